@@ -1,0 +1,77 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// The floors of the house (ARCHITECTURE.md): a target imports only from floors below its own.
+// `swift build --explicit-target-dependency-import-check error` enforces the arrows written here.
+
+let swift: [SwiftSetting] = [
+  .enableExperimentalFeature("Lifetimes"),
+  .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: swift)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: swift)
+}
+
+let package = Package(
+  name: "xcache",
+  products: [
+    .executable(name: "xcache", targets: ["xcache"]),
+    .library(name: "XCacheClient", targets: ["XCacheClient"]),
+  ],
+  targets: [
+    // Floor 0: the doors to C.
+    .target(name: "CLinux"),
+    .target(name: "CAssets"),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+
+    // Floor 1
+    library("Platform", ["CLinux", "CCrypto"]),
+    library("HTTP", []),
+
+    // Floor 2
+    library("Manifests", ["Platform"]),
+    library("Server", ["HTTP", "Platform"]),
+    library("Compression", ["CZlib", "CZstd"]),
+    library("HTTPClient", ["CCurl", "Platform"]),
+
+    // Floor 3
+    library("Store", ["CSQLite", "CAssets", "Manifests", "Platform"]),
+    library("XCacheClient", ["HTTPClient", "Manifests", "Platform"]),
+
+    // Floor 4
+    library("Origin", ["Compression", "HTTP", "Manifests", "Platform", "Store"]),
+    library("Publishing", ["HTTPClient", "Manifests", "Platform"]),
+
+    // Floor 5
+    .executableTarget(
+      name: "xcache",
+      dependencies: [
+        "HTTP", "HTTPClient", "Manifests", "Origin", "Platform", "Publishing", "Server", "Store",
+        "XCacheClient",
+      ],
+      swiftSettings: swift),
+
+    tests("PlatformTests", ["Platform"]),
+    tests("HTTPTests", ["HTTP"]),
+    tests("ManifestsTests", ["Manifests", "Platform"]),
+    tests("ServerTests", ["Server", "HTTP", "Platform"]),
+    tests("CompressionTests", ["Compression"]),
+    tests("HTTPClientTests", ["HTTPClient", "Platform"]),
+    tests("StoreTests", ["Store", "Manifests", "Platform", "CSQLite"]),
+    tests("XCacheClientTests", ["XCacheClient", "Manifests", "Platform"]),
+    tests("OriginTests", ["Origin", "Store", "Manifests", "HTTP", "Platform"]),
+    tests("PublishingTests", ["Publishing", "Manifests", "Platform"]),
+    tests("EndToEnd", ["Platform"]),
+  ],
+  swiftLanguageModes: [.v6],
+  cLanguageStandard: .c2x
+)

@@ -1,0 +1,13 @@
+// The one door to libcurl: curl_easy_setopt and curl_easy_getinfo are variadic, so each argument type gets a name.
+#pragma once
+#include <curl/curl.h>
+
+static inline CURLcode xcache_setopt_long(CURL *h, CURLoption o, long v) { return curl_easy_setopt(h, o, v); }
+static inline CURLcode xcache_setopt_off(CURL *h, CURLoption o, curl_off_t v) { return curl_easy_setopt(h, o, v); }
+static inline CURLcode xcache_setopt_string(CURL *h, CURLoption o, const char *v) { return curl_easy_setopt(h, o, v); }
+static inline CURLcode xcache_setopt_pointer(CURL *h, CURLoption o, void *v) { return curl_easy_setopt(h, o, v); }
+typedef size_t (*xcache_curl_callback)(char *, size_t, size_t, void *);
+static inline CURLcode xcache_setopt_callback(CURL *h, CURLoption o, xcache_curl_callback v) { return curl_easy_setopt(h, o, v); }
+static inline CURLcode xcache_getinfo_long(CURL *h, CURLINFO i, long *v) { return curl_easy_getinfo(h, i, v); }
+static inline CURLcode xcache_getinfo_off(CURL *h, CURLINFO i, curl_off_t *v) { return curl_easy_getinfo(h, i, v); }
+static inline CURLMcode xcache_multi_setopt_long(CURLM *m, CURLMoption o, long v) { return curl_multi_setopt(m, o, v); }

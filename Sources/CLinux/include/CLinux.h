@@ -1,0 +1,29 @@
+// Linux calls that Swift's Glibc module does not show, and ThreadSanitizer's hand-over marks.
+// _GNU_SOURCE stays in the .c file: with it here, this module's system types would differ from Glibc's.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/sendfile.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/types.h>
+
+struct sockaddr;
+
+int xcache_errno(void);
+int xcache_accept4(int fd, struct sockaddr *address, unsigned *length, int flags);
+int xcache_syncfs(int fd);
+int xcache_openat(int folder, const char *path, int flags, unsigned mode);
+int xcache_fcntl(int fd, int command, int value);
+ssize_t xcache_copy_file_range(int from, int to, size_t count);
+/// Shares the bytes of `from` with `to` (FICLONE) where the file system can.
+int xcache_reflink(int from, int to);
+/// Renames only where the new name is free (RENAME_NOREPLACE).
+int xcache_rename_new(const char *from, const char *to);
+void *xcache_memmem(const void *haystack, size_t length, const void *needle, size_t needle_length);
+
+/// Told to ThreadSanitizer, which doesn't see Swift's futex-based Mutex; empty in every other build.
+void xcache_tsan_acquire(const void *address);
+void xcache_tsan_release(const void *address);

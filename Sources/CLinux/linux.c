@@ -1,0 +1,31 @@
+#define _GNU_SOURCE 1
+#include "CLinux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int xcache_errno(void) { return errno; }
+int xcache_accept4(int fd, struct sockaddr *address, unsigned *length, int flags) {
+  return accept4(fd, address, length, flags);
+}
+int xcache_syncfs(int fd) { return syncfs(fd); }
+int xcache_openat(int folder, const char *path, int flags, unsigned mode) {
+  return openat(folder, path, flags, mode);
+}
+int xcache_fcntl(int fd, int command, int value) { return fcntl(fd, command, value); }
+ssize_t xcache_copy_file_range(int from, int to, size_t count) {
+  return copy_file_range(from, NULL, to, NULL, count, 0);
+}
+int xcache_reflink(int from, int to) { return ioctl(to, FICLONE, from); }
+int xcache_rename_new(const char *from, const char *to) {
+  return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+void *xcache_memmem(const void *haystack, size_t length, const void *needle, size_t needle_length) {
+  return memmem(haystack, length, needle, needle_length);
+}

@@ -1,0 +1,6 @@
+// The one door to sqlite3: what Swift can't import as it stands (variadics, macros) becomes a static inline here.
+#pragma once
+#include <sqlite3.h>
+
+static inline sqlite3_destructor_type xcache_sqlite_transient(void) { return SQLITE_TRANSIENT; }
+static inline sqlite3_destructor_type xcache_sqlite_static(void) { return SQLITE_STATIC; }
