@@ -30,8 +30,14 @@ package final class SocketServer: Sendable {
 
   package let port: UInt16
   private let listener: Int32
-  private let open = Mutex<Set<Int32>>([])
-  private let count = Mutex(0)
+  private let state = State()
+
+  /// Outlives the server as long as a thread of it runs: a descriptor is closed by its own thread only, and
+  /// shut down from outside only while it is in the set, so that no number is touched after it was given anew.
+  private final class State: Sendable {
+    let open = Mutex<Set<Int32>>([])
+    let count = Mutex(0)
+  }
 
   package init(_ handler: @escaping Handler) {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -50,36 +56,37 @@ package final class SocketServer: Sendable {
       return UInt16(bigEndian: pointer.pointee.sin_port)
     }
     signal(SIGPIPE, SIG_IGN)
-    SocketServer.thread { [weak self] in
+    let state = self.state
+    SocketServer.thread {
       while true {
         let connection = accept(number, nil, nil)
-        guard connection >= 0, let self else { break }
-        self.serve(connection, handler)
+        guard connection >= 0 else { break }
+        SocketServer.serve(connection, state, handler)
       }
+      close(number)
     }
   }
 
   deinit {
     shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
-    open.withLock { for connection in $0 { shutdown(connection, Int32(SHUT_RDWR)) } }
+    state.open.withLock { for connection in $0 { shutdown(connection, Int32(SHUT_RDWR)) } }
   }
 
   package var url: String { "http://127.0.0.1:\(port)" }
 
   /// Connections so far.
-  package var connections: Int { count.withLock { $0 } }
+  package var connections: Int { state.count.withLock { $0 } }
 
-  private func serve(_ connection: Int32, _ handler: @escaping Handler) {
-    let index = count.withLock { value in
+  private static func serve(_ connection: Int32, _ state: State, _ handler: @escaping Handler) {
+    let index = state.count.withLock { value in
       value += 1
       return value - 1
     }
-    open.withLock { _ = $0.insert(connection) }
-    SocketServer.thread { [weak self] in
+    state.open.withLock { _ = $0.insert(connection) }
+    thread {
       var stream = Stream(connection)
       while let request = stream.next(index), stream.run(handler(request)) {}
-      self?.open.withLock { _ = $0.remove(connection) }
+      state.open.withLock { _ = $0.remove(connection) }
       close(connection)
     }
   }
