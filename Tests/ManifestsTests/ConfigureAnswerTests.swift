@@ -158,7 +158,7 @@ import Testing
         ManifestDiff.patch(from: old.items, to: new.items)),
     ]
     var read = 0
-    for number in 0..<10_000 {
+    for number in 0..<3_000 {
       var body = bodies[number % 2]
       body[Int.random(in: 0..<body.count, using: &random)] = body.randomElement(using: &random) ?? 0
       switch try? ConfigureAnswer.parse(body) {
@@ -171,6 +171,6 @@ import Testing
       default: break
       }
     }
-    #expect(read > 1_000)
+    #expect(read > 300)
   }
 }
