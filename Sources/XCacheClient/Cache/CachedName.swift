@@ -1,0 +1,24 @@
+import Manifests
+
+/// The name under which a device keeps a file: the last component of its download URL, decoded once.
+///
+/// It comes from the network, so it is one path component that can lead nowhere else: 1 to 255 bytes of UTF-8
+/// without `/` and NUL, neither `.` nor `..`.
+struct CachedName: Hashable, Sendable {
+  let text: String
+
+  /// Nil where `component`, percent-encoded, gives no safe name.
+  init?(encoded component: some StringProtocol) {
+    guard let bytes = PercentEscapes.decode(component.utf8), (1...255).contains(bytes.count),
+      !bytes.contains(0), !bytes.contains(UInt8(ascii: "/")),
+      let text = String(validating: bytes, as: UTF8.self), text != ".", text != ".."
+    else { return nil }
+    self.text = text
+  }
+
+  /// Nil where the last component of the URL's path gives no safe name.
+  init?(download url: ResourceURL) {
+    guard let slash = url.path.lastIndex(of: "/") else { return nil }
+    self.init(encoded: url.path[url.path.index(after: slash)...])
+  }
+}
