@@ -22,6 +22,11 @@ extension ClientError: CustomStringConvertible {
       \(download) sent other bytes than the manifest lists for \(url): \(Self.difference(expected, received)); \
       nothing was switched. If a CDN is in between, purge that URL there.
       """
+    case .tooLong(let url, let download, let size):
+      """
+      \(download) sent more than the \(size) bytes that the manifest lists for \(url); nothing was switched. \
+      If a CDN is in between, purge that URL there.
+      """
     case .overLimit(let needed, let limit):
       "The manifest's files need \(needed) bytes, and the limit is \(limit). Raise the limit."
     case .inUse(let folder, let process):

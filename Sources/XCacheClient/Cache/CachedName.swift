@@ -9,9 +9,16 @@ struct CachedName: Hashable, Sendable {
 
   /// Nil where `component`, percent-encoded, gives no safe name.
   init?(encoded component: some StringProtocol) {
-    guard let bytes = PercentEscapes.decode(component.utf8), (1...255).contains(bytes.count),
-      !bytes.contains(0), !bytes.contains(UInt8(ascii: "/")),
-      let text = String(validating: bytes, as: UTF8.self), text != ".", text != ".."
+    guard let bytes = PercentEscapes.decode(component.utf8),
+      let text = String(validating: bytes, as: UTF8.self)
+    else { return nil }
+    self.init(file: text)
+  }
+
+  /// Nil where `text` itself is no safe name.
+  init?(file text: String) {
+    guard (1...255).contains(text.utf8.count), !text.utf8.contains(0), !text.utf8.contains(UInt8(ascii: "/")),
+      text != ".", text != ".."
     else { return nil }
     self.text = text
   }
