@@ -34,6 +34,15 @@ struct CacheFolder: Sendable {
   /// Where bytes are put while they come in; removed at the next start.
   func incoming() -> String { "\(staging)/\(Hex.encode(Secrets.random(8).span.bytes)).part" }
 
+  /// Whether the folder holds files and none that says it is a device's: those must not be set aside.
+  func isForeign() throws(ClientError) -> Bool {
+    try onDisk(root) { () throws(SystemError) in
+      guard try Kernel.status(root) != nil else { return false }
+      let names = try Folder.textNames(root)
+      return !names.isEmpty && !names.contains("lock") && !names.contains("index.json")
+    }
+  }
+
   /// Makes what is missing of the folder.
   func make() throws(ClientError) {
     for path in [files, staging, aside] {
@@ -134,6 +143,16 @@ extension CacheFolder {
   func sync() throws(ClientError) {
     try onDisk(root) { () throws(SystemError) in
       try Kernel.syncFileSystem(try Kernel.open(root, O_RDONLY | O_DIRECTORY))
+    }
+  }
+}
+
+extension CacheFolder {
+  /// Removes what a process that ended in the middle was still writing.
+  func removeUnfinished() throws(ClientError) {
+    for name in try names(in: staging) where name.hasSuffix(".part") { try remove("\(staging)/\(name)") }
+    for name in try names(in: root) where name.hasSuffix(".tmp") && name.contains(".json.") {
+      try remove("\(root)/\(name)")
     }
   }
 }

@@ -7,7 +7,8 @@ extension DeviceCache {
 
   /// Removes what was set aside too long ago or is listed again, and unfinished updates as old as that.
   func sweep(at now: Int64) throws(ClientError) {
-    let live = Set(index.entries.lazy.filter { has($0) }.map(\.sha256))
+    var live: Set<SHA256> = []
+    for entry in index.entries where has(entry) { live.insert(entry.sha256) }
     for file in try asideFiles() where live.contains(file.sha256) || Self.isOld(file.modified, at: now) {
       try folder.remove(folder.aside(file.sha256))
     }

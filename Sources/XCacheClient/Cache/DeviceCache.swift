@@ -16,14 +16,31 @@ struct DeviceCache: ~Copyable {
   private var proven: Set<CachedName> = []
   private let lock: FileLock
 
+  private init(
+    _ folder: CacheFolder, _ owner: DeviceIndex.Owner, _ index: DeviceIndex?, wasDamaged: Bool,
+    lock: consuming FileLock
+  ) {
+    self.folder = folder
+    self.owner = owner
+    self.index = index ?? .none
+    self.wasDamaged = wasDamaged
+    self.lock = lock
+  }
+
   /// Opens a device's folder, makes it where it is missing, and finishes what a crash left undone.
   ///
   /// - Throws: `inUse`, `otherContents`, `file`.
-  init(_ folder: CacheFolder, for owner: DeviceIndex.Owner, at now: Int64) throws(ClientError) {
+  static func open(
+    _ folder: CacheFolder, for owner: DeviceIndex.Owner, at now: Int64
+  ) throws(ClientError) -> DeviceCache {
+    if try folder.isForeign() {
+      throw .otherContents(folder: folder.root, holds: "other files", asked: owner.words)
+    }
     try folder.make()
-    lock = try Self.lock(folder)
-    self.folder = folder
-    self.owner = owner
+    let taken = try onDisk(folder.lock) { () throws(SystemError) in try FileLock.take(folder.lock) }
+    guard let lock = taken else {
+      throw .inUse(folder: folder.root, process: FileLock.holder(folder.lock))
+    }
     let bytes = try onDisk(folder.index) { () throws(SystemError) in
       try DurableFile.read(folder.index, limit: 1 << 30)
     }
@@ -31,23 +48,12 @@ struct DeviceCache: ~Copyable {
     if let held, held.owner != owner {
       throw .otherContents(folder: folder.root, holds: held.owner.words, asked: owner.words)
     }
-    wasDamaged = bytes != nil && held == nil
-    index = held?.index ?? .none
-    try removeIncoming()
-    try settle(after: nil, at: now)
-    try sweep(at: now)
-  }
-
-  private static func lock(_ folder: CacheFolder) throws(ClientError) -> FileLock {
-    let lock = try onDisk(folder.lock) { () throws(SystemError) in try FileLock.take(folder.lock) }
-    guard let lock else { throw .inUse(folder: folder.root, process: FileLock.holder(folder.lock)) }
-    return lock
-  }
-
-  private func removeIncoming() throws(ClientError) {
-    for name in try folder.names(in: folder.staging) where name.hasSuffix(".part") {
-      try folder.remove("\(folder.staging)/\(name)")
-    }
+    var cache = DeviceCache(
+      folder, owner, held?.index, wasDamaged: bytes != nil && held == nil, lock: lock)
+    try folder.removeUnfinished()
+    try cache.settle(after: nil, at: now)
+    try cache.sweep(at: now)
+    return cache
   }
 }
 

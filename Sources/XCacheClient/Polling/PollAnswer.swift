@@ -69,8 +69,10 @@ extension ClientError {
 
   init(_ fault: ManifestFault, url: String) {
     switch fault {
-    case .member(let entry, let name):
-      self = .unreadable(url: url, reason: "\"\(name)\" of \(entry) is missing or wrong")
+    case .entry(let entry, let error):
+      var reason = "the entry of \(entry) is no entry"
+      if case .member(let name) = error { reason = "\"\(name)\" of \(entry) is missing or wrong" }
+      self = .unreadable(url: url, reason: reason)
     case .unsafe(let entry, let download): self = .unsafeEntry(url: entry, download: download)
     case .sameName(let name, let urls): self = .sameName(name: name, urls: urls)
     }

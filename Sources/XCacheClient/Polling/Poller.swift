@@ -72,10 +72,14 @@ struct Poller: Sendable {
       return offer(.same, nil)
     case .patch(let base, let digest, let changes):
       guard base == held.version else { return nil }
-      let index = try index(answer.version, held.patched(by: changes), from: url)
+      let index = try reading(url) { () throws(ManifestFault) in
+        try DeviceIndex(version: answer.version, patching: held, with: changes)
+      }
       return index.digest.hex == digest ? offer(.patch, index) : nil
     case .whole(let digest, let map):
-      let index = try index(answer.version, map, from: url)
+      let index = try reading(url) { () throws(ManifestFault) in
+        try DeviceIndex(version: answer.version, map: map)
+      }
       guard index.digest.hex == digest else {
         throw .wrongDigest(
           url: url, version: answer.version.text, expected: digest, computed: index.digest.hex)
@@ -84,11 +88,11 @@ struct Poller: Sendable {
     }
   }
 
-  private func index(
-    _ version: ManifestVersion, _ map: JSONObject, from url: String
+  private func reading(
+    _ url: String, _ index: () throws(ManifestFault) -> DeviceIndex
   ) throws(ClientError) -> DeviceIndex {
     do {
-      return try DeviceIndex(version: version, map: map)
+      return try index()
     } catch {
       throw ClientError(error, url: url)
     }

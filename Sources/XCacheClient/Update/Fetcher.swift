@@ -49,10 +49,10 @@ struct Fetcher: Sendable {
     var hasher = FileHasher()
     var failure: SystemError?
     let reply: TransportReply
-    do {
-      reply = try transport.get(TransportRequest(entry.download, limit: entry.size)) { bytes in
+    do throws(TransportError) {
+      reply = try transport.get(TransportRequest(entry.entry.download, limit: entry.size)) { bytes in
         hasher.update(bytes)
-        do {
+        do throws(SystemError) {
           try Kernel.write(bytes, to: file, path: part)
           return arrived(bytes.byteCount)
         } catch {
@@ -63,10 +63,10 @@ struct Fetcher: Sendable {
     } catch {
       if let failure { throw ClientError(failure, path: part) }
       throw error.kind == .tooLong
-        ? .tooLong(url: entry.url, download: entry.download, size: entry.size)
-        : .noAnswer(url: entry.download, error)
+        ? .tooLong(url: entry.url, download: entry.entry.download, size: entry.size)
+        : .noAnswer(url: entry.entry.download, error)
     }
-    guard reply.status == 200 else { throw .status(url: entry.download, code: reply.status, message: nil) }
+    guard reply.status == 200 else { throw .status(url: entry.entry.download, code: reply.status, message: nil) }
     try check(hasher.finish(), of: entry)
     return reply
   }
@@ -74,7 +74,7 @@ struct Fetcher: Sendable {
   private func check(_ digest: FileDigest, of entry: HeldEntry) throws(ClientError) {
     guard digest != entry.bytes else { return }
     throw .wrongBytes(
-      url: entry.url, download: entry.download, expected: .init(entry.bytes), received: .init(digest))
+      url: entry.url, download: entry.entry.download, expected: .init(entry.bytes), received: .init(digest))
   }
 }
 

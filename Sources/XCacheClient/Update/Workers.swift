@@ -10,7 +10,7 @@ enum Workers {
     let state = Locked(State())
     run(min(threads, items.count)) {
       while let i = state.withLock({ $0.take(below: items.count) }) {
-        do {
+        do throws(ClientError) {
           try body(items[i])
         } catch {
           state.withLock { $0.failure = $0.failure ?? error }
