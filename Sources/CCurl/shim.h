@@ -11,3 +11,9 @@ static inline CURLcode xcache_setopt_callback(CURL *h, CURLoption o, xcache_curl
 static inline CURLcode xcache_getinfo_long(CURL *h, CURLINFO i, long *v) { return curl_easy_getinfo(h, i, v); }
 static inline CURLcode xcache_getinfo_off(CURL *h, CURLINFO i, curl_off_t *v) { return curl_easy_getinfo(h, i, v); }
 static inline CURLMcode xcache_multi_setopt_long(CURLM *m, CURLMoption o, long v) { return curl_multi_setopt(m, o, v); }
+typedef int (*xcache_curl_seek)(void *, curl_off_t, int);
+static inline CURLcode xcache_setopt_seek(CURL *h, xcache_curl_seek v) { return curl_easy_setopt(h, CURLOPT_SEEKFUNCTION, v); }
+typedef int (*xcache_curl_progress)(void *, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
+static inline CURLcode xcache_setopt_progress(CURL *h, xcache_curl_progress v) {
+  return curl_easy_setopt(h, CURLOPT_XFERINFOFUNCTION, v);
+}

@@ -1,0 +1,35 @@
+# make demo, make test: what a newcomer needs. The rest: make help.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+LIBRARIES := libsqlite3-dev zlib1g-dev libzstd-dev libssl-dev libcurl4-openssl-dev pkg-config
+# Warnings are errors, and a target may import only what Package.swift gives it.
+STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-errors
+XCACHE := .build/release/xcache
+
+.PHONY: help packages build demo test lint gates clean
+help: ## print this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
+
+packages:
+	@command -v swift >/dev/null || { echo "There is no Swift toolchain on this machine: https://www.swift.org/install/linux/" >&2; exit 1; }
+	@.ci/packages $(LIBRARIES)
+
+build: packages ## build the release binary, .build/release/xcache
+	swift build -c release --product xcache $(STRICT)
+
+demo: build ## publish, poll and pull a small web app, step by step
+	@public/demo/run.sh $(XCACHE)
+
+test: packages ## run every test
+	swift build --build-tests $(STRICT)
+	swift test --skip-build
+
+lint: ## check the format of every Swift file
+	swift format lint --strict --parallel --recursive Package.swift Sources Tests
+
+gates: ## check what no compiler checks
+	@.ci/gates
+
+clean: ## remove what was built
+	rm -rf .build

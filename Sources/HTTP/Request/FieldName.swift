@@ -1,0 +1,76 @@
+/// The request fields that are looked up by name; a head keeps where each of them first stands.
+package enum FieldName: UInt8, Sendable, CaseIterable {
+  case accept, acceptEncoding, accessControlRequestHeaders, accessControlRequestMethod
+  case authorization, availableDictionary, connection, contentEncoding, contentLength, contentType
+  case dictionaryID, expect, host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince
+  case origin, range, referer, te, transferEncoding, userAgent, xForwardedFor, xForwardedProto
+
+  /// How many names there are.
+  package static let count = 26
+
+  /// The name in lower case.
+  package var name: StaticString {
+    switch self {
+    case .accept: "accept"
+    case .acceptEncoding: "accept-encoding"
+    case .accessControlRequestHeaders: "access-control-request-headers"
+    case .accessControlRequestMethod: "access-control-request-method"
+    case .authorization: "authorization"
+    case .availableDictionary: "available-dictionary"
+    case .connection: "connection"
+    case .contentEncoding: "content-encoding"
+    case .contentLength: "content-length"
+    case .contentType: "content-type"
+    case .dictionaryID: "dictionary-id"
+    case .expect: "expect"
+    case .host: "host"
+    case .ifMatch: "if-match"
+    case .ifModifiedSince: "if-modified-since"
+    case .ifNoneMatch: "if-none-match"
+    case .ifRange: "if-range"
+    case .ifUnmodifiedSince: "if-unmodified-since"
+    case .origin: "origin"
+    case .range: "range"
+    case .referer: "referer"
+    case .te: "te"
+    case .transferEncoding: "transfer-encoding"
+    case .userAgent: "user-agent"
+    case .xForwardedFor: "x-forwarded-for"
+    case .xForwardedProto: "x-forwarded-proto"
+    }
+  }
+
+  /// The known name spelled by `name` in any case; nil for every other.
+  ///
+  /// Length and one letter leave one candidate, so each name is compared once at most.
+  package init?(_ name: RawSpan) {
+    guard name.byteCount > 1, let candidate = FieldName.candidate(name) else { return nil }
+    guard name.equalsIgnoringCase(candidate.name) else { return nil }
+    self = candidate
+  }
+
+  private static func candidate(_ name: RawSpan) -> FieldName? {
+    let first = name[0] | 0x20
+    switch name.byteCount {
+    case 2: return .te
+    case 4: return .host
+    case 5: return .range
+    case 6: return first == 0x61 ? .accept : first == 0x65 ? .expect : .origin
+    case 7: return .referer
+    case 8: return name[3] | 0x20 == 0x6D ? .ifMatch : .ifRange
+    case 10: return first == 0x63 ? .connection : .userAgent
+    case 12: return .contentType
+    case 13: return first == 0x61 ? .authorization : first == 0x64 ? .dictionaryID : .ifNoneMatch
+    case 14: return .contentLength
+    case 15: return first == 0x61 ? .acceptEncoding : .xForwardedFor
+    case 16: return .contentEncoding
+    case 17:
+      return first == 0x69 ? .ifModifiedSince : first == 0x74 ? .transferEncoding : .xForwardedProto
+    case 19: return first == 0x69 ? .ifUnmodifiedSince : nil
+    case 20: return .availableDictionary
+    case 29: return .accessControlRequestMethod
+    case 30: return .accessControlRequestHeaders
+    default: return nil
+    }
+  }
+}

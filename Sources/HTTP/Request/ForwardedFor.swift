@@ -1,0 +1,32 @@
+/// Finds the client behind trusted proxies.
+package enum ForwardedFor {
+  /// The first address, from the right end of X-Forwarded-For, that isn't a trusted proxy itself.
+  ///
+  /// Each proxy appends the address it saw, so what stands left of an untrusted one could be made up by it.
+  /// Gives `peer` where the field is missing; stops at what isn't an address.
+  package static func client(of peer: PeerAddress, _ field: RawSpan?, trusted: [AddressRange]) -> PeerAddress
+  {
+    guard let field else { return peer }
+    var client = peer
+    var end = field.byteCount
+    while end > 0, trusted.contains(where: { $0.contains(client) }) {
+      var start = end
+      while start > 0, field[start &- 1] != 0x2C { start &-= 1 }
+      guard let address = address(field.extracting(start..<end).trimmed) else { return client }
+      client = address
+      end = max(start &- 1, 0)
+    }
+    return client
+  }
+
+  /// An address with or without a port, an IPv6 one with or without brackets.
+  private static func address(_ text: RawSpan) -> PeerAddress? {
+    if text.starts(with: "["), let end = text.firstIndex(of: 0x5D) {
+      return PeerAddress(text.extracting(1..<end))
+    }
+    if let colon = text.firstIndex(of: 0x3A), text.firstIndex(of: 0x3A, from: colon &+ 1) == nil {
+      return PeerAddress(text.extracting(0..<colon))
+    }
+    return PeerAddress(text)
+  }
+}

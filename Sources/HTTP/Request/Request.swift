@@ -1,0 +1,54 @@
+/// A parsed request, alive only during the call that hands it over: its pieces are in the connection's buffer.
+package struct Request: ~Escapable {
+  package let head: RequestHead
+  private let bytes: RawSpan
+  /// Who asks: the connection's address, or what a trusted proxy says of it.
+  package let peer: PeerAddress
+
+  /// A request whose head was parsed, and its path normalised, in `bytes`.
+  @_lifetime(copy bytes)
+  package init(_ head: RequestHead, in bytes: RawSpan, from peer: PeerAddress) {
+    self.head = head
+    self.bytes = bytes
+    self.peer = peer
+  }
+
+  package var method: Method { head.method }
+  package var bodyLength: BodyLength { head.bodyLength }
+  package var hasBody: Bool { head.bodyLength != .none }
+
+  /// The normalised path, beginning with `/`; `*` for OPTIONS of the whole server.
+  package var path: RawSpan {
+    @_lifetime(copy self) get { bytes.extracting(head.path.range) }
+  }
+
+  /// The query as it was sent, without `?`; nil without one.
+  package var query: RawSpan? {
+    @_lifetime(copy self) get { head.hasQuery ? bytes.extracting(head.query.range) : nil }
+  }
+
+  /// The host and port that were asked for; nil when an HTTP/1.0 client names none.
+  package var authority: RawSpan? {
+    @_lifetime(copy self)
+    get { head.authority.isAbsent ? nil : bytes.extracting(head.authority.range) }
+  }
+
+  /// The first value of a known field, without blanks around it.
+  @_lifetime(copy self)
+  package func field(_ name: FieldName) -> RawSpan? {
+    let slice = head.fields[Int(name.rawValue)]
+    return slice.isAbsent ? nil : bytes.extracting(slice.range)
+  }
+
+  /// The first value of any field; `name` is in lower case. Walks the head.
+  @_lifetime(copy self)
+  package func field(named name: StaticString) -> RawSpan? {
+    var lines = fieldLines
+    return lines.next(named: RawSpan(name))
+  }
+
+  /// Every header line in turn, for fields that may stand on several.
+  package var fieldLines: FieldLines {
+    @_lifetime(copy self) get { FieldLines(bytes.extracting(head.lines.range)) }
+  }
+}

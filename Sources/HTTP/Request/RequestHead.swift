@@ -1,0 +1,34 @@
+/// What a parsed head says, as offsets into the bytes it was parsed from.
+package struct RequestHead: Sendable {
+  package var method = Method.other
+  /// HTTP/1.1 or a later 1.x; false: HTTP/1.0.
+  package var isHTTP11 = true
+  /// The path, or `*`; see ``PathNormaliser`` for when it may be compared.
+  package var path = ByteSlice.absent
+  /// What follows the first `?`, without it.
+  package var query = ByteSlice.absent
+  package var hasQuery = false
+  /// The authority that was asked for: the target's, else the Host field's.
+  package var authority = ByteSlice.absent
+  /// The path holds `%`, `//` or `/.` and isn't normal yet.
+  package var pathNeedsNormalising = false
+  package var bodyLength = BodyLength.none
+  /// The client wants to go on after this request.
+  package var keepAlive = true
+  package var expectsContinue = false
+  /// Where each known field's first value stands, without blanks around it.
+  package var fields = InlineArray<26, ByteSlice>(repeating: .absent)
+  /// The known fields that stand on more than one line, one bit each.
+  package var repeated: UInt32 = 0
+  /// Where the header lines begin and end, for the names that aren't known.
+  package var lines = ByteSlice.absent
+  package var fieldCount: UInt16 = 0
+
+  package init() {}
+
+  package func has(_ name: FieldName) -> Bool { !fields[Int(name.rawValue)].isAbsent }
+
+  package func isRepeated(_ name: FieldName) -> Bool {
+    repeated &>> UInt32(name.rawValue) & 1 == 1
+  }
+}

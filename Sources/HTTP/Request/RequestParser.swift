@@ -1,0 +1,83 @@
+/// Reads a request's head from bytes that may arrive in any pieces.
+///
+/// `parse` is called with all bytes of the head so far; it goes on where it stopped, line by line, and the
+/// result depends on the bytes alone, not on where they were split. RFC 9112 §2 to §6, without its leniences:
+/// lines end with CRLF, nothing is folded, no blank stands before a colon.
+package struct RequestParser: Sendable {
+  package enum Outcome: Sendable, Equatable {
+    /// More bytes are needed.
+    case incomplete
+    /// The head is `count` bytes long and is in ``RequestParser/head``.
+    case complete(count: Int)
+    case failed(RequestError)
+  }
+
+  package internal(set) var head = RequestHead()
+  /// Where the line that isn't complete yet begins.
+  private var lineStart = 0
+  /// Up to where that line was searched for its end.
+  private var searched = 0
+  private var atRequestLine = true
+  private var emptyLines = 0
+  /// A Connection field said `close`.
+  var closes = false
+
+  package init() {}
+
+  /// Goes on with the head that `bytes` begins with.
+  package mutating func parse(_ bytes: RawSpan, limits: RequestLimits) -> Outcome {
+    do throws(RequestError) {
+      while let end = try endOfLine(bytes, limits) {
+        let line = lineStart..<end &- 1
+        guard end > lineStart, bytes[end &- 1] == 0x0D else { throw .lineEnd }
+        lineStart = end &+ 1
+        searched = lineStart
+        if try take(line, of: bytes, limits) { return .complete(count: lineStart) }
+      }
+      return .incomplete
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  /// Whether a byte of a request has been seen, so that the head's time runs.
+  package var hasBegun: Bool { searched > 0 }
+
+  /// Where the next LF stands; nil if it hasn't arrived.
+  private mutating func endOfLine(_ bytes: RawSpan, _ limits: RequestLimits) throws(RequestError) -> Int? {
+    // The longest line start that can still hold a target within its limit: method, blanks, version, CR.
+    let lineLimit = atRequestLine ? lineStart &+ limits.targetBytes &+ 64 : .max
+    let limit = min(limits.headBytes, lineLimit)
+    if let end = bytes.firstIndex(of: 0x0A, from: searched), end < limit { return end }
+    searched = max(searched, bytes.byteCount)
+    guard searched >= limit else { return nil }
+    throw atRequestLine && lineLimit <= limits.headBytes ? .targetTooLong : .headTooLarge
+  }
+
+  /// Takes one whole line, without its CRLF; true when it was the head's last.
+  private mutating func take(
+    _ line: Range<Int>, of bytes: RawSpan, _ limits: RequestLimits
+  ) throws(RequestError) -> Bool {
+    if atRequestLine {
+      // RFC 9112 §2.2: at least one empty line before the request line is ignored.
+      if line.isEmpty {
+        emptyLines &+= 1
+        guard emptyLines <= 4 else { throw .requestLine }
+        return false
+      }
+      try takeRequestLine(line, of: bytes, limits)
+      atRequestLine = false
+      head.lines.start = UInt16(truncatingIfNeeded: lineStart)
+      return false
+    }
+    guard !line.isEmpty else {
+      head.lines = ByteSlice(Int(head.lines.start)..<line.lowerBound)
+      try finish(bytes)
+      return true
+    }
+    head.fieldCount &+= 1
+    guard Int(head.fieldCount) <= limits.fieldCount else { throw .headTooLarge }
+    try takeField(line, of: bytes)
+    return false
+  }
+}

@@ -1,0 +1,68 @@
+/// What follows an answer's head.
+package enum Body: Sendable {
+  case none
+  case bytes(SharedBytes)
+  case pieces([SharedBytes])
+  case file(FileBody)
+  case segments([BodySegment])
+
+  /// How many bytes it has.
+  package var count: UInt64 {
+    switch self {
+    case .none: 0
+    case .bytes(let bytes): UInt64(bytes.count)
+    case .pieces(let pieces): pieces.reduce(0) { $0 + UInt64($1.count) }
+    case .file(let file): file.count
+    case .segments(let segments): segments.reduce(0) { $0 + $1.count }
+    }
+  }
+
+  /// The segments that make up `range` of it.
+  package func part(_ range: Range<UInt64>) -> [BodySegment] {
+    var start: UInt64 = 0
+    var parts: [BodySegment] = []
+    for segment in allSegments {
+      let end = start + segment.count
+      let low = max(range.lowerBound, start)
+      let high = min(range.upperBound, end)
+      if low < high { parts.append(segment.part((low - start)..<(high - start))) }
+      start = end
+    }
+    return parts
+  }
+
+  private var allSegments: [BodySegment] {
+    switch self {
+    case .none: []
+    case .bytes(let bytes): [.bytes(bytes, 0..<bytes.count)]
+    case .pieces(let pieces): pieces.map { .bytes($0, 0..<$0.count) }
+    case .file(let file): [.file(file)]
+    case .segments(let segments): segments
+    }
+  }
+}
+
+/// A run of an answer's body that comes from one place.
+package enum BodySegment: Sendable {
+  case bytes(SharedBytes, Range<Int>)
+  case file(FileBody)
+
+  package var count: UInt64 {
+    switch self {
+    case .bytes(_, let range): UInt64(range.count)
+    case .file(let file): file.count
+    }
+  }
+
+  /// The part of it that `range` names, counted from its own start.
+  package func part(_ range: Range<UInt64>) -> BodySegment {
+    switch self {
+    case .bytes(let bytes, let own):
+      let low = own.lowerBound + Int(min(range.lowerBound, UInt64(own.count)))
+      let high = own.lowerBound + Int(min(range.upperBound, UInt64(own.count)))
+      return .bytes(bytes, low..<high)
+    case .file(let file):
+      return .file(file.part(range))
+    }
+  }
+}

@@ -1,0 +1,59 @@
+/// The header lines of an answer, rendered in the order they were added.
+package struct HeadFields: Sendable {
+  /// `Name: value` lines, each ending with CRLF.
+  package private(set) var lines: [UInt8] = []
+
+  package init() {}
+
+  /// Lines for `fields` in turn.
+  package init(_ fields: [(StaticString, String)]) {
+    for (name, value) in fields { add(name, value) }
+  }
+
+  /// Adds a line. A control byte in `value` becomes a space, so that no value can end its line.
+  package mutating func add(_ name: StaticString, _ value: String) {
+    RawSpan(name).withUnsafeBytes { lines.append(contentsOf: $0) }
+    lines.append(contentsOf: [0x3A, 0x20])
+    for byte in value.utf8 { lines.append((byte < 0x20 && byte != 0x09) || byte == 0x7F ? 0x20 : byte) }
+    lines.append(contentsOf: [0x0D, 0x0A])
+  }
+
+  /// The fields with one more line.
+  package func adding(_ name: StaticString, _ value: String) -> HeadFields {
+    var fields = self
+    fields.add(name, value)
+    return fields
+  }
+
+  /// The fields without those that describe a body (`Content-…`), as a 304 has them (RFC 9110 §15.4.5).
+  package var withoutContentFields: HeadFields {
+    kept { $0.byteCount <= 8 || !$0.extracting(first: 8).equalsIgnoringCase("content-") }
+  }
+
+  /// The fields but those named `name`, in lower case.
+  package func without(_ name: StaticString) -> HeadFields {
+    kept { !$0.equalsIgnoringCase(name) }
+  }
+
+  /// The lines whose name passes `test`.
+  private func kept(_ test: (RawSpan) -> Bool) -> HeadFields {
+    var kept = HeadFields()
+    let bytes = lines.span.bytes
+    var start = 0
+    while let end = bytes.firstIndex(of: 0x0A, from: start) {
+      let line = bytes.extracting(start..<end + 1)
+      start = end + 1
+      if test(line.extracting(0..<(line.firstIndex(of: 0x3A) ?? 0))) {
+        line.withUnsafeBytes { kept.lines.append(contentsOf: $0) }
+      }
+    }
+    return kept
+  }
+
+  /// The value of the first line named `name`, in lower case; nil without one.
+  package func value(of name: StaticString) -> String? {
+    let span = lines.span.bytes
+    var walk = FieldLines(span)
+    return walk.next(named: RawSpan(name))?.text
+  }
+}

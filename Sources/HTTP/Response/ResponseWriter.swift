@@ -1,0 +1,44 @@
+/// Writes the heads of answers: the rendered part, then Date, Server and Connection.
+///
+/// The last part is rendered once a second and copied after each head.
+package struct ResponseWriter: Sendable {
+  private let server: String
+  private var second: Int64 = .min
+  private var keptOpen: [UInt8] = []
+  private var kept10: [UInt8] = []
+  private var closed: [UInt8] = []
+
+  /// A writer whose answers carry `Server: <server>`; an empty name leaves the field out.
+  package init(server: String) { self.server = server }
+
+  /// What a head says about the connection.
+  package enum Connection: Sendable {
+    /// It stays open, as HTTP/1.1 does without a word.
+    case open
+    /// It stays open, said in the way of HTTP/1.0.
+    case keepAlive
+    case close
+  }
+
+  /// Renders the date again when the second has changed.
+  package mutating func tick(_ now: Int64) {
+    guard now != second else { return }
+    second = now
+    var common = HeadFields()
+    common.add("Date", HTTPDate(now).description)
+    if !server.isEmpty { common.add("Server", server) }
+    keptOpen = common.lines + [0x0D, 0x0A]
+    kept10 = common.adding("Connection", "keep-alive").lines + [0x0D, 0x0A]
+    closed = common.adding("Connection", "close").lines + [0x0D, 0x0A]
+  }
+
+  /// Appends a whole head, the empty line included.
+  package func write(_ head: RenderedHead, _ connection: Connection, to output: inout OutputBuffer) {
+    output.append(head.bytes)
+    switch connection {
+    case .open: output.append(keptOpen)
+    case .keepAlive: output.append(kept10)
+    case .close: output.append(closed)
+    }
+  }
+}

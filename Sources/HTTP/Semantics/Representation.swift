@@ -1,0 +1,91 @@
+/// Something that can be answered to GET and HEAD, with every head it may need.
+///
+/// The heads of 200 and 304 are rendered once, here; 206, 412 and 416 when they are asked for.
+package struct Representation: Sendable {
+  package let tag: EntityTag?
+  package let lastModified: HTTPDate?
+  package let body: Body
+  /// The fields of the 200, without Content-Length, Accept-Ranges, ETag and Last-Modified.
+  private let fields: HeadFields
+  private let whole: Response
+  private let notModified: Response
+  /// Parts of it may be asked for.
+  private let allowsRanges: Bool
+
+  /// A representation with `fields` of its own (Content-Type, Cache-Control, Vary, …).
+  ///
+  /// ETag, Last-Modified, Accept-Ranges and Content-Length are added here.
+  package init(
+    _ fields: HeadFields, tag: EntityTag?, lastModified: HTTPDate? = nil, body: Body,
+    allowsRanges: Bool = true
+  ) {
+    var all = fields
+    if let tag { all.add("ETag", tag.description) }
+    if let lastModified { all.add("Last-Modified", lastModified.description) }
+    self.fields = all
+    self.tag = tag
+    self.lastModified = lastModified
+    self.body = body
+    self.allowsRanges = allowsRanges
+    let ok = allowsRanges ? all.adding("Accept-Ranges", "bytes") : all
+    whole = Response(.ok, ok, body)
+    notModified = Response(RenderedHead(.notModified, all.withoutContentFields, contentLength: nil))
+  }
+
+  /// The answer to a GET or HEAD, after its conditions and ranges (RFC 9110 §13.2.2, §14.2).
+  package func response(to request: borrowing Request) -> Response {
+    switch Preconditions.evaluate(request, tag: tag, lastModified: lastModified) {
+    case .notModified: return notModified
+    case .failed: return Response(.preconditionFailed, fields.withoutContentFields)
+    case .proceed: break
+    }
+    // §14.2: Range is for GET only.
+    guard allowsRanges, request.method == .get, let range = request.field(.range),
+      !request.head.isRepeated(.range),
+      Preconditions.rangeApplies(request, tag: tag, lastModified: lastModified)
+    else { return whole }
+    return partial(ByteRanges(range, length: body.count))
+  }
+
+  private func partial(_ ranges: ByteRanges) -> Response {
+    let length = body.count
+    switch ranges {
+    case .whole:
+      return whole
+    case .unsatisfiable:
+      let fields = fields.withoutContentFields.adding("Content-Range", "bytes */\(length)")
+      return Response(.rangeNotSatisfiable, fields)
+    case .single(let range):
+      let fields = fields.adding("Content-Range", contentRange(range, length))
+      return Response(.partialContent, fields, .segments(body.part(range)))
+    case .several(let ranges):
+      return multipart(ranges, length)
+    }
+  }
+
+  private func contentRange(_ range: Range<UInt64>, _ length: UInt64) -> String {
+    "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)"
+  }
+
+  /// `multipart/byteranges` (RFC 9110 §14.6).
+  private func multipart(_ ranges: [Range<UInt64>], _ length: UInt64) -> Response {
+    let boundary = "part-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+    let type = fields.value(of: "content-type")
+    var segments: [BodySegment] = []
+    func add(_ text: String) {
+      let bytes = SharedBytes(text)
+      segments.append(.bytes(bytes, 0..<bytes.count))
+    }
+    for range in ranges {
+      add(
+        "--\(boundary)\r\n" + (type.map { "Content-Type: \($0)\r\n" } ?? "")
+          + "Content-Range: \(contentRange(range, length))\r\n\r\n")
+      segments += body.part(range)
+      add("\r\n")
+    }
+    add("--\(boundary)--\r\n")
+    let fields = fields.without("content-type").adding(
+      "Content-Type", "multipart/byteranges; boundary=\(boundary)")
+    return Response(.partialContent, fields, .segments(segments))
+  }
+}

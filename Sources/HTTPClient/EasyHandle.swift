@@ -1,0 +1,173 @@
+import CCurl
+
+/// One libcurl easy handle: makes one request at a time and keeps its connections for the next.
+///
+/// Not `Sendable` by itself: `HTTPClient` gives it to one thread at a time, which libcurl allows
+/// (libcurl-thread(3): "You must never share the same handle in multiple threads" at the same time).
+final class EasyHandle {
+  private let handle: UnsafeMutableRawPointer
+
+  init() throws(HTTPClientError) {
+    guard Library.isReady, let handle = curl_easy_init() else {
+      throw .failed(code: Int(CURLE_FAILED_INIT.rawValue), reason: "libcurl can't be started")
+    }
+    self.handle = handle
+  }
+
+  deinit { curl_easy_cleanup(handle) }
+
+  func perform(_ request: HTTPRequest, into sink: HTTPSink) throws(HTTPClientError) -> HTTPReply {
+    let exchange = Exchange(body: request.body, sink: sink, watch: request.watch)
+    // Keeps "live connections, the Session ID cache, the DNS cache, the cookies" (curl_easy_reset(3)).
+    curl_easy_reset(handle)
+    let list = try fieldList(of: request)
+    defer { curl_slist_free_all(list) }
+    set(CURLOPT_HTTPHEADER, pointer: list)
+    try setTarget(request)
+    setLimits(request)
+    setBody(request)
+    let code = withExtendedLifetime(exchange) {
+      setCallbacks(Unmanaged.passUnretained(exchange).toOpaque())
+      return curl_easy_perform(handle)
+    }
+    if let failure = exchange.failure { throw failure }
+    guard code == CURLE_OK else { throw error(code, request.url) }
+    return HTTPReply(status: exchange.status, fields: exchange.fields, body: exchange.kept)
+  }
+
+  // MARK: Options
+
+  private func setTarget(_ request: HTTPRequest) throws(HTTPClientError) {
+    guard let target = Target(request.url) else { throw .badURL(request.url) }
+    guard request.method.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .badField(request.method) }
+    set(CURLOPT_URL, request.url)
+    set(CURLOPT_PROTOCOLS_STR, "http,https")
+    set(CURLOPT_REDIR_PROTOCOLS_STR, target.isSecure ? "https" : "http,https")
+    set(CURLOPT_FOLLOWLOCATION, request.redirects > 0 ? 1 : 0)
+    set(CURLOPT_MAXREDIRS, request.redirects)
+    set(CURLOPT_CUSTOMREQUEST, request.method)
+    set(CURLOPT_NOBODY, request.method == "HEAD" ? 1 : 0)
+    set(CURLOPT_USERAGENT, "xcache")
+    if request.decodes { set(CURLOPT_ACCEPT_ENCODING, "gzip, zstd") }
+  }
+
+  private func setLimits(_ request: HTTPRequest) {
+    // libcurl-thread(3): signals for name lookups don't go with threads.
+    set(CURLOPT_NOSIGNAL, 1)
+    set(CURLOPT_CONNECTTIMEOUT_MS, request.timeouts.connect)
+    set(CURLOPT_LOW_SPEED_LIMIT, 1024)
+    set(CURLOPT_LOW_SPEED_TIME, request.timeouts.stall)
+    set(CURLOPT_TIMEOUT_MS, request.timeouts.total)
+    set(CURLOPT_TCP_KEEPALIVE, 1)
+    set(CURLOPT_BUFFERSIZE, 262_144)
+    set(CURLOPT_UPLOAD_BUFFERSIZE, 262_144)
+  }
+
+  private func setBody(_ request: HTTPRequest) {
+    guard let length = request.body.length else { return }
+    set(CURLOPT_UPLOAD, 1)
+    xcache_setopt_off(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(length))
+  }
+
+  private func setCallbacks(_ exchange: UnsafeMutableRawPointer) {
+    xcache_setopt_callback(handle, CURLOPT_READFUNCTION) { buffer, size, count, context in
+      guard let context, let buffer else { return Int(CURL_READFUNC_ABORT) }
+      let room = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
+      return Exchange.at(context).read(into: room) ?? Int(CURL_READFUNC_ABORT)
+    }
+    xcache_setopt_callback(handle, CURLOPT_WRITEFUNCTION) { buffer, size, count, context in
+      guard let context else { return 0 }
+      let bytes = UnsafeRawBufferPointer(start: buffer, count: size * count)
+      return Exchange.at(context).write(bytes) ? size * count : 0
+    }
+    xcache_setopt_callback(handle, CURLOPT_HEADERFUNCTION) { buffer, size, count, context in
+      guard let context else { return 0 }
+      Exchange.at(context).header(UnsafeRawBufferPointer(start: buffer, count: size * count))
+      return size * count
+    }
+    xcache_setopt_seek(handle) { context, offset, origin in
+      guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
+      Exchange.at(context).seek(to: Int64(offset))
+      return CURL_SEEKFUNC_OK
+    }
+    xcache_setopt_progress(handle) { context, _, _, _, _ in
+      guard let context else { return 0 }
+      return Exchange.at(context).progress() ? 0 : 1
+    }
+    for option in [
+      CURLOPT_READDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_SEEKDATA, CURLOPT_XFERINFODATA,
+    ] {
+      set(option, pointer: exchange)
+    }
+    set(CURLOPT_NOPROGRESS, 0)
+  }
+
+  private func fieldList(of request: HTTPRequest) throws(HTTPClientError) -> UnsafeMutablePointer<curl_slist>?
+  {
+    var list: UnsafeMutablePointer<curl_slist>?
+    for field in request.fields {
+      let isSafe = { (byte: UInt8) in byte >= 0x20 && byte != 0x7F || byte == 0x09 }
+      guard !field.name.isEmpty,
+        field.name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }),
+        field.value.utf8.allSatisfy(isSafe)
+      else {
+        curl_slist_free_all(list)
+        throw .badField(field.name)
+      }
+      // "Name;" is how libcurl is asked for a field without a value (CURLOPT_HTTPHEADER(3)).
+      list = curl_slist_append(list, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+    }
+    return list
+  }
+
+  // MARK: Errors
+
+  private func error(_ code: CURLcode, _ url: String) -> HTTPClientError {
+    let target = Target(url)
+    let host = target?.host ?? url
+    let port = target?.port ?? 0
+    let reason = String(cString: curl_easy_strerror(code))
+    switch code {
+    case CURLE_URL_MALFORMAT: return redirected ? .redirect(reason: reason) : .badURL(url)
+    // Also what libcurl says of an answer that isn't HTTP/1 (it takes it for HTTP/0.9).
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      return redirected ? .redirect(reason: reason) : .notHTTP(host: host, reason: "it isn't HTTP")
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: return .couldNotResolve(host: host)
+    case CURLE_COULDNT_CONNECT: return .couldNotConnect(host: host, port: port)
+    case CURLE_OPERATION_TIMEDOUT: return .timedOut(host: host, port: port)
+    case CURLE_TOO_MANY_REDIRECTS: return .redirect(reason: reason)
+    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+      CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
+      return .tls(host: host, reason: reason)
+    case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2,
+      CURLE_HTTP2_STREAM, CURLE_SEND_FAIL_REWIND:
+      return .reset(host: host, port: port)
+    case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING:
+      return .notHTTP(host: host, reason: reason)
+    default: return .failed(code: Int(code.rawValue), reason: reason)
+    }
+  }
+
+  private var redirected: Bool {
+    var count = 0
+    xcache_getinfo_long(handle, CURLINFO_REDIRECT_COUNT, &count)
+    return count > 0
+  }
+
+  private func set(_ option: CURLoption, _ value: Int) { xcache_setopt_long(handle, option, value) }
+  private func set(_ option: CURLoption, _ value: String) { xcache_setopt_string(handle, option, value) }
+  private func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
+    xcache_setopt_pointer(handle, option, pointer)
+  }
+}
+
+extension Exchange {
+  static func at(_ context: UnsafeMutableRawPointer) -> Exchange {
+    Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+  }
+}
+
+/// libcurl, started once.
+private enum Library {
+  static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+}

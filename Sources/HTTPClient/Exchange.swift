@@ -1,0 +1,114 @@
+import CCurl
+
+/// One request on its way: what libcurl's callbacks read from and write to.
+///
+/// Lives on the thread that makes the request, inside one call.
+final class Exchange {
+  private let body: HTTPBody
+  private let sink: HTTPSink
+  private let watch: (@Sendable (HTTPProgress) -> Bool)?
+
+  private var sent: Int64 = 0
+  private var received: Int64 = 0
+  private(set) var fields: [HTTPField] = []
+  private(set) var status = 0
+  private(set) var kept: [UInt8] = []
+  /// Why a callback stopped the exchange; libcurl's own code then only says that one did.
+  private(set) var failure: HTTPClientError?
+
+  init(body: HTTPBody, sink: HTTPSink, watch: (@Sendable (HTTPProgress) -> Bool)?) {
+    self.body = body
+    self.sink = sink
+    self.watch = watch
+  }
+
+  /// Fills `buffer` with the next bytes to send; nil stops.
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    let left = (body.length ?? 0) - sent
+    guard left > 0 else { return 0 }
+    let room = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(min(left, Int64(buffer.count)))))
+    guard let count = fill(room) else { return nil }
+    guard count > 0 else {
+      failure = .bodyEnded(at: sent)
+      return nil
+    }
+    sent += Int64(count)
+    return count
+  }
+
+  private func fill(_ room: UnsafeMutableRawBufferPointer) -> Int? {
+    switch body {
+    case .none: return 0
+    case .bytes(let bytes):
+      bytes.withUnsafeBytes {
+        room.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.dropFirst(Int(sent)).prefix(room.count)))
+      }
+      return room.count
+    case .stream(_, let read):
+      do {
+        return try min(read(sent, room), room.count)
+      } catch {
+        failure = .callback(error)
+        return nil
+      }
+    }
+  }
+
+  /// Starts the body again: libcurl asks when a kept connection turned out to be gone.
+  func seek(to offset: Int64) { sent = offset }
+
+  /// Takes one header line, its line end included.
+  func header(_ line: UnsafeRawBufferPointer) {
+    let text = String(decoding: line, as: UTF8.self)
+    if text.hasPrefix("HTTP/") {
+      fields = []
+      status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
+    } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
+      let value = text[text.index(after: colon)...]
+      fields.append(HTTPField(String(text[..<colon]), trimmed(value)))
+    }
+  }
+
+  private func trimmed(_ text: Substring) -> String {
+    let isSpace = { (c: Character) in c == " " || c == "\t" || c == "\r\n" || c == "\n" || c == "\r" }
+    var text = text.drop(while: isSpace)
+    while let last = text.last, isSpace(last) { text.removeLast() }
+    return String(text)
+  }
+
+  /// Takes the next bytes of the answer's body; false stops.
+  func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    received += Int64(bytes.count)
+    switch sink {
+    case .memory(let limit):
+      guard received <= Int64(limit) else { return tooLong(Int64(limit)) }
+      kept.append(contentsOf: bytes)
+    case .stream(let limit, let write):
+      guard (200..<300).contains(status) else {
+        kept.append(contentsOf: bytes.prefix(max(0, 65_536 - kept.count)))
+        return received <= 16 << 20 ? true : tooLong(16 << 20)
+      }
+      guard received <= limit else { return tooLong(limit) }
+      do {
+        try write(bytes)
+      } catch {
+        failure = .callback(error)
+        return false
+      }
+    }
+    return true
+  }
+
+  private func tooLong(_ limit: Int64) -> Bool {
+    failure = .answerTooLong(limit: limit)
+    return false
+  }
+
+  /// Tells how far it is; false stops.
+  func progress() -> Bool {
+    guard let watch else { return true }
+    if watch(HTTPProgress(sent: sent, received: received)) { return true }
+    failure = .cancelled
+    return false
+  }
+}

@@ -1,0 +1,52 @@
+/// Why there is no answer.
+package enum HTTPClientError: Error, Sendable {
+  /// Thrown when the text isn't an absolute http or https URL.
+  case badURL(String)
+  /// Thrown when the method or a field holds a control character, or has no name.
+  case badField(String)
+  /// Thrown when the host name has no address.
+  case couldNotResolve(host: String)
+  /// Thrown when nothing listens there, or no way leads there.
+  case couldNotConnect(host: String, port: Int)
+  /// Thrown when no connection stood in time, or too few bytes moved for too long.
+  case timedOut(host: String, port: Int)
+  /// Thrown when certificates or ciphers don't agree; `reason` is the TLS library's.
+  case tls(host: String, reason: String)
+  /// Thrown when the connection broke before the answer was whole.
+  case reset(host: String, port: Int)
+  /// Thrown when what came isn't HTTP, or can't be decoded.
+  case notHTTP(host: String, reason: String)
+  /// Thrown when the answer is longer than the sink takes.
+  case answerTooLong(limit: Int64)
+  /// Thrown when there were more redirects than allowed, or one to a scheme that isn't.
+  case redirect(reason: String)
+  /// Thrown when the body had fewer bytes than its length said.
+  case bodyEnded(at: Int64)
+  /// Thrown when `read` of the body or `write` of the sink threw.
+  case callback(any Error)
+  /// Thrown when `watch` said so.
+  case cancelled
+  /// Thrown for libcurl's own failures, such as no memory.
+  case failed(code: Int, reason: String)
+}
+
+extension HTTPClientError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .badURL(let text): "\(text) is not an http or https URL"
+    case .badField(let name): "the header field \"\(name)\" has no name or holds a control character"
+    case .couldNotResolve(let host): "there is no host named \(host)"
+    case .couldNotConnect(let host, let port): "nothing answers at \(host) port \(port)"
+    case .timedOut(let host, let port): "\(host) port \(port) took too long to answer"
+    case .tls(let host, let reason): "no secure connection to \(host): \(reason)"
+    case .reset(let host, let port): "\(host) port \(port) broke the connection"
+    case .notHTTP(let host, let reason): "the answer of \(host) can't be read: \(reason)"
+    case .answerTooLong(let limit): "the answer is longer than \(limit) bytes"
+    case .redirect(let reason): "a redirect that isn't followed: \(reason)"
+    case .bodyEnded(let offset): "the bytes to send ended early, at \(offset)"
+    case .callback(let error): "\(error)"
+    case .cancelled: "stopped"
+    case .failed(_, let reason): reason
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/// Decides whether and when a request is tried again: exponential backoff with jitter.
+///
+/// One value per request; it counts its own attempts.
+package struct RetryPolicy: Sendable {
+  package enum Action: Hashable, Sendable {
+    case wait(milliseconds: Int)
+    case giveUp
+  }
+
+  /// What the attempt came to.
+  package enum Outcome: Sendable {
+    case error(HTTPClientError)
+    case status(Int, retryAfter: Int?)
+  }
+
+  /// Attempts in all, the first included.
+  package let attempts: Int
+  /// Milliseconds before the second attempt; each further wait is twice as long, up to `longest`.
+  package let first: Int
+  package let longest: Int
+  /// Whether a refused connection or an unknown host is worth another attempt: once the server has answered.
+  package let retriesConnecting: Bool
+
+  private var made = 0
+  private var state: UInt64
+
+  package init(
+    attempts: Int = 6, first: Int = 200, longest: Int = 10_000, retriesConnecting: Bool = true,
+    seed: UInt64 = .random(in: 1 ... .max)
+  ) {
+    self.attempts = attempts
+    self.first = first
+    self.longest = longest
+    self.retriesConnecting = retriesConnecting
+    state = seed | 1
+  }
+
+  /// What to do after a failed attempt.
+  package mutating func next(after outcome: Outcome) -> Action {
+    made += 1
+    guard made < attempts, isTransient(outcome) else { return .giveUp }
+    let doubled = made > 20 ? longest : min(longest, first << (made - 1))
+    // Between half and all of it, so that clients which failed together don't come back together.
+    let wait = doubled / 2 + Int(draw() % UInt64(doubled / 2 + 1))
+    guard case .status(_, let seconds?) = outcome else { return .wait(milliseconds: wait) }
+    return seconds > 60 ? .giveUp : .wait(milliseconds: max(wait, seconds * 1000))
+  }
+
+  private func isTransient(_ outcome: Outcome) -> Bool {
+    switch outcome {
+    case .error(.couldNotConnect), .error(.couldNotResolve): retriesConnecting
+    case .error(.timedOut), .error(.reset): true
+    case .error: false
+    case .status(let status, _): RetryPolicy.transient.contains(status)
+    }
+  }
+
+  /// Statuses that another attempt may cure. 501, 505 and 507 say what won't change by asking again.
+  package static let transient: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+
+  /// xorshift64: spread, not secrecy.
+  private mutating func draw() -> UInt64 {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return state
+  }
+}

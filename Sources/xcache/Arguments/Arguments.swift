@@ -1,0 +1,86 @@
+/// What a command line said, held against what its command knows.
+struct Arguments: Sendable {
+  /// Words that are no option, in order.
+  private(set) var operands: [String] = []
+  private var values: [String: [String]] = [:]
+  private let environment: [String: String]
+  private let options: [Option]
+
+  /// - Throws: `UsageError` for an option that the command doesn't know, one without its value, a switch with one.
+  init(_ words: some Sequence<String>, options: [Option], environment: [String: String]) throws(UsageError) {
+    self.options = options
+    self.environment = environment
+    var rest = Array(words)[...]
+    while let word = rest.popFirst() {
+      if word == "--" {
+        operands += rest
+        return
+      }
+      guard word.count > 1, word.hasPrefix("-") else {
+        operands.append(word)
+        continue
+      }
+      try take(word, &rest)
+    }
+  }
+
+  private mutating func take(_ word: String, _ rest: inout ArraySlice<String>) throws(UsageError) {
+    let equals = word.hasPrefix("--") ? word.firstIndex(of: "=") : nil
+    let written = equals.map { String(word[..<$0]) } ?? word
+    guard let option = option(written) else {
+      throw UsageError("there is no option \(written)\(suggestion(for: written))")
+    }
+    let attached = equals.map { String(word[word.index(after: $0)...]) }
+    guard let placeholder = option.value else {
+      if attached != nil { throw UsageError("--\(option.name) takes no value") }
+      values[option.name, default: []].append("")
+      return
+    }
+    guard let value = attached ?? rest.popFirst() else {
+      throw UsageError("--\(option.name) needs a value: --\(option.name) \(placeholder)")
+    }
+    values[option.name, default: []].append(value)
+  }
+
+  private func option(_ written: String) -> Option? {
+    written.hasPrefix("--")
+      ? options.first { "--\($0.name)" == written }
+      : options.first { option in option.short.map { "-\($0)" == written } ?? false }
+  }
+
+  private func suggestion(for written: String) -> String {
+    Spelling.nearest(to: written, among: options.map { "--\($0.name)" }).map { "; did you mean \($0)?" } ?? ""
+  }
+
+  /// Whether a switch was given.
+  func has(_ name: String) -> Bool { values[name] != nil }
+
+  /// Every value given for an option, in order.
+  func all(_ name: String) -> [String] { values[name] ?? [] }
+
+  /// The value of an option: from the command line, else from its environment variable.
+  /// - Throws: `UsageError` where it was given twice.
+  func value(_ name: String) throws(UsageError) -> String? {
+    let given = all(name)
+    if given.count > 1 { throw UsageError("--\(name) was given \(given.count) times") }
+    if let value = given.first { return value }
+    guard let variable = options.first(where: { $0.name == name })?.environment else { return nil }
+    return environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// A whole number within `range`.
+  func number(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
+    guard let text = try value(name) else { return nil }
+    guard let number = Int(text), range.contains(number) else {
+      throw UsageError("--\(name) \(text): a whole number from \(range.lowerBound) to \(range.upperBound) is needed")
+    }
+    return number
+  }
+
+  /// The operands, where exactly these many are expected.
+  func operands(_ names: String...) throws(UsageError) -> [String] {
+    if operands.count < names.count { throw UsageError("\(names[operands.count]) is missing") }
+    if operands.count > names.count { throw UsageError("nothing is expected after that: \(operands[names.count])") }
+    return operands
+  }
+}

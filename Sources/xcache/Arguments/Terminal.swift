@@ -1,0 +1,51 @@
+import Glibc
+
+/// Where words go: results to standard output, everything else to standard error.
+struct Terminal: Sendable {
+  /// Whether standard error is a terminal, where a progress line may be drawn over itself.
+  let isInteractive: Bool
+  let usesColour: Bool
+
+  init(environment: [String: String]) {
+    isInteractive = isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb"
+    // https://no-color.org: any value that isn't empty.
+    usesColour = isatty(STDOUT_FILENO) == 1 && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+  }
+
+  /// Prints a line of the result.
+  func say(_ line: String) { Self.write(line + "\n", to: STDOUT_FILENO) }
+
+  /// Prints a remark or an error.
+  func note(_ line: String) { Self.write((isInteractive ? "\r\u{1B}[K" : "") + line + "\n", to: STDERR_FILENO) }
+
+  /// Draws the progress line; nothing where nobody watches.
+  func progress(_ line: String) {
+    if isInteractive { Self.write("\r\u{1B}[K\(line)", to: STDERR_FILENO) }
+  }
+
+  /// Takes the progress line away.
+  func endProgress() {
+    if isInteractive { Self.write("\r\u{1B}[K", to: STDERR_FILENO) }
+  }
+
+  func colour(_ text: String, _ colour: Colour) -> String {
+    usesColour ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+  }
+
+  enum Colour: Int {
+    case bold = 1
+    case red = 31
+    case green = 32
+    case yellow = 33
+  }
+
+  private static func write(_ text: String, to file: Int32) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+      // A reader that went away (`xcache log | head`) wants no more.
+      if count < 0 && errno != EINTR { return }
+      bytes = bytes.dropFirst(max(0, count))
+    }
+  }
+}

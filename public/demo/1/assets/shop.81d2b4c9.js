@@ -1,0 +1,25 @@
+// The shelf of the demo shop, as a bundler would ship it: one module with a hash in its name.
+const items = [
+  { name: "Apples", unit: "1 kg", price: 2.9 },
+  { name: "Bread", unit: "750 g", price: 3.4 },
+  { name: "Butter", unit: "250 g", price: 2.6 },
+  { name: "Coffee", unit: "500 g", price: 8.9 },
+  { name: "Eggs", unit: "10", price: 3.2 },
+  { name: "Honey", unit: "500 g", price: 6.5 },
+];
+
+const money = new Intl.NumberFormat("en", { style: "currency", currency: "EUR" });
+
+function card({ name, unit, price }) {
+  const box = document.createElement("article");
+  box.className = "item";
+  const title = document.createElement("b");
+  title.textContent = name;
+  const line = document.createElement("span");
+  line.className = "price";
+  line.textContent = `${money.format(price)} / ${unit}`;
+  box.append(title, line);
+  return box;
+}
+
+document.getElementById("shelf").append(...items.map(card));
