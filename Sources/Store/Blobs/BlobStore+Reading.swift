@@ -20,9 +20,11 @@ extension BlobStore {
   /// Opens a blob; the first time since the start its bytes are hashed (guarantee 7).
   /// - Throws: `unknownBlob`; `corruptBlob` when its bytes are others, and it is set aside.
   func open(_ sha256: SHA256) throws(StoreError) -> StoredBlob {
-    guard let file = try StoreError.disk({ () throws(SystemError) in
-      try Kernel.openExisting(folder.blob(sha256), O_RDONLY)
-    }) else { throw try absent(sha256) }
+    guard
+      let file = try StoreError.disk({ () throws(SystemError) in
+        try Kernel.openExisting(folder.blob(sha256), O_RDONLY)
+      })
+    else { throw try absent(sha256) }
     let isVerified = state.withLock { $0.verified.contains(sha256) }
     if !isVerified { try verify(sha256, file) }
     let size = try StoreError.disk { () throws(SystemError) in try Kernel.status(file).size }
@@ -47,7 +49,7 @@ extension BlobStore {
     let found: FileDigest
     do {
       found = try Self.digest(of: file)
-    } catch where error.code == EIO {
+    } catch  where error.code == EIO {
       try quarantine(sha256)
       throw .corruptBlob(sha256)
     } catch {
@@ -68,9 +70,8 @@ extension BlobStore {
         "UPDATE blob SET quarantined_at = ? WHERE sha256 = ? AND quarantined_at IS NULL", now, sha256)
     }
     try StoreError.disk { () throws(SystemError) in
-      do {
-        try disk.rename(folder.blob(sha256), to: "\(folder.quarantine)/\(sha256.hex)-\(now)")
-      } catch where error.code == ENOENT {}
+      guard try Kernel.status(folder.blob(sha256)) != nil else { return }
+      try disk.rename(folder.blob(sha256), to: "\(folder.quarantine)/\(sha256.hex)-\(now)")
     }
   }
 }

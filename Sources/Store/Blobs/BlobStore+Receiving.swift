@@ -48,7 +48,7 @@ extension BlobStore {
     let (known, isUnchecked) = state.withLock { state in
       (state.placed[sha256] ?? state.whole[sha256], state.unchecked.contains(sha256))
     }
-    return try known ?? (isUnchecked ? recheck(sha256) : nil)
+    return known == nil && isUnchecked ? try recheck(sha256) : known
   }
 
   /// Hashes a whole file from before the start; one that went wrong is removed.

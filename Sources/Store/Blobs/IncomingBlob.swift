@@ -4,7 +4,7 @@ import Platform
 /// A file that is arriving: its bytes go to the disk and through both hashes as they come.
 ///
 /// Letting go of it before `finish` drops what arrived.
-package struct IncomingBlob: ~Copyable, Sendable {
+package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has one owner, as all of it
   private let store: BlobStore
   private let claim: BlobClaim
   private let file: Descriptor

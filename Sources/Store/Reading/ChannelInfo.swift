@@ -23,7 +23,9 @@ package struct ChannelInfo: Hashable, Sendable {
   var nextVersion: ManifestVersion { ManifestVersion(max(version.number + 1, leastNext)) }
 
   /// The same channel after a release.
-  func after(_ version: ManifestVersion, at: Int64, digest: SHA256, resources: Int, bytes: Int64) -> ChannelInfo {
+  func after(_ version: ManifestVersion, at: Int64, digest: SHA256, resources: Int, bytes: Int64)
+    -> ChannelInfo
+  {
     ChannelInfo(
       id: id, app: app, appID: appID, name: name, publicURL: publicURL, version: version, at: at,
       digest: digest, resources: resources, bytes: bytes, publicURLID: publicURLID, leastNext: leastNext)

@@ -41,7 +41,8 @@ extension Database {
   }
 
   func stamp(of version: ManifestVersion, in channel: Int64) throws(StoreError) -> ReleaseStamp? {
-    try first("SELECT author, at FROM release WHERE channel_id = ? AND version = ?", channel, version.number) {
+    try first("SELECT author, at FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
+    {
       ReleaseStamp(version: version, author: $0.get(0), at: $0.get(1))
     }
   }
@@ -49,16 +50,25 @@ extension Database {
   /// Whether a version's manifest can be told: it is kept, or it is the empty one before the first.
   func isKept(_ version: ManifestVersion, in channel: Int64) throws(StoreError) -> Bool {
     if version == .none { return true }
-    return try first(
-      "SELECT 1 FROM release WHERE channel_id = ? AND version = ?", channel, version.number, read: { _ in true }
-    ) ?? false
+    return try value(
+      Int64.self, "SELECT 1 FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
+      != nil
+  }
+
+  /// Whether what a bundle held at a version can be told; always at its own newest one.
+  func isKnown(_ version: ManifestVersion, for bundle: BundleInfo?, in channel: Int64) throws(StoreError)
+    -> Bool
+  {
+    if version == bundle?.version { return true }
+    return try isKept(version, in: channel)
   }
 }
 
 extension ChannelInfo {
   init(_ row: Statement) throws(StoreError) {
     self.init(
-      id: row.get(0), app: try Stored.app(row.get(1)), appID: row.get(2), name: try Stored.channel(row.get(3)),
+      id: row.get(0), app: try Stored.app(row.get(1)), appID: row.get(2),
+      name: try Stored.channel(row.get(3)),
       publicURL: try Stored.base(row.get(4)), version: ManifestVersion(row.get(5, as: Int64?.self) ?? 0),
       at: row.get(6), digest: row.get(7), resources: row.get(8, as: Int?.self) ?? 0,
       bytes: row.get(9, as: Int64?.self) ?? 0, publicURLID: row.get(10), leastNext: row.get(11))

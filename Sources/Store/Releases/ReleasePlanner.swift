@@ -74,10 +74,17 @@ struct ReleasePlanner {
   }
 
   /// Plans again where the bundle moved: what changed in it after `base` is wanted as it was at `base`.
-  private mutating func takeBack(since base: ManifestVersion, _ info: BundleInfo?, _ name: BundleName, at index: Int)
+  private mutating func takeBack(
+    since base: ManifestVersion, _ info: BundleInfo?, _ name: BundleName, at index: Int
+  )
     throws(StoreError)
   {
     guard base != info?.version ?? .none else { return }
+    guard base != .none else {
+      guard let info else { return }
+      for url in try db.liveURLs(ofBundle: info.id) { try want(nil, under: url, at: index) }
+      return
+    }
     guard let channel, try db.isKept(base, in: channel.id) else { throw .unknownBase(name, base: base) }
     guard let info else { return }
     for (url, held) in try db.contents(ofBundle: info.id, changedAfter: base, upTo: info.version) {
@@ -93,7 +100,9 @@ struct ReleasePlanner {
   }
 
   private func load(_ url: ResourceURL) throws(StoreError) -> TouchedURL {
-    guard let channel, let id = try db.urlID(url, in: channel.id) else { return TouchedURL(id: nil, holders: [:]) }
+    guard let channel, let id = try db.urlID(url, in: channel.id) else {
+      return TouchedURL(id: nil, holders: [:])
+    }
     return TouchedURL(id: id, holders: try db.liveHolders(ofURL: id))
   }
 

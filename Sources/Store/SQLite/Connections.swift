@@ -23,7 +23,8 @@ final class Connections: Sendable {
   }
 
   /// Runs `body` with the one connection that writes; callers take turns.
-  func writing<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func writing<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result
+  {
     try writer.withLock { (held) throws(StoreError) -> Result in try body(held.database) }
   }
 

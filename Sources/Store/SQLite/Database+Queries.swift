@@ -43,7 +43,8 @@ extension Database {
   /// The row id of the last row that this connection inserted.
   var lastRowID: Int64 { sqlite3_last_insert_rowid(handle) }
 
-  private func bound<each Value: SQLValue>(_ sql: StaticString, _ values: repeat each Value) throws(StoreError)
+  private func bound<each Value: SQLValue>(_ sql: StaticString, _ values: repeat each Value)
+    throws(StoreError)
     -> Statement
   {
     let statement = try statement(sql)

@@ -13,14 +13,11 @@ struct Migrations: Sendable {
 
   /// The files of Migrations/, as they were when this program was built.
   static let embedded = Migrations(
-    steps: (0..<xcache_migration_count).map { index in
-      withUnsafePointer(to: xcache_migrations) { pointer in
-        pointer.withMemoryRebound(to: xcache_asset.self, capacity: xcache_migration_count) { assets in
-          Step(
-            name: String(cString: assets[index].name),
-            sql: Array(UnsafeBufferPointer(start: assets[index].bytes, count: assets[index].size)))
-        }
-      }
+    steps: (0..<xcache_migration_count()).map { index in
+      let asset = xcache_migration(index)
+      return Step(
+        name: String(cString: asset.name),
+        sql: Array(UnsafeBufferPointer(start: asset.bytes, count: asset.size)))
     })
 
   /// `xcac` in ASCII: how a database says that it is one of ours (PRAGMA application_id).

@@ -63,7 +63,9 @@ extension [UInt8]: SQLValue {
 extension SHA256: SQLValue {
   /// Traps for a column of another size: the schema admits none.
   init(_ row: Statement, column: Int32) {
-    guard let digest = row.withBytes(column, { SHA256(bytes: $0) }) else { fatalError("not a SHA-256 column") }
+    guard let digest = row.withBytes(column, { SHA256(bytes: $0) }) else {
+      fatalError("not a SHA-256 column")
+    }
     self = digest
   }
 
