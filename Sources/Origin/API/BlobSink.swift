@@ -23,7 +23,11 @@ final class BlobSink {
 
   func finish() throws(Problem) -> Response {
     guard let blob = incoming.take() else { throw .badRequest("the upload has ended already") }
-    let result = try APIEndpoint.store { () throws(StoreError) in try blob.finish() }
-    return APIEndpoint.document(["stored": .bool(result == .stored)], result == .stored ? .created : .ok)
+    do {
+      let result = try blob.finish()
+      return APIEndpoint.document(["stored": .bool(result == .stored)], result == .stored ? .created : .ok)
+    } catch {
+      throw Problem(error)
+    }
   }
 }

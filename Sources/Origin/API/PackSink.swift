@@ -46,8 +46,11 @@ final class PackSink {
     }
     let size = Int(claim.size ?? 0)
     guard bytes.count >= size else { return nil }
-    try APIEndpoint.store { () throws(StoreError) in
-      _ = try store.receive(bytes.prefix(size).span.bytes, claim)
+    let file = bytes.prefix(size)
+    do {
+      _ = try store.receive(file.span.bytes, claim)
+    } catch {
+      throw Problem(error)
     }
     head = nil
     stored += 1

@@ -31,7 +31,7 @@ final class ReleaseDesk: Sendable {
     var next = ManifestMap.empty
     let outcome = try store.commit(
       request,
-      digest: { (prepared) throws(StoreError) in
+      digest: { [catalog] (prepared) throws(StoreError) in
         let map = catalog.current.channel(id: prepared.channel.id)?.map ?? .empty
         next = map.applying(prepared.changes.map { MapChange(url: $0.url, entry: $0.entry) })
         return next.digest

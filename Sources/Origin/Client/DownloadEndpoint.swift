@@ -16,7 +16,7 @@ struct DownloadEndpoint: Sendable {
     let stored = StoredRequest(request)
     let bytes = path.withUnsafeBytes { [UInt8]($0) }
     return .later { [inbox = cache.inbox] in
-      do {
+      do throws(StoreError) {
         let file = DownloadFile(path: bytes, document: try open(parsed))
         inbox.put(file)
         return file.document.response(to: stored.request)
