@@ -44,7 +44,11 @@ package struct Publisher: Sendable {
     let uploads = try upload(plans, dryRun: options.dryRun)
     let request = ReleaseRequest(changes: plans.map { .publish($0) }, options: options)
     let answer = try release(request, plans, app, channel)
-    if answer.isChanged, !options.dryRun { keep(answer, plans, local, remote) }
+    if answer.isChanged, !options.dryRun {
+      // Of a channel that this release made, the origin's id isn't known yet.
+      let remote = remote.exists ? remote : try? RemoteChannel(api, cache, app, channel)
+      if let remote { keep(answer, plans, local, remote) }
+    }
     return PublishResult(
       answer: answer, plans: plans, files: local.reduce(0) { $0 + $1.count }, filesRead: read,
       bytes: local.reduce(0) { $0 + $1.reduce(0) { $0 + $1.content.size } },

@@ -9,7 +9,7 @@ struct RemoteChannel {
   private let channel: ChannelName
   private let state: ChannelState
   /// False where the first release will make the channel.
-  private let exists: Bool
+  let exists: Bool
 
   /// `apps/{app}/channels/{channel}`.
   private var path: String { "apps/\(app)/channels/\(channel)" }
