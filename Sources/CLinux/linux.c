@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,3 +32,8 @@ int xcache_rename_new(const char *from, const char *to) {
 void *xcache_memmem(const void *haystack, size_t length, const void *needle, size_t needle_length) {
   return memmem(haystack, length, needle, needle_length);
 }
+int xcache_outq(int socket) {
+  int bytes = 0;
+  return ioctl(socket, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
+}
+void xcache_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
