@@ -55,7 +55,7 @@ let package = Package(
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "HTTP", "HTTPClient", "Manifests", "Origin", "Platform", "Publishing", "Server", "Store",
+        "HTTP", "Manifests", "Origin", "Platform", "Publishing", "Server", "Store",
         "XCacheClient",
       ],
       swiftSettings: swift),
@@ -69,7 +69,7 @@ let package = Package(
     .target(name: "SocketServer", path: "Tests/SocketServer", swiftSettings: swift),
     tests("HTTPClientTests", ["HTTPClient", "Platform", "SocketServer"]),
     tests("StoreTests", ["Store", "Manifests", "Platform", "CSQLite"]),
-    tests("XCacheClientTests", ["XCacheClient", "Manifests", "Platform"]),
+    tests("XCacheClientTests", ["XCacheClient", "Manifests", "Platform", "SocketServer"]),
     tests("OriginTests", ["Origin", "Store", "Manifests", "HTTP", "Platform"]),
     tests("PublishingTests", ["Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     tests("EndToEnd", ["Platform"]),

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 int xcache_errno(void) { return errno; }
+char **xcache_environment(void) { return environ; }
 int xcache_accept4(int fd, struct sockaddr *address, unsigned *length, int flags) {
   return accept4(fd, address, length, flags);
 }

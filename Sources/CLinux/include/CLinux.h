@@ -13,6 +13,8 @@
 struct sockaddr;
 
 int xcache_errno(void);
+/// The process's own `environ`, which Swift's concurrency checks can't let through.
+char **xcache_environment(void);
 int xcache_accept4(int fd, struct sockaddr *address, unsigned *length, int flags);
 int xcache_syncfs(int fd);
 int xcache_openat(int folder, const char *path, int flags, unsigned mode);

@@ -1,0 +1,97 @@
+import Platform
+
+/// What a manifest says of a URL. All members are fixed when the resource version is made.
+package struct Entry: Hashable, Sendable {
+  package let ctype: String
+  /// Where the bytes are, absolute; also the device's cache key.
+  package let download: String
+  package let md5: MD5
+  package let sha256: SHA256
+  /// Bytes.
+  package let size: Int64
+  /// The resource version, from 1.
+  package let version: Int64
+  /// Members that this version of xcache doesn't know. They count in the manifest's digest.
+  package let others: JSONObject
+
+  package init(
+    ctype: String, download: String, md5: MD5, sha256: SHA256, size: Int64, version: Int64,
+    others: JSONObject = JSONObject()
+  ) {
+    self.ctype = ctype
+    self.download = download
+    self.md5 = md5
+    self.sha256 = sha256
+    self.size = size
+    self.version = version
+    self.others = others
+  }
+
+  package init(_ content: ResourceContent, download: String, version: Int64) {
+    self.init(
+      ctype: content.ctype.text, download: download, md5: content.md5, sha256: content.sha256,
+      size: content.size, version: version)
+  }
+
+  private static let keys: Set<String> = ["ctype", "download", "md5", "sha256", "size", "version"]
+
+  /// Reads an entry of a resourcemap.
+  ///
+  /// - Throws: `member` with the name of the one that is missing or wrong.
+  package init(json: JSONValue) throws(JSONError) {
+    guard let object = json.object else { throw .member("resourcemap") }
+    ctype = try json.string("ctype")
+    // It becomes a header of what a page is given.
+    guard ctype.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else { throw .member("ctype") }
+    download = try json.string("download")
+    md5 = try json.md5("md5")
+    sha256 = try json.sha256("sha256")
+    size = try json.size("size")
+    version = try json.version("version").number
+    guard version > 0 else { throw .member("version") }
+    others =
+      object.count == Self.keys.count
+      ? JSONObject() : JSONObject(sorted: object.members.filter { !Self.keys.contains($0.key) })
+  }
+
+  /// Reads an entry from its canonical bytes.
+  package init(parsing bytes: [UInt8]) throws(JSONError) {
+    try self.init(json: JSONValue.parse(bytes))
+  }
+
+  /// The entry as an object.
+  package var json: JSONValue {
+    var object = others
+    object["ctype"] = .string(ctype)
+    object["download"] = .string(download)
+    object["md5"] = .string(md5.hex)
+    object["sha256"] = .string(sha256.hex)
+    object["size"] = .integer(size)
+    object["version"] = .string(String(version))
+    return .object(object)
+  }
+
+  package var canonicalJSON: [UInt8] {
+    var out: [UInt8] = []
+    appendCanonicalJSON(to: &out)
+    return out
+  }
+
+  /// Writes the entry; a manifest has 100,000 of them, hence no tree in between.
+  package func appendCanonicalJSON(to out: inout [UInt8]) {
+    guard others.isEmpty else { return CanonicalJSON.append(json, to: &out) }
+    CanonicalJSON.append(raw: "{\"ctype\":", to: &out)
+    CanonicalJSON.append(string: ctype, to: &out)
+    CanonicalJSON.append(raw: ",\"download\":", to: &out)
+    CanonicalJSON.append(string: download, to: &out)
+    CanonicalJSON.append(raw: ",\"md5\":\"", to: &out)
+    out.append(contentsOf: md5.hex.utf8)
+    CanonicalJSON.append(raw: "\",\"sha256\":\"", to: &out)
+    out.append(contentsOf: sha256.hex.utf8)
+    CanonicalJSON.append(raw: "\",\"size\":", to: &out)
+    CanonicalJSON.append(integer: size, to: &out)
+    CanonicalJSON.append(raw: ",\"version\":\"", to: &out)
+    CanonicalJSON.append(integer: version, to: &out)
+    CanonicalJSON.append(raw: "\"}", to: &out)
+  }
+}

@@ -1,0 +1,81 @@
+/// Writes JSON in its one canonical form: compact, keys sorted by UTF-8 bytes, numbers as written, and only
+/// `"`, `\` and U+0000–001F escaped, each in its shortest form. So equal content is equal bytes.
+package enum CanonicalJSON {
+  package static func append(_ value: JSONValue, to out: inout [UInt8]) {
+    switch value {
+    case .null: append(raw: "null", to: &out)
+    case .bool(let isTrue): append(raw: isTrue ? "true" : "false", to: &out)
+    case .number(let text): out.append(contentsOf: text.utf8)
+    case .string(let text): append(string: text, to: &out)
+    case .array(let values): append(array: values, to: &out)
+    case .object(let object): append(object: object, to: &out)
+    }
+  }
+
+  private static func append(array values: [JSONValue], to out: inout [UInt8]) {
+    out.append(UInt8(ascii: "["))
+    for (i, value) in values.enumerated() {
+      if i > 0 { out.append(UInt8(ascii: ",")) }
+      append(value, to: &out)
+    }
+    out.append(UInt8(ascii: "]"))
+  }
+
+  private static func append(object: JSONObject, to out: inout [UInt8]) {
+    out.append(UInt8(ascii: "{"))
+    for (i, member) in object.members.enumerated() {
+      if i > 0 { out.append(UInt8(ascii: ",")) }
+      append(string: member.key, to: &out)
+      out.append(UInt8(ascii: ":"))
+      append(member.value, to: &out)
+    }
+    out.append(UInt8(ascii: "}"))
+  }
+
+  /// A string with its quotes.
+  package static func append(string text: String, to out: inout [UInt8]) {
+    out.append(UInt8(ascii: "\""))
+    if needsEscapes(text) {
+      for byte in text.utf8 { append(escaping: byte, to: &out) }
+    } else {
+      out.append(contentsOf: text.utf8)
+    }
+    out.append(UInt8(ascii: "\""))
+  }
+
+  private static func needsEscapes(_ text: String) -> Bool {
+    let bytes = text.utf8Span.span
+    for i in bytes.indices where isEscaped(bytes[i]) { return true }
+    return false
+  }
+
+  @inline(__always) private static func isEscaped(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  private static func append(escaping byte: UInt8, to out: inout [UInt8]) {
+    switch byte {
+    case UInt8(ascii: "\""): append(raw: "\\\"", to: &out)
+    case UInt8(ascii: "\\"): append(raw: "\\\\", to: &out)
+    case 0x08: append(raw: "\\b", to: &out)
+    case 0x09: append(raw: "\\t", to: &out)
+    case 0x0A: append(raw: "\\n", to: &out)
+    case 0x0C: append(raw: "\\f", to: &out)
+    case 0x0D: append(raw: "\\r", to: &out)
+    case 0..<0x20:
+      append(raw: "\\u00", to: &out)
+      out.append(ASCII.lowerHexDigit(byte >> 4))
+      out.append(ASCII.lowerHexDigit(byte & 15))
+    default: out.append(byte)
+    }
+  }
+
+  /// Text that is JSON already.
+  @inline(__always) static func append(raw text: StaticString, to out: inout [UInt8]) {
+    out.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  package static func append(integer number: Int64, to out: inout [UInt8]) {
+    out.append(contentsOf: String(number).utf8)
+  }
+}

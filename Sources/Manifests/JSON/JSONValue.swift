@@ -1,0 +1,87 @@
+/// A JSON text as a value: numbers as they were written, keys in the order of their UTF-8 bytes.
+package enum JSONValue: Sendable {
+  case null
+  case bool(Bool)
+  /// Digits as written, e.g. `1.50e3`.
+  case number(String)
+  case string(String)
+  case array([JSONValue])
+  case object(JSONObject)
+
+  /// Reads one JSON text (RFC 8259) in UTF-8, strictly: no duplicate keys, no lone surrogates, at most
+  /// `JSONReader.depthLimit` levels. Its size is the caller's to bound.
+  package static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSONValue {
+    var reader = JSONReader(bytes)
+    let value = try reader.value()
+    try reader.end()
+    return value
+  }
+
+  /// The same value as canonical bytes.
+  package var canonical: [UInt8] {
+    var out: [UInt8] = []
+    CanonicalJSON.append(self, to: &out)
+    return out
+  }
+
+  package static func integer(_ number: some BinaryInteger) -> JSONValue { .number(String(number)) }
+
+  package static func strings(_ texts: some Sequence<String>) -> JSONValue {
+    .array(texts.map { .string($0) })
+  }
+}
+
+extension JSONValue {
+  package var bool: Bool? {
+    if case .bool(let value) = self { value } else { nil }
+  }
+
+  package var string: String? {
+    if case .string(let text) = self { text } else { nil }
+  }
+
+  package var array: [JSONValue]? {
+    if case .array(let values) = self { values } else { nil }
+  }
+
+  package var object: JSONObject? {
+    if case .object(let object) = self { object } else { nil }
+  }
+
+  /// The number, where it was written as an integer without fraction, exponent or `-0`, and fits.
+  package var integer: Int64? {
+    guard case .number(let text) = self, let number = Int64(text), String(number) == text else { return nil }
+    return number
+  }
+
+  package var isNull: Bool {
+    if case .null = self { true } else { false }
+  }
+
+  /// The member of an object; nil where this is no object or has none.
+  package subscript(key: String) -> JSONValue? { object?[key] }
+}
+
+extension JSONValue: Hashable {
+  package static func == (a: JSONValue, b: JSONValue) -> Bool {
+    switch (a, b) {
+    case (.null, .null): true
+    case (.bool(let x), .bool(let y)): x == y
+    case (.number(let x), .number(let y)): x == y
+    case (.string(let x), .string(let y)): UTF8Order.areEqual(x, y)
+    case (.array(let x), .array(let y)): x == y
+    case (.object(let x), .object(let y)): x == y
+    default: false
+    }
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .bool(let value): hasher.combine(value)
+    case .number(let text), .string(let text): hasher.combine(text)
+    case .array(let values): hasher.combine(values)
+    case .object(let object): hasher.combine(object)
+    }
+  }
+}

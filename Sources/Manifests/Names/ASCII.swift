@@ -1,0 +1,51 @@
+/// Classes of ASCII bytes that several grammars here share.
+enum ASCII {
+  @inline(__always) static func isDigit(_ byte: UInt8) -> Bool {
+    byte >= 0x30 && byte <= 0x39
+  }
+
+  @inline(__always) static func isLower(_ byte: UInt8) -> Bool {
+    byte >= 0x61 && byte <= 0x7A
+  }
+
+  @inline(__always) static func isLetter(_ byte: UInt8) -> Bool {
+    isLower(byte | 0x20)
+  }
+
+  @inline(__always) static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    isLetter(byte) || isDigit(byte)
+  }
+
+  /// RFC 3986, section 2.3.
+  @inline(__always) static func isUnreserved(_ byte: UInt8) -> Bool {
+    isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+      || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~")
+  }
+
+  /// The small letter of a capital one; any other byte as it is.
+  @inline(__always) static func lowered(_ byte: UInt8) -> UInt8 {
+    byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
+  }
+
+  /// A hexadecimal digit's value, either case.
+  @inline(__always) static func hexValue(_ byte: UInt8) -> UInt8? {
+    if isDigit(byte) { return byte - 0x30 }
+    let letter = byte | 0x20
+    return letter >= 0x61 && letter <= 0x66 ? letter - 0x61 + 10 : nil
+  }
+
+  /// `%XX` with capital digits.
+  @inline(__always) static func appendEscape(of byte: UInt8, to out: inout [UInt8]) {
+    out.append(UInt8(ascii: "%"))
+    out.append(upperHexDigit(byte >> 4))
+    out.append(upperHexDigit(byte & 15))
+  }
+
+  @inline(__always) static func upperHexDigit(_ value: UInt8) -> UInt8 {
+    value < 10 ? 0x30 + value : 0x41 + value - 10
+  }
+
+  @inline(__always) static func lowerHexDigit(_ value: UInt8) -> UInt8 {
+    value < 10 ? 0x30 + value : 0x61 + value - 10
+  }
+}

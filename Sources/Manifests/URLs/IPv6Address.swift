@@ -1,0 +1,78 @@
+/// An IPv6 address in a URL (WHATWG URL standard, section 3.5; RFC 5952 in writing).
+struct IPv6Address {
+  private var pieces: [UInt16] = []
+  private var compressAt: Int?
+
+  /// Reads what stands between the brackets; nil where it is no address.
+  init?(_ text: ArraySlice<UInt8>) {
+    var rest = text
+    if rest.first == UInt8(ascii: ":") {
+      guard rest.dropFirst().first == UInt8(ascii: ":") else { return nil }
+      rest = rest.dropFirst(2)
+      compressAt = 0
+    }
+    while !rest.isEmpty {
+      guard pieces.count < 8, readPiece(&rest) else { return nil }
+    }
+    guard expand() else { return nil }
+  }
+
+  /// Reads a group and the colon behind it, a second colon, or an IPv4 address at the end.
+  private mutating func readPiece(_ rest: inout ArraySlice<UInt8>) -> Bool {
+    if rest.first == UInt8(ascii: ":") {
+      guard compressAt == nil else { return false }
+      rest = rest.dropFirst()
+      compressAt = pieces.count
+      return true
+    }
+    let digits = rest.prefix(4).prefix { ASCII.hexValue($0) != nil }
+    let tail = rest.dropFirst(digits.count)
+    if tail.first == UInt8(ascii: ".") { return readIPv4(&rest) }
+    guard !digits.isEmpty else { return false }
+    pieces.append(digits.reduce(0) { $0 << 4 | UInt16(ASCII.hexValue($1) ?? 0) })
+    rest = tail
+    if rest.isEmpty { return true }
+    // A colon has to be followed by something.
+    guard rest.popFirst() == UInt8(ascii: ":"), !rest.isEmpty else { return false }
+    return true
+  }
+
+  /// Four decimal numbers without leading zeros, the last thing in the address.
+  private mutating func readIPv4(_ rest: inout ArraySlice<UInt8>) -> Bool {
+    let parts = rest.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    let numbers = parts.compactMap { Decimal.parse($0) }.filter { $0 <= 255 }
+    guard parts.count == 4, numbers.count == 4, pieces.count <= 6 else { return false }
+    pieces.append(UInt16(numbers[0] << 8 | numbers[1]))
+    pieces.append(UInt16(numbers[2] << 8 | numbers[3]))
+    rest = []
+    return true
+  }
+
+  /// Puts the zeros in that `::` stands for.
+  private mutating func expand() -> Bool {
+    guard let place = compressAt else { return pieces.count == 8 }
+    guard pieces.count < 8 else { return false }
+    pieces.insert(contentsOf: Array(repeating: 0, count: 8 - pieces.count), at: place)
+    return true
+  }
+
+  /// In brackets, small letters, the first longest run of two or more zeros as `::`.
+  var text: String {
+    guard let run = longestZeros else { return "[" + Self.join(pieces[...]) + "]" }
+    return "[" + Self.join(pieces[..<run.lowerBound]) + "::" + Self.join(pieces[run.upperBound...]) + "]"
+  }
+
+  private static func join(_ pieces: ArraySlice<UInt16>) -> String {
+    pieces.map { String($0, radix: 16) }.joined(separator: ":")
+  }
+
+  private var longestZeros: Range<Int>? {
+    var longest = 0..<1
+    var start = 0
+    for i in pieces.indices {
+      if pieces[i] != 0 { start = i + 1 }
+      if i + 1 - start > longest.count { longest = start..<i + 1 }
+    }
+    return longest.count > 1 ? longest : nil
+  }
+}

@@ -1,0 +1,70 @@
+import HTTP
+
+/// What a device says of itself when it asks for configure.json (DESIGN §3).
+///
+/// Names and digest are held in place, so that reading them allocates nothing. Of a key that comes twice the first
+/// counts; unknown keys are ignored.
+struct PollQuery: Sendable {
+  private(set) var app: Name = .absent
+  private(set) var channel: Name = .absent
+  private(set) var version: Version = .absent
+  private(set) var digest: Name = .absent
+  /// The device understands patches.
+  private(set) var acceptsPatch = false
+
+  enum Name: Sendable {
+    case absent
+    case text(ShortText)
+    /// Over 64 bytes: no name and no digest is that long.
+    case tooLong
+
+    /// What was sent, for messages.
+    var text: String? {
+      switch self {
+      case .absent: nil
+      case .text(let text): text.bytes.text
+      case .tooLong: "…"
+      }
+    }
+
+    fileprivate init(_ value: RawSpan) {
+      self = value.formDecoded.map(Name.text) ?? .tooLong
+    }
+  }
+
+  enum Version: Sendable {
+    case absent
+    case number(Int64)
+    /// Anything but a decimal number, which no release has.
+    case unknown
+  }
+
+  init(_ query: RawSpan) {
+    var items = QueryItems(query)
+    while let item = items.next() {
+      if item.name.equals("version") {
+        if case .absent = version { version = Self.version(item.value) }
+      } else if item.name.equals("app") {
+        if case .absent = app { app = Name(item.value) }
+      } else if item.name.equals("channel") {
+        if case .absent = channel { channel = Name(item.value) }
+      } else if item.name.equals("digest") {
+        if case .absent = digest { digest = Name(item.value) }
+      } else if item.name.equals("patch") {
+        acceptsPatch = acceptsPatch || item.value.equals("1")
+      }
+    }
+  }
+
+  init() {}
+
+  /// Goes on as if the device had none: its version is not kept.
+  mutating func forgetVersion() { version = .unknown }
+
+  private static func version(_ value: RawSpan) -> Version {
+    // "version=" is a device that has none yet.
+    if value.byteCount == 0 { return .absent }
+    guard let number = value.formDecodedDecimal.flatMap({ Int64(exactly: $0) }) else { return .unknown }
+    return .number(number)
+  }
+}
