@@ -14,34 +14,43 @@ extension RawSpan {
     return UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self))
   }
 
+  /// Fewer than eight bytes from `index` to the end, in the low bytes of a word; some may stand in it twice.
+  @inline(__always)
+  private func shortWord(_ index: Int) -> UInt64 {
+    let count = byteCount &- index
+    if count >= 4 {
+      let low = unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt32.self)
+      let high = unsafeLoadUnaligned(fromUncheckedByteOffset: byteCount &- 4, as: UInt32.self)
+      return UInt64(low) | UInt64(high) &<< 32
+    }
+    if count == 0 { return 0 }
+    let middle = UInt64(at(index &+ count &>> 1)) &<< 8
+    return UInt64(at(index)) | middle | UInt64(at(byteCount &- 1)) &<< 16
+  }
+
   /// Whether both spans hold the same bytes.
   package func equals(_ other: RawSpan) -> Bool {
     guard byteCount == other.byteCount else { return false }
+    guard byteCount >= 8 else { return shortWord(0) == other.shortWord(0) }
     var index = 0
-    while index &+ 8 <= byteCount {
+    while index &+ 8 < byteCount {
       if word(index) != other.word(index) { return false }
       index &+= 8
     }
-    while index < byteCount {
-      if at(index) != other.at(index) { return false }
-      index &+= 1
-    }
-    return true
+    // The last eight bytes, some of which may have been compared before.
+    return word(byteCount &- 8) == other.word(byteCount &- 8)
   }
 
   /// Whether the bytes are those of `lowercase`, ASCII letters of either case counting as one.
   package func equalsIgnoringCase(_ lowercase: RawSpan) -> Bool {
     guard byteCount == lowercase.byteCount else { return false }
+    guard byteCount >= 8 else { return RawSpan.lowercased(shortWord(0)) == lowercase.shortWord(0) }
     var index = 0
-    while index &+ 8 <= byteCount {
+    while index &+ 8 < byteCount {
       if RawSpan.lowercased(word(index)) != lowercase.word(index) { return false }
       index &+= 8
     }
-    while index < byteCount {
-      if at(index).lowercased != lowercase.at(index) { return false }
-      index &+= 1
-    }
-    return true
+    return RawSpan.lowercased(word(byteCount &- 8)) == lowercase.word(byteCount &- 8)
   }
 
   /// Where `byte` is first found at or after `start`.
@@ -62,18 +71,24 @@ extension RawSpan {
   }
 
   /// Where a byte below 0x20 or 0x7F is first found at or after `start`.
+  @inline(__always)
   func firstControl(from start: Int) -> Int? {
-    var index = max(start, 0)
+    var index = start
     while index &+ 8 <= byteCount {
       let word = word(index)
-      let below = (word &- 0x20 &* RawSpan.ones) & ~word & RawSpan.tops
-      let marks = below | RawSpan.zeros(word ^ 0x7F &* RawSpan.ones)
-      if marks != 0 { return index &+ marks.trailingZeroBitCount &>> 3 }
-      index &+= 8
+      // Taking 0x20 borrows from bytes below it, adding 1 carries out of 0x7F. Neighbours of a borrow or a
+      // carry may be marked too, so a mark is only a reason to look.
+      let marks = ((word &- 0x20 &* RawSpan.ones) | (word &+ RawSpan.ones)) & ~word & RawSpan.tops
+      guard marks != 0 else {
+        index &+= 8
+        continue
+      }
+      index &+= marks.trailingZeroBitCount &>> 3
+      if at(index).isControl { return index }
+      index &+= 1
     }
     while index < byteCount {
-      let byte = at(index)
-      if byte < 0x20 || byte == 0x7F { return index }
+      if at(index).isControl { return index }
       index &+= 1
     }
     return nil

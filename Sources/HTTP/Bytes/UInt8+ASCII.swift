@@ -9,6 +9,11 @@ extension UInt8 {
     @inline(__always) get { self == 0x20 || self == 0x09 }
   }
 
+  /// Below 0x20, or 0x7F.
+  var isControl: Bool {
+    @inline(__always) get { self < 0x20 || self == 0x7F }
+  }
+
   /// A letter, a digit or one of `-._~` (RFC 3986 §2.3).
   var isUnreserved: Bool { ByteClass(self).has(.unreserved) }
 

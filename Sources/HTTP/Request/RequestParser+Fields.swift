@@ -27,6 +27,7 @@ extension RequestParser {
 
   /// Takes `close` and `keep-alive` from a list of connection options; `close` wins (RFC 9112 §9.3).
   private mutating func takeConnection(_ value: RawSpan) {
+    if value.equalsIgnoringCase("keep-alive") { return head.keepAlive = true }
     var items = ListItems(value)
     while let item = items.next() {
       if item.equalsIgnoringCase("close") {

@@ -49,6 +49,7 @@ package struct RequestParser: Sendable {
   /// Where the CR stands that ends the line; nil if the end hasn't arrived.
   ///
   /// No line may hold another control byte but tab, so that the first one found is the line's end.
+  @inline(__always)
   private mutating func endOfLine(_ bytes: RawSpan, _ limits: RequestLimits) throws(RequestError) -> Int? {
     let limit = lineLimit(limits)
     while let end = bytes.firstControl(from: searched), end &+ 1 < limit {
@@ -77,6 +78,7 @@ package struct RequestParser: Sendable {
   }
 
   /// Takes one whole line, without its CRLF; true when it was the head's last.
+  @inline(__always)
   private mutating func take(
     _ line: Range<Int>, of bytes: RawSpan, _ limits: RequestLimits
   ) throws(RequestError) -> Bool {
