@@ -80,6 +80,23 @@ package final class Store: Sendable {
   /// - Throws: `unknownBlob`; `corruptBlob`, and the file is set aside.
   package func open(_ sha256: SHA256) throws(StoreError) -> StoredBlob { try blobs.open(sha256) }
 
+  /// Hashes every blob anew, as is done once a day; bad ones are set aside.
+  /// - Parameter goesOn: Asked before each blob, with its size in bytes; false ends the round. The place to wait,
+  ///   so that a round doesn't take the disk from those who need it.
+  /// - Returns: the digests of the bad ones.
+  package func scrub(_ goesOn: (Int64) -> Bool) throws(StoreError) -> [SHA256] {
+    var bad: [SHA256] = []
+    for (sha256, size) in try blobs.all() {
+      guard goesOn(size) else { break }
+      do {
+        try blobs.scrub(sha256)
+      } catch .corruptBlob {
+        bad.append(sha256)
+      }
+    }
+    return bad
+  }
+
   /// Removes files that arrived more than a day ago and that no release took.
   package func sweepUploads() throws(StoreError) { try blobs.sweep() }
 }
