@@ -1,10 +1,14 @@
 import Glibc
+import Synchronization
 
 /// Small files that are either the old or the new one after a power cut, never half of each.
 package enum DurableFile {
+  /// Numbers temporary names, so that two threads that write one file don't write into each other's.
+  private static let counter = Atomic<Int>(0)
+
   /// Writes `bytes` as `path`: a temporary name beside it, fsync, rename, fsync of the folder.
   package static func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o644) throws(SystemError) {
-    let temporary = "\(path).\(getpid()).tmp"
+    let temporary = "\(path).\(getpid())-\(counter.add(1, ordering: .relaxed).newValue).tmp"
     do {
       let file = try Kernel.open(temporary, O_WRONLY | O_CREAT | O_TRUNC, mode: mode)
       try Kernel.write(bytes.span.bytes, to: file, path: path)

@@ -1,7 +1,7 @@
 /// A parsed request, alive only during the call that hands it over: its pieces are in the connection's buffer.
 package struct Request: ~Escapable {
   package let head: RequestHead
-  private let bytes: RawSpan
+  let bytes: RawSpan
   /// Who asks: the connection's address, or what a trusted proxy says of it.
   package let peer: PeerAddress
 

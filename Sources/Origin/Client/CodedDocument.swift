@@ -38,7 +38,7 @@ struct CodedDocument: Sendable {
     let tag = String(SHA256.of(bytes).hex.prefix(32))
     guard bytes.count >= worthCoding else { return json([SharedBytes(bytes)], tag: tag) }
     return json(
-      [SharedBytes(bytes)], tag: tag, gzip: Compression.Gzip.encode([bytes]), zstd: Compression.Zstd.encode([bytes]))
+      [SharedBytes(bytes)], tag: tag, gzip: Gzip.encode([bytes]), zstd: Zstd.encode([bytes]))
   }
 
   /// The bytes of a file, in the codings it has.

@@ -4,7 +4,7 @@ import HTTP
 ///
 /// Names and digest are held in place, so that reading them allocates nothing. Of a key that comes twice the first
 /// counts; unknown keys are ignored.
-struct PollQuery {
+struct PollQuery: Sendable {
   private(set) var app: Name = .absent
   private(set) var channel: Name = .absent
   private(set) var version: Version = .absent
@@ -12,18 +12,27 @@ struct PollQuery {
   /// The device understands patches.
   private(set) var acceptsPatch = false
 
-  enum Name {
+  enum Name: Sendable {
     case absent
     case text(ShortText)
     /// Over 64 bytes: no name and no digest is that long.
     case tooLong
+
+    /// What was sent, for messages.
+    var text: String? {
+      switch self {
+      case .absent: nil
+      case .text(let text): text.bytes.text
+      case .tooLong: "…"
+      }
+    }
 
     fileprivate init(_ value: RawSpan) {
       self = value.formDecoded.map(Name.text) ?? .tooLong
     }
   }
 
-  enum Version {
+  enum Version: Sendable {
     case absent
     case number(Int64)
     /// Anything but a decimal number, which no release has.
@@ -48,6 +57,9 @@ struct PollQuery {
   }
 
   init() {}
+
+  /// Goes on as if the device had none: its version is not kept.
+  mutating func forgetVersion() { version = .unknown }
 
   private static func version(_ value: RawSpan) -> Version {
     // "version=" is a device that has none yet.

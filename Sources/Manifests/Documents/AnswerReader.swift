@@ -1,0 +1,94 @@
+import Platform
+
+/// Reads the `data` of an answer.
+struct AnswerReader {
+  private var version: ManifestVersion?
+  private var update: Bool?
+  private var base: ManifestVersion?
+  private var digest: SHA256?
+  private var items: [ManifestItem]?
+  private var changes: [ManifestChange]?
+  private var deltas: [DeltaOffer] = []
+  private var interval: Int?
+  private var policy: Int64?
+  private var prefetch: Int64?
+
+  init(reading reader: inout JSONReader) throws(JSONError) {
+    var data = AnswerReader()
+    try reader.members { (key, reader) throws(JSONError) in try data.read(key, &reader) }
+    self = data
+  }
+
+  private init() {}
+
+  private mutating func read(_ key: String, _ reader: inout JSONReader) throws(JSONError) {
+    switch key {
+    case "version": version = try Self.version(key, &reader)
+    case "update":
+      guard let value = try reader.value().bool else { throw .member(key) }
+      update = value
+    case "base": base = try Self.version(key, &reader)
+    case "digest":
+      guard let value = try reader.value().string.flatMap({ SHA256(hex: $0) }) else { throw .member(key) }
+      digest = value
+    case "resourcemap":
+      items = try Self.byURL(&reader) { (url, json) throws(JSONError) in
+        ManifestItem(url: url, entry: try Entry(json: json))
+      }.sortedByKey(\.url.text)
+    case "patch":
+      changes = try Self.byURL(&reader) { ManifestChange(url: $0, value: $1) }.sortedByKey(\.url.text)
+    case "deltas": deltas = try Self.byURL(&reader, DeltaOffer.init(url:json:)).sortedByKey(\.url.text)
+    case "interval": interval = try Self.interval(&reader)
+    case "policy": policy = try Self.version(key, &reader).number
+    case "prefetch": prefetch = try Self.version(key, &reader).number
+    default: _ = try reader.value()
+    }
+  }
+
+  private static func version(
+    _ key: String, _ reader: inout JSONReader
+  ) throws(JSONError) -> ManifestVersion {
+    guard let version = try reader.value().string.flatMap({ ManifestVersion(text: $0) }) else {
+      throw .member(key)
+    }
+    return version
+  }
+
+  /// A hint: one outside of what is allowed counts as the nearest that is.
+  private static func interval(_ reader: inout JSONReader) throws(JSONError) -> Int {
+    guard let seconds = try reader.value().integer else { throw .member("interval") }
+    let allowed = AnswerExtras.intervals
+    return Int(min(max(seconds, Int64(allowed.lowerBound)), Int64(allowed.upperBound)))
+  }
+
+  /// An object whose keys are URLs, each as `ResourceURL` writes it.
+  private static func byURL<Element>(
+    _ reader: inout JSONReader, _ make: (ResourceURL, JSONValue) throws(JSONError) -> Element
+  ) throws(JSONError) -> [Element] {
+    try reader.object { (key, reader) throws(JSONError) in
+      guard let url = try? ResourceURL(key), UTF8Order.areEqual(url.text, key) else { throw .member(key) }
+      return try make(url, reader.value())
+    }
+  }
+
+  func answer() throws(JSONError) -> ConfigureAnswer {
+    guard let version else { throw .member("version") }
+    guard let update else { throw .member("update") }
+    let extras = AnswerExtras(interval: interval, policy: policy, prefetch: prefetch)
+    if !update { return .upToDate(version, extras) }
+    guard let digest else { throw .member("digest") }
+    switch (items, changes) {
+    case (let items?, nil):
+      return .whole(
+        WholeAnswer(
+          version: version, digest: digest, items: items, base: base, deltas: deltas, extras: extras))
+    case (nil, let changes?):
+      guard let base else { throw .member("base") }
+      return .patch(
+        PatchAnswer(
+          base: base, version: version, digest: digest, changes: changes, deltas: deltas, extras: extras))
+    case (_?, _?): throw .member("patch")
+    case (nil, nil): throw .member("resourcemap")
+    }
+  }
+}

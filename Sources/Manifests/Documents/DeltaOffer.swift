@@ -1,0 +1,37 @@
+import Platform
+
+/// A delta that an answer lists beside its patch: the base it needs, where it is, and its size.
+package struct DeltaOffer: Hashable, Sendable {
+  package let url: ResourceURL
+  package let base: SHA256
+  package let download: String
+  /// Bytes of the delta.
+  package let size: Int64
+
+  package init(url: ResourceURL, base: SHA256, download: String, size: Int64) {
+    self.url = url
+    self.base = base
+    self.download = download
+    self.size = size
+  }
+
+  init(url: ResourceURL, json: JSONValue) throws(JSONError) {
+    self.init(
+      url: url, base: try json.sha256("base"), download: try json.string("download"),
+      size: try json.size("size"))
+  }
+
+  /// The value of `deltas` for offers that are sorted by URL.
+  package static func render(_ offers: some Collection<DeltaOffer>) -> [UInt8] {
+    var writer = ObjectWriter(reserving: offers.count * 320)
+    for offer in offers { writer.append(key: offer.url.text) { offer.append(to: &$0) } }
+    return writer.finish()
+  }
+
+  private func append(to out: inout [UInt8]) {
+    let value: JSONValue = [
+      "base": .string(base.hex), "download": .string(download), "size": .integer(size),
+    ]
+    CanonicalJSON.append(value, to: &out)
+  }
+}

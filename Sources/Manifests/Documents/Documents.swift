@@ -1,0 +1,99 @@
+import Platform
+
+/// The answers of `configure.json`, as canonical bytes.
+package enum Documents {
+  /// The device has the newest version.
+  package static func nothingNew(_ version: ManifestVersion, extras: AnswerExtras = .none) -> [UInt8] {
+    var data = ObjectWriter()
+    data.append(extras.interval)
+    data.append(policyAndPrefetchOf: extras)
+    data.append(key: "update") { CanonicalJSON.append(raw: "false", to: &$0) }
+    data.append(key: "version", string: version.text)
+    return success.around(data.finish())
+  }
+
+  /// The channel has no release yet.
+  package static func channelEmpty(extras: AnswerExtras = .none) -> [UInt8] {
+    nothingNew(.none, extras: extras)
+  }
+
+  /// What stands around the resourcemap of a whole manifest.
+  ///
+  /// - Parameter base: for a device that understands patches, but for which the whole is smaller: what it
+  ///   has, and the deltas on it (`DeltaOffer.render`).
+  package static func whole(
+    _ version: ManifestVersion, digest: SHA256, base: DocumentBase? = nil, extras: AnswerExtras = .none
+  ) -> DocumentFrame {
+    var data = opening(digest, base, extras)
+    data.append(policyAndPrefetchOf: extras)
+    let (head, tail) = data.split(at: "resourcemap")
+    return closing(head, tail, version)
+  }
+
+  package static func whole(
+    _ version: ManifestVersion, _ map: ResourceMap, base: DocumentBase? = nil, extras: AnswerExtras = .none
+  ) -> [UInt8] {
+    whole(version, digest: map.digest, base: base, extras: extras).around(map.bytes)
+  }
+
+  /// What stands around the patch from `base` to `version`, whose resourcemap has `digest`.
+  package static func patch(
+    _ version: ManifestVersion, digest: SHA256, base: DocumentBase, extras: AnswerExtras = .none
+  ) -> DocumentFrame {
+    let data = opening(digest, base, extras)
+    var (head, tail) = data.split(at: "patch")
+    tail.append(policyAndPrefetchOf: extras)
+    return closing(head, tail, version)
+  }
+
+  package static func patch(
+    _ version: ManifestVersion, digest: SHA256, base: DocumentBase, _ patch: ManifestPatch,
+    extras: AnswerExtras = .none
+  ) -> [UInt8] {
+    self.patch(version, digest: digest, base: base, extras: extras).around(patch.bytes)
+  }
+
+  /// A failure; `code` is the HTTP status, too.
+  package static func failure(_ code: Int, _ message: String) -> [UInt8] {
+    let document: JSONValue = ["code": .integer(code), "message": .string(message)]
+    return document.canonical
+  }
+
+  private static var success: DocumentFrame {
+    DocumentFrame(prefix: Array("{\"code\":200,\"data\":".utf8), suffix: Array("}".utf8))
+  }
+
+  private static func opening(
+    _ digest: SHA256, _ base: DocumentBase?, _ extras: AnswerExtras
+  ) -> ObjectWriter {
+    var data = ObjectWriter()
+    if let base {
+      data.append(key: "base", string: base.version.text)
+      data.append(key: "deltas", raw: base.deltas)
+    }
+    data.append(key: "digest", string: digest.hex)
+    data.append(extras.interval)
+    return data
+  }
+
+  private static func closing(
+    _ head: [UInt8], _ tail: ObjectWriter, _ version: ManifestVersion
+  ) -> DocumentFrame {
+    var tail = tail
+    tail.append(key: "update") { CanonicalJSON.append(raw: "true", to: &$0) }
+    tail.append(key: "version", string: version.text)
+    return DocumentFrame(prefix: success.prefix + head, suffix: tail.finish() + success.suffix)
+  }
+}
+
+extension ObjectWriter {
+  fileprivate mutating func append(_ interval: Int?) {
+    guard let interval else { return }
+    append(key: "interval") { CanonicalJSON.append(integer: Int64(interval), to: &$0) }
+  }
+
+  fileprivate mutating func append(policyAndPrefetchOf extras: AnswerExtras) {
+    if let policy = extras.policy { append(key: "policy", string: String(policy)) }
+    if let prefetch = extras.prefetch { append(key: "prefetch", string: String(prefetch)) }
+  }
+}

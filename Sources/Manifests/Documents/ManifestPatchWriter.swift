@@ -1,0 +1,34 @@
+/// Writes a patch URL by URL, in their order, from the entries at both ends.
+package struct ManifestPatchWriter {
+  private var members = ObjectWriter()
+
+  package init() {}
+
+  /// Appends what becomes of `url`; nothing where both entries are equal, or there is none.
+  ///
+  /// A changed entry is written whole, so that a client may as well take it as it stands; members that it
+  /// lost are null.
+  package mutating func append(_ url: ResourceURL, from old: Entry?, to new: Entry?) {
+    switch (old, new) {
+    case (_?, nil): members.append(key: url.text) { CanonicalJSON.append(.null, to: &$0) }
+    case (nil, let new?): members.append(key: url.text) { new.appendCanonicalJSON(to: &$0) }
+    case (let old?, let new?) where old != new:
+      members.append(key: url.text) { Self.append(new, after: old, to: &$0) }
+    default: break
+    }
+  }
+
+  private static func append(_ new: Entry, after old: Entry, to out: inout [UInt8]) {
+    if old.others.isEmpty { return new.appendCanonicalJSON(to: &out) }
+    var patch = new.json.object ?? JSONObject()
+    for member in old.others.members {
+      patch[member.key] = new.others[member.key].map { MergePatch.make(from: member.value, to: $0) } ?? .null
+    }
+    CanonicalJSON.append(.object(patch), to: &out)
+  }
+
+  package consuming func finish() -> ManifestPatch {
+    let count = members.count
+    return ManifestPatch(bytes: members.finish(), count: count)
+  }
+}

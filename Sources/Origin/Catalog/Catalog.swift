@@ -1,0 +1,83 @@
+import HTTP
+import Manifests
+import Store
+
+/// Everything that polls are answered from: one value, replaced as a whole.
+struct Catalog: Sendable {
+  private(set) var channels: [ChannelCatalog] = []
+  /// Channels by the hash of app and channel name; a bucket holds their places.
+  private var places: [UInt64: [Int]] = [:]
+  /// The app that answers where none is named.
+  private(set) var defaultApp: AppName?
+  private var defaultNames: [UInt8]?
+  /// The path prefixes of the channels' public URLs: `/hxm/tech`; requests may carry one.
+  private(set) var prefixes: [[UInt8]] = []
+
+  init(defaultApp: AppName? = nil) { setDefault(defaultApp) }
+
+  private mutating func setDefault(_ app: AppName?) {
+    defaultApp = app
+    defaultNames = app.map { Array($0.text.utf8) }
+  }
+
+  var isEmpty: Bool { channels.isEmpty }
+
+  /// Puts a channel in, in the place of the one with its id.
+  mutating func put(_ channel: ChannelCatalog) {
+    if defaultApp == nil { setDefault(channel.channel.app) }
+    let prefix = Array(channel.channel.publicURL.path.utf8)
+    if !prefix.isEmpty, !prefixes.contains(prefix) { prefixes.append(prefix) }
+    if let place = place(of: channel.channel.id) {
+      channels[place] = channel
+      return
+    }
+    let key = Self.key(
+      app: Array(channel.channel.app.text.utf8).span.bytes, channel: Array(channel.channel.name.text.utf8).span.bytes)
+    places[key, default: []].append(channels.count)
+    channels.append(channel)
+  }
+
+  /// Changes the channel with this id where it is still at `version`.
+  mutating func update(_ id: Int64, at version: ManifestVersion, _ change: (ChannelCatalog) -> ChannelCatalog) {
+    guard let place = place(of: id), channels[place].version == version else { return }
+    channels[place] = change(channels[place])
+  }
+
+  func channel(id: Int64) -> ChannelCatalog? { place(of: id).map { channels[$0] } }
+
+  func channel(app: RawSpan, channel: RawSpan) -> ChannelCatalog? {
+    guard let candidates = places[Self.key(app: app, channel: channel)] else { return nil }
+    for place in candidates where channels[place].isNamed(app: app, channel: channel) { return channels[place] }
+    return nil
+  }
+
+  func channel(app: RawSpan, space: RawSpan) -> ChannelCatalog? {
+    // `xcache` is `online`, `xcache_test` is `test`; the other spelling of online is no space.
+    if space.equals("xcache") { return channel(app: app, channel: RawSpan("online")) }
+    guard space.starts(with: "xcache_") else { return nil }
+    let name = space.extracting(7..<space.byteCount)
+    return name.equals("online") ? nil : channel(app: app, channel: name)
+  }
+
+  /// The channel that a poll's query names; `online` of the default app where it names none.
+  func channel(_ query: borrowing PollQuery) -> ChannelCatalog? {
+    switch (query.app, query.channel) {
+    case (.text(let app), .text(let channel)): self.channel(app: app.bytes, channel: channel.bytes)
+    case (.text(let app), .absent): channel(app: app.bytes, channel: RawSpan("online"))
+    case (.absent, .text(let channel)): defaultNames.flatMap { self.channel(app: $0.span.bytes, channel: channel.bytes) }
+    case (.absent, .absent): defaultNames.flatMap { channel(app: $0.span.bytes, channel: RawSpan("online")) }
+    default: nil
+    }
+  }
+
+  private func place(of id: Int64) -> Int? { channels.firstIndex { $0.channel.id == id } }
+
+  /// FNV-1a over both names (draft-eastlake-fnv): spread only, equality is checked after it.
+  private static func key(app: RawSpan, channel: RawSpan) -> UInt64 {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for i in app.byteOffsets { hash = (hash ^ UInt64(app[i])) &* 0x100_0000_01b3 }
+    hash = hash &* 0x100_0000_01b3
+    for i in channel.byteOffsets { hash = (hash ^ UInt64(channel[i])) &* 0x100_0000_01b3 }
+    return hash
+  }
+}

@@ -1,0 +1,61 @@
+import Compression
+import Manifests
+import Platform
+
+/// The answer to a device that is at an older version, and the digest that this version had.
+struct PatchAnswer: Sendable {
+  /// Hexadecimal, as a device sends it.
+  let baseDigest: [UInt8]
+  let document: CodedDocument
+  /// Bytes held, about.
+  let cost: Int
+
+  /// The smaller, gzipped, of the patch from `base` and the whole resourcemap.
+  ///
+  /// - Parameters:
+  ///   - changes: what turns the resourcemap of `base` into the channel's, sorted by URL.
+  ///   - whole: makes the whole manifest where the two have to be compared.
+  init(
+    _ channel: ChannelCatalog, from base: ManifestVersion, digest: SHA256, _ changes: [MapChange],
+    whole: () -> WholeManifest
+  ) {
+    baseDigest = Array(digest.hex.utf8)
+    let bytes = Self.render(channel, base, changes)
+    // No gzip of the map can be smaller than the patch is uncoded: deflate packs 1,032 bytes into one at most
+    // (zlib, technical details, "Maximum Compression Factor").
+    if bytes.count <= channel.map.byteCount / 1032 || Gzip.encode([bytes]).count <= whole().gzipCount {
+      document = .json(bytes)
+      cost = 2 * bytes.count
+    } else {
+      document = WholeManifest(channel.channel, channel.map, base: base).document
+      cost = 2 * channel.map.byteCount
+    }
+  }
+
+  private static func render(_ channel: ChannelCatalog, _ base: ManifestVersion, _ changes: [MapChange]) -> [UInt8] {
+    let digest = channel.channel.digest ?? channel.map.digest
+    let frame = Documents.patch(channel.version, digest: digest, base: DocumentBase(base))
+    var patch = [UInt8(ascii: "{")]
+    for (index, change) in changes.enumerated() {
+      if index > 0 { patch.append(UInt8(ascii: ",")) }
+      change.appendMember(to: &patch)
+    }
+    patch.append(UInt8(ascii: "}"))
+    return frame.around(patch)
+  }
+}
+
+extension MapChange {
+  /// What became of a URL, rendered.
+  init(url: ResourceURL, entry: Entry?) {
+    self.init(url: Array(url.text.utf8), entry: entry?.canonicalJSON)
+  }
+
+  /// `"url":{…}`, or `"url":null` where it left (RFC 7396).
+  fileprivate func appendMember(to out: inout [UInt8]) {
+    out.append(UInt8(ascii: "\""))
+    out += url
+    out += Array("\":".utf8)
+    out += entry ?? Array("null".utf8)
+  }
+}

@@ -1,0 +1,27 @@
+import HTTP
+import Manifests
+import Platform
+import Store
+
+/// Failures as client documents have them: `{"code":404,"message":"…"}`, the status saying the same (DESIGN §3).
+enum ClientFailure {
+  static func response(_ status: Status, _ message: String, allow: String? = nil) -> Response {
+    var fields = HeadFields([
+      ("Content-Type", "application/json"), ("Cache-Control", "no-cache"), ("Access-Control-Allow-Origin", "*"),
+    ])
+    if let allow { fields.add("Allow", allow) }
+    if status == .serviceUnavailable { fields.add("Retry-After", "5") }
+    return Response(status, fields, .bytes(SharedBytes(Documents.failure(Int(status.code), message))))
+  }
+
+  static func notFound(_ message: String) -> Response { response(.notFound, message) }
+
+  /// What a device is told of trouble in the store; the details are for the log.
+  static func response(_ error: StoreError) -> Response {
+    switch error {
+    case .corruptBlob: response(.internalServerError, "the stored file is damaged and was set aside")
+    case .unknownBlob, .unknownVersion: notFound("nothing is here")
+    default: response(.internalServerError, "the origin can't read its data")
+    }
+  }
+}

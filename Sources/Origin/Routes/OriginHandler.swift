@@ -1,0 +1,108 @@
+import HTTP
+import Manifests
+import Platform
+
+/// What one event loop answers with. A poll, and a download that was opened before, take no lock here.
+final class OriginHandler: Handler {
+  private let origin: Origin
+  private var catalog: PublishedReader<Catalog>
+  private let downloads: DownloadCache
+
+  init(_ origin: Origin) {
+    self.origin = origin
+    catalog = PublishedReader(origin.catalog)
+    downloads = DownloadCache(capacity: origin.openFiles)
+  }
+
+  func handle(_ request: borrowing Request) -> Answer {
+    let path = request.path
+    if path.equals("/configure.json") { return configure(request) }
+    if path.starts(with: "/xcache") { return client(path, request) }
+    if path.starts(with: "/api/") { return origin.api.answer(request) }
+    return elsewhere(path, request)
+  }
+
+  private func elsewhere(_ path: RawSpan, _ request: borrowing Request) -> Answer {
+    if path.equals("/healthz") { return reading(request) { _ in .now(Probe.alive) } }
+    if path.equals("/readyz") { return reading(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) } }
+    if path.equals("/metrics") {
+      let metrics = origin.metrics
+      return reading(request) { _ in .later { Probe.metrics(metrics()) } }
+    }
+    for prefix in catalog.refresh().prefixes {
+      let prefix = prefix.span.bytes
+      guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else { continue }
+      let rest = path.extracting(prefix.byteCount..<path.byteCount)
+      if rest.starts(with: "/xcache") { return client(rest, request) }
+    }
+    return .now(ClientFailure.notFound("nothing is here"))
+  }
+
+  /// What the mirror has under the same paths: `/{space}/…` (DESIGN §6).
+  private func client(_ path: RawSpan, _ request: borrowing Request) -> Answer {
+    // The path that older apps ask for.
+    if path.equals("/xcache-provider/xhr/client/configure.json") { return configure(request) }
+    var segments = PathSegments(path)
+    guard let space = segments.next(), let name = segments.next() else { return .now(Self.nothing) }
+    if name.byteCount > 0, name[0] &- UInt8(ascii: "0") < 10 {
+      let file = path.extracting(1..<path.byteCount)
+      return reading(request) { request in origin.downloads.answer(file, request, downloads) }
+    }
+    guard let document = segments.next(), segments.isAtEnd, document.equals("configure.json") else {
+      return .now(Self.nothing)
+    }
+    return reading(request) { request in
+      guard let channel = catalog.refresh().channel(app: name, space: space) else {
+        return .now(Self.noApp(name.text, channel: space.text))
+      }
+      return origin.configure.answer(channel, Self.query(request), request)
+    }
+  }
+
+  /// configure.json where the query names app and channel.
+  private func configure(_ request: borrowing Request) -> Answer {
+    reading(request) { request in
+      let query = Self.query(request)
+      let catalog = catalog.refresh()
+      guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
+      return origin.configure.answer(channel, query, request)
+    }
+  }
+
+  private static func query(_ request: borrowing Request) -> PollQuery {
+    guard let query = request.query else { return PollQuery() }
+    return PollQuery(query)
+  }
+
+  /// Answers GET and HEAD; OPTIONS says so, every other method is refused (RFC 9110 §15.5.6).
+  private func reading(_ request: borrowing Request, _ answer: (borrowing Request) -> Answer) -> Answer {
+    switch request.method {
+    case .get, .head: answer(request)
+    case .options: .now(Self.options)
+    default: .now(ClientFailure.response(.methodNotAllowed, "only GET and HEAD are answered here", allow: "GET, HEAD, OPTIONS"))
+    }
+  }
+
+  private static let nothing = ClientFailure.notFound("nothing is here")
+
+  private static let options = Response(
+    .noContent,
+    HeadFields([
+      ("Allow", "GET, HEAD, OPTIONS"), ("Access-Control-Allow-Origin", "*"),
+      ("Access-Control-Allow-Methods", "GET, HEAD"), ("Access-Control-Allow-Headers", "*"),
+      ("Access-Control-Max-Age", "86400"),
+    ]))
+
+  private static func noApp(_ query: PollQuery, _ catalog: Catalog) -> Response {
+    guard let app = query.app.text ?? catalog.defaultApp?.text else {
+      return ClientFailure.notFound("no app has been created yet; publish one")
+    }
+    return noApp(app, channel: query.channel.text ?? ChannelName.online.text)
+  }
+
+  private static func noApp(_ app: String, channel: String) -> Response {
+    ClientFailure.notFound(
+      channel == ChannelName.online.text || channel == ChannelName.online.space
+        ? "no app named \"\(app)\"" : "no app named \"\(app)\" with a channel named \"\(channel)\"")
+  }
+}

@@ -1,0 +1,28 @@
+import HTTP
+
+/// Walks a normalised path, segment by segment, without allocating.
+struct PathSegments: ~Escapable {
+  private let path: RawSpan
+  private var index = 0
+
+  /// - Parameter path: begins with `/`.
+  @_lifetime(copy path)
+  init(_ path: RawSpan) { self.path = path }
+
+  /// The next segment; nil at the end. A slash at the end gives a last, empty one.
+  @_lifetime(copy self)
+  mutating func next() -> RawSpan? {
+    guard index < path.byteCount else { return nil }
+    let start = index &+ 1
+    index = path.firstIndex(of: UInt8(ascii: "/"), from: start) ?? path.byteCount
+    return path.extracting(start..<index)
+  }
+
+  /// Whether every segment was taken.
+  var isAtEnd: Bool { index >= path.byteCount }
+
+  /// What is left, with its slash.
+  var rest: RawSpan {
+    @_lifetime(copy self) get { path.extracting(index..<path.byteCount) }
+  }
+}

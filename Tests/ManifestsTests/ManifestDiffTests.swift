@@ -1,0 +1,55 @@
+import Manifests
+import Platform
+import Testing
+
+@Suite struct ManifestDiffTests {
+  /// The patch between any two manifests, applied as plain JSON and as a device does, gives the second one
+  /// byte for byte.
+  @Test func patchesLeadToTheNewManifest() throws {
+    var random = SplitMix(seed: 5)
+    for _ in 0..<1_000 {
+      let old = Samples.manifest(1, &random)
+      let new = Samples.manifest(2, &random)
+      let patch = ManifestDiff.patch(from: old.items, to: new.items)
+      let value = try JSONValue.parse(patch.bytes)
+      #expect(value.canonical == patch.bytes)
+      #expect(value.object?.count == patch.count)
+      #expect(MergePatch.apply(value, to: try JSONValue.parse(old.map.bytes)).canonical == new.map.bytes)
+
+      let document = Documents.patch(
+        new.version, digest: new.map.digest, base: DocumentBase(old.version), patch)
+      guard case .patch(let answer) = try ConfigureAnswer.parse(document) else {
+        Issue.record("a patch is read as something else")
+        return
+      }
+      #expect(try old.applying(answer) == new)
+    }
+  }
+
+  @Test func equalManifestsNeedNoPatch() {
+    var random = SplitMix(seed: 6)
+    let manifest = Samples.manifest(1, &random)
+    let patch = ManifestDiff.patch(from: manifest.items, to: manifest.items)
+    #expect(patch.count == 0)
+    #expect(patch.bytes == Array("{}".utf8))
+  }
+
+  @Test func digestIsOfTheCanonicalBytes() throws {
+    var random = SplitMix(seed: 7)
+    let manifest = Samples.manifest(1, &random)
+    let map = manifest.map
+    #expect(map.digest == SHA256.of(map.bytes))
+    #expect(try JSONValue.parse(map.bytes).canonical == map.bytes)
+    #expect(ResourceMap.empty.bytes == Array("{}".utf8))
+    var writer = ResourceMapWriter()
+    for item in manifest.items { writer.append(item.url, entryJSON: item.entry.canonicalJSON) }
+    #expect(writer.finish().bytes == map.bytes)
+  }
+
+  @Test func entriesAreFoundByURL() throws {
+    var random = SplitMix(seed: 8)
+    let manifest = Samples.manifest(1, &random)
+    for item in manifest.items { #expect(manifest[item.url] == item.entry) }
+    #expect(manifest[try ResourceURL("https://a/none")] == nil)
+  }
+}
