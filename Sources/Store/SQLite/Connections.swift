@@ -2,7 +2,8 @@ import Platform
 
 /// The connections to one database: one that writes, and as many that read as are used at once.
 ///
-/// "In WAL mode … readers do not block writers and a writer does not block readers" (sqlite.org/wal.html).
+/// "WAL provides more concurrency as readers do not block writers and a writer does not block readers"
+/// (sqlite.org/wal.html).
 final class Connections: Sendable {
   private let path: String
   private let writer: Locked<Held>
