@@ -109,7 +109,7 @@ package struct Publisher: Sendable {
     let files = Publisher.contents(of: plans)
     if files.isEmpty { return [] }
     let lacking = try Uploader(api: api) { _ in }.missing(files.keys.sorted())
-    let missing = lacking.compactMap { files[$0] }
+    let missing = lacking.compactMap { files[$0] }.sorted { $0.source.location < $1.source.location }
     if !dryRun { try send(missing) }
     return missing
   }
