@@ -69,7 +69,7 @@ let package = Package(
     .target(name: "SocketServer", path: "Tests/SocketServer", swiftSettings: swift),
     tests("HTTPClientTests", ["HTTPClient", "Platform", "SocketServer"]),
     tests("StoreTests", ["Store", "Manifests", "Platform", "CSQLite"]),
-    tests("XCacheClientTests", ["XCacheClient", "Manifests", "Platform"]),
+    tests("XCacheClientTests", ["XCacheClient", "Manifests", "Platform", "SocketServer"]),
     tests("OriginTests", ["Origin", "Store", "Manifests", "HTTP", "Platform"]),
     tests("PublishingTests", ["Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     tests("EndToEnd", ["Platform"]),

@@ -2,15 +2,21 @@ import Compression
 import Glibc
 import HTTP
 import Platform
+import Store
 
 /// gzip and zstd bodies of compressible files, made when they are first asked for and kept under `derived/`.
 ///
 /// Nothing here is needed to be kept: a file that is missing or that the disk has no room for is done without, or
 /// made again.
 struct CodedFiles: Sendable {
+  private let store: Store
   /// `DATA/derived`.
-  let folder: String
-  let source: @Sendable (SHA256) -> [UInt8]?
+  private let folder: String
+
+  init(store: Store) {
+    self.store = store
+    folder = store.folder.path + "/derived"
+  }
 
   struct Coded {
     let file: OpenFile
@@ -39,7 +45,7 @@ struct CodedFiles: Sendable {
 
   /// Codes a blob; gives the size of the plain bytes, or nil where the coded ones aren't clearly smaller.
   private func made(_ sha256: SHA256, _ path: String, _ coding: ContentCoding) -> Int64? {
-    guard let plain = source(sha256) else { return nil }
+    guard let plain = try? DurableFile.read(store.folder.blob(sha256)) else { return nil }
     let bytes = coding == .gzip ? Gzip.encode([plain]) : Zstd.encode([plain], level: 9)
     guard bytes.count < plain.count - plain.count / 20 else { return nil }
     do {

@@ -44,7 +44,7 @@ final class OriginHandler: Handler {
     if path.equals("/xcache-provider/xhr/client/configure.json") { return configure(request) }
     var segments = PathSegments(path)
     guard let space = segments.next(), let name = segments.next() else { return .now(Self.nothing) }
-    if name.byteCount > 0, name[0].isDigit {
+    if name.byteCount > 0, name[0] &- UInt8(ascii: "0") < 10 {
       let file = path.extracting(1..<path.byteCount)
       return reading(request) { request in origin.downloads.answer(file, request, downloads) }
     }
@@ -53,7 +53,7 @@ final class OriginHandler: Handler {
     }
     return reading(request) { request in
       guard let channel = catalog.refresh().channel(app: name, space: space) else {
-        return .now(Self.noApp(name.text ?? "", channel: space.text ?? ""))
+        return .now(Self.noApp(name.text, channel: space.text))
       }
       return origin.configure.answer(channel, Self.query(request), request)
     }

@@ -1,5 +1,5 @@
 /// Bytes under construction in one growing piece of memory, which is kept when it is emptied.
-package struct OutputBuffer: ~Copyable {
+package struct SendBuffer: ~Copyable {
   private var memory: UnsafeMutableRawBufferPointer
   package private(set) var count = 0
 

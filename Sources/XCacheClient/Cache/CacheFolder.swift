@@ -1,0 +1,169 @@
+import Glibc
+import Platform
+
+/// The files of a device's folder: where they are, and each way in which they change.
+///
+///     index.json        the manifest in force; its rename is the moment of a switch
+///     files/<name>      the bytes it lists, under the file name of their download URL
+///     staging/<sha256>  bytes that were checked and not yet switched to
+///     aside/<sha256>    bytes that left the manifest; the modification time says when
+///     poll.json         when the device polled last, and whom
+///     lock              held by the one process that uses the folder
+struct CacheFolder: Sendable {
+  let root: String
+  /// Called before each change; tests stop a device at any of them.
+  let willChange: (@Sendable () throws(ClientError) -> Void)?
+
+  init(_ root: String, willChange: (@Sendable () throws(ClientError) -> Void)? = nil) {
+    self.root = root
+    self.willChange = willChange
+  }
+
+  var lock: String { "\(root)/lock" }
+  var index: String { "\(root)/index.json" }
+  var poll: String { "\(root)/poll.json" }
+  var files: String { "\(root)/files" }
+  var staging: String { "\(root)/staging" }
+  var aside: String { "\(root)/aside" }
+  var tree: String { "\(root)/tree" }
+
+  func file(_ name: CachedName) -> String { "\(files)/\(name.text)" }
+  func staged(_ sha256: SHA256) -> String { "\(staging)/\(sha256.hex)" }
+  func aside(_ sha256: SHA256) -> String { "\(aside)/\(sha256.hex)" }
+
+  /// Where bytes are put while they come in; removed at the next start.
+  func incoming() -> String { "\(staging)/\(Hex.encode(Secrets.random(8).span.bytes)).part" }
+
+  /// Whether the folder holds files and none that says it is a device's: those must not be set aside.
+  func isForeign() throws(ClientError) -> Bool {
+    try onDisk(root) { () throws(SystemError) in
+      guard try Kernel.status(root) != nil else { return false }
+      let names = try Folder.textNames(root)
+      return !names.isEmpty && !names.contains("lock") && !names.contains("index.json")
+    }
+  }
+
+  /// Makes what is missing of the folder.
+  func make() throws(ClientError) {
+    for path in [files, staging, aside] {
+      try onDisk(path) { () throws(SystemError) in try Kernel.makeFolder(path) }
+    }
+  }
+}
+
+// MARK: - Reading
+
+extension CacheFolder {
+  /// The digests that name the files of `folder`, which is `staging` or `aside`; what else is there isn't ours.
+  func digests(in folder: String) throws(ClientError) -> [SHA256] {
+    try names(in: folder).compactMap { SHA256(hex: $0) }
+  }
+
+  func names(in folder: String) throws(ClientError) -> [String] {
+    try onDisk(folder) { () throws(SystemError) in try Folder.textNames(folder) }
+  }
+
+  /// A file's size in bytes and the time it was last changed, in milliseconds; nil where there is no such file.
+  func status(_ path: String) -> (size: Int64, modified: Int64)? {
+    guard let status = try? Kernel.status(path, followLinks: false), status.kind == .file else { return nil }
+    return (status.size, status.modified / 1_000_000)
+  }
+
+  /// The digest of a file's bytes; nil where there is no such file or it can't be read to its end.
+  func digest(_ path: String) -> FileDigest? {
+    guard let file = try? Kernel.openExisting(path, O_RDONLY | O_NOFOLLOW) else { return nil }
+    return try? Self.digest(file)
+  }
+
+  /// The digest of an open file's bytes, from its start.
+  static func digest(_ file: borrowing Descriptor) throws(SystemError) -> FileDigest {
+    var hasher = FileHasher()
+    try read(file) { bytes throws(SystemError) in hasher.update(bytes) }
+    return hasher.finish()
+  }
+
+  /// Hands over an open file's bytes from its start, piece by piece.
+  static func read(
+    _ file: borrowing Descriptor, _ body: (RawSpan) throws(SystemError) -> Void
+  ) throws(SystemError) {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
+    defer { buffer.deallocate() }
+    var offset: Int64 = 0
+    while true {
+      let count = try Kernel.read(file, at: offset, into: buffer)
+      if count == 0 { return }
+      try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
+      offset += Int64(count)
+    }
+  }
+}
+
+// MARK: - Changing
+
+extension CacheFolder {
+  func move(_ from: String, to: String) throws(ClientError) {
+    try willChange?()
+    try onDisk(to) { () throws(SystemError) in try Kernel.rename(from, to: to) }
+  }
+
+  func remove(_ path: String) throws(ClientError) {
+    try willChange?()
+    try onDisk(path) { () throws(SystemError) in try Kernel.remove(path) }
+  }
+
+  /// Moves a file that leaves the manifest to where it is kept for a while.
+  func setAside(_ path: String, as sha256: SHA256, at now: Int64) throws(ClientError) {
+    try willChange?()
+    try onDisk(path) { () throws(SystemError) in try Kernel.setModified(path, to: now) }
+    try move(path, to: aside(sha256))
+  }
+
+  /// Copies a file to `target` and gives the digest of what was copied.
+  func copy(_ source: String, to target: String) throws(ClientError) -> FileDigest {
+    try willChange?()
+    return try onDisk(source) { () throws(SystemError) in
+      let from = try Kernel.open(source, O_RDONLY | O_NOFOLLOW)
+      let to = try Kernel.open(target, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+      var hasher = FileHasher()
+      try Self.read(from) { bytes throws(SystemError) in
+        hasher.update(bytes)
+        try Kernel.write(bytes, to: to, path: target)
+      }
+      return hasher.finish()
+    }
+  }
+
+  /// Replaces a small file in one step, durably.
+  func write(_ bytes: [UInt8], to path: String) throws(ClientError) {
+    try willChange?()
+    try onDisk(path) { () throws(SystemError) in try DurableFile.write(bytes, to: path) }
+  }
+
+  /// Puts everything that was staged on the disk, names included.
+  func sync() throws(ClientError) {
+    try onDisk(root) { () throws(SystemError) in
+      try Kernel.syncFileSystem(try Kernel.open(root, O_RDONLY | O_DIRECTORY))
+    }
+  }
+}
+
+extension CacheFolder {
+  /// Removes what a process that ended in the middle was still writing.
+  func removeUnfinished() throws(ClientError) {
+    for name in try names(in: staging) where name.hasSuffix(".part") { try remove("\(staging)/\(name)") }
+    for name in try names(in: root) where name.hasSuffix(".tmp") && name.contains(".json.") {
+      try remove("\(root)/\(name)")
+    }
+  }
+}
+
+/// Turns the kernel's refusal into the module's error.
+func onDisk<Value: ~Copyable>(
+  _ path: String, _ body: () throws(SystemError) -> Value
+) throws(ClientError) -> Value {
+  do {
+    return try body()
+  } catch {
+    throw ClientError(error, path: path)
+  }
+}

@@ -1,0 +1,91 @@
+import Platform
+
+extension Device {
+  /// Reads every listed file, and fetches each that is missing or has other bytes than listed.
+  ///
+  /// - Throws: `ClientError`, at the first file that can't be had; those put right until then stay.
+  public func complete(
+    progress: (@Sendable (Progress) -> Void)? = nil
+  ) throws(ClientError) -> CompletionReport {
+    try work.withLock { _ throws(ClientError) in try completeAlone(progress) }
+  }
+
+  private func completeAlone(
+    _ progress: (@Sendable (Progress) -> Void)?
+  ) throws(ClientError) -> CompletionReport {
+    let index = index
+    var names: Set<CachedName> = []
+    let entries = index.entries.filter { names.insert($0.name).inserted }
+    let (bad, wrong) = try survey(entries)
+    var report = CompletionReport()
+    report.right = entries.count - bad.count
+    report.wrong = wrong
+
+    let absent = try copyingHeld(bad, &report)
+    var seen: Set<SHA256> = []
+    let fetched = absent.filter { seen.insert($0.sha256).inserted }
+    let (folder, cache) = (folder, cache)
+    let run = FetchRun(fetcher: fetcher, connections: settings.connections, progress: progress)
+    report.bytesFetched = try run.run(fetched, to: { folder.staged($0.sha256) }) { entry throws(ClientError) in
+      try cache.withLock { cache throws(ClientError) in
+        try cache.place(folder.staged(entry.sha256), for: entry)
+      }
+    }
+    report.fetched = fetched.count
+    // Those with the bytes of one that was just fetched.
+    let twins = absent.filter { entry in !cache.withLock { $0.has(entry) } }
+    for entry in try copyingHeld(twins, &report) {
+      report.bytesFetched += try supply(entry) ?? 0
+      report.fetched += 1
+    }
+    return report
+  }
+
+  /// The entries whose file isn't there or isn't right, and how many were there; those are removed.
+  private func survey(_ entries: [HeldEntry]) throws(ClientError) -> (bad: [HeldEntry], wrong: Int) {
+    let bad = Locked<Set<CachedName>>([])
+    let (folder, cache) = (folder, cache)
+    try Workers.forEach(entries, threads: settings.connections) { entry throws(ClientError) in
+      guard folder.digest(folder.file(entry.name)) != entry.bytes else {
+        return cache.withLock { $0.prove(entry) }
+      }
+      bad.withLock { _ = $0.insert(entry.name) }
+    }
+    let names = bad.withLock { $0 }
+    var wrong = 0
+    for entry in entries where names.contains(entry.name) {
+      if folder.status(folder.file(entry.name)) != nil { wrong += 1 }
+      try cache.withLock { cache throws(ClientError) in try cache.discard(entry) }
+    }
+    return (entries.filter { names.contains($0.name) }, wrong)
+  }
+
+  /// Puts in place what the device holds under another key, and gives the rest.
+  private func copyingHeld(
+    _ entries: [HeldEntry], _ report: inout CompletionReport
+  ) throws(ClientError) -> [HeldEntry] {
+    if entries.isEmpty { return [] }
+    let held = holders()
+    var rest: [HeldEntry] = []
+    for entry in entries {
+      let part = folder.incoming()
+      var isCopied = false
+      if let name = held[entry.sha256] { isCopied = try stage(entry, copying: folder.file(name), to: part) }
+      if !isCopied { isCopied = try stage(entry, copying: folder.aside(entry.sha256), to: part) }
+      guard isCopied else {
+        rest.append(entry)
+        continue
+      }
+      try cache.withLock { cache throws(ClientError) in try cache.place(part, for: entry) }
+      report.copied += 1
+    }
+    return rest
+  }
+
+  private func holders() -> [SHA256: CachedName] {
+    let (index, present) = cache.withLock { ($0.index, $0.present) }
+    var holders: [SHA256: CachedName] = [:]
+    for entry in index.entries where present.contains(entry.name) { holders[entry.sha256] = entry.name }
+    return holders
+  }
+}

@@ -1,0 +1,88 @@
+import Glibc
+import Manifests
+import Platform
+
+extension Device {
+  /// The file that the manifest lists for a URL, fetched first where it is missing; nil where none is listed.
+  ///
+  /// The fragment doesn't count, the query does.
+  /// - Throws: `ClientError`, when a missing file can't be fetched.
+  public func resource(for url: String) throws(ClientError) -> LocalResource? {
+    guard let url = try? ResourceURL(url) else { return nil }
+    return try resource(for: url)
+  }
+
+  /// The file for a page that is opened: as `resource(for:)`, and where none is listed under the page's address
+  /// with its query, the one without.
+  public func page(for url: String) throws(ClientError) -> LocalResource? {
+    guard let url = try? ResourceURL(url) else { return nil }
+    if let resource = try resource(for: url) { return resource }
+    guard url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else { return nil }
+    return try resource(for: plain)
+  }
+
+  private func resource(for url: ResourceURL) throws(ClientError) -> LocalResource? {
+    // A second round only where an update switched, or the disk lost a file, between two steps of the first.
+    for _ in 0..<3 {
+      let index = index
+      guard let entry = urls.withLock({ $0.entry(for: url, in: index) }) else { return nil }
+      if let resource = try open(entry) { return resource }
+      try supply(entry)
+    }
+    throw .file(path: url.text, call: "open", code: ENOENT, reason: "The file keeps going away")
+  }
+
+  /// An entry's file, if it is there and right.
+  private func open(_ entry: HeldEntry) throws(ClientError) -> LocalResource? {
+    let path = folder.file(entry.name)
+    // A local of its own: the lock is held while the manifest still lists the entry, so the name is its.
+    let opened = try cache.withLock { cache throws(ClientError) in
+      guard cache.lists(entry), cache.has(entry) else { return Opened(nil, isProven: false) }
+      let file = try onDisk(path) { () throws(SystemError) in
+        try Kernel.openExisting(path, O_RDONLY | O_NOFOLLOW)
+      }
+      return Opened(file, isProven: cache.isProven(entry))
+    }
+    let isProven = opened.isProven
+    guard let file = opened.take() else { return nil }
+    if !isProven {
+      guard try onDisk(path, { () throws(SystemError) in try CacheFolder.digest(file) }) == entry.bytes else {
+        try cache.withLock { cache throws(ClientError) in try cache.discard(entry) }
+        return nil
+      }
+      cache.withLock { $0.prove(entry) }
+    }
+    return LocalResource(entry, file)
+  }
+
+  private struct Opened: ~Copyable {
+    private let file: Descriptor?
+    let isProven: Bool
+
+    init(_ file: consuming Descriptor?, isProven: Bool) {
+      self.file = file
+      self.isProven = isProven
+    }
+
+    consuming func take() -> Descriptor? { file }
+  }
+
+  /// Puts an entry's bytes in place: copied where the device holds them under another key, else fetched.
+  /// Gives the bytes that came over the wire; nil where none had to.
+  @discardableResult
+  func supply(_ entry: HeldEntry) throws(ClientError) -> Int64? {
+    let part = folder.incoming()
+    var received: Int64?
+    if try !copyHeld(entry, to: part) { received = try fetcher.fetch(entry, to: part) }
+    try cache.withLock { cache throws(ClientError) in try cache.place(part, for: entry) }
+    return received
+  }
+
+  private func copyHeld(_ entry: HeldEntry, to target: String) throws(ClientError) -> Bool {
+    let index = index
+    let present = cache.withLock { $0.present }
+    let twin = index.entries.first { $0.sha256 == entry.sha256 && $0.name != entry.name && present.contains($0.name) }
+    if let twin, try stage(entry, copying: folder.file(twin.name), to: target) { return true }
+    return try stage(entry, copying: folder.aside(entry.sha256), to: target)
+  }
+}

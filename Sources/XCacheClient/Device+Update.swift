@@ -1,0 +1,178 @@
+import Manifests
+import Platform
+
+extension Device {
+  /// Polls, and brings the device to the newest manifest: fetches what changed, checks it, switches.
+  ///
+  /// - Parameters:
+  ///   - force: polls although the last poll was less than the interval ago.
+  ///   - progress: told how far the fetching is, from several threads.
+  /// - Throws: `ClientError`; then the device holds what it held.
+  public func update(
+    force: Bool = false, progress: (@Sendable (Progress) -> Void)? = nil
+  ) throws(ClientError) -> UpdateReport {
+    try work.withLock { _ throws(ClientError) in try updateAlone(force, progress) }
+  }
+
+  private func updateAlone(
+    _ force: Bool, _ progress: (@Sendable (Progress) -> Void)?
+  ) throws(ClientError) -> UpdateReport {
+    let held = index
+    switch policy.withLock({ $0.begin(at: now(), force: force) }) {
+    case .wait(let milliseconds):
+      var report = UpdateReport(.notDue, from: held.version.text, to: held.version.text)
+      report.wait = milliseconds
+      return report
+    case .poll(let source):
+      defer { savePolicy() }
+      let offer = try poll(source, holding: held)
+      guard let next = offer.index, takes(next, from: source, over: held) else {
+        return try unchanged(held, source, offer.version)
+      }
+      return try move(from: held, to: next, offer, source, progress)
+    }
+  }
+
+  private func poll(
+    _ source: PollPolicy.Source, holding held: DeviceIndex
+  ) throws(ClientError) -> Poller.Offer {
+    do {
+      let offer = try Poller(transport: transport, settings: settings).ask(source, holding: held)
+      policy.withLock { $0.answered(by: source, interval: offer.interval) }
+      return offer
+    } catch {
+      var random = SystemRandomNumberGenerator()
+      policy.withLock { $0.failed(source, at: now(), using: &random) }
+      throw error
+    }
+  }
+
+  private func takes(_ next: DeviceIndex, from source: PollPolicy.Source, over held: DeviceIndex) -> Bool {
+    PollPolicy.takes(
+      (next.version.number, next.digest.hex), from: source, over: (held.version.number, held.digest.hex))
+  }
+
+  /// That it can't be written costs an earlier poll after the next start, nothing else.
+  private func savePolicy() {
+    let policy = policy.withLock { $0 }
+    try? folder.write(policy.saved(server: settings.server.text), to: folder.poll)
+  }
+
+  private func unchanged(
+    _ held: DeviceIndex, _ source: PollPolicy.Source, _ polled: ManifestVersion
+  ) throws(ClientError) -> UpdateReport {
+    let present = try cache.withLock { cache throws(ClientError) in
+      try cache.sweep(at: now())
+      return cache.present
+    }
+    var report = UpdateReport(.nothing, from: held.version.text, to: held.version.text)
+    report.source = .init(source)
+    report.polled = polled.text
+    report.kept = held.entries.count { present.contains($0.name) }
+    report.missing = held.entries.count - report.kept
+    report.bytesTotal = held.totalBytes
+    return report
+  }
+}
+
+// MARK: - From one manifest to the next
+
+extension Device {
+  private func move(
+    from held: DeviceIndex, to next: DeviceIndex, _ offer: Poller.Offer, _ source: PollPolicy.Source,
+    _ progress: (@Sendable (Progress) -> Void)?
+  ) throws(ClientError) -> UpdateReport {
+    if let limit = settings.diskLimit, next.totalBytes > limit {
+      throw .overLimit(needed: next.totalBytes, limit: limit)
+    }
+    var plan = try plan(from: held, to: next)
+    let copied = try stageCopies(&plan)
+    try makeRoom(for: plan.fetch)
+    let bytes = try stage(plan.fetch, progress)
+    try cache.withLock { cache throws(ClientError) in try cache.commit(next, at: now()) }
+    try makeRoom(for: [])
+    var report = UpdateReport(offer.kind == .patch ? .patch : .whole, from: held.version.text, to: next.version.text)
+    report.source = .init(source)
+    report.polled = offer.version.text
+    report.fetched = plan.fetch.count
+    report.copied = copied + plan.shared
+    report.kept = plan.kept
+    report.missing = plan.missing
+    report.bytesFetched = bytes
+    report.bytesTotal = next.totalBytes
+    return report
+  }
+
+  private func plan(from held: DeviceIndex, to next: DeviceIndex) throws(ClientError) -> UpdatePlan {
+    let present = cache.withLock { $0.present }
+    return UpdatePlan(
+      from: held, to: next, present: present, aside: Set(try folder.digests(in: folder.aside)),
+      staged: Set(try folder.digests(in: folder.staging)))
+  }
+
+  /// Stages what the device holds already, and gives how many files that were; what turns out to be damaged
+  /// is fetched.
+  private func stageCopies(_ plan: inout UpdatePlan) throws(ClientError) -> Int {
+    var copied = 0
+    for copy in plan.copy {
+      if try stage(copy) { copied += 1 } else { plan.fetch.append(copy.entry) }
+    }
+    return copied
+  }
+
+  private func stage(_ copy: UpdatePlan.Copy) throws(ClientError) -> Bool {
+    let target = folder.staged(copy.entry.sha256)
+    switch copy.source {
+    case .staged: return folder.digest(target) == copy.entry.bytes
+    case .file(let name): return try stage(copy.entry, copying: folder.file(name), to: target)
+    case .aside:
+      return try stage(copy.entry, copying: folder.aside(copy.entry.sha256), to: target)
+    }
+  }
+
+  /// Copies bytes that should be the entry's; false where they aren't, or aren't there any more.
+  func stage(
+    _ entry: HeldEntry, copying source: String, to target: String
+  ) throws(ClientError) -> Bool {
+    guard folder.status(source) != nil else { return false }
+    let part = folder.incoming()
+    do {
+      guard try folder.copy(source, to: part) == entry.bytes else {
+        try folder.remove(part)
+        return false
+      }
+      try folder.move(part, to: target)
+      return true
+    } catch {
+      try folder.remove(part)
+      throw error
+    }
+  }
+
+  private func stage(
+    _ entries: [HeldEntry], _ progress: (@Sendable (Progress) -> Void)?
+  ) throws(ClientError) -> Int64 {
+    let folder = folder
+    let run = FetchRun(fetcher: fetcher, connections: settings.connections, progress: progress)
+    do {
+      return try run.run(entries, to: { folder.staged($0.sha256) })
+    } catch where error.isDiskFull {
+      // "set-aside files go first when the disk limit is reached"
+      try cache.withLock { cache throws(ClientError) in try cache.makeRoom(for: 0, limit: 0) }
+      let left = entries.filter { folder.status(folder.staged($0.sha256)) == nil }
+      return try run.run(left, to: { folder.staged($0.sha256) })
+    }
+  }
+
+  private func makeRoom(for entries: [HeldEntry]) throws(ClientError) {
+    guard let limit = settings.diskLimit else { return }
+    let bytes = entries.reduce(0) { $0 &+ $1.size }
+    try cache.withLock { cache throws(ClientError) in try cache.makeRoom(for: bytes, limit: limit) }
+  }
+}
+
+extension UpdateReport.Source {
+  init(_ source: PollPolicy.Source) {
+    self = source == .origin ? .origin : .fallback
+  }
+}

@@ -1,0 +1,63 @@
+import Platform
+
+/// A device that follows one channel: it polls, fetches what is new, switches to it in one step, and gives pages
+/// their files.
+///
+/// Calls block until they are done, so make them off the main thread; any thread may, and pages are served while
+/// an update runs. The folder is this process's alone until the device is let go.
+///
+///     let device = try Device(DeviceSettings(folder: "…", server: "https://…", app: "shop"))
+///     let report = try device.update()
+///     let page = try device.resource(for: "https://m.example.com/index.html")
+public final class Device: Sendable {
+  let settings: CheckedSettings
+  let folder: CacheFolder
+  let transport: any Transport
+  let now: @Sendable () -> Int64
+  let cache: Locked<DeviceCache>
+  let policy: Locked<PollPolicy>
+  // Held while an update or a completion runs: one at a time.
+  let work = Locked(())
+  let urls = Locked(URLTable())
+
+  /// Opens the device's folder, makes it where it is missing, and finishes what a crash left undone.
+  ///
+  /// - Throws: `badSetting`, `inUse`, `otherContents`, `file`.
+  public convenience init(
+    _ settings: DeviceSettings, transport: any Transport = CurlTransport()
+  ) throws(ClientError) {
+    try self.init(
+      settings, transport: transport, folder: CacheFolder(settings.folder), now: Clock.unixMilliseconds)
+  }
+
+  /// As above with a clock, in milliseconds since 1970, and a folder that tests can stop.
+  init(
+    _ settings: DeviceSettings, transport: any Transport, folder: CacheFolder,
+    now: @escaping @Sendable () -> Int64
+  ) throws(ClientError) {
+    let checked = try CheckedSettings(settings)
+    let owner = DeviceIndex.Owner(app: checked.app.text, channel: checked.channel.text)
+    self.settings = checked
+    self.folder = folder
+    self.transport = transport
+    self.now = now
+    cache = Locked(try DeviceCache.open(folder, for: owner, at: now()))
+    let saved = try? DurableFile.read(folder.poll, limit: 1 << 16)
+    policy = Locked(
+      PollPolicy(saved: saved, server: checked.server.text, hasFallback: checked.fallback != nil))
+  }
+
+  /// The manifest version held; `0`: none.
+  public var version: String { index.version.text }
+
+  /// The sha256, in hexadecimal, of the canonical resourcemap held.
+  public var digest: String { index.digest.hex }
+
+  /// Whether the folder's index was damaged when the device was opened; then it started from nothing, with the
+  /// files as bases.
+  public var wasDamaged: Bool { cache.withLock { $0.wasDamaged } }
+
+  var index: DeviceIndex { cache.withLock { $0.index } }
+
+  var fetcher: Fetcher { Fetcher(transport: transport, folder: folder, pauses: settings.retryPauses) }
+}

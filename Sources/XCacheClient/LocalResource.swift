@@ -1,0 +1,45 @@
+import Glibc
+import Platform
+
+/// A listed file, open and checked: it stays what it is, whatever an update does meanwhile.
+public final class LocalResource: Sendable {
+  /// The URL under which the manifest lists it.
+  public let url: String
+  /// The media type with its parameters, e.g. `application/javascript;charset=UTF-8`.
+  public let contentType: String
+  /// Bytes.
+  public let size: Int64
+  /// In hexadecimal.
+  public let sha256: String
+  private let file: Descriptor
+
+  init(_ entry: HeldEntry, _ file: consuming Descriptor) {
+    url = entry.url
+    contentType = entry.entry.ctype
+    size = entry.size
+    sha256 = entry.sha256.hex
+    self.file = file
+  }
+
+  /// At most `count` bytes from `offset` on; fewer only at the end.
+  ///
+  /// - Throws: `file`.
+  public func read(at offset: Int64 = 0, count: Int = .max) throws(ClientError) -> [UInt8] {
+    let length = Int(max(0, min(Int64(count), size - max(0, offset))))
+    var bytes = [UInt8](repeating: 0, count: length)
+    var filled = 0
+    while filled < length {
+      let step: Result<Int, SystemError> = bytes.withUnsafeMutableBytes { buffer in
+        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+        return Result { () throws(SystemError) in
+          try Kernel.read(file, at: max(0, offset) + Int64(filled), into: rest)
+        }
+      }
+      let read = try onDisk(url) { () throws(SystemError) in try step.get() }
+      if read == 0 { break }
+      filled += read
+    }
+    bytes.removeLast(length - filled)
+    return bytes
+  }
+}

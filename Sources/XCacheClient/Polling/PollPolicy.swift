@@ -1,0 +1,110 @@
+/// When a device polls, and whom it asks: the origin, or its copy on the CDN after five failures in a row.
+///
+/// It does no I/O and reads no clock: each call is told the time, in milliseconds since 1970, so that the
+/// decisions survive a restart of the app (`PollPolicy+Saved`).
+package struct PollPolicy: Equatable, Sendable {
+  /// Who answers a poll.
+  package enum Source: String, Sendable {
+    case origin
+    /// The static copy at the fallback URL.
+    case mirror
+  }
+
+  /// What `begin` allows.
+  package enum Decision: Equatable, Sendable {
+    case poll(Source)
+    /// Too early; the next poll may start after so many milliseconds.
+    case wait(Int64)
+  }
+
+  /// Seconds between polls that an operator may ask for; the lower end holds when nobody asks.
+  package static let intervals: ClosedRange<Int64> = 30...3600
+  /// Failed polls in a row after which the device turns to the mirror.
+  package static let failuresBeforeFallback = 5
+  /// Milliseconds between two questions to an origin that is down: the first wait and the longest.
+  package static let originWaits: ClosedRange<Int64> = 30_000...600_000
+
+  /// Whether the app was built with a fallback URL.
+  package let hasFallback: Bool
+  /// Whom the device relies on at present.
+  package internal(set) var source: Source = .origin
+  /// Polls of the origin that failed since its last good answer.
+  package internal(set) var failures = 0
+  /// Seconds between polls.
+  package internal(set) var interval = Self.intervals.lowerBound
+  var lastPoll: Int64?
+  var originWait = Self.originWaits.lowerBound
+  var originDue: Int64 = 0
+
+  package init(hasFallback: Bool) {
+    self.hasFallback = hasFallback
+  }
+
+  /// Whether a poll may start now, and whom it asks; a poll that is allowed counts as started.
+  ///
+  /// `force` skips the interval, not the choice of whom to ask.
+  package mutating func begin(at now: Int64, force: Bool = false) -> Decision {
+    let left = untilDue(at: now)
+    if left > 0, !force { return .wait(left) }
+    lastPoll = now
+    return .poll(source == .origin || originIsDue(at: now) ? .origin : .mirror)
+  }
+
+  /// Takes note of a good answer, which may carry the operator's `interval` in seconds.
+  package mutating func answered(by answerer: Source, interval asked: Int64?) {
+    interval = min(max(asked ?? 0, Self.intervals.lowerBound), Self.intervals.upperBound)
+    guard answerer == .origin else { return }
+    source = .origin
+    failures = 0
+  }
+
+  /// Takes note of a poll that brought no good answer: no connection, a timeout, an HTTP error, a code
+  /// other than 200, or JSON that can't be read.
+  package mutating func failed(
+    _ asked: Source, at now: Int64, using random: inout some RandomNumberGenerator
+  ) {
+    guard asked == .origin else { return }
+    failures += 1
+    if source == .mirror {
+      originWait = min(originWait * 2, Self.originWaits.upperBound)
+    } else if hasFallback, failures >= Self.failuresBeforeFallback {
+      source = .mirror
+      originWait = Self.originWaits.lowerBound
+    } else {
+      return
+    }
+    originDue = now + Self.spread(originWait, using: &random)
+  }
+
+  /// Whether a manifest that `answerer` offers replaces the one held.
+  ///
+  /// A mirror may be older than what the device has, so it only moves a device upwards. The origin knows
+  /// best: a rolled back or restored one takes the device to whatever it has.
+  package static func takes(
+    _ offered: (version: Int64, digest: String), from answerer: Source,
+    over held: (version: Int64, digest: String)
+  ) -> Bool {
+    switch answerer {
+    case .mirror: offered.version > held.version
+    case .origin: offered != held
+    }
+  }
+
+  private func untilDue(at now: Int64) -> Int64 {
+    // A clock that was set back must not silence the device.
+    guard let lastPoll, lastPoll <= now else { return 0 }
+    return max(0, interval * 1000 - (now - lastPoll))
+  }
+
+  private func originIsDue(at now: Int64) -> Bool {
+    now >= originDue || originDue - now > Self.originWaits.upperBound * 2
+  }
+
+  /// `milliseconds` ±20 %, so that a fleet doesn't come back to the origin in one step.
+  private static func spread(
+    _ milliseconds: Int64, using random: inout some RandomNumberGenerator
+  ) -> Int64 {
+    let fifth = milliseconds / 5
+    return milliseconds + Int64.random(in: -fifth...fifth, using: &random)
+  }
+}

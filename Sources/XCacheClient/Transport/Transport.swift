@@ -1,0 +1,45 @@
+/// How a device reaches a server: one GET at a time on each thread that calls it.
+///
+/// Linux has `CurlTransport`; an app gives its own over the platform's HTTP stack, and tests one in memory.
+public protocol Transport: Sendable {
+  /// Fetches `request.url` and hands the body of a 2xx answer to `receive`, piece by piece and in order.
+  ///
+  /// The call blocks until the answer is whole. The pieces are the decoded bytes where the server coded them.
+  /// `receive` gives false to end the exchange, which then throws `.stopped`.
+  /// - Throws: `TransportError`, when there is no whole answer.
+  func get(
+    _ request: TransportRequest, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply
+}
+
+/// What is asked of a server.
+public struct TransportRequest: Hashable, Sendable {
+  /// Absolute, http or https.
+  public let url: String
+  /// Bytes, decoded, after which the answer is given up with `.tooLong`.
+  public let limit: Int64
+
+  /// A GET of `url`, of at most `limit` bytes.
+  public init(_ url: String, limit: Int64) {
+    self.url = url
+    self.limit = limit
+  }
+}
+
+/// What a server answered.
+public struct TransportReply: Equatable, Sendable {
+  public let status: Int
+  /// Bytes of the body as they came over the wire, so fewer than were handed over where it was coded.
+  public let received: Int64
+  /// The body of an answer other than 2xx, cut where the transport likes; such bodies aren't handed over.
+  public let failure: [UInt8]
+
+  /// An answer with `status`, whose body took `received` bytes.
+  public init(status: Int, received: Int64, failure: [UInt8] = []) {
+    self.status = status
+    self.received = received
+    self.failure = failure
+  }
+
+  var isSuccess: Bool { (200..<300).contains(status) }
+}

@@ -1,0 +1,113 @@
+import Platform
+
+/// Makes a folder the tree that a plan says: writes what differs, removes what isn't planned.
+///
+/// Links in the folder are never followed.
+struct TreeWriter {
+  let folder: CacheFolder
+  let plan: TreePlan
+  private(set) var report = TreeReport()
+
+  init(_ folder: CacheFolder, _ plan: TreePlan) {
+    self.folder = folder
+    self.plan = plan
+    report.skipped = plan.skipped
+    report.clashes = plan.clashes
+  }
+
+  mutating func run() throws(ClientError) {
+    try removeUnplanned()
+    for (path, entry) in plan.files.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      try write(entry, at: absolute(path))
+    }
+  }
+
+  private func absolute(_ path: [UInt8]) -> String {
+    path.isEmpty ? folder.tree : "\(folder.tree)/\(String(decoding: path, as: UTF8.self))"
+  }
+
+  // MARK: What is there
+
+  private mutating func removeUnplanned() throws(ClientError) {
+    try makeRoot()
+    var folders: [[UInt8]] = [[]]
+    var gone: [[UInt8]] = []
+    // With a list instead of recursion, a deep tree can't exhaust the stack.
+    while let path = folders.popLast() {
+      for name in try names(of: path) {
+        let child = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
+        // What isn't UTF-8 is none of ours.
+        guard String(validating: child, as: UTF8.self) != nil else { continue }
+        switch try kind(of: child) {
+        case .folder?:
+          folders.append(child)
+          if plan.folders[child] == nil { gone.append(child) }
+        case .file? where plan.files[child] != nil: break
+        case nil: break
+        case .file?, .link?, .other?:
+          try folder.remove(absolute(child))
+          report.removed += 1
+        }
+      }
+    }
+    // A folder was found before those in it.
+    for path in gone.reversed() { try removeFolder(absolute(path)) }
+  }
+
+  private func makeRoot() throws(ClientError) {
+    if let kind = try kind(of: []), kind != .folder { try folder.remove(folder.tree) }
+    try makeFolder(folder.tree)
+  }
+
+  private func names(of path: [UInt8]) throws(ClientError) -> [[UInt8]] {
+    let path = absolute(path)
+    return try onDisk(path) { () throws(SystemError) in try Folder.names(path) }
+  }
+
+  private func kind(of path: [UInt8]) throws(ClientError) -> FileStatus.Kind? {
+    let path = absolute(path)
+    return try onDisk(path) { () throws(SystemError) in
+      try Kernel.status(path, followLinks: false)?.kind
+    }
+  }
+
+  /// A folder that still holds something isn't ours alone; it stays.
+  private func removeFolder(_ path: String) throws(ClientError) {
+    let isEmpty = try onDisk(path) { () throws(SystemError) in try Folder.names(path).isEmpty }
+    guard isEmpty else { return }
+    try onDisk(path) { () throws(SystemError) in try Kernel.removeFolder(path) }
+  }
+
+  private func makeFolder(_ path: String) throws(ClientError) {
+    try onDisk(path) { () throws(SystemError) in try Kernel.makeFolder(path) }
+  }
+
+  // MARK: What belongs there
+
+  private mutating func write(_ entry: HeldEntry, at path: String) throws(ClientError) {
+    let isThere = folder.status(path)?.size == entry.size
+    if isThere, folder.digest(path) == entry.bytes {
+      report.unchanged += 1
+      return
+    }
+    guard try replace(path, with: entry) else {
+      report.missing += 1
+      return try folder.remove(path)
+    }
+    report.written += 1
+  }
+
+  /// False where the device hasn't the entry's bytes.
+  private func replace(_ path: String, with entry: HeldEntry) throws(ClientError) -> Bool {
+    let source = folder.file(entry.name)
+    guard folder.status(source) != nil else { return false }
+    let part = folder.incoming()
+    guard try folder.copy(source, to: part) == entry.bytes else {
+      try folder.remove(part)
+      return false
+    }
+    try makeFolder(DurableFile.parent(of: path))
+    try folder.move(part, to: path)
+    return true
+  }
+}

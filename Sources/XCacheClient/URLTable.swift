@@ -1,0 +1,35 @@
+import Manifests
+import Platform
+
+/// Which listed resource a URL means (DESIGN "URLs and matching"); made when the first page asks.
+struct URLTable {
+  private var digest: SHA256?
+  private var entries: [String: HeldEntry] = [:]
+
+  /// The entry that `url` matches in `index`.
+  mutating func entry(for url: ResourceURL, in index: DeviceIndex) -> HeldEntry? {
+    if digest != index.digest { fill(from: index) }
+    return entries[url.matchKey]
+  }
+
+  private mutating func fill(from index: DeviceIndex) {
+    digest = index.digest
+    entries = [:]
+    entries.reserveCapacity(index.entries.count)
+    for entry in index.entries {
+      // A key that is no URL can't be asked for.
+      guard let url = try? ResourceURL(entry.url) else { continue }
+      entries[url.matchKey] = entry
+    }
+  }
+}
+
+extension ResourceURL {
+  /// Whether this page's address is the one that `entry` names: scheme, host, port and path; the query only
+  /// where the entry has one.
+  package func isPage(of entry: ResourceURL) -> Bool {
+    if entry.query != nil { return matchKey == entry.matchKey }
+    guard let page = try? ResourceURL(String(withoutQuery)) else { return false }
+    return page.matchKey == entry.matchKey
+  }
+}

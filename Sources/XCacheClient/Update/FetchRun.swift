@@ -1,0 +1,53 @@
+import Platform
+
+/// Fetches a list of files over several connections, and counts.
+struct FetchRun: Sendable {
+  let fetcher: Fetcher
+  let connections: Int
+  let progress: (@Sendable (Progress) -> Void)?
+
+  /// Fetches each entry to where `target` says and gives the bytes that came over the wire.
+  ///
+  /// The first failure ends it and is thrown; what was fetched until then stays.
+  func run(
+    _ entries: [HeldEntry], to target: @escaping @Sendable (HeldEntry) -> String,
+    then done: @escaping @Sendable (HeldEntry) throws(ClientError) -> Void = { _ in }
+  ) throws(ClientError) -> Int64 {
+    let total = entries.reduce(0) { $0 &+ $1.size }
+    let state = Locked(State(progress: Progress(filesTotal: entries.count, bytesTotal: total)))
+    let (fetcher, report) = (fetcher, progress)
+    try Workers.forEach(entries, threads: connections) { entry throws(ClientError) in
+      do throws(ClientError) {
+        let received = try fetcher.fetch(entry, to: target(entry)) { count in
+          let (now, goesOn) = state.withLock { $0.came(count) }
+          report?(now)
+          return goesOn
+        }
+        try done(entry)
+        report?(state.withLock { $0.finished(received) })
+      } catch {
+        state.withLock { $0.hasFailed = true }
+        throw error
+      }
+    }
+    return state.withLock { $0.received }
+  }
+
+  private struct State {
+    var progress: Progress
+    var received: Int64 = 0
+    /// Then the other connections stop, too.
+    var hasFailed = false
+
+    mutating func came(_ count: Int) -> (Progress, goesOn: Bool) {
+      progress.bytes += Int64(count)
+      return (progress, !hasFailed)
+    }
+
+    mutating func finished(_ count: Int64) -> Progress {
+      received += count
+      progress.files += 1
+      return progress
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import Glibc
+import Platform
+
+/// Fetches listed files: streamed to the disk while they are hashed, kept only when every digest is right.
+struct Fetcher: Sendable {
+  let transport: any Transport
+  let folder: CacheFolder
+  /// Milliseconds to wait before the second attempt, the third, and so on.
+  let pauses: [UInt32]
+
+  /// Fetches an entry's bytes to `target` and gives how many came over the wire.
+  ///
+  /// - Parameter arrived: told of bytes as they come; false ends the fetch.
+  /// - Throws: `noAnswer`, `status`, `wrongBytes`, `tooLong`, `file`; then there is nothing at `target`.
+  func fetch(
+    _ entry: HeldEntry, to target: String, arrived: (Int) -> Bool = { _ in true }
+  ) throws(ClientError) -> Int64 {
+    var pauses = pauses[...]
+    while true {
+      do {
+        return try attempt(entry, to: target, arrived)
+      } catch {
+        guard error.isTransient, let pause = pauses.popFirst() else { throw error }
+        usleep(pause * 1000)
+      }
+    }
+  }
+
+  private func attempt(
+    _ entry: HeldEntry, to target: String, _ arrived: (Int) -> Bool
+  ) throws(ClientError) -> Int64 {
+    let part = folder.incoming()
+    do {
+      let reply = try receive(entry, into: part, arrived)
+      try folder.move(part, to: target)
+      return reply.received
+    } catch {
+      try folder.remove(part)
+      throw error
+    }
+  }
+
+  private func receive(
+    _ entry: HeldEntry, into part: String, _ arrived: (Int) -> Bool
+  ) throws(ClientError) -> TransportReply {
+    let file = try onDisk(part) { () throws(SystemError) in
+      try Kernel.open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+    }
+    var hasher = FileHasher()
+    var failure: SystemError?
+    let reply: TransportReply
+    do throws(TransportError) {
+      reply = try transport.get(TransportRequest(entry.entry.download, limit: entry.size)) { bytes in
+        hasher.update(bytes)
+        do throws(SystemError) {
+          try Kernel.write(bytes, to: file, path: part)
+          return arrived(bytes.byteCount)
+        } catch {
+          failure = error
+          return false
+        }
+      }
+    } catch {
+      if let failure { throw ClientError(failure, path: part) }
+      throw error.kind == .tooLong
+        ? .tooLong(url: entry.url, download: entry.entry.download, size: entry.size)
+        : .noAnswer(url: entry.entry.download, error)
+    }
+    guard reply.status == 200 else { throw .status(url: entry.entry.download, code: reply.status, message: nil) }
+    try check(hasher.finish(), of: entry)
+    return reply
+  }
+
+  private func check(_ digest: FileDigest, of entry: HeldEntry) throws(ClientError) {
+    guard digest != entry.bytes else { return }
+    throw .wrongBytes(
+      url: entry.url, download: entry.entry.download, expected: .init(entry.bytes), received: .init(digest))
+  }
+}
+
+extension ClientError {
+  /// Whether the same request may well succeed a moment later.
+  fileprivate var isTransient: Bool {
+    switch self {
+    case .noAnswer(_, let error): error.kind == .timedOut || error.kind == .broken || error.kind == .unreachable
+    case .status(_, let code, _): code >= 500 || code == 408 || code == 429
+    default: false
+    }
+  }
+
+  /// Whether the disk has no room left.
+  var isDiskFull: Bool {
+    if case .file(_, _, let code, _) = self { code == ENOSPC || code == EDQUOT } else { false }
+  }
+}

@@ -1,0 +1,69 @@
+/// What an update did.
+public struct UpdateReport: Hashable, Sendable {
+  /// How the device came to what it holds now.
+  public enum Kind: String, Hashable, Sendable {
+    /// It didn't ask: too early, see `wait`.
+    case notDue
+    /// There is nothing newer.
+    case nothing
+    /// A patch turned the manifest held into the next one.
+    case patch
+    /// A whole manifest came.
+    case whole
+  }
+
+  /// Who was asked.
+  public enum Source: String, Hashable, Sendable {
+    case origin, fallback
+  }
+
+  public let kind: Kind
+  /// Nil where nobody was asked.
+  public internal(set) var source: Source?
+  /// Milliseconds until the next poll is due, where this one wasn't.
+  public internal(set) var wait: Int64 = 0
+  /// The manifest version that the answer named; nil where nobody was asked.
+  public internal(set) var polled: String?
+  /// The versions held before and now; `0`: none.
+  public let from: String
+  public let to: String
+  /// Files that came over the network; two URLs with equal bytes are one.
+  public internal(set) var fetched = 0
+  /// Files made of bytes that the device held already.
+  public internal(set) var copied = 0
+  /// Listed files that stayed as they were.
+  public internal(set) var kept = 0
+  /// Listed files that aren't there: they didn't change, so they wait until a page asks, or for `complete`.
+  public internal(set) var missing = 0
+  /// Bytes of the fetched files as they came over the wire, so fewer than their sizes where they were coded.
+  public internal(set) var bytesFetched: Int64 = 0
+  /// Bytes of all listed files.
+  public internal(set) var bytesTotal: Int64 = 0
+
+  init(_ kind: Kind, from: String, to: String) {
+    self.kind = kind
+    self.from = from
+    self.to = to
+  }
+}
+
+/// How far an update or a completion is.
+public struct Progress: Hashable, Sendable {
+  public internal(set) var files = 0
+  public let filesTotal: Int
+  /// Decoded bytes.
+  public internal(set) var bytes: Int64 = 0
+  public let bytesTotal: Int64
+}
+
+/// What a completion did.
+public struct CompletionReport: Hashable, Sendable {
+  /// Listed files that were there and right.
+  public internal(set) var right = 0
+  /// Files that were there with other bytes than listed; they are among the fetched and copied ones.
+  public internal(set) var wrong = 0
+  public internal(set) var fetched = 0
+  public internal(set) var copied = 0
+  /// As they came over the wire.
+  public internal(set) var bytesFetched: Int64 = 0
+}
