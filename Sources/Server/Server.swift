@@ -10,21 +10,16 @@ package final class Server: Sendable {
   }
 
   private let context: ServerContext
-  private let makeHandler: @Sendable (Int) -> any Handler
   private let stage = Locked<Stage>(.ready)
   /// Where it listens, with the port that the kernel chose for port 0.
   package let address: SocketAddress
 
   /// Listens, but answers nothing before `start`.
   ///
-  /// - Parameter makeHandler: called once on each loop's thread, with the loop's index.
   /// - Throws: `listen` where the address is taken, `resources` where the kernel has none left.
-  package init(
-    configuration: ServerConfiguration, makeHandler: @escaping @Sendable (Int) -> any Handler
-  ) throws(ServerError) {
+  package init(configuration: ServerConfiguration) throws(ServerError) {
     Signals.ignorePipe()
     context = try ServerContext(configuration)
-    self.makeHandler = makeHandler
     do throws(SystemError) {
       address = try Kernel.localAddress(context.listener.raw)
     } catch {
@@ -37,11 +32,12 @@ package final class Server: Sendable {
 
   /// Starts the loops.
   ///
+  /// - Parameter makeHandler: called once on each loop's thread, with the loop's index.
   /// - Throws: `resources` where the kernel gives no thread or epoll.
-  package func start() throws(ServerError) {
+  package func start(makeHandler: @escaping @Sendable (Int) -> any Handler) throws(ServerError) {
     var threads: [OSThread] = []
     do throws(SystemError) {
-      for index in context.mailboxes.indices { threads.append(try startLoop(index)) }
+      for index in context.mailboxes.indices { threads.append(try startLoop(index, makeHandler)) }
     } catch {
       keep(threads)
       stop(graceSeconds: 0)
@@ -68,9 +64,10 @@ package final class Server: Sendable {
     stage.withLock { $0 = .running(threads) }
   }
 
-  private func startLoop(_ index: Int) throws(SystemError) -> OSThread {
+  private func startLoop(
+    _ index: Int, _ makeHandler: @escaping @Sendable (Int) -> any Handler
+  ) throws(SystemError) -> OSThread {
     let context = self.context
-    let makeHandler = self.makeHandler
     return try OSThread(name: "loop-\(index)") {
       EventLoop(index, context, makeHandler(index)).run()
     }

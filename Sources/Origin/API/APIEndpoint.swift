@@ -73,7 +73,8 @@ struct APIEndpoint: Sendable {
     case (.delete, "tokens", 2): return try TokenCalls(store: store, caller: token).revoke(call.path[1])
     case (.get, "apps", 4...), (.head, "apps", 4...):
       return try ChannelCalls(store: store, call: call, caller: token).reply()
-    case (.options, _, _): return Response(.noContent, HeadFields([("Allow", "GET, HEAD, POST, PUT, DELETE, OPTIONS")]))
+    case (.options, _, _):
+      return Response(.noContent, HeadFields([("Allow", "GET, HEAD, POST, PUT, DELETE, OPTIONS")]))
     default: throw notAnswered(call)
     }
   }
@@ -94,7 +95,8 @@ struct APIEndpoint: Sendable {
   private func notAnswered(_ call: APIRequest) -> Problem {
     let known = ["apps", "blobs", "tokens"].contains(call.path.first ?? "")
     return known
-      ? Problem(.notFound, "not-found", "the API has no \(call.method.name) under this path") : Problem.notFound
+      ? Problem(.notFound, "not-found", "the API has no \(call.method.name) under this path")
+      : Problem.notFound
   }
 
   private static func parse(_ body: [UInt8]) throws(Problem) -> JSONValue {

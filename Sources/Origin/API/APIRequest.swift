@@ -32,7 +32,9 @@ struct APIRequest: Sendable {
     var segments: [String] = []
     while let segment = walk.next() {
       // `+` is a plus sign in a path; the form's decoder would make it a space.
-      guard segment.firstIndex(of: UInt8(ascii: "+")) == nil, let text = segment.formDecodedText else { return nil }
+      guard segment.firstIndex(of: UInt8(ascii: "+")) == nil, let text = segment.formDecodedText else {
+        return nil
+      }
       segments.append(text)
     }
     return Array(segments.dropFirst(2))
@@ -51,7 +53,8 @@ struct APIRequest: Sendable {
 
   /// The bearer token (RFC 6750 §2.1); nil without one.
   var token: String? {
-    guard let authorization, authorization.utf8.count > 7, authorization.prefix(7).lowercased() == "bearer " else {
+    guard let authorization, authorization.utf8.count > 7, authorization.prefix(7).lowercased() == "bearer "
+    else {
       return nil
     }
     return String(authorization.dropFirst(7))
@@ -70,14 +73,17 @@ struct APIRequest: Sendable {
 
   func version(_ name: String) throws(Problem) -> ManifestVersion? {
     guard let text = query[name] else { return nil }
-    guard let version = ManifestVersion(text: text) else { throw .badRequest("\(name)=\(text) is not a version") }
+    guard let version = ManifestVersion(text: text) else {
+      throw .badRequest("\(name)=\(text) is not a version")
+    }
     return version
   }
 
   func number(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
     guard let text = query[name] else { return nil }
     guard let number = Int(text), range.contains(number) else {
-      throw .badRequest("\(name)=\(text) is not a whole number from \(range.lowerBound) to \(range.upperBound)")
+      throw .badRequest(
+        "\(name)=\(text) is not a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }

@@ -14,7 +14,8 @@ struct BlobCalls {
   /// `POST /blobs/missing`: those of the digests that have to be sent, in the order asked.
   func missing(_ document: JSONValue) throws(Problem) -> Response {
     guard caller.scope >= .publish else {
-      throw Problem(.forbidden, "scope", "token \"\(caller.name)\" may only read; this takes the scope publish")
+      throw Problem(
+        .forbidden, "scope", "token \"\(caller.name)\" may only read; this takes the scope publish")
     }
     guard let texts = document["sha256"]?.array, texts.count <= Self.limit else {
       throw .badRequest("\"sha256\" is an array of at most \(Self.limit) digests")

@@ -12,7 +12,8 @@ struct ChannelCalls {
     guard call.path[2] == "channels" else { throw .notFound }
     let names = try ChannelNames(call)
     try names.check(caller, may: .read)
-    let channel = try APIEndpoint.store { () throws(StoreError) in try store.channel(names.app, names.channel) }
+    let channel = try APIEndpoint.store { () throws(StoreError) in try store.channel(names.app, names.channel)
+    }
     switch (call.path.count, call.path.last) {
     case (4, _): return try overview(channel)
     case (5, "log"): return try log(channel)
@@ -53,7 +54,8 @@ struct ChannelCalls {
     guard let from = try call.version("from"), let to = try call.version("to") else {
       throw .badRequest("a diff is between two versions: from=A&to=B")
     }
-    let changes = try APIEndpoint.store { () throws(StoreError) in try store.diff(channel, from: from, to: to) }
+    let changes = try APIEndpoint.store { () throws(StoreError) in try store.diff(channel, from: from, to: to)
+    }
     var lists: [String: [JSONValue]] = ["added": [], "changed": [], "removed": []]
     for change in changes {
       switch (change.was, change.now) {
@@ -97,7 +99,8 @@ struct ChannelNames {
     channel = try Self.parse(call.path[3]) { (text) throws(NameError) in try ChannelName(text) }
   }
 
-  static func parse<Name>(_ text: String, _ read: (String) throws(NameError) -> Name) throws(Problem) -> Name {
+  static func parse<Name>(_ text: String, _ read: (String) throws(NameError) -> Name) throws(Problem) -> Name
+  {
     do {
       return try read(text)
     } catch {

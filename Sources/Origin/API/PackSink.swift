@@ -30,7 +30,9 @@ final class PackSink {
   }
 
   func finish() throws(Problem) -> Response {
-    guard pending.isEmpty, head == nil else { throw .badRequest("the pack ends inside its file number \(stored + 1)") }
+    guard pending.isEmpty, head == nil else {
+      throw .badRequest("the pack ends inside its file number \(stored + 1)")
+    }
     return APIEndpoint.document(["stored": .integer(stored)])
   }
 
@@ -66,6 +68,7 @@ final class PackSink {
   }
 
   private func badHead() -> Problem {
-    .badRequest("file number \(stored + 1) of the pack doesn't begin with \"<sha256> <md5> <size, at most 1 MiB>\"")
+    .badRequest(
+      "file number \(stored + 1) of the pack doesn't begin with \"<sha256> <md5> <size, at most 1 MiB>\"")
   }
 }

@@ -53,9 +53,11 @@ extension Problem {
     case .badRequest: self.init(.badRequest, "bad-request", words)
     case .diskFull: self.init(.insufficientStorage, "disk-full", words)
     case .urlConflicts(let conflicts):
-      self.init(.conflict, "url-conflict", words, [.init(key: "conflicts", value: .array(conflicts.map(\.json)))])
+      self.init(
+        .conflict, "url-conflict", words, [.init(key: "conflicts", value: .array(conflicts.map(\.json)))])
     case .duplicateURLs(let duplicates):
-      self.init(.conflict, "duplicate-url", words, [.init(key: "duplicates", value: .array(duplicates.map(\.json)))])
+      self.init(
+        .conflict, "duplicate-url", words, [.init(key: "duplicates", value: .array(duplicates.map(\.json)))])
     case .changedSince(_, _, let release):
       self.init(.conflict, "if-version", words, [.init(key: "release", value: release.json)])
     case .missingBlobs(let digests):

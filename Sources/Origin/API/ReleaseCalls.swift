@@ -39,7 +39,9 @@ struct ReleaseCalls {
   }
 
   private static func change(_ document: JSONValue) throws(Problem) -> BundleChange {
-    guard let text = document["bundle"]?.string else { throw .badRequest("each bundle has its name as \"bundle\"") }
+    guard let text = document["bundle"]?.string else {
+      throw .badRequest("each bundle has its name as \"bundle\"")
+    }
     let name = try ChannelNames.parse(text) { (text) throws(NameError) in try BundleName(text) }
     if document["unpublish"]?.bool == true { return BundleChange(name, .unpublish) }
     let base = try document.optionalVersion("base") ?? .none

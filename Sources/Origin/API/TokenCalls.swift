@@ -10,7 +10,8 @@ struct TokenCalls {
   private func check() throws(Problem) {
     guard caller.scope >= .admin, caller.isUnlimited else {
       throw Problem(
-        .forbidden, "scope", "token \"\(caller.name)\" may not manage tokens; this takes an admin token without limits")
+        .forbidden, "scope",
+        "token \"\(caller.name)\" may not manage tokens; this takes an admin token without limits")
     }
   }
 
@@ -49,7 +50,9 @@ struct TokenCalls {
 
 extension AccessToken {
   fileprivate var json: JSONValue {
-    func time(_ milliseconds: Int64?) -> JSONValue { milliseconds.map { .string(Timestamp.text($0)) } ?? .null }
+    func time(_ milliseconds: Int64?) -> JSONValue {
+      milliseconds.map { .string(Timestamp.text($0)) } ?? .null
+    }
     return [
       "app": app.map { .string($0.text) } ?? .null, "channel": channel.map { .string($0.text) } ?? .null,
       "createdAt": time(createdAt), "id": .string(id), "lastUsedAt": time(lastUsedAt), "name": .string(name),

@@ -40,7 +40,8 @@ final class UploadReceiver: BodyReceiver {
     UploadReceiver(api) { () throws(Problem) in
       try mayPublish(try api.authorised(call))
       guard call.contentType == PackSink.contentType else {
-        throw Problem(.unsupportedMediaType, "media-type", "files are sent together as \(PackSink.contentType)")
+        throw Problem(
+          .unsupportedMediaType, "media-type", "files are sent together as \(PackSink.contentType)")
       }
       return .pack(PackSink(api.store))
     }
@@ -48,7 +49,8 @@ final class UploadReceiver: BodyReceiver {
 
   private static func mayPublish(_ token: AccessToken) throws(Problem) {
     guard token.scope >= .publish else {
-      throw Problem(.forbidden, "scope", "token \"\(token.name)\" may only read; sending files takes the scope publish")
+      throw Problem(
+        .forbidden, "scope", "token \"\(token.name)\" may only read; sending files takes the scope publish")
     }
   }
 

@@ -28,7 +28,7 @@ struct CodedFiles: Sendable {
   private static let sizes: ClosedRange<Int64> = 512...(64 << 20)
 
   /// The coded body of a blob; nil where coding it isn't worth it or isn't possible.
-  func file(_ sha256: SHA256, size: Int64, _ coding: ContentCoding) -> Coded? {
+  func file(_ sha256: SHA256, size: Int64, _ coding: BodyCoding) -> Coded? {
     guard Self.sizes.contains(size) else { return nil }
     let hex = sha256.hex
     let path = "\(folder)/\(hex.prefix(2))/\(hex.dropFirst(2)).\(coding.name)"
@@ -44,7 +44,7 @@ struct CodedFiles: Sendable {
   }
 
   /// Codes a blob; gives the size of the plain bytes, or nil where the coded ones aren't clearly smaller.
-  private func made(_ sha256: SHA256, _ path: String, _ coding: ContentCoding) -> Int64? {
+  private func made(_ sha256: SHA256, _ path: String, _ coding: BodyCoding) -> Int64? {
     guard let plain = try? DurableFile.read(store.folder.blob(sha256)) else { return nil }
     let bytes = coding == .gzip ? Gzip.encode([plain]) : Zstd.encode([plain], level: 9)
     guard bytes.count < plain.count - plain.count / 20 else { return nil }

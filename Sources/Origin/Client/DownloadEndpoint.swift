@@ -39,18 +39,19 @@ struct DownloadEndpoint: Sendable {
     guard resource.content.ctype.isCompressible else {
       return .file(identity: Self.representation(resource, file, tag: md5, coding: nil), gzip: nil, zstd: nil)
     }
-    func coding(_ coding: ContentCoding) -> Representation? {
+    func coding(_ coding: BodyCoding) -> Representation? {
       coded.file(resource.content.sha256, size: size, coding).map { coded in
         let tag = "\(md5)-\(coding.name)-\(coded.sha256.hex.prefix(16))"
         return Self.representation(resource, coded.file, tag: tag, coding: coding)
       }
     }
     return .file(
-      identity: Self.representation(resource, file, tag: md5, coding: nil), gzip: coding(.gzip), zstd: coding(.zstd))
+      identity: Self.representation(resource, file, tag: md5, coding: nil), gzip: coding(.gzip),
+      zstd: coding(.zstd))
   }
 
   private static func representation(
-    _ resource: StoredResource, _ file: OpenFile, tag: String, coding: ContentCoding?
+    _ resource: StoredResource, _ file: OpenFile, tag: String, coding: BodyCoding?
   ) -> Representation {
     var fields = HeadFields([
       ("Content-Type", resource.content.ctype.text), ("Cache-Control", "public, max-age=31536000, immutable"),

@@ -24,14 +24,18 @@ final class OriginHandler: Handler {
 
   private func elsewhere(_ path: RawSpan, _ request: borrowing Request) -> Answer {
     if path.equals("/healthz") { return reading(request) { _ in .now(Probe.alive) } }
-    if path.equals("/readyz") { return reading(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) } }
+    if path.equals("/readyz") {
+      return reading(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) }
+    }
     if path.equals("/metrics") {
       let metrics = origin.metrics
       return reading(request) { _ in .later { Probe.metrics(metrics()) } }
     }
     for prefix in catalog.refresh().prefixes {
       let prefix = prefix.span.bytes
-      guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else { continue }
+      guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else {
+        continue
+      }
       let rest = path.extracting(prefix.byteCount..<path.byteCount)
       if rest.starts(with: "/xcache") { return client(rest, request) }
     }
@@ -79,7 +83,10 @@ final class OriginHandler: Handler {
     switch request.method {
     case .get, .head: answer(request)
     case .options: .now(Self.options)
-    default: .now(ClientFailure.response(.methodNotAllowed, "only GET and HEAD are answered here", allow: "GET, HEAD, OPTIONS"))
+    default:
+      .now(
+        ClientFailure.response(
+          .methodNotAllowed, "only GET and HEAD are answered here", allow: "GET, HEAD, OPTIONS"))
     }
   }
 

@@ -8,7 +8,8 @@ enum Probe {
 
   /// Prometheus text exposition format, version 0.0.4.
   static func metrics(_ text: String) -> Response {
-    Response(.ok, contentType: "text/plain; version=0.0.4; charset=utf-8", text, [("Cache-Control", "no-store")])
+    Response(
+      .ok, contentType: "text/plain; version=0.0.4; charset=utf-8", text, [("Cache-Control", "no-store")])
   }
 
   private static func plain(_ status: Status, _ text: String) -> Response {

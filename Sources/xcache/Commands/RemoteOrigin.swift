@@ -13,7 +13,9 @@ struct RemoteOrigin {
     // `value` looks into the environment, too, where the flag isn't given.
     if let text = try arguments.value("server") { given.server = try SettingsValue.url(text, in: "--server") }
     if let text = try arguments.value("app") { given.app = try SettingsValue.app(text, in: "--app") }
-    if let text = try arguments.value("channel") { given.channel = try SettingsValue.channel(text, in: "--channel") }
+    if let text = try arguments.value("channel") {
+      given.channel = try SettingsValue.channel(text, in: "--channel")
+    }
     given.token = try Self.token(arguments)
     settings = given.over(try Settings.file(from: "."))
   }
@@ -21,7 +23,9 @@ struct RemoteOrigin {
   private static func token(_ arguments: Arguments) throws -> String? {
     if let token = try arguments.value("token") { return token }
     guard let path = try arguments.value("token-file") else { return nil }
-    guard let bytes = try DurableFile.read(path, limit: 4096) else { throw Failure("there is no token file \(path)") }
+    guard let bytes = try DurableFile.read(path, limit: 4096) else {
+      throw Failure("there is no token file \(path)")
+    }
     return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).first.map(String.init)
   }
 
