@@ -79,7 +79,7 @@ struct Bench {
 
   func device(
     _ name: String = "device", willChange: (@Sendable () throws(ClientError) -> Void)? = nil,
-    _ change: (inout DeviceSettings) -> Void = { _ in }
+    change: (inout DeviceSettings) -> Void = { _ in }
   ) throws -> Device {
     var settings = settings(name)
     change(&settings)
