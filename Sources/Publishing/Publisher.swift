@@ -58,7 +58,7 @@ package struct Publisher: Sendable {
     let request = ReleaseRequest(changes: plans.map { .publish($0) }, options: options)
     let answer = try release(request, plans, app, channel)
     if answer.isChanged, !options.dryRun {
-      // Of a channel that this release made, the origin's id isn't known yet.
+      // Of a channel that this release made, the time of birth isn't known yet.
       let remote = remote.exists ? remote : try? RemoteChannel(api, cache, app, channel)
       if let remote { keep(answer, local, remote) }
     }
@@ -107,7 +107,8 @@ package struct Publisher: Sendable {
   private func hash(
     _ bundle: BundleSource, _ files: [SourceFile], rehash: Bool
   ) throws(PublishError) -> (files: [HashedFile], read: Int) {
-    let key = bundle.folders.map { (try? Kernel.realPath($0.path)) ?? $0.path }.joined(separator: "\n")
+    let folders = bundle.folders.map { (try? Kernel.realPath($0.path)) ?? $0.path }
+    let key = ([bundle.name.text] + folders).joined(separator: "\n")
     let kept = rehash ? nil : cache.read(.hashes, key)
     let now = Clock.unixMilliseconds() * 1_000_000
     let progress = self.progress
