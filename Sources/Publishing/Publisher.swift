@@ -58,7 +58,7 @@ package struct Publisher: Sendable {
     let request = ReleaseRequest(changes: plans.map { .publish($0) }, options: options)
     let answer = try release(request, plans, app, channel)
     if answer.isChanged, !options.dryRun {
-      // Of a channel that this release made, the time of birth isn't known yet.
+      // Of a channel that this release made, the origin's id isn't known yet.
       let remote = remote.exists ? remote : try? RemoteChannel(api, cache, app, channel)
       if let remote { keep(answer, local, remote) }
     }

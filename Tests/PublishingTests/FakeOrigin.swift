@@ -5,7 +5,7 @@ import SocketServer
 /// An origin in memory with one channel, over real sockets: what a publisher needs of `/api/v1`, and faults.
 final class FakeOrigin: Sendable {
   struct Model {
-    var created = "first"
+    var id = "first"
     var version: Int64 = 0
     var blobs: [String: [UInt8]] = [:]
     /// Of each bundle: its entries at each version in which it changed.
@@ -94,7 +94,7 @@ extension FakeOrigin.Model {
       ]
     }
     let json: JSONValue = [
-      "created": .string(created), "version": .string("\(version)"), "bundles": .array(list),
+      "origin": .string(id), "version": .string("\(version)"), "bundles": .array(list),
     ]
     return .answer(body: json.canonical)
   }

@@ -118,9 +118,9 @@ import Testing
   @Test func anotherOriginAtTheSameAddressIsNoticed() throws {
     try folder.write("site/a.js", "one")
     try publish()
-    // The same numbers, other content: only the time of birth tells.
+    // The same numbers, other content: only the id tells.
     origin.with { model in
-      model.created = "second"
+      model.id = "second"
       let entries = model.current("main").mapValues { entry -> JSONValue in
         var object = entry.object ?? JSONObject()
         object["sha256"] = .string(SHA256.of([1]).hex)

@@ -8,24 +8,23 @@ package struct ChannelState: Hashable, Sendable {
     package let bytes: Int64
   }
 
-  /// When the channel was made, as the origin writes it: tells it from another origin's that had the same address
-  /// and names. Empty where the origin doesn't say.
-  package let created: String
+  /// Tells this origin's data from any other's that ever answered at the same address; empty: it doesn't say.
+  package let originID: String
   package let version: ManifestVersion
   package let bundles: [String: Bundle]
 
   /// A channel that a first publish will make.
-  static let none = ChannelState(created: "", version: .none, bundles: [:])
+  static let none = ChannelState(originID: "", version: .none, bundles: [:])
 
-  private init(created: String, version: ManifestVersion, bundles: [String: Bundle]) {
-    self.created = created
+  private init(originID: String, version: ManifestVersion, bundles: [String: Bundle]) {
+    self.originID = originID
     self.version = version
     self.bundles = bundles
   }
 
   /// - Throws: `JSONError` with the member that is missing or wrong.
   init(json: JSONValue) throws(JSONError) {
-    created = json["created"]?.string ?? ""
+    originID = json["origin"]?.string ?? ""
     version = try json.version("version")
     guard let list = json["bundles"]?.array else { throw .member("bundles") }
     var bundles: [String: Bundle] = [:]

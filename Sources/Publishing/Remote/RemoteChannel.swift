@@ -39,7 +39,7 @@ struct RemoteChannel {
 
   /// The bundle as it is now.
   ///
-  /// What was kept is trusted only where version, number of resources and bytes, and the channel's time of birth,
+  /// What was kept is trusted only where version, number of resources and bytes, and the origin's id,
   /// are what the origin says: another data folder may answer at the address, or a restored one. Else all is
   /// asked for anew.
   func bundle(_ name: BundleName, trustsCache: Bool = true) throws(PublishError) -> RemoteBundle {
@@ -67,7 +67,7 @@ struct RemoteChannel {
 
   private func key(_ name: BundleName) -> String {
     // A line break is in none of them.
-    [api.server.text, state.created, app.text, channel.text, name.text].joined(separator: "\n")
+    [api.server.text, state.originID, app.text, channel.text, name.text].joined(separator: "\n")
   }
 
   private func cached(_ name: BundleName) -> RemoteBundle? {
