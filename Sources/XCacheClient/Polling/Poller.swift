@@ -50,7 +50,8 @@ struct Poller: Sendable {
       return Offer(kind: .same, version: newest.version, interval: newest.interval, index: nil)
     }
     if held.version > .none,
-      let patched = try? offer(settings.mirrorURL("patch/\(held.version)-\(newest.version).json"), holding: held)
+      let patched = try? offer(
+        settings.mirrorURL("patch/\(held.version)-\(newest.version).json"), holding: held)
     {
       return patched
     }

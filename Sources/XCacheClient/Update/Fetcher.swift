@@ -66,7 +66,9 @@ struct Fetcher: Sendable {
         ? .tooLong(url: entry.url, download: entry.entry.download, size: entry.size)
         : .noAnswer(url: entry.entry.download, error)
     }
-    guard reply.status == 200 else { throw .status(url: entry.entry.download, code: reply.status, message: nil) }
+    guard reply.status == 200 else {
+      throw .status(url: entry.entry.download, code: reply.status, message: nil)
+    }
     try check(hasher.finish(), of: entry)
     return reply
   }
@@ -82,7 +84,8 @@ extension ClientError {
   /// Whether the same request may well succeed a moment later.
   fileprivate var isTransient: Bool {
     switch self {
-    case .noAnswer(_, let error): error.kind == .timedOut || error.kind == .broken || error.kind == .unreachable
+    case .noAnswer(_, let error):
+      error.kind == .timedOut || error.kind == .broken || error.kind == .unreachable
     case .status(_, let code, _): code >= 500 || code == 408 || code == 429
     default: false
     }
