@@ -55,7 +55,7 @@ let package = Package(
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "HTTP", "HTTPClient", "Manifests", "Origin", "Platform", "Publishing", "Server", "Store",
+        "HTTP", "Manifests", "Origin", "Platform", "Publishing", "Server", "Store",
         "XCacheClient",
       ],
       swiftSettings: swift),

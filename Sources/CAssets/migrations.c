@@ -5,7 +5,9 @@ static const unsigned char m0001[] = {
 #embed "../../Migrations/0001_origin.sql"
 };
 
-const xcache_asset xcache_migrations[] = {
+static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
 };
-const size_t xcache_migration_count = sizeof xcache_migrations / sizeof xcache_migrations[0];
+
+size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }
+xcache_asset xcache_migration(size_t index) { return migrations[index]; }

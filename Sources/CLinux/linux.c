@@ -3,14 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 int xcache_errno(void) { return errno; }
+char **xcache_environment(void) { return environ; }
 int xcache_accept4(int fd, struct sockaddr *address, unsigned *length, int flags) {
   return accept4(fd, address, length, flags);
 }
@@ -29,3 +32,8 @@ int xcache_rename_new(const char *from, const char *to) {
 void *xcache_memmem(const void *haystack, size_t length, const void *needle, size_t needle_length) {
   return memmem(haystack, length, needle, needle_length);
 }
+int xcache_outq(int socket) {
+  int bytes = 0;
+  return ioctl(socket, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
+}
+void xcache_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

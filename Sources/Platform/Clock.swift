@@ -8,6 +8,9 @@ package enum Clock {
   /// Milliseconds since 1970-01-01T00:00:00Z.
   package static func unixMilliseconds() -> Int64 { Int64(nanoseconds(CLOCK_REALTIME) / 1_000_000) }
 
+  /// Seconds since 1970-01-01T00:00:00Z, as of the kernel's last tick: a cheap look for a Date field.
+  package static func unixSeconds() -> Int64 { Int64(nanoseconds(CLOCK_REALTIME_COARSE) / 1_000_000_000) }
+
   private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
     var time = timespec()
     clock_gettime(clock, &time)

@@ -1,1 +1,108 @@
-// placeholder
+import Platform
+
+/// Everything an origin keeps, and the only way to it: the database and the blobs of one data folder.
+///
+/// Any thread may call it. Reads run beside each other and beside the one release that commits at a time.
+package final class Store: Sendable {
+  package let folder: DataFolder
+  /// Whether this call made the folder's first admin token, which then is in `folder.adminToken`.
+  package let madeAdminToken: Bool
+  let connections: Connections
+  let blobs: BlobStore
+  let clock: @Sendable () -> Int64
+  let tokenUses = Locked<[String: Int64]>([:])
+  // Held as long as the store lives; the kernel lifts it when the process ends, however it ends.
+  private let lock: FileLock
+
+  /// How a store is opened.
+  package struct Options: Sendable {
+    /// Make the folder where it is missing.
+    package var creates = true
+    package var disk = Disk.real
+    /// Milliseconds since 1970.
+    package var clock: @Sendable () -> Int64 = { Clock.unixMilliseconds() }
+
+    package init() {}
+  }
+
+  /// Opens the data folder at `path` for this process alone.
+  /// - Throws: `noDataFolder`, `inUse`, what `Migrations` throws, `system`, `diskFull`.
+  package init(path: String, options: Options = Options()) throws(StoreError) {
+    let folder = DataFolder(path: path)
+    clock = options.clock
+    self.folder = folder
+    lock = try Self.takeFolder(folder, creates: options.creates)
+    connections = try Connections(path: folder.database)
+    blobs = try BlobStore(folder: folder, disk: options.disk, connections: connections, clock: options.clock)
+    madeAdminToken = try Self.makeFirstToken(connections, folder, now: options.clock())
+  }
+
+  private static func takeFolder(_ folder: DataFolder, creates: Bool) throws(StoreError) -> FileLock {
+    do {
+      if !creates, try Kernel.status(folder.database) == nil {
+        throw StoreError.noDataFolder(path: folder.path)
+      }
+      try Kernel.makeFolder(folder.path, mode: 0o750)
+      guard let lock = try FileLock.take(folder.lock) else {
+        throw StoreError.inUse(path: folder.path, process: FileLock.holder(folder.lock))
+      }
+      try folder.makeFolders()
+      return lock
+    } catch let error as StoreError {
+      throw error
+    } catch let error as SystemError {
+      throw StoreError(error)
+    } catch {
+      fatalError("an error of no known type: \(error)")
+    }
+  }
+
+  // MARK: - Blobs
+
+  /// Begins to receive a file.
+  package func receive(_ claim: BlobClaim) throws(StoreError) -> IncomingBlob {
+    try IncomingBlob(claim, in: blobs)
+  }
+
+  /// Receives a file that is in memory.
+  package func receive(_ bytes: RawSpan, _ claim: BlobClaim) throws(StoreError) -> IncomingBlob.Result {
+    var incoming = try receive(claim)
+    try incoming.append(bytes)
+    return try incoming.finish()
+  }
+
+  /// Those of `digests` whose bytes must be sent before a release can name them, in order.
+  package func missing(of digests: [SHA256]) throws(StoreError) -> [SHA256] {
+    try blobs.missing(of: digests)
+  }
+
+  /// The digests and size of a stored blob; nil where none is, or it was set aside.
+  package func digest(ofBlob sha256: SHA256) throws(StoreError) -> FileDigest? {
+    let row = try connections.reading { (db) throws(StoreError) in try BlobStore.row(of: sha256, in: db) }
+    return row.flatMap { $0.isQuarantined ? nil : $0.digest }
+  }
+
+  /// Opens a blob whose bytes were hashed since the start of this process, now if not before.
+  /// - Throws: `unknownBlob`; `corruptBlob`, and the file is set aside.
+  package func open(_ sha256: SHA256) throws(StoreError) -> StoredBlob { try blobs.open(sha256) }
+
+  /// Hashes every blob anew, as is done once a day; bad ones are set aside.
+  /// - Parameter goesOn: Asked before each blob, with its size in bytes; false ends the round. The place to wait,
+  ///   so that a round doesn't take the disk from those who need it.
+  /// - Returns: the digests of the bad ones.
+  package func scrub(_ goesOn: (Int64) -> Bool) throws(StoreError) -> [SHA256] {
+    var bad: [SHA256] = []
+    for (sha256, size) in try blobs.all() {
+      guard goesOn(size) else { break }
+      do {
+        try blobs.scrub(sha256)
+      } catch .corruptBlob {
+        bad.append(sha256)
+      }
+    }
+    return bad
+  }
+
+  /// Removes files that arrived more than a day ago and that no release took.
+  package func sweepUploads() throws(StoreError) { try blobs.sweep() }
+}

@@ -145,4 +145,32 @@ import Testing
       try whole.manifest()
     }
   }
+
+  /// A body changed by chance is refused, or doesn't have the digest, or means the same as before.
+  @Test func brokenBodiesLeadNowhereElse() throws {
+    var random = SplitMix(seed: 10)
+    let old = Samples.manifest(1, &random)
+    let new = Samples.manifest(2, &random)
+    let bodies = [
+      Documents.whole(new.version, new.map),
+      Documents.patch(
+        new.version, digest: new.map.digest, base: DocumentBase(old.version),
+        ManifestDiff.patch(from: old.items, to: new.items)),
+    ]
+    var read = 0
+    for number in 0..<3_000 {
+      var body = bodies[number % 2]
+      body[Int.random(in: 0..<body.count, using: &random)] = body.randomElement(using: &random) ?? 0
+      switch try? ConfigureAnswer.parse(body) {
+      case .whole(let answer):
+        read += 1
+        if let manifest = try? answer.manifest() { #expect(manifest.items == new.items) }
+      case .patch(let answer):
+        read += 1
+        if let manifest = try? old.applying(answer) { #expect(manifest.items == new.items) }
+      default: break
+      }
+    }
+    #expect(read > 300)
+  }
 }

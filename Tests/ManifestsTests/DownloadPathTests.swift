@@ -53,6 +53,23 @@ import Testing
     }
   }
 
+  @Test func whatIsReadIsWhatWasWritten() {
+    var random = SplitMix(seed: 9)
+    let good = Array(Self.text.utf8)
+    var accepted = 0
+    for _ in 0..<20_000 {
+      var bytes = good
+      for _ in 0..<Int.random(in: 1...2, using: &random) {
+        let at = Int.random(in: 0..<bytes.count, using: &random)
+        bytes[at] = good.randomElement(using: &random) ?? 0
+      }
+      guard let path = DownloadPath(parsing: bytes.span.bytes) else { continue }
+      accepted += 1
+      #expect(Array(path.text.utf8) == bytes)
+    }
+    #expect(accepted > 1_000)
+  }
+
   @Test(
     arguments: [
       ("https://a/" + String(repeating: "b", count: 182), nil),  // 200 bytes

@@ -8,5 +8,6 @@ typedef struct {
   size_t size;
 } xcache_asset;
 
-extern const xcache_asset xcache_migrations[];
-extern const size_t xcache_migration_count;
+// Functions, since Swift imports no array of unknown size.
+size_t xcache_migration_count(void);
+xcache_asset xcache_migration(size_t index);

@@ -13,6 +13,8 @@
 struct sockaddr;
 
 int xcache_errno(void);
+/// The process's own `environ`, which Swift's concurrency checks can't let through.
+char **xcache_environment(void);
 int xcache_accept4(int fd, struct sockaddr *address, unsigned *length, int flags);
 int xcache_syncfs(int fd);
 int xcache_openat(int folder, const char *path, int flags, unsigned mode);
@@ -23,6 +25,10 @@ int xcache_reflink(int from, int to);
 /// Renames only where the new name is free (RENAME_NOREPLACE).
 int xcache_rename_new(const char *from, const char *to);
 void *xcache_memmem(const void *haystack, size_t length, const void *needle, size_t needle_length);
+/// Bytes in a socket's send queue that the other side hasn't acknowledged (SIOCOUTQ); -1 on error.
+int xcache_outq(int socket);
+/// Names the calling thread, in 15 bytes at most.
+void xcache_name_thread(const char *name);
 
 /// Told to ThreadSanitizer, which doesn't see Swift's futex-based Mutex; empty in every other build.
 void xcache_tsan_acquire(const void *address);

@@ -3,6 +3,8 @@ package struct RequestHead: Sendable {
   package var method = Method.other
   /// HTTP/1.1 or a later 1.x; false: HTTP/1.0.
   package var isHTTP11 = true
+  /// The whole target, as it was sent until the path is normalised.
+  package var target = ByteSlice.absent
   /// The path, or `*`; see ``PathNormaliser`` for when it may be compared.
   package var path = ByteSlice.absent
   /// What follows the first `?`, without it.

@@ -12,7 +12,9 @@ extension RequestParser {
     guard let end = text.firstIndex(of: 0x20, from: start), end > start else { throw .requestLine }
     guard end &- start <= limits.targetBytes else { throw .targetTooLong }
     try takeVersion(text.extracting((end &+ 1)..<text.byteCount))
-    try takeTarget((line.lowerBound &+ start)..<(line.lowerBound &+ end), of: bytes)
+    let target = (line.lowerBound &+ start)..<(line.lowerBound &+ end)
+    head.target = ByteSlice(target)
+    try takeTarget(target, of: bytes)
   }
 
   private mutating func takeVersion(_ text: RawSpan) throws(RequestError) {

@@ -33,7 +33,7 @@ package struct ResponseWriter: Sendable {
   }
 
   /// Appends a whole head, the empty line included.
-  package func write(_ head: RenderedHead, _ connection: Connection, to output: inout OutputBuffer) {
+  package func write(_ head: RenderedHead, _ connection: Connection, to output: inout SendBuffer) {
     output.append(head.bytes)
     switch connection {
     case .open: output.append(keptOpen)

@@ -19,25 +19,25 @@ package struct AcceptEncoding: Sendable, Equatable {
 
   /// The weight of a coding in thousandths; 0: refused. Identity is accepted unless it is refused by name or
   /// by `*;q=0`.
-  package func weight(_ coding: ContentCoding) -> Int {
+  package func weight(_ coding: BodyCoding) -> Int {
     let named = weights[Int(coding.rawValue)]
     if named >= 0 { return Int(named) }
     if coding == .identity { return others == 0 ? 0 : 1 }
     return max(Int(others), 0)
   }
 
-  package func accepts(_ coding: ContentCoding) -> Bool { weight(coding) > 0 }
+  package func accepts(_ coding: BodyCoding) -> Bool { weight(coding) > 0 }
 
   /// The coding with the highest weight among `available`, which is in the server's order of preference; nil
   /// where none is accepted (406, or identity all the same).
-  package func preferred(_ available: [ContentCoding]) -> ContentCoding? {
-    var best: ContentCoding?
+  package func preferred(_ available: [BodyCoding]) -> BodyCoding? {
+    var best: BodyCoding?
     for coding in available where weight(coding) > (best.map { weight($0) } ?? 0) { best = coding }
     return best
   }
 
   package static func == (a: AcceptEncoding, b: AcceptEncoding) -> Bool {
-    ContentCoding.allCases.allSatisfy { a.weight($0) == b.weight($0) }
+    BodyCoding.allCases.allSatisfy { a.weight($0) == b.weight($0) }
   }
 
   private mutating func take(_ value: RawSpan) {
@@ -54,7 +54,7 @@ package struct AcceptEncoding: Sendable, Equatable {
     }
   }
 
-  private static func coding(_ name: RawSpan) -> ContentCoding? {
+  private static func coding(_ name: RawSpan) -> BodyCoding? {
     if name.equalsIgnoringCase("gzip") || name.equalsIgnoringCase("x-gzip") { return .gzip }
     if name.equalsIgnoringCase("zstd") { return .zstd }
     if name.equalsIgnoringCase("dcz") { return .dcz }

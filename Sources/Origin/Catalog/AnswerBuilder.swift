@@ -29,8 +29,10 @@ final class AnswerBuilder: Sendable {
     try lock(channelID).withLock { (_) throws(StoreError) -> Bool in
       guard let channel = catalog.current.channel(id: channelID) else { return false }
       if channel.patches[base.number] != nil || base == channel.version { return true }
-      guard base < channel.version, let digest = try store.digest(of: base, in: channelID) else { return false }
-      let changes = try store.changes(in: channelID, from: base, to: channel.version)
+      guard base < channel.version, let digest = try store.digest(channel.channel, at: base) else {
+        return false
+      }
+      let changes = try store.changes(channel.channel, from: base, to: channel.version)
       let patch = PatchAnswer(
         channel, from: base, digest: digest, changes.map { MapChange(url: $0.url, entry: $0.entry) }
       ) { whole(channel) }

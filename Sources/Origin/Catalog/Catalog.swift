@@ -32,13 +32,15 @@ struct Catalog: Sendable {
       return
     }
     let key = Self.key(
-      app: Array(channel.channel.app.text.utf8).span.bytes, channel: Array(channel.channel.name.text.utf8).span.bytes)
+      app: Array(channel.channel.app.text.utf8).span.bytes,
+      channel: Array(channel.channel.name.text.utf8).span.bytes)
     places[key, default: []].append(channels.count)
     channels.append(channel)
   }
 
   /// Changes the channel with this id where it is still at `version`.
-  mutating func update(_ id: Int64, at version: ManifestVersion, _ change: (ChannelCatalog) -> ChannelCatalog) {
+  mutating func update(_ id: Int64, at version: ManifestVersion, _ change: (ChannelCatalog) -> ChannelCatalog)
+  {
     guard let place = place(of: id), channels[place].version == version else { return }
     channels[place] = change(channels[place])
   }
@@ -47,7 +49,9 @@ struct Catalog: Sendable {
 
   func channel(app: RawSpan, channel: RawSpan) -> ChannelCatalog? {
     guard let candidates = places[Self.key(app: app, channel: channel)] else { return nil }
-    for place in candidates where channels[place].isNamed(app: app, channel: channel) { return channels[place] }
+    for place in candidates where channels[place].isNamed(app: app, channel: channel) {
+      return channels[place]
+    }
     return nil
   }
 
@@ -64,7 +68,8 @@ struct Catalog: Sendable {
     switch (query.app, query.channel) {
     case (.text(let app), .text(let channel)): self.channel(app: app.bytes, channel: channel.bytes)
     case (.text(let app), .absent): channel(app: app.bytes, channel: RawSpan("online"))
-    case (.absent, .text(let channel)): defaultNames.flatMap { self.channel(app: $0.span.bytes, channel: channel.bytes) }
+    case (.absent, .text(let channel)):
+      defaultNames.flatMap { self.channel(app: $0.span.bytes, channel: channel.bytes) }
     case (.absent, .absent): defaultNames.flatMap { channel(app: $0.span.bytes, channel: RawSpan("online")) }
     default: nil
     }

@@ -32,7 +32,9 @@ struct PatchAnswer: Sendable {
     }
   }
 
-  private static func render(_ channel: ChannelCatalog, _ base: ManifestVersion, _ changes: [MapChange]) -> [UInt8] {
+  private static func render(_ channel: ChannelCatalog, _ base: ManifestVersion, _ changes: [MapChange])
+    -> [UInt8]
+  {
     let digest = channel.channel.digest ?? channel.map.digest
     let frame = Documents.patch(channel.version, digest: digest, base: DocumentBase(base))
     var patch = [UInt8(ascii: "{")]

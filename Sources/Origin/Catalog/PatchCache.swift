@@ -1,6 +1,5 @@
 import Manifests
 
-
 /// The patches from older versions that devices asked for; those asked for last stay.
 struct PatchCache: Sendable {
   private var answers: [Int64: PatchAnswer] = [:]

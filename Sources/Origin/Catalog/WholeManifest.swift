@@ -1,6 +1,7 @@
 import Compression
 import HTTP
 import Manifests
+import Store
 
 /// The whole manifest of a version, coded once.
 struct WholeManifest: Sendable {

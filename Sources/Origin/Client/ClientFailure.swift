@@ -7,7 +7,8 @@ import Store
 enum ClientFailure {
   static func response(_ status: Status, _ message: String, allow: String? = nil) -> Response {
     var fields = HeadFields([
-      ("Content-Type", "application/json"), ("Cache-Control", "no-cache"), ("Access-Control-Allow-Origin", "*"),
+      ("Content-Type", "application/json"), ("Cache-Control", "no-cache"),
+      ("Access-Control-Allow-Origin", "*"),
     ])
     if let allow { fields.add("Allow", allow) }
     if status == .serviceUnavailable { fields.add("Retry-After", "5") }

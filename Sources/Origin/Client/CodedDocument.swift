@@ -19,8 +19,10 @@ struct CodedDocument: Sendable {
   /// - Parameters:
   ///   - parts: its bytes, in order.
   ///   - coded: the same bytes coded, where that is worth it.
-  static func json(_ parts: [SharedBytes], tag: String, gzip: [UInt8]? = nil, zstd: [UInt8]? = nil) -> CodedDocument {
-    func representation(_ body: Body, _ coding: ContentCoding?) -> Representation {
+  static func json(_ parts: [SharedBytes], tag: String, gzip: [UInt8]? = nil, zstd: [UInt8]? = nil)
+    -> CodedDocument
+  {
+    func representation(_ body: Body, _ coding: BodyCoding?) -> Representation {
       var fields = HeadFields(Self.documentFields)
       if let coding { fields.add("Content-Encoding", "\(coding.name)") }
       // A coded body is another representation, hence another tag (RFC 9110 §8.8.3.3).

@@ -2,15 +2,21 @@ import Compression
 import Glibc
 import HTTP
 import Platform
+import Store
 
 /// gzip and zstd bodies of compressible files, made when they are first asked for and kept under `derived/`.
 ///
 /// Nothing here is needed to be kept: a file that is missing or that the disk has no room for is done without, or
 /// made again.
 struct CodedFiles: Sendable {
+  private let store: Store
   /// `DATA/derived`.
-  let folder: String
-  let source: @Sendable (SHA256) -> [UInt8]?
+  private let folder: String
+
+  init(store: Store) {
+    self.store = store
+    folder = store.folder.path + "/derived"
+  }
 
   struct Coded {
     let file: OpenFile
@@ -22,7 +28,7 @@ struct CodedFiles: Sendable {
   private static let sizes: ClosedRange<Int64> = 512...(64 << 20)
 
   /// The coded body of a blob; nil where coding it isn't worth it or isn't possible.
-  func file(_ sha256: SHA256, size: Int64, _ coding: ContentCoding) -> Coded? {
+  func file(_ sha256: SHA256, size: Int64, _ coding: BodyCoding) -> Coded? {
     guard Self.sizes.contains(size) else { return nil }
     let hex = sha256.hex
     let path = "\(folder)/\(hex.prefix(2))/\(hex.dropFirst(2)).\(coding.name)"
@@ -38,8 +44,8 @@ struct CodedFiles: Sendable {
   }
 
   /// Codes a blob; gives the size of the plain bytes, or nil where the coded ones aren't clearly smaller.
-  private func made(_ sha256: SHA256, _ path: String, _ coding: ContentCoding) -> Int64? {
-    guard let plain = source(sha256) else { return nil }
+  private func made(_ sha256: SHA256, _ path: String, _ coding: BodyCoding) -> Int64? {
+    guard let plain = try? DurableFile.read(store.folder.blob(sha256)) else { return nil }
     let bytes = coding == .gzip ? Gzip.encode([plain]) : Zstd.encode([plain], level: 9)
     guard bytes.count < plain.count - plain.count / 20 else { return nil }
     do {

@@ -60,7 +60,8 @@ struct ConfigureEndpoint: Sendable {
         }
       }
     }
-    return ClientFailure.response(.serviceUnavailable, "releases come faster than this answer can be made; ask again")
+    return ClientFailure.response(
+      .serviceUnavailable, "releases come faster than this answer can be made; ask again")
   }
 }
 

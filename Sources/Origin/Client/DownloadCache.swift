@@ -37,10 +37,13 @@ final class DownloadCache {
 
   /// The file at a path; nil where it isn't open.
   func file(at path: RawSpan) -> DownloadFile? {
-    for file in inbox.take() { insert(file, Self.key(file.path.span.bytes)) }
+    for file in inbox.take() {
+      let path = file.path
+      insert(file, Self.key(path.span.bytes))
+    }
     let key = Self.key(path)
-    if let file = young[key] { return file.path.span.bytes.equals(path) ? file : nil }
-    guard let file = old[key], file.path.span.bytes.equals(path) else { return nil }
+    if let file = young[key] { return file.isAt(path) ? file : nil }
+    guard let file = old[key], file.isAt(path) else { return nil }
     insert(file, key)
     return file
   }

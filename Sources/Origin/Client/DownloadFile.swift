@@ -11,6 +11,11 @@ final class DownloadFile: Sendable {
     self.path = path
     self.document = document
   }
+
+  func isAt(_ path: RawSpan) -> Bool {
+    let own = self.path
+    return own.span.bytes.equals(path)
+  }
 }
 
 /// Keeps a descriptor open for the answers that send from it.

@@ -24,14 +24,18 @@ final class OriginHandler: Handler {
 
   private func elsewhere(_ path: RawSpan, _ request: borrowing Request) -> Answer {
     if path.equals("/healthz") { return reading(request) { _ in .now(Probe.alive) } }
-    if path.equals("/readyz") { return reading(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) } }
+    if path.equals("/readyz") {
+      return reading(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) }
+    }
     if path.equals("/metrics") {
       let metrics = origin.metrics
       return reading(request) { _ in .later { Probe.metrics(metrics()) } }
     }
     for prefix in catalog.refresh().prefixes {
       let prefix = prefix.span.bytes
-      guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else { continue }
+      guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else {
+        continue
+      }
       let rest = path.extracting(prefix.byteCount..<path.byteCount)
       if rest.starts(with: "/xcache") { return client(rest, request) }
     }
@@ -44,7 +48,7 @@ final class OriginHandler: Handler {
     if path.equals("/xcache-provider/xhr/client/configure.json") { return configure(request) }
     var segments = PathSegments(path)
     guard let space = segments.next(), let name = segments.next() else { return .now(Self.nothing) }
-    if name.byteCount > 0, name[0].isDigit {
+    if name.byteCount > 0, name[0] &- UInt8(ascii: "0") < 10 {
       let file = path.extracting(1..<path.byteCount)
       return reading(request) { request in origin.downloads.answer(file, request, downloads) }
     }
@@ -53,7 +57,7 @@ final class OriginHandler: Handler {
     }
     return reading(request) { request in
       guard let channel = catalog.refresh().channel(app: name, space: space) else {
-        return .now(Self.noApp(name.text ?? "", channel: space.text ?? ""))
+        return .now(Self.noApp(name.text, channel: space.text))
       }
       return origin.configure.answer(channel, Self.query(request), request)
     }
@@ -79,7 +83,10 @@ final class OriginHandler: Handler {
     switch request.method {
     case .get, .head: answer(request)
     case .options: .now(Self.options)
-    default: .now(ClientFailure.response(.methodNotAllowed, "only GET and HEAD are answered here", allow: "GET, HEAD, OPTIONS"))
+    default:
+      .now(
+        ClientFailure.response(
+          .methodNotAllowed, "only GET and HEAD are answered here", allow: "GET, HEAD, OPTIONS"))
     }
   }
 

@@ -72,7 +72,8 @@ struct Arguments: Sendable {
   func number(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
     guard let text = try value(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
-      throw UsageError("--\(name) \(text): a whole number from \(range.lowerBound) to \(range.upperBound) is needed")
+      throw UsageError(
+        "--\(name) \(text): a whole number from \(range.lowerBound) to \(range.upperBound) is needed")
     }
     return number
   }
@@ -80,7 +81,9 @@ struct Arguments: Sendable {
   /// The operands, where exactly these many are expected.
   func operands(_ names: String...) throws(UsageError) -> [String] {
     if operands.count < names.count { throw UsageError("\(names[operands.count]) is missing") }
-    if operands.count > names.count { throw UsageError("nothing is expected after that: \(operands[names.count])") }
+    if operands.count > names.count {
+      throw UsageError("nothing is expected after that: \(operands[names.count])")
+    }
     return operands
   }
 }

@@ -26,7 +26,9 @@ struct Command: Sendable {
   /// Options of every command that talks to an origin.
   static let remote: [Option] = [
     .value("server", "URL", environment: "XCACHE_SERVER", "the origin's address, e.g. http://127.0.0.1:8080"),
-    .value("token", "TOKEN", environment: "XCACHE_TOKEN", "the token that the origin gave; better in the environment"),
+    .value(
+      "token", "TOKEN", environment: "XCACHE_TOKEN",
+      "the token that the origin gave; better in the environment"),
     .value("token-file", "FILE", environment: "XCACHE_TOKEN_FILE", "a file that holds the token"),
   ]
 
@@ -41,7 +43,9 @@ extension Option {
   fileprivate var helpLines: String {
     let words = "  \(short.map { "-\($0), " } ?? "")--\(name)\(value.map { " \($0)" } ?? "")"
     let more = environment.map { " [\($0)]" } ?? ""
-    let gap = words.utf8.count < 27 ? String(repeating: " ", count: 28 - words.utf8.count) : "\n" + String(repeating: " ", count: 28)
+    let gap =
+      words.utf8.count < 27
+      ? String(repeating: " ", count: 28 - words.utf8.count) : "\n" + String(repeating: " ", count: 28)
     return "\(words)\(gap)\(help)\(more)\n"
   }
 }

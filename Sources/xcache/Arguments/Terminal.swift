@@ -9,14 +9,17 @@ struct Terminal: Sendable {
   init(environment: [String: String]) {
     isInteractive = isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb"
     // https://no-color.org: any value that isn't empty.
-    usesColour = isatty(STDOUT_FILENO) == 1 && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+    usesColour =
+      isatty(STDOUT_FILENO) == 1 && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
   }
 
   /// Prints a line of the result.
   func say(_ line: String) { Self.write(line + "\n", to: STDOUT_FILENO) }
 
   /// Prints a remark or an error.
-  func note(_ line: String) { Self.write((isInteractive ? "\r\u{1B}[K" : "") + line + "\n", to: STDERR_FILENO) }
+  func note(_ line: String) {
+    Self.write((isInteractive ? "\r\u{1B}[K" : "") + line + "\n", to: STDERR_FILENO)
+  }
 
   /// Draws the progress line; nothing where nobody watches.
   func progress(_ line: String) {

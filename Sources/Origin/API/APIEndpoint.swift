@@ -1,0 +1,109 @@
+import HTTP
+import Manifests
+import Platform
+import Store
+
+/// The publishing API: everything below `/api/v1`.
+///
+/// The event loop only splits the request; who asks, and what is answered, is worked out on the worker pool.
+struct APIEndpoint: Sendable {
+  let store: Store
+  let releases: ReleaseDesk
+  let log: @Sendable (String) -> Void
+
+  /// A release of 100,000 resources is some 30 MB of JSON.
+  private static let documentLimit = 256 << 20
+  /// No single file is larger than this: 64 GiB.
+  private static let fileLimit: UInt64 = 64 << 30
+
+  func answer(_ request: borrowing Request) -> Answer {
+    guard let call = APIRequest(request) else { return .now(Problem.notFound.response) }
+    switch (call.method, call.path.first, call.path.count) {
+    case (.put, "blobs", 2):
+      return .receive(limit: Self.fileLimit) { UploadReceiver.blob(call, self) }
+    case (.post, "blobs", 1):
+      return .receive(limit: Self.fileLimit) { UploadReceiver.pack(call, self) }
+    case (.post, _, _):
+      return .receive(limit: UInt64(Self.documentLimit)) { DocumentReceiver(call, self) }
+    default:
+      return .later { respond { () throws(Problem) in try reply(to: call, authorised(call)) } }
+    }
+  }
+
+  /// Turns a refusal into its answer; what is our own fault is logged.
+  func respond(_ body: () throws(Problem) -> Response) -> Response {
+    do {
+      return try body()
+    } catch {
+      if error.status.family == 5 { log("error: \(error.detail)") }
+      return error.response
+    }
+  }
+
+  /// Who asks.
+  func authorised(_ call: APIRequest) throws(Problem) -> AccessToken {
+    guard let text = call.token else {
+      throw Problem(.unauthorized, "token", "the request carries no token; send Authorization: Bearer TOKEN")
+    }
+    guard let token = try Self.store({ () throws(StoreError) in try store.check(token: text) }) else {
+      throw Problem(.unauthorized, "token", "the token is unknown or was revoked; ask an admin for a new one")
+    }
+    return token
+  }
+
+  /// Runs a call on the store and says its refusal as a problem.
+  static func store<R: ~Copyable>(_ body: () throws(StoreError) -> R) throws(Problem) -> R {
+    do {
+      return try body()
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  /// The document as an answer.
+  static func document(_ value: JSONValue, _ status: Status = .ok) -> Response {
+    let fields = HeadFields([("Content-Type", "application/json"), ("Cache-Control", "no-store")])
+    return Response(status, fields, .bytes(SharedBytes(value.canonical)))
+  }
+
+  /// Answers what has no body.
+  func reply(to call: APIRequest, _ token: AccessToken) throws(Problem) -> Response {
+    switch (call.method, call.path.first, call.path.count) {
+    case (.get, "tokens", 1), (.head, "tokens", 1): return try TokenCalls(store: store, caller: token).list()
+    case (.delete, "tokens", 2): return try TokenCalls(store: store, caller: token).revoke(call.path[1])
+    case (.get, "apps", 4...), (.head, "apps", 4...):
+      return try ChannelCalls(store: store, call: call, caller: token).reply()
+    case (.options, _, _):
+      return Response(.noContent, HeadFields([("Allow", "GET, HEAD, POST, PUT, DELETE, OPTIONS")]))
+    default: throw notAnswered(call)
+    }
+  }
+
+  /// Answers what has a document as its body.
+  func reply(to call: APIRequest, _ token: AccessToken, _ body: [UInt8]) throws(Problem) -> Response {
+    switch (call.path.first, call.path.last, call.path.count) {
+    case ("tokens", _, 1):
+      return try TokenCalls(store: store, caller: token).create(Self.parse(body))
+    case ("blobs", "missing", 2):
+      return try BlobCalls(store: store, caller: token).missing(Self.parse(body))
+    case ("apps", "releases", 5):
+      return try ReleaseCalls(desk: releases, call: call, caller: token).release(Self.parse(body))
+    default: throw notAnswered(call)
+    }
+  }
+
+  private func notAnswered(_ call: APIRequest) -> Problem {
+    let known = ["apps", "blobs", "tokens"].contains(call.path.first ?? "")
+    return known
+      ? Problem(.notFound, "not-found", "the API has no \(call.method.name) under this path")
+      : Problem.notFound
+  }
+
+  private static func parse(_ body: [UInt8]) throws(Problem) -> JSONValue {
+    do {
+      return try JSONValue.parse(body)
+    } catch {
+      throw .badRequest("the body is not the JSON that is expected: \(error)")
+    }
+  }
+}

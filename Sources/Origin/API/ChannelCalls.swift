@@ -1,0 +1,148 @@
+import HTTP
+import Manifests
+import Store
+
+/// What may be read of a channel: `/apps/{app}/channels/{channel}…`.
+struct ChannelCalls {
+  let store: Store
+  let call: APIRequest
+  let caller: AccessToken
+
+  func reply() throws(Problem) -> Response {
+    guard call.path[2] == "channels" else { throw .notFound }
+    let names = try ChannelNames(call)
+    try names.check(caller, may: .read)
+    let channel = try APIEndpoint.store { () throws(StoreError) in try store.channel(names.app, names.channel)
+    }
+    switch (call.path.count, call.path.last) {
+    case (4, _): return try overview(channel)
+    case (5, "log"): return try log(channel)
+    case (5, "diff"): return try diff(channel)
+    case (7, "entries") where call.path[4] == "bundles": return try entries(channel)
+    default: throw .notFound
+    }
+  }
+
+  private func overview(_ channel: ChannelInfo) throws(Problem) -> Response {
+    let bundles = try APIEndpoint.store { () throws(StoreError) in try store.bundles(of: channel) }
+    return APIEndpoint.document([
+      "app": .string(channel.app.text), "at": channel.at.map { .string(Timestamp.text($0)) } ?? .null,
+      "bundles": .array(
+        bundles.map {
+          [
+            "bytes": .integer($0.bytes), "name": .string($0.name.text), "resources": .integer($0.resources),
+            "version": .string($0.version.text),
+          ]
+        }),
+      "bytes": .integer(channel.bytes), "channel": .string(channel.name.text),
+      "digest": channel.digest.map { .string($0.hex) } ?? .null,
+      "publicURL": .string(channel.publicURL.text), "resources": .integer(channel.resources),
+      "version": .string(channel.version.text),
+    ])
+  }
+
+  private func log(_ channel: ChannelInfo) throws(Problem) -> Response {
+    let limit = try call.number("limit", in: 1...1000) ?? 50
+    let before = try call.version("before")
+    let releases = try APIEndpoint.store { () throws(StoreError) in
+      try store.log(channel, limit: limit, before: before)
+    }
+    return APIEndpoint.document(["releases": .array(releases.map(\.json))])
+  }
+
+  private func diff(_ channel: ChannelInfo) throws(Problem) -> Response {
+    guard let from = try call.version("from"), let to = try call.version("to") else {
+      throw .badRequest("a diff is between two versions: from=A&to=B")
+    }
+    let changes = try APIEndpoint.store { () throws(StoreError) in try store.diff(channel, from: from, to: to)
+    }
+    var lists: [String: [JSONValue]] = ["added": [], "changed": [], "removed": []]
+    for change in changes {
+      switch (change.was, change.now) {
+      case (nil, let now?): lists["added", default: []].append(now.json(of: change.url))
+      case (let was?, nil): lists["removed", default: []].append(was.json(of: change.url))
+      case (let was?, let now?):
+        lists["changed", default: []].append(now.json(of: change.url, .init(key: "was", value: was.json)))
+      case (nil, nil): break
+      }
+    }
+    var document = JSONObject()
+    for (key, list) in lists { document[key] = .array(list) }
+    document["from"] = .string(from.text)
+    document["to"] = .string(to.text)
+    return APIEndpoint.document(.object(document))
+  }
+
+  private func entries(_ channel: ChannelInfo) throws(Problem) -> Response {
+    let bundle = try ChannelNames.parse(call.path[5]) { (text) throws(NameError) in try BundleName(text) }
+    let since = try call.version("since")
+    let held = try APIEndpoint.store { () throws(StoreError) in
+      try store.entries(of: bundle, in: channel, since: since)
+    }
+    let entries = JSONObject(held.entries.map { .init(key: $0.url.text, value: $0.content?.json ?? .null) })
+    return APIEndpoint.document([
+      "base": held.base.map { .string($0.text) } ?? .null, "bundle": .string(bundle.text),
+      "channelVersion": .string(held.channelVersion.text), "entries": .object(entries),
+      "version": .string(held.version.text),
+    ])
+  }
+}
+
+/// The app and channel that a path names.
+struct ChannelNames {
+  let app: AppName
+  let channel: ChannelName
+
+  /// Reads `apps/{app}/channels/{channel}`.
+  init(_ call: APIRequest) throws(Problem) {
+    app = try Self.parse(call.path[1]) { (text) throws(NameError) in try AppName(text) }
+    channel = try Self.parse(call.path[3]) { (text) throws(NameError) in try ChannelName(text) }
+  }
+
+  static func parse<Name>(_ text: String, _ read: (String) throws(NameError) -> Name) throws(Problem) -> Name
+  {
+    do {
+      return try read(text)
+    } catch {
+      throw .badRequest(error.description)
+    }
+  }
+
+  /// - Throws: 403, naming what the token may do.
+  func check(_ token: AccessToken, may scope: TokenScope) throws(Problem) {
+    guard !token.allows(scope, app: app, channel: channel) else { return }
+    let limits = [token.app.map { "app \($0)" }, token.channel.map { "channel \($0)" }].compactMap { $0 }
+    let place = limits.isEmpty ? "" : " in " + limits.joined(separator: ", ")
+    throw Problem(
+      .forbidden, "scope",
+      "token \"\(token.name)\" has the scope \(token.scope.rawValue)\(place); this takes \(scope.rawValue) in "
+        + "app \(app), channel \(channel)")
+  }
+}
+
+extension ResourceContent {
+  fileprivate func json(of url: ResourceURL, _ more: JSONObject.Member...) -> JSONValue {
+    var object = json.object ?? JSONObject()
+    object["url"] = .string(url.text)
+    for member in more { object[member.key] = member.value }
+    return .object(object)
+  }
+}
+
+extension ReleaseRecord {
+  fileprivate var json: JSONValue {
+    [
+      "added": .integer(counts.added), "at": .string(Timestamp.text(at)), "author": .string(author),
+      "bundles": .array(
+        bundles.map {
+          [
+            "added": .integer($0.counts.added), "bundle": .string($0.name.text),
+            "changed": .integer($0.counts.changed), "removed": .integer($0.counts.removed),
+          ]
+        }),
+      "bytes": .integer(bytes), "changed": .integer(counts.changed), "digest": .string(digest.hex),
+      "kind": .string(kind.rawValue), "message": .string(message), "newBytes": .integer(newBytes),
+      "removed": .integer(counts.removed), "resources": .integer(resources), "version": .string(version.text),
+    ]
+  }
+}

@@ -1,0 +1,88 @@
+import HTTP
+import Manifests
+import Store
+
+/// A refusal of the publishing API, as RFC 9457 tells problems.
+struct Problem: Error, Sendable {
+  let status: Status
+  /// A word that stays the same, for programs.
+  let code: String
+  /// What is wrong and what to do, for people.
+  let detail: String
+  /// Members of this kind of problem alone.
+  var more: [JSONObject.Member] = []
+
+  init(_ status: Status, _ code: String, _ detail: String, _ more: [JSONObject.Member] = []) {
+    self.status = status
+    self.code = code
+    self.detail = detail
+    self.more = more
+  }
+
+  var response: Response {
+    let document = JSONValue.object(
+      JSONObject(
+        more + [
+          .init(key: "code", value: .string(code)), .init(key: "detail", value: .string(detail)),
+          .init(key: "status", value: .integer(status.code)),
+          .init(key: "title", value: .string("\(status.reason)")),
+          .init(key: "type", value: .string("about:blank")),
+        ]))
+    var fields = HeadFields([("Content-Type", "application/problem+json"), ("Cache-Control", "no-store")])
+    if status == .unauthorized { fields.add("WWW-Authenticate", "Bearer") }
+    return Response(status, fields, .bytes(SharedBytes(document.canonical)))
+  }
+
+  static func badRequest(_ detail: String) -> Problem { Problem(.badRequest, "bad-request", detail) }
+  static var notFound: Problem { Problem(.notFound, "not-found", "the API has nothing under this path") }
+}
+
+extension Problem {
+  /// What the store's refusal is called here.
+  init(_ error: StoreError) {
+    let words = error.description
+    switch error {
+    case .unknownApp: self.init(.notFound, "unknown-app", words)
+    case .unknownChannel: self.init(.notFound, "unknown-channel", words)
+    case .unknownBundle: self.init(.notFound, "unknown-bundle", words)
+    case .unknownVersion: self.init(.notFound, "unknown-version", words)
+    case .unknownToken: self.init(.notFound, "unknown-token", words)
+    case .unknownBase: self.init(.conflict, "unknown-base", words)
+    case .appNameTaken: self.init(.conflict, "app-name-taken", words)
+    case .tokenNameTaken: self.init(.conflict, "token-name-taken", words)
+    case .badRequest: self.init(.badRequest, "bad-request", words)
+    case .diskFull: self.init(.insufficientStorage, "disk-full", words)
+    case .urlConflicts(let conflicts):
+      self.init(
+        .conflict, "url-conflict", words, [.init(key: "conflicts", value: .array(conflicts.map(\.json)))])
+    case .duplicateURLs(let duplicates):
+      self.init(
+        .conflict, "duplicate-url", words, [.init(key: "duplicates", value: .array(duplicates.map(\.json)))])
+    case .changedSince(_, _, let release):
+      self.init(.conflict, "if-version", words, [.init(key: "release", value: release.json)])
+    case .missingBlobs(let digests):
+      self.init(
+        .unprocessableContent, "missing-blobs", words,
+        [.init(key: "missing", value: .strings(digests.map(\.hex)))])
+    case .digestMismatch: self.init(.unprocessableContent, "digest-mismatch", words)
+    case .contentMismatch: self.init(.unprocessableContent, "content-mismatch", words)
+    default: self.init(.internalServerError, "internal", words)
+    }
+  }
+}
+
+extension URLConflict {
+  fileprivate var json: JSONValue {
+    ["bundle": .string(bundle.text), "sha256": .string(sha256.hex), "url": .string(url.text)]
+  }
+}
+
+extension URLDuplicate {
+  fileprivate var json: JSONValue { ["other": .string(other.text), "url": .string(url.text)] }
+}
+
+extension ReleaseStamp {
+  var json: JSONValue {
+    ["at": .string(Timestamp.text(at)), "author": .string(author), "version": .string(version.text)]
+  }
+}

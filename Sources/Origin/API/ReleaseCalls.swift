@@ -1,0 +1,112 @@
+import HTTP
+import Manifests
+import Store
+
+/// `POST /apps/{app}/channels/{channel}/releases`: what `publish` and `unpublish` end with.
+struct ReleaseCalls {
+  let desk: ReleaseDesk
+  let call: APIRequest
+  let caller: AccessToken
+
+  private static let messageLimit = 4096
+
+  func release(_ document: JSONValue) throws(Problem) -> Response {
+    guard call.path[2] == "channels" else { throw .notFound }
+    let names = try ChannelNames(call)
+    try names.check(caller, may: .publish)
+    let request = try parse(document, names)
+    // An app is made by whoever may do everything; a misspelt name must not make one.
+    let createsApp = caller.scope == .admin && caller.isUnlimited
+    let outcome = try APIEndpoint.store { () throws(StoreError) in
+      try desk.release(request, createsApp: createsApp)
+    }
+    return APIEndpoint.document(outcome.json, outcome.changed && !request.dryRun ? .created : .ok)
+  }
+
+  private func parse(_ document: JSONValue, _ names: ChannelNames) throws(Problem) -> ReleaseRequest {
+    let message = document["message"]?.string ?? ""
+    guard message.utf8.count <= Self.messageLimit else {
+      throw .badRequest("the message is longer than \(Self.messageLimit) bytes")
+    }
+    guard let bundles = document["bundles"]?.array else {
+      throw .badRequest("\"bundles\" is the array of what becomes of each bundle")
+    }
+    var changes: [BundleChange] = []
+    for bundle in bundles { changes.append(try Self.change(bundle)) }
+    return ReleaseRequest(
+      app: names.app, channel: names.channel, author: caller.name, message: message, bundles: changes,
+      ifVersion: try document.optionalVersion("ifVersion"), dryRun: document["dryRun"]?.bool ?? false)
+  }
+
+  private static func change(_ document: JSONValue) throws(Problem) -> BundleChange {
+    guard let text = document["bundle"]?.string else {
+      throw .badRequest("each bundle has its name as \"bundle\"")
+    }
+    let name = try ChannelNames.parse(text) { (text) throws(NameError) in try BundleName(text) }
+    if document["unpublish"]?.bool == true { return BundleChange(name, .unpublish) }
+    let base = try document.optionalVersion("base") ?? .none
+    var set: [ResourceURL: ResourceContent] = [:]
+    for member in document["set"]?.object?.members ?? [] {
+      set[try url(member.key)] = try content(member.value, of: member.key)
+    }
+    var remove: Set<ResourceURL> = []
+    for value in document["remove"]?.array ?? [] {
+      guard let text = value.string else { throw .badRequest("\"remove\" is an array of URLs") }
+      remove.insert(try url(text))
+    }
+    return BundleChange(name, .update(base: base, set: set, remove: remove))
+  }
+
+  /// URLs come as they are stored: a second spelling would be a second resource.
+  private static func url(_ text: String) throws(Problem) -> ResourceURL {
+    do {
+      let url = try ResourceURL(text)
+      guard url.text == text else { throw Problem.badRequest("\(text) is written \(url.text)") }
+      return url
+    } catch let problem as Problem {
+      throw problem
+    } catch {
+      throw .badRequest("\(error)")
+    }
+  }
+
+  private static func content(_ value: JSONValue, of url: String) throws(Problem) -> ResourceContent {
+    do {
+      return try ResourceContent(json: value)
+    } catch {
+      throw .badRequest("\(url): \(error)")
+    }
+  }
+}
+
+extension JSONValue {
+  fileprivate func optionalVersion(_ key: String) throws(Problem) -> ManifestVersion? {
+    guard let value = self[key], !value.isNull else { return nil }
+    guard let version = value.string.flatMap({ ManifestVersion(text: $0) }) else {
+      throw .badRequest("\"\(key)\" is a version: a decimal number as a string")
+    }
+    return version
+  }
+}
+
+extension ReleaseOutcome {
+  fileprivate var json: JSONValue {
+    [
+      "added": .integer(counts.added), "at": .string(Timestamp.text(at)),
+      "bundles": .array(bundles.map(\.json)), "bytes": .integer(bytes), "changed": .bool(changed),
+      "changed_count": .integer(counts.changed), "createdApp": .bool(createdApp),
+      "createdChannel": .bool(createdChannel), "missing": .strings(missing.map(\.hex)),
+      "newBytes": .integer(newBytes), "previous": .string(previous.text), "removed": .integer(counts.removed),
+      "resources": .integer(resources), "version": .string(version.text),
+    ]
+  }
+}
+
+extension ReleaseOutcome.Bundle {
+  fileprivate var json: JSONValue {
+    [
+      "added": .integer(counts.added), "bundle": .string(name.text), "changed": .integer(counts.changed),
+      "removed": .integer(counts.removed), "replaced": replaced?.json ?? .null,
+    ]
+  }
+}

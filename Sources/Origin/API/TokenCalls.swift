@@ -1,0 +1,75 @@
+import HTTP
+import Manifests
+import Store
+
+/// Tokens, for admins of everything.
+struct TokenCalls {
+  let store: Store
+  let caller: AccessToken
+
+  private func check() throws(Problem) {
+    guard caller.scope >= .admin, caller.isUnlimited else {
+      throw Problem(
+        .forbidden, "scope",
+        "token \"\(caller.name)\" may not manage tokens; this takes an admin token without limits")
+    }
+  }
+
+  func list() throws(Problem) -> Response {
+    try check()
+    let tokens = try APIEndpoint.store { () throws(StoreError) in try store.tokens() }
+    return APIEndpoint.document(["tokens": .array(tokens.map(\.json))])
+  }
+
+  func create(_ document: JSONValue) throws(Problem) -> Response {
+    try check()
+    guard let name = document["name"]?.string, !name.isEmpty, name.utf8.count <= 128,
+      !name.unicodeScalars.contains(where: { $0.value < 0x20 })
+    else { throw .badRequest("\"name\" is a text of 1 to 128 characters that says whose token this is") }
+    guard let scope = document["scope"]?.string.flatMap(TokenScope.init) else {
+      throw .badRequest("\"scope\" is one of read, publish and admin")
+    }
+    let app = try document.name("app") { (text) throws(NameError) in try AppName(text) }
+    let channel = try document.name("channel") { (text) throws(NameError) in try ChannelName(text) }
+    if app == nil, channel != nil { throw .badRequest("a token for a channel names its app, too") }
+    let made = try APIEndpoint.store { () throws(StoreError) in
+      try store.createToken(name: name, scope: scope, app: app, channel: channel)
+    }
+    return APIEndpoint.document(["id": .string(made.token.id), "token": .string(made.text)], .created)
+  }
+
+  func revoke(_ idOrName: String) throws(Problem) -> Response {
+    try check()
+    if idOrName == caller.id || idOrName == caller.name {
+      throw Problem(.conflict, "own-token", "a token can't revoke itself; use another admin token")
+    }
+    let token = try APIEndpoint.store { () throws(StoreError) in try store.revokeToken(idOrName) }
+    return APIEndpoint.document(token.json)
+  }
+}
+
+extension AccessToken {
+  fileprivate var json: JSONValue {
+    func time(_ milliseconds: Int64?) -> JSONValue {
+      milliseconds.map { .string(Timestamp.text($0)) } ?? .null
+    }
+    return [
+      "app": app.map { .string($0.text) } ?? .null, "channel": channel.map { .string($0.text) } ?? .null,
+      "createdAt": time(createdAt), "id": .string(id), "lastUsedAt": time(lastUsedAt), "name": .string(name),
+      "revokedAt": time(revokedAt), "scope": .string(scope.rawValue),
+    ]
+  }
+}
+
+extension JSONValue {
+  /// A member that is a name; nil where it is absent or null.
+  func name<Name>(_ key: String, _ parse: (String) throws(NameError) -> Name) throws(Problem) -> Name? {
+    guard let value = self[key], !value.isNull else { return nil }
+    guard let text = value.string else { throw .badRequest("\"\(key)\" is a name") }
+    do {
+      return try parse(text)
+    } catch {
+      throw .badRequest(error.description)
+    }
+  }
+}

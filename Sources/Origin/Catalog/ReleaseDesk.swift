@@ -1,0 +1,64 @@
+import Dispatch
+import Manifests
+import Platform
+import Store
+
+/// Makes releases: the store first, durably, then the catalog that polls are answered from.
+final class ReleaseDesk: Sendable {
+  private let store: Store
+  private let catalog: Published<Catalog>
+  private let builder: AnswerBuilder
+  private let publicURL: BaseURL
+
+  /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it:
+  /// 50 MB take about a second, and whoever asks for the whole meanwhile waits for it.
+  private static let codedAtOnce = 1 << 20
+
+  init(store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, publicURL: BaseURL) {
+    self.store = store
+    self.catalog = catalog
+    self.builder = builder
+    self.publicURL = publicURL
+  }
+
+  /// Makes a release; when this returns, every poll that begins sees it.
+  ///
+  /// - Parameter createsApp: whether an app or channel that doesn't exist is made.
+  func release(_ request: ReleaseRequest, createsApp: Bool) throws(StoreError) -> ReleaseOutcome {
+    var request = request
+    request.publicURLForNew = createsApp ? publicURL : nil
+    // Written by `digest`, read by `committed`, both on this thread and in that order.
+    var next = ManifestMap.empty
+    let outcome = try store.commit(
+      request,
+      digest: { [catalog] (prepared) throws(StoreError) in
+        let map = catalog.current.channel(id: prepared.channel.id)?.map ?? .empty
+        next = map.applying(prepared.changes.map { MapChange(url: $0.url, entry: $0.entry) })
+        return next.digest
+      },
+      committed: { show($0, next) })
+    if outcome.changed, let channel = outcome.channel { prepare(channel, next, outcome) }
+    return outcome
+  }
+
+  /// Moves the catalog on. The patch from the version before is made here: the whole fleet asks for it at once.
+  private func show(_ outcome: ReleaseOutcome, _ map: ManifestMap) {
+    guard let info = outcome.channel else { return }
+    let before = catalog.current.channel(id: info.id)
+    var channel = ChannelCatalog(channel: info, map: map)
+    if map.byteCount <= Self.codedAtOnce { channel = channel.adding(WholeManifest(info, map)) }
+    if let before, let digest = before.channel.digest, before.version != .none {
+      let patch = PatchAnswer(
+        channel, from: before.version, digest: digest,
+        outcome.changes.map { MapChange(url: $0.url, entry: $0.entry) }
+      ) { channel.whole ?? WholeManifest(info, map) }
+      channel = channel.adding(patch, from: before.version)
+    }
+    catalog.update { $0.put(channel) }
+  }
+
+  private func prepare(_ channel: ChannelInfo, _ map: ManifestMap, _ outcome: ReleaseOutcome) {
+    guard map.byteCount > Self.codedAtOnce else { return }
+    DispatchQueue.global(qos: .utility).async { [builder] in builder.prepareWhole(of: channel.id) }
+  }
+}

@@ -1,0 +1,133 @@
+import CLinux
+import Glibc
+
+/// What a read or write on a non-blocking socket came to.
+package enum Transfer: Sendable, Equatable {
+  case bytes(Int)
+  /// The other side sends no more.
+  case end
+  case wouldBlock
+  /// The connection is gone: reset, timed out, unreachable.
+  case broken
+}
+
+/// What an accept came to.
+package enum Accepted: ~Copyable {
+  case connection(Descriptor, SocketAddress)
+  /// Nobody waits.
+  case none
+  /// Somebody came and went, or the network failed for that one only: try again.
+  case lost
+  /// No descriptors or memory left (EMFILE, ENFILE, ENOBUFS, ENOMEM).
+  case exhausted
+}
+
+extension Kernel {
+  /// A non-blocking socket that listens on `address`; its connections inherit TCP_NODELAY.
+  ///
+  /// - Throws: EADDRINUSE where another process listens there.
+  package static func listen(_ address: SocketAddress, backlog: Int32) throws(SystemError) -> Descriptor {
+    let subject = address.description
+    let family = address.isIPv4 ? AF_INET : AF_INET6
+    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    let socket = Descriptor(owning: try retrying("socket", on: subject) { Glibc.socket(family, type, 0) })
+    // SO_REUSEADDR passes over connections of an earlier run in TIME_WAIT, never over a listener.
+    try set(socket.raw, SOL_SOCKET, SO_REUSEADDR)
+    if !address.isIPv4 { try set(socket.raw, Int32(IPPROTO_IPV6), IPV6_V6ONLY) }
+    try set(socket.raw, Int32(IPPROTO_TCP), TCP_NODELAY)
+    _ = try retrying("bind", on: subject) {
+      address.withSockaddr { Glibc.bind(socket.raw, $0, $1) }
+    }
+    _ = try retrying("listen", on: subject) { Glibc.listen(socket.raw, backlog) }
+    return socket
+  }
+
+  /// The address that a socket is bound to, with the port that the kernel chose for port 0.
+  package static func localAddress(_ socket: Int32) throws(SystemError) -> SocketAddress {
+    let found = SocketAddress.filled { getsockname(socket, $0, $1) }
+    guard found.result == 0 else { throw SystemError("getsockname", code: xcache_errno()) }
+    return found.address
+  }
+
+  /// Takes the next waiting connection, as a non-blocking socket.
+  package static func accept(_ listener: Int32) -> Accepted {
+    let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    while true {
+      let found = SocketAddress.filled { xcache_accept4(listener, $0, $1, flags) }
+      if found.result >= 0 { return .connection(Descriptor(owning: found.result), found.address) }
+      switch xcache_errno() {
+      case EINTR: continue
+      // EINVAL: it has stopped listening.
+      case EAGAIN, EINVAL: return .none
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
+      case EBADF, EFAULT, ENOTSOCK: fatalError("accept4 on what doesn't listen")
+      default: return .lost
+      }
+    }
+  }
+
+  /// Reads what has arrived into `buffer`, which isn't empty.
+  package static func receive(_ socket: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+    while true {
+      let count = Glibc.recv(socket, buffer.baseAddress, buffer.count, 0)
+      if count > 0 { return .bytes(count) }
+      if count == 0 { return .end }
+      if let failure = failure("recv") { return failure }
+    }
+  }
+
+  /// Sends as much of `bytes` as fits.
+  ///
+  /// - Parameter more: more follows at once, so a part-filled segment is held back (MSG_MORE).
+  package static func send(_ socket: Int32, _ bytes: UnsafeRawBufferPointer, more: Bool = false) -> Transfer {
+    let flags = Int32(MSG_NOSIGNAL) | (more ? Int32(MSG_MORE) : 0)
+    while true {
+      let count = Glibc.send(socket, bytes.baseAddress, bytes.count, flags)
+      if count >= 0 { return .bytes(count) }
+      if let failure = failure("send") { return failure }
+    }
+  }
+
+  /// Sends as much of several pieces of memory as fits, with one call.
+  package static func send(
+    _ socket: Int32, _ pieces: borrowing GatherList, more: Bool = false
+  ) -> Transfer {
+    let flags = Int32(MSG_NOSIGNAL) | (more ? Int32(MSG_MORE) : 0)
+    var message = pieces.message
+    while true {
+      let count = sendmsg(socket, &message, flags)
+      if count >= 0 { return .bytes(count) }
+      if let failure = failure("sendmsg") { return failure }
+    }
+  }
+
+  /// Says to the other side that nothing more will be sent; what it still sends can be read.
+  package static func shutdownSending(_ socket: Int32) {
+    _ = Glibc.shutdown(socket, Int32(SHUT_WR))
+  }
+
+  /// Stops listening: nobody new can connect, and those who wait to be accepted are turned away.
+  package static func stopListening(_ socket: Int32) {
+    _ = Glibc.shutdown(socket, Int32(SHUT_RDWR))
+  }
+
+  /// Bytes that were sent and aren't acknowledged by the other side yet (SIOCOUTQ).
+  package static func unacknowledged(_ socket: Int32) -> Int { Int(max(xcache_outq(socket), 0)) }
+
+  /// What errno says of a transfer; nil when it was only interrupted.
+  static func failure(_ call: StaticString) -> Transfer? {
+    switch xcache_errno() {
+    case EINTR: return nil
+    case EAGAIN, ENOBUFS, ENOMEM: return .wouldBlock
+    case EBADF, EFAULT, EINVAL, ENOTSOCK: fatalError("\(call) with a bad descriptor or address")
+    default: return .broken
+    }
+  }
+
+  private static func set(_ socket: Int32, _ level: Int32, _ option: Int32) throws(SystemError) {
+    var on: Int32 = 1
+    _ = try retrying("setsockopt") {
+      setsockopt(socket, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
+  }
+}

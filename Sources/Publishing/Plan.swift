@@ -1,0 +1,54 @@
+import Manifests
+
+/// A resource as it is to be: its URL, its bytes and the file they are in.
+package struct LocalResource: Hashable, Sendable {
+  package let url: ResourceURL
+  package let content: ResourceContent
+  package let file: HashedFile
+
+  init(_ mapped: MappedFile, _ file: HashedFile) {
+    url = mapped.url
+    content = ResourceContent(file.digest, ctype: mapped.ctype)
+    self.file = file
+  }
+}
+
+/// What a release has to change in a bundle so that it holds the local files and nothing else.
+package struct Plan: Hashable, Sendable {
+  package let bundle: BundleName
+  /// The bundle's version that the plan starts from.
+  package let base: ManifestVersion
+  /// New, or with other bytes or another type; by URL.
+  package private(set) var put: [LocalResource] = []
+  /// URLs that are to go, sorted.
+  package private(set) var remove: [String] = []
+  package private(set) var added = 0
+  package private(set) var changed = 0
+  package private(set) var unchanged = 0
+
+  /// - Parameters:
+  ///   - local: by URL, each once.
+  ///   - remote: what the origin holds now.
+  package init(_ bundle: BundleName, local: [LocalResource], remote: RemoteBundle) {
+    self.bundle = bundle
+    base = remote.version
+    var old = remote.entries[...]
+    for resource in local {
+      while let first = old.first, first.url < resource.url.text { remove.append(old.removeFirst().url) }
+      guard old.first?.url == resource.url.text else {
+        added += 1
+        put.append(resource)
+        continue
+      }
+      if old.removeFirst().holds(resource.content) {
+        unchanged += 1
+      } else {
+        changed += 1
+        put.append(resource)
+      }
+    }
+    remove.append(contentsOf: old.map(\.url))
+  }
+
+  package var isEmpty: Bool { put.isEmpty && remove.isEmpty }
+}

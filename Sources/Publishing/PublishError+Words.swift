@@ -1,0 +1,78 @@
+import HTTPClient
+import Manifests
+import Platform
+
+extension PublishError {
+  /// What is wrong, where, and what to do: one sentence or two, without a full stop's worth of ceremony. Long lists
+  /// follow on lines of their own.
+  package var words: String {
+    switch self {
+    case .noFolder(let folder): "there is no folder \(folder)"
+    case .notAFolder(let path): "\(path) is not a folder: name the folder that holds the files to publish"
+    case .nothingToPublish(let folder):
+      "\(folder) holds no file to publish; use `xcache unpublish` to take a bundle away"
+    case .unreadable(let path, let error): "\(path) can't be read: \(error.reason)"
+    case .notAFile(let path): "\(path) is neither a file nor a folder: remove or exclude it"
+    case .notUTF8(let path): "the name of \(path) isn't UTF-8, so it has no URL: rename or exclude it"
+    case .linkToNothing(let path): "the symbolic link \(path) leads to nothing: remove or exclude it"
+    case .linkInCircle(let path): "the symbolic link \(path) leads in a circle: remove or exclude it"
+    case .linkLeaves(let path, let target):
+      "the symbolic link \(path) leaves the folder, to \(target): copy what it names, or exclude it"
+    case .changedWhileRead(let path):
+      "\(path) changed while it was read: publish again when the build is done"
+    case .noURL(let file, let error): "\(file) can't be a resource: \(error.words)"
+    case .duplicates(let list):
+      "files with the same URL:"
+        + PublishError.lines(list.map { "\($0.url): \($0.files.joined(separator: ", "))" })
+    case .bundleTwice(let name): "bundle \(name) is given twice: name all its folders in xcache.json"
+    case .unreachable(let server, let error): "\(server) can't be reached: \(error)"
+    case .notAnOrigin(let server, let found): "\(server) doesn't answer like an xcache origin: \(found)"
+    case .refused(let problem): problem.words
+    case .damagedOnTheWay(let path):
+      "\(path) arrives at the origin with other bytes than it has here: something on the way changes them"
+    }
+  }
+
+  /// 3 where the origin refuses what is asked, 1 for all else.
+  package var exitCode: Int32 {
+    guard case .refused(let problem) = self else { return 1 }
+    return problem.status == 409 ? 3 : 1
+  }
+
+  /// Each on a line of its own; a list that is very long is cut.
+  static func lines(_ lines: [String]) -> String {
+    let shown = lines.prefix(1000).map { "\n  " + $0 }.joined()
+    return lines.count > 1000 ? shown + "\n  … and \(lines.count - 1000) more" : shown
+  }
+}
+
+extension OriginProblem {
+  /// The origin's own words, with what this side knows to do about it.
+  package var words: String {
+    guard let detail else {
+      return title + PublishError.lines(conflicts.map { "\($0.url) is in bundle \($0.bundle)" })
+    }
+    return code == "token" ? "\(detail); give one with --token or XCACHE_TOKEN" : detail
+  }
+}
+
+extension ResourceURLError {
+  /// What is wrong with the text.
+  package var words: String {
+    switch problem {
+    case .relative: "\(text) has no scheme: write https://… or http://…"
+    case .scheme(let scheme): "\(text) has the scheme \(scheme): only http and https have pages"
+    case .lineBreak: "\(text.debugDescription) holds a tab or a line break"
+    case .userinfo: "a URL with a user name or password can't be published"
+    case .noHost: "\(text) has no host"
+    case .hostNotASCII: "the host of \(text) has to be written in its ASCII form (xn--…)"
+    case .hostByte: "the host of \(text) holds a character that no host has"
+    case .ipv4, .ipv6: "the host of \(text) is not an IP address"
+    case .port: "\(text) has no valid port"
+    case .tooLong(let count): "its URL has \(count) bytes, \(ResourceURL.limit) at most"
+    case .baseWithQuery: "the base URL \(text) has a ? or a #"
+    case .path: "\(text) has an empty part, . or .."
+    case .pathNotUTF8: "\(text) isn't UTF-8"
+    }
+  }
+}

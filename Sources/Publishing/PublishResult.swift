@@ -1,0 +1,22 @@
+import Manifests
+
+/// What a publish did, for the words that tell of it.
+package struct PublishResult: Sendable {
+  package let answer: ReleaseAnswer
+  /// What was found to change, bundle by bundle, before the origin was asked.
+  package let plans: [Plan]
+  /// Resources in all bundles, and how many files were read because nothing was kept of them.
+  package let files: Int
+  package let filesRead: Int
+  /// Bytes of all resources.
+  package let bytes: Int64
+  /// Files that the origin lacked, and their bytes. In a dry run: what would be sent.
+  package let uploaded: Int
+  package let uploadedBytes: Int64
+  /// Body bytes of all requests, attempts that failed included.
+  package let bytesSent: Int64
+
+  package var added: Int64 { answer.bundles.reduce(0) { $0 + $1.added } }
+  package var changed: Int64 { answer.bundles.reduce(0) { $0 + $1.changed } }
+  package var removed: Int64 { answer.bundles.reduce(0) { $0 + $1.removed } }
+}

@@ -1,0 +1,197 @@
+import Glibc
+import HTTPClient
+import Manifests
+import Platform
+
+/// Publishes folders: scan, map, hash, compare with the origin, send what it lacks, release.
+package struct Publisher: Sendable {
+  package enum Progress: Hashable, Sendable {
+    /// Files whose digests are known, of all; bytes that were read for it.
+    case hashing(done: Int, of: Int, bytes: Int64)
+    /// Bytes of files sent, of those that the origin lacks; more than these where attempts failed.
+    case sending(Int64, of: Int64)
+    /// All is there; the origin makes the release.
+    case releasing
+  }
+
+  private let api: OriginAPI
+  private let cache: CacheFolder
+  private let progress: @Sendable (Progress) -> Void
+
+  /// - Parameter progress: called often, from any thread, one call at a time for each kind.
+  package init(
+    _ api: OriginAPI, cache: CacheFolder, progress: @escaping @Sendable (Progress) -> Void = { _ in }
+  ) {
+    self.api = api
+    self.cache = cache
+    self.progress = progress
+  }
+
+  /// Makes one release of all `bundles`.
+  /// - Parameter rehash: reads every file and asks for all entries, whatever was kept of earlier publishes.
+  /// - Throws: `PublishError`; then the origin is as it was, but for files that it keeps for the next attempt.
+  package func publish(
+    _ bundles: [BundleSource], to app: AppName, _ channel: ChannelName, _ options: ReleaseOptions = .init(),
+    rehash: Bool = false
+  ) throws(PublishError) -> PublishResult {
+    let local = try resources(of: bundles, rehash: rehash)
+    do {
+      return try publish(local, to: app, channel, options, trustsCache: !rehash)
+    } catch {
+      // What was kept is of a version that this origin has forgotten, or never had.
+      guard !rehash, case .refused(let problem) = error, problem.code == "unknown-base" else { throw error }
+      return try publish(local, to: app, channel, options, trustsCache: false)
+    }
+  }
+
+  private func publish(
+    _ local: LocalBundles, to app: AppName, _ channel: ChannelName, _ options: ReleaseOptions,
+    trustsCache: Bool
+  ) throws(PublishError) -> PublishResult {
+    let remote = try RemoteChannel(api, cache, app, channel)
+    var plans: [Plan] = []
+    for bundle in local.bundles {
+      let held = try remote.bundle(bundle.name, trustsCache: trustsCache)
+      plans.append(Plan(bundle.name, local: bundle.resources, remote: held))
+    }
+    let uploads = try upload(plans, dryRun: options.dryRun)
+    let request = ReleaseRequest(changes: plans.map { .publish($0) }, options: options)
+    let answer = try release(request, plans, app, channel)
+    if answer.isChanged, !options.dryRun {
+      // Of a channel that this release made, the origin's id isn't known yet.
+      let remote = remote.exists ? remote : try? RemoteChannel(api, cache, app, channel)
+      if let remote { keep(answer, local, remote) }
+    }
+    return PublishResult(
+      answer: answer, plans: plans, files: local.bundles.reduce(0) { $0 + $1.resources.count },
+      filesRead: local.filesRead, bytes: local.bytes,
+      uploaded: uploads.count, uploadedBytes: uploads.reduce(0) { $0 + $1.digest.size },
+      bytesSent: api.bytesSent)
+  }
+
+  /// Makes one release that takes whole bundles away.
+  package func unpublish(
+    _ bundles: [BundleName], from app: AppName, _ channel: ChannelName, _ options: ReleaseOptions = .init()
+  ) throws(PublishError) -> ReleaseAnswer {
+    let request = ReleaseRequest(changes: bundles.map { .unpublish($0) }, options: options)
+    return try release(request, [], app, channel)
+  }
+
+  // MARK: Local files
+
+  /// What is here: the resources of each bundle by URL, and how many files were read for it.
+  private struct LocalBundles {
+    var bundles: [(name: BundleName, resources: [LocalResource])] = []
+    var filesRead = 0
+
+    var bytes: Int64 { bundles.reduce(0) { $0 + $1.resources.reduce(0) { $0 + $1.content.size } } }
+  }
+
+  private func resources(of bundles: [BundleSource], rehash: Bool) throws(PublishError) -> LocalBundles {
+    for (index, bundle) in bundles.enumerated()
+    where bundles[..<index].contains(where: { $0.name == bundle.name }) {
+      throw .bundleTwice(bundle.name)
+    }
+    var mapped: [[MappedFile]] = []
+    for bundle in bundles { mapped.append(try Mapping.files(of: bundle)) }
+    var local = LocalBundles()
+    for (bundle, files) in zip(bundles, mapped) {
+      let hashed = try hash(bundle, files.map(\.file), rehash: rehash)
+      local.filesRead += hashed.read
+      local.bundles.append((bundle.name, zip(files, hashed.files).map { LocalResource($0, $1) }))
+    }
+    return local
+  }
+
+  /// The digests of `files`, with the help of what was kept for the bundle's folders.
+  private func hash(
+    _ bundle: BundleSource, _ files: [SourceFile], rehash: Bool
+  ) throws(PublishError) -> (files: [HashedFile], read: Int) {
+    let key = bundle.folders.map { (try? Kernel.realPath($0.path)) ?? $0.path }.joined(separator: "\n")
+    let kept = rehash ? nil : cache.read(.hashes, key)
+    let now = Clock.unixMilliseconds() * 1_000_000
+    let progress = self.progress
+    let hashed = try Hashing(cache: kept.flatMap { HashCache(records: $0) } ?? HashCache())
+      .digests(of: files) { progress(.hashing(done: $0, of: files.count, bytes: $1)) }
+    let records = HashCache(hashed.files.map { ($0.source.status, $0.digest) }, now: now).bytes
+    // A cache that can't be written only costs time.
+    if records != kept { try? cache.write(.hashes, key, records) }
+    return hashed
+  }
+
+  // MARK: Origin
+
+  /// Sends what the origin lacks of the plans; the files that it lacked.
+  private func upload(_ plans: [Plan], dryRun: Bool) throws(PublishError) -> [HashedFile] {
+    let files = Publisher.contents(of: plans)
+    if files.isEmpty { return [] }
+    let lacking = try Uploader(api: api) { _ in }.missing(files.keys.sorted())
+    let missing = lacking.compactMap { files[$0] }.sorted { $0.source.location < $1.source.location }
+    if !dryRun { try send(missing) }
+    return missing
+  }
+
+  private func send(_ files: [HashedFile]) throws(PublishError) {
+    let total = files.reduce(0) { $0 + $1.digest.size }
+    let progress = self.progress
+    try Uploader(api: api) { progress(.sending($0, of: total)) }.send(files)
+  }
+
+  /// One file for each content that the plans bring.
+  private static func contents(of plans: [Plan]) -> [SHA256: HashedFile] {
+    var files: [SHA256: HashedFile] = [:]
+    for plan in plans {
+      for resource in plan.put { files[resource.content.sha256] = resource.file }
+    }
+    return files
+  }
+
+  /// Makes the release, sending what the origin finds missing after all: files that it kept for an earlier
+  /// attempt are dropped after a day, and a damaged one when it is found.
+  private func release(
+    _ request: ReleaseRequest, _ plans: [Plan], _ app: AppName, _ channel: ChannelName
+  ) throws(PublishError) -> ReleaseAnswer {
+    var call = OriginAPI.Call("POST", "apps/\(app)/channels/\(channel)/releases")
+    call.body = .bytes(request.json)
+    call.fields = [HTTPField("Content-Type", "application/json")]
+    // The origin answers when the release is visible, which may wait for deltas.
+    call.timeouts.stall = 900
+    progress(.releasing)
+    var attempts = 3
+    while true {
+      do {
+        let json = try api.send(call)
+        return try api.reading { () throws(JSONError) in try ReleaseAnswer(json: json) }
+      } catch {
+        guard case .refused(let problem) = error, problem.code == "missing-blobs", attempts > 0,
+          !request.options.dryRun
+        else { throw error }
+        let files = Publisher.contents(of: plans)
+        let missing = problem.missing.compactMap { SHA256(hex: $0) }.compactMap { files[$0] }
+        guard !missing.isEmpty else { throw error }
+        attempts -= 1
+        try send(missing)
+      }
+    }
+  }
+
+  /// Keeps what each bundle now holds, so that the next publish need not ask.
+  private func keep(
+    _ answer: ReleaseAnswer, _ local: LocalBundles, _ remote: RemoteChannel
+  ) {
+    for (name, resources) in local.bundles
+    where answer.bundles.contains(where: { $0.name == name.text && $0.isChanged }) {
+      remote.keep(
+        RemoteBundle(version: answer.version, entries: resources.map(RemoteBundle.Entry.init)),
+        as: name)
+    }
+  }
+}
+
+extension RemoteBundle.Entry {
+  init(_ resource: LocalResource) {
+    self.init(
+      url: resource.url.text, ctype: resource.content.ctype.text, md5: resource.content.md5,
+      sha256: resource.content.sha256, size: resource.content.size)
+  }
+}

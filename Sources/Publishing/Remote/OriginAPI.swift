@@ -1,0 +1,138 @@
+import Glibc
+import HTTPClient
+import Manifests
+import Platform
+
+/// Talks to an origin's `/api/v1`, with a token, and tries again what is worth it.
+///
+/// Usable from any thread.
+package final class OriginAPI: Sendable {
+  package let server: BaseURL
+  private let token: String?
+  private let http: HTTPClient
+  /// Makes the policy of one request; the argument: whether the server has answered before.
+  private let retries: @Sendable (Bool) -> RetryPolicy
+  private let state = Locked(State())
+
+  private struct State {
+    var hasAnswered = false
+    var bytesSent: Int64 = 0
+  }
+
+  package init(
+    server: BaseURL, token: String?, http: HTTPClient = HTTPClient(),
+    retries: @escaping @Sendable (Bool) -> RetryPolicy = { OriginAPI.policy(hasAnswered: $0) }
+  ) {
+    self.server = server
+    self.token = token
+    self.http = http
+    self.retries = retries
+  }
+
+  /// A server that never answered is given up soon: its address may be wrong.
+  package static func policy(hasAnswered: Bool) -> RetryPolicy {
+    RetryPolicy(attempts: hasAnswered ? 6 : 3, retriesConnecting: hasAnswered)
+  }
+
+  /// Body bytes sent so far, those of attempts that failed included.
+  package var bytesSent: Int64 { state.withLock { $0.bytesSent } }
+
+  /// A request below `/api/v1/`.
+  package struct Call: Sendable {
+    var method: String
+    var path: String
+    var fields: [HTTPField] = []
+    var body = HTTPBody.none
+    var timeouts = HTTPTimeouts()
+    /// Bytes of answer that are taken.
+    var limit = 16 << 20
+    /// Told the bytes sent since the last time; false stops the request.
+    var watch: (@Sendable (Int64) -> Bool)?
+
+    package init(_ method: String, _ path: String) {
+      self.method = method
+      self.path = path
+    }
+  }
+
+  /// The JSON that answers `GET /api/v1/{path}`.
+  package func get(_ path: String, limit: Int = 16 << 20) throws(PublishError) -> JSONValue {
+    var call = Call("GET", path)
+    call.limit = limit
+    return try send(call)
+  }
+
+  /// The JSON that answers `method` with a JSON body.
+  package func send(_ method: String, _ path: String, json: JSONValue) throws(PublishError) -> JSONValue {
+    var call = Call(method, path)
+    call.body = .bytes(json.canonical)
+    call.fields = [HTTPField("Content-Type", "application/json")]
+    return try send(call)
+  }
+
+  /// The JSON of a success; `.null` where the answer has no body.
+  /// - Throws: `unreachable`, `notAnOrigin`, `refused`; what a body's `read` threw.
+  package func send(_ call: Call) throws(PublishError) -> JSONValue {
+    let reply = try reply(to: call)
+    if reply.isSuccess {
+      if reply.body.isEmpty { return .null }
+      guard let json = try? JSONValue.parse(reply.body) else {
+        throw .notAnOrigin(server: server.text, found: "an answer that isn't JSON")
+      }
+      return json
+    }
+    guard let problem = OriginProblem(status: reply.status, body: reply.body) else {
+      throw .notAnOrigin(server: server.text, found: "status \(reply.status) without a reason")
+    }
+    throw .refused(problem)
+  }
+
+  /// What `body` makes of an answer.
+  /// - Throws: `notAnOrigin`, naming the member that is missing or wrong.
+  func reading<Value>(_ body: () throws(JSONError) -> Value) throws(PublishError) -> Value {
+    do {
+      return try body()
+    } catch {
+      throw .notAnOrigin(server: server.text, found: "an answer that can't be read (\(error))")
+    }
+  }
+
+  private func reply(to call: Call) throws(PublishError) -> HTTPReply {
+    var policy = retries(state.withLock { $0.hasAnswered })
+    while true {
+      let outcome: RetryPolicy.Outcome
+      let last: Result<HTTPReply, PublishError>
+      do {
+        let reply = try http.send(request(call), into: .memory(limit: call.limit))
+        state.withLock { $0.hasAnswered = true }
+        guard RetryPolicy.transient.contains(reply.status) else { return reply }
+        outcome = .status(reply.status, retryAfter: reply.retryAfter)
+        last = .success(reply)
+      } catch {
+        if case .callback(let cause as PublishError) = error { throw cause }
+        outcome = .error(error)
+        last = .failure(.unreachable(server: server.text, error))
+      }
+      guard case .wait(let milliseconds) = policy.next(after: outcome) else { return try last.get() }
+      usleep(UInt32(milliseconds) * 1000)
+    }
+  }
+
+  private func request(_ call: Call) -> HTTPRequest {
+    var fields = call.fields
+    if let token { fields.append(HTTPField("Authorization", "Bearer \(token)")) }
+    let counted = Locked<Int64>(0)
+    let state = self.state
+    return HTTPRequest(
+      call.method, "\(server.text)/api/v1/\(call.path)", fields: fields, body: call.body,
+      timeouts: call.timeouts, decodes: true
+    ) { progress in
+      let more = counted.withLock { last in
+        defer { last = progress.sent }
+        return max(0, progress.sent - last)
+      }
+      if more > 0 { state.withLock { $0.bytesSent += more } }
+      return call.watch?(more) ?? true
+    }
+  }
+}

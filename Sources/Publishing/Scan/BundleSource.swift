@@ -1,0 +1,45 @@
+import Manifests
+
+/// What makes a bundle: folders and how their files become resources.
+package struct BundleSource: Hashable, Sendable {
+  package struct Folder: Hashable, Sendable {
+    package let path: String
+    /// The URL of the folder itself.
+    package let baseURL: BaseURL
+
+    package init(_ path: String, baseURL: BaseURL) {
+      self.path = path
+      self.baseURL = baseURL
+    }
+  }
+
+  /// A content type for the files that match a pattern.
+  package struct TypeRule: Hashable, Sendable {
+    package let pattern: Glob
+    package let ctype: ContentType
+
+    package init(_ pattern: Glob, _ ctype: ContentType) {
+      self.pattern = pattern
+      self.ctype = ctype
+    }
+  }
+
+  package var name: BundleName
+  package var folders: [Folder]
+  package var filter: FileFilter
+  /// The first that matches counts, before what the file's ending stands for.
+  package var types: [TypeRule]
+  /// Whether `dir/index.html` is also the resource `dir/`.
+  package var mapsIndex: Bool
+
+  package init(
+    _ name: BundleName, folders: [Folder], filter: FileFilter = FileFilter(), types: [TypeRule] = [],
+    mapsIndex: Bool = false
+  ) {
+    self.name = name
+    self.folders = folders
+    self.filter = filter
+    self.types = types
+    self.mapsIndex = mapsIndex
+  }
+}

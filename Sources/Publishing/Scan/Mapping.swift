@@ -1,0 +1,72 @@
+import Manifests
+
+/// A file and the URL it is published under.
+package struct MappedFile: Hashable, Sendable {
+  package let url: ResourceURL
+  package let ctype: ContentType
+  package let file: SourceFile
+}
+
+/// Gives each file its URLs and its content type.
+package enum Mapping {
+  /// The files of all folders of `bundle` by URL.
+  /// - Throws: `PublishError` of the scan; `noURL`; `duplicates` with every URL that two files would have.
+  package static func files(of bundle: BundleSource) throws(PublishError) -> [MappedFile] {
+    var mapped: [MappedFile] = []
+    for folder in bundle.folders {
+      for file in try Scan.files(in: folder.path, bundle.filter) {
+        let ctype = ctype(of: file.path, bundle.types)
+        for path in paths(file.path, mapsIndex: bundle.mapsIndex) {
+          mapped.append(MappedFile(url: try url(folder.baseURL, path, file), ctype: ctype, file: file))
+        }
+      }
+    }
+    mapped.sort { $0.url < $1.url }
+    let duplicates = duplicates(mapped)
+    guard duplicates.isEmpty else { throw .duplicates(duplicates) }
+    return mapped
+  }
+
+  /// Where a file is found: as itself and, if asked for, as the index of its folder.
+  static func paths(_ path: String, mapsIndex: Bool) -> [String] {
+    let index = "index.html"
+    guard mapsIndex, path == index || path.hasSuffix("/" + index) else { return [path] }
+    return [path, String(path.dropLast(index.count))]
+  }
+
+  private static func ctype(of path: String, _ rules: [BundleSource.TypeRule]) -> ContentType {
+    if let rule = rules.first(where: { $0.pattern.matches(path) }) { return rule.ctype }
+    return ContentType.of(fileName: path)
+  }
+
+  private static func url(_ base: BaseURL, _ path: String, _ file: SourceFile) throws(PublishError)
+    -> ResourceURL
+  {
+    do {
+      return try ResourceURL.mapping(base: base, path: path)
+    } catch {
+      throw .noURL(file: file.location, error)
+    }
+  }
+
+  /// The URLs that match another one, each group once, by URL. `files` are sorted by URL.
+  static func duplicates(_ files: [MappedFile]) -> [PublishError.Duplicate] {
+    let keyed = files.map { (key: $0.url.matchKey, file: $0) }
+    let sorted =
+      keyed.contains { $0.file.url.text.utf8.contains(UInt8(ascii: "%")) }
+      ? keyed.sorted { $0.key < $1.key } : keyed
+    var groups: [PublishError.Duplicate] = []
+    var start = 0
+    for end in 1..<max(1, sorted.count + 1) where end == sorted.count || sorted[end].key != sorted[start].key
+    {
+      if end - start > 1 {
+        let group = sorted[start..<end]
+        groups.append(
+          PublishError.Duplicate(
+            url: sorted[start].file.url.text, files: group.map(\.file.file.location).sorted()))
+      }
+      start = end
+    }
+    return groups
+  }
+}

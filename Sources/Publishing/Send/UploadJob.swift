@@ -1,0 +1,156 @@
+import HTTPClient
+import Manifests
+import Platform
+
+/// The requests of one upload, shared among threads.
+final class UploadJob: Sendable {
+  private struct State {
+    var rest: ArraySlice<UploadPlan.Unit>
+    var sent: Int64 = 0
+    var failure: PublishError?
+  }
+
+  private let api: OriginAPI
+  private let progress: @Sendable (Int64) -> Void
+  private let state: Locked<State>
+
+  init(_ units: [UploadPlan.Unit], _ api: OriginAPI, _ progress: @escaping @Sendable (Int64) -> Void) {
+    self.api = api
+    self.progress = progress
+    state = Locked(State(rest: units[...]))
+  }
+
+  var failure: PublishError? { state.withLock { $0.failure } }
+
+  /// Makes requests until none is left or one failed.
+  func run() {
+    while let unit = take() {
+      do {
+        try send(unit)
+      } catch {
+        state.withLock { if $0.failure == nil { $0.failure = error } }
+      }
+    }
+  }
+
+  private func take() -> UploadPlan.Unit? {
+    state.withLock { $0.failure == nil ? $0.rest.popFirst() : nil }
+  }
+
+  /// A body that arrives broken is sent once more, unless its file changed.
+  private func send(_ unit: UploadPlan.Unit) throws(PublishError) {
+    for isLast in [false, true] {
+      do {
+        return try attempt(unit)
+      } catch {
+        guard case .refused(let problem) = error, problem.code == "digest-mismatch" else { throw error }
+        try check(unit)
+        if isLast { throw .damagedOnTheWay(unit.files[0].source.location) }
+      }
+    }
+  }
+
+  private func check(_ unit: UploadPlan.Unit) throws(PublishError) {
+    for file in unit.files { try FileReader(file.source).check(file.source.status) }
+  }
+
+  private func attempt(_ unit: UploadPlan.Unit) throws(PublishError) {
+    var call: OriginAPI.Call
+    switch unit {
+    case .file(let file):
+      call = .init("PUT", "blobs/\(file.digest.sha256)")
+      call.fields = [HTTPField("Content-MD5", Base64.encode(file.digest.md5.bytes))]
+      call.body = try UploadJob.body(file)
+    case .pack(let files):
+      call = .init("POST", "blobs")
+      call.fields = [HTTPField("Content-Type", "application/vnd.xcache.pack")]
+      call.body = .bytes(try UploadJob.pack(files))
+    }
+    call.watch = { [self] more in tell(more) }
+    _ = try api.send(call)
+  }
+
+  /// False once another request failed, which stops this one.
+  private func tell(_ more: Int64) -> Bool {
+    let (sent, goesOn) = state.withLock { state in
+      state.sent += more
+      return (state.sent, state.failure == nil)
+    }
+    if more > 0 { progress(sent) }
+    return goesOn
+  }
+
+  // MARK: Bodies
+
+  private final class OpenFile: Sendable {
+    let reader: FileReader
+    init(_ source: SourceFile) throws(PublishError) { reader = try FileReader(source) }
+  }
+
+  /// The file's bytes, read as they are sent.
+  private static func body(_ file: HashedFile) throws(PublishError) -> HTTPBody {
+    let open = try OpenFile(file.source)
+    try open.reader.check(file.source.status)
+    return .stream(length: file.digest.size) { offset, buffer in
+      let count = try open.reader.read(at: offset, into: buffer)
+      if count == 0 { throw PublishError.changedWhileRead(file.source.location) }
+      return count
+    }
+  }
+
+  /// `<sha256> <md5> <size>`, a line feed and the bytes, for each file.
+  private static func pack(_ files: [HashedFile]) throws(PublishError) -> [UInt8] {
+    var pack: [UInt8] = []
+    pack.reserveCapacity(files.reduce(0) { $0 + Int($1.digest.size) + 128 })
+    for file in files {
+      let digest = file.digest
+      pack.append(contentsOf: "\(digest.sha256) \(digest.md5) \(digest.size)\n".utf8)
+      let start = pack.count
+      pack.append(contentsOf: repeatElement(0, count: Int(digest.size)))
+      try fill(&pack, from: start, file)
+    }
+    return pack
+  }
+
+  private static func fill(_ pack: inout [UInt8], from start: Int, _ file: HashedFile) throws(PublishError) {
+    let reader = try FileReader(file.source)
+    try reader.check(file.source.status)
+    var filled = start
+    while filled < pack.count {
+      var span = pack.mutableSpan
+      let count = try span.withUnsafeMutableBytes { (buffer) throws(PublishError) -> Int in
+        try reader.read(
+          at: Int64(filled - start), into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
+      }
+      if count == 0 { throw .changedWhileRead(file.source.location) }
+      filled += count
+    }
+  }
+}
+
+extension UploadPlan.Unit {
+  var files: [HashedFile] {
+    switch self {
+    case .file(let file): [file]
+    case .pack(let files): files
+    }
+  }
+}
+
+/// Base64 (RFC 4648 §4), as `Content-MD5` wants it (RFC 1864).
+enum Base64 {
+  private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+  static func encode(_ bytes: [UInt8]) -> String {
+    var out: [UInt8] = []
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      let group = bytes[start..<min(start + 3, bytes.count)]
+      let bits = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << (8 * UInt32(3 - group.count))
+      for place in 0..<4 {
+        out.append(
+          place <= group.count ? digits[Int(bits >> (18 - 6 * UInt32(place)) & 63)] : UInt8(ascii: "="))
+      }
+    }
+    return String(decoding: out, as: UTF8.self)
+  }
+}

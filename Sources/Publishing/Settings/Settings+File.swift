@@ -1,0 +1,94 @@
+import Manifests
+import Platform
+
+extension Settings {
+  package static let fileName = "xcache.json"
+
+  /// What the nearest `xcache.json` says, in `folder` or above it; nothing where there is none.
+  package static func file(from folder: String) throws(SettingsError) -> Settings {
+    var folder = (try? Kernel.realPath(folder)) ?? folder
+    while true {
+      let path = folder == "/" ? "/\(fileName)" : "\(folder)/\(fileName)"
+      if let settings = try read(path) { return settings }
+      if folder == "/" || !folder.utf8.contains(UInt8(ascii: "/")) { return Settings() }
+      folder = DurableFile.parent(of: folder)
+    }
+  }
+
+  /// What the file says; nil where there is none.
+  package static func read(_ path: String) throws(SettingsError) -> Settings? {
+    let bytes: [UInt8]?
+    do {
+      bytes = try DurableFile.read(path, limit: 1 << 20)
+    } catch {
+      throw SettingsError(.unreadable(error.reason), in: path)
+    }
+    guard let bytes else { return nil }
+    do {
+      return try Settings(json: JSONValue.parse(bytes), file: path)
+    } catch let error as JSONError {
+      throw SettingsError(.notJSON(error), in: path)
+    } catch let error as SettingsError {
+      throw error
+    } catch {
+      fatalError("no other error is thrown there")
+    }
+  }
+
+  init(json: JSONValue, file: String) throws(SettingsError) {
+    self.file = file
+    let folder = DurableFile.parent(of: file)
+    for (key, value) in try SettingsNode(value: json, file: file).members() {
+      switch key {
+      case "server": server = try SettingsValue.url(value.text("a URL"), in: file, at: value.keys)
+      case "app": app = try SettingsValue.app(value.text("a name"), in: file, at: value.keys)
+      case "channel": channel = try SettingsValue.channel(value.text("a name"), in: file, at: value.keys)
+      case "bundles":
+        for (name, bundle) in try value.members() {
+          let name = try SettingsValue.bundle(name, in: file, at: bundle.keys)
+          bundles.append(try BundleSettings(name, bundle, relativeTo: folder))
+        }
+      default: throw value.unknown
+      }
+    }
+  }
+}
+
+extension BundleSettings {
+  init(_ name: BundleName, _ node: SettingsNode, relativeTo folder: String) throws(SettingsError) {
+    self.init(name)
+    for (key, value) in try node.members() {
+      switch key {
+      case "dirs":
+        for item in try value.elements() { folders.append(try Folder(item, relativeTo: folder)) }
+      case "baseURL": baseURL = try SettingsValue.url(value.text("a URL"), in: value.file, at: value.keys)
+      case "include": filter.include = try value.globs()
+      case "exclude": filter.exclude = try value.globs()
+      case "ctypes": types = try value.typeRules()
+      case "index": mapsIndex = try value.bool()
+      default: throw value.unknown
+      }
+    }
+  }
+}
+
+extension BundleSettings.Folder {
+  /// A path, or `{"dir": path, "baseURL": URL}`.
+  fileprivate init(_ node: SettingsNode, relativeTo folder: String) throws(SettingsError) {
+    var path: String?
+    var base: BaseURL?
+    if node.value.string != nil {
+      path = try node.text("a path")
+    } else {
+      for (key, value) in try node.members() {
+        switch key {
+        case "dir": path = try value.text("a path")
+        case "baseURL": base = try SettingsValue.url(value.text("a URL"), in: value.file, at: value.keys)
+        default: throw value.unknown
+        }
+      }
+    }
+    guard let path, !path.isEmpty else { throw node.wanted("a path, or an object with \"dir\"") }
+    self.init(path: path.hasPrefix("/") ? path : "\(folder)/\(path)", baseURL: base)
+  }
+}

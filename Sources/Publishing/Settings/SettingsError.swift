@@ -1,0 +1,58 @@
+import Manifests
+import Platform
+
+/// Why settings can't be used.
+package struct SettingsError: Error, Hashable, Sendable {
+  package enum Problem: Hashable, Sendable {
+    case unreadable(String)
+    case notJSON(JSONError)
+    case unknownKey
+    /// Not what the key takes: `wanted` says what that is.
+    case value(wanted: String)
+    case noFolder(BundleName)
+    case noBaseURL(BundleName)
+  }
+
+  package let problem: Problem
+  /// The file, or the environment variable.
+  package let place: String
+  /// From the outermost key to the one that is wrong.
+  package let keys: [String]
+
+  package init(_ problem: Problem, in place: String = "", at keys: [String] = []) {
+    self.problem = problem
+    self.place = place
+    self.keys = keys
+  }
+
+  /// What is wrong, where, and what to do.
+  package var words: String {
+    let key = keys.joined(separator: " / ")
+    let spot = key.isEmpty ? place : "\(place): \(key)"
+    switch problem {
+    case .unreadable(let reason): return "\(place) can't be read: \(reason)"
+    case .notJSON(let error): return "\(place) isn't JSON: \(SettingsError.words(of: error))"
+    case .unknownKey where keys.last == "token":
+      return "\(spot): a token doesn't belong in a file that is shared; set XCACHE_TOKEN"
+    case .unknownKey: return "\(spot) is not a key that xcache.json has"
+    case .value(let wanted): return "\(spot) should be \(wanted)"
+    case .noFolder(let name):
+      return "bundle \(name) has no folder: name one, or give it \"dirs\" in xcache.json"
+    case .noBaseURL(let name):
+      return "bundle \(name) has no base URL: give --base-url, or \"baseURL\" in xcache.json"
+    }
+  }
+
+  private static func words(of error: JSONError) -> String {
+    switch error {
+    case .ended: "it ends too early"
+    case .unexpected(let at), .trailing(let at): "unexpected character at byte \(at)"
+    case .tooDeep(let at): "too many levels at byte \(at)"
+    case .number(let at): "not a number at byte \(at)"
+    case .escape(let at): "unknown escape at byte \(at)"
+    case .encoding(let at): "not UTF-8 at byte \(at)"
+    case .duplicateKey(let key): "the key \(key.debugDescription) comes twice"
+    case .member(let key): "\(key.debugDescription) is missing or wrong"
+    }
+  }
+}

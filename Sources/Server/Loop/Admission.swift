@@ -1,0 +1,50 @@
+import HTTP
+import Platform
+import Synchronization
+
+/// Counts the connections of all loops, and those of each address, against their limits.
+final class Admission: Sendable {
+  private let limit: Int
+  private let limitPerAddress: Int
+  private let trusted: [AddressRange]
+  private let open = Atomic(0)
+  private let byAddress = Locked<[PeerAddress: Int]>([:])
+
+  init(_ limits: ServerLimits, trusted: [AddressRange]) {
+    limit = limits.connections
+    limitPerAddress = limits.connectionsPerAddress
+    self.trusted = trusted
+  }
+
+  enum Verdict {
+    case admitted(counted: Bool)
+    case refused
+  }
+
+  /// Lets a new connection in, or not. One that was let in has to `leave`.
+  func enter(_ peer: PeerAddress) -> Verdict {
+    guard open.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
+      open.wrappingSubtract(1, ordering: .relaxed)
+      return .refused
+    }
+    // Loopback and proxies stand for many clients.
+    if peer.isLoopback || trusted.contains(where: { $0.contains(peer) }) { return .admitted(counted: false) }
+    let fits = byAddress.withLock { counts in
+      guard counts[peer, default: 0] < limitPerAddress else { return false }
+      counts[peer, default: 0] += 1
+      return true
+    }
+    if fits { return .admitted(counted: true) }
+    open.wrappingSubtract(1, ordering: .relaxed)
+    return .refused
+  }
+
+  func leave(_ peer: PeerAddress, counted: Bool) {
+    open.wrappingSubtract(1, ordering: .relaxed)
+    guard counted else { return }
+    byAddress.withLock { counts in
+      let left = counts[peer, default: 1] - 1
+      counts[peer] = left > 0 ? left : nil
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/// The next times at which connections are looked at, soonest first.
+///
+/// Lazy: a connection's real deadline is its own; an entry only says when to look. So a request that moves the
+/// deadline back costs nothing here.
+struct DeadlineHeap {
+  struct Entry {
+    let time: UInt64
+    let token: UInt64
+  }
+
+  private var entries: [Entry] = []
+
+  /// The soonest time; nil when there is none.
+  var next: UInt64? { entries.first?.time }
+
+  mutating func insert(_ entry: Entry) {
+    entries.append(entry)
+    var index = entries.count - 1
+    while index > 0 {
+      let parent = (index - 1) / 2
+      guard entries[index].time < entries[parent].time else { return }
+      entries.swapAt(index, parent)
+      index = parent
+    }
+  }
+
+  /// Takes the soonest entry if its time is over.
+  mutating func pop(_ now: UInt64) -> Entry? {
+    guard let first = entries.first, first.time <= now else { return nil }
+    let last = entries.removeLast()
+    guard !entries.isEmpty else { return first }
+    entries[0] = last
+    var index = 0
+    while true {
+      var least = index
+      for child in [2 * index + 1, 2 * index + 2]
+      where child < entries.count && entries[child].time < entries[least].time {
+        least = child
+      }
+      guard least != index else { return first }
+      entries.swapAt(index, least)
+      index = least
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import HTTP
+import Platform
+
+extension EventLoop {
+  /// How long accepting pauses when no descriptor is left.
+  private static let pause: UInt64 = 100_000_000
+  /// Refused clients that are kept until they have read the answer; more are just closed.
+  private static let lingerLimit = 256
+
+  /// Takes one waiting connection: those that wait behind it wake this loop or another again.
+  func accept() {
+    repeat {
+      switch Kernel.accept(context.listener.raw) {
+      case .connection(let descriptor, let address): settle(descriptor, address)
+      case .lost: break
+      case .none: return
+      case .exhausted: return outOfDescriptors()
+      }
+    } while isDraining
+  }
+
+  /// Gives the connection to this loop, or to one that has clearly fewer.
+  private func settle(_ descriptor: consuming Descriptor, _ address: SocketAddress) {
+    if !isDraining, let other = context.lessBusy(than: index) {
+      context.mailboxes[other].post(.adopt(descriptor: descriptor.release(), address))
+    } else {
+      open(descriptor, address)
+    }
+  }
+
+  /// Begins to serve a connection, or refuses it.
+  func open(_ descriptor: consuming Descriptor, _ address: SocketAddress) {
+    metrics.accepted.add(1)
+    let peer = PeerAddress(high: address.high, low: address.low)
+    guard case .admitted(let counted) = context.admission.enter(peer) else {
+      return refuse(descriptor, peer)
+    }
+    let token = claimToken()
+    let connection = Connection(
+      descriptor, token: token, peer: peer, counted: counted,
+      state: ConnectionState(now: now, timeouts: timeouts))
+    guard register(connection) else { return }
+    schedule(connection)
+    // The first request is often there already; if not, its arrival is reported.
+    drive(connection)
+  }
+
+  private func register(_ connection: Connection) -> Bool {
+    place(connection)
+    do throws(SystemError) {
+      let events: EpollEvents = [.readable, .writable, .peerDone, .edge]
+      try Kernel.watch(connection.descriptor.raw, events, token: connection.token, in: epoll)
+      return true
+    } catch {
+      // ENOMEM or the limit of watches: this client can't be served.
+      close(connection)
+      return false
+    }
+  }
+
+  /// Answers 503 to a connection over a limit; the others go on.
+  private func refuse(_ descriptor: consuming Descriptor, _ peer: PeerAddress) {
+    metrics.refused.add(1)
+    let token = claimToken()
+    let connection = Connection(
+      descriptor, token: token, peer: peer, refused: true,
+      state: ConnectionState(now: now, timeouts: timeouts))
+    lingering += 1
+    guard register(connection) else { return }
+    guard lingering <= EventLoop.lingerLimit else { return close(connection) }
+    connection.lingers = true
+    respond(overload(), to: connection, closing: true)
+    finish(connection)
+    if !connection.isClosed { schedule(connection) }
+  }
+
+  /// Tells one client with the spare descriptor that there are no more, then waits a moment: the listener
+  /// stays ready, and looking at it again at once would spin.
+  private func outOfDescriptors() {
+    metrics.refused.add(1)
+    if spare != nil {
+      spare = nil
+      if case .connection(let descriptor, _) = Kernel.accept(context.listener.raw) {
+        var buffer = SendBuffer(capacity: 512)
+        let response = overload()
+        writer.write(response.head, .close, to: &buffer)
+        _ = Kernel.send(descriptor.raw, buffer.address)
+        Kernel.shutdownSending(descriptor.raw)
+      }
+      spare = Kernel.spare()
+    }
+    guard isAccepting else { return }
+    stopAccepting()
+    deadlines.insert(DeadlineHeap.Entry(time: now &+ EventLoop.pause, token: Token.accept))
+  }
+
+  func stopAccepting() {
+    isAccepting = false
+    do throws(SystemError) {
+      try Kernel.unwatch(context.listener.raw, in: epoll)
+    } catch {
+      // Only a listener that isn't watched can't be unwatched, and then there is nothing to do.
+    }
+  }
+
+  func resumeAccepting() {
+    guard !isAccepting, !isDraining else { return }
+    if spare == nil { spare = Kernel.spare() }
+    do throws(SystemError) {
+      try mailbox.watch(listener: context.listener.raw)
+      isAccepting = true
+    } catch {
+      deadlines.insert(DeadlineHeap.Entry(time: now &+ EventLoop.pause, token: Token.accept))
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import HTTP
+import Platform
+
+extension EventLoop {
+  /// Bodies up to this size are copied behind their heads and sent with one call.
+  private static let copyLimit = 32_768
+
+  /// Renders an answer; it is sent with the next flush.
+  func respond(_ response: Response, to connection: Connection, closing: Bool = false) {
+    if closing || response.closes || isDraining { connection.state.closeAfterAnswers() }
+    let exchange = connection.exchange
+    writer.write(response.head, connection.state.announcement(isHTTP11: exchange.isHTTP11), to: &outbox)
+    queueOutbox(connection)
+    if !exchange.isHead, !response.status.isBodyless { add(response.body, connection) }
+    answered.append((response.status.code, exchange.start))
+    if log != nil { addLine(response, connection) }
+  }
+
+  /// The outbox is sent before the queue; where answers wait in the queue already, new bytes go behind them.
+  func queueOutbox(_ connection: Connection) {
+    guard !connection.queue.isEmpty else { return }
+    connection.queue.append(outbox.address)
+    outbox.removeAll()
+  }
+
+  private func add(_ body: Body, _ connection: Connection) {
+    switch body {
+    case .none: return
+    case .bytes(let bytes):
+      if bytes.count <= EventLoop.copyLimit, connection.queue.isEmpty {
+        outbox.append(bytes)
+      } else {
+        connection.queue.append(.bytes(bytes, 0..<bytes.count))
+      }
+    case .pieces(let pieces):
+      for bytes in pieces { connection.queue.append(.bytes(bytes, 0..<bytes.count)) }
+    case .file(let file): connection.queue.append(.file(file))
+    case .segments(let segments): for segment in segments { connection.queue.append(segment) }
+    }
+  }
+
+  /// Answers with a status of the server's own, and closes: the rest of the input can't be trusted.
+  func refuse(_ connection: Connection, _ status: Status, path: String? = nil) {
+    connection.lingers = true
+    connection.discarding = nil
+    respond(error(status, path: path), to: connection, closing: true)
+  }
+
+  /// The answer for a status of the server's own.
+  func error(_ status: Status, path: String? = nil, _ fields: [(StaticString, String)] = []) -> Response {
+    let body = context.configuration.errorBody(status, path)
+    return Response(status, contentType: body.contentType, body.text, fields)
+  }
+
+  /// 503, with the word to come again in a moment.
+  func overload() -> Response {
+    error(.serviceUnavailable, [("Retry-After", "5"), ("Cache-Control", "no-store")])
+  }
+
+  /// Answers 408 to a client that is too slow with its head or body.
+  func timeOut(_ connection: Connection) {
+    if let upload = connection.upload { abandon(upload) }
+    connection.upload = nil
+    // Its request was answered already, and only its body is slow.
+    if connection.discarding != nil { return close(connection) }
+    connection.state.becomeIdle(now, timeouts)
+    connection.exchange = Exchange(start: now)
+    refuse(connection, .requestTimeout)
+    proceed(connection)
+  }
+
+  /// Ends a connection whose answers are all sent, such that the client can read them.
+  func finish(_ connection: Connection) {
+    guard !connection.isClosed else { return }
+    guard flush(connection), !connection.isClosed else { return }
+    let mayHaveMore = connection.lingers || connection.canRead || !connection.stash.isEmpty
+    guard mayHaveMore, !connection.inputEnded else { return close(connection) }
+    Kernel.shutdownSending(connection.descriptor.raw)
+    connection.stash = []
+    connection.state.linger(now, timeouts)
+  }
+
+  /// Drops what the client still sends; true while there may be more.
+  func linger(_ connection: Connection) -> Bool {
+    guard connection.canRead else { return false }
+    let space = UnsafeMutableRawBufferPointer(rebasing: scratch[..<EventLoop.readSize])
+    switch Kernel.receive(connection.descriptor.raw, into: space) {
+    case .bytes: return true
+    case .wouldBlock: connection.canRead = false
+    case .end, .broken: close(connection)
+    }
+    return false
+  }
+
+  private func addLine(_ response: Response, _ connection: Connection) {
+    guard let request = connection.exchange.logged else { return }
+    connection.exchange.logged = nil
+    let isEmpty = connection.exchange.isHead || response.status.isBodyless
+    let passed = Clock.monotonicNanoseconds() &- connection.exchange.start
+    let wasEmpty = log?.since == nil
+    log?.add(
+      request, status: response.status.code, bytes: isEmpty ? 0 : response.body.count, now: now,
+      microseconds: passed / 1000)
+    if wasEmpty { deadlines.insert(DeadlineHeap.Entry(time: now &+ LogBuffer.delay, token: Token.log)) }
+  }
+}

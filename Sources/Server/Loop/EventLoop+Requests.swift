@@ -1,0 +1,240 @@
+import HTTP
+import Platform
+
+extension EventLoop {
+  /// Rounds of one connection before the others have their turn.
+  private static let turns = 16
+  /// Rendered answers are sent when they have grown to this size.
+  private static let flushSize = 65_536
+
+  /// Does what can be done for a connection, until it has to wait.
+  func drive(_ connection: Connection) {
+    var turns = EventLoop.turns
+    while step(connection) {
+      turns -= 1
+      if turns == 0 {
+        again.append(connection.token)
+        return
+      }
+    }
+    if !connection.isClosed { schedule(connection) }
+  }
+
+  /// One step; true when another can follow at once.
+  private func step(_ connection: Connection) -> Bool {
+    // Earlier answers may still be on their way while a worker or a body keeps the connection busy.
+    if connection.canWrite, !connection.queue.isEmpty, connection.state.phase != .writing {
+      _ = flush(connection)
+    }
+    return switch connection.state.phase {
+    case .idle, .head: readRequests(connection)
+    case .body: connection.discarding == nil ? readBody(connection) : discardBody(connection)
+    case .writing: resumeWriting(connection)
+    case .lingering: linger(connection)
+    case .working, .closed: false
+    }
+  }
+
+  /// Reads once, and answers the requests that are complete.
+  private func readRequests(_ connection: Connection) -> Bool {
+    var filled = unstash(connection)
+    if filled == 0 || connection.parser != nil {
+      guard let count = read(connection, behind: filled) else { return false }
+      filled += count
+    }
+    let used = answerRequests(connection, filled)
+    guard !connection.isClosed else { return false }
+    stash(connection, used..<filled)
+    _ = flush(connection)
+    return settle(connection)
+  }
+
+  /// Decides what the connection waits for now; true when it needn't wait.
+  func settle(_ connection: Connection) -> Bool {
+    guard connection.isBetweenAnswers else { return !connection.isClosed }
+    if connection.discarding != nil, !connection.state.closesAfterAnswers {
+      connection.state.waitForBody(now, timeouts)
+      return true
+    }
+    if connection.state.closesAfterAnswers {
+      finish(connection)
+      return connection.state.phase == .lingering
+    }
+    if connection.stash.isEmpty {
+      connection.state.becomeIdle(now, timeouts)
+    } else if connection.parser != nil {
+      connection.state.waitForHead(now, timeouts)
+    } else {
+      // Whole requests may wait in the stash.
+      connection.state.becomeIdle(now, timeouts)
+      return true
+    }
+    if connection.inputEnded {
+      close(connection)
+      return false
+    }
+    return connection.canRead
+  }
+
+  /// Copies what was left over to the front of the scratch memory; gives its length.
+  func unstash(_ connection: Connection) -> Int {
+    guard !connection.stash.isEmpty else { return 0 }
+    let count = connection.stash.count
+    connection.stash.withUnsafeBytes { scratch.copyMemory(from: $0) }
+    connection.stash = []
+    return count
+  }
+
+  /// Keeps a part of the scratch memory for later.
+  func stash(_ connection: Connection, _ range: Range<Int>) {
+    if !range.isEmpty { connection.stash = [UInt8](scratch[range]) }
+  }
+
+  /// Reads behind the first `filled` bytes of the scratch memory; nil when nothing new came and the
+  /// connection has to wait, or was closed.
+  func read(_ connection: Connection, behind filled: Int) -> Int? {
+    if connection.canRead, !connection.inputEnded {
+      let space = UnsafeMutableRawBufferPointer(rebasing: scratch[filled..<filled + EventLoop.readSize])
+      switch Kernel.receive(connection.descriptor.raw, into: space) {
+      case .bytes(let count):
+        connection.canRead = count == space.count || connection.peerDone
+        metrics.bytesIn.add(UInt64(count))
+        return count
+      case .end:
+        connection.inputEnded = true
+        connection.canRead = false
+      case .wouldBlock:
+        connection.canRead = false
+      case .broken:
+        close(connection)
+        return nil
+      }
+    }
+    if connection.inputEnded {
+      // A half head, or nothing: there is nobody to answer.
+      close(connection)
+      return nil
+    }
+    stash(connection, 0..<filled)
+    return nil
+  }
+
+  static let readSize = 65_536
+
+  /// Answers the whole requests in the first `filled` bytes of the scratch memory, as far as it can go on;
+  /// gives the number of bytes used.
+  private func answerRequests(_ connection: Connection, _ filled: Int) -> Int {
+    var used = 0
+    while used < filled {
+      let input = UnsafeMutableRawBufferPointer(rebasing: scratch[used..<filled])
+      var parser = connection.parser ?? RequestParser()
+      switch parser.parse(UnsafeRawBufferPointer(input).bytes, limits: limits.request) {
+      case .incomplete:
+        connection.parser = parser
+        return used
+      case .failed(let error):
+        connection.parser = nil
+        connection.exchange = Exchange(start: now)
+        refuse(connection, error.status)
+        return filled
+      case .complete(let count):
+        connection.parser = nil
+        used += count
+        answer(parser.head, input, connection)
+      }
+      guard connection.isBetweenAnswers else { return used }
+      if connection.state.closesAfterAnswers {
+        if used < filled { connection.lingers = true }
+        return filled
+      }
+      if !connection.queue.isEmpty || outbox.count >= EventLoop.flushSize {
+        guard flush(connection), !connection.isClosed else { return used }
+      }
+      if connection.discarding != nil { return used }
+    }
+    return used
+  }
+
+  /// Lets the handler answer a request.
+  private func answer(
+    _ parsed: borrowing RequestHead, _ input: UnsafeMutableRawBufferPointer, _ connection: Connection
+  ) {
+    var head = copy parsed
+    connection.state.begin(head, limit: limits.requestsPerConnection, draining: isDraining)
+    connection.exchange.isHead = head.method == .head
+    connection.exchange.isHTTP11 = head.isHTTP11
+    connection.exchange.start = now
+    let peer = client(head, UnsafeRawBufferPointer(input).bytes, connection)
+    if log != nil {
+      connection.exchange.logged = LogRequest(head, in: UnsafeRawBufferPointer(input).bytes, from: peer)
+    }
+    if head.method == .other { return refuse(connection, .notImplemented) }
+    if head.pathNeedsNormalising {
+      var bytes = input.mutableBytes
+      head.path = PathNormaliser.normalise(&bytes, head.path)
+    }
+    let request = Request(head, in: UnsafeRawBufferPointer(input).bytes, from: peer)
+    switch handler.handle(request) {
+    case .now(let response):
+      leaveBody(head, connection)
+      respond(response, to: connection)
+    case .later(let work):
+      leaveBody(head, connection)
+      makeLater(work, connection)
+    case .receive(let limit, let make):
+      receive(head, limit, make, request.path, connection)
+    }
+  }
+
+  /// Sends an answer that came from elsewhere, and goes on.
+  func proceed(_ connection: Connection) {
+    _ = flush(connection)
+    if settle(connection) {
+      drive(connection)
+    } else if !connection.isClosed {
+      schedule(connection)
+    }
+  }
+
+  /// Who asks, behind trusted proxies.
+  private func client(_ head: borrowing RequestHead, _ bytes: RawSpan, _ connection: Connection)
+    -> PeerAddress
+  {
+    let trusted = context.configuration.trustedProxies
+    guard !trusted.isEmpty, head.has(.xForwardedFor), !head.isRepeated(.xForwardedFor) else {
+      return connection.peer
+    }
+    let field = bytes.extracting(head.fields[Int(FieldName.xForwardedFor.rawValue)].range)
+    return ForwardedFor.client(of: connection.peer, field, trusted: trusted)
+  }
+
+  /// Decides what happens to a body that the handler doesn't want: it is read over, or ends the connection.
+  private func leaveBody(_ head: borrowing RequestHead, _ connection: Connection) {
+    guard head.bodyLength != .none else { return }
+    var isTooLong = head.expectsContinue
+    if case .length(let length) = head.bodyLength { isTooLong = isTooLong || length > limits.discardedBody }
+    if isTooLong || connection.state.closesAfterAnswers {
+      connection.state.closeAfterAnswers()
+      connection.lingers = true
+    } else {
+      connection.discarding = BodyFraming(head.bodyLength)
+      connection.discarded = 0
+    }
+  }
+
+  /// Has the answer made by a worker.
+  private func makeLater(_ work: @escaping @Sendable () -> Response, _ connection: Connection) {
+    let token = connection.token
+    let mailbox = mailbox
+    let taken = context.pool.submit { mailbox.post(.answer(token: token, work())) }
+    guard taken else { return respond(overload(), to: connection) }
+    connection.state.wait()
+  }
+
+  /// A worker made the answer.
+  func takeAnswer(_ response: Response, of connection: Connection) {
+    connection.state.becomeIdle(now, timeouts)
+    respond(response, to: connection)
+    proceed(connection)
+  }
+}

@@ -1,0 +1,256 @@
+import HTTP
+import Platform
+
+/// Moves bytes between the sockets of its connections and one handler, on one thread.
+///
+/// Sockets are watched edge-triggered and registered once: a connection remembers whether it can be read and
+/// written, and `drive` does what can be done. Nothing here is touched by another thread but the mailbox.
+final class EventLoop {
+  let index: Int
+  let context: ServerContext
+  let limits: ServerLimits
+  let timeouts: Timeouts
+  let handler: any Handler
+  let metrics: LoopMetrics
+  let mailbox: Mailbox
+  /// Its epoll's number; the mailbox holds it.
+  let epoll: Int32
+
+  /// Where input is read: a stash that was left over, then room for more.
+  let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: EventLoop.scratchSize, alignment: 16)
+  var pieces = GatherList(capacity: 64)
+  private var events = EpollBatch(capacity: 256)
+
+  /// Answers of the connection that is being driven, until they are sent together.
+  var outbox = SendBuffer(capacity: EventLoop.outboxSize)
+  /// Answers of this drive whose latency is measured when they are sent: status and start.
+  var answered: [(status: UInt16, start: UInt64)] = []
+  var writer: ResponseWriter
+  var log: LogBuffer?
+
+  var connections: [Connection?] = []
+  private var freeSlots: [Int] = []
+  private var generation: UInt64 = 0
+  private(set) var openCount = 0
+  var deadlines = DeadlineHeap()
+  /// Connections that used up their turn with work left.
+  var again: [UInt64] = []
+  /// Connections that a limit refused and that aren't closed yet.
+  var lingering = 0
+
+  /// Nanoseconds of the monotonic clock when the present round began.
+  var now = Clock.monotonicNanoseconds()
+  var isAccepting = true
+  /// A descriptor to give up, so that a client can be refused when no other is left.
+  var spare: Descriptor?
+  private(set) var drainDeadline: UInt64?
+
+  static let scratchSize = 196_608
+  static let outboxSize = 131_072
+
+  enum Token {
+    static let listener = UInt64.max
+    static let mailbox = UInt64.max - 1
+    static let accept = UInt64.max - 2
+    static let log = UInt64.max - 3
+  }
+
+  init(_ index: Int, _ context: ServerContext, _ handler: any Handler) {
+    self.index = index
+    self.context = context
+    limits = context.configuration.limits
+    timeouts = context.configuration.timeouts
+    self.handler = handler
+    metrics = context.metrics[index]
+    mailbox = context.mailboxes[index]
+    writer = ResponseWriter(server: context.configuration.name)
+    log = context.configuration.accessLog.map { LogBuffer($0) }
+    epoll = mailbox.epoll.raw
+    spare = Kernel.spare()
+    answered.reserveCapacity(64)
+  }
+
+  deinit {
+    scratch.deallocate()
+  }
+
+  var isDraining: Bool { drainDeadline != nil }
+
+  /// Runs until a stop message, and then until the last answer is sent or its time is over.
+  func run() {
+    while true {
+      if let end = drainDeadline, openCount == 0 || now >= end { break }
+      round()
+    }
+    for connection in connections { if let connection { close(connection) } }
+    log?.flush()
+  }
+
+  private func round() {
+    let count = events.wait(epoll, milliseconds: patience)
+    now = Clock.monotonicNanoseconds()
+    writer.tick(Clock.unixSeconds())
+    for index in 0..<count {
+      let event = events[index]
+      take(event.events, token: event.token)
+    }
+    let turns = again
+    if !turns.isEmpty {
+      again = []
+      for token in turns { if let connection = connection(token) { drive(connection) } }
+    }
+    expire()
+  }
+
+  /// How long to wait for events at most, in milliseconds.
+  private var patience: Int32 {
+    if !again.isEmpty { return 0 }
+    let next = min(deadlines.next ?? .max, drainDeadline ?? .max)
+    guard next != .max else { return -1 }
+    guard next > now else { return 0 }
+    return Int32(min((next &- now &+ 999_999) / 1_000_000, 60_000))
+  }
+
+  private func take(_ events: EpollEvents, token: UInt64) {
+    switch token {
+    case Token.listener: accept()
+    case Token.mailbox: for message in mailbox.take() { take(message) }
+    default:
+      if let connection = connection(token) { take(events, of: connection) }
+    }
+  }
+
+  private func take(_ events: EpollEvents, of connection: Connection) {
+    if events.contains(.error) { return close(connection) }
+    if events.contains(.hangUp), connection.state.phase == .working || connection.state.phase == .writing {
+      return close(connection)
+    }
+    if events.contains(.readable) { connection.canRead = true }
+    if events.contains(.peerDone) || events.contains(.hangUp) {
+      connection.canRead = true
+      connection.peerDone = true
+    }
+    if events.contains(.writable) { connection.canWrite = true }
+    drive(connection)
+  }
+
+  private func take(_ message: Message) {
+    switch message {
+    case .answer(let token, let response):
+      if let connection = connection(token) { takeAnswer(response, of: connection) }
+    case .taken(let token, let receiver, let response):
+      takeProgress(of: receiver, response, connection(token))
+    case .adopt(let descriptor, let address):
+      open(Descriptor(owning: descriptor), address)
+    case .stop(let deadline):
+      drain(until: deadline)
+    }
+  }
+
+  // MARK: Connections
+
+  func connection(_ token: UInt64) -> Connection? {
+    let slot = Int(token & 0xFFFF_FFFF)
+    guard slot < connections.count, let connection = connections[slot], connection.token == token else {
+      return nil
+    }
+    return connection
+  }
+
+  /// Makes a place for a connection, and the token that names it.
+  func claimToken() -> UInt64 {
+    generation &+= 1
+    let slot: Int
+    if let free = freeSlots.popLast() {
+      slot = free
+    } else {
+      slot = connections.count
+      connections.append(nil)
+    }
+    return (generation & 0x7FFF_FFFF) << 32 | UInt64(slot)
+  }
+
+  func place(_ connection: Connection) {
+    connections[Int(connection.token & 0xFFFF_FFFF)] = connection
+    openCount += 1
+    metrics.open.add(1)
+  }
+
+  /// Ends a connection at once; a body that was half received is dropped.
+  func close(_ connection: Connection) {
+    guard !connection.isClosed else { return }
+    connection.state.close()
+    if let upload = connection.upload { abandon(upload) }
+    connection.upload = nil
+    connection.queue.removeAll()
+    let slot = Int(connection.token & 0xFFFF_FFFF)
+    connections[slot] = nil
+    freeSlots.append(slot)
+    openCount -= 1
+    metrics.open.subtract(1)
+    if connection.isRefused {
+      lingering -= 1
+    } else {
+      context.admission.leave(connection.peer, counted: connection.isCounted)
+    }
+  }
+
+  // MARK: Time
+
+  /// Sees to it that the loop looks at the connection's deadline in time.
+  func schedule(_ connection: Connection) {
+    let deadline = connection.state.deadline
+    guard deadline < connection.lookAt else { return }
+    connection.lookAt = deadline
+    deadlines.insert(DeadlineHeap.Entry(time: deadline, token: connection.token))
+  }
+
+  private func expire() {
+    while let entry = deadlines.pop(now) {
+      switch entry.token {
+      case Token.accept: resumeAccepting()
+      case Token.log: log?.flush()
+      default:
+        guard let connection = connection(entry.token), connection.lookAt == entry.time else { continue }
+        connection.lookAt = .max
+        expire(connection)
+      }
+    }
+  }
+
+  private func expire(_ connection: Connection) {
+    var verdict = connection.state.expiry(now)
+    if verdict == .checkProgress {
+      let waiting = UInt64(Kernel.unacknowledged(connection.descriptor.raw))
+      connection.state.progressed(connection.sent &- min(waiting, connection.sent), now, timeouts)
+      verdict = connection.state.expiry(now, checked: true)
+    }
+    switch verdict {
+    case .none, .checkProgress: return schedule(connection)
+    case .answer408:
+      metrics.timeouts.add(1)
+      timeOut(connection)
+    case .close:
+      if connection.state.phase == .writing { metrics.timeouts.add(1) }
+      close(connection)
+    }
+  }
+
+  // MARK: The end
+
+  private func drain(until deadline: UInt64) {
+    guard drainDeadline == nil else { return }
+    drainDeadline = deadline
+    // Clients that are connected already are still served; nobody else gets in.
+    accept()
+    if isAccepting { stopAccepting() }
+    Kernel.stopListening(context.listener.raw)
+    for connection in connections {
+      guard let connection, connection.state.phase == .idle else { continue }
+      // A request that has arrived already is still answered.
+      connection.canRead = true
+      drive(connection)
+      if connection.state.phase == .idle { close(connection) }
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import Platform
+
+/// A few threads that do what would block a loop, in the order it was asked for.
+package final class WorkerPool: Sendable {
+  private struct State {
+    var jobs: [(@Sendable () -> Void)?] = []
+    var first = 0
+    var stopped = false
+
+    var count: Int { jobs.count - first }
+
+    mutating func pop() -> (@Sendable () -> Void)? {
+      guard first < jobs.count else { return nil }
+      let job = jobs[first]
+      jobs[first] = nil
+      first += 1
+      // Emptied places are removed in bulk, so that a pop costs the same whatever waits.
+      if first >= 64, first * 2 >= jobs.count {
+        jobs.removeFirst(first)
+        first = 0
+      } else if first == jobs.count {
+        jobs.removeAll(keepingCapacity: true)
+        first = 0
+      }
+      return job
+    }
+  }
+
+  private let state: Monitor<State>
+  private let limit: Int
+  private let threads: [OSThread]
+
+  /// Starts `count` threads; `limit` jobs may wait.
+  package init(threads count: Int, limit: Int) throws(SystemError) {
+    let state = Monitor(State())
+    self.state = state
+    self.limit = limit
+    var threads: [OSThread] = []
+    do throws(SystemError) {
+      for index in 0..<max(count, 1) {
+        threads.append(try OSThread(name: "worker-\(index)") { WorkerPool.work(state) })
+      }
+    } catch {
+      state.broadcasting { $0.stopped = true }
+      throw error
+    }
+    self.threads = threads
+  }
+
+  /// Puts a job in the queue; false when that is full.
+  ///
+  /// - Parameter always: for work that was begun: it is taken even then.
+  package func submit(always: Bool = false, _ job: @escaping @Sendable () -> Void) -> Bool {
+    state.signalling { state in
+      guard !state.stopped, always || state.count < limit else { return false }
+      state.jobs.append(job)
+      return true
+    }
+  }
+
+  /// Does what waits, then ends the threads.
+  package func stop() {
+    state.broadcasting { $0.stopped = true }
+    for thread in threads { thread.join() }
+  }
+
+  private static func work(_ state: Monitor<State>) {
+    enum Next {
+      case job(@Sendable () -> Void)
+      case end
+    }
+    while true {
+      let next: Next = state.waiting { state in
+        if let job = state.pop() { return .job(job) }
+        return state.stopped ? .end : nil
+      }
+      guard case .job(let job) = next else { return }
+      job()
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import HTTP
+import Platform
+
+/// How a server listens, and how much it lets its clients have.
+package struct ServerConfiguration: Sendable {
+  /// Where it listens; port 0 lets the kernel choose.
+  package var address: SocketAddress
+  /// Event loops, each on a thread of its own.
+  package var loops = 1
+  /// Threads for answers that take blocking work.
+  package var workers = 4
+  /// Answers that may wait for a worker; more get 503.
+  package var workerQueue = 1_024
+  /// The Server field of every answer; empty leaves it out.
+  package var name = ""
+  package var limits = ServerLimits()
+  package var timeouts = Timeouts()
+  /// Proxies whose X-Forwarded-For is believed, and which aren't held to the limit per address.
+  package var trustedProxies: [AddressRange] = []
+  /// The body of an answer that the server itself makes up, such as 400, 413 or 503; given the status and,
+  /// where one was read, the path.
+  package var errorBody: @Sendable (Status, String?) -> ErrorBody = ErrorBody.plain
+  /// Where access lines go; nil writes none.
+  package var accessLog: AccessLog?
+
+  package init(address: SocketAddress) { self.address = address }
+}
+
+/// How much a server holds at once.
+package struct ServerLimits: Sendable {
+  /// How much of a head is read.
+  package var request = RequestLimits()
+  /// Open connections in all; more get 503.
+  package var connections = 20_000
+  /// Open connections of one address; loopback and trusted proxies are exempt.
+  package var connectionsPerAddress = 256
+  /// Requests on one connection, after which it is closed.
+  package var requestsPerConnection = 10_000
+  /// A body that nobody wants is read up to this size to keep its connection.
+  package var discardedBody: UInt64 = 65_536
+
+  package init() {}
+}
+
+/// The content of an answer that the server itself makes up.
+package struct ErrorBody: Sendable {
+  package let contentType: String
+  package let text: String
+
+  package init(contentType: String, text: String) {
+    self.contentType = contentType
+    self.text = text
+  }
+
+  /// The status in plain text.
+  package static let plain: @Sendable (Status, String?) -> ErrorBody = { status, _ in
+    ErrorBody(contentType: "text/plain; charset=utf-8", text: "\(status.code) \(status.reason)\n")
+  }
+}

@@ -1,0 +1,77 @@
+import Platform
+
+/// A file of access lines, written by a thread of its own.
+///
+/// Loops hand over whole buffers; where the disk is slower than the clients, lines are dropped and counted.
+package final class AccessLog: Sendable {
+  package enum Format: Sendable {
+    /// The Common Log Format.
+    case common
+    /// One JSON object per line.
+    case json
+  }
+
+  private struct State {
+    var buffers: [[UInt8]] = []
+    var bytes = 0
+    var dropped = 0
+    var ended = false
+  }
+
+  /// Bytes that may wait for the disk.
+  private static let limit = 16 << 20
+
+  package let format: Format
+  private let state = Monitor(State())
+  private let thread: OSThread
+
+  /// Starts a writer that appends to `file`; `failed` is told once, when a write fails.
+  package init(
+    _ file: consuming Descriptor, format: Format, failed: @escaping @Sendable (SystemError) -> Void
+  ) throws(SystemError) {
+    self.format = format
+    let state = self.state
+    let raw = file.release()
+    thread = try OSThread(name: "access-log") {
+      let file = Descriptor(owning: raw)
+      var reported = false
+      while let buffers = AccessLog.next(state) {
+        for buffer in buffers {
+          do throws(SystemError) {
+            try Kernel.write(buffer.span.bytes, to: file)
+          } catch {
+            if !reported { failed(error) }
+            reported = true
+          }
+        }
+      }
+    }
+  }
+
+  /// Takes the lines of one loop.
+  func write(_ lines: [UInt8]) {
+    state.signalling { state in
+      guard state.bytes + lines.count <= AccessLog.limit else { return state.dropped += 1 }
+      state.buffers.append(lines)
+      state.bytes += lines.count
+    }
+  }
+
+  /// Writes what waits, then closes the file; called once, after the server has stopped.
+  package func close() {
+    state.broadcasting { $0.ended = true }
+    thread.join()
+  }
+
+  private static func next(_ state: Monitor<State>) -> [[UInt8]]? {
+    let taken: (buffers: [[UInt8]], ended: Bool) = state.waiting { state in
+      guard !state.buffers.isEmpty || state.ended else { return nil }
+      defer {
+        state.buffers = []
+        state.bytes = 0
+      }
+      return (state.buffers, state.ended)
+    }
+    return taken.buffers.isEmpty && taken.ended ? nil : taken.buffers
+  }
+}

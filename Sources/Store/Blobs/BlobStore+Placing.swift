@@ -1,0 +1,83 @@
+import Glibc
+import Platform
+
+// The order that makes guarantee 1 hold (an acknowledged publish survives power loss):
+//   1. the bytes of each new file are on the disk (fsync each, or one syncfs for many);
+//   2. each is renamed to its name under blobs/: a name there never means half a file;
+//   3. those names are on the disk (fsync of the folders, or syncfs);
+//   4. only then the SQLite transaction with the blobs' rows and the release commits, and is synced itself.
+// A power cut between 3 and 4 leaves files that no row names: the publisher is told nothing, and sends again.
+extension BlobStore {
+  /// Above this many files one syncfs beats an fsync of each (20,000 small files: 1.6 s against 11.9).
+  private static let fewFiles = 32
+
+  /// Makes whole files durable under `blobs/`.
+  /// - Throws: `missingBlobs` for those that aren't there; `diskFull` or `system`, and nothing counts as placed.
+  func place(_ digests: [SHA256]) throws(StoreError) {
+    let waiting = state.withLock { state in digests.filter { state.placed[$0] == nil } }
+    guard !waiting.isEmpty else { return }
+    let many = waiting.count > Self.fewFiles
+    if many { try syncAll(waiting) } else { try syncEach(waiting) }
+    let gone = try StoreError.disk { () throws(SystemError) in try rename(waiting) }
+    guard gone.isEmpty else {
+      state.withLock { state in gone.forEach { state.forgetWhole($0) } }
+      throw .missingBlobs(gone)
+    }
+    try StoreError.disk { () throws(SystemError) in
+      if many {
+        try disk.syncFileSystem(root, path: folder.path)
+      } else {
+        for path in Set(waiting.map(folder.blobFolder)).sorted() { try disk.syncFolder(path) }
+      }
+    }
+    state.withLock { state in
+      for sha256 in waiting {
+        state.placed[sha256] = state.placed[sha256] ?? state.whole[sha256]
+        state.forgetWhole(sha256)
+      }
+    }
+  }
+
+  /// Renames whole files to their names under `blobs/`; gives those that are in neither place.
+  private func rename(_ digests: [SHA256]) throws(SystemError) -> [SHA256] {
+    var gone: [SHA256] = []
+    for sha256 in digests {
+      do {
+        try disk.rename(folder.whole(sha256), to: folder.blob(sha256))
+      } catch  where error.code == ENOENT {
+        // Another release that needs the same bytes was quicker; its file's name is made durable again below.
+        if try Kernel.status(folder.blob(sha256)) == nil { gone.append(sha256) }
+      }
+    }
+    return gone
+  }
+
+  private func syncEach(_ digests: [SHA256]) throws(StoreError) {
+    for sha256 in digests {
+      let path = folder.whole(sha256)
+      do {
+        guard let file = try Kernel.openExisting(path, O_RDONLY) else { continue }
+        try disk.sync(file, path: path)
+      } catch {
+        drop([sha256])
+        throw StoreError(error)
+      }
+    }
+  }
+
+  private func syncAll(_ digests: [SHA256]) throws(StoreError) {
+    do {
+      try disk.syncFileSystem(root, path: folder.path)
+    } catch {
+      drop(digests)
+      throw StoreError(error)
+    }
+  }
+
+  /// Forgets files whose bytes may not have reached the disk: fsync(2) reports a lost write once, so a second try
+  /// would pass over bytes that aren't there.
+  private func drop(_ digests: [SHA256]) {
+    state.withLock { state in digests.forEach { state.forgetWhole($0) } }
+    for sha256 in digests { try? Kernel.remove(folder.whole(sha256)) }
+  }
+}

@@ -1,0 +1,100 @@
+import Glibc
+import Platform
+
+/// The files of the data folder that hold resources' bytes, each once, named by its sha256.
+///
+/// A file's way: `tmp/incoming-…` while it arrives, `tmp/whole/<sha256>` once its bytes were checked,
+/// `blobs/ab/cdef…` when a release needs it, with a row in the database from that release on.
+final class BlobStore: Sendable {
+  let folder: DataFolder
+  let disk: Disk
+  let connections: Connections
+  let clock: @Sendable () -> Int64
+  // syncfs(2): "Since Linux 5.8, syncfs() will also report an error if one or more inodes failed to be written back
+  // since the last syncfs() call", counted for each open file: so it is open before anything is written.
+  let root: Descriptor
+  let state: Locked<State>
+
+  /// What is known of files beyond the rows of the database.
+  struct State {
+    /// Checked files under `tmp/whole`.
+    var whole: [SHA256: FileDigest] = [:]
+    /// Files under `tmp/whole` from before the start: they count once they were hashed again.
+    var unchecked: Set<SHA256> = []
+    /// Files that are durable under `blobs/` and wait for the row of their release.
+    var placed: [SHA256: FileDigest] = [:]
+    /// Blobs that were hashed since the start.
+    var verified: Set<SHA256> = []
+    var nextIncoming = 0
+  }
+
+  /// How long a whole file waits for a release: 24 h, in milliseconds.
+  static let patience: Int64 = 24 * 3600 * 1000
+
+  init(
+    folder: DataFolder, disk: Disk, connections: Connections, clock: @escaping @Sendable () -> Int64
+  ) throws(StoreError) {
+    self.folder = folder
+    self.disk = disk
+    self.connections = connections
+    self.clock = clock
+    root = try StoreError.disk { () throws(SystemError) in
+      try Kernel.open(folder.path, O_RDONLY | O_DIRECTORY)
+    }
+    state = Locked(State(unchecked: try Self.cleanUp(folder, now: clock())))
+  }
+
+  /// Removes what a stopped process left half received or too old; gives the whole files that stay.
+  private static func cleanUp(_ folder: DataFolder, now: Int64) throws(StoreError) -> Set<SHA256> {
+    try StoreError.disk { () throws(SystemError) in
+      for name in try Folder.textNames(folder.temporary) where name.hasPrefix("incoming-") {
+        try Kernel.remove("\(folder.temporary)/\(name)")
+      }
+      var kept: Set<SHA256> = []
+      for name in try Folder.textNames(folder.whole) {
+        guard let status = try Kernel.status("\(folder.whole)/\(name)") else { continue }
+        if let sha256 = SHA256(hex: name), status.modified / 1_000_000 > now - patience {
+          kept.insert(sha256)
+        } else {
+          try Kernel.remove("\(folder.whole)/\(name)")
+        }
+      }
+      return kept
+    }
+  }
+
+  /// Removes whole files that no release took within a day.
+  func sweep() throws(StoreError) {
+    let limit = clock() - Self.patience
+    let candidates = state.withLock { Array($0.whole.keys) + Array($0.unchecked) }
+    try StoreError.disk { () throws(SystemError) in
+      for sha256 in candidates {
+        let path = folder.whole(sha256)
+        guard let status = try Kernel.status(path), status.modified / 1_000_000 <= limit else { continue }
+        state.withLock { $0.forgetWhole(sha256) }
+        try Kernel.remove(path)
+      }
+    }
+  }
+
+  /// The digests of a file's bytes.
+  static func digest(of file: borrowing Descriptor) throws(SystemError) -> FileDigest {
+    var hasher = FileHasher()
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
+    defer { buffer.deallocate() }
+    var offset: Int64 = 0
+    while true {
+      let count = try Kernel.read(file, at: offset, into: buffer)
+      if count == 0 { return hasher.finish() }
+      hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
+      offset += Int64(count)
+    }
+  }
+}
+
+extension BlobStore.State {
+  mutating func forgetWhole(_ sha256: SHA256) {
+    whole[sha256] = nil
+    unchecked.remove(sha256)
+  }
+}

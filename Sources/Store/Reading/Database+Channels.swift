@@ -1,0 +1,84 @@
+import Manifests
+import Platform
+
+extension Database {
+  func channel(_ app: AppName, _ name: ChannelName) throws(StoreError) -> ChannelInfo? {
+    try first(
+      """
+      SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next
+      FROM app AS a
+      JOIN channel AS c ON c.app_id = a.id AND c.name = ?2
+      JOIN public_url AS p ON p.id = c.public_url_id
+      LEFT JOIN release AS r ON r.channel_id = c.id
+        AND r.version = (SELECT max(version) FROM release WHERE channel_id = c.id)
+      WHERE a.name = ?1
+      """, app.text, name.text, read: ChannelInfo.init)
+  }
+
+  func channels() throws(StoreError) -> [ChannelInfo] {
+    try all(
+      """
+      SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next
+      FROM channel AS c
+      JOIN app AS a ON a.id = c.app_id
+      JOIN public_url AS p ON p.id = c.public_url_id
+      LEFT JOIN release AS r ON r.channel_id = c.id
+        AND r.version = (SELECT max(version) FROM release WHERE channel_id = c.id)
+      ORDER BY a.id, c.id
+      """, read: ChannelInfo.init)
+  }
+
+  func bundles(of channel: Int64) throws(StoreError) -> [BundleInfo] {
+    try all(
+      "SELECT id, name, version, resources, bytes FROM bundle WHERE channel_id = ? ORDER BY name", channel,
+      read: BundleInfo.init)
+  }
+
+  func bundle(_ name: BundleName, of channel: Int64) throws(StoreError) -> BundleInfo? {
+    try first(
+      "SELECT id, name, version, resources, bytes FROM bundle WHERE channel_id = ? AND name = ?", channel,
+      name.text, read: BundleInfo.init)
+  }
+
+  func stamp(of version: ManifestVersion, in channel: Int64) throws(StoreError) -> ReleaseStamp? {
+    try first("SELECT author, at FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
+    {
+      ReleaseStamp(version: version, author: $0.get(0), at: $0.get(1))
+    }
+  }
+
+  /// Whether a version's manifest can be told: it is kept, or it is the empty one before the first.
+  func isKept(_ version: ManifestVersion, in channel: Int64) throws(StoreError) -> Bool {
+    if version == .none { return true }
+    return try value(
+      Int64.self, "SELECT 1 FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
+      != nil
+  }
+
+  /// Whether what a bundle held at a version can be told; always at its own newest one.
+  func isKnown(_ version: ManifestVersion, for bundle: BundleInfo?, in channel: Int64) throws(StoreError)
+    -> Bool
+  {
+    if version == bundle?.version { return true }
+    return try isKept(version, in: channel)
+  }
+}
+
+extension ChannelInfo {
+  init(_ row: Statement) throws(StoreError) {
+    self.init(
+      id: row.get(0), app: try Stored.app(row.get(1)), appID: row.get(2),
+      name: try Stored.channel(row.get(3)),
+      publicURL: try Stored.base(row.get(4)), version: ManifestVersion(row.get(5, as: Int64?.self) ?? 0),
+      at: row.get(6), digest: row.get(7), resources: row.get(8, as: Int?.self) ?? 0,
+      bytes: row.get(9, as: Int64?.self) ?? 0, publicURLID: row.get(10), leastNext: row.get(11))
+  }
+}
+
+extension BundleInfo {
+  init(_ row: Statement) throws(StoreError) {
+    self.init(
+      name: try Stored.bundle(row.get(1)), version: ManifestVersion(row.get(2)), resources: row.get(3),
+      bytes: row.get(4), id: row.get(0))
+  }
+}

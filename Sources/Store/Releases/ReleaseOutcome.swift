@@ -1,0 +1,85 @@
+import Manifests
+import Platform
+
+/// Which release, by whom and when.
+package struct ReleaseStamp: Hashable, Sendable {
+  package let version: ManifestVersion
+  package let author: String
+  /// Milliseconds since 1970.
+  package let at: Int64
+}
+
+/// How many URLs came, changed and went.
+package struct ChangeCounts: Hashable, Sendable {
+  package var added = 0
+  package var changed = 0
+  package var removed = 0
+
+  package var isEmpty: Bool { added == 0 && changed == 0 && removed == 0 }
+
+  package init(added: Int = 0, changed: Int = 0, removed: Int = 0) {
+    self.added = added
+    self.changed = changed
+    self.removed = removed
+  }
+
+  mutating func count(hadOne: Bool, hasOne: Bool) {
+    switch (hadOne, hasOne) {
+    case (false, true): added += 1
+    case (true, true): changed += 1
+    case (true, false): removed += 1
+    case (false, false): break
+    }
+  }
+}
+
+/// One URL of a channel's manifest and the entry that it has now; nil where it left.
+package struct EntryChange: Hashable, Sendable {
+  package let url: ResourceURL
+  package let entry: Entry?
+}
+
+/// A release that is planned and whose digest is asked for, before it is committed.
+package struct PreparedRelease: Sendable {
+  /// The channel as it was before.
+  package let channel: ChannelInfo
+  package let version: ManifestVersion
+  /// Milliseconds since 1970.
+  package let at: Int64
+  /// What becomes of the channel's manifest, sorted by URL.
+  package let changes: [EntryChange]
+}
+
+/// What a release did, or, of a dry run, would do.
+package struct ReleaseOutcome: Sendable {
+  /// What became of one bundle.
+  package struct Bundle: Hashable, Sendable {
+    package let name: BundleName
+    package let counts: ChangeCounts
+    /// The newest release of this bundle that its publisher had not seen, and whose content is replaced.
+    package let replaced: ReleaseStamp?
+  }
+
+  /// Whether there is a new version; without one nothing was changed at all.
+  package let changed: Bool
+  /// The channel afterwards; nil only in a dry run or an empty publish for an app or channel that isn't there.
+  package let channel: ChannelInfo?
+  package let version: ManifestVersion
+  package let previous: ManifestVersion
+  /// Milliseconds since 1970; of the newest release where nothing changed, 0 where there is none.
+  package let at: Int64
+  /// What became of the channel's manifest, sorted by URL; empty in a dry run.
+  package let changes: [EntryChange]
+  /// The same in numbers.
+  package let counts: ChangeCounts
+  package let bundles: [Bundle]
+  /// Bytes of what was added or changed.
+  package let newBytes: Int64
+  /// The manifest afterwards.
+  package let resources: Int
+  package let bytes: Int64
+  package let createdApp: Bool
+  package let createdChannel: Bool
+  /// In a dry run: what would have to be sent first.
+  package let missing: [SHA256]
+}

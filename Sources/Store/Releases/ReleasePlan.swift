@@ -1,0 +1,62 @@
+import Manifests
+
+/// What a bundle holds under a URL: a resource row and its content.
+struct Held: Hashable, Sendable {
+  let resource: Int64
+  let content: ResourceContent
+}
+
+/// A release worked out against one state of the database, before anything is written.
+struct ReleasePlan: Sendable {
+  /// One row of one bundle that ends, begins, or is replaced.
+  struct Step: Sendable {
+    let url: ResourceURL
+    let old: Held?
+    let new: ResourceContent?
+  }
+
+  struct Bundle: Sendable {
+    let name: BundleName
+    /// The bundle as it was; nil where it is new.
+    let info: BundleInfo?
+    let replaced: ReleaseStamp?
+    /// Sorted by URL.
+    var steps: [Step]
+  }
+
+  /// nil where the channel is still to be made.
+  let channel: ChannelInfo?
+  let appExists: Bool
+  /// The bundles that change, in the order of the request.
+  let bundles: [Bundle]
+  /// What becomes of the channel's manifest, the union of its bundles; sorted by URL.
+  let union: [Step]
+  /// The rows of the URLs that the channel has seen before.
+  let urlIDs: [ResourceURL: Int64]
+  /// A resource with the wanted content that another bundle holds live under the same URL.
+  let shared: [ResourceURL: Int64]
+
+  var isChange: Bool { bundles.contains { !$0.steps.isEmpty } }
+  var counts: ChangeCounts { Self.counts(union) }
+
+  /// Bytes of what the union adds or changes.
+  var newBytes: Int64 { union.reduce(0) { $0 + ($1.new?.size ?? 0) } }
+  var resources: Int { (channel?.resources ?? 0) + Self.growth(union).resources }
+  var bytes: Int64 { (channel?.bytes ?? 0) + Self.growth(union).bytes }
+
+  /// Every content that a bundle's row newly gets, and a URL that gets it.
+  var contents: [(url: ResourceURL, content: ResourceContent)] {
+    bundles.flatMap { bundle in bundle.steps.compactMap { step in step.new.map { (step.url, $0) } } }
+  }
+
+  static func counts(_ steps: [Step]) -> ChangeCounts {
+    steps.reduce(into: ChangeCounts()) { $0.count(hadOne: $1.old != nil, hasOne: $1.new != nil) }
+  }
+
+  static func growth(_ steps: [Step]) -> (resources: Int, bytes: Int64) {
+    steps.reduce(into: (0, 0)) { total, step in
+      total.0 += (step.new == nil ? 0 : 1) - (step.old == nil ? 0 : 1)
+      total.1 += (step.new?.size ?? 0) - (step.old?.content.size ?? 0)
+    }
+  }
+}

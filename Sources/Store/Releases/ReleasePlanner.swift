@@ -1,0 +1,206 @@
+import Manifests
+
+/// Works out a release: which rows begin and end, and whether the rules allow it. It only reads, and only rows of
+/// URLs that the release touches.
+struct ReleasePlanner {
+  private let db: Database
+  private let request: ReleaseRequest
+  private let channel: ChannelInfo?
+  private var touched: [ResourceURL: TouchedURL] = [:]
+  private var infos: [BundleInfo?] = []
+
+  /// A URL that the release may change.
+  struct TouchedURL {
+    /// nil where the channel never saw it.
+    let id: Int64?
+    /// What each bundle holds now, by the bundle's row.
+    let holders: [Int64: Held]
+    /// What the request's bundles are to hold, by their place in the request.
+    var desired: [Int: ResourceContent?] = [:]
+  }
+
+  private init(_ request: ReleaseRequest, _ channel: ChannelInfo?, in db: Database) {
+    self.request = request
+    self.channel = channel
+    self.db = db
+  }
+
+  /// - Throws: the refusals of `StoreError`'s section on releases; of conflicts, all at once.
+  static func plan(_ request: ReleaseRequest, in db: Database) throws(StoreError) -> ReleasePlan {
+    try request.check()
+    let (channel, appExists) = try channel(of: request, in: db)
+    var planner = ReleasePlanner(request, channel, in: db)
+    for index in request.bundles.indices { try planner.touch(index) }
+    return try planner.finish(appExists: appExists)
+  }
+
+  private static func channel(of request: ReleaseRequest, in db: Database) throws(StoreError)
+    -> (ChannelInfo?, appExists: Bool)
+  {
+    if let channel = try db.channel(request.app, request.channel), channel.app == request.app {
+      return (channel, true)
+    }
+    let name = try db.value(String.self, "SELECT name FROM app WHERE name = ?", request.app.text)
+    if let name, name != request.app.text { throw .appNameTaken(request.app, by: try Stored.app(name)) }
+    guard request.publicURLForNew != nil else {
+      throw name == nil ? .unknownApp(request.app) : .unknownChannel(request.app, request.channel)
+    }
+    return (nil, name != nil)
+  }
+
+  /// Notes what one bundle of the request is to hold under each URL that may change.
+  private mutating func touch(_ index: Int) throws(StoreError) {
+    let bundle = request.bundles[index]
+    var info: BundleInfo?
+    if let channel { info = try db.bundle(bundle.name, of: channel.id) }
+    infos.append(info)
+    try checkLimit(bundle.name, info)
+    switch bundle.change {
+    case .unpublish:
+      guard let info else { throw .unknownBundle(bundle.name) }
+      for url in try db.liveURLs(ofBundle: info.id) { try want(nil, under: url, at: index) }
+    case .update(let base, let set, let remove):
+      try takeBack(since: base, info, bundle.name, at: index)
+      for (url, content) in set { try want(content, under: url, at: index) }
+      for url in remove { try want(nil, under: url, at: index) }
+    }
+  }
+
+  private func checkLimit(_ name: BundleName, _ info: BundleInfo?) throws(StoreError) {
+    guard let limit = request.ifVersion, let info, info.version > limit, let channel else { return }
+    let kept = try db.stamp(of: info.version, in: channel.id)
+    throw .changedSince(
+      name, limit: limit, release: kept ?? ReleaseStamp(version: info.version, author: "", at: 0))
+  }
+
+  /// Plans again where the bundle moved: what changed in it after `base` is wanted as it was at `base`.
+  private mutating func takeBack(
+    since base: ManifestVersion, _ info: BundleInfo?, _ name: BundleName, at index: Int
+  )
+    throws(StoreError)
+  {
+    guard base != info?.version ?? .none else { return }
+    guard base != .none else {
+      guard let info else { return }
+      for url in try db.liveURLs(ofBundle: info.id) { try want(nil, under: url, at: index) }
+      return
+    }
+    guard let channel, try db.isKept(base, in: channel.id) else { throw .unknownBase(name, base: base) }
+    guard let info else { return }
+    for (url, held) in try db.contents(ofBundle: info.id, changedAfter: base, upTo: info.version) {
+      try want(held, under: url, at: index)
+    }
+  }
+
+  private mutating func want(_ content: ResourceContent?, under url: ResourceURL, at index: Int)
+    throws(StoreError)
+  {
+    if touched[url] == nil { touched[url] = try load(url) }
+    touched[url]?.desired[index] = .some(content)
+  }
+
+  private func load(_ url: ResourceURL) throws(StoreError) -> TouchedURL {
+    guard let channel, let id = try db.urlID(url, in: channel.id) else {
+      return TouchedURL(id: nil, holders: [:])
+    }
+    return TouchedURL(id: id, holders: try db.liveHolders(ofURL: id))
+  }
+
+  // MARK: - From what is wanted to what changes
+
+  private func finish(appExists: Bool) throws(StoreError) -> ReleasePlan {
+    let urls = touched.sorted { $0.key < $1.key }
+    try checkConflicts(urls)
+    var steps = [[ReleasePlan.Step]](repeating: [], count: request.bundles.count)
+    var union: [ReleasePlan.Step] = []
+    var shared: [ResourceURL: Int64] = [:]
+    for (url, state) in urls {
+      for (index, content) in state.desired {
+        let old = infos[index].flatMap { state.holders[$0.id] }
+        if old?.content.identity != content?.identity {
+          steps[index].append(ReleasePlan.Step(url: url, old: old, new: content))
+        }
+      }
+      let before = state.holders.values.first
+      let after = contentAfter(state)
+      if before?.content.identity != after?.identity {
+        union.append(ReleasePlan.Step(url: url, old: before, new: after))
+      } else {
+        shared[url] = before?.resource
+      }
+    }
+    try checkDuplicates(union)
+    return ReleasePlan(
+      channel: channel, appExists: appExists, bundles: try bundlePlans(steps), union: union,
+      urlIDs: touched.compactMapValues(\.id), shared: shared)
+  }
+
+  private func bundlePlans(_ steps: [[ReleasePlan.Step]]) throws(StoreError) -> [ReleasePlan.Bundle] {
+    var plans: [ReleasePlan.Bundle] = []
+    for (index, bundle) in request.bundles.enumerated() {
+      let info = infos[index]
+      var replaced: ReleaseStamp?
+      if case .update(let base, _, _) = bundle.change, let channel, let info, info.version > base,
+        !steps[index].isEmpty
+      {
+        replaced = try db.stamp(of: info.version, in: channel.id)
+      }
+      plans.append(
+        ReleasePlan.Bundle(name: bundle.name, info: info, replaced: replaced, steps: steps[index]))
+    }
+    return plans
+  }
+
+  /// What bundles that the request leaves alone at this URL go on holding.
+  private func bystanders(_ state: TouchedURL) -> [(bundle: Int64, held: Held)] {
+    let changing = Set(state.desired.keys.compactMap { infos[$0]?.id })
+    return state.holders.filter { !changing.contains($0.key) }.map { ($0.key, $0.value) }
+  }
+
+  /// What the channel holds after the release, where there is no conflict.
+  private func contentAfter(_ state: TouchedURL) -> ResourceContent? {
+    for case .some(let content) in state.desired.values { return content }
+    return bystanders(state).first?.held.content
+  }
+
+  /// "Two bundles may hold one URL only with equal bytes and ctype."
+  private func checkConflicts(_ urls: [(key: ResourceURL, value: TouchedURL)]) throws(StoreError) {
+    var conflicts: Set<URLConflict> = []
+    for (url, state) in urls where state.desired.count > 1 || !state.holders.isEmpty {
+      let wanted = state.desired.compactMap { index, content in
+        content.map { (name: request.bundles[index].name, content: $0) }
+      }
+      guard let first = wanted.min(by: { $0.name < $1.name }) else { continue }
+      for other in wanted where other.content.identity != first.content.identity {
+        conflicts.insert(URLConflict(url: url, bundle: first.name, sha256: first.content.sha256))
+      }
+      for (bundle, held) in bystanders(state)
+      where wanted.contains(where: { $0.content.identity != held.content.identity }) {
+        let name = try db.bundleName(bundle)
+        conflicts.insert(URLConflict(url: url, bundle: name, sha256: held.content.sha256))
+      }
+    }
+    guard conflicts.isEmpty else {
+      throw .urlConflicts(conflicts.sorted { ($0.url, $0.bundle) < ($1.url, $1.bundle) })
+    }
+  }
+
+  /// "Resources that match each other are duplicates": among what comes in, and against what is live.
+  private func checkDuplicates(_ union: [ReleasePlan.Step]) throws(StoreError) {
+    let leaving = Set(union.lazy.filter { $0.new == nil }.map(\.url))
+    var newcomers: [String: ResourceURL] = [:]
+    var duplicates: [URLDuplicate] = []
+    for step in union where step.old == nil {
+      let key = step.url.matchKey
+      if let other = newcomers.updateValue(step.url, forKey: key) {
+        duplicates.append(URLDuplicate(url: step.url, other: other))
+      }
+      guard let channel else { continue }
+      for other in try db.liveURLs(matching: key, in: channel.id)
+      where other != step.url && !leaving.contains(other) {
+        duplicates.append(URLDuplicate(url: step.url, other: other))
+      }
+    }
+    guard duplicates.isEmpty else { throw .duplicateURLs(duplicates) }
+  }
+}

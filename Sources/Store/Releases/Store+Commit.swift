@@ -1,0 +1,69 @@
+import Manifests
+import Platform
+
+extension Store {
+  /// Makes a release, or says why not; all of it or nothing. What it acknowledges survives power loss.
+  ///
+  /// Planning and the bytes' way to the disk run beside other releases; the transaction itself is one at a time.
+  /// - Parameters:
+  ///   - digest: Gives the sha256 of the resourcemap that the changes lead to. Called at most once, by the thread
+  ///     that commits, while no other release can come between; it may read from the store, not write to it. nil:
+  ///     worked out from the database.
+  ///   - committed: Called after the commit, before any other release can begin: the place to move a catalog on.
+  ///     Not called where nothing changed.
+  /// - Throws: the refusals of `StoreError`; nothing is changed then.
+  package func commit(
+    _ request: ReleaseRequest,
+    digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
+    committed: (ReleaseOutcome) -> Void = { _ in }
+  ) throws(StoreError) -> ReleaseOutcome {
+    let draft = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db)
+    }
+    guard draft.isChange else { return .unchanged(draft) }
+    let survey = try blobs.survey(draft.contents)
+    if request.dryRun { return .dryRun(draft, missing: survey.missing, now: clock()) }
+    guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
+    try blobs.place(survey.waiting)
+    let outcome = try connections.writing { (db) throws(StoreError) in
+      let outcome = try db.write { () throws(StoreError) in try write(request, in: db, digest: digest) }
+      if outcome.changed { committed(outcome) }
+      return outcome
+    }
+    if outcome.changed { blobs.forgetPlaced(survey.waiting) }
+    return outcome
+  }
+
+  /// Plans once more, since others may have committed meanwhile, and writes.
+  private func write(
+    _ request: ReleaseRequest, in db: Database, digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
+  ) throws(StoreError) -> ReleaseOutcome {
+    let plan = try ReleasePlanner.plan(request, in: db)
+    guard plan.isChange else { return .unchanged(plan) }
+    var writer = try ReleaseWriter(plan, of: request, in: db, blobs: blobs, now: clock())
+    return try writer.write { (prepared) throws(StoreError) in
+      if let digest { return try digest(prepared) }
+      return try db.digest(of: prepared)
+    }
+  }
+}
+
+extension ReleaseOutcome {
+  /// What is said where the channel already is as it was asked to be.
+  static func unchanged(_ plan: ReleasePlan) -> ReleaseOutcome {
+    ReleaseOutcome(
+      changed: false, channel: plan.channel, version: plan.channel?.version ?? .none,
+      previous: plan.channel?.version ?? .none, at: plan.channel?.at ?? 0, changes: [],
+      counts: ChangeCounts(),
+      bundles: plan.bundles.map(Bundle.init), newBytes: 0, resources: plan.resources, bytes: plan.bytes,
+      createdApp: false, createdChannel: false, missing: [])
+  }
+
+  static func dryRun(_ plan: ReleasePlan, missing: [SHA256], now: Int64) -> ReleaseOutcome {
+    ReleaseOutcome(
+      changed: true, channel: plan.channel, version: plan.channel?.nextVersion ?? ManifestVersion(1),
+      previous: plan.channel?.version ?? .none, at: max(now, plan.channel?.at ?? 0), changes: [],
+      counts: plan.counts, bundles: plan.bundles.map(Bundle.init), newBytes: plan.newBytes,
+      resources: plan.resources, bytes: plan.bytes, createdApp: !plan.appExists,
+      createdChannel: plan.channel == nil, missing: missing)
+  }
+}

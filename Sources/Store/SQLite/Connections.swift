@@ -1,0 +1,50 @@
+import Platform
+import Synchronization
+
+/// The connections to one database: one that writes, and as many that read as are used at once.
+///
+/// "WAL provides more concurrency as readers do not block writers and a writer does not block readers"
+/// (sqlite.org/wal.html).
+final class Connections: Sendable {
+  private let path: String
+  private let writer: Locked<Held>
+  private let writers = Atomic<Int>(0)
+  private let idle = Locked<[Held]>([])
+  private static let mostIdle = 8
+
+  /// A connection at rest or in one thread's hands.
+  private struct Held: @unchecked Sendable {  // only the thread that took it out of a Locked uses it
+    let database: Database
+  }
+
+  /// Opens the database at `path` and brings its schema up to date.
+  init(path: String) throws(StoreError) {
+    self.path = path
+    let database = try Database(path: path, .writing)
+    try Migrations.embedded.apply(to: database)
+    writer = Locked(Held(database: database))
+  }
+
+  /// Whether someone writes or waits to: what isn't urgent waits for a better time.
+  var isWriting: Bool { writers.load(ordering: .relaxed) > 0 }
+
+  /// Runs `body` with the one connection that writes; callers take turns.
+  func writing<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result
+  {
+    writers.add(1, ordering: .relaxed)
+    defer { writers.subtract(1, ordering: .relaxed) }
+    return try writer.withLock { (held) throws(StoreError) -> Result in try body(held.database) }
+  }
+
+  /// Runs `body` over one state of the database, beside the writer and other readers.
+  func reading<Result>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    let held: Held
+    if let rested = idle.withLock({ $0.popLast() }) {
+      held = rested
+    } else {
+      held = Held(database: try Database(path: path, .reading))
+    }
+    defer { idle.withLock { if $0.count < Self.mostIdle { $0.append(held) } } }
+    return try held.database.snapshot { () throws(StoreError) in try body(held.database) }
+  }
+}

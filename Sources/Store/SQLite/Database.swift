@@ -1,0 +1,91 @@
+import CSQLite
+
+/// One connection to a SQLite database; one thread at a time uses it.
+final class Database {
+  let handle: OpaquePointer
+  // By the address of the statement's text, which as a literal has one that stays.
+  private var statements: [UnsafePointer<UInt8>: Statement] = [:]
+
+  enum Access: Sendable {
+    case writing, reading
+  }
+
+  /// Opens the file at `path`, which is created where it is missing and may be written.
+  init(path: String, _ access: Access) throws(StoreError) {
+    var opened: OpaquePointer?
+    // NOMUTEX: "The new database connection will use the "multi-thread" threading mode": one thread at a time.
+    let flags =
+      SQLITE_OPEN_READWRITE | (access == .writing ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX
+      | SQLITE_OPEN_EXRESCODE
+    let code = sqlite3_open_v2(path, &opened, flags, nil)
+    guard code == SQLITE_OK, let opened else {
+      // "Whether or not an error occurs when it is opened, resources associated with the database connection
+      // handle should be released by passing it to sqlite3_close()".
+      let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+      sqlite3_close_v2(opened)
+      throw StoreError(SQLiteError(code: code, message: message, statement: "open \(path)"))
+    }
+    handle = opened
+    try configure(access)
+  }
+
+  deinit {
+    statements.removeAll()
+    sqlite3_close_v2(handle)
+  }
+
+  private func configure(_ access: Access) throws(StoreError) {
+    sqlite3_busy_timeout(handle, 10_000)
+    // "When the defensive flag is enabled, language features that allow ordinary SQL to deliberately corrupt the
+    // database file are disabled."
+    _ = xcache_sqlite_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
+    _ = xcache_sqlite_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    // "Unlike the other journaling modes, PRAGMA journal_mode=WAL is persistent"; said again all the same, so that
+    // no connection depends on what another did.
+    try script("PRAGMA journal_mode = WAL")
+    // "Writers sync the WAL on every transaction commit if PRAGMA synchronous is set to FULL" (sqlite.org/wal.html):
+    // an acknowledged release survives power loss (guarantee 1).
+    try script("PRAGMA synchronous = FULL")
+    // "Foreign key constraints are disabled by default (for backwards compatibility), so must be enabled separately
+    // for each database connection."
+    try script("PRAGMA foreign_keys = ON")
+    try script("PRAGMA cell_size_check = ON")
+    try script("PRAGMA cache_size = -16384")
+    try script("PRAGMA temp_store = MEMORY")
+    if access == .reading { try script("PRAGMA query_only = ON") }
+  }
+
+  /// Runs SQL text that is not kept: pragmas and migrations.
+  func script(_ sql: String) throws(StoreError) {
+    guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure(sql) }
+  }
+
+  /// The prepared form of `sql`; made once.
+  func statement(_ sql: StaticString) throws(StoreError) -> Statement {
+    if let kept = statements[sql.utf8Start] { return kept }
+    var prepared: OpaquePointer?
+    let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
+    let code = sql.utf8Start.withMemoryRebound(to: CChar.self, capacity: sql.utf8CodeUnitCount + 1) {
+      // "If the caller knows that the supplied string is nul-terminated, then there is a small performance
+      // advantage to passing an nByte parameter that is the number of bytes … including the nul-terminator."
+      sqlite3_prepare_v3(handle, $0, Int32(sql.utf8CodeUnitCount + 1), flags, &prepared, nil)
+    }
+    guard code == SQLITE_OK, let prepared else { throw failure(sql.description) }
+    let statement = Statement(prepared)
+    statements[sql.utf8Start] = statement
+    return statement
+  }
+
+  /// What SQLite says of the call that just failed on this connection.
+  func failure(_ sql: String) -> StoreError {
+    StoreError(
+      SQLiteError(
+        code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)),
+        statement: sql))
+  }
+
+  /// The sum of a sqlite3_stmt_status counter over all statements prepared so far.
+  func counter(_ which: Int32, reset: Bool = false) -> Int {
+    statements.values.reduce(0) { $0 + $1.counter(which, reset: reset) }
+  }
+}

@@ -1,0 +1,62 @@
+import CAssets
+import Platform
+
+/// The steps that bring a database's schema up to date, each applied once and in order.
+struct Migrations: Sendable {
+  struct Step: Sendable {
+    /// The file's name under Migrations/, e.g. `0001_origin.sql`.
+    let name: String
+    let sql: [UInt8]
+  }
+
+  let steps: [Step]
+
+  /// The files of Migrations/, as they were when this program was built.
+  static let embedded = Migrations(
+    steps: (0..<xcache_migration_count()).map { index in
+      let asset = xcache_migration(index)
+      return Step(
+        name: String(cString: asset.name),
+        sql: Array(UnsafeBufferPointer(start: asset.bytes, count: asset.size)))
+    })
+
+  /// `xcac` in ASCII: how a database says that it is one of ours (PRAGMA application_id).
+  private static let applicationID: Int64 = 0x7863_6163
+
+  /// Applies what is missing, each step with its bookkeeping row in one transaction.
+  /// - Throws: `foreignDatabase`, `newerDatabase` or `alteredMigration`, with nothing changed.
+  func apply(to database: Database) throws(StoreError) {
+    try database.write { () throws(StoreError) in
+      let id = try database.value(Int64.self, "PRAGMA application_id") ?? 0
+      let tables = try database.value(Int64.self, "SELECT count(*) FROM sqlite_schema") ?? 0
+      guard id == Self.applicationID || (id == 0 && tables == 0) else { throw .foreignDatabase }
+      try database.script("PRAGMA application_id = \(Self.applicationID)")
+      try database.run(
+        """
+        CREATE TABLE IF NOT EXISTS migration (
+          position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, sha256 BLOB NOT NULL, applied_at INTEGER NOT NULL
+        ) STRICT
+        """)
+    }
+    let applied = try database.all("SELECT name, sha256 FROM migration ORDER BY position") { row in
+      (name: row.get(0, as: String.self), sha256: row.get(1, as: SHA256.self))
+    }
+    for (position, known) in applied.enumerated() {
+      guard position < steps.count else { throw .newerDatabase(migration: known.name) }
+      guard steps[position].name == known.name, SHA256.of(steps[position].sql) == known.sha256 else {
+        throw .alteredMigration(name: known.name)
+      }
+    }
+    for position in applied.count..<steps.count { try apply(position, to: database) }
+  }
+
+  private func apply(_ position: Int, to database: Database) throws(StoreError) {
+    let step = steps[position]
+    try database.write { () throws(StoreError) in
+      try database.script(String(decoding: step.sql, as: UTF8.self))
+      try database.run(
+        "INSERT INTO migration (position, name, sha256, applied_at) VALUES (?, ?, ?, ?)",
+        position + 1, step.name, SHA256.of(step.sql), Clock.unixMilliseconds())
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import CSQLite
+import Glibc
+import Manifests
+import Platform
+
+/// Why the store could not or would not do what it was asked; `words` says it to people.
+package enum StoreError: Error, Sendable {
+  // The data folder and its database.
+  /// Thrown when another process holds the folder; with its process id where it wrote one.
+  case inUse(path: String, process: Int32?)
+  /// Thrown when the folder isn't there and none was to be made.
+  case noDataFolder(path: String)
+  /// Thrown when the file is a SQLite database of another program.
+  case foreignDatabase
+  /// Thrown when the database holds a migration that this program doesn't know.
+  case newerDatabase(migration: String)
+  /// Thrown when an applied migration differs from the one in this program.
+  case alteredMigration(name: String)
+  /// Thrown when a row holds a value that the store never writes.
+  case corruptRow(String)
+  case database(SQLiteError)
+  case system(SystemError)
+  /// Thrown when the disk or a quota is full; nothing half done is left.
+  case diskFull(String)
+
+  // Blobs.
+  /// Thrown when the bytes that arrived are not those that were announced.
+  case digestMismatch(announced: BlobClaim, received: FileDigest)
+  /// Thrown when no bytes are stored under this digest.
+  case unknownBlob(SHA256)
+  /// Thrown when the stored bytes have another digest; the file was set aside and can be sent again.
+  case corruptBlob(SHA256)
+
+  // Releases.
+  case unknownApp(AppName)
+  case unknownChannel(AppName, ChannelName)
+  case unknownBundle(BundleName)
+  /// Thrown when another app's name differs only in case.
+  case appNameTaken(AppName, by: AppName)
+  /// Thrown when a plan was made against a version of the bundle that is not kept.
+  case unknownBase(BundleName, base: ManifestVersion)
+  /// Thrown when a bundle changed after the version that the request allows.
+  case changedSince(BundleName, limit: ManifestVersion, release: ReleaseStamp)
+  case urlConflicts([URLConflict])
+  case duplicateURLs([URLDuplicate])
+  /// Thrown when bytes that the release names are not stored; the publisher sends them and tries again.
+  case missingBlobs([SHA256])
+  /// Thrown when a request's md5 or size of a blob differs from the stored bytes.
+  case contentMismatch(url: ResourceURL, claimed: FileDigest, stored: FileDigest)
+  /// Thrown when a request names one bundle twice, or none.
+  case badRequest(ReleaseRequest.Fault)
+  case unknownVersion(ManifestVersion)
+
+  // Tokens.
+  case tokenNameTaken(String)
+  case unknownToken(String)
+
+  init(_ error: SQLiteError) {
+    switch error.primaryCode {
+    case SQLITE_FULL: self = .diskFull("the database")
+    default: self = .database(error)
+    }
+  }
+
+  init(_ error: SystemError) {
+    switch error.code {
+    case ENOSPC, EDQUOT: self = .diskFull(error.subject ?? "the data folder")
+    default: self = .system(error)
+    }
+  }
+
+  /// Runs a call on the disk and says its error as this type.
+  static func disk<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(StoreError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw StoreError(error)
+    }
+  }
+}

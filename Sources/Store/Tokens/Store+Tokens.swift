@@ -1,0 +1,135 @@
+import CSQLite
+import Manifests
+import Platform
+
+extension Store {
+  /// Makes a token; its text is told this once and never kept.
+  /// - Throws: `tokenNameTaken` where a token of that name is in use.
+  package func createToken(
+    name: String, scope: TokenScope, app: AppName? = nil, channel: ChannelName? = nil
+  ) throws(StoreError) -> (token: AccessToken, text: String) {
+    let secret = TokenText()
+    let now = clock()
+    let token = try connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        guard try db.token(named: name) == nil else { throw .tokenNameTaken(name) }
+        return try db.insert(secret, name: name, scope: scope, app: app, channel: channel, now: now)
+      }
+    }
+    return (token, secret.text)
+  }
+
+  /// Every token ever made, revoked ones too, oldest first.
+  package func tokens() throws(StoreError) -> [AccessToken] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at FROM token
+        ORDER BY created_at, id
+        """, read: AccessToken.init)
+    }
+  }
+
+  /// Ends a token, named by its id or name.
+  /// - Throws: `unknownToken` where no token in use has that id or name.
+  package func revokeToken(_ idOrName: String) throws(StoreError) -> AccessToken {
+    let now = clock()
+    return try connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        let byName = try db.token(named: idOrName)
+        guard let token = try db.token(idOrName)?.token ?? byName, token.revokedAt == nil else {
+          throw .unknownToken(idOrName)
+        }
+        try db.run("UPDATE token SET revoked_at = ? WHERE id = ?", now, token.id)
+        return token
+      }
+    }
+  }
+
+  /// The token that `text` is, if it is one in use; takes the same time wherever a wrong secret differs.
+  package func check(token text: String) throws(StoreError) -> AccessToken? {
+    guard let given = TokenText(text) else { return nil }
+    let kept = try connections.reading { (db) throws(StoreError) in try db.token(given.id) }
+    guard let kept, Secrets.equal(kept.hash.bytes, given.hash.bytes), kept.token.revokedAt == nil else {
+      return nil
+    }
+    try noteUse(kept.token)
+    return kept.token
+  }
+
+  /// Writes down that a token is used, at most once a minute: a publish shows its token thousands of times. While
+  /// a release commits it isn't: nobody's request should wait for that.
+  private func noteUse(_ token: AccessToken) throws(StoreError) {
+    if connections.isWriting { return }
+    let now = clock()
+    let isDue = tokenUses.withLock { uses in
+      guard now - (uses[token.id] ?? token.lastUsedAt ?? .min / 2) >= 60_000 else { return false }
+      uses[token.id] = now
+      return true
+    }
+    guard isDue else { return }
+    do {
+      try connections.writing { (db) throws(StoreError) in
+        try db.run("UPDATE token SET last_used_at = ? WHERE id = ?", now, token.id)
+      }
+    } catch .diskFull {
+      // A full disk must not lock out those who come to make room; the use is noted a minute later.
+    }
+  }
+
+  /// Writes the first admin token to the data folder where no token exists yet.
+  static func makeFirstToken(_ connections: Connections, _ folder: DataFolder, now: Int64) throws(StoreError)
+    -> Bool
+  {
+    try connections.writing { (db) throws(StoreError) in
+      guard try db.value(Int64.self, "SELECT EXISTS (SELECT 1 FROM token)") == 0 else { return false }
+      let secret = TokenText()
+      // The file first: a token that nobody was told would lock its owner out.
+      try StoreError.disk { () throws(SystemError) in
+        try DurableFile.write(Array((secret.text + "\n").utf8), to: folder.adminToken, mode: 0o600)
+      }
+      _ = try db.insert(secret, name: "admin", scope: .admin, app: nil, channel: nil, now: now)
+      return true
+    }
+  }
+}
+
+extension Database {
+  fileprivate func insert(
+    _ secret: TokenText, name: String, scope: TokenScope, app: AppName?, channel: ChannelName?, now: Int64
+  ) throws(StoreError) -> AccessToken {
+    try run(
+      "INSERT INTO token (id, name, hash, scope, app, channel, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      secret.id, name, secret.hash, scope.rawValue, app?.text, channel?.text, now)
+    return AccessToken(
+      id: secret.id, name: name, scope: scope, app: app, channel: channel, createdAt: now, lastUsedAt: nil,
+      revokedAt: nil)
+  }
+
+  fileprivate func token(_ id: String) throws(StoreError) -> (token: AccessToken, hash: SHA256)? {
+    try first(
+      """
+      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, hash FROM token WHERE id = ?
+      """, id
+    ) { (row) throws(StoreError) in (try AccessToken(row), row.get(8)) }
+  }
+
+  fileprivate func token(named name: String) throws(StoreError) -> AccessToken? {
+    try first(
+      """
+      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at FROM token
+      WHERE name = ? AND revoked_at IS NULL
+      """, name, read: AccessToken.init)
+  }
+}
+
+extension AccessToken {
+  fileprivate init(_ row: Statement) throws(StoreError) {
+    guard let scope = TokenScope(rawValue: row.get(2)) else { throw .corruptRow(row.get(2)) }
+    self.init(
+      id: row.get(0), name: row.get(1), scope: scope,
+      app: try row.get(3, as: String?.self).map { (text) throws(StoreError) in try Stored.app(text) },
+      channel: try row.get(4, as: String?.self).map { (text) throws(StoreError) in try Stored.channel(text) },
+      createdAt: row.get(5), lastUsedAt: row.get(6), revokedAt: row.get(7))
+  }
+}

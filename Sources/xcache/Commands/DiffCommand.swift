@@ -1,0 +1,39 @@
+import Manifests
+import Publishing
+
+/// `xcache diff A B`: what changed between two versions.
+enum DiffCommand {
+  static let command = Command(
+    name: "diff", operands: "A B", summary: "show what changed between two versions", notes: "",
+    options: Command.remote + Command.channel, run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let versions = try arguments.operands("A, the older version,", "B, the newer version,")
+    for text in versions where ManifestVersion(text: text) == nil {
+      throw UsageError("\(text) is no version")
+    }
+    let remote = try RemoteOrigin(arguments)
+    let diff = try remote.api.get(
+      "\(try remote.path)/diff?from=\(versions[0])&to=\(versions[1])", limit: 1 << 30)
+    if arguments.has("json") {
+      terminal.say(String(decoding: diff.canonical, as: UTF8.self))
+      return .done
+    }
+    let marks: [(String, String, Terminal.Colour)] = [
+      ("added", "+", .green), ("changed", "~", .yellow), ("removed", "−", .red),
+    ]
+    for (key, mark, colour) in marks {
+      for change in diff[key]?.array ?? [] {
+        let size = Bytes.text(change["size"]?.integer ?? 0)
+        let was = change["was"].map { " (was \(Bytes.text($0["size"]?.integer ?? 0)))" } ?? ""
+        terminal.say("\(terminal.colour(mark, colour)) \(change["url"]?.string ?? "?")  \(size)\(was)")
+      }
+    }
+    func count(_ key: String) -> Int { diff[key]?.array?.count ?? 0 }
+    let bytes = ["added", "changed"].flatMap { diff[$0]?.array ?? [] }.reduce(0) {
+      $0 + ($1["size"]?.integer ?? 0)
+    }
+    terminal.say("+\(count("added")) ~\(count("changed")) −\(count("removed")), \(Bytes.text(bytes)) new")
+    return .done
+  }
+}

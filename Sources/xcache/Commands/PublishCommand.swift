@@ -1,0 +1,117 @@
+import Manifests
+import Platform
+import Publishing
+
+/// `xcache publish`: folders become bundles of a channel, in one release.
+enum PublishCommand {
+  static let command = Command(
+    name: "publish", operands: "[DIR…]", summary: "publish folders as a bundle, or several bundles at once",
+    notes: """
+      One bundle:    xcache publish dist --app shop --bundle main --base-url https://m.example.com/shop/
+      Several:       xcache publish --app shop --bundle main=dist --bundle help=docs --base-url https://…/
+      By xcache.json: xcache publish                (all its bundles, or those named with --bundle)
+      Only what the origin lacks is sent. What is published already makes no new version. The bundle's files become
+      exactly those of DIR; other bundles stay as they are.
+      """,
+    options: Command.remote + Command.channel + [
+      .value("bundle", "NAME[=DIR]", "the bundle, and its folder; may be repeated"),
+      .value("base-url", "URL", "the URL under which the folder's files are"),
+      .value("message", "TEXT", short: "m", "why, for the log"),
+      .value("if-version", "N", "refuse when the bundle changed after version N"),
+      .value("include", "GLOB", "publish only what matches; may be repeated"),
+      .value("exclude", "GLOB", "leave out what matches; may be repeated"),
+      .flag("index", "let dir/index.html answer for dir/, too"),
+      .flag("dry-run", "say what would happen, change nothing"),
+      .flag("now", "make the release visible without waiting for deltas"),
+      .flag("rehash", "read every file again, whatever the caches say"),
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let remote = try RemoteOrigin(arguments)
+    let bundles = try sources(arguments, remote.settings)
+    let options = ReleaseOptions(
+      message: try arguments.value("message") ?? "", now: arguments.has("now"),
+      dryRun: arguments.has("dry-run"),
+      ifVersion: try ifVersion(arguments))
+    let publisher = Publisher(try remote.api, cache: CacheFolder(environment: Environment.variables)) {
+      terminal.progress(words(of: $0))
+    }
+    defer { terminal.endProgress() }
+    let result = try publisher.publish(
+      bundles, to: try remote.app, remote.channel, options, rehash: arguments.has("rehash"))
+    terminal.endProgress()
+    if arguments.has("json") {
+      terminal.say(String(decoding: result.json(dryRun: options.dryRun).canonical, as: UTF8.self))
+    } else {
+      for line in result.lines(dryRun: options.dryRun, terminal) { terminal.say(line) }
+    }
+    return .done
+  }
+
+  static func ifVersion(_ arguments: Arguments) throws -> ManifestVersion? {
+    guard let text = try arguments.value("if-version") else { return nil }
+    guard let version = ManifestVersion(text: text) else {
+      throw UsageError("--if-version \(text) is no version")
+    }
+    return version
+  }
+
+  private static func words(of progress: Publisher.Progress) -> String {
+    switch progress {
+    case .hashing(let done, let all, _):
+      Bar.line("hashing", Int64(done), of: Int64(all), "\(done) of \(all) files")
+    case .sending(let done, let all):
+      Bar.line("sending", done, of: all, "\(Bytes.text(done)) of \(Bytes.text(all))")
+    case .releasing: "releasing"
+    }
+  }
+
+  // MARK: - What is published
+
+  private static func sources(_ arguments: Arguments, _ settings: Settings) throws -> [BundleSource] {
+    let base = try arguments.value("base-url").map { try SettingsValue.url($0, in: "--base-url") }
+    let named = arguments.all("bundle")
+    if named.count > 1, !arguments.operands.isEmpty {
+      throw UsageError("which bundle do the folders belong to? Write --bundle NAME=DIR for each")
+    }
+    var bundles: [BundleSource] = []
+    if named.isEmpty {
+      if !arguments.operands.isEmpty {
+        throw UsageError("which bundle? Give --bundle NAME, the name of what this team publishes together")
+      }
+      if settings.bundles.isEmpty {
+        throw UsageError(
+          "what is to be published? Give DIR, --bundle NAME and --base-url URL, or write an xcache.json")
+      }
+      for bundle in settings.bundles { bundles.append(try source(bundle, [], base, arguments)) }
+    }
+    for text in named {
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      let name = try SettingsValue.bundle(parts[0], in: "--bundle")
+      let folders = parts.count == 2 ? [parts[1]] : arguments.operands
+      bundles.append(try source(settings.bundle(name) ?? BundleSettings(name), folders, base, arguments))
+    }
+    return bundles
+  }
+
+  private static func source(
+    _ settings: BundleSettings, _ folders: [String], _ base: BaseURL?, _ arguments: Arguments
+  ) throws -> BundleSource {
+    var settings = settings
+    let include = try globs("include", arguments)
+    if !include.isEmpty { settings.filter.include = include }
+    settings.filter.exclude += try globs("exclude", arguments)
+    return try settings.source(
+      folders: folders, baseURL: base, mapsIndex: arguments.has("index") ? true : nil)
+  }
+
+  private static func globs(_ name: String, _ arguments: Arguments) throws -> [Glob] {
+    try arguments.all(name).map { text in
+      guard let glob = Glob(text) else {
+        throw UsageError("--\(name) \(text) is no pattern: a [ or { isn't closed")
+      }
+      return glob
+    }
+  }
+}

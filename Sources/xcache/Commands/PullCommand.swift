@@ -1,0 +1,118 @@
+import Manifests
+import Publishing
+import XCacheClient
+
+/// `xcache pull`: a plain device on this machine.
+enum PullCommand {
+  static let command = Command(
+    name: "pull", operands: "", summary: "be a device: poll, fetch what is new, check it",
+    notes: """
+      DIR becomes a device's folder: files/ holds each resource under its download's name, index.json the manifest.
+      A second pull asks for what changed and fetches that alone. Two polls are 30 seconds apart unless --force.
+      """,
+    options: [
+      .value("to", "DIR", "the device's folder (needed)"),
+      .value("server", "URL", environment: "XCACHE_SERVER", "the origin's address"),
+    ] + Command.channel + [
+      .value("tree", "BASE-URL", "also write the files below this URL as paths, into DIR/tree"),
+      .flag("complete", "also fetch every listed file that is missing or damaged"),
+      .flag("force", "poll although the last poll was less than the interval ago"),
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands()
+    guard let folder = try arguments.value("to") else {
+      throw UsageError("--to DIR is needed: the device's folder")
+    }
+    let remote = try RemoteOrigin(arguments)
+    let settings = DeviceSettings(
+      folder: folder, server: try remote.server.text, app: try remote.app.text, channel: remote.channel.text)
+    let device = try Device(settings)
+    if device.wasDamaged {
+      terminal.note("\(folder)/index.json was damaged; starting from nothing, with the files as bases")
+    }
+    let progress: @Sendable (Progress) -> Void = { done in
+      terminal.progress(
+        Bar.line("fetching", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
+    }
+    defer { terminal.endProgress() }
+    let update = try device.update(force: arguments.has("force"), progress: progress)
+    let completion = arguments.has("complete") ? try device.complete(progress: progress) : nil
+    let tree = try arguments.value("tree").map { try device.writeTree(below: $0) }
+    terminal.endProgress()
+    if arguments.has("json") {
+      terminal.say(String(decoding: json(device, update, completion, tree).canonical, as: UTF8.self))
+    } else {
+      for line in lines(update, completion, tree) { terminal.say(line) }
+    }
+    return tree.map { $0.clashes.isEmpty ? .done : .failed } ?? .done
+  }
+
+  private static func lines(_ update: UpdateReport, _ completion: CompletionReport?, _ tree: TreeReport?)
+    -> [String]
+  {
+    var lines: [String] = []
+    switch update.kind {
+    case .notDue:
+      lines.append("not due: the next poll is in \((update.wait + 999) / 1000) s (--force asks now)")
+    case .nothing: lines.append("up to date: version \(update.to)")
+    case .patch, .whole:
+      let how = update.kind == .patch ? "by a patch" : "by the whole manifest"
+      lines.append(
+        "version \(update.from) → \(update.to) \(how): \(update.fetched) files fetched, \(update.copied) copied, "
+          + "\(update.kept) kept; \(Bytes.text(update.bytesFetched)) of \(Bytes.text(update.bytesTotal)) fetched"
+      )
+    }
+    if update.missing > 0 {
+      lines.append("\(update.missing) listed files are missing; --complete fetches them")
+    }
+    if let completion {
+      lines.append(
+        "complete: \(completion.right) files right, \(completion.wrong) damaged, \(completion.fetched) fetched, "
+          + "\(completion.copied) copied; \(Bytes.text(completion.bytesFetched)) fetched")
+    }
+    if let tree {
+      lines.append("tree: \(tree.written) written, \(tree.unchanged) unchanged, \(tree.removed) removed")
+      if tree.missing > 0 {
+        lines.append("tree: \(tree.missing) files are missing on this device; --complete fetches them")
+      }
+      for url in tree.skipped { lines.append("tree: left out, no path can hold it: \(url)") }
+      for clash in tree.clashes {
+        lines.append("tree: one path for all of: \(clash.joined(separator: ", "))")
+      }
+    }
+    return lines
+  }
+
+  private static func json(
+    _ device: Device, _ update: UpdateReport, _ completion: CompletionReport?, _ tree: TreeReport?
+  ) -> JSONValue {
+    var document: JSONObject = JSONObject()
+    document["update"] = [
+      "bytesFetched": .integer(update.bytesFetched), "bytesTotal": .integer(update.bytesTotal),
+      "copied": .integer(update.copied), "fetched": .integer(update.fetched), "from": .string(update.from),
+      "kept": .integer(update.kept), "kind": .string(update.kind.rawValue),
+      "missing": .integer(update.missing),
+      "to": .string(update.to), "waitMilliseconds": .integer(update.wait),
+    ]
+    document["version"] = .string(device.version)
+    document["digest"] = .string(device.digest)
+    if let completion {
+      document["completion"] = [
+        "bytesFetched": .integer(completion.bytesFetched), "copied": .integer(completion.copied),
+        "fetched": .integer(completion.fetched), "right": .integer(completion.right),
+        "wrong": .integer(completion.wrong),
+      ]
+    }
+    if let tree {
+      document["tree"] = [
+        "clashes": .array(tree.clashes.map { .strings($0) }), "missing": .integer(tree.missing),
+        "removed": .integer(tree.removed), "skipped": .strings(tree.skipped),
+        "unchanged": .integer(tree.unchanged),
+        "written": .integer(tree.written),
+      ]
+    }
+    return .object(document)
+  }
+}

@@ -1,0 +1,61 @@
+import Manifests
+import Platform
+import Publishing
+
+/// The origin, app and channel that a command is about: from flags, else the environment, else `xcache.json`.
+struct RemoteOrigin {
+  let settings: Settings
+  private let arguments: Arguments
+
+  init(_ arguments: Arguments) throws {
+    self.arguments = arguments
+    var given = Settings()
+    // `value` looks into the environment, too, where the flag isn't given.
+    if let text = try arguments.value("server") { given.server = try SettingsValue.url(text, in: "--server") }
+    if let text = try arguments.value("app") { given.app = try SettingsValue.app(text, in: "--app") }
+    if let text = try arguments.value("channel") {
+      given.channel = try SettingsValue.channel(text, in: "--channel")
+    }
+    given.token = try Self.token(arguments)
+    settings = given.over(try Settings.file(from: "."))
+  }
+
+  private static func token(_ arguments: Arguments) throws -> String? {
+    if let token = try arguments.value("token") { return token }
+    guard let path = try arguments.value("token-file") else { return nil }
+    guard let bytes = try DurableFile.read(path, limit: 4096) else {
+      throw Failure("there is no token file \(path)")
+    }
+    return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).first.map(String.init)
+  }
+
+  var api: OriginAPI {
+    get throws { OriginAPI(server: try server, token: settings.token) }
+  }
+
+  var server: BaseURL {
+    get throws {
+      guard let server = settings.server else {
+        throw UsageError(
+          "which server? Give --server URL, set XCACHE_SERVER, or write \"server\" into xcache.json")
+      }
+      return server
+    }
+  }
+
+  var app: AppName {
+    get throws {
+      guard let app = settings.app else {
+        throw UsageError("which app? Give --app NAME, set XCACHE_APP, or write \"app\" into xcache.json")
+      }
+      return app
+    }
+  }
+
+  var channel: ChannelName { settings.channel ?? .online }
+
+  /// The API's path of the channel.
+  var path: String {
+    get throws { "apps/\(try app)/channels/\(channel)" }
+  }
+}

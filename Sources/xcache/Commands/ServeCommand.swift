@@ -1,0 +1,118 @@
+import Glibc
+import HTTP
+import Manifests
+import Origin
+import Platform
+import Publishing
+import Server
+import Store
+
+/// `xcache serve`: joins the store, the origin and the server, and waits for a signal.
+enum ServeCommand {
+  static let command = Command(
+    name: "serve", operands: "", summary: "run an origin: answer devices and publishers",
+    notes: """
+      Creates DIR where it is missing. The first start writes an admin token to DIR/admin.token. One process at a
+      time writes a data folder. SIGTERM and SIGINT end it; answers in flight get 10 seconds.
+      TLS belongs to a proxy in front; name it with --trust-proxy, so that its clients are told apart.
+      """,
+    options: [
+      .value("data", "DIR", environment: "XCACHE_DATA", "the data folder (needed)"),
+      .value(
+        "listen", "HOST:PORT", environment: "XCACHE_LISTEN", "where to listen (default: 127.0.0.1:8080)"),
+      .value(
+        "public-url", "URL", environment: "XCACHE_PUBLIC_URL",
+        "where devices download from, for new channels (default: the address listened on)"),
+      .value("threads", "N", "event loops (default: the machine's cores)"),
+      .value("max-connections", "N", "open connections in all (default: 20000)"),
+      .value("max-connections-per-address", "N", "of one address; loopback is exempt (default: 256)"),
+      .value(
+        "trust-proxy", "CIDR", "take clients' addresses from this proxy's X-Forwarded-For; may be repeated"),
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands()
+    guard let data = try arguments.value("data") else {
+      throw UsageError("--data DIR is needed: where everything is kept")
+    }
+    // Before any thread starts: each inherits it, so that only the wait below sees the signals.
+    Signals.block()
+    let log: @Sendable (String) -> Void = { terminal.note("\(Self.now) \($0)") }
+    var configuration = try configuration(arguments)
+    let files = Environment.raiseDescriptorLimit()
+    configuration.limits.connections = min(configuration.limits.connections, max(64, files / 2))
+    let store = try Store(path: data)
+    let server = try listen(configuration)
+    let origin = try Origin(
+      store: store, options: options(arguments, server, files / (8 * configuration.loops), log))
+    try server.start { _ in origin.makeHandler() }
+    if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
+    log("xcache \(XCache.version) listens on http://\(server.address), data in \(data)")
+
+    let signal = Signals.wait()
+    log("stopping on \(signal == 2 ? "SIGINT" : "SIGTERM")")
+    origin.beginStopping()
+    server.stop(graceSeconds: 10)
+    log("stopped")
+    return .done
+  }
+
+  private static func configuration(_ arguments: Arguments) throws -> ServerConfiguration {
+    let text = try arguments.value("listen") ?? "127.0.0.1:8080"
+    guard let address = SocketAddress(text) else {
+      throw UsageError("--listen \(text) is no address and port, such as 127.0.0.1:8080 or [::1]:8080")
+    }
+    var configuration = ServerConfiguration(address: address)
+    configuration.name = "xcache"
+    configuration.loops = try arguments.number("threads", in: 1...256) ?? Environment.cores
+    if let number = try arguments.number("max-connections", in: 1...1_000_000) {
+      configuration.limits.connections = number
+    }
+    if let number = try arguments.number("max-connections-per-address", in: 1...1_000_000) {
+      configuration.limits.connectionsPerAddress = number
+    }
+    for text in arguments.all("trust-proxy") {
+      guard let range = AddressRange(text) else {
+        throw UsageError("--trust-proxy \(text) is no address range, such as 10.0.0.0/8")
+      }
+      configuration.trustedProxies.append(range)
+    }
+    return configuration
+  }
+
+  private static func listen(_ configuration: ServerConfiguration) throws -> Server {
+    do {
+      return try Server(configuration: configuration)
+    } catch .listen(let address, let error) {
+      let remedy =
+        error.code == EADDRINUSE
+        ? "stop what listens there, or choose another port with --listen"
+        : "choose another address with --listen"
+      throw Failure("can't listen on \(address): \(error.reason); \(remedy)")
+    } catch .resources(let error) {
+      throw Failure("the server can't start: \(error)")
+    }
+  }
+
+  private static func options(
+    _ arguments: Arguments, _ server: Server, _ openFiles: Int, _ log: @escaping @Sendable (String) -> Void
+  ) throws -> Origin.Options {
+    let text = try arguments.value("public-url") ?? "http://\(server.address)"
+    var options = Origin.Options(publicURL: try SettingsValue.url(text, in: "--public-url"))
+    options.openFiles = min(1024, max(16, openFiles))
+    options.metrics = { server.metrics.prometheusText }
+    options.log = log
+    return options
+  }
+
+  /// The time as a log line has it.
+  private static var now: String {
+    var seconds = time_t(Clock.unixMilliseconds() / 1000)
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    var text = [CChar](repeating: 0, count: 32)
+    strftime(&text, text.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

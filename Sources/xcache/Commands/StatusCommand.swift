@@ -1,0 +1,49 @@
+import Manifests
+import Publishing
+
+/// `xcache status`: what a channel holds now.
+enum StatusCommand {
+  static let command = Command(
+    name: "status", operands: "", summary: "show what a channel holds now", notes: "",
+    options: Command.remote + Command.channel, run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands()
+    let remote = try RemoteOrigin(arguments)
+    let state = try remote.api.get(try remote.path)
+    if arguments.has("json") {
+      terminal.say(String(decoding: state.canonical, as: UTF8.self))
+      return .done
+    }
+    let version = state["version"]?.string ?? "?"
+    terminal.say(terminal.colour("\(try remote.app) \(remote.channel)", .bold) + "  version \(version)")
+    if version == "0" {
+      terminal.say("nothing is published yet")
+      return .done
+    }
+    terminal.say("released   \(Moment.text(state["at"]))")
+    terminal.say(
+      "holds      \(state["resources"]?.integer ?? 0) resources, \(Bytes.text(state["bytes"]?.integer ?? 0))")
+    terminal.say("public URL \(state["publicURL"]?.string ?? "?")")
+    terminal.say("")
+    var table = Table(["BUNDLE", "CHANGED IN", "RESOURCES", "SIZE"], rightAligned: [1, 2, 3])
+    for bundle in state["bundles"]?.array ?? [] {
+      table.add([
+        bundle["name"]?.string ?? "?", bundle["version"]?.string ?? "?",
+        "\(bundle["resources"]?.integer ?? 0)",
+        Bytes.text(bundle["bytes"]?.integer ?? 0),
+      ])
+    }
+    for line in table.lines { terminal.say(line) }
+    return .done
+  }
+}
+
+/// Times of the API as people read them.
+enum Moment {
+  /// `2026-11-20 15:17:27 UTC`, of the API's `2026-11-20T15:17:27.000Z`.
+  static func text(_ value: JSONValue?) -> String {
+    guard let text = value?.string, text.utf8.count >= 19 else { return "—" }
+    return text.prefix(10) + " " + text.dropFirst(11).prefix(8) + " UTC"
+  }
+}

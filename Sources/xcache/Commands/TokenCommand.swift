@@ -1,0 +1,95 @@
+import Manifests
+import Platform
+import Publishing
+import Store
+
+/// `xcache token create | list | revoke`.
+enum TokenCommand {
+  static let command = Command(
+    name: "token", operands: "create NAME | list | revoke NAME",
+    summary: "manage who may read, publish and administer",
+    notes: """
+      A token's text is shown once. Scopes: read (status, log, diff), publish (and read), admin (and publish, tokens,
+      new apps). Where the last admin token is lost, --data works on the data folder itself while no server runs.
+      """,
+    options: Command.remote + Command.channel + [
+      .value("scope", "SCOPE", "read, publish or admin (default: publish)"),
+      .value("data", "DIR", "work on this data folder instead of a server"),
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let result: JSONValue
+    switch arguments.operands.first {
+    case "create": result = try create(arguments, try arguments.operands("create", "NAME")[1])
+    case "list":
+      _ = try arguments.operands("list")
+      result = try RemoteOrigin(arguments).api.get("tokens")
+    case "revoke":
+      let name = try arguments.operands("revoke", "NAME")[1]
+      result = try RemoteOrigin(arguments).api.send(OriginAPI.Call("DELETE", "tokens/\(Self.escaped(name))"))
+    case let word?: throw UsageError("there is no \"token \(word)\"; it is create, list or revoke")
+    case nil: throw UsageError("token create NAME, token list, or token revoke NAME?")
+    }
+    if arguments.has("json") {
+      terminal.say(String(decoding: result.canonical, as: UTF8.self))
+    } else {
+      for line in lines(result) { terminal.say(line) }
+    }
+    return .done
+  }
+
+  private static func create(_ arguments: Arguments, _ name: String) throws -> JSONValue {
+    let text = try arguments.value("scope") ?? "publish"
+    guard let scope = TokenScope(rawValue: text) else {
+      throw UsageError("--scope \(text): it is one of read, publish and admin")
+    }
+    // Only what the command line says limits a token: the app that xcache.json names is where it is used from.
+    let app = try arguments.all("app").first.map { try SettingsValue.app($0, in: "--app") }
+    let channel = try arguments.all("channel").first.map { try SettingsValue.channel($0, in: "--channel") }
+    if let data = try arguments.value("data") {
+      var options = Store.Options()
+      options.creates = false
+      let made = try Store(path: data, options: options).createToken(
+        name: name, scope: scope, app: app, channel: channel)
+      return ["id": .string(made.token.id), "token": .string(made.text)]
+    }
+    var body = JSONObject()
+    body["name"] = .string(name)
+    body["scope"] = .string(scope.rawValue)
+    if let app { body["app"] = .string(app.text) }
+    if let channel { body["channel"] = .string(channel.text) }
+    return try RemoteOrigin(arguments).api.send("POST", "tokens", json: .object(body))
+  }
+
+  private static func lines(_ result: JSONValue) -> [String] {
+    if let token = result["token"]?.string { return [token] }
+    guard let tokens = result["tokens"]?.array else { return ["revoked \(result["name"]?.string ?? "")"] }
+    var table = Table(["NAME", "SCOPE", "APP", "CHANNEL", "CREATED", "LAST USED", "ID"])
+    for token in tokens {
+      let revoked = token["revokedAt"]?.string == nil ? "" : " (revoked)"
+      table.add([
+        (token["name"]?.string ?? "?") + revoked, token["scope"]?.string ?? "?",
+        token["app"]?.string ?? "all",
+        token["channel"]?.string ?? "all", Moment.text(token["createdAt"]), Moment.text(token["lastUsedAt"]),
+        token["id"]?.string ?? "?",
+      ])
+    }
+    return table.lines
+  }
+
+  /// A path segment: everything but RFC 3986 unreserved characters escaped.
+  private static func escaped(_ text: String) -> String {
+    var out = ""
+    for byte in text.utf8 {
+      let scalar = Unicode.Scalar(byte)
+      let isPlain =
+        byte < 0x80
+        && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+          || "-._~".unicodeScalars.contains(scalar))
+      out +=
+        isPlain ? String(scalar) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+    }
+    return out
+  }
+}

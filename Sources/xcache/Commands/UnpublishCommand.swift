@@ -1,0 +1,43 @@
+import Manifests
+import Platform
+import Publishing
+
+/// `xcache unpublish`: takes bundles out of a channel.
+enum UnpublishCommand {
+  static let command = Command(
+    name: "unpublish", operands: "--bundle NAME", summary: "take a bundle out of a channel",
+    notes: "Devices delete the bundle's files with their next update. Its history stays.",
+    options: Command.remote + Command.channel + [
+      .value("bundle", "NAME", "the bundle; may be repeated"),
+      .value("message", "TEXT", short: "m", "why, for the log"),
+      .value("if-version", "N", "refuse when the bundle changed after version N"),
+      .flag("dry-run", "say what would happen, change nothing"),
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands()
+    let remote = try RemoteOrigin(arguments)
+    let bundles = try arguments.all("bundle").map { try SettingsValue.bundle($0, in: "--bundle") }
+    guard !bundles.isEmpty else { throw UsageError("which bundle? Give --bundle NAME") }
+    let options = ReleaseOptions(
+      message: try arguments.value("message") ?? "", dryRun: arguments.has("dry-run"),
+      ifVersion: try PublishCommand.ifVersion(arguments))
+    let publisher = Publisher(try remote.api, cache: CacheFolder(path: nil))
+    let answer = try publisher.unpublish(bundles, from: try remote.app, remote.channel, options)
+    if arguments.has("json") {
+      terminal.say(String(decoding: answer.json.canonical, as: UTF8.self))
+      return .done
+    }
+    guard answer.isChanged else {
+      terminal.say("nothing changed: version \(answer.version) holds nothing of it")
+      return .done
+    }
+    let removed = answer.bundles.reduce(0) { $0 + $1.removed }
+    terminal.say(
+      options.dryRun
+        ? "dry run: −\(removed), would become version \(answer.version)"
+        : "−\(removed), \(terminal.colour("version \(answer.version)", .bold))")
+    return .done
+  }
+}

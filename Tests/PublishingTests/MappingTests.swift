@@ -1,0 +1,105 @@
+import Manifests
+import Platform
+import Testing
+
+@testable import Publishing
+
+@Suite struct MappingTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  func source(_ base: String = "https://m.example.com/app/", mapsIndex: Bool = false) throws -> BundleSource {
+    BundleSource(
+      try BundleName("main"), folders: [.init(folder.path, baseURL: try BaseURL(base))], mapsIndex: mapsIndex)
+  }
+
+  @Test func urlsAndTypes() throws {
+    let table = [
+      ("a.js", "a.js", "application/javascript;charset=UTF-8"),
+      ("with space.css", "with%20space.css", "text/css;charset=UTF-8"),
+      ("100%.png", "100%25.png", "image/png"),
+      ("q?.html", "q%3F.html", "text/html;charset=UTF-8"),
+      ("h#.json", "h%23.json", "application/json;charset=UTF-8"),
+      ("b\\s", "b%5Cs", "application/octet-stream"),
+      ("日本/é.svg", "%E6%97%A5%E6%9C%AC/%C3%A9.svg", "image/svg+xml;charset=UTF-8"),
+      ("dir.js/README", "dir.js/README", "application/octet-stream"),
+    ]
+    for (name, _, _) in table { try folder.write(name, "x") }
+    let mapped = try Mapping.files(of: source())
+    #expect(mapped.count == table.count)
+    for (name, path, ctype) in table {
+      let file = try #require(mapped.first { $0.file.path == name })
+      #expect(file.url.text == "https://m.example.com/app/\(path)")
+      #expect(file.ctype.text == ctype)
+    }
+    #expect(mapped.map(\.url) == mapped.map(\.url).sorted())
+  }
+
+  @Test func indexesAreFoldersToo() throws {
+    for name in ["index.html", "a/index.html", "a/xindex.html", "index.html.txt"] {
+      try folder.write(name, "x")
+    }
+    #expect(
+      try Mapping.files(of: source(mapsIndex: true)).map(\.url.text) == [
+        "https://m.example.com/app/", "https://m.example.com/app/a/",
+        "https://m.example.com/app/a/index.html",
+        "https://m.example.com/app/a/xindex.html", "https://m.example.com/app/index.html",
+        "https://m.example.com/app/index.html.txt",
+      ])
+    #expect(try Mapping.files(of: source()).count == 4)
+  }
+
+  @Test func typesThatAreOverridden() throws {
+    for name in ["a.foo", "x/b.foo", "c.js"] { try folder.write(name, "x") }
+    var source = try source()
+    source.types = [
+      .init(try #require(Glob("x/*.foo")), try #require(ContentType("text/x"))),
+      .init(try #require(Glob("*.foo")), try #require(ContentType("text/foo"))),
+    ]
+    #expect(
+      try Mapping.files(of: source).map(\.ctype.text) == [
+        "text/foo", "application/javascript;charset=UTF-8", "text/x",
+      ])
+  }
+
+  @Test func duplicatesNameTheirFiles() throws {
+    try folder.write("one/a b.js", "x")
+    try folder.write("two/a b.js", "y")
+    try folder.write("two/c.js", "y")
+    let base = try BaseURL("https://m.example.com")
+    let source = BundleSource(
+      try BundleName("main"),
+      folders: [.init(folder.path + "/one", baseURL: base), .init(folder.path + "/two", baseURL: base)])
+    #expect(
+      words { _ = try Mapping.files(of: source) }
+        == "files with the same URL:\n  https://m.example.com/a%20b.js: \(folder.path)/one/a b.js, \(folder.path)/two/a b.js"
+    )
+  }
+
+  @Test func urlsThatMatchAreDuplicates() throws {
+    // %41 is an A: the two base URLs are written differently and match.
+    try folder.write("one/x.js", "x")
+    try folder.write("two/x.js", "y")
+    let source = BundleSource(
+      try BundleName("main"),
+      folders: [
+        .init(folder.path + "/one", baseURL: try BaseURL("https://m.example.com/A")),
+        .init(folder.path + "/two", baseURL: try BaseURL("https://m.example.com/%41")),
+      ])
+    #expect(words { _ = try Mapping.files(of: source) }?.hasPrefix("files with the same URL:") == true)
+  }
+
+  @Test func twoSpellingsOfALetterAreTwoFiles() throws {
+    try folder.write("\u{e9}.js", "x")
+    try folder.write("e\u{301}.js", "y")
+    #expect(try Mapping.files(of: source()).count == 2)
+  }
+
+  @Test func namesTooLongForAURL() throws {
+    let part = String(repeating: "日", count: 80)
+    let name = Array(repeating: part, count: 6).joined(separator: "/")
+    try folder.write(name, "x")
+    #expect(words { _ = try Mapping.files(of: source()) }?.contains("4096 at most") == true)
+  }
+}

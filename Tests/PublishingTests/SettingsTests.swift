@@ -1,0 +1,127 @@
+import Manifests
+import Platform
+import Testing
+
+@testable import Publishing
+
+@Suite struct SettingsTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  static let whole = """
+    {"server": "https://origin.example.com/", "app": "shop", "channel": "test",
+     "bundles": {
+       "main": {"dirs": ["dist", {"dir": "static", "baseURL": "https://m.example.com/static"}, "/abs"],
+         "baseURL": "https://m.example.com/", "include": ["*.js"], "exclude": ["*.map", "tmp"],
+         "ctypes": {"*.foo": "text/foo", "x/*.foo": "text/x"}, "index": true},
+       "bare": {}}}
+    """
+
+  @Test func aWholeFile() throws {
+    try folder.write("xcache.json", SettingsTests.whole)
+    let settings = try Settings.file(from: folder.path)
+    let path = try Kernel.realPath(folder.path)
+    #expect(settings.file == path + "/xcache.json")
+    #expect(settings.server?.text == "https://origin.example.com")
+    #expect(settings.app?.text == "shop")
+    #expect(settings.channel?.text == "test")
+    #expect(settings.bundles.map(\.name.text) == ["bare", "main"])
+    let main = try #require(settings.bundle(BundleName("main"))).source()
+    #expect(main.folders.map(\.path) == [path + "/dist", path + "/static", "/abs"])
+    #expect(
+      main.folders.map(\.baseURL.text) == [
+        "https://m.example.com", "https://m.example.com/static", "https://m.example.com",
+      ])
+    #expect(main.filter.exclude.map(\.text) == ["*.map", "tmp"])
+    #expect(main.types.map(\.pattern.text) == ["x/*.foo", "*.foo"])
+    #expect(main.mapsIndex)
+  }
+
+  @Test func flagsStandBeforeTheFile() throws {
+    try folder.write("xcache.json", SettingsTests.whole)
+    let main = try #require(try Settings.file(from: folder.path).bundle(BundleName("main")))
+    let source = try main.source(folders: ["other"], baseURL: BaseURL("http://x"), mapsIndex: false)
+    #expect(source.folders == [.init("other", baseURL: try BaseURL("http://x"))])
+    #expect(!source.mapsIndex)
+    #expect(source.filter == main.filter)
+  }
+
+  @Test func theNearestFileAbove() throws {
+    try folder.write("xcache.json", #"{"app":"outer"}"#)
+    try folder.write("a/xcache.json", #"{"app":"inner"}"#)
+    try folder.write("a/b/c/file", "")
+    try folder.write("d/file", "")
+    #expect(try Settings.file(from: folder.path + "/a/b/c").app?.text == "inner")
+    #expect(try Settings.file(from: folder.path + "/d").app?.text == "outer")
+  }
+
+  @Test func whatStandsBeforeWhat() throws {
+    var flags = Settings()
+    flags.app = try AppName("flag")
+    let environment = try Settings.environment([
+      "XCACHE_APP": "env", "XCACHE_CHANNEL": "env", "XCACHE_TOKEN": "t", "XCACHE_SERVER": "",
+    ])
+    var file = Settings()
+    file.app = try AppName("file")
+    file.channel = try ChannelName("file")
+    file.server = try BaseURL("http://file")
+    let merged = flags.over(environment).over(file)
+    #expect(merged.app?.text == "flag")
+    #expect(merged.channel?.text == "env")
+    #expect(merged.token == "t")
+    #expect(merged.server?.text == "http://file")
+  }
+
+  @Test(arguments: [
+    ("{", "isn't JSON: it ends too early"),
+    (#"{"app":"a","app":"b"}"#, #"isn't JSON: the key "app" comes twice"#),
+    ("[]", "should be an object"),
+    (#"{"sever":"x"}"#, ": sever is not a key that xcache.json has"),
+    (#"{"token":"x"}"#, ": token: a token doesn't belong in a file that is shared; set XCACHE_TOKEN"),
+    (
+      #"{"server":"origin.example.com"}"#,
+      ": server should be an http or https URL; origin.example.com has no scheme"
+    ),
+    (#"{"server":7}"#, ": server should be a URL"),
+    (#"{"app":"7up"}"#, ": app should be an app's name"),
+    (#"{"channel":"Test"}"#, ": channel should be a channel's name"),
+    (#"{"bundles":{"-":{}}}"#, ": bundles / - should be a bundle's name"),
+    (#"{"bundles":{"main":{"dir":"x"}}}"#, ": bundles / main / dir is not a key"),
+    (#"{"bundles":{"main":{"dirs":"x"}}}"#, ": bundles / main / dirs should be a list"),
+    (
+      #"{"bundles":{"main":{"dirs":[{"baseURL":"http://x"}]}}}"#,
+      ": bundles / main / dirs / 1 should be a path"
+    ),
+    (#"{"bundles":{"main":{"baseURL":"x/y"}}}"#, ": bundles / main / baseURL should be"),
+    (
+      #"{"bundles":{"main":{"include":["a","["]}}}"#,
+      #": bundles / main / include / 2 should be a pattern, such as *.map, not "[""#
+    ),
+    (
+      #"{"bundles":{"main":{"ctypes":{"*.x":"html"}}}}"#,
+      ": bundles / main / ctypes / *.x should be a content type"
+    ),
+    (#"{"bundles":{"main":{"index":"yes"}}}"#, ": bundles / main / index should be true or false"),
+  ])
+  func mistakesNameFileAndKey(_ text: String, _ expected: String) throws {
+    let path = try Kernel.realPath(folder.path) + "/xcache.json"
+    try folder.write("xcache.json", text)
+    let said = try #require(words { _ = try Settings.file(from: folder.path) })
+    #expect(said.hasPrefix(path))
+    #expect(said.contains(expected), "\(said)")
+  }
+
+  @Test func environmentMistakesNameTheVariable() {
+    #expect(
+      words { _ = try Settings.environment(["XCACHE_SERVER": "x"]) }?.hasPrefix("XCACHE_SERVER should be")
+        == true)
+  }
+
+  @Test func whatIsMissingIsSaid() throws {
+    var bundle = BundleSettings(try BundleName("main"))
+    #expect(words { _ = try bundle.source() }?.hasPrefix("bundle main has no folder") == true)
+    bundle.folders = [.init(path: "x", baseURL: nil)]
+    #expect(words { _ = try bundle.source() }?.hasPrefix("bundle main has no base URL") == true)
+  }
+}

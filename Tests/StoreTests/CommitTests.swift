@@ -1,0 +1,223 @@
+import Manifests
+import Platform
+import Testing
+
+@testable import Store
+
+@Suite struct CommitTests {
+  let scratch = Scratch()
+
+  @Test func firstPublishMakesAppChannelAndVersionOne() throws {
+    let store = try scratch.open()
+    let outcome = try store.publish(base: 0, set: ["a.js": Sample("a"), "b.js": Sample("bb")])
+    #expect(outcome.changed && outcome.createdApp && outcome.createdChannel)
+    #expect(outcome.version == ManifestVersion(1) && outcome.previous == .none)
+    #expect(outcome.counts == ChangeCounts(added: 2) && outcome.newBytes == 3)
+    #expect(outcome.resources == 2 && outcome.bytes == 3)
+    let shop = try store.shop()
+    #expect(shop == outcome.channel)
+    let manifest = try store.manifest(shop, at: shop.version)
+    #expect(manifest.map(\.url) == [try url("a.js"), try url("b.js")])
+    #expect(manifest.map { EntryChange(url: $0.url, entry: $0.entry) } == outcome.changes)
+    let entry = try #require(manifest.first?.entry)
+    let path =
+      "https://cdn.example.com/x/xcache/1/1/1/\(ResourceUUID(.of([97])))/https%253A%252F%252Fm.example.com%252Fa.js"
+    #expect(entry.download == path && entry.version == 1 && entry.size == 1)
+    #expect(try store.defaultApp() == AppName("shop"))
+    #expect(try store.digestByQuery(shop, at: shop.version) == shop.digest)
+  }
+
+  @Test func publishingWhatIsThereMakesNoVersion() throws {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a.js": Sample("a")])
+    let again = try store.publish(base: 1, set: ["a.js": Sample("a")], remove: ["never.js"])
+    #expect(!again.changed && again.version == ManifestVersion(1) && again.resources == 1)
+    let fromNothing = try store.publish(base: 0, set: ["a.js": Sample("a")])
+    #expect(!fromNothing.changed)
+  }
+
+  @Test func bytesThatComeBackGetTheirOldDownloadBack() throws {
+    let store = try scratch.open()
+    let first = try store.publish(base: 0, set: ["a.js": Sample("one")])
+    let second = try store.publish(base: 1, set: ["a.js": Sample("two")])
+    let third = try store.publish(base: 2, set: ["a.js": Sample("one")])
+    let fourth = try store.publish(base: 3, set: ["a.js": Sample("one", type: "text/css")])
+    #expect(second.changes.first?.entry?.version == 2)
+    #expect(third.changes == first.changes)
+    #expect(fourth.changes.first?.entry?.version == 3)
+    #expect(third.counts == ChangeCounts(changed: 1))
+  }
+
+  @Test func aStaleBaseReplacesAndSaysWhom() throws {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a.js": Sample("a"), "b.js": Sample("b")])
+    try store.publish(base: 1, set: ["a.js": Sample("other"), "new.js": Sample("n")], remove: ["b.js"])
+    let late = try store.publish(base: 1, set: ["c.js": Sample("c")])
+    #expect(late.bundles.first?.replaced?.version == ManifestVersion(2))
+    #expect(late.bundles.first?.replaced?.author == "ci")
+    let names = try store.manifest(try store.shop(), at: late.version).map(\.url)
+    #expect(names == [try url("a.js"), try url("b.js"), try url("c.js")])
+    #expect(late.counts == ChangeCounts(added: 2, changed: 1, removed: 1))
+  }
+
+  @Test func ifVersionRefusesWhatChangedAfter() throws {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a.js": Sample("a")])
+    try store.publish("other", base: 0, set: ["o.js": Sample("o")])
+    #expect(throws: Never.self) { try store.publish(base: 1, set: ["a.js": Sample("a2")], ifVersion: 1) }
+    #expect {
+      try store.publish(base: 1, set: ["a.js": Sample("a3")], ifVersion: 1)
+    } throws: { error in
+      guard case StoreError.changedSince(let bundle, let limit, let release) = error else { return false }
+      return bundle.text == "main" && limit == ManifestVersion(1) && release.version == ManifestVersion(3)
+    }
+  }
+
+  @Test func twoBundlesMayShareAURLOnlyWithEqualContent() throws {
+    let store = try scratch.open()
+    try store.publish("one", base: 0, set: ["s.js": Sample("s"), "t.js": Sample("t")])
+    let sharing = try store.publish("two", base: 0, set: ["s.js": Sample("s")])
+    #expect(sharing.changed && sharing.counts.isEmpty && sharing.changes.isEmpty)
+    #expect(sharing.bundles.first?.counts == ChangeCounts(added: 1))
+    #expect(sharing.channel?.digest == (try store.digest(try store.shop(), at: ManifestVersion(1))))
+    #expect {
+      try store.publish("two", base: 2, set: ["s.js": Sample("s2"), "t.js": Sample("t", type: "text/css")])
+    } throws: { error in
+      guard case StoreError.urlConflicts(let conflicts) = error else { return false }
+      return conflicts.map(\.url.text) == ["https://m.example.com/s.js", "https://m.example.com/t.js"]
+        && conflicts.allSatisfy { $0.bundle.text == "one" }
+    }
+    // Both at once may move on together.
+    try store.send([Sample("s2")])
+    let both = try store.commit(
+      try store.request([
+        try store.change("one", base: 1, set: ["s.js": Sample("s2")]),
+        try store.change("two", base: 2, set: ["s.js": Sample("s2")]),
+      ]))
+    #expect(both.counts == ChangeCounts(changed: 1))
+    #expect(both.bundles.map(\.counts) == [ChangeCounts(changed: 1), ChangeCounts(changed: 1)])
+  }
+
+  @Test func withinOneReleaseBundlesMayNotDisagree() throws {
+    let store = try scratch.open()
+    try store.send([Sample("1"), Sample("2")])
+    #expect {
+      _ = try store.commit(
+        try store.request([
+          try store.change("one", base: 0, set: ["s.js": Sample("1")]),
+          try store.change("two", base: 0, set: ["s.js": Sample("2")]),
+        ]))
+    } throws: {
+      if case StoreError.urlConflicts(let conflicts) = $0 { conflicts.count == 1 } else { false }
+    }
+    #expect(try store.channels().isEmpty)
+  }
+
+  @Test func urlsThatMatchAreDuplicates() throws {
+    let store = try scratch.open()
+    let within = ["a%62.js": Sample("1"), "ab.js": Sample("1")]
+    #expect {
+      try store.publish(base: 0, set: within)
+    } throws: { if case StoreError.duplicateURLs(let pairs) = $0 { pairs.count == 1 } else { false } }
+    try store.publish("one", base: 0, set: ["ab.js": Sample("1")])
+    #expect {
+      try store.publish("two", base: 0, set: ["a%62.js": Sample("1")])
+    } throws: { if case StoreError.duplicateURLs(let pairs) = $0 { pairs.count == 1 } else { false } }
+    // One spelling may take the other's place in one release.
+    let renamed = try store.publish("one", base: 1, set: ["a%62.js": Sample("1")], remove: ["ab.js"])
+    #expect(renamed.counts == ChangeCounts(added: 1, removed: 1))
+    #expect {
+      try store.publish("two", base: 0, set: ["%61b.js": Sample("1")])
+    } throws: { if case StoreError.duplicateURLs = $0 { true } else { false } }
+  }
+
+  @Test func unpublishTakesAllOfOneBundle() throws {
+    let store = try scratch.open()
+    try store.publish("one", base: 0, set: ["a.js": Sample("a"), "s.js": Sample("s")])
+    try store.publish("two", base: 0, set: ["b.js": Sample("b"), "s.js": Sample("s")])
+    let gone = try store.commit(try store.request([BundleChange(try BundleName("one"), .unpublish)]))
+    #expect(gone.counts == ChangeCounts(removed: 1))
+    #expect(gone.changes.map(\.url) == [try url("a.js")])
+    #expect(try store.log(try store.shop()).first?.kind == .unpublish)
+    let again = try store.commit(try store.request([BundleChange(try BundleName("one"), .unpublish)]))
+    #expect(!again.changed)
+    #expect {
+      _ = try store.commit(try store.request([BundleChange(try BundleName("never"), .unpublish)]))
+    } throws: { if case StoreError.unknownBundle = $0 { true } else { false } }
+  }
+
+  @Test func missingBytesAndFalseClaimsAreRefused() throws {
+    let store = try scratch.open()
+    try store.send([Sample("here")])
+    #expect {
+      try store.publish(base: 0, set: ["a": Sample("here"), "b": Sample("not here")], sends: false)
+    } throws: {
+      if case StoreError.missingBlobs(let digests) = $0 {
+        digests == [.of(Array("not here".utf8))]
+      } else {
+        false
+      }
+    }
+    let lie = ResourceContent(
+      md5: .of([1]), sha256: .of(Array("here".utf8)), size: 4, ctype: try Sample("x").content.ctype)
+    let change = BundleChange(
+      try BundleName("main"), .update(base: .none, set: [try url("a"): lie], remove: []))
+    #expect {
+      _ = try store.commit(try store.request([change]))
+    } throws: { if case StoreError.contentMismatch = $0 { true } else { false } }
+    #expect(try store.channels().isEmpty)
+  }
+
+  @Test func aDryRunChangesNothing() throws {
+    let store = try scratch.open()
+    let dry = try store.publish(base: 0, set: ["a.js": Sample("a")], dryRun: true, sends: false)
+    #expect(dry.changed && dry.version == ManifestVersion(1) && dry.counts == ChangeCounts(added: 1))
+    #expect(dry.missing == [.of([97])])
+    #expect(try store.channels().isEmpty)
+  }
+
+  @Test func theCallbacksSeeTheReleaseInOrder() throws {
+    let store = try scratch.open()
+    try store.send([Sample("a")])
+    var seen: [String] = []
+    let outcome = try store.commit(
+      try store.request([try store.change("main", base: 0, set: ["a.js": Sample("a")])]),
+      digest: { prepared in
+        seen.append("digest of \(prepared.version), \(prepared.changes.count) change")
+        return .of([7])
+      },
+      committed: { seen.append("committed \($0.version)") })
+    #expect(seen == ["digest of 1, 1 change", "committed 1"])
+    #expect(outcome.channel?.digest == .of([7]))
+    #expect(try store.digest(try store.shop(), at: ManifestVersion(1)) == .of([7]))
+  }
+
+  @Test func namesThatDifferInCaseAreRefused() throws {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a.js": Sample("a")])
+    var request = try store.request([try store.change("main", base: 0, set: ["a.js": Sample("a")])])
+    request.app = try AppName("Shop")
+    #expect { _ = try store.commit(request) } throws: {
+      if case StoreError.appNameTaken = $0 { true } else { false }
+    }
+    #expect { _ = try store.channel(try AppName("SHOP"), .online) } throws: {
+      if case StoreError.unknownApp = $0 { true } else { false }
+    }
+    request.app = try AppName("other")
+    request.publicURLForNew = nil
+    #expect { _ = try store.commit(request) } throws: {
+      if case StoreError.unknownApp = $0 { true } else { false }
+    }
+  }
+
+  @Test func timesNeverGoBack() throws {
+    let now = Locked<Int64>(5000)
+    var options = Store.Options()
+    options.clock = { now.withLock { $0 } }
+    let store = try scratch.open(options)
+    try store.publish(base: 0, set: ["a.js": Sample("a")])
+    now.withLock { $0 = 4000 }
+    let second = try store.publish(base: 1, set: ["a.js": Sample("b")])
+    #expect(second.at == 5000)
+  }
+}
