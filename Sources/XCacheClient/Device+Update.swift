@@ -38,7 +38,7 @@ extension Device {
   ) throws(ClientError) -> Poller.Offer {
     do {
       let offer = try Poller(transport: transport, settings: settings).ask(source, holding: held)
-      policy.withLock { $0.answered(by: source, interval: offer.interval) }
+      policy.withLock { $0.answered(by: source, interval: offer.extras.interval) }
       return offer
     } catch {
       var random = SystemRandomNumberGenerator()

@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test func aMissingFileIsFetchedWhenItIsAsked() throws {
-    let name = try #require(device.index.entries.first { $0.url == Self.page }).name.text
+    let name = try #require(device.index.entries.first { $0.url.text == Self.page }).name.text
     try Kernel.remove("\(files)/\(name)")
     #expect(try device.resource(for: Self.page)?.read() == bytes("<p>"))
     #expect(bench.origin.takeLog().count == 1)
@@ -76,12 +76,12 @@ import Testing
   }
 
   @Test func aDamagedFileIsNeverServed() throws {
-    let name = try #require(device.index.entries.first { $0.url == Self.page }).name.text
+    let name = try #require(device.index.entries.first { $0.url.text == Self.page }).name.text
     try Scratch.write("<x>", to: "\(files)/\(name)")
     #expect(try device.resource(for: Self.page)?.read() == bytes("<p>"))
     bench.origin.fail { _ in .status(404) }
     try Scratch.write(
-      "jj", to: "\(files)/\(#require(device.index.entries.first { $0.url == Self.script }).name.text)")
+      "jj", to: "\(files)/\(#require(device.index.entries.first { $0.url.text == Self.script }).name.text)")
     #expect(throws: ClientError.self) { try device.resource(for: Self.script) }
   }
 

@@ -63,7 +63,7 @@ struct Fetcher: Sendable {
     } catch {
       if let failure { throw ClientError(failure, path: part) }
       throw error.kind == .tooLong
-        ? .tooLong(url: entry.url, download: entry.entry.download, size: entry.size)
+        ? .tooLong(url: entry.url.text, download: entry.entry.download, size: entry.size)
         : .noAnswer(url: entry.entry.download, error)
     }
     guard reply.status == 200 else {
@@ -76,7 +76,8 @@ struct Fetcher: Sendable {
   private func check(_ digest: FileDigest, of entry: HeldEntry) throws(ClientError) {
     guard digest != entry.bytes else { return }
     throw .wrongBytes(
-      url: entry.url, download: entry.entry.download, expected: .init(entry.bytes), received: .init(digest))
+      url: entry.url.text, download: entry.entry.download, expected: .init(entry.bytes),
+      received: .init(digest))
   }
 }
 

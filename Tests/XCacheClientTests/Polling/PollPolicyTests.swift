@@ -29,8 +29,8 @@ struct ConstantRandom: RandomNumberGenerator {
       (interval: nil, seconds: 30), (interval: 5, seconds: 30), (interval: 30, seconds: 30),
       (interval: 300, seconds: 300), (interval: 3600, seconds: 3600), (interval: 1_000_000, seconds: 3600),
       (interval: -1, seconds: 30), (interval: .max, seconds: 3600),
-    ] as [(interval: Int64?, seconds: Int64)])
-  func onePollAnInterval(interval: Int64?, seconds: Int64) {
+    ] as [(interval: Int?, seconds: Int64)])
+  func onePollAnInterval(interval: Int?, seconds: Int64) {
     var policy = PollPolicy(hasFallback: true)
     #expect(policy.begin(at: Self.start) == .poll(.origin))
     policy.answered(by: .origin, interval: interval)
