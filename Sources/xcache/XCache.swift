@@ -1,4 +1,5 @@
 import Glibc
+import Manifests
 import Platform
 import Publishing
 import Store
