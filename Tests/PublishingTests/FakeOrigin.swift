@@ -60,6 +60,7 @@ final class FakeOrigin: Sendable {
     var json = more.object ?? JSONObject()
     json["code"] = .string(code)
     json["title"] = .string(title)
+    if json["conflicts"] == nil { json["detail"] = .string(title) }
     return .answer(
       status, [("Content-Type", "application/problem+json")], body: JSONValue.object(json).canonical)
   }

@@ -156,6 +156,23 @@ import Testing
     try expectMirrored()
   }
 
+  @Test func aVersionThatTheOriginForgotIsFetchedAnew() throws {
+    try folder.write("site/a.js", "one")
+    try publish()
+    origin.with { model in
+      model.fault = { model, request in
+        guard request.path.hasSuffix("/releases") else { return nil }
+        model.fault = nil
+        return FakeOrigin.problem(409, "unknown-base", "version 1 is not kept")
+      }
+    }
+    try folder.write("site/a.js", "two")
+    _ = origin.requests()
+    #expect(try publish().changed == 1)
+    #expect(origin.requests().contains("GET apps/shop/channels/online/bundles/main/entries"))
+    try expectMirrored()
+  }
+
   @Test func severalBundlesInOneRelease() throws {
     try folder.write("one/a.js", "same")
     try folder.write("two/b.js", "same")
@@ -274,7 +291,7 @@ import Testing
     let refused = #expect(throws: PublishError.self) {
       try publisher(token: "wrong").publish([bundle()], to: AppName("shop"), .online)
     }
-    #expect(refused?.words == "no such token; give a token with --token or XCACHE_TOKEN")
+    #expect(refused?.words == "no such token; give one with --token or XCACHE_TOKEN")
     #expect(refused?.exitCode == 1)
     #expect(!"\(try #require(refused))".contains("wrong"))
     let port = SocketServer { _ in [] }.port

@@ -7,7 +7,8 @@ extension Store {
   /// Planning and the bytes' way to the disk run beside other releases; the transaction itself is one at a time.
   /// - Parameters:
   ///   - digest: Gives the sha256 of the resourcemap that the changes lead to. Called at most once, by the thread
-  ///     that commits, while no other release can come between; nil: worked out from the database.
+  ///     that commits, while no other release can come between; it may read from the store, not write to it. nil:
+  ///     worked out from the database.
   ///   - committed: Called after the commit, before any other release can begin: the place to move a catalog on.
   ///     Not called where nothing changed.
   /// - Throws: the refusals of `StoreError`; nothing is changed then.

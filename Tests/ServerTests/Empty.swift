@@ -1,0 +1,1 @@
+// until the server's tests land
