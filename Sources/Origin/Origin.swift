@@ -38,7 +38,8 @@ package final class Origin: Sendable {
     configure = ConfigureEndpoint(catalog: catalog, builder: builder)
     downloads = DownloadEndpoint(store: store, coded: CodedFiles(store: store), log: options.log)
     let releases = ReleaseDesk(store: store, catalog: catalog, builder: builder, publicURL: options.publicURL)
-    api = APIEndpoint(store: store, releases: releases, log: options.log)
+    let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
+    api = APIEndpoint(store: store, releases: releases, documents: documents, log: options.log)
     metrics = options.metrics
     openFiles = options.openFiles
   }
@@ -62,7 +63,8 @@ extension Catalog {
       let info = try store.eachLiveEntry(of: channel.app, channel.name) { url, entry in
         entries.append((Array(url.text.utf8), entry.canonicalJSON))
       }
-      put(ChannelCatalog(channel: info, map: ManifestMap(sorted: entries)))
+      let documents = ChannelDocuments(try store.extras(of: info))
+      put(ChannelCatalog(channel: info, map: ManifestMap(sorted: entries), documents: documents))
     }
   }
 }
