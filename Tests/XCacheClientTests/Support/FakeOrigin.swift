@@ -182,7 +182,8 @@ final class FakeOrigin: Transport {
   private static func patch(from base: Int64, _ state: State) -> [UInt8] {
     let old = JSONValue.object(state.history[base] ?? JSONObject())
     let new = JSONValue.object(state.history[state.newest] ?? JSONObject())
-    let head = #"{"code":200,"data":{"base":"\#(base)","deltas":{},"digest":"\#(SHA256.of(new.canonical).hex)","#
+    let head =
+      #"{"code":200,"data":{"base":"\#(base)","deltas":{},"digest":"\#(SHA256.of(new.canonical).hex)","#
     return Array(#"\#(head)"patch":"#.utf8) + MergePatch.make(from: old, to: new).canonical
       + Array(#","update":true,"version":"\#(state.newest)"\#(state.extra)}}"#.utf8)
   }

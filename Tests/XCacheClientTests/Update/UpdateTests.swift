@@ -180,7 +180,8 @@ private let c = "https://m.test/sub/c.css"
       guard url.contains("&version=") else { return nil }
       return .body(
         bytes(
-          #"{"code":200,"data":{"base":"1","deltas":{},"digest":"00","patch":{},"update":true,"version":"2"}}"#))
+          #"{"code":200,"data":{"base":"1","deltas":{},"digest":"\#(String(repeating: "0", count: 64))","patch":{},"update":true,"version":"2"}}"#
+        ))
     }
     _ = origin.takeLog()
     let report = try device.update(force: true)
