@@ -4,22 +4,23 @@ import Manifests
 public struct PrefetchPlan: Hashable, Sendable {
   private let config: PrefetchConfig
 
-  /// The config's version; `0`: there is none yet.
-  public let version: String
+  let number: Int64
 
-  init(_ config: PrefetchConfig, version: String = "0") {
+  init(_ config: PrefetchConfig, version: Int64 = 0) {
     self.config = config
-    self.version = version
+    number = version
   }
+
+  /// The config's version; `0`: there is none yet.
+  public var version: String { String(number) }
 
   /// Reads a `prefetchConfig.json` as devices do: what can't be used in it is passed over. Nil where it is no such
   /// document.
   public init?(document bytes: [UInt8]) {
     guard let document = try? JSONValue.parse(bytes), document["code"]?.integer == 200,
-      let data = document["data"], data["config"]?.array != nil, let version = data["version"]?.string,
-      ManifestVersion(text: version) != nil
+      let data = document["data"], data["config"]?.array != nil, let version = data["version"]?.string.flatMap({ ManifestVersion(text: $0) })
     else { return nil }
-    self.init(PrefetchConfig(reading: data["config"] ?? .null), version: version)
+    self.init(PrefetchConfig(reading: data["config"] ?? .null), version: version.number)
   }
 
   /// A config that was checked and has no version yet.
