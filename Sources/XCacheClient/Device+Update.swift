@@ -26,11 +26,23 @@ extension Device {
     case .poll(let source):
       defer { savePolicy() }
       let offer = try poll(source, holding: held)
-      guard let next = offer.index, takes(next, from: source, over: held) else {
-        return try unchanged(held, source, offer.version)
-      }
-      return try move(from: held, to: next, offer, source, progress)
+      // Before the manifest, whose files may not fit: the kill switch has to arrive in any case.
+      var documents = DocumentReport()
+      follow(offer.extras, from: source, &documents)
+      var report = try take(offer, source, over: held, progress)
+      report.documents = documents
+      return report
     }
+  }
+
+  private func take(
+    _ offer: Poller.Offer, _ source: PollPolicy.Source, over held: DeviceIndex,
+    _ progress: (@Sendable (Progress) -> Void)?
+  ) throws(ClientError) -> UpdateReport {
+    guard let next = offer.index, takes(next, from: source, over: held) else {
+      return try unchanged(held, source, offer.version)
+    }
+    return try move(from: held, to: next, offer, source, progress)
   }
 
   private func poll(

@@ -45,7 +45,7 @@ final class AnswerBuilder: Sendable {
   /// The whole manifest; the channel's lock is held.
   private func whole(_ channel: ChannelCatalog) -> WholeManifest {
     if let whole = channel.whole { return whole }
-    let whole = WholeManifest(channel.channel, channel.map)
+    let whole = WholeManifest(channel.channel, channel.map, channel.extras)
     catalog.update { $0.update(channel.channel.id, at: channel.version) { $0.adding(whole) } }
     return whole
   }
