@@ -107,7 +107,8 @@ package struct Publisher: Sendable {
   private func hash(
     _ bundle: BundleSource, _ files: [SourceFile], rehash: Bool
   ) throws(PublishError) -> (files: [HashedFile], read: Int) {
-    let key = bundle.folders.map { (try? Kernel.realPath($0.path)) ?? $0.path }.joined(separator: "\n")
+    let folders = bundle.folders.map { (try? Kernel.realPath($0.path)) ?? $0.path }
+    let key = ([bundle.name.text] + folders).joined(separator: "\n")
     let kept = rehash ? nil : cache.read(.hashes, key)
     let now = Clock.unixMilliseconds() * 1_000_000
     let progress = self.progress

@@ -2,7 +2,6 @@ import HTTPClient
 import Manifests
 import Platform
 import SocketServer
-import Synchronization
 import Testing
 
 @testable import Publishing
@@ -192,7 +191,7 @@ import Testing
     for index in 0..<8 {
       try folder.write("site/f\(index).bin", [UInt8](repeating: UInt8(index), count: 100_000))
     }
-    let count = Mutex(0)
+    let count = Locked(0)
     origin.with { model in
       model.fault = { _, _ in
         let number = count.withLock { value in
@@ -215,7 +214,7 @@ import Testing
     for index in 0..<12 {
       try folder.write("site/f\(index).bin", [UInt8](repeating: UInt8(index), count: 100_000))
     }
-    let puts = Mutex(0)
+    let puts = Locked(0)
     origin.with { model in
       model.fault = { _, request in
         guard request.method == "PUT" else { return nil }
@@ -361,7 +360,7 @@ import Testing
 
   @Test func progressReachesTheEnd() throws {
     for index in 0..<20 { try folder.write("site/f\(index).js", String(repeating: "x", count: index * 9000)) }
-    let seen = Mutex<[Publisher.Progress]>([])
+    let seen = Locked<[Publisher.Progress]>([])
     _ = try publisher { progress in seen.withLock { $0.append(progress) } }
       .publish([bundle()], to: AppName("shop"), .online)
     let all = seen.withLock { $0 }

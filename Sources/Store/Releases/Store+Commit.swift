@@ -17,6 +17,7 @@ extension Store {
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
     committed: (ReleaseOutcome) -> Void = { _ in }
   ) throws(StoreError) -> ReleaseOutcome {
+    let edition = connections.edition
     let draft = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db)
     }
     guard draft.isChange else { return .unchanged(draft) }
@@ -25,7 +26,11 @@ extension Store {
     guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
     try blobs.place(survey.waiting)
     let outcome = try connections.writing { (db) throws(StoreError) in
-      let outcome = try db.write { () throws(StoreError) in try write(request, in: db, digest: digest) }
+      let outcome = try db.write { () throws(StoreError) in
+        // Others may have committed since the draft was made; then it is made again.
+        let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
+        return try write(plan, of: request, in: db, digest: digest)
+      }
       if outcome.changed { committed(outcome) }
       return outcome
     }
@@ -33,11 +38,10 @@ extension Store {
     return outcome
   }
 
-  /// Plans once more, since others may have committed meanwhile, and writes.
   private func write(
-    _ request: ReleaseRequest, in db: Database, digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
+    _ plan: ReleasePlan, of request: ReleaseRequest, in db: Database,
+    digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
   ) throws(StoreError) -> ReleaseOutcome {
-    let plan = try ReleasePlanner.plan(request, in: db)
     guard plan.isChange else { return .unchanged(plan) }
     var writer = try ReleaseWriter(plan, of: request, in: db, blobs: blobs, now: clock())
     return try writer.write { (prepared) throws(StoreError) in

@@ -1,1 +1,0 @@
-// until the server's tests land
