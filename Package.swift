@@ -4,19 +4,11 @@ import PackageDescription
 // The floors of the house (ARCHITECTURE.md): a target imports only from floors below its own.
 // `swift build --explicit-target-dependency-import-check error` enforces the arrows written here.
 
-let swift: [SwiftSetting] = [
-  .enableExperimentalFeature("Lifetimes"),
-  .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
-]
+// No unsafe flags here: they would keep other packages from using XCacheClient. `make build` gives the optimiser's.
+let swift: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 
-// Dynamic exclusivity checks would be a third of what a poll costs. Debug builds, which every test runs, keep them.
-let hot: [SwiftSetting] =
-  swift + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
-
-func library(
-  _ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = swift
-) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: swift)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -45,13 +37,13 @@ let package = Package(
 
     // Floor 2
     library("Manifests", ["Platform"]),
-    library("Server", ["HTTP", "Platform"], settings: hot),
-    library("Compression", ["CZlib", "CZstd"]),
+    library("Server", ["HTTP", "Platform"]),
+    library("Compression", ["CZlib", "CZstd", "Platform"]),
     library("HTTPClient", ["CCurl", "Platform"]),
 
     // Floor 3
     library("Store", ["CSQLite", "CAssets", "Manifests", "Platform"]),
-    library("XCacheClient", ["HTTPClient", "Manifests", "Platform"]),
+    library("XCacheClient", ["Compression", "HTTPClient", "Manifests", "Platform"]),
 
     // Floor 4
     library("Origin", ["Compression", "HTTP", "Manifests", "Platform", "Store"]),
@@ -66,11 +58,16 @@ let package = Package(
       ],
       swiftSettings: swift),
 
+    // What deltas cost and give, measured on two folders: Benchmarks/deltas.sh.
+    .executableTarget(
+      name: "delta-bench", dependencies: ["Compression", "Platform"], path: "Benchmarks/Deltas",
+      swiftSettings: swift),
+
     tests("PlatformTests", ["Platform"]),
     tests("HTTPTests", ["HTTP"]),
     tests("ManifestsTests", ["Manifests", "Platform"]),
     tests("ServerTests", ["Server", "HTTP", "Platform"]),
-    tests("CompressionTests", ["Compression"]),
+    tests("CompressionTests", ["Compression", "Platform"]),
     // A server of a few lines over real sockets, for the tests of everything that is a client.
     .target(name: "SocketServer", path: "Tests/SocketServer", swiftSettings: swift),
     tests("HTTPClientTests", ["HTTPClient", "Platform", "SocketServer"]),
@@ -78,7 +75,8 @@ let package = Package(
     tests("XCacheClientTests", ["XCacheClient", "Manifests", "Platform", "SocketServer"]),
     tests("OriginTests", ["Origin", "Store", "Manifests", "HTTP", "Platform"]),
     tests("PublishingTests", ["Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
-    tests("EndToEnd", ["Platform"]),
+    // Runs the program itself; what it imports only reads answers.
+    tests("EndToEnd", ["Compression", "Manifests", "Platform"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c2x

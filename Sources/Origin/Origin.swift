@@ -23,6 +23,8 @@ package final class Origin: Sendable {
     /// Where devices download from, for channels that are new.
     package var publicURL: BaseURL
     package var openFiles = 256
+    /// Bytes of one published file at most.
+    package var largestUpload: UInt64 = 64 << 30
     package var metrics: @Sendable () -> String = { "" }
     /// Where errors of the origin itself are told, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
@@ -38,7 +40,10 @@ package final class Origin: Sendable {
     configure = ConfigureEndpoint(catalog: catalog, builder: builder)
     downloads = DownloadEndpoint(store: store, coded: CodedFiles(store: store), log: options.log)
     let releases = ReleaseDesk(store: store, catalog: catalog, builder: builder, publicURL: options.publicURL)
-    api = APIEndpoint(store: store, releases: releases, log: options.log)
+    let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
+    api = APIEndpoint(
+      store: store, releases: releases, documents: documents, largestUpload: options.largestUpload,
+      log: options.log)
     metrics = options.metrics
     openFiles = options.openFiles
   }
@@ -62,7 +67,8 @@ extension Catalog {
       let info = try store.eachLiveEntry(of: channel.app, channel.name) { url, entry in
         entries.append((Array(url.text.utf8), entry.canonicalJSON))
       }
-      put(ChannelCatalog(channel: info, map: ManifestMap(sorted: entries)))
+      let documents = ChannelDocuments(try store.extras(of: info))
+      put(ChannelCatalog(channel: info, map: ManifestMap(sorted: entries), documents: documents))
     }
   }
 }

@@ -13,7 +13,10 @@ extension Device {
   private func completeAlone(
     _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> CompletionReport {
-    let index = index
+    let index = try cache.withLock { cache throws(ClientError) in
+      try cache.mend(at: now())
+      return cache.index
+    }
     var names: Set<CachedName> = []
     let entries = index.entries.filter { names.insert($0.name).inserted }
     let (bad, wrong) = try survey(entries)
@@ -26,7 +29,8 @@ extension Device {
     let fetched = absent.filter { seen.insert($0.sha256).inserted }
     let (folder, cache) = (folder, cache)
     let run = FetchRun(fetcher: fetcher, connections: settings.connections, progress: progress)
-    report.bytesFetched = try run.run(fetched, to: { folder.staged($0.sha256) }) { entry throws(ClientError) in
+    report.bytesFetched = try run.run(fetched, to: { folder.staged($0.sha256) }) {
+      entry throws(ClientError) in
       try cache.withLock { cache throws(ClientError) in
         try cache.place(folder.staged(entry.sha256), for: entry)
       }

@@ -17,19 +17,7 @@ struct URLTable {
     entries = [:]
     entries.reserveCapacity(index.entries.count)
     for entry in index.entries {
-      // A key that is no URL can't be asked for.
-      guard let url = try? ResourceURL(entry.url) else { continue }
-      entries[url.matchKey] = entry
+      entries[entry.url.matchKey] = entry
     }
-  }
-}
-
-extension ResourceURL {
-  /// Whether this page's address is the one that `entry` names: scheme, host, port and path; the query only
-  /// where the entry has one.
-  package func isPage(of entry: ResourceURL) -> Bool {
-    if entry.query != nil { return matchKey == entry.matchKey }
-    guard let page = try? ResourceURL(String(withoutQuery)) else { return false }
-    return page.matchKey == entry.matchKey
   }
 }

@@ -7,6 +7,8 @@ import Platform
 ///     files/<name>      the bytes it lists, under the file name of their download URL
 ///     staging/<sha256>  bytes that were checked and not yet switched to
 ///     aside/<sha256>    bytes that left the manifest; the modification time says when
+///     prefetchConfig.json, policy.json   the newest that came, as they came
+///     scripts/<sha256>.js   scripts that the policy names, their signature checked
 ///     poll.json         when the device polled last, and whom
 ///     lock              held by the one process that uses the folder
 struct CacheFolder: Sendable {
@@ -140,9 +142,18 @@ extension CacheFolder {
   }
 
   /// Puts everything that was staged on the disk, names included.
-  func sync() throws(ClientError) {
-    try onDisk(root) { () throws(SystemError) in
-      try Kernel.syncFileSystem(try Kernel.open(root, O_RDONLY | O_DIRECTORY))
+  func syncStaged() throws(ClientError) {
+    let staged = try digests(in: staging)
+    try onDisk(staging) { () throws(SystemError) in
+      // Many files cost less in one go, though that waits for what others wrote, too.
+      if staged.count > 16 {
+        return try Kernel.syncFileSystem(try Kernel.open(staging, O_RDONLY | O_DIRECTORY))
+      }
+      for sha256 in staged {
+        let path = self.staged(sha256)
+        try Kernel.sync(try Kernel.open(path, O_RDONLY | O_NOFOLLOW), path: path)
+      }
+      try Kernel.syncFolder(staging)
     }
   }
 }
