@@ -46,7 +46,7 @@ let package = Package(
     library("XCacheClient", ["Compression", "HTTPClient", "Manifests", "Platform"]),
 
     // Floor 4
-    library("Origin", ["Compression", "HTTP", "Manifests", "Platform", "Store"]),
+    library("Origin", ["CAssets", "Compression", "HTTP", "Manifests", "Platform", "Store"]),
     library("Publishing", ["HTTPClient", "Manifests", "Platform"]),
 
     // Floor 5

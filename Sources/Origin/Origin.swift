@@ -12,6 +12,7 @@ package final class Origin: Sendable {
   let configure: ConfigureEndpoint
   let downloads: DownloadEndpoint
   let api: APIEndpoint
+  let pages = Pages()
   /// What `/metrics` shows.
   let metrics: @Sendable () -> String
   /// Files that one event loop keeps open.
