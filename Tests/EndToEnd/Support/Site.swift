@@ -9,7 +9,8 @@ final class Site {
   let data: String
   private(set) var server: Child
   private(set) var port: UInt16
-  private let options: [String]
+  /// What `serve` is given beyond its folder and address; a change counts from the next start on.
+  var options: [String]
   /// Words before the program's own, such as `unshare -m …`.
   private let launcher: [String]
   /// What the server held open before anybody asked it anything.
