@@ -165,7 +165,7 @@ struct BadInputTests {
         words: ["pull", "--to", "device", "--app", "shop", "--server", "http://127.0.0.1:1"], says: ["127.0.0.1:1"]),
     ])
   func refused(_ test: Case) throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1"])
       let before = try site.poll()
       try test.prepare(site.scratch)
@@ -181,7 +181,7 @@ struct BadInputTests {
 
   @Test("A file that can't be read", .enabled(if: Privileges.canBeNobody, "needs root and setpriv"))
   func unreadable() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let folder = try site.scratch.folder("site", ["a.js": "1", "b.js": "2"])
       chmod(folder + "/b.js", 0)
       let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base]
@@ -214,7 +214,7 @@ struct BadInputTests {
       ("{\"bundles\":[{\"base\":\"9\",\"bundle\":\"main\"}]}", 409),
     ])
   func badReleases(_ body: String, _ status: Int) throws {
-    try Shared.site { site in
+    try Shared.site { site throws in
       let answer = try site.web.ask(
         "/api/v1/apps/shop/channels/online/releases", "POST", ["Authorization": "Bearer \(site.site.token)"],
         body: Array(body.utf8))
@@ -245,7 +245,7 @@ struct BadInputTests {
       Upload(bytes: "hello", sha256: "short", md5: base64, status: 400),
     ])
   func uploads(_ upload: Upload) throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let answer = try site.web.ask(
         "/api/v1/blobs/\(upload.sha256)", "PUT",
         ["Authorization": "Bearer \(site.token)", "Content-MD5": upload.md5], body: Array(upload.bytes.utf8))
@@ -261,7 +261,7 @@ struct BadInputTests {
 
   @Test("A half-received file is dropped")
   func halfReceived() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let bytes = [UInt8](repeating: 7, count: 300_000)
       do {
         let socket = try WebSocket(site.port)

@@ -5,7 +5,7 @@ import Testing
 struct ConflictTests {
   @Test("Two bundles that claim one URL with different bytes: refused, every URL named")
   func differentBytes() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1", "b.js": "2", "c.js": "3", "d.js": "4"], as: "one")
       let folder = try site.scratch.folder("two", ["a.js": "x", "b.js": "y", "c.js": "3", "e.js": "5"])
       let outcome = try site.run(
@@ -21,7 +21,7 @@ struct ConflictTests {
 
   @Test("Bundles of one release that contradict each other: refused, nothing made")
   func withinOneRelease() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let a = try site.scratch.folder("a", ["same.js": "1", "x.js": "1"])
       let b = try site.scratch.folder("b", ["same.js": "1", "x.js": "2"])
       let outcome = try site.run(
@@ -34,7 +34,7 @@ struct ConflictTests {
 
   @Test("Two bundles may share a URL with equal bytes; it stays until the last one lets go of it")
   func equalBytes() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1", "b.js": "2"], as: "one")
       try site.publish(["a.js": "1"], as: "two")
       #expect(try site.run("unpublish", "--app", "shop", "--bundle", "one").exitCode == 0)
@@ -63,7 +63,7 @@ struct ConflictTests {
       Guarded(limit: "3", command: ["unpublish"], exitCode: 0),
     ])
   func ifVersion(_ guarded: Guarded) throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1"])
       try site.publish(["a.js": "2"])
       try site.publish(["b.js": "2"], as: "other")
@@ -81,7 +81,7 @@ struct ConflictTests {
 
   @Test("A plan against an older version is planned again, and names what it replaces")
   func staleBase() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1", "b.js": "1"])
       let old = try site.entry("a.js")
       try site.publish(["a.js": "2", "c.js": "2"])
@@ -103,7 +103,7 @@ struct ConflictTests {
 
   @Test("Publishes at once to different bundles all succeed")
   func differentBundlesAtOnce() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["start.js": "0"], as: "start")
       let publishers = try (1...6).map { number in
         let folder = try site.scratch.folder("at-once-\(number)", ["\(number).js": "\(number)", "same.js": "same"])
@@ -121,7 +121,7 @@ struct ConflictTests {
 
   @Test("Of publishes at once to one bundle the last one's files are there, whole, and none is lost from the log")
   func oneBundleAtOnce() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["app.js": "start", "0.js": "start"])
       let publishers = try (1...6).map { number in
         let folder = try site.scratch.folder("at-once-\(number)", ["app.js": "\(number)", "\(number).js": "\(number)"])

@@ -11,7 +11,7 @@ struct DiskTests {
 
   @Test("A damaged blob answers 500, is set aside, and the next publish heals it", arguments: Damage.allCases)
   func corruptBlob(_ damage: Damage) throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let files: Files = ["a.js": "the bytes of a", "b.js": "the bytes of b"]
       try site.publish(files)
       let path = Site.path(of: try site.entry("a.js"))
@@ -105,7 +105,7 @@ struct DiskTests {
   @Test(
     "A device whose disk is full keeps what it has", .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
   func fullDevice() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1"])
       let disk = site.scratch.path + "/disk"
       let large = try site.scratch.folder("large", [:])
@@ -124,7 +124,7 @@ struct DiskTests {
 
   @Test("A large file takes little memory on either side", arguments: Privileges.wantsLong ? [96 << 20, 2 << 30] : [96 << 20])
   func largeFile(_ size: Int) throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let folder = try site.scratch.folder("large", ["small.js": "1"])
       do {
         let file = try Kernel.open(folder + "/large.bin", O_WRONLY | O_CREAT)

@@ -9,7 +9,7 @@ struct DownloadTests {
 
   @Test("Fields, conditions and codings of a file that can be coded")
   func compressible() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["app.js": Self.script])
       let entry = try site.entry("app.js")
       let path = Site.path(of: entry)
@@ -43,7 +43,7 @@ struct DownloadTests {
 
   @Test("A file that is coded by itself comes as it is")
   func incompressible() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["photo.png": Self.script])
       let path = Site.path(of: try site.entry("photo.png"))
       let answer = try site.web.ask(path, "GET", ["Accept-Encoding": "gzip, zstd"])
@@ -73,7 +73,7 @@ struct DownloadTests {
       Slice(range: "bytes=0-1", condition: "\"other\"", status: 200, bytes: 0..<16),
     ])
   func ranges(_ slice: Slice) throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["data.bin": Self.digits])
       let path = Site.path(of: try site.entry("data.bin"))
       var fields = ["Range": slice.range]
@@ -93,7 +93,7 @@ struct DownloadTests {
 
   @Test("Several ranges come as parts")
   func severalRanges() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["data.bin": Self.digits])
       let answer = try site.web.ask(
         Site.path(of: try site.entry("data.bin")), "GET", ["Range": "bytes=0-1, 8-9"])
@@ -114,7 +114,7 @@ struct DownloadTests {
 
   @Test("Names of any kind, each downloaded and compared", arguments: ["", "/hxm/tech"])
   func names(_ prefix: String) throws {
-    try Site.with { site in
+    try Site.with { site throws in
       site.options = ["--public-url", site.url + prefix]
       try site.crash()
       // A tab can't be in a URL: that name alone is refused.
@@ -143,7 +143,7 @@ struct DownloadTests {
     "A download path answers under its own name alone",
     arguments: ["name", "uuid", "app", "version", "resource", "space", "slash", "trailing", "dots"])
   func otherPaths(_ change: String) throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["app.js": "1"])
       try site.publish(["app.js": "1"], app: "another")
       let path = Site.path(of: try site.entry("app.js"))
@@ -166,7 +166,7 @@ struct DownloadTests {
 
   @Test("Under a public URL with a prefix the origin answers with and without it")
   func prefix() throws {
-    try Site.with(["--public-url", "https://cdn.example.com/hxm/tech/"]) { site in
+    try Site.with(["--public-url", "https://cdn.example.com/hxm/tech/"]) { site throws in
       try site.publish(["app.js": "1"])
       let download = try #require(try site.entry("app.js")?["download"]?.string)
       #expect(download.hasPrefix("https://cdn.example.com/hxm/tech/xcache/1/1/1/"))
@@ -180,7 +180,7 @@ struct DownloadTests {
 
   @Test("The example of the contract: the name is the URL, escaped twice")
   func doubleEscaping() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a b.js": "1"])
       let entry = try site.poll()["data"]?["resourcemap"]?["\(Site.base)/a%20b.js"]
       #expect(entry?["download"]?.string?.hasSuffix("/https%253A%252F%252Fm.example.com%252Fshop%252Fa%252520b.js") == true)

@@ -23,7 +23,7 @@ struct PollingTests {
       ("/xcache/1/1/1/cb71c52a-bf85-8f6e-9634-144a40500112/x", 404, "no resource"),
     ])
   func failures(_ path: String, _ code: Int, _ words: String) throws {
-    try Shared.site { site in
+    try Shared.site { site throws in
       let answer = try site.web.ask(path)
       #expect(answer.status == code)
       let document = try JSONValue.parse(answer.body)
@@ -35,7 +35,7 @@ struct PollingTests {
 
   @Test("Only GET and HEAD are answered", arguments: ["POST", "PUT", "DELETE", "PATCH"])
   func methods(_ method: String) throws {
-    try Shared.site { site in
+    try Shared.site { site throws in
       let answer = try site.web.ask("/configure.json?app=shop", method, body: [])
       #expect(answer.status == 405)
       #expect(answer["allow"] == "GET, HEAD, OPTIONS")
@@ -50,7 +50,7 @@ struct PollingTests {
       "/configure.json?app=%73hop", "/hxm/tech/xcache/shop/configure.json",
     ])
   func paths(_ path: String) throws {
-    try Shared.site { site in
+    try Shared.site { site throws in
       let here = try site.web.ask(path)
       let there = try site.web.ask("/configure.json?app=shop")
       #expect(here.status == 200)
@@ -82,7 +82,7 @@ struct PollingTests {
       Poll(query: "version=3&digest=\(String(repeating: "0", count: 500))", answer: "whole"),
     ])
   func decisions(_ poll: Poll) throws {
-    try Shared.site { site in
+    try Shared.site { site throws in
       let data = try site.poll(poll.query)["data"]
       #expect(data?["version"]?.string == "3")
       #expect(Self.kind(of: data) == poll.answer)
@@ -91,7 +91,7 @@ struct PollingTests {
 
   @Test("The right digest is agreed with", arguments: [1, 2, 3])
   func rightDigest(_ version: Int) throws {
-    try Shared.site { site in
+    try Shared.site { site throws in
       let digest = try #require(site.digests[version])
       let data = try site.poll("version=\(version)&patch=1&digest=\(digest)")["data"]
       #expect(Self.kind(of: data) == (version == 3 ? "nothing" : "patch"))
@@ -105,7 +105,7 @@ struct PollingTests {
 
   @Test("A patch leads to the manifest it says, and the digest is that of the bytes", arguments: [1, 2])
   func patchIsExact(_ base: Int) throws {
-    try Shared.site { site in
+    try Shared.site { site throws in
       let whole = try site.poll()["data"]
       let patch = try site.poll("version=\(base)&patch=1")["data"]
       #expect(patch?["base"]?.string == "\(base)")
@@ -123,7 +123,7 @@ struct PollingTests {
 
   @Test("All documents are canonical JSON", arguments: ["", "version=2&patch=1", "version=3"])
   func canonical(_ query: String) throws {
-    try Shared.site { site in
+    try Shared.site { site throws in
       let answer = try site.web.ask("/configure.json?app=shop&\(query)")
       #expect(try JSONValue.parse(answer.body).canonical == answer.body)
     }
@@ -131,7 +131,7 @@ struct PollingTests {
 
   @Test("Fields of a document", arguments: ["", "version=2&patch=1", "version=3"])
   func fields(_ query: String) throws {
-    try Shared.site { site in
+    try Shared.site { site throws in
       let answer = try site.web.ask("/configure.json?app=shop&\(query)")
       #expect(answer["content-type"] == "application/json")
       #expect(answer["cache-control"] == "no-cache")
@@ -157,7 +157,7 @@ struct PollingTests {
       ("gzip;q=0.2, identity;q=0.8", nil), ("x-gzip", "gzip"), ("GZIP", "gzip"),
     ] as [(String, String?)])
   func codings(_ accept: String, _ expected: String?) throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(Self.many)
       let plain = try site.web.ask("/configure.json?app=shop")
       let coded = try site.web.ask("/configure.json?app=shop", "GET", ["Accept-Encoding": accept])
@@ -179,7 +179,7 @@ struct PollingTests {
 
   @Test("Without app the first one made answers, whoever comes later")
   func firstApp() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       #expect(try site.web.ask("/configure.json").status == 404)
       try site.publish(["a.js": "1"])
       try site.publish(["b.js": "1"], app: "another")
@@ -192,7 +192,7 @@ struct PollingTests {
 
   @Test("Where a patch would be larger than the whole, the whole comes with its base")
   func wholeIsSmaller() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(Self.many)
       try site.publish(["one.js": "1"])
       let data = try site.poll("version=1&patch=1")["data"]
@@ -204,7 +204,7 @@ struct PollingTests {
 
   @Test("Probes and metrics", arguments: [("/healthz", "ok\n"), ("/readyz", "ready\n")])
   func probes(_ path: String, _ text: String) throws {
-    try Shared.site { site in
+    try Shared.site { site throws in
       #expect(try site.web.ask(path).text == text)
       #expect(try site.web.ask("/metrics").text.contains("# TYPE"))
     }

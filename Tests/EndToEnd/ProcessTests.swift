@@ -7,7 +7,7 @@ import Testing
 struct ProcessTests {
   @Test("A crash loses nothing that was acknowledged")
   func crash() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(LifeCycleTests.first)
       try site.pull("device")
       try site.publish(LifeCycleTests.second)
@@ -24,7 +24,7 @@ struct ProcessTests {
 
   @Test("kill -9 again and again while publishes run: every acknowledged release is there, every download right")
   func crashesWhilePublishing() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       var newest: Int64 = 0
       var acknowledged: [Int64: Files] = [:]
       for round in 0..<(Privileges.wantsLong ? 60 : 12) {
@@ -65,7 +65,7 @@ struct ProcessTests {
 
   @Test("What a publish sent before the server crashed isn't sent again")
   func resumed() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let bytes = [UInt8]((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
       let answer = try site.web.ask(
         "/api/v1/blobs/\(SHA256.of(bytes).hex)", "PUT",
@@ -105,7 +105,7 @@ struct ProcessTests {
 
   @Test("A data folder that is in use is refused, and the first server goes on")
   func folderInUse() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1"])
       let second = try site.run("serve", "--data", site.data, "--listen", "127.0.0.1:0")
       #expect(second.exitCode == 1)
@@ -117,7 +117,7 @@ struct ProcessTests {
 
   @Test("A port that is in use is refused, and nothing is left behind")
   func portInUse() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let data = site.scratch.path + "/second"
       let second = try site.run("serve", "--data", data, "--listen", "127.0.0.1:\(site.port)")
       #expect(second.exitCode == 1)
@@ -211,7 +211,7 @@ struct ProcessTests {
 
   @Test("Whatever clients do, no descriptor is left behind")
   func descriptors() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": String(repeating: "a", count: 100_000), "b.bin": String(repeating: "b", count: 3 << 20)])
       let paths = [Site.path(of: try site.entry("a.js")), Site.path(of: try site.entry("b.bin"))]
       func round(_ number: Int) throws {

@@ -7,7 +7,7 @@ import Testing
 struct PullTests {
   @Test("Polls are 30 s apart unless forced")
   func notDue() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1"])
       try site.pull("device")
       try site.publish(["a.js": "2"])
@@ -22,7 +22,7 @@ struct PullTests {
 
   @Test("An update fetches what changed alone; --complete brings what is missing or damaged")
   func complete() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1", "b.js": "2", "c.js": "3"])
       try site.pull("device")
       let files = site.scratch.path + "/device/files"
@@ -42,7 +42,7 @@ struct PullTests {
 
   @Test("Bytes that the device holds under another key are copied, not fetched")
   func copied() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["old-name.js": "the same bytes"])
       try site.pull("device")
       try site.publish(["new-name.js": "the same bytes"])
@@ -54,7 +54,7 @@ struct PullTests {
 
   @Test("A tree is made what the manifest says: what isn't listed goes, what was changed comes back")
   func tree() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1", "d/b.js": "2"])
       try site.pull("device", "--tree", Site.base)
       try site.scratch.write("device/tree/a.js", "changed")
@@ -70,7 +70,7 @@ struct PullTests {
 
   @Test("A file and a folder of one name can't both be in a tree: said, and exit 1")
   func clash() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["x": "file"], as: "one")
       try site.publish(["x/y.js": "below"], as: "two")
       let outcome = try site.run(
@@ -83,7 +83,7 @@ struct PullTests {
 
   @Test("A damaged index starts from nothing, with the files as bases")
   func damagedIndex() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1", "b.js": "2"])
       try site.pull("device")
       try site.scratch.write("device/index.json", "{\"half")
@@ -97,7 +97,7 @@ struct PullTests {
 
   @Test("A folder of one app isn't another's device")
   func otherApp() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1"])
       try site.publish(["a.js": "1"], app: "another")
       try site.pull("device")
@@ -109,7 +109,7 @@ struct PullTests {
 
   @Test("A device that was killed in the middle of an update goes on where it was")
   func killed() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let large = Files(
         uniqueKeysWithValues: (0..<30).map { ("\($0).bin", String(repeating: "\($0) ", count: 40_000)) })
       try site.publish(["0.bin": "first"])
@@ -131,7 +131,7 @@ struct PullTests {
 
   @Test("Two channels have manifests and downloads of their own")
   func channels() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "live"])
       try site.publish(["a.js": "test"], as: "main", app: "shop", base: Site.base, "--channel", "test")
       try site.pull("live", "--tree", Site.base)
@@ -147,7 +147,7 @@ struct PullTests {
 
   @Test("Settings of xcache.json: several folders, patterns, types, index")
   func settingsFile() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.scratch.folder("dist", ["index.html": "root", "d/index.html": "below", "app.js.map": "map", "data.x": "x"])
       try site.scratch.folder("more", ["extra.js": "extra", "node_modules/big.js": "big"])
       try site.scratch.write(

@@ -50,7 +50,7 @@ struct TokenTests {
         made: ["--scope", "admin", "--app", "shop"], words: publish + ["--app", "fresh"], exitCode: 1, says: "shop"),
     ])
   func scopes(_ test: Case) throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1"])
       try site.publish(["a.js": "2"])
       try site.publish(["a.js": "1"], app: "another")
@@ -75,7 +75,7 @@ struct TokenTests {
 
   @Test("A revoked token is none any more, and its name is free again")
   func revoked() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(["a.js": "1"])
       let token = try site.run("token", "create", "ci").output.filter { !$0.isWhitespace }
       #expect(try site.run("status", "--app", "shop", token: token).exitCode == 0)
@@ -92,7 +92,7 @@ struct TokenTests {
 
   @Test("The API names its refusals as RFC 9457 says", arguments: [nil, "Basic abc", "Bearer wrong", "bearer"])
   func problems(_ authorization: String?) throws {
-    try Shared.site { site in
+    try Shared.site { site throws in
       let fields = authorization.map { ["Authorization": $0] } ?? [:]
       let answer = try site.web.ask("/api/v1/apps/shop/channels/online", "GET", fields)
       #expect(answer.status == 401)
@@ -105,7 +105,7 @@ struct TokenTests {
 
   @Test("An upload without a token is refused and leaves nothing")
   func uploadWithoutToken() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let bytes = Array("secretly".utf8)
       let path = "/api/v1/blobs/\(SHA256.of(bytes).hex)"
       #expect(try site.web.ask(path, "PUT", ["Content-MD5": "AAAAAAAAAAAAAAAAAAAAAA=="], body: bytes).status == 401)
@@ -116,7 +116,7 @@ struct TokenTests {
 
   @Test("The first token is in a file that its owner alone may read, and is said once")
   func firstToken() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let mode = try Kernel.status(site.data + "/admin.token")?.mode ?? 0
       #expect(mode & 0o777 == 0o600)
       #expect(site.server.standardError.contains("admin.token"))
