@@ -40,12 +40,12 @@ let package = Package(
     // Floor 2
     library("Manifests", ["Platform"]),
     library("Server", ["HTTP", "Platform"]),
-    library("Compression", ["CZlib", "CZstd"]),
+    library("Compression", ["CZlib", "CZstd", "Platform"]),
     library("HTTPClient", ["CCurl", "Platform"]),
 
     // Floor 3
     library("Store", ["CSQLite", "CAssets", "Manifests", "Platform"]),
-    library("XCacheClient", ["HTTPClient", "Manifests", "Platform"]),
+    library("XCacheClient", ["Compression", "HTTPClient", "Manifests", "Platform"]),
 
     // Floor 4
     library("Origin", ["Compression", "HTTP", "Manifests", "Platform", "Store"]),
@@ -60,11 +60,16 @@ let package = Package(
       ],
       swiftSettings: swift),
 
+    // What deltas cost and give, measured on two folders: Benchmarks/deltas.sh.
+    .executableTarget(
+      name: "delta-bench", dependencies: ["Compression", "Platform"], path: "Benchmarks/Deltas",
+      swiftSettings: swift),
+
     tests("PlatformTests", ["Platform"]),
     tests("HTTPTests", ["HTTP"]),
     tests("ManifestsTests", ["Manifests", "Platform"]),
     tests("ServerTests", ["Server", "HTTP", "Platform"]),
-    tests("CompressionTests", ["Compression"]),
+    tests("CompressionTests", ["Compression", "Platform"]),
     // A server of a few lines over real sockets, for the tests of everything that is a client.
     .target(name: "SocketServer", path: "Tests/SocketServer", swiftSettings: swift),
     tests("HTTPClientTests", ["HTTPClient", "Platform", "SocketServer"]),

@@ -36,6 +36,7 @@ final class AnswerBuilder: Sendable {
       let patch = PatchAnswer(
         channel, from: base, digest: digest, changes.map { MapChange(url: $0.url, entry: $0.entry) }
       ) { whole(channel) }
+      guard let patch else { return false }
       catalog.update { $0.update(channelID, at: channel.version) { $0.adding(patch, from: base) } }
       return true
     }

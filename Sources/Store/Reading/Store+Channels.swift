@@ -14,7 +14,9 @@ extension Database {
 extension Store {
   /// Tells this data folder's contents from any other's: publishers keep what they know of an origin under it.
   package func originID() throws(StoreError) -> String {
-    try connections.reading { (db) throws(StoreError) in try db.value(String.self, "SELECT id FROM origin") ?? "" }
+    try connections.reading { (db) throws(StoreError) in
+      try db.value(String.self, "SELECT id FROM origin") ?? ""
+    }
   }
 
   /// Every channel of every app, oldest first.
