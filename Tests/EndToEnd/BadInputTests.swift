@@ -62,11 +62,11 @@ struct BadInputTests {
         prepare: {
           try $0.folder("site", ["a.js": "2"])
           let name = Array(($0.path + "/site/").utf8) + [0xff, 0xfe, 0]
-          close(name.withUnsafeBufferPointer { creat(UnsafeRawPointer($0.baseAddress!).assumingMemoryBound(to: CChar.self), 0o644) })
+          close(
+            name.withUnsafeBufferPointer {
+              creat(UnsafeRawPointer($0.baseAddress!).assumingMemoryBound(to: CChar.self), 0o644)
+            })
         }, says: ["isn't UTF-8"]),
-      Case(
-        testDescription: "a name with a line break",
-        prepare: { try $0.folder("site", ["a\nb.js": "2"]) }, says: ["line break"]),
       Case(
         testDescription: "two folders that give one URL",
         prepare: {
@@ -84,7 +84,7 @@ struct BadInputTests {
             "xcache.json",
             """
             {"app": "shop", "bundles": {"main": {"index": true, "dirs": [
-              {"path": "site", "baseURL": "\(Site.base)"}, {"path": "more", "baseURL": "\(Site.base)/x"}]}}}
+              {"dir": "site", "baseURL": "\(Site.base)"}, {"dir": "more", "baseURL": "\(Site.base)/x"}]}}}
             """)
         }, words: ["publish"], says: ["same URL", "\(Site.base)/x/"]),
       Case(
@@ -93,14 +93,19 @@ struct BadInputTests {
         exitCode: 2, says: ["--base-url", "m.example.com/shop", "https://"]),
       Case(
         testDescription: "a base URL with another scheme",
-        words: ["publish", "site", "--app", "shop", "--bundle", "main", "--base-url", "ftp://m.example.com/"],
+        words: [
+          "publish", "site", "--app", "shop", "--bundle", "main", "--base-url", "ftp://m.example.com/",
+        ],
         exitCode: 2, says: ["--base-url", "ftp://m.example.com/", "http"]),
       Case(
         testDescription: "a base URL with a query",
-        words: ["publish", "site", "--app", "shop", "--bundle", "main", "--base-url", "https://m.example.com/?a"],
+        words: [
+          "publish", "site", "--app", "shop", "--bundle", "main", "--base-url", "https://m.example.com/?a",
+        ],
         exitCode: 2, says: ["--base-url", "https://m.example.com/?a"]),
       Case(
-        testDescription: "no base URL", words: ["publish", "site", "--app", "shop", "--bundle", "main"], exitCode: 2,
+        testDescription: "no base URL", words: ["publish", "site", "--app", "shop", "--bundle", "main"],
+        exitCode: 2,
         says: ["main has no base URL", "--base-url"]),
       Case(
         testDescription: "no bundle", words: ["publish", "site", "--app", "shop", "--base-url", Site.base],
@@ -110,26 +115,32 @@ struct BadInputTests {
         exitCode: 2, says: ["--app"]),
       Case(
         testDescription: "an app's name that is none",
-        words: ["publish", "site", "--app", "1shop", "--bundle", "main", "--base-url", Site.base], exitCode: 2,
+        words: ["publish", "site", "--app", "1shop", "--bundle", "main", "--base-url", Site.base],
+        exitCode: 2,
         says: ["--app", "1shop"]),
       Case(
         testDescription: "a reserved app",
-        words: ["publish", "site", "--app", "delta", "--bundle", "main", "--base-url", Site.base], exitCode: 2,
+        words: ["publish", "site", "--app", "delta", "--bundle", "main", "--base-url", Site.base],
+        exitCode: 2,
         says: ["delta"]),
       Case(
         testDescription: "an app that differs in case alone",
+        // Bytes that the origin has: it is asked for them before it sees the name.
+        prepare: { try $0.folder("site", ["a.js": "<p>old"]) },
         words: ["publish", "site", "--app", "Shop", "--bundle", "main", "--base-url", Site.base], exitCode: 3,
         says: ["Shop", "shop", "case"]),
       Case(
         testDescription: "a channel's name that is none",
         words: [
-          "publish", "site", "--app", "shop", "--channel", "Test", "--bundle", "main", "--base-url", Site.base,
+          "publish", "site", "--app", "shop", "--channel", "Test", "--bundle", "main", "--base-url",
+          Site.base,
         ], exitCode: 2, says: ["--channel", "Test"]),
       Case(
         testDescription: "a misspelt option",
         words: ["publish", "site", "--app", "shop", "--bundel", "main", "--base-url", Site.base], exitCode: 2,
         says: ["--bundel", "did you mean --bundle"]),
-      Case(testDescription: "a misspelt command", words: ["publsh"], exitCode: 2, says: ["did you mean publish"]),
+      Case(
+        testDescription: "a misspelt command", words: ["publsh"], exitCode: 2, says: ["did you mean publish"]),
       Case(
         testDescription: "settings that aren't JSON",
         prepare: {
@@ -143,7 +154,8 @@ struct BadInputTests {
           try $0.write("xcache.json", "{\"token\": \"xcache_1_2\"}")
         }, exitCode: 2, says: ["xcache.json", "XCACHE_TOKEN"]),
       Case(
-        testDescription: "an unknown bundle's end", words: ["unpublish", "--app", "shop", "--bundle", "nobody"],
+        testDescription: "an unknown bundle's end",
+        words: ["unpublish", "--app", "shop", "--bundle", "nobody"],
         says: ["nobody"]),
       Case(
         testDescription: "an unknown app's end", words: ["unpublish", "--app", "nobody", "--bundle", "main"],
@@ -152,30 +164,36 @@ struct BadInputTests {
       Case(
         testDescription: "a diff with a version that isn't", words: ["diff", "1", "99", "--app", "shop"],
         says: ["99"]),
-      Case(testDescription: "a pull of nothing", words: ["pull", "--to", "device", "--app", "nobody"], says: ["nobody"]),
+      Case(
+        testDescription: "a pull of nothing", words: ["pull", "--to", "device", "--app", "nobody"],
+        says: ["nobody"]),
       Case(
         testDescription: "a server that isn't there",
-        words: ["publish", "site", "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--server", "http://127.0.0.1:1"],
+        words: [
+          "publish", "site", "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--server",
+          "http://127.0.0.1:1",
+        ],
         says: ["127.0.0.1:1", "can't be reached"]),
       Case(
         testDescription: "a server that nobody knows",
         words: ["status", "--app", "shop", "--server", "http://nobody.invalid"], says: ["nobody.invalid"]),
       Case(
         testDescription: "a device whose server isn't there",
-        words: ["pull", "--to", "device", "--app", "shop", "--server", "http://127.0.0.1:1"], says: ["127.0.0.1:1"]),
+        words: ["pull", "--to", "device", "--app", "shop", "--server", "http://127.0.0.1:1"],
+        says: ["127.0.0.1:1"]),
     ])
   func refused(_ test: Case) throws {
-    try Site.with { site throws in
-      try site.publish(["a.js": "1"])
+    try Shared.site { site throws in
       let before = try site.poll()
-      try test.prepare(site.scratch)
-      let outcome = try Outcome(try site.start(test.words))
+      let scratch = try Scratch()
+      try test.prepare(scratch)
+      let outcome = try Outcome(try site.site.start(test.words, in: scratch))
       #expect(outcome.exitCode == test.exitCode, "\(outcome.errors)")
       #expect(outcome.output.isEmpty)
       for words in test.says { #expect(outcome.errors.contains(words), "\(outcome.errors)") }
       #expect(try site.poll() == before)
       // Nothing of it was sent, either.
-      #expect(try Folder.names(site.data + "/tmp/whole").isEmpty)
+      #expect(try Folder.names(site.site.data + "/tmp/whole").isEmpty)
     }
   }
 
@@ -240,7 +258,8 @@ struct BadInputTests {
       Upload(bytes: "hello", sha256: SHA256.of(Array(good.utf8)).hex, md5: base64, status: 200),
       Upload(bytes: "hallo", sha256: SHA256.of(Array(good.utf8)).hex, md5: base64, status: 422),
       Upload(bytes: "hello", sha256: SHA256.of(Array("other".utf8)).hex, md5: base64, status: 422),
-      Upload(bytes: "hello", sha256: SHA256.of(Array(good.utf8)).hex, md5: "AAAAAAAAAAAAAAAAAAAAAA==", status: 422),
+      Upload(
+        bytes: "hello", sha256: SHA256.of(Array(good.utf8)).hex, md5: "AAAAAAAAAAAAAAAAAAAAAA==", status: 422),
       Upload(bytes: "hello", sha256: SHA256.of(Array(good.utf8)).hex, md5: "?", status: 400),
       Upload(bytes: "hello", sha256: "short", md5: base64, status: 400),
     ])
@@ -249,7 +268,8 @@ struct BadInputTests {
       let answer = try site.web.ask(
         "/api/v1/blobs/\(upload.sha256)", "PUT",
         ["Authorization": "Bearer \(site.token)", "Content-MD5": upload.md5], body: Array(upload.bytes.utf8))
-      #expect(answer.status == upload.status || (upload.status == 200 && answer.status == 201), "\(answer.text)")
+      #expect(
+        answer.status == upload.status || (upload.status == 200 && answer.status == 201), "\(answer.text)")
       if upload.status == 422 {
         let sha256 = SHA256.of(Array(upload.bytes.utf8)).hex
         #expect(answer.text.contains(sha256) && answer.text.contains(upload.sha256), "names both hashes")

@@ -73,7 +73,9 @@ struct ConflictTests {
         try site.start(
           guarded.command + more + ["--app", "shop", "--bundle", "main", "--if-version", guarded.limit]))
       #expect(outcome.exitCode == guarded.exitCode, "\(outcome.errors)")
-      if guarded.exitCode == 3 { #expect(outcome.errors.contains("version 2") && outcome.errors.contains("admin")) }
+      if guarded.exitCode == 3 {
+        #expect(outcome.errors.contains("version 2") && outcome.errors.contains("admin"))
+      }
       let version = try site.poll()["data"]?["version"]?.string
       #expect(version == (guarded.exitCode == 0 ? "4" : "3"))
     }
@@ -87,7 +89,8 @@ struct ConflictTests {
       try site.publish(["a.js": "2", "c.js": "2"])
       // A plan that was made against version 1 and keeps a.js and b.js as they were there.
       let body: JSONValue = [
-        "bundles": [["base": "1", "bundle": "main", "remove": [], "set": [:]]], "message": "late", "now": true,
+        "bundles": [["base": "1", "bundle": "main", "remove": [], "set": [:]]], "message": "late",
+        "now": true,
       ]
       let answer = try site.api("POST", "apps/shop/channels/online/releases", body)
       #expect(answer.status == 201)
@@ -106,7 +109,8 @@ struct ConflictTests {
     try Site.with { site throws in
       try site.publish(["start.js": "0"], as: "start")
       let publishers = try (1...6).map { number in
-        let folder = try site.scratch.folder("at-once-\(number)", ["\(number).js": "\(number)", "same.js": "same"])
+        let folder = try site.scratch.folder(
+          "at-once-\(number)", ["\(number).js": "\(number)", "same.js": "same"])
         return try site.start([
           "publish", folder, "--app", "shop", "--bundle", "b\(number)", "--base-url", Site.base, "--json",
         ])
@@ -119,12 +123,14 @@ struct ConflictTests {
     }
   }
 
-  @Test("Of publishes at once to one bundle the last one's files are there, whole, and none is lost from the log")
+  @Test(
+    "Of publishes at once to one bundle the last one's files are there, whole, and none is lost from the log")
   func oneBundleAtOnce() throws {
     try Site.with { site throws in
       try site.publish(["app.js": "start", "0.js": "start"])
       let publishers = try (1...6).map { number in
-        let folder = try site.scratch.folder("at-once-\(number)", ["app.js": "\(number)", "\(number).js": "\(number)"])
+        let folder = try site.scratch.folder(
+          "at-once-\(number)", ["app.js": "\(number)", "\(number).js": "\(number)"])
         return try site.start([
           "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "-m", "\(number)",
           "--json",
@@ -143,7 +149,9 @@ struct ConflictTests {
       // Whoever replaced a release that came after its plan was told so: each version is either what a publisher
       // planned against or what one named as replaced.
       for answer in answers {
-        guard let replaced = answer["bundles"]?.array?.first?["replaced"]?["version"]?.string else { continue }
+        guard let replaced = answer["bundles"]?.array?.first?["replaced"]?["version"]?.string else {
+          continue
+        }
         #expect(replaced == answer["previous"]?.string)
       }
     }

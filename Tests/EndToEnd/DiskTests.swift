@@ -68,7 +68,8 @@ struct DiskTests {
     #expect(try site.poll() == before)
     try site.checkEveryDownload()
     let root = "/proc/\(site.server.id)/root\(site.data)"
-    #expect(Wait.until(5) { (try? Folder.textNames(root + "/tmp")) == ["whole"] }, "nothing half received stays")
+    #expect(
+      Wait.until(5) { (try? Folder.textNames(root + "/tmp")) == ["whole"] }, "nothing half received stays")
     // And when there is room again, all goes on.
     #expect(try site.publish(["a.js": "2"])["version"]?.string == "2")
     #expect(try site.web.ask(Site.path(of: try site.entry("a.js"))).text == "2")
@@ -103,7 +104,8 @@ struct DiskTests {
   }
 
   @Test(
-    "A device whose disk is full keeps what it has", .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
+    "A device whose disk is full keeps what it has",
+    .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
   func fullDevice() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1"])
@@ -113,7 +115,8 @@ struct DiskTests {
       let publish = "\"$X\" publish '\(large)' --app shop --bundle main --base-url \(Site.base) --now"
       let pull = "\"$X\" pull --to '\(disk)/device' --app shop --force"
       // One mount for all three steps: it ends with the shell.
-      let script = "X='\(Binary.path)'; \(pull) && \(publish) || exit 9; \(pull); echo $?; \(pull) --complete --json; cat '\(disk)'/device/files/*"
+      let script =
+        "X='\(Binary.path)'; \(pull) && \(publish) || exit 9; \(pull); echo $?; \(pull) --complete --json; cat '\(disk)'/device/files/*"
       let child = try site.start([], launcher: Privileges.mounting("4m", on: disk) + ["sh", "-c", script])
       let outcome = try Outcome(child)
       #expect(outcome.output.contains("\n1\n"), "\(outcome.output) \(outcome.errors)")
@@ -122,7 +125,9 @@ struct DiskTests {
     }
   }
 
-  @Test("A large file takes little memory on either side", arguments: Privileges.wantsLong ? [96 << 20, 2 << 30] : [96 << 20])
+  @Test(
+    "A large file takes little memory on either side",
+    arguments: Privileges.wantsLong ? [96 << 20, 2 << 30] : [96 << 20])
   func largeFile(_ size: Int) throws {
     try Site.with { site throws in
       let folder = try site.scratch.folder("large", ["small.js": "1"])
@@ -137,7 +142,8 @@ struct DiskTests {
       let device = try Outcome(
         try site.start(["pull", "--to", "device", "--app", "shop", "--json"]), seconds: 300)
       #expect(device.exitCode == 0, "\(device.errors)")
-      #expect(try JSONValue.parse(Array(device.output.utf8))["update"]?["bytesTotal"]?.integer == Int64(size + 1))
+      #expect(
+        try JSONValue.parse(Array(device.output.utf8))["update"]?["bytesTotal"]?.integer == Int64(size + 1))
       let grown = site.server.peakMemory - before
       print(
         "\(size >> 20) MiB: publish \(publisher.peakMemory >> 20) MiB resident at most, pull",

@@ -8,9 +8,9 @@ struct PullTests {
   @Test("Polls are 30 s apart unless forced")
   func notDue() throws {
     try Site.with { site throws in
-      try site.publish(["a.js": "1"])
+      try site.publish(["a.js": "1", "b.js": "1", "c.js": "1"])
       try site.pull("device")
-      try site.publish(["a.js": "2"])
+      try site.publish(["a.js": "2", "b.js": "1", "c.js": "1"])
       let early = try site.run("pull", "--to", "device", "--app", "shop", "--json")
       #expect(early.exitCode == 0)
       let update = try JSONValue.parse(Array(early.output.utf8))["update"]
@@ -148,13 +148,14 @@ struct PullTests {
   @Test("Settings of xcache.json: several folders, patterns, types, index")
   func settingsFile() throws {
     try Site.with { site throws in
-      try site.scratch.folder("dist", ["index.html": "root", "d/index.html": "below", "app.js.map": "map", "data.x": "x"])
+      try site.scratch.folder(
+        "dist", ["index.html": "root", "d/index.html": "below", "app.js.map": "map", "data.x": "x"])
       try site.scratch.folder("more", ["extra.js": "extra", "node_modules/big.js": "big"])
       try site.scratch.write(
         "xcache.json",
         """
         {"app": "shop", "bundles": {"main": {"index": true, "baseURL": "\(Site.base)",
-          "dirs": ["dist", {"path": "more", "baseURL": "https://static.example.com/"}],
+          "dirs": ["dist", {"dir": "more", "baseURL": "https://static.example.com/"}],
           "exclude": ["*.map", "node_modules"], "ctypes": {"*.x": "text/x-special"}}}}
         """)
       let outcome = try site.run("publish")

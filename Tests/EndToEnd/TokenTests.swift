@@ -13,7 +13,9 @@ struct TokenTests {
     /// What the message names.
     var says: String = ""
 
-    var testDescription: String { "\(made?.joined(separator: " ") ?? "none"): \(words.joined(separator: " "))" }
+    var testDescription: String {
+      "\(made?.joined(separator: " ") ?? "none"): \(words.joined(separator: " "))"
+    }
   }
 
   private static let publish = ["publish", "FOLDER", "--bundle", "main", "--base-url", Site.base]
@@ -23,8 +25,10 @@ struct TokenTests {
   @Test(
     "Each command takes the scope it needs",
     arguments: [
-      Case(made: nil, words: publish + ["--app", "shop"], exitCode: 1, says: "token is unknown or was revoked"),
-      Case(made: nil, words: status + ["--app", "shop"], exitCode: 1, says: "token is unknown or was revoked"),
+      Case(
+        made: nil, words: publish + ["--app", "shop"], exitCode: 1, says: "token is unknown or was revoked"),
+      Case(
+        made: nil, words: status + ["--app", "shop"], exitCode: 1, says: "token is unknown or was revoked"),
       Case(made: ["--scope", "read"], words: status + ["--app", "shop"], exitCode: 0),
       Case(made: ["--scope", "read"], words: ["log", "--app", "shop"], exitCode: 0),
       Case(made: ["--scope", "read"], words: ["diff", "1", "2", "--app", "shop"], exitCode: 0),
@@ -39,15 +43,20 @@ struct TokenTests {
       Case(
         made: ["--scope", "publish", "--app", "shop"], words: publish + ["--app", "another"], exitCode: 1,
         says: "another"),
-      Case(made: ["--scope", "read", "--app", "shop"], words: status + ["--app", "another"], exitCode: 1, says: "shop"),
       Case(
-        made: ["--scope", "publish", "--app", "shop", "--channel", "test"], words: publish + ["--app", "shop"],
+        made: ["--scope", "read", "--app", "shop"], words: status + ["--app", "another"], exitCode: 1,
+        says: "shop"),
+      Case(
+        made: ["--scope", "publish", "--app", "shop", "--channel", "test"],
+        words: publish + ["--app", "shop"],
         exitCode: 1, says: "channel test"),
       Case(made: ["--scope", "admin"], words: publish + ["--app", "fresh"], exitCode: 0),
       Case(made: ["--scope", "admin"], words: ["token", "list"], exitCode: 0),
-      Case(made: ["--scope", "admin", "--app", "shop"], words: ["token", "list"], exitCode: 1, says: "admin"),
       Case(
-        made: ["--scope", "admin", "--app", "shop"], words: publish + ["--app", "fresh"], exitCode: 1, says: "shop"),
+        made: ["--scope", "admin", "--app", "shop"], words: ["token", "list"], exitCode: 1, says: "admin"),
+      Case(
+        made: ["--scope", "admin", "--app", "shop"], words: publish + ["--app", "fresh"], exitCode: 1,
+        says: "shop"),
     ])
   func scopes(_ test: Case) throws {
     try Site.with { site throws in
@@ -90,7 +99,8 @@ struct TokenTests {
     }
   }
 
-  @Test("The API names its refusals as RFC 9457 says", arguments: [nil, "Basic abc", "Bearer wrong", "bearer"])
+  @Test(
+    "The API names its refusals as RFC 9457 says", arguments: [nil, "Basic abc", "Bearer wrong", "bearer"])
   func problems(_ authorization: String?) throws {
     try Shared.site { site throws in
       let fields = authorization.map { ["Authorization": $0] } ?? [:]
@@ -108,7 +118,8 @@ struct TokenTests {
     try Site.with { site throws in
       let bytes = Array("secretly".utf8)
       let path = "/api/v1/blobs/\(SHA256.of(bytes).hex)"
-      #expect(try site.web.ask(path, "PUT", ["Content-MD5": "AAAAAAAAAAAAAAAAAAAAAA=="], body: bytes).status == 401)
+      #expect(
+        try site.web.ask(path, "PUT", ["Content-MD5": "AAAAAAAAAAAAAAAAAAAAAA=="], body: bytes).status == 401)
       #expect(try Folder.names(site.data + "/tmp/whole").isEmpty)
       #expect(try Folder.textNames(site.data + "/tmp") == ["whole"])
     }

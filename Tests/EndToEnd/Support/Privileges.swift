@@ -10,7 +10,10 @@ enum Privileges {
   /// Starts a program over a file system of its own on `folder` with room for `size` (as tmpfs takes it); it is
   /// gone with the program.
   static func mounting(_ size: String, on folder: String) -> [String] {
-    ["unshare", "--mount", "sh", "-c", "mkdir -p \"$0\" && mount -t tmpfs -o size=\(size) tmpfs \"$0\" && exec \"$@\"", folder]
+    [
+      "unshare", "--mount", "sh", "-c",
+      "mkdir -p \"$0\" && mount -t tmpfs -o size=\(size) tmpfs \"$0\" && exec \"$@\"", folder,
+    ]
   }
 
   static let canMount: Bool = {
@@ -18,8 +21,11 @@ enum Privileges {
     return works(mounting("1m", on: scratch.path + "/disk") + ["true"])
   }()
 
+  static let hasSQLite = works(["sqlite3", "--version"])
+
   private static func works(_ words: [String]) -> Bool {
-    guard let child = try? Child(words, environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"], in: "/") else {
+    guard let child = try? Child(words, environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"], in: "/")
+    else {
       return false
     }
     return (try? child.wait(seconds: 10)) == 0

@@ -3,7 +3,7 @@ import Manifests
 import Platform
 import Synchronization
 
-/// One origin for all tests that only read: three versions of a small app.
+/// One origin for all tests that only read: three versions of a small app `shop`, and the apps `many` and `files`.
 enum Shared {
   final class ReadOnly: Sendable {
     // Nothing changes it after it was made.
@@ -27,10 +27,17 @@ enum Shared {
         digests[version] = data?["digest"]?.string
         maps[version] = data?["resourcemap"]
       }
+      try site.publish(Shared.many, app: "many")
+      try site.publish(["data.bin": Shared.digits], app: "files")
       self.digests = digests
       self.maps = maps
     }
   }
+
+  /// Files that make a manifest large enough to be coded.
+  static let many = Files(uniqueKeysWithValues: (0..<40).map { ("page-\($0).html", "<p>\($0)") })
+
+  static let digits = "0123456789abcdef"
 
   private static let made = Result {
     let shared = try ReadOnly()
