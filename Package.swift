@@ -76,7 +76,9 @@ let package = Package(
     tests("OriginTests", ["Origin", "Store", "Manifests", "HTTP", "Platform"]),
     tests("PublishingTests", ["Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     // Runs the program itself; what it imports only reads answers.
-    tests("EndToEnd", ["Compression", "Manifests", "Platform"]),
+    .testTarget(
+      name: "EndToEnd", dependencies: ["Compression", "Manifests", "Platform"], exclude: ["Help"],
+      swiftSettings: swift),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c2x
