@@ -41,6 +41,7 @@ let package = Package(
     library("Manifests", ["Platform"]),
     library("Server", ["HTTP", "Platform"]),
     library("Compression", ["CZlib", "CZstd"]),
+    library("Archive", ["CZlib", "Platform"]),
     library("HTTPClient", ["CCurl", "Platform"]),
 
     // Floor 3
@@ -65,6 +66,7 @@ let package = Package(
     tests("ManifestsTests", ["Manifests", "Platform"]),
     tests("ServerTests", ["Server", "HTTP", "Platform"]),
     tests("CompressionTests", ["Compression"]),
+    tests("ArchiveTests", ["Archive", "Platform"]),
     // A server of a few lines over real sockets, for the tests of everything that is a client.
     .target(name: "SocketServer", path: "Tests/SocketServer", swiftSettings: swift),
     tests("HTTPClientTests", ["HTTPClient", "Platform", "SocketServer"]),
