@@ -4,6 +4,14 @@
 -- The rules that no release may break stand here, as constraints and triggers, so that no code path can break them.
 -- Times are milliseconds since 1970 (UTC).
 
+-- Tells this data from any other that ever answers at the same address.
+CREATE TABLE origin (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  id TEXT NOT NULL CHECK (length(id) = 32)
+) STRICT;
+
+INSERT INTO origin (one, id) VALUES (1, lower(hex(randomblob(16))));
+
 CREATE TABLE app (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   -- NOCASE: names that differ only in case are one name.

@@ -23,6 +23,8 @@ package final class Origin: Sendable {
     /// Where devices download from, for channels that are new.
     package var publicURL: BaseURL
     package var openFiles = 256
+    /// Bytes of one published file at most.
+    package var largestUpload: UInt64 = 64 << 30
     package var metrics: @Sendable () -> String = { "" }
     /// Where errors of the origin itself are told, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
@@ -38,7 +40,8 @@ package final class Origin: Sendable {
     configure = ConfigureEndpoint(catalog: catalog, builder: builder)
     downloads = DownloadEndpoint(store: store, coded: CodedFiles(store: store), log: options.log)
     let releases = ReleaseDesk(store: store, catalog: catalog, builder: builder, publicURL: options.publicURL)
-    api = APIEndpoint(store: store, releases: releases, log: options.log)
+    api = APIEndpoint(
+      store: store, releases: releases, largestUpload: options.largestUpload, log: options.log)
     metrics = options.metrics
     openFiles = options.openFiles
   }

@@ -49,13 +49,10 @@ extension PublishError {
 extension OriginProblem {
   /// The origin's own words, with what this side knows to do about it.
   package var words: String {
-    let said = detail ?? title
-    switch code {
-    case "url-conflict":
-      return said + PublishError.lines(conflicts.map { "\($0.url) is in bundle \($0.bundle)" })
-    case "token": return said + "; give a token with --token or XCACHE_TOKEN"
-    default: return said
+    guard let detail else {
+      return title + PublishError.lines(conflicts.map { "\($0.url) is in bundle \($0.bundle)" })
     }
+    return code == "token" ? "\(detail); give one with --token or XCACHE_TOKEN" : detail
   }
 }
 

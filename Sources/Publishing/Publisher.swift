@@ -34,12 +34,25 @@ package struct Publisher: Sendable {
     _ bundles: [BundleSource], to app: AppName, _ channel: ChannelName, _ options: ReleaseOptions = .init(),
     rehash: Bool = false
   ) throws(PublishError) -> PublishResult {
-    let (local, read) = try resources(of: bundles, rehash: rehash)
+    let local = try resources(of: bundles, rehash: rehash)
+    do {
+      return try publish(local, to: app, channel, options, trustsCache: !rehash)
+    } catch {
+      // What was kept is of a version that this origin has forgotten, or never had.
+      guard !rehash, case .refused(let problem) = error, problem.code == "unknown-base" else { throw error }
+      return try publish(local, to: app, channel, options, trustsCache: false)
+    }
+  }
+
+  private func publish(
+    _ local: LocalBundles, to app: AppName, _ channel: ChannelName, _ options: ReleaseOptions,
+    trustsCache: Bool
+  ) throws(PublishError) -> PublishResult {
     let remote = try RemoteChannel(api, cache, app, channel)
     var plans: [Plan] = []
-    for (bundle, resources) in zip(bundles, local) {
-      let held = try remote.bundle(bundle.name, trustsCache: !rehash)
-      plans.append(Plan(bundle.name, local: resources, remote: held))
+    for bundle in local.bundles {
+      let held = try remote.bundle(bundle.name, trustsCache: trustsCache)
+      plans.append(Plan(bundle.name, local: bundle.resources, remote: held))
     }
     let uploads = try upload(plans, dryRun: options.dryRun)
     let request = ReleaseRequest(changes: plans.map { .publish($0) }, options: options)
@@ -47,11 +60,11 @@ package struct Publisher: Sendable {
     if answer.isChanged, !options.dryRun {
       // Of a channel that this release made, the origin's id isn't known yet.
       let remote = remote.exists ? remote : try? RemoteChannel(api, cache, app, channel)
-      if let remote { keep(answer, plans, local, remote) }
+      if let remote { keep(answer, local, remote) }
     }
     return PublishResult(
-      answer: answer, plans: plans, files: local.reduce(0) { $0 + $1.count }, filesRead: read,
-      bytes: local.reduce(0) { $0 + $1.reduce(0) { $0 + $1.content.size } },
+      answer: answer, plans: plans, files: local.bundles.reduce(0) { $0 + $1.resources.count },
+      filesRead: local.filesRead, bytes: local.bytes,
       uploaded: uploads.count, uploadedBytes: uploads.reduce(0) { $0 + $1.digest.size },
       bytesSent: api.bytesSent)
   }
@@ -66,31 +79,36 @@ package struct Publisher: Sendable {
 
   // MARK: Local files
 
-  /// The resources of each bundle by URL, and how many files were read for it.
-  private func resources(
-    of bundles: [BundleSource], rehash: Bool
-  ) throws(PublishError) -> (bundles: [[LocalResource]], read: Int) {
+  /// What is here: the resources of each bundle by URL, and how many files were read for it.
+  private struct LocalBundles {
+    var bundles: [(name: BundleName, resources: [LocalResource])] = []
+    var filesRead = 0
+
+    var bytes: Int64 { bundles.reduce(0) { $0 + $1.resources.reduce(0) { $0 + $1.content.size } } }
+  }
+
+  private func resources(of bundles: [BundleSource], rehash: Bool) throws(PublishError) -> LocalBundles {
     for (index, bundle) in bundles.enumerated()
     where bundles[..<index].contains(where: { $0.name == bundle.name }) {
       throw .bundleTwice(bundle.name)
     }
     var mapped: [[MappedFile]] = []
     for bundle in bundles { mapped.append(try Mapping.files(of: bundle)) }
-    var result: [[LocalResource]] = []
-    var read = 0
+    var local = LocalBundles()
     for (bundle, files) in zip(bundles, mapped) {
       let hashed = try hash(bundle, files.map(\.file), rehash: rehash)
-      read += hashed.read
-      result.append(zip(files, hashed.files).map { LocalResource($0, $1) })
+      local.filesRead += hashed.read
+      local.bundles.append((bundle.name, zip(files, hashed.files).map { LocalResource($0, $1) }))
     }
-    return (result, read)
+    return local
   }
 
   /// The digests of `files`, with the help of what was kept for the bundle's folders.
   private func hash(
     _ bundle: BundleSource, _ files: [SourceFile], rehash: Bool
   ) throws(PublishError) -> (files: [HashedFile], read: Int) {
-    let key = bundle.folders.map { (try? Kernel.realPath($0.path)) ?? $0.path }.joined(separator: "\n")
+    let folders = bundle.folders.map { (try? Kernel.realPath($0.path)) ?? $0.path }
+    let key = ([bundle.name.text] + folders).joined(separator: "\n")
     let kept = rehash ? nil : cache.read(.hashes, key)
     let now = Clock.unixMilliseconds() * 1_000_000
     let progress = self.progress
@@ -109,7 +127,7 @@ package struct Publisher: Sendable {
     let files = Publisher.contents(of: plans)
     if files.isEmpty { return [] }
     let lacking = try Uploader(api: api) { _ in }.missing(files.keys.sorted())
-    let missing = lacking.compactMap { files[$0] }
+    let missing = lacking.compactMap { files[$0] }.sorted { $0.source.location < $1.source.location }
     if !dryRun { try send(missing) }
     return missing
   }
@@ -160,13 +178,13 @@ package struct Publisher: Sendable {
 
   /// Keeps what each bundle now holds, so that the next publish need not ask.
   private func keep(
-    _ answer: ReleaseAnswer, _ plans: [Plan], _ local: [[LocalResource]], _ remote: RemoteChannel
+    _ answer: ReleaseAnswer, _ local: LocalBundles, _ remote: RemoteChannel
   ) {
-    for (plan, resources) in zip(plans, local)
-    where answer.bundles.contains(where: { $0.name == plan.bundle.text && $0.isChanged }) {
+    for (name, resources) in local.bundles
+    where answer.bundles.contains(where: { $0.name == name.text && $0.isChanged }) {
       remote.keep(
         RemoteBundle(version: answer.version, entries: resources.map(RemoteBundle.Entry.init)),
-        as: plan.bundle)
+        as: name)
     }
   }
 }

@@ -48,10 +48,15 @@ package final class Server: Sendable {
 
   /// Stops: no new connections, answers in flight get `graceSeconds` to finish. Returns when all is over.
   package func stop(graceSeconds: Int = 10) {
-    let threads: [OSThread] = stage.withLock { stage in
+    let threads: [OSThread]? = stage.withLock { stage in
       defer { stage = .stopped }
-      if case .running(let threads) = stage { return threads } else { return [] }
+      return switch stage {
+      case .ready: []
+      case .running(let threads): threads
+      case .stopped: nil
+      }
     }
+    guard let threads else { return }
     let grace = UInt64(max(graceSeconds, 0)) &* Timeouts.second
     for mailbox in context.mailboxes {
       mailbox.post(.stop(deadline: Clock.monotonicNanoseconds() &+ grace))

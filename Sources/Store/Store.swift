@@ -76,9 +76,32 @@ package final class Store: Sendable {
     try blobs.missing(of: digests)
   }
 
+  /// The digests and size of a stored blob; nil where none is, or it was set aside.
+  package func digest(ofBlob sha256: SHA256) throws(StoreError) -> FileDigest? {
+    let row = try connections.reading { (db) throws(StoreError) in try BlobStore.row(of: sha256, in: db) }
+    return row.flatMap { $0.isQuarantined ? nil : $0.digest }
+  }
+
   /// Opens a blob whose bytes were hashed since the start of this process, now if not before.
   /// - Throws: `unknownBlob`; `corruptBlob`, and the file is set aside.
   package func open(_ sha256: SHA256) throws(StoreError) -> StoredBlob { try blobs.open(sha256) }
+
+  /// Hashes every blob anew, as is done once a day; bad ones are set aside.
+  /// - Parameter goesOn: Asked before each blob, with its size in bytes; false ends the round. The place to wait,
+  ///   so that a round doesn't take the disk from those who need it.
+  /// - Returns: the digests of the bad ones.
+  package func scrub(_ goesOn: (Int64) -> Bool) throws(StoreError) -> [SHA256] {
+    var bad: [SHA256] = []
+    for (sha256, size) in try blobs.all() {
+      guard goesOn(size) else { break }
+      do {
+        try blobs.scrub(sha256)
+      } catch .corruptBlob {
+        bad.append(sha256)
+      }
+    }
+    return bad
+  }
 
   /// Removes files that arrived more than a day ago and that no release took.
   package func sweepUploads() throws(StoreError) { try blobs.sweep() }

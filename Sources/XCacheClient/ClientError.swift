@@ -31,10 +31,13 @@ public enum ClientError: Error, Hashable, Sendable {
   /// Thrown when the kernel refused: `call` is the system call, `code` its errno, `reason` the kernel's words.
   case file(path: String, call: String, code: Int32, reason: String)
 
-  /// What is known of a file's bytes: digests in lower-case hexadecimal.
+  /// What is known of a file's bytes.
   public struct Bytes: Hashable, Sendable {
+    /// 32 hexadecimal digits.
     public let md5: String
+    /// 64 hexadecimal digits.
     public let sha256: String
+    /// How many there are.
     public let size: Int64
 
     init(_ digest: FileDigest) {

@@ -26,7 +26,8 @@ extension Device {
     let fetched = absent.filter { seen.insert($0.sha256).inserted }
     let (folder, cache) = (folder, cache)
     let run = FetchRun(fetcher: fetcher, connections: settings.connections, progress: progress)
-    report.bytesFetched = try run.run(fetched, to: { folder.staged($0.sha256) }) { entry throws(ClientError) in
+    report.bytesFetched = try run.run(fetched, to: { folder.staged($0.sha256) }) {
+      entry throws(ClientError) in
       try cache.withLock { cache throws(ClientError) in
         try cache.place(folder.staged(entry.sha256), for: entry)
       }

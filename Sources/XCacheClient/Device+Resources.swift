@@ -22,45 +22,64 @@ extension Device {
   }
 
   private func resource(for url: ResourceURL) throws(ClientError) -> LocalResource? {
-    // A second round only where an update switched, or the disk lost a file, between two steps of the first.
-    for _ in 0..<3 {
+    var supplied = 0
+    while true {
       let index = index
       guard let entry = urls.withLock({ $0.entry(for: url, in: index) }) else { return nil }
-      if let resource = try open(entry) { return resource }
-      try supply(entry)
+      switch try open(entry) {
+      case .ready(let resource): return resource
+      case .superseded: continue
+      case .absent:
+        // More than once only where the disk, or an update, took away what was just put there.
+        guard supplied < 3 else {
+          throw .file(
+            path: folder.file(entry.name), call: "open", code: ENOENT, reason: "The file keeps going away")
+        }
+        supplied += 1
+        try supply(entry)
+      }
     }
-    throw .file(path: url.text, call: "open", code: ENOENT, reason: "The file keeps going away")
   }
 
-  /// An entry's file, if it is there and right.
-  private func open(_ entry: HeldEntry) throws(ClientError) -> LocalResource? {
+  private enum Found {
+    case ready(LocalResource)
+    /// There is no file, or it was wrong and is gone now.
+    case absent
+    /// An update has switched since the entry was looked up.
+    case superseded
+  }
+
+  private func open(_ entry: HeldEntry) throws(ClientError) -> Found {
     let path = folder.file(entry.name)
-    // A local of its own: the lock is held while the manifest still lists the entry, so the name is its.
-    let opened = try cache.withLock { cache throws(ClientError) in
-      guard cache.lists(entry), cache.has(entry) else { return Opened(nil, isProven: false) }
+    // Under the lock, so that the name still means the entry's bytes when it is opened.
+    let found = try cache.withLock { cache throws(ClientError) -> Opened in
+      guard cache.lists(entry) else { return Opened(nil, isListed: false, isProven: false) }
+      guard cache.has(entry) else { return Opened(nil, isListed: true, isProven: false) }
       let file = try onDisk(path) { () throws(SystemError) in
         try Kernel.openExisting(path, O_RDONLY | O_NOFOLLOW)
       }
-      return Opened(file, isProven: cache.isProven(entry))
+      return Opened(file, isListed: true, isProven: cache.isProven(entry))
     }
-    let isProven = opened.isProven
-    guard let file = opened.take() else { return nil }
+    let (isListed, isProven) = (found.isListed, found.isProven)
+    guard let file = found.take() else { return isListed ? .absent : .superseded }
     if !isProven {
       guard try onDisk(path, { () throws(SystemError) in try CacheFolder.digest(file) }) == entry.bytes else {
         try cache.withLock { cache throws(ClientError) in try cache.discard(entry) }
-        return nil
+        return .absent
       }
       cache.withLock { $0.prove(entry) }
     }
-    return LocalResource(entry, file)
+    return .ready(LocalResource(entry, file))
   }
 
   private struct Opened: ~Copyable {
     private let file: Descriptor?
+    let isListed: Bool
     let isProven: Bool
 
-    init(_ file: consuming Descriptor?, isProven: Bool) {
+    init(_ file: consuming Descriptor?, isListed: Bool, isProven: Bool) {
       self.file = file
+      self.isListed = isListed
       self.isProven = isProven
     }
 
@@ -81,7 +100,9 @@ extension Device {
   private func copyHeld(_ entry: HeldEntry, to target: String) throws(ClientError) -> Bool {
     let index = index
     let present = cache.withLock { $0.present }
-    let twin = index.entries.first { $0.sha256 == entry.sha256 && $0.name != entry.name && present.contains($0.name) }
+    let twin = index.entries.first {
+      $0.sha256 == entry.sha256 && $0.name != entry.name && present.contains($0.name)
+    }
     if let twin, try stage(entry, copying: folder.file(twin.name), to: target) { return true }
     return try stage(entry, copying: folder.aside(entry.sha256), to: target)
   }

@@ -38,7 +38,7 @@ extension Device {
   ) throws(ClientError) -> Poller.Offer {
     do {
       let offer = try Poller(transport: transport, settings: settings).ask(source, holding: held)
-      policy.withLock { $0.answered(by: source, interval: offer.interval) }
+      policy.withLock { $0.answered(by: source, interval: offer.extras.interval) }
       return offer
     } catch {
       var random = SystemRandomNumberGenerator()
@@ -91,7 +91,8 @@ extension Device {
     let bytes = try stage(plan.fetch, progress)
     try cache.withLock { cache throws(ClientError) in try cache.commit(next, at: now()) }
     try makeRoom(for: [])
-    var report = UpdateReport(offer.kind == .patch ? .patch : .whole, from: held.version.text, to: next.version.text)
+    var report = UpdateReport(
+      offer.kind == .patch ? .patch : .whole, from: held.version.text, to: next.version.text)
     report.source = .init(source)
     report.polled = offer.version.text
     report.fetched = plan.fetch.count
@@ -156,7 +157,7 @@ extension Device {
     let run = FetchRun(fetcher: fetcher, connections: settings.connections, progress: progress)
     do {
       return try run.run(entries, to: { folder.staged($0.sha256) })
-    } catch where error.isDiskFull {
+    } catch  where error.isDiskFull {
       // "set-aside files go first when the disk limit is reached"
       try cache.withLock { cache throws(ClientError) in try cache.makeRoom(for: 0, limit: 0) }
       let left = entries.filter { folder.status(folder.staged($0.sha256)) == nil }

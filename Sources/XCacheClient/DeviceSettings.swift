@@ -4,7 +4,9 @@ public struct DeviceSettings: Hashable, Sendable {
   public var folder: String
   /// The origin's address, such as `https://xcache.example.com`, with or without a path.
   public var server: String
+  /// The app's name.
   public var app: String
+  /// The channel's name, `online` where the app doesn't say.
   public var channel: String
   /// The address of the static copy that is asked once the origin has failed five times in a row.
   public var fallback: String?

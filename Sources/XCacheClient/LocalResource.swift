@@ -14,7 +14,7 @@ public final class LocalResource: Sendable {
   private let file: Descriptor
 
   init(_ entry: HeldEntry, _ file: consuming Descriptor) {
-    url = entry.url
+    url = entry.url.text
     contentType = entry.entry.ctype
     size = entry.size
     sha256 = entry.sha256.hex

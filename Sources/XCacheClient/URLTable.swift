@@ -17,9 +17,7 @@ struct URLTable {
     entries = [:]
     entries.reserveCapacity(index.entries.count)
     for entry in index.entries {
-      // A key that is no URL can't be asked for.
-      guard let url = try? ResourceURL(entry.url) else { continue }
-      entries[url.matchKey] = entry
+      entries[entry.url.matchKey] = entry
     }
   }
 }

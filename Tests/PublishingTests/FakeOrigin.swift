@@ -1,7 +1,6 @@
 import Manifests
 import Platform
 import SocketServer
-import Synchronization
 
 /// An origin in memory with one channel, over real sockets: what a publisher needs of `/api/v1`, and faults.
 final class FakeOrigin: Sendable {
@@ -20,7 +19,7 @@ final class FakeOrigin: Sendable {
   }
 
   final class Shared: Sendable {
-    let model = Mutex(Model())
+    let model = Locked(Model())
   }
 
   let shared = Shared()
@@ -44,7 +43,7 @@ final class FakeOrigin: Sendable {
   var url: String { server.url }
   var connections: Int { server.connections }
 
-  func with<Value>(_ body: (inout Model) -> Value) -> Value { shared.model.withLock { body(&$0) } }
+  func with<Value: Sendable>(_ body: (inout Model) -> Value) -> Value { shared.model.withLock { body(&$0) } }
 
   /// The requests since the last time.
   func requests() -> [String] {
@@ -60,6 +59,7 @@ final class FakeOrigin: Sendable {
     var json = more.object ?? JSONObject()
     json["code"] = .string(code)
     json["title"] = .string(title)
+    if json["conflicts"] == nil { json["detail"] = .string(title) }
     return .answer(
       status, [("Content-Type", "application/problem+json")], body: JSONValue.object(json).canonical)
   }
@@ -93,7 +93,9 @@ extension FakeOrigin.Model {
         "bytes": .integer(entries.values.reduce(0) { $0 + ($1["size"]?.integer ?? 0) }),
       ]
     }
-    let json: JSONValue = ["origin": .string(id), "version": .string("\(version)"), "bundles": .array(list)]
+    let json: JSONValue = [
+      "origin": .string(id), "version": .string("\(version)"), "bundles": .array(list),
+    ]
     return .answer(body: json.canonical)
   }
 

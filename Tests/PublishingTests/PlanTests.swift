@@ -140,6 +140,7 @@ import Testing
     let few = UploadPlan(try files(Array(repeating: 50_000, count: 40)), connections: 4)
     #expect((4...6).contains(few.units.count))
     #expect(UploadPlan([], connections: 4).units.isEmpty)
+    #expect(UploadPlan(try files([0]), connections: 4).units.count == 1)
   }
 
   @Test(arguments: [

@@ -2,7 +2,6 @@ import HTTPClient
 import Manifests
 import Platform
 import SocketServer
-import Synchronization
 import Testing
 
 @testable import Publishing
@@ -156,6 +155,23 @@ import Testing
     try expectMirrored()
   }
 
+  @Test func aVersionThatTheOriginForgotIsFetchedAnew() throws {
+    try folder.write("site/a.js", "one")
+    try publish()
+    origin.with { model in
+      model.fault = { model, request in
+        guard request.path.hasSuffix("/releases") else { return nil }
+        model.fault = nil
+        return FakeOrigin.problem(409, "unknown-base", "version 1 is not kept")
+      }
+    }
+    try folder.write("site/a.js", "two")
+    _ = origin.requests()
+    #expect(try publish().changed == 1)
+    #expect(origin.requests().contains("GET apps/shop/channels/online/bundles/main/entries"))
+    try expectMirrored()
+  }
+
   @Test func severalBundlesInOneRelease() throws {
     try folder.write("one/a.js", "same")
     try folder.write("two/b.js", "same")
@@ -175,7 +191,7 @@ import Testing
     for index in 0..<8 {
       try folder.write("site/f\(index).bin", [UInt8](repeating: UInt8(index), count: 100_000))
     }
-    let count = Mutex(0)
+    let count = Locked(0)
     origin.with { model in
       model.fault = { _, _ in
         let number = count.withLock { value in
@@ -198,7 +214,7 @@ import Testing
     for index in 0..<12 {
       try folder.write("site/f\(index).bin", [UInt8](repeating: UInt8(index), count: 100_000))
     }
-    let puts = Mutex(0)
+    let puts = Locked(0)
     origin.with { model in
       model.fault = { _, request in
         guard request.method == "PUT" else { return nil }
@@ -274,7 +290,7 @@ import Testing
     let refused = #expect(throws: PublishError.self) {
       try publisher(token: "wrong").publish([bundle()], to: AppName("shop"), .online)
     }
-    #expect(refused?.words == "no such token; give a token with --token or XCACHE_TOKEN")
+    #expect(refused?.words == "no such token; give one with --token or XCACHE_TOKEN")
     #expect(refused?.exitCode == 1)
     #expect(!"\(try #require(refused))".contains("wrong"))
     let port = SocketServer { _ in [] }.port
@@ -344,7 +360,7 @@ import Testing
 
   @Test func progressReachesTheEnd() throws {
     for index in 0..<20 { try folder.write("site/f\(index).js", String(repeating: "x", count: index * 9000)) }
-    let seen = Mutex<[Publisher.Progress]>([])
+    let seen = Locked<[Publisher.Progress]>([])
     _ = try publisher { progress in seen.withLock { $0.append(progress) } }
       .publish([bundle()], to: AppName("shop"), .online)
     let all = seen.withLock { $0 }

@@ -28,8 +28,8 @@ package struct RequestParser: Sendable {
   package mutating func parse(_ bytes: RawSpan, limits: RequestLimits) -> Outcome {
     do throws(RequestError) {
       while let end = try endOfLine(bytes, limits) {
-        let line = lineStart..<end &- 1
         guard end > lineStart, bytes[end &- 1] == 0x0D else { throw .lineEnd }
+        let line = lineStart..<end &- 1
         lineStart = end &+ 1
         searched = lineStart
         if try take(line, of: bytes, limits) { return .complete(count: lineStart) }

@@ -9,20 +9,20 @@ import Store
 struct APIEndpoint: Sendable {
   let store: Store
   let releases: ReleaseDesk
+  /// Bytes.
+  let largestUpload: UInt64
   let log: @Sendable (String) -> Void
 
   /// A release of 100,000 resources is some 30 MB of JSON.
   private static let documentLimit = 256 << 20
-  /// No single file is larger than this: 64 GiB.
-  private static let fileLimit: UInt64 = 64 << 30
 
   func answer(_ request: borrowing Request) -> Answer {
     guard let call = APIRequest(request) else { return .now(Problem.notFound.response) }
     switch (call.method, call.path.first, call.path.count) {
     case (.put, "blobs", 2):
-      return .receive(limit: Self.fileLimit) { UploadReceiver.blob(call, self) }
+      return .receive(limit: largestUpload) { UploadReceiver.blob(call, self) }
     case (.post, "blobs", 1):
-      return .receive(limit: Self.fileLimit) { UploadReceiver.pack(call, self) }
+      return .receive(limit: largestUpload) { UploadReceiver.pack(call, self) }
     case (.post, _, _):
       return .receive(limit: UInt64(Self.documentLimit)) { DocumentReceiver(call, self) }
     default:

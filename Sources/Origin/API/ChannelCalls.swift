@@ -25,6 +25,7 @@ struct ChannelCalls {
 
   private func overview(_ channel: ChannelInfo) throws(Problem) -> Response {
     let bundles = try APIEndpoint.store { () throws(StoreError) in try store.bundles(of: channel) }
+    let origin = try APIEndpoint.store { () throws(StoreError) in try store.originID() }
     return APIEndpoint.document([
       "app": .string(channel.app.text), "at": channel.at.map { .string(Timestamp.text($0)) } ?? .null,
       "bundles": .array(
@@ -35,7 +36,7 @@ struct ChannelCalls {
           ]
         }),
       "bytes": .integer(channel.bytes), "channel": .string(channel.name.text),
-      "digest": channel.digest.map { .string($0.hex) } ?? .null,
+      "digest": channel.digest.map { .string($0.hex) } ?? .null, "origin": .string(origin),
       "publicURL": .string(channel.publicURL.text), "resources": .integer(channel.resources),
       "version": .string(channel.version.text),
     ])

@@ -10,7 +10,7 @@ package final class OriginAPI: Sendable {
   package let server: BaseURL
   private let token: String?
   private let http: HTTPClient
-  /// Makes the policy of one request; the argument: whether a server that can't be reached is asked again.
+  /// Makes the policy of one request; the argument: whether the server has answered before.
   private let retries: @Sendable (Bool) -> RetryPolicy
   private let state = Locked(State())
 
@@ -21,12 +21,17 @@ package final class OriginAPI: Sendable {
 
   package init(
     server: BaseURL, token: String?, http: HTTPClient = HTTPClient(),
-    retries: @escaping @Sendable (Bool) -> RetryPolicy = { RetryPolicy(retriesConnecting: $0) }
+    retries: @escaping @Sendable (Bool) -> RetryPolicy = { OriginAPI.policy(hasAnswered: $0) }
   ) {
     self.server = server
     self.token = token
     self.http = http
     self.retries = retries
+  }
+
+  /// A server that never answered is given up soon: its address may be wrong.
+  package static func policy(hasAnswered: Bool) -> RetryPolicy {
+    RetryPolicy(attempts: hasAnswered ? 6 : 3, retriesConnecting: hasAnswered)
   }
 
   /// Body bytes sent so far, those of attempts that failed included.

@@ -39,8 +39,9 @@ struct RemoteChannel {
 
   /// The bundle as it is now.
   ///
-  /// What was kept is trusted only where version, number of resources and bytes, and the origin's id, are what the
-  /// origin says: another data folder may answer at the address, or a restored one. Else all is asked for anew.
+  /// What was kept is trusted only where version, number of resources and bytes, and the origin's id,
+  /// are what the origin says: another data folder may answer at the address, or a restored one. Else all is
+  /// asked for anew.
   func bundle(_ name: BundleName, trustsCache: Bool = true) throws(PublishError) -> RemoteBundle {
     guard exists else { return .none }
     if trustsCache, let expected = state.bundles[name.text], let kept = cached(name) {

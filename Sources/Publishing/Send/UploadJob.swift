@@ -66,6 +66,8 @@ final class UploadJob: Sendable {
       call.fields = [HTTPField("Content-Type", "application/vnd.xcache.pack")]
       call.body = .bytes(try UploadJob.pack(files))
     }
+    // After the last byte the origin may still have to write gigabytes.
+    call.timeouts.stall = 120
     call.watch = { [self] more in tell(more) }
     _ = try api.send(call)
   }

@@ -28,9 +28,9 @@ struct UploadPlan {
     let share = small.reduce(0) { $0 + $1.digest.size } / Int64(max(1, connections)) + 1
     let room = min(UploadPlan.packCeiling, max(UploadPlan.packFloor, share))
     var packs: [[HashedFile]] = []
-    var filled = room
+    var filled: Int64 = 0
     for file in small {
-      if filled + file.digest.size > room {
+      if packs.isEmpty || filled + file.digest.size > room {
         packs.append([])
         filled = 0
       }

@@ -84,6 +84,7 @@ extension EventLoop {
         var buffer = SendBuffer(capacity: 512)
         let response = overload()
         writer.write(response.head, .close, to: &buffer)
+        if case .bytes(let body) = response.body { buffer.append(body) }
         _ = Kernel.send(descriptor.raw, buffer.address)
         Kernel.shutdownSending(descriptor.raw)
       }

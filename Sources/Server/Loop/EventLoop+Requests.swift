@@ -140,7 +140,7 @@ extension EventLoop {
       case .complete(let count):
         connection.parser = nil
         used += count
-        answer(parser.head, input, connection)
+        answer(parser.head, UnsafeMutableRawBufferPointer(rebasing: input[..<count]), connection)
       }
       guard connection.isBetweenAnswers else { return used }
       if connection.state.closesAfterAnswers {

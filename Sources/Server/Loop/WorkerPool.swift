@@ -58,9 +58,13 @@ package final class WorkerPool: Sendable {
     }
   }
 
-  /// Does what waits, then ends the threads.
+  /// Does what waits, then ends the threads. Only the first call does it.
   package func stop() {
-    state.broadcasting { $0.stopped = true }
+    let isFirst = state.broadcasting { state in
+      defer { state.stopped = true }
+      return !state.stopped
+    }
+    guard isFirst else { return }
     for thread in threads { thread.join() }
   }
 

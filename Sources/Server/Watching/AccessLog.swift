@@ -57,10 +57,13 @@ package final class AccessLog: Sendable {
     }
   }
 
-  /// Writes what waits, then closes the file; called once, after the server has stopped.
+  /// Writes what waits, then closes the file; called after the server has stopped.
   package func close() {
-    state.broadcasting { $0.ended = true }
-    thread.join()
+    let isFirst = state.broadcasting { state in
+      defer { state.ended = true }
+      return !state.ended
+    }
+    if isFirst { thread.join() }
   }
 
   private static func next(_ state: Monitor<State>) -> [[UInt8]]? {

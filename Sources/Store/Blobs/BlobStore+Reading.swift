@@ -31,6 +31,15 @@ extension BlobStore {
     return StoredBlob(file: file, size: size)
   }
 
+  /// Every blob that counts as good, with its size, in the order in which they were stored.
+  func all() throws(StoreError) -> [(SHA256, Int64)] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.all("SELECT sha256, size FROM blob WHERE quarantined_at IS NULL ORDER BY id") {
+        ($0.get(0), $0.get(1))
+      }
+    }
+  }
+
   /// Hashes a blob whether or not it was hashed before, as the daily scrub does.
   func scrub(_ sha256: SHA256) throws(StoreError) {
     state.withLock { _ = $0.verified.remove(sha256) }

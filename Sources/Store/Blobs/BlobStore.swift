@@ -10,7 +10,8 @@ final class BlobStore: Sendable {
   let disk: Disk
   let connections: Connections
   let clock: @Sendable () -> Int64
-  // "syncfs … reports errors since the file descriptor was opened": so it is opened before anything is written.
+  // syncfs(2): "Since Linux 5.8, syncfs() will also report an error if one or more inodes failed to be written back
+  // since the last syncfs() call", counted for each open file: so it is open before anything is written.
   let root: Descriptor
   let state: Locked<State>
 

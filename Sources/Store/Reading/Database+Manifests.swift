@@ -25,14 +25,32 @@ extension Database {
     }
   }
 
-  /// The resource live at `version` under a URL, over all bundles.
-  func resourceID(ofURL url: Int64, at version: ManifestVersion) throws(StoreError) -> Int64? {
-    try value(
-      Int64.self,
+  /// The URLs whose entry at `to` differs from that at `from`, sorted, with the resources of both.
+  ///
+  /// It reads the rows that began or ended between the two, whatever the manifests' size, and one state of each URL
+  /// at either end over all bundles.
+  func differences(of channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
+    -> [(url: ResourceURL, was: Int64?, now: Int64?)]
+  {
+    for version in [from, to] where !(try isKept(version, in: channel.id)) { throw .unknownVersion(version) }
+    return try all(
       """
-      SELECT resource_id FROM entry
-      WHERE url_id = ?1 AND since <= ?2 AND (until IS NULL OR until > ?2) LIMIT 1
-      """, url, version.number)
+      SELECT u.text,
+        (SELECT resource_id FROM entry
+          WHERE url_id = u.id AND since <= ?2 AND (until IS NULL OR until > ?2) LIMIT 1) AS was,
+        (SELECT resource_id FROM entry
+          WHERE url_id = u.id AND since <= ?3 AND (until IS NULL OR until > ?3) LIMIT 1) AS now
+      FROM url AS u
+      WHERE u.id IN (
+          SELECT e.url_id FROM bundle AS b JOIN entry AS e ON e.bundle_id = b.id
+          WHERE b.channel_id = ?1 AND e.since > min(?2, ?3) AND e.since <= max(?2, ?3)
+          UNION ALL
+          SELECT e.url_id FROM bundle AS b JOIN entry AS e ON e.bundle_id = b.id
+          WHERE b.channel_id = ?1 AND e.until > min(?2, ?3) AND e.until <= max(?2, ?3))
+        AND was IS NOT now
+      ORDER BY u.text
+      """, channel.id, from.number, to.number
+    ) { (row) throws(StoreError) in (try Stored.url(row.get(0)), row.get(1), row.get(2)) }
   }
 
   func entryRow(_ resource: Int64) throws(StoreError) -> EntryRow? {
@@ -46,35 +64,5 @@ extension Database {
       WHERE r.id = ?
       """, resource
     ) { (row) throws(StoreError) in try EntryRow(row, from: 0) }
-  }
-
-  /// The URLs of a channel of which any bundle's row began or ended in (`from`, `to`].
-  func changedURLs(of channel: Int64, after from: ManifestVersion, upTo to: ManifestVersion)
-    throws(StoreError) -> Set<Int64>
-  {
-    var urls: Set<Int64> = []
-    for bundle in try all(
-      "SELECT id FROM bundle WHERE channel_id = ?", channel, read: { $0.get(0, as: Int64.self) })
-    {
-      urls.formUnion(try changedURLs(ofBundle: bundle, after: from, upTo: to))
-    }
-    return urls
-  }
-
-  /// The URLs whose entry at `to` differs from that at `from`, sorted, with the resource rows of both.
-  func differences(of channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
-    -> [(url: ResourceURL, was: Int64?, now: Int64?)]
-  {
-    for version in [from, to] where !(try isKept(version, in: channel.id)) { throw .unknownVersion(version) }
-    let (low, high) = (min(from, to), max(from, to))
-    var differences: [(url: ResourceURL, was: Int64?, now: Int64?)] = []
-    for url in try changedURLs(of: channel.id, after: low, upTo: high) {
-      let was = try resourceID(ofURL: url, at: from)
-      let now = try resourceID(ofURL: url, at: to)
-      guard was != now else { continue }
-      let text = try value(String.self, "SELECT text FROM url WHERE id = ?", url) ?? ""
-      differences.append((try Stored.url(text), was, now))
-    }
-    return differences.sorted { $0.url < $1.url }
   }
 }

@@ -12,6 +12,13 @@ extension Database {
 }
 
 extension Store {
+  /// Tells this data folder's contents from any other's: publishers keep what they know of an origin under it.
+  package func originID() throws(StoreError) -> String {
+    try connections.reading { (db) throws(StoreError) in
+      try db.value(String.self, "SELECT id FROM origin") ?? ""
+    }
+  }
+
   /// Every channel of every app, oldest first.
   package func channels() throws(StoreError) -> [ChannelInfo] {
     try connections.reading { (db) throws(StoreError) in try db.channels() }

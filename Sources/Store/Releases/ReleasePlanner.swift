@@ -67,10 +67,10 @@ struct ReleasePlanner {
   }
 
   private func checkLimit(_ name: BundleName, _ info: BundleInfo?) throws(StoreError) {
-    guard let limit = request.ifVersion, let info, info.version > limit, let channel,
-      let stamp = try db.stamp(of: info.version, in: channel.id)
-    else { return }
-    throw .changedSince(name, limit: limit, release: stamp)
+    guard let limit = request.ifVersion, let info, info.version > limit, let channel else { return }
+    let kept = try db.stamp(of: info.version, in: channel.id)
+    throw .changedSince(
+      name, limit: limit, release: kept ?? ReleaseStamp(version: info.version, author: "", at: 0))
   }
 
   /// Plans again where the bundle moved: what changed in it after `base` is wanted as it was at `base`.

@@ -11,7 +11,7 @@ package struct ReleaseRequest: Sendable {
   package var ifVersion: ManifestVersion?
   /// Plan and check everything, change nothing.
   package var dryRun: Bool
-  /// Whether an app or channel that doesn't exist is made; nil: it is an error.
+  /// The public URL that a channel gets which is made because it, or its app, doesn't exist; nil: that is an error.
   package var publicURLForNew: BaseURL?
 
   package init(

@@ -7,7 +7,8 @@ extension Store {
   /// Planning and the bytes' way to the disk run beside other releases; the transaction itself is one at a time.
   /// - Parameters:
   ///   - digest: Gives the sha256 of the resourcemap that the changes lead to. Called at most once, by the thread
-  ///     that commits, while no other release can come between; nil: worked out from the database.
+  ///     that commits, while no other release can come between; it may read from the store, not write to it. nil:
+  ///     worked out from the database.
   ///   - committed: Called after the commit, before any other release can begin: the place to move a catalog on.
   ///     Not called where nothing changed.
   /// - Throws: the refusals of `StoreError`; nothing is changed then.
@@ -16,6 +17,7 @@ extension Store {
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
     committed: (ReleaseOutcome) -> Void = { _ in }
   ) throws(StoreError) -> ReleaseOutcome {
+    let edition = connections.edition
     let draft = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db)
     }
     guard draft.isChange else { return .unchanged(draft) }
@@ -24,7 +26,11 @@ extension Store {
     guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
     try blobs.place(survey.waiting)
     let outcome = try connections.writing { (db) throws(StoreError) in
-      let outcome = try db.write { () throws(StoreError) in try write(request, in: db, digest: digest) }
+      let outcome = try db.write { () throws(StoreError) in
+        // Others may have committed since the draft was made; then it is made again.
+        let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
+        return try write(plan, of: request, in: db, digest: digest)
+      }
       if outcome.changed { committed(outcome) }
       return outcome
     }
@@ -32,11 +38,10 @@ extension Store {
     return outcome
   }
 
-  /// Plans once more, since others may have committed meanwhile, and writes.
   private func write(
-    _ request: ReleaseRequest, in db: Database, digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
+    _ plan: ReleasePlan, of request: ReleaseRequest, in db: Database,
+    digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
   ) throws(StoreError) -> ReleaseOutcome {
-    let plan = try ReleasePlanner.plan(request, in: db)
     guard plan.isChange else { return .unchanged(plan) }
     var writer = try ReleaseWriter(plan, of: request, in: db, blobs: blobs, now: clock())
     return try writer.write { (prepared) throws(StoreError) in

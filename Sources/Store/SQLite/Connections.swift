@@ -1,11 +1,15 @@
 import Platform
+import Synchronization
 
 /// The connections to one database: one that writes, and as many that read as are used at once.
 ///
-/// "In WAL mode … readers do not block writers and a writer does not block readers" (sqlite.org/wal.html).
+/// "WAL provides more concurrency as readers do not block writers and a writer does not block readers"
+/// (sqlite.org/wal.html).
 final class Connections: Sendable {
   private let path: String
   private let writer: Locked<Held>
+  private let writers = Atomic<Int>(0)
+  private let editions = Atomic<Int>(0)
   private let idle = Locked<[Held]>([])
   private static let mostIdle = 8
 
@@ -22,10 +26,22 @@ final class Connections: Sendable {
     writer = Locked(Held(database: database))
   }
 
+  /// Whether someone writes or waits to: what isn't urgent waits for a better time.
+  var isWriting: Bool { writers.load(ordering: .relaxed) > 0 }
+
+  /// A number that is another one after each use of the writing connection. Where it is the same before a snapshot
+  /// was taken and inside `writing`, nothing was written in between: this process alone writes the database.
+  var edition: Int { editions.load(ordering: .sequentiallyConsistent) }
+
   /// Runs `body` with the one connection that writes; callers take turns.
   func writing<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result
   {
-    try writer.withLock { (held) throws(StoreError) -> Result in try body(held.database) }
+    writers.add(1, ordering: .relaxed)
+    defer { writers.subtract(1, ordering: .relaxed) }
+    return try writer.withLock { (held) throws(StoreError) -> Result in
+      defer { editions.add(1, ordering: .sequentiallyConsistent) }
+      return try body(held.database)
+    }
   }
 
   /// Runs `body` over one state of the database, beside the writer and other readers.

@@ -68,7 +68,7 @@ extension Database {
   }
 
   private func finish(_ statement: Statement) {
-    // "The sqlite3_reset … return code … indicates … the most recent call to sqlite3_step": known already.
+    // Its result repeats the error of the last sqlite3_step, which is known already.
     sqlite3_reset(statement.handle)
   }
 }

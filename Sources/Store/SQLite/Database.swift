@@ -13,13 +13,14 @@ final class Database {
   /// Opens the file at `path`, which is created where it is missing and may be written.
   init(path: String, _ access: Access) throws(StoreError) {
     var opened: OpaquePointer?
-    // NOMUTEX: "the new database connection will use the multi-thread threading mode": one thread at a time.
+    // NOMUTEX: "The new database connection will use the "multi-thread" threading mode": one thread at a time.
     let flags =
       SQLITE_OPEN_READWRITE | (access == .writing ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX
       | SQLITE_OPEN_EXRESCODE
     let code = sqlite3_open_v2(path, &opened, flags, nil)
     guard code == SQLITE_OK, let opened else {
-      // "Whether or not an error occurs when it is opened, resources … should be released by … sqlite3_close()".
+      // "Whether or not an error occurs when it is opened, resources associated with the database connection
+      // handle should be released by passing it to sqlite3_close()".
       let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
       sqlite3_close_v2(opened)
       throw StoreError(SQLiteError(code: code, message: message, statement: "open \(path)"))
@@ -35,20 +36,24 @@ final class Database {
 
   private func configure(_ access: Access) throws(StoreError) {
     sqlite3_busy_timeout(handle, 10_000)
-    // "The DEFENSIVE flag … language features that allow ordinary SQL to deliberately corrupt the database file
-    // are disabled."
+    // "When the defensive flag is enabled, language features that allow ordinary SQL to deliberately corrupt the
+    // database file are disabled."
     _ = xcache_sqlite_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
     _ = xcache_sqlite_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    // "The WAL journaling mode … is persistent", yet each connection says it, so that none can be wrong.
+    // "Unlike the other journaling modes, PRAGMA journal_mode=WAL is persistent"; said again all the same, so that
+    // no connection depends on what another did.
     try script("PRAGMA journal_mode = WAL")
-    // "In WAL mode … with synchronous=FULL … the WAL file is synced after each transaction commit": an
-    // acknowledged release survives power loss (guarantee 1).
+    // "Writers sync the WAL on every transaction commit if PRAGMA synchronous is set to FULL" (sqlite.org/wal.html):
+    // an acknowledged release survives power loss (guarantee 1).
     try script("PRAGMA synchronous = FULL")
-    // "Foreign key constraints are disabled by default … so must be enabled separately for each connection."
+    // "Foreign key constraints are disabled by default (for backwards compatibility), so must be enabled separately
+    // for each database connection."
     try script("PRAGMA foreign_keys = ON")
     try script("PRAGMA cell_size_check = ON")
     try script("PRAGMA cache_size = -16384")
     try script("PRAGMA temp_store = MEMORY")
+    // A log that one large release blew up is cut back at the next reset.
+    try script("PRAGMA journal_size_limit = 67108864")
     if access == .reading { try script("PRAGMA query_only = ON") }
   }
 

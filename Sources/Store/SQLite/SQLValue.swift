@@ -27,8 +27,8 @@ extension Int: SQLValue {
 
 extension String: SQLValue {
   init(_ row: Statement, column: Int32) {
-    // sqlite3_column_bytes: "the safest policy is to invoke … sqlite3_column_text() followed by
-    // sqlite3_column_bytes()".
+    // "The safest policy is to invoke these routines in one of the following ways: sqlite3_column_text() followed
+    // by sqlite3_column_bytes()" …
     let text = sqlite3_column_text(row.handle, column)
     let count = Int(sqlite3_column_bytes(row.handle, column))
     self = String(decoding: UnsafeBufferPointer(start: text, count: text == nil ? 0 : count), as: UTF8.self)

@@ -57,8 +57,10 @@ extension Store {
     return kept.token
   }
 
-  /// Writes down that a token is used, at most once a minute: a publish shows its token thousands of times.
+  /// Writes down that a token is used, at most once a minute: a publish shows its token thousands of times. While
+  /// a release commits it isn't: nobody's request should wait for that.
   private func noteUse(_ token: AccessToken) throws(StoreError) {
+    if connections.isWriting { return }
     let now = clock()
     let isDue = tokenUses.withLock { uses in
       guard now - (uses[token.id] ?? token.lastUsedAt ?? .min / 2) >= 60_000 else { return false }

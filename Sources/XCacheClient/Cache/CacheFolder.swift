@@ -140,9 +140,18 @@ extension CacheFolder {
   }
 
   /// Puts everything that was staged on the disk, names included.
-  func sync() throws(ClientError) {
-    try onDisk(root) { () throws(SystemError) in
-      try Kernel.syncFileSystem(try Kernel.open(root, O_RDONLY | O_DIRECTORY))
+  func syncStaged() throws(ClientError) {
+    let staged = try digests(in: staging)
+    try onDisk(staging) { () throws(SystemError) in
+      // Many files cost less in one go, though that waits for what others wrote, too.
+      if staged.count > 16 {
+        return try Kernel.syncFileSystem(try Kernel.open(staging, O_RDONLY | O_DIRECTORY))
+      }
+      for sha256 in staged {
+        let path = self.staged(sha256)
+        try Kernel.sync(try Kernel.open(path, O_RDONLY | O_NOFOLLOW), path: path)
+      }
+      try Kernel.syncFolder(staging)
     }
   }
 }

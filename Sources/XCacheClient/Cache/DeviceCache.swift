@@ -62,7 +62,7 @@ struct DeviceCache: ~Copyable {
 extension DeviceCache {
   /// Switches to `next`, for which everything that changed is staged.
   mutating func commit(_ next: DeviceIndex, at now: Int64) throws(ClientError) {
-    try folder.sync()
+    try folder.syncStaged()
     try folder.write(next.rendered(for: owner), to: folder.index)
     let before = index
     index = next
@@ -84,7 +84,9 @@ extension DeviceCache {
     let staged = Set(try folder.digests(in: folder.staging))
     if staged.isEmpty { return }
     var targets: [SHA256: Set<CachedName>] = [:]
-    for (name, sha256) in index.names where staged.contains(sha256) { targets[sha256, default: []].insert(name) }
+    for (name, sha256) in index.names where staged.contains(sha256) {
+      targets[sha256, default: []].insert(name)
+    }
     for (sha256, names) in targets {
       try arrive(sha256, at: names.sorted { $0.text < $1.text }, after: before, now)
     }

@@ -51,8 +51,8 @@ package struct PollPolicy: Equatable, Sendable {
   }
 
   /// Takes note of a good answer, which may carry the operator's `interval` in seconds.
-  package mutating func answered(by answerer: Source, interval asked: Int64?) {
-    interval = min(max(asked ?? 0, Self.intervals.lowerBound), Self.intervals.upperBound)
+  package mutating func answered(by answerer: Source, interval asked: Int?) {
+    interval = min(max(Int64(asked ?? 0), Self.intervals.lowerBound), Self.intervals.upperBound)
     guard answerer == .origin else { return }
     source = .origin
     failures = 0

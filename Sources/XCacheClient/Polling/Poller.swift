@@ -12,8 +12,7 @@ struct Poller: Sendable {
     let kind: Kind
     /// The newest version that the answerer knows of.
     let version: ManifestVersion
-    /// Seconds between polls that the operator asks for.
-    let interval: Int64?
+    let extras: AnswerExtras
     /// Nil where nothing is new.
     let index: DeviceIndex?
   }
@@ -33,28 +32,27 @@ struct Poller: Sendable {
   }
 
   private func askOrigin(holding held: DeviceIndex) throws(ClientError) -> Offer {
-    let url = settings.originURL(holding: held)
-    if let offer = try offer(url, holding: held) { return offer }
+    if let offer = try offer(settings.originURL(holding: held), holding: held) { return offer }
     // "a device whose result has another digest asks again without `version`", once.
-    let plain = settings.originURL(holding: .none)
-    guard let offer = try offer(plain, holding: .none) else {
-      throw .unreadable(url: plain, reason: "it is a patch, and none was asked for")
-    }
-    return offer
+    return try whole(settings.originURL(holding: .none))
   }
 
   /// A mirror is files: the small "nothing new" document first, then a patch, else the whole manifest.
   private func askMirror(holding held: DeviceIndex) throws(ClientError) -> Offer {
-    let newest = try read(settings.mirrorURL("version.json"))
-    guard newest.version > held.version else {
-      return Offer(kind: .same, version: newest.version, interval: newest.interval, index: nil)
+    let url = settings.mirrorURL("version.json")
+    guard case .upToDate(let newest, let extras) = try read(url) else {
+      throw .unreadable(url: url, reason: "it has a manifest, where only a version belongs")
     }
-    if held.version > .none,
-      let patched = try? offer(settings.mirrorURL("patch/\(held.version)-\(newest.version).json"), holding: held)
-    {
-      return patched
+    guard newest > held.version else {
+      return Offer(kind: .same, version: newest, extras: extras, index: nil)
     }
-    let url = settings.mirrorURL("configure.json")
+    let patch = settings.mirrorURL("patch/\(held.version)-\(newest).json")
+    // Only some patches are there; the whole manifest always is.
+    if held.version > .none, let offer = try? offer(patch, holding: held) { return offer }
+    return try whole(settings.mirrorURL("configure.json"))
+  }
+
+  private func whole(_ url: String) throws(ClientError) -> Offer {
     guard let offer = try offer(url, holding: .none) else {
       throw .unreadable(url: url, reason: "it is a patch, and none was asked for")
     }
@@ -63,45 +61,40 @@ struct Poller: Sendable {
 
   /// Nil where the answer is a patch that doesn't lead from what is held to the digest it names.
   private func offer(_ url: String, holding held: DeviceIndex) throws(ClientError) -> Offer? {
-    let answer = try read(url)
-    func offer(_ kind: Offer.Kind, _ index: DeviceIndex?) -> Offer {
-      Offer(kind: kind, version: answer.version, interval: answer.interval, index: index)
-    }
-    switch answer.content {
-    case .upToDate:
-      return offer(.same, nil)
-    case .patch(let base, let digest, let changes):
-      guard base == held.version else { return nil }
-      let index = try reading(url) { () throws(ManifestFault) in
-        try DeviceIndex(version: answer.version, patching: held, with: changes)
+    switch try read(url) {
+    case .upToDate(let version, let extras):
+      return Offer(kind: .same, version: version, extras: extras, index: nil)
+    case .patch(let answer):
+      guard let manifest = try? held.manifest.applying(answer) else { return nil }
+      return try offer(.patch, manifest, answer.digest, answer.extras, url)
+    case .whole(let answer):
+      let manifest: Manifest
+      do {
+        manifest = try answer.manifest()
+      } catch {
+        throw ClientError(error, of: answer.version, url: url)
       }
-      return index.digest.hex == digest ? offer(.patch, index) : nil
-    case .whole(let digest, let map):
-      let index = try reading(url) { () throws(ManifestFault) in
-        try DeviceIndex(version: answer.version, map: map)
-      }
-      guard index.digest.hex == digest else {
-        throw .wrongDigest(
-          url: url, version: answer.version.text, expected: digest, computed: index.digest.hex)
-      }
-      return offer(.whole, index)
+      return try offer(.whole, manifest, answer.digest, answer.extras, url)
+    case .failure(let code, let message):
+      throw .status(url: url, code: Int(clamping: code), message: message.isEmpty ? nil : message)
     }
   }
 
-  private func reading(
-    _ url: String, _ index: () throws(ManifestFault) -> DeviceIndex
-  ) throws(ClientError) -> DeviceIndex {
+  private func offer(
+    _ kind: Offer.Kind, _ manifest: Manifest, _ digest: SHA256, _ extras: AnswerExtras, _ url: String
+  ) throws(ClientError) -> Offer {
     do {
-      return try index()
+      let index = try DeviceIndex(manifest, digest: digest)
+      return Offer(kind: kind, version: manifest.version, extras: extras, index: index)
     } catch {
-      throw ClientError(error, url: url)
+      throw ClientError(error)
     }
   }
 
-  private func read(_ url: String) throws(ClientError) -> PollAnswer {
+  private func read(_ url: String) throws(ClientError) -> ConfigureAnswer {
     let bytes = try document(url)
     do {
-      return try PollAnswer(bytes)
+      return try ConfigureAnswer.parse(bytes)
     } catch {
       throw ClientError(error, url: url)
     }
@@ -123,5 +116,33 @@ struct Poller: Sendable {
       throw .status(url: url, code: reply.status, message: message)
     }
     return body
+  }
+}
+
+extension ClientError {
+  init(_ error: JSONError, url: String) {
+    let reason =
+      switch error {
+      case .member(let name): "\"\(name)\" is missing or wrong"
+      case .duplicateKey(let key): "it names \"\(key)\" twice"
+      default: "it isn't JSON"
+      }
+    self = .unreadable(url: url, reason: reason)
+  }
+
+  init(_ error: ManifestMismatch, of version: ManifestVersion, url: String) {
+    switch error {
+    case .digest(let expected, let actual):
+      self = .wrongDigest(url: url, version: version.text, expected: expected.hex, computed: actual.hex)
+    case .base(let expected, _): self = .unreadable(url: url, reason: "it is a patch for \(expected)")
+    case .entry(let entry, _): self = .unreadable(url: url, reason: "it has no right entry for \(entry)")
+    }
+  }
+
+  init(_ fault: ManifestFault) {
+    switch fault {
+    case .unsafe(let url, let download): self = .unsafeEntry(url: url.text, download: download)
+    case .sameName(let name, let urls): self = .sameName(name: name, urls: urls.map(\.text))
+    }
   }
 }

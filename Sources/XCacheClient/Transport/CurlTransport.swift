@@ -10,6 +10,7 @@ public final class CurlTransport: Transport {
     timeouts = HTTPTimeouts(connect: connectSeconds * 1000, stall: stallSeconds)
   }
 
+  /// Fetches by libcurl: up to five redirects, gzip and zstd undone, no limit on the time as long as bytes come.
   public func get(
     _ request: TransportRequest, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {

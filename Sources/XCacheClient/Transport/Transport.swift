@@ -28,6 +28,7 @@ public struct TransportRequest: Hashable, Sendable {
 
 /// What a server answered.
 public struct TransportReply: Equatable, Sendable {
+  /// The HTTP status.
   public let status: Int
   /// Bytes of the body as they came over the wire, so fewer than were handed over where it was coded.
   public let received: Int64

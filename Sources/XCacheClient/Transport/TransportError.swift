@@ -16,6 +16,7 @@ public struct TransportError: Error, Hashable, Sendable {
     case other
   }
 
+  /// What a device acts on.
   public let kind: Kind
   /// In words, with the host.
   public let reason: String

@@ -12,16 +12,16 @@ struct TreePlan {
   private(set) var clashes: [[String]] = []
 
   init(_ index: DeviceIndex, below base: BaseURL) {
-    for entry in index.entries where entry.url.hasPrefix(base.text + "/") {
-      guard let url = try? ResourceURL(entry.url), let path = TreePath(url, below: base) else {
-        skipped.append(entry.url)
+    for entry in index.entries where entry.url.text.hasPrefix(base.text + "/") {
+      guard let path = TreePath(entry.url, below: base) else {
+        skipped.append(entry.url.text)
         continue
       }
       if let other = files[path.bytes] {
-        if other.sha256 != entry.sha256 { clashes.append([other.url, entry.url]) }
+        if other.sha256 != entry.sha256 { clashes.append([other.url.text, entry.url.text]) }
       } else {
         files[path.bytes] = entry
-        for folder in path.parents where folders[folder] == nil { folders[folder] = entry.url }
+        for folder in path.parents where folders[folder] == nil { folders[folder] = entry.url.text }
       }
     }
     dropFilesThatAreFolders()
@@ -31,7 +31,7 @@ struct TreePlan {
   private mutating func dropFilesThatAreFolders() {
     let both = files.filter { folders[$0.key] != nil }.sorted { $0.value.url < $1.value.url }
     for (path, entry) in both {
-      clashes.append([folders[path] ?? "", entry.url])
+      clashes.append([folders[path] ?? "", entry.url.text])
       files[path] = nil
     }
   }

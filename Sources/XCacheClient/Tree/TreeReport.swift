@@ -2,6 +2,7 @@
 public struct TreeReport: Hashable, Sendable {
   /// Files that are new or had other bytes.
   public internal(set) var written = 0
+  /// Files that were right already.
   public internal(set) var unchanged = 0
   /// Files that the manifest no longer lists there.
   public internal(set) var removed = 0

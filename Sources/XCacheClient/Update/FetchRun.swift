@@ -24,7 +24,8 @@ struct FetchRun: Sendable {
           return goesOn
         }
         try done(entry)
-        report?(state.withLock { $0.finished(received) })
+        let now = state.withLock { $0.finished(received) }
+        report?(now)
       } catch {
         state.withLock { $0.hasFailed = true }
         throw error
@@ -40,7 +41,8 @@ struct FetchRun: Sendable {
     var hasFailed = false
 
     mutating func came(_ count: Int) -> (Progress, goesOn: Bool) {
-      progress.bytes += Int64(count)
+      // A second attempt brings some bytes again.
+      progress.bytes = min(progress.bytes + Int64(count), progress.bytesTotal)
       return (progress, !hasFailed)
     }
 

@@ -63,10 +63,12 @@ struct Fetcher: Sendable {
     } catch {
       if let failure { throw ClientError(failure, path: part) }
       throw error.kind == .tooLong
-        ? .tooLong(url: entry.url, download: entry.entry.download, size: entry.size)
+        ? .tooLong(url: entry.url.text, download: entry.entry.download, size: entry.size)
         : .noAnswer(url: entry.entry.download, error)
     }
-    guard reply.status == 200 else { throw .status(url: entry.entry.download, code: reply.status, message: nil) }
+    guard reply.status == 200 else {
+      throw .status(url: entry.entry.download, code: reply.status, message: nil)
+    }
     try check(hasher.finish(), of: entry)
     return reply
   }
@@ -74,7 +76,8 @@ struct Fetcher: Sendable {
   private func check(_ digest: FileDigest, of entry: HeldEntry) throws(ClientError) {
     guard digest != entry.bytes else { return }
     throw .wrongBytes(
-      url: entry.url, download: entry.entry.download, expected: .init(entry.bytes), received: .init(digest))
+      url: entry.url.text, download: entry.entry.download, expected: .init(entry.bytes),
+      received: .init(digest))
   }
 }
 
@@ -82,7 +85,8 @@ extension ClientError {
   /// Whether the same request may well succeed a moment later.
   fileprivate var isTransient: Bool {
     switch self {
-    case .noAnswer(_, let error): error.kind == .timedOut || error.kind == .broken || error.kind == .unreachable
+    case .noAnswer(_, let error):
+      error.kind == .timedOut || error.kind == .broken || error.kind == .unreachable
     case .status(_, let code, _): code >= 500 || code == 408 || code == 429
     default: false
     }

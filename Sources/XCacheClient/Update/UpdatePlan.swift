@@ -40,8 +40,8 @@ struct UpdatePlan: Equatable, Sendable {
     var planned: Set<SHA256> = []
     var rest = old.entries[...]
     for entry in new.entries {
-      while let next = rest.first, UTF8Order.precedes(next.url, entry.url) { rest.removeFirst() }
-      let was = rest.first.flatMap { UTF8Order.areEqual($0.url, entry.url) ? $0 : nil }
+      while let next = rest.first, next.url < entry.url { rest.removeFirst() }
+      let was = rest.first.flatMap { $0.url == entry.url ? $0 : nil }
       if old.names[entry.name] == entry.sha256, present.contains(entry.name) {
         kept += 1
       } else if let was, was.sha256 == entry.sha256, was.name == entry.name {

@@ -17,6 +17,7 @@ public struct UpdateReport: Hashable, Sendable {
     case origin, fallback
   }
 
+  /// How the device came to `to`, or why it stayed.
   public let kind: Kind
   /// Nil where nobody was asked.
   public internal(set) var source: Source?
@@ -24,8 +25,9 @@ public struct UpdateReport: Hashable, Sendable {
   public internal(set) var wait: Int64 = 0
   /// The manifest version that the answer named; nil where nobody was asked.
   public internal(set) var polled: String?
-  /// The versions held before and now; `0`: none.
+  /// The version held before; `0`: none.
   public let from: String
+  /// The version held now.
   public let to: String
   /// Files that came over the network; two URLs with equal bytes are one.
   public internal(set) var fetched = 0
@@ -49,10 +51,13 @@ public struct UpdateReport: Hashable, Sendable {
 
 /// How far an update or a completion is.
 public struct Progress: Hashable, Sendable {
+  /// Files fetched so far.
   public internal(set) var files = 0
+  /// Files to fetch.
   public let filesTotal: Int
-  /// Decoded bytes.
+  /// Bytes of those files so far, decoded.
   public internal(set) var bytes: Int64 = 0
+  /// Bytes of all files to fetch.
   public let bytesTotal: Int64
 }
 
@@ -62,8 +67,10 @@ public struct CompletionReport: Hashable, Sendable {
   public internal(set) var right = 0
   /// Files that were there with other bytes than listed; they are among the fetched and copied ones.
   public internal(set) var wrong = 0
+  /// Files that came over the network.
   public internal(set) var fetched = 0
+  /// Files made of bytes that the device held under another key, or had set aside.
   public internal(set) var copied = 0
-  /// As they came over the wire.
+  /// Bytes of the fetched files, as they came over the wire.
   public internal(set) var bytesFetched: Int64 = 0
 }

@@ -11,7 +11,7 @@ extension PublishResult {
     if answer.createdApp { lines.append(dryRun ? "would create the app" : "created the app") }
     if answer.createdChannel { lines.append(dryRun ? "would create the channel" : "created the channel") }
     let counts = "+\(added) ~\(changed) −\(removed)"
-    let sent = "\(Bytes.text(dryRun ? uploadedBytes : bytesSent)) of \(Bytes.text(bytes))"
+    let sent = "\(Bytes.text(uploadedBytes)) of \(Bytes.text(bytes))"
     lines.append(
       dryRun
         ? "dry run: \(counts), would send \(sent), would become version \(answer.version)"

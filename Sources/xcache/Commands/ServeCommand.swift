@@ -24,11 +24,7 @@ enum ServeCommand {
         "public-url", "URL", environment: "XCACHE_PUBLIC_URL",
         "where devices download from, for new channels (default: the address listened on)"),
       .value("threads", "N", "event loops (default: the machine's cores)"),
-      .value("max-connections", "N", "open connections in all (default: 20000)"),
-      .value("max-connections-per-address", "N", "of one address; loopback is exempt (default: 256)"),
-      .value(
-        "trust-proxy", "CIDR", "take clients' addresses from this proxy's X-Forwarded-For; may be repeated"),
-    ],
+    ] + ServeLimits.options,
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -42,6 +38,7 @@ enum ServeCommand {
     var configuration = try configuration(arguments)
     let files = Environment.raiseDescriptorLimit()
     configuration.limits.connections = min(configuration.limits.connections, max(64, files / 2))
+    configuration.accessLog = try ServeLimits.accessLog(arguments, log)
     let store = try Store(path: data)
     let server = try listen(configuration)
     let origin = try Origin(
@@ -54,6 +51,7 @@ enum ServeCommand {
     log("stopping on \(signal == 2 ? "SIGINT" : "SIGTERM")")
     origin.beginStopping()
     server.stop(graceSeconds: 10)
+    configuration.accessLog?.close()
     log("stopped")
     return .done
   }
@@ -66,18 +64,7 @@ enum ServeCommand {
     var configuration = ServerConfiguration(address: address)
     configuration.name = "xcache"
     configuration.loops = try arguments.number("threads", in: 1...256) ?? Environment.cores
-    if let number = try arguments.number("max-connections", in: 1...1_000_000) {
-      configuration.limits.connections = number
-    }
-    if let number = try arguments.number("max-connections-per-address", in: 1...1_000_000) {
-      configuration.limits.connectionsPerAddress = number
-    }
-    for text in arguments.all("trust-proxy") {
-      guard let range = AddressRange(text) else {
-        throw UsageError("--trust-proxy \(text) is no address range, such as 10.0.0.0/8")
-      }
-      configuration.trustedProxies.append(range)
-    }
+    try ServeLimits.apply(arguments, to: &configuration)
     return configuration
   }
 
@@ -103,6 +90,8 @@ enum ServeCommand {
     options.openFiles = min(1024, max(16, openFiles))
     options.metrics = { server.metrics.prometheusText }
     options.log = log
+    options.largestUpload =
+      try arguments.number("max-upload", in: 1...Int.max).map(UInt64.init) ?? options.largestUpload
     return options
   }
 

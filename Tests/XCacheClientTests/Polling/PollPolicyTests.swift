@@ -2,7 +2,7 @@ import Testing
 
 @testable import XCacheClient
 
-/// A generator whose numbers are all `value`: 0 gives the lower end of a range.
+/// A generator whose numbers are all `value`: 1 gives the lower end of a range (0 is drawn again for ever).
 struct ConstantRandom: RandomNumberGenerator {
   var value: UInt64
   mutating func next() -> UInt64 { value }
@@ -24,12 +24,13 @@ struct ConstantRandom: RandomNumberGenerator {
     return (policy, now)
   }
 
-  @Test(arguments: [
-    (interval: nil, seconds: 30), (interval: 5, seconds: 30), (interval: 30, seconds: 30),
-    (interval: 300, seconds: 300), (interval: 3600, seconds: 3600), (interval: 1_000_000, seconds: 3600),
-    (interval: -1, seconds: 30), (interval: .max, seconds: 3600),
-  ] as [(interval: Int64?, seconds: Int64)])
-  func onePollAnInterval(interval: Int64?, seconds: Int64) {
+  @Test(
+    arguments: [
+      (interval: nil, seconds: 30), (interval: 5, seconds: 30), (interval: 30, seconds: 30),
+      (interval: 300, seconds: 300), (interval: 3600, seconds: 3600), (interval: 1_000_000, seconds: 3600),
+      (interval: -1, seconds: 30), (interval: .max, seconds: 3600),
+    ] as [(interval: Int?, seconds: Int64)])
+  func onePollAnInterval(interval: Int?, seconds: Int64) {
     var policy = PollPolicy(hasFallback: true)
     #expect(policy.begin(at: Self.start) == .poll(.origin))
     policy.answered(by: .origin, interval: interval)
@@ -98,7 +99,7 @@ struct ConstantRandom: RandomNumberGenerator {
     #expect(waits == [30, 60, 120, 240, 480, 600, 600, 600])
   }
 
-  @Test(arguments: [(UInt64(0), Int64(24_000)), (UInt64.max, Int64(36_000))])
+  @Test(arguments: [(UInt64(1), Int64(24_000)), (UInt64.max, Int64(36_000))])
   func theBackoffIsSpreadByAFifth(random value: UInt64, wait: Int64) {
     var policy = PollPolicy(hasFallback: true)
     var random = ConstantRandom(value: value)
@@ -129,11 +130,14 @@ struct ConstantRandom: RandomNumberGenerator {
     now += 1
   }
 
-  @Test(arguments: [
-    // (offered version, same digest, answerer, taken)
-    (8, false, .origin, true), (7, true, .origin, false), (7, false, .origin, true), (6, false, .origin, true),
-    (8, false, .mirror, true), (7, true, .mirror, false), (7, false, .mirror, false), (6, false, .mirror, false),
-  ] as [(Int64, Bool, PollPolicy.Source, Bool)])
+  @Test(
+    arguments: [
+      // (offered version, same digest, answerer, taken)
+      (8, false, .origin, true), (7, true, .origin, false), (7, false, .origin, true),
+      (6, false, .origin, true),
+      (8, false, .mirror, true), (7, true, .mirror, false), (7, false, .mirror, false),
+      (6, false, .mirror, false),
+    ] as [(Int64, Bool, PollPolicy.Source, Bool)])
   func aMirrorOnlyMovesUpwards(version: Int64, same: Bool, source: PollPolicy.Source, taken: Bool) {
     let offered = (version: version, digest: same ? "a" : "b")
     #expect(PollPolicy.takes(offered, from: source, over: (version: 7, digest: "a")) == taken)

@@ -1,0 +1,122 @@
+import Glibc
+import Platform
+import Synchronization
+
+/// A process that a test started; its output goes to files, so that it never waits for a reader.
+final class Child: Sendable {
+  let id: pid_t
+  /// Holds `stdout` and `stderr`.
+  private let folder: Scratch
+  private let status = Locked<Int32?>(nil)
+  /// Peak memory, as it was seen last.
+  private let peak = Atomic<Int>(0)
+
+  struct Failed: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// - Parameter folder: the working directory.
+  init(_ words: [String], environment: [String: String], in folder: String) throws {
+    self.folder = try Scratch()
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    let flags = O_WRONLY | O_CREAT | O_TRUNC
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, 1, self.folder.path + "/stdout", flags, 0o644)
+    posix_spawn_file_actions_addopen(&actions, 2, self.folder.path + "/stderr", flags, 0o644)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    // The action that would change the folder is behind _GNU_SOURCE; env gives its place to the program.
+    var arguments = (["env", "-C", folder] + words).map { strdup($0) } + [nil]
+    var variables = environment.map { strdup("\($0)=\($1)") } + [nil]
+    defer { (arguments + variables).forEach { free($0) } }
+    var id: pid_t = 0
+    let error = posix_spawnp(&id, "env", &actions, &attributes, &arguments, &variables)
+    guard error == 0 else { throw Failed(description: "\(words[0]): \(String(cString: strerror(error)))") }
+    self.id = id
+  }
+
+  // A test that failed half-way leaves nothing running.
+  deinit {
+    guard status.withLock({ $0 == nil }) else { return }
+    kill(id, SIGKILL)
+    var raw: Int32 = 0
+    waitpid(id, &raw, 0)
+  }
+
+  func signal(_ signal: Int32) { kill(id, signal) }
+
+  var standardOutput: String { text("stdout") }
+  var standardError: String { text("stderr") }
+
+  private func text(_ name: String) -> String {
+    String(decoding: (try? DurableFile.read("\(folder.path)/\(name)")) ?? [], as: UTF8.self)
+  }
+
+  /// Whether it ended, looked at without waiting.
+  var hasEnded: Bool {
+    status.withLock { status in
+      if status != nil { return true }
+      notePeak()
+      var raw: Int32 = 0
+      guard waitpid(id, &raw, WNOHANG) == id else { return false }
+      status = raw
+      return true
+    }
+  }
+
+  /// Waits for the end.
+  /// - Returns: the exit code; 128 and the signal's number where one ended it, as shells say it.
+  func wait(seconds: Double = 60) throws -> Int32 {
+    guard Wait.until(seconds, { hasEnded }), let raw = status.withLock({ $0 }) else {
+      throw Failed(description: "process \(id) still runs after \(seconds) s; it said: \(standardError)")
+    }
+    return raw & 0x7f == 0 ? raw >> 8 & 0xff : 128 + raw & 0x7f
+  }
+
+  // MARK: - What the kernel says of it
+
+  /// The most memory it had resident so far, in bytes; of an ended process, as was seen last.
+  var peakMemory: Int {
+    notePeak()
+    return peak.load(ordering: .relaxed)
+  }
+
+  private func notePeak() {
+    guard let status = try? DurableFile.read("/proc/\(id)/status") else { return }
+    let lines = String(decoding: status, as: UTF8.self).split(separator: "\n")
+    guard let line = lines.first(where: { $0.hasPrefix("VmHWM:") }),
+      let kilobytes = Int(line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1])
+    else { return }
+    peak.store(kilobytes << 10, ordering: .relaxed)
+  }
+
+  /// What each open descriptor leads to.
+  var descriptors: [String] {
+    let folder = "/proc/\(id)/fd"
+    return ((try? Folder.textNames(folder)) ?? []).compactMap { name in
+      var target = [CChar](repeating: 0, count: 4096)
+      let count = readlink("\(folder)/\(name)", &target, target.count)
+      return count < 0 ? nil : String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+  }
+}
+
+/// Waiting for what happens elsewhere.
+enum Wait {
+  /// Looks again and again, at most for `seconds`; whether it came true.
+  static func until(_ seconds: Double, _ condition: () throws -> Bool) rethrows -> Bool {
+    let end = Clock.monotonicNanoseconds() + UInt64(seconds * 1e9)
+    while try !condition() {
+      if Clock.monotonicNanoseconds() > end { return false }
+      usleep(2_000)
+    }
+    return true
+  }
+}

@@ -1,0 +1,188 @@
+import Glibc
+import Manifests
+import Platform
+import Testing
+
+/// An origin of a test's own: the real program on a port that the kernel chose, over a folder that goes with it.
+final class Site {
+  let scratch: Scratch
+  let data: String
+  private(set) var server: Child
+  private(set) var port: UInt16
+  private let options: [String]
+  /// Words before the program's own, such as `unshare -m …`.
+  private let launcher: [String]
+  /// What the server held open before anybody asked it anything.
+  private var idle = 0
+
+  var web: Web { Web(port: port) }
+  var url: String { "http://127.0.0.1:\(port)" }
+
+  /// The first admin token. Read through the process, whose folder may be mounted for it alone.
+  let token: String
+
+  /// - Parameter options: what `serve` is given beyond its folder and address.
+  init(_ options: [String] = [], launcher: (String) -> [String] = { _ in [] }) throws {
+    scratch = try Scratch()
+    data = scratch.path + "/data"
+    self.options = options
+    self.launcher = launcher(data)
+    let words = Site.words(data, port: 0, options, self.launcher)
+    server = try Child(words, environment: Site.environment(scratch), in: scratch.path)
+    port = try Site.port(of: server)
+    let file = try DurableFile.read("/proc/\(server.id)/root\(data)/admin.token")
+    token = String(decoding: file ?? [], as: UTF8.self).filter { !$0.isWhitespace }
+    settle()
+  }
+
+  /// Runs `body` against a new origin, and sees it off: nothing may be left open, and SIGTERM ends it with exit 0.
+  static func with<Result>(
+    _ options: [String] = [], launcher: (String) -> [String] = { _ in [] },
+    _ body: (Site) throws -> Result
+  ) throws -> Result {
+    let site = try Site(options, launcher: launcher)
+    let result = try body(site)
+    try site.seeOff()
+    return result
+  }
+
+  func seeOff() throws {
+    #expect(
+      Wait.until(10) { openCount <= idle },
+      "left open: \(server.descriptors.filter(Site.counts).sorted())")
+    server.signal(SIGTERM)
+    #expect(try server.wait(seconds: 15) == 0)
+    #expect(server.standardError.hasSuffix("stopped\n"))
+  }
+
+  // MARK: - The server's process
+
+  private static func words(_ data: String, port: UInt16, _ options: [String], _ launcher: [String])
+    -> [String]
+  {
+    launcher + [Binary.path, "serve", "--data", data, "--listen", "127.0.0.1:\(port)", "--threads", "2"]
+      + options
+  }
+
+  private static func environment(_ scratch: Scratch) -> [String: String] {
+    ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": scratch.path, "SWIFT_BACKTRACE": "enable=no"]
+  }
+
+  /// The port in the line that says where the server listens.
+  private static func port(of server: Child) throws -> UInt16 {
+    var port: UInt16?
+    _ = Wait.until(30) {
+      let line = server.standardError.split(separator: "\n").first { $0.contains(" listens on http://") }
+      port = line?.split(separator: ":").last?.split(separator: ",").first.flatMap { UInt16($0) }
+      return port != nil || server.hasEnded
+    }
+    guard let port else { throw Child.Failed(description: "no server: \(server.standardError)") }
+    return port
+  }
+
+  /// Starts the server again, where it was.
+  func start() throws {
+    let words = Site.words(data, port: port, options, launcher)
+    server = try Child(words, environment: Site.environment(scratch), in: scratch.path)
+    port = try Site.port(of: server)
+    settle()
+  }
+
+  /// Ends the server without a word to it, and starts it again.
+  func crash() throws {
+    server.signal(SIGKILL)
+    _ = try server.wait()
+    try start()
+  }
+
+  /// Notes what the server holds open once all its threads have begun.
+  private func settle() {
+    repeat {
+      idle = openCount
+      usleep(30_000)
+    } while openCount != idle
+  }
+
+  /// Descriptors, without the files that an origin keeps open on purpose: its database and what it serves.
+  private var openCount: Int { server.descriptors.count(where: Site.counts) }
+
+  private static func counts(_ target: String) -> Bool {
+    !target.contains("/xcache.db") && !target.contains("/blobs/") && !target.contains("/derived/")
+  }
+
+  // MARK: - Commands
+
+  /// Runs `xcache` as the engineer or device that holds `token`; nil: that holds none.
+  func start(_ words: [String], token: String? = nil, launcher: [String] = []) throws -> Child {
+    var environment = Site.environment(scratch)
+    environment["XDG_CACHE_HOME"] = scratch.path + "/cache"
+    environment["XCACHE_SERVER"] = url
+    environment["XCACHE_TOKEN"] = token ?? self.token
+    return try Child(launcher + [Binary.path] + words, environment: environment, in: scratch.path)
+  }
+
+  func run(_ words: String..., token: String? = nil) throws -> Outcome {
+    try Outcome(try start(words, token: token))
+  }
+
+  /// Publishes small files as one bundle; gives what `--json` says.
+  @discardableResult
+  func publish(
+    _ files: Files, as bundle: String = "main", app: String = "shop", base: String = Site.base,
+    _ more: String..., token: String? = nil
+  ) throws -> JSONValue {
+    let folder = try scratch.folder("site-\(app)-\(bundle)", files)
+    let words = ["publish", folder, "--app", app, "--bundle", bundle, "--base-url", base, "--now", "--json"]
+    let outcome = try Outcome(try start(words + more, token: token))
+    try #require(outcome.exitCode == 0, "\(outcome.errors)")
+    return try JSONValue.parse(Array(outcome.output.utf8))
+  }
+
+  static let base = "https://m.example.com/shop"
+
+  /// Makes the folder `device` a device that is up to date; gives what `--json` says.
+  @discardableResult
+  func pull(_ device: String, app: String = "shop", _ more: String...) throws -> JSONValue {
+    let words = ["pull", "--to", "\(scratch.path)/\(device)", "--app", app, "--force", "--json"]
+    let outcome = try Outcome(try start(words + more))
+    try #require(outcome.exitCode == 0, "\(outcome.errors)")
+    return try JSONValue.parse(Array(outcome.output.utf8))
+  }
+
+  /// The files of a device's tree.
+  func tree(of device: String) throws -> [String: [UInt8]] {
+    try Scratch.files(below: "\(scratch.path)/\(device)/tree")
+  }
+
+  /// A poll's answer.
+  func poll(_ query: String = "", app: String = "shop") throws -> JSONValue {
+    let answer = try web.ask("/configure.json?app=\(app)\(query.isEmpty ? "" : "&\(query)")")
+    try #require(answer.status == 200, "\(answer.text)")
+    return try JSONValue.parse(answer.body)
+  }
+
+  /// The entry of a URL in the newest manifest.
+  func entry(_ path: String, app: String = "shop", base: String = Site.base) throws -> JSONValue? {
+    try poll(app: app)["data"]?["resourcemap"]?["\(base)/\(path)"]
+  }
+
+  /// The path of an entry's download, as a client sends it.
+  static func path(of entry: JSONValue?) -> String {
+    guard let url = entry?["download"]?.string, let host = url.firstRange(of: "://") else { return "/none" }
+    return String(url[host.upperBound...].drop { $0 != "/" })
+  }
+
+  /// A call of the publishing API.
+  func api(
+    _ method: String, _ path: String, _ body: JSONValue? = nil, token: String? = nil
+  ) throws -> (status: Int, json: JSONValue) {
+    let answer = try web.ask(
+      "/api/v1/\(path)", method, ["Authorization": "Bearer \(token ?? self.token)"], body: body?.canonical)
+    return (answer.status, answer.body.isEmpty ? .null : try JSONValue.parse(answer.body))
+  }
+}
+
+extension [String: [UInt8]] {
+  /// The same as text, to compare with what was published.
+  var texts: Files { mapValues { String(decoding: $0, as: UTF8.self) } }
+}

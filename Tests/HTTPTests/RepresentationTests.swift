@@ -1,0 +1,118 @@
+import HTTP
+import Testing
+
+@Suite struct RepresentationTests {
+  private static let changed = HTTPDate(784_111_777)
+
+  private static func representation(weak: Bool = false) -> Representation {
+    Representation(
+      HeadFields([("Content-Type", "text/plain"), ("Cache-Control", "no-cache")]),
+      tag: EntityTag("v1", isWeak: weak), lastModified: changed, body: .bytes(SharedBytes("0123456789")))
+  }
+
+  /// The status, the rendered head and the body that a request with `fields` gets.
+  private static func answer(
+    _ fields: String, method: String = "GET", of representation: Representation = representation()
+  ) -> (status: UInt16, head: String, body: String) {
+    let bytes = [UInt8]("\(method) / HTTP/1.1\r\nHost: h\r\n\(fields)\r\n".utf8)
+    let span = bytes.span.bytes
+    var parser = RequestParser()
+    guard case .complete = parser.parse(span, limits: RequestLimits()) else { return (0, "", "") }
+    let response = representation.response(to: Request(parser.head, in: span, from: .unknown))
+    return (response.status.code, response.head.bytes.bytes.text, text(response.body))
+  }
+
+  private static func text(_ body: Body) -> String {
+    body.part(0..<body.count).map { segment in
+      guard case .bytes(let bytes, let range) = segment else { return "" }
+      return bytes.bytes.extracting(range).text
+    }.joined()
+  }
+
+  static let conditions: [(String, UInt16)] = [
+    ("", 200),
+    ("If-None-Match: \"v1\"\r\n", 304), ("If-None-Match: W/\"v1\"\r\n", 304), ("If-None-Match: *\r\n", 304),
+    ("If-None-Match: \"v0\", \"v1\"\r\n", 304), ("If-None-Match: \"v0\"\r\nIf-None-Match: \"v1\"\r\n", 304),
+    ("If-None-Match: \"v0\"\r\n", 200), ("If-None-Match: v1\r\n", 200),
+    ("If-None-Match: \"a,\\\"v1\\\"\"\r\n", 200),
+    ("If-Match: \"v1\"\r\n", 200), ("If-Match: *\r\n", 200), ("If-Match: \"v0\"\r\n", 412),
+    ("If-Match: W/\"v1\"\r\n", 412),
+    ("If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 304),
+    ("If-Modified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n", 200),
+    ("If-Modified-Since: nonsense\r\n", 200),
+    ("If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 200),
+    ("If-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n", 412),
+    // If-None-Match makes If-Modified-Since count for nothing, If-Match does so to If-Unmodified-Since.
+    ("If-None-Match: \"v0\"\r\nIf-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 200),
+    ("If-Match: \"v1\"\r\nIf-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n", 200),
+    // If-Match is weighed first.
+    ("If-Match: \"v0\"\r\nIf-None-Match: \"v1\"\r\n", 412),
+    ("If-Match: \"v1\"\r\nIf-None-Match: \"v1\"\r\n", 304),
+    ("Range: bytes=0-3\r\n", 206), ("Range: bytes=20-\r\n", 416), ("Range: lines=1-2\r\n", 200),
+    ("Range: bytes=0-3\r\nIf-Range: \"v1\"\r\n", 206), ("Range: bytes=0-3\r\nIf-Range: \"v0\"\r\n", 200),
+    ("Range: bytes=20-\r\nIf-Range: \"v0\"\r\n", 200), ("Range: bytes=0-3\r\nIf-Range: W/\"v1\"\r\n", 200),
+    ("Range: bytes=0-3\r\nIf-Range: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 206),
+    ("Range: bytes=0-3\r\nIf-Range: Sun, 06 Nov 1994 08:49:38 GMT\r\n", 200),
+    ("Range: bytes=0-3\r\nIf-None-Match: \"v1\"\r\n", 304),
+    ("Range: bytes=0-3\r\nRange: bytes=0-3\r\n", 200),
+  ]
+
+  @Test(arguments: conditions) func statusOfGet(_ fields: String, _ status: UInt16) {
+    #expect(Self.answer(fields).status == status)
+  }
+
+  @Test(arguments: conditions) func headIgnoresRangesOnly(_ fields: String, _ status: UInt16) {
+    #expect(Self.answer(fields, method: "HEAD").status == (status == 206 || status == 416 ? 200 : status))
+  }
+
+  @Test func wholeAnswer() {
+    let answer = Self.answer("")
+    #expect(
+      answer.head == """
+        HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nCache-Control: no-cache\r\nETag: "v1"\r
+        Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nAccept-Ranges: bytes\r\nContent-Length: 10\r\n
+        """)
+    #expect(answer.body == "0123456789")
+  }
+
+  @Test func notModifiedHasNoContentFields() {
+    let head = Self.answer("If-None-Match: \"v1\"\r\n").head
+    #expect(head.hasPrefix("HTTP/1.1 304 Not Modified\r\n"))
+    #expect(!head.contains("Content-") && head.contains("ETag: \"v1\"") && head.contains("Cache-Control"))
+  }
+
+  @Test(arguments: [("0-3", "0123", "0-3"), ("-2", "89", "8-9"), ("9-", "9", "9-9")])
+  func partOfTheBody(_ range: String, _ body: String, _ sent: String) {
+    let answer = Self.answer("Range: bytes=\(range)\r\n")
+    #expect(answer.body == body)
+    #expect(answer.head.contains("Content-Range: bytes \(sent)/10\r\nContent-Length: \(body.utf8.count)\r\n"))
+  }
+
+  @Test func unsatisfiable() {
+    let answer = Self.answer("Range: bytes=10-\r\n")
+    #expect(answer.head.contains("Content-Range: bytes */10\r\n") && answer.body.isEmpty)
+  }
+
+  @Test func severalParts() throws {
+    let answer = Self.answer("Range: bytes=0-1,8-9\r\n")
+    let boundary = try #require(answer.head.split(separator: "boundary=").last?.prefix { $0 != "\r\n" })
+    #expect(
+      answer.body == """
+        --\(boundary)\r\nContent-Type: text/plain\r\nContent-Range: bytes 0-1/10\r\n\r\n01\r
+        --\(boundary)\r\nContent-Type: text/plain\r\nContent-Range: bytes 8-9/10\r\n\r\n89\r
+        --\(boundary)--\r\n
+        """)
+    #expect(answer.head.contains("Content-Length: \(answer.body.utf8.count)\r\n"))
+  }
+
+  @Test func weakTagsMatchWeaklyOnly() {
+    let weak = Self.representation(weak: true)
+    #expect(Self.answer("If-None-Match: \"v1\"\r\n", of: weak).status == 304)
+    #expect(Self.answer("If-Match: W/\"v1\"\r\n", of: weak).status == 412)
+  }
+
+  @Test func aValueCannotEndItsLine() {
+    let fields = HeadFields([("X", "a\r\nSet-Cookie: b\u{0}")])
+    #expect(fields.lines.span.bytes.text == "X: a  Set-Cookie: b \r\n")
+  }
+}

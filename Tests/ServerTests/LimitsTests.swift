@@ -1,0 +1,149 @@
+import Glibc
+import HTTP
+import Platform
+import Server
+import Testing
+
+@Suite struct LimitsTests {
+  private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+  private static let millisecond: UInt64 = 1_000_000
+
+  @Test func anIdleConnectionIsClosed() throws {
+    let server = try TestServer { $0.timeouts.idle = 100 * Self.millisecond }
+    let client = server.client()
+    client.send(Self.get)
+    #expect(client.answer()?.status == 200)
+    #expect(client.isClosedByServer())
+  }
+
+  @Test func aHeadThatDripsIs408() throws {
+    let server = try TestServer { $0.timeouts.head = 200 * Self.millisecond }
+    let client = server.client()
+    for byte in "GET / HTTP/1.1\r\nHo".utf8 {
+      client.send([byte])
+      usleep(5_000)
+    }
+    let answer = try #require(client.answer())
+    #expect(answer.status == 408 && answer.closes)
+    #expect(client.isClosedByServer())
+    #expect(server.server.metrics.timeouts == 1)
+  }
+
+  @Test func aBodyThatStandsStillIs408() throws {
+    let server = try TestServer { $0.timeouts.body = 100 * Self.millisecond }
+    let client = server.client()
+    client.send("PUT /count HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\nabc")
+    #expect(client.answer()?.status == 408)
+    #expect(client.isClosedByServer())
+    #expect(server.events.has("abort"))
+  }
+
+  @Test func aReaderThatStandsStillIsGivenUp() throws {
+    let server = try TestServer { $0.timeouts.write = 200 * Self.millisecond }
+    let client = server.client(receiveBuffer: 4_096)
+    for _ in 0..<10 { client.send("GET /file HTTP/1.1\r\nHost: h\r\n\r\n") }
+    for _ in 0..<100 where server.server.metrics.timeouts == 0 { usleep(20_000) }
+    #expect(server.server.metrics.timeouts == 1)
+    #expect(server.server.metrics.open == 0)
+  }
+
+  @Test func aSlowReaderAboveTheRateIsNot() throws {
+    let server = try TestServer {
+      $0.timeouts.write = 200 * Self.millisecond
+      $0.timeouts.minimumRate = 10_000
+    }
+    let client = server.client(receiveBuffer: 4_096)
+    client.send("GET /file HTTP/1.1\r\nHost: h\r\n\r\n")
+    var received = 0
+    var chunk = [UInt8](repeating: 0, count: 100_000)
+    for _ in 0..<20 {
+      usleep(40_000)
+      received += max(recv(client.socket, &chunk, chunk.count, 0), 0)
+    }
+    #expect(server.server.metrics.timeouts == 0 && received > 0)
+  }
+
+  @Test func overTheConnectionLimitIs503AndOthersGoOn() throws {
+    let server = try TestServer { $0.limits.connections = 2 }
+    let first = server.client()
+    let second = server.client()
+    for client in [first, second] {
+      client.send(Self.get)
+      #expect(client.answer()?.status == 200)
+    }
+    let third = server.client()
+    third.send(Self.get)
+    let refusal = try #require(third.answer())
+    #expect(refusal.status == 503 && refusal["retry-after"] == "5" && refusal.closes)
+    first.send(Self.get)
+    #expect(first.answer()?.status == 200)
+    #expect(server.server.metrics.refused == 1)
+    second.reset()
+    #expect(
+      (0..<200).contains { _ in
+        usleep(10_000)
+        let client = server.client()
+        client.send(Self.get)
+        return client.answer()?.status == 200
+      })
+  }
+
+  @Test func aFullWorkerQueueIs503() throws {
+    let server = try TestServer {
+      $0.workers = 1
+      $0.workerQueue = 1
+    }
+    let clients = (0..<4).map { _ in server.client() }
+    for client in clients { client.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n") }
+    let statuses = clients.map { $0.answer()?.status }.sorted { ($0 ?? 0) < ($1 ?? 0) }
+    #expect(statuses.first == 200 && statuses.last == 503)
+    for client in clients {
+      client.send(Self.get)
+      #expect(client.answer()?.status == 200)
+    }
+  }
+
+  @Test func aTakenPortIsRefused() throws {
+    let server = try TestServer()
+    let expected = ServerError.listen(
+      server.address, SystemError("bind", on: server.address.description, code: EADDRINUSE))
+    #expect(throws: expected) {
+      try Server(configuration: ServerConfiguration(address: server.address))
+    }
+  }
+
+  @Test func withoutDescriptorsClientsAreRefusedAndNothingSpins() async {
+    await #expect(processExitsWith: .success) {
+      let server = try TestServer()
+      let established = server.client()
+      established.send(LimitsTests.get)
+      guard established.answer()?.status == 200 else { exit(1) }
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      let clients = (0..<3).map { _ in TestClient(server.address, seconds: 2, connects: false) }
+      let next = dup(0)
+      close(next)
+      // The clients have their sockets; there is none for the server's ends of them.
+      limit.rlim_cur = rlim_t(next)
+      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      for client in clients { client.connect(server.address) }
+      clients[0].send(LimitsTests.get)
+      guard clients[0].answer()?.status == 503 else { exit(2) }
+      established.send(LimitsTests.get)
+      guard established.answer()?.status == 200 else { exit(3) }
+      var usage = rusage()
+      getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+      let before = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec
+      usleep(500_000)
+      getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+      let spent = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec - before
+      guard spent < 100_000 else { exit(4) }
+      limit.rlim_cur = 200
+      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      usleep(300_000)
+      let late = server.client()
+      late.send(LimitsTests.get)
+      exit(late.answer()?.status == 200 ? 0 : 5)
+    }
+  }
+}

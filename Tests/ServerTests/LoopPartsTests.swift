@@ -1,0 +1,82 @@
+import HTTP
+import Testing
+
+@testable import Server
+
+@Suite struct LoopPartsTests {
+  @Test func deadlinesComeInOrder() {
+    var heap = DeadlineHeap()
+    var times: [UInt64] = []
+    var seed: UInt64 = 88_172_645_463_325_252
+    for index in 0..<500 {
+      seed ^= seed << 13
+      seed ^= seed >> 7
+      seed ^= seed << 17
+      times.append(seed % 1000)
+      heap.insert(DeadlineHeap.Entry(time: seed % 1000, token: UInt64(index)))
+    }
+    var popped: [UInt64] = []
+    while let entry = heap.pop(499) { popped.append(entry.time) }
+    #expect(popped == times.filter { $0 <= 499 }.sorted())
+    while let entry = heap.pop(.max) { popped.append(entry.time) }
+    #expect(popped == times.sorted() && heap.next == nil)
+  }
+
+  @Test func admissionCountsPerAddress() throws {
+    var limits = ServerLimits()
+    limits.connections = 5
+    limits.connectionsPerAddress = 2
+    let admission = Admission(limits, trusted: [try #require(AddressRange("10.0.0.0/8"))])
+    func enters(_ address: String) -> Bool {
+      guard let peer = PeerAddress(address), case .admitted = admission.enter(peer) else { return false }
+      return true
+    }
+    #expect(enters("192.0.2.1") && enters("192.0.2.1") && !enters("192.0.2.1"))
+    admission.leave(try #require(PeerAddress("192.0.2.1")), counted: true)
+    #expect(enters("192.0.2.1"))
+    #expect(enters("10.0.0.1") && enters("10.0.0.1") && enters("10.0.0.1"))
+    #expect(!enters("127.0.0.1"))
+    admission.leave(try #require(PeerAddress("10.0.0.1")), counted: false)
+    #expect(enters("127.0.0.1"))
+  }
+
+  @Test func aQueueLosesNothing() {
+    var queue = WriteQueue()
+    let bytes = SharedBytes("0123456789")
+    queue.append(.bytes(bytes, 2..<8))
+    queue.append(.bytes(bytes, 0..<3))
+    queue.remove(4)
+    let front = SharedBytes("ab")
+    let back = SharedBytes("z")
+    withExtendedLifetime((front, back)) {
+      queue.prepend(front.address)
+      queue.append(back.address)
+    }
+    var text = ""
+    while let segment = queue.next, case .bytes(let bytes, let range) = segment {
+      text += bytes.bytes.extracting(range.lowerBound..<range.lowerBound + 1).text
+      queue.remove(1)
+    }
+    #expect(text == "ab67012z" && queue.isEmpty)
+  }
+
+  @Test(arguments: [(0, 0), (15_999, 0), (16_000, 1), (32_000, 2), (1_000_000, 6), (UInt64.max, 20)])
+  func latencyBuckets(_ nanoseconds: UInt64, _ bucket: Int) {
+    #expect(LatencyBuckets.index(nanoseconds: nanoseconds) == bucket)
+  }
+
+  @Test func logTimes() {
+    let time = LogTime(971_186_136)
+    #expect(time.common == "10/Oct/2000:13:55:36 +0000")
+    #expect(time.iso == "2000-10-10T13:55:36Z")
+  }
+
+  @Test func workersTakeWhatTheQueueHolds() throws {
+    let pool = try WorkerPool(threads: 1, limit: 500)
+    let events = Events()
+    for index in 0..<300 { #expect(pool.submit { events.add("\(index)") }) }
+    pool.stop()
+    #expect(events.all == (0..<300).map { "\($0)" })
+    #expect(!pool.submit {})
+  }
+}

@@ -1,0 +1,57 @@
+import Glibc
+import HTTP
+import Testing
+
+@Suite struct PipeliningTests {
+  @Test(arguments: [1, 2, 10, 100, 1000]) func answersInOrder(_ depth: Int) throws {
+    let server = try TestServer()
+    let client = server.client()
+    var requests = ""
+    for index in 0..<depth { requests += "GET /\(index) HTTP/1.1\r\nHost: h\r\n\r\n" }
+    client.send(requests)
+    for index in 0..<depth { #expect(client.answer()?.text == "/\(index)") }
+  }
+
+  @Test(arguments: [10, 300]) func workersDoNotChangeTheOrder(_ depth: Int) throws {
+    let server = try TestServer()
+    let client = server.client()
+    var requests = ""
+    for index in 0..<depth {
+      switch index % 4 {
+      case 0: requests += "GET /later?\(index) HTTP/1.1\r\nHost: h\r\n\r\n"
+      case 1: requests += "POST /collect HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody"
+      case 2:
+        requests += "POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"
+      default: requests += "GET /\(index) HTTP/1.1\r\nHost: h\r\n\r\n"
+      }
+    }
+    client.send(requests)
+    for index in 0..<depth {
+      let wanted = ["\(index)", "body", "/x", "/\(index)"][index % 4]
+      #expect(client.answer()?.text == wanted)
+    }
+  }
+
+  @Test func aReaderThatSleepsGetsEverythingInTheEnd() throws {
+    let server = try TestServer()
+    let client = server.client(receiveBuffer: 8_192)
+    let kinds = ["/large", "/file", "/pieces", "/small", "/later?q"]
+    let depth = 25
+    for index in 0..<depth { client.send("GET \(kinds[index % 5]) HTTP/1.1\r\nHost: h\r\n\r\n") }
+    usleep(100_000)
+    let lengths = [1_000_000, 3_000_000, 1_000_002, 6, 1]
+    for index in 0..<depth { #expect(client.answer()?.body.count == lengths[index % 5]) }
+  }
+
+  @Test func requestsThatWaitForAReaderAreNotRead() throws {
+    let server = try TestServer()
+    let client = server.client(receiveBuffer: 8_192, seconds: 1)
+    let request = [UInt8](
+      "GET /large HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "x", count: 8_000))\r\n\r\n".utf8)
+    // Without back pressure the server would read all of it, and hold an answer for each.
+    var sent = 0
+    while sent < 20_000, client.send(request) { sent += 1 }
+    #expect(sent < 20_000)
+    #expect(server.server.metrics.bytesIn < 1_000_000)
+  }
+}

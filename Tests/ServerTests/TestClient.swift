@@ -1,0 +1,117 @@
+import Glibc
+import Platform
+
+/// A plain blocking client on one socket, as rude as a test needs it to be.
+final class TestClient {
+  let socket: Int32
+  private var buffered: [UInt8] = []
+
+  /// A client that connects now, or later if asked to; reads give up after `seconds`.
+  init(_ address: SocketAddress, receiveBuffer: Int32? = nil, seconds: Int = 10, connects: Bool = true) {
+    socket = Glibc.socket(address.isIPv4 ? AF_INET : AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+    if var size = receiveBuffer {
+      setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
+    var time = timeval(tv_sec: seconds, tv_usec: 0)
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+    if connects { connect(address) }
+  }
+
+  private(set) var isConnected = false
+
+  deinit { Glibc.close(socket) }
+
+  /// Sends everything; false when the server has closed.
+  @discardableResult
+  func send(_ bytes: [UInt8]) -> Bool {
+    var done = 0
+    while done < bytes.count {
+      let count = bytes[done...].withUnsafeBytes {
+        Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      if count <= 0 { return false }
+      done += count
+    }
+    return true
+  }
+
+  @discardableResult
+  func send(_ text: String) -> Bool { send([UInt8](text.utf8)) }
+
+  /// Sends no more, and goes on reading.
+  func finishSending() { _ = Glibc.shutdown(socket, Int32(SHUT_WR)) }
+
+  /// Closes with a reset instead of an orderly end.
+  func reset() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    _ = Glibc.shutdown(socket, Int32(SHUT_RDWR))
+  }
+
+  /// One answer; nil when the server closed, or was silent for too long, before its end.
+  func answer(toHead: Bool = false) -> TestAnswer? {
+    while true {
+      if let answer = TestAnswer(&buffered, toHead: toHead) { return answer }
+      guard readMore() else { return nil }
+    }
+  }
+
+  /// The first line of the next answer, and nothing more.
+  func line() -> String? {
+    while true {
+      if let end = buffered.firstIndex(of: 0x0A) {
+        let line = String(decoding: buffered[..<end], as: UTF8.self)
+        buffered.removeSubrange(...end)
+        return line.replacing("\r", with: "")
+      }
+      guard readMore() else { return nil }
+    }
+  }
+
+  /// What comes until the server closes; nil when it doesn't in time.
+  func rest() -> [UInt8]? {
+    while readMore() {}
+    guard isEnded else { return nil }
+    return buffered
+  }
+
+  /// The server has closed its side.
+  private(set) var isEnded = false
+
+  /// Whether the server closes, in order or with a reset, and sends nothing before.
+  func isClosedByServer() -> Bool { rest()?.isEmpty == true }
+
+  private func readMore() -> Bool {
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    let count = recv(socket, &chunk, chunk.count, 0)
+    if count > 0 { buffered += chunk[..<count] }
+    if count == 0 || (count < 0 && errno == ECONNRESET) { isEnded = true }
+    return count > 0
+  }
+
+  func connect(_ address: SocketAddress) { isConnected = connected(address) }
+
+  private func connected(_ address: SocketAddress) -> Bool {
+    if address.isIPv4 {
+      var own = sockaddr_in()
+      own.sin_family = sa_family_t(AF_INET)
+      own.sin_port = address.port.bigEndian
+      inet_pton(AF_INET, address.host, &own.sin_addr)
+      return withUnsafePointer(to: &own) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+      }
+    }
+    var own = sockaddr_in6()
+    own.sin6_family = sa_family_t(AF_INET6)
+    own.sin6_port = address.port.bigEndian
+    inet_pton(AF_INET6, address.host, &own.sin6_addr)
+    return withUnsafePointer(to: &own) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in6>.size)) == 0
+      }
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import Glibc
+import HTTP
+import Platform
+import Server
+
+/// A running server with a few routes, stopped when it is let go of.
+final class TestServer {
+  let server: Server
+  let events = Events()
+
+  var address: SocketAddress { server.address }
+
+  init(
+    _ address: String = "127.0.0.1:0", _ configure: (inout ServerConfiguration) -> Void = { _ in }
+  ) throws {
+    guard let socketAddress = SocketAddress(address) else { throw TestFailure.address }
+    var configuration = ServerConfiguration(address: socketAddress)
+    configuration.workers = 2
+    configure(&configuration)
+    let events = self.events
+    server = try Server(configuration: configuration)
+    try server.start { _ in TestHandler(events) }
+  }
+
+  deinit { server.stop(graceSeconds: 0) }
+
+  func client(receiveBuffer: Int32? = nil, seconds: Int = 10) -> TestClient {
+    TestClient(address, receiveBuffer: receiveBuffer, seconds: seconds)
+  }
+}
+
+enum TestFailure: Error {
+  case address
+}
+
+/// What happened on the server's side, in order.
+final class Events: Sendable {
+  private let list = Locked<[String]>([])
+
+  func add(_ event: String) { list.withLock { $0.append(event) } }
+  var all: [String] { list.withLock { $0 } }
+
+  /// Whether `event` happens within five seconds.
+  func has(_ event: String) -> Bool {
+    for _ in 0..<500 {
+      if all.contains(event) { return true }
+      usleep(10_000)
+    }
+    return false
+  }
+}
+
+/// Counts a body and sums its bytes; stops early, or is slow, when asked to.
+final class TestReceiver: BodyReceiver {
+  private let events: Events
+  private let limit: Int
+  private let delay: UInt32
+  private var count = 0
+  private var sum: UInt64 = 0
+
+  init(_ events: Events, limit: Int = .max, delay: UInt32 = 0) {
+    self.events = events
+    self.limit = limit
+    self.delay = delay
+  }
+
+  func receive(_ bytes: RawSpan) -> Bool {
+    if delay > 0 { usleep(delay) }
+    if count == 0 { events.add("first") }
+    count += bytes.byteCount
+    bytes.withUnsafeBytes { for byte in $0 { sum &+= UInt64(byte) } }
+    return count <= limit
+  }
+
+  func finish() -> Response {
+    events.add("finish")
+    if count > limit { return Response(.unprocessableContent, contentType: "text/plain", "stopped") }
+    return Response(.ok, contentType: "text/plain", "\(count) \(sum)")
+  }
+
+  func abort() { events.add("abort") }
+}
+
+/// The routes of a test server.
+final class TestHandler: Handler {
+  private let events: Events
+  private static let large = SharedBytes(pattern(1_000_000))
+  private static let file = TestFile(pattern(3_000_000))
+
+  init(_ events: Events) { self.events = events }
+
+  /// Bytes by which a reader notices a wrong place.
+  static func pattern(_ count: Int) -> [UInt8] { [UInt8](allBytes[..<count]) }
+
+  private static let allBytes = (0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ ($0 >> 8)) }
+
+  func handle(_ request: borrowing Request) -> Answer {
+    let path = request.path
+    let events = self.events
+    if path.equals("/large") { return .now(Response(.ok, HeadFields(), .bytes(Self.large))) }
+    if path.equals("/pieces") {
+      return .now(Response(.ok, HeadFields(), .pieces([SharedBytes("a"), Self.large, SharedBytes("z")])))
+    }
+    if path.equals("/file") {
+      let body = Representation(HeadFields(), tag: EntityTag("f"), body: .file(Self.file.body))
+      return .now(body.response(to: request))
+    }
+    if path.equals("/later") {
+      let query = request.query?.text ?? ""
+      return .later { Response(.ok, contentType: "text/plain", query) }
+    }
+    if path.equals("/slow") {
+      events.add("slow")
+      return .later {
+        usleep(300_000)
+        return Response(.ok, contentType: "text/plain", "slow")
+      }
+    }
+    if path.equals("/count") { return .receive(limit: 20_000_000) { TestReceiver(events) } }
+    if path.equals("/stop") { return .receive(limit: 20_000_000) { TestReceiver(events, limit: 10) } }
+    if path.equals("/drip") { return .receive(limit: 20_000_000) { TestReceiver(events, delay: 3_000) } }
+    if path.equals("/collect") {
+      return .collect(limit: 100) { Response(.ok, HeadFields(), .bytes(SharedBytes($0))) }
+    }
+    if path.equals("/peer") {
+      return .now(Response(.ok, contentType: "text/plain", request.peer.description))
+    }
+    if path.equals("/empty") { return .now(Response(.noContent)) }
+    if path.equals("/bye") {
+      var response = Response(.ok, contentType: "text/plain", "bye")
+      response.closes = true
+      return .now(response)
+    }
+    var text = path.text
+    if let query = request.query { text += "?" + query.text }
+    return .now(Response(.ok, contentType: "text/plain", text))
+  }
+}
+
+/// A file without a name, for bodies.
+final class TestFile: Sendable {
+  private let descriptor: Descriptor
+  private let count: Int
+
+  init(_ bytes: [UInt8]) {
+    descriptor = TestFile.nameless()
+    count = bytes.count
+    _ = bytes.withUnsafeBytes { write(descriptor.raw, $0.baseAddress, $0.count) }
+  }
+
+  /// An open file that has no name any more.
+  static func nameless() -> Descriptor {
+    var template = Array("/tmp/server-tests.XXXXXX".utf8CString)
+    let descriptor = Descriptor(owning: mkstemp(&template))
+    unlink(template)
+    return descriptor
+  }
+
+  var body: FileBody {
+    FileBody(owner: self, descriptor: descriptor.raw, offset: 0, count: UInt64(count))
+  }
+}

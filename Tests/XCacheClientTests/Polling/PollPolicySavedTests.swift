@@ -1,0 +1,55 @@
+import Testing
+
+@testable import XCacheClient
+
+@Suite struct PollPolicySavedTests {
+  private func policy() -> PollPolicy {
+    var policy = PollPolicy(hasFallback: true)
+    var random = SeededRandom(state: 1)
+    for i in 0..<7 {
+      _ = policy.begin(at: 1_800_000_000_000 + Int64(i), force: true)
+      policy.failed(.origin, at: 1_800_000_000_000 + Int64(i), using: &random)
+    }
+    policy.answered(by: .mirror, interval: 90)
+    return policy
+  }
+
+  @Test func itComesBackAsItWas() {
+    let saved = policy().saved(server: "https://o.test")
+    #expect(PollPolicy(saved: saved, server: "https://o.test", hasFallback: true) == policy())
+    let fresh = PollPolicy(hasFallback: true).saved(server: "https://o.test")
+    #expect(
+      PollPolicy(saved: fresh, server: "https://o.test", hasFallback: true) == PollPolicy(hasFallback: true))
+  }
+
+  @Test func anotherServerStartsAfresh() {
+    let saved = policy().saved(server: "https://o.test")
+    #expect(
+      PollPolicy(saved: saved, server: "https://p.test", hasFallback: true) == PollPolicy(hasFallback: true))
+  }
+
+  @Test func withoutAFallbackTheOriginIsAsked() {
+    let saved = policy().saved(server: "https://o.test")
+    #expect(PollPolicy(saved: saved, server: "https://o.test", hasFallback: false).source == .origin)
+  }
+
+  @Test(arguments: [
+    "", "{", "[]", "{}", #"{"failures":-1,"interval":30,"originDue":0,"originWait":30000,"#,
+    #"{"failures":1,"interval":5,"originDue":0,"originWait":30000,"server":"s","source":"origin"}"#,
+    #"{"failures":1,"interval":30,"originDue":-1,"originWait":30000,"server":"s","source":"origin"}"#,
+    #"{"failures":1,"interval":30,"originDue":0,"originWait":1,"server":"s","source":"origin"}"#,
+    #"{"failures":1,"interval":30,"originDue":0,"originWait":30000,"server":"s","source":"moon"}"#,
+  ])
+  func damageStartsAfresh(text: String) {
+    #expect(PollPolicy(saved: bytes(text), server: "s", hasFallback: true) == PollPolicy(hasFallback: true))
+  }
+
+  @Test(arguments: [Int64.min, -1, .max])
+  func absurdTimesDoNotTrap(time: Int64) {
+    let text =
+      #"{"failures":9,"interval":30,"lastPoll":\#(time),"originDue":9223372036854775807,"originWait":30000,"server":"s","source":"mirror"}"#
+    var policy = PollPolicy(saved: bytes(text), server: "s", hasFallback: true)
+    #expect(policy.failures == 9)
+    #expect(policy.begin(at: 1_800_000_000_000) == .poll(.origin))
+  }
+}

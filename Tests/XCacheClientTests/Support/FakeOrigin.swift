@@ -1,0 +1,190 @@
+import Manifests
+import Platform
+
+@testable import XCacheClient
+
+/// An origin, its mirror and its CDN in memory: a channel's history, served as the design says.
+final class FakeOrigin: Transport {
+  /// What a request gets instead of the right answer.
+  enum Fault: Sendable {
+    case error(TransportError)
+    case status(Int)
+    /// This body, with status 200.
+    case body([UInt8])
+  }
+
+  static let server = "https://origin.test/base"
+  static let mirror = "https://mirror.test"
+
+  private struct State {
+    var history: [Int64: JSONObject] = [:]
+    var newest: Int64 = 0
+    var downloads: [String: [UInt8]] = [:]
+    var versions: [String: [SHA256: Entry]] = [:]
+    var log: [String] = []
+    var fault: (@Sendable (String) -> Fault?)?
+    var extra = ""
+    /// Bytes are handed over in pieces of so many.
+    var piece = 1 << 16
+  }
+
+  private let state = Locked(State())
+
+  /// Makes the next version: `files` by URL.
+  @discardableResult
+  func publish(_ files: [String: [UInt8]], version: Int64? = nil) throws -> Int64 {
+    let number = version ?? state.withLock { $0.newest } + 1
+    var members: [JSONObject.Member] = []
+    for (url, bytes) in files {
+      members.append(.init(key: url, value: try entry(url, bytes, number).json))
+    }
+    let map = JSONObject(members)
+    state.withLock { state in
+      state.newest = number
+      state.history[number] = map
+    }
+    return number
+  }
+
+  private func entry(_ url: String, _ bytes: [UInt8], _ number: Int64) throws -> Entry {
+    var hasher = FileHasher()
+    hasher.update(bytes.span.bytes)
+    let digest = hasher.finish()
+    let address = try ResourceURL(url)
+    return state.withLock { state in
+      if let known = state.versions[url]?[digest.sha256] { return known }
+      let version = Int64(state.versions[url]?.count ?? 0) + 1
+      let path = DownloadPath(
+        channel: .online, appID: 1, manifestVersion: ManifestVersion(number), resourceVersion: version,
+        sha256: digest.sha256, url: address)
+      let entry = Entry(
+        ctype: "text/plain;charset=UTF-8", download: "https://cdn.test/x/\(path.text)", md5: digest.md5,
+        sha256: digest.sha256, size: digest.size, version: version)
+      state.versions[url, default: [:]][digest.sha256] = entry
+      state.downloads[entry.download] = bytes
+      return entry
+    }
+  }
+
+  /// Puts a resourcemap of any kind in place of the next version.
+  func publish(raw map: JSONObject, version: Int64) {
+    state.withLock { state in
+      state.newest = version
+      state.history[version] = map
+    }
+  }
+
+  func serve(_ bytes: [UInt8], at url: String) { state.withLock { $0.downloads[url] = bytes } }
+
+  /// The newest version again, whatever came after it.
+  func restore(to version: Int64) { state.withLock { $0.newest = version } }
+
+  func forget(_ version: Int64) { state.withLock { $0.history[version] = nil } }
+
+  func fail(_ fault: (@Sendable (String) -> Fault?)?) { state.withLock { $0.fault = fault } }
+
+  func setInterval(_ seconds: Int?) {
+    state.withLock { $0.extra = seconds.map { ",\"interval\":\($0)" } ?? "" }
+  }
+
+  func setPiece(_ bytes: Int) { state.withLock { $0.piece = bytes } }
+
+  /// URLs asked for since the last call.
+  func takeLog() -> [String] {
+    state.withLock { state in
+      defer { state.log = [] }
+      return state.log
+    }
+  }
+
+  // MARK: Answers
+
+  func get(
+    _ request: TransportRequest, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply {
+    let (fault, piece) = state.withLock { state in
+      state.log.append(request.url)
+      return (state.fault?(request.url), state.piece)
+    }
+    var body: [UInt8]?
+    switch fault {
+    case .error(let error)?: throw error
+    case .status(let status)?:
+      return TransportReply(status: status, received: 0, failure: Array(#"{"code":1,"message":"no"}"#.utf8))
+    case .body(let bytes)?: body = bytes
+    case nil: body = answer(request.url)
+    }
+    guard let body else {
+      return TransportReply(status: 404, received: 0, failure: Array(#"{"code":404,"message":"none"}"#.utf8))
+    }
+    var rest = body[...]
+    var count: Int64 = 0
+    while !rest.isEmpty {
+      let bytes = Array(rest.prefix(piece))
+      rest = rest.dropFirst(piece)
+      count += Int64(bytes.count)
+      if count > request.limit { throw TransportError(.tooLong, "longer than \(request.limit)") }
+      guard receive(bytes.span.bytes) else { throw TransportError(.stopped, "stopped") }
+    }
+    return TransportReply(status: 200, received: count)
+  }
+
+  private func answer(_ url: String) -> [UInt8]? {
+    if url.hasPrefix("\(Self.server)/configure.json?") { return origin(query: url) }
+    if url.hasPrefix("\(Self.mirror)/xcache/shop/") {
+      return mirror(String(url.dropFirst("\(Self.mirror)/xcache/shop/".count)))
+    }
+    return state.withLock { $0.downloads[url] }
+  }
+
+  private func origin(query url: String) -> [UInt8]? {
+    var items: [String: String] = [:]
+    for item in url.split(separator: "?")[1].split(separator: "&") {
+      let pair = item.split(separator: "=")
+      items[String(pair[0])] = String(pair[1])
+    }
+    guard items["app"] == "shop", items["channel"] == "online" else { return nil }
+    return state.withLock { state in
+      let held = items["version"].flatMap { Int64($0) }.flatMap { state.history[$0] == nil ? nil : $0 }
+      let isKnown = held.map { Self.digest(state.history[$0]).hex == items["digest"] } ?? false
+      if state.newest == 0 || (isKnown && held == state.newest) { return Self.nothing(state) }
+      guard let held, isKnown, held < state.newest, items["patch"] == "1" else { return Self.whole(state) }
+      return Self.patch(from: held, state)
+    }
+  }
+
+  private func mirror(_ path: String) -> [UInt8]? {
+    state.withLock { state in
+      if path == "version.json" { return Self.nothing(state) }
+      if path == "configure.json" { return Self.whole(state) }
+      for base in state.history.keys where path == "patch/\(base)-\(state.newest).json" {
+        return Self.patch(from: base, state)
+      }
+      return nil
+    }
+  }
+
+  private static func digest(_ map: JSONObject?) -> SHA256 {
+    SHA256.of(JSONValue.object(map ?? JSONObject()).canonical)
+  }
+
+  private static func nothing(_ state: State) -> [UInt8] {
+    Array(#"{"code":200,"data":{"update":false,"version":"\#(state.newest)"\#(state.extra)}}"#.utf8)
+  }
+
+  private static func whole(_ state: State) -> [UInt8] {
+    let map = JSONValue.object(state.history[state.newest] ?? JSONObject())
+    return Array(
+      #"{"code":200,"data":{"digest":"\#(SHA256.of(map.canonical).hex)","resourcemap":"#.utf8)
+      + map.canonical + Array(#","update":true,"version":"\#(state.newest)"\#(state.extra)}}"#.utf8)
+  }
+
+  private static func patch(from base: Int64, _ state: State) -> [UInt8] {
+    let old = JSONValue.object(state.history[base] ?? JSONObject())
+    let new = JSONValue.object(state.history[state.newest] ?? JSONObject())
+    let head =
+      #"{"code":200,"data":{"base":"\#(base)","deltas":{},"digest":"\#(SHA256.of(new.canonical).hex)","#
+    return Array(#"\#(head)"patch":"#.utf8) + MergePatch.make(from: old, to: new).canonical
+      + Array(#","update":true,"version":"\#(state.newest)"\#(state.extra)}}"#.utf8)
+  }
+}

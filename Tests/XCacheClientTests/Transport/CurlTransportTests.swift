@@ -1,0 +1,117 @@
+import Manifests
+import Platform
+import SocketServer
+import Testing
+
+@testable import XCacheClient
+
+@Suite struct CurlTransportTests {
+  /// A device over real sockets: poll, downloads over kept connections, a broken one tried again.
+  @Test func aWholeUpdate() throws {
+    let origin = FakeOrigin()
+    let files = Dictionary(
+      uniqueKeysWithValues: (0..<40).map {
+        ("https://m.test/\($0).js", [UInt8](repeating: UInt8($0), count: $0 * 10_000))
+      })
+    try origin.publish(files)
+    let resets = Locked(3)
+    let server = SocketServer { request in
+      let isReset = resets.withLock { left in
+        guard request.path.hasPrefix("/cdn/"), left > 0 else { return false }
+        left -= 1
+        return true
+      }
+      return isReset
+        ? [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n".utf8)), .reset]
+        : Self.answer(request, from: origin)
+    }
+    let scratch = try Scratch()
+    var settings = DeviceSettings(
+      folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop")
+    settings.retryPauses = [0, 0, 0]
+    let progress = Locked<[Progress]>([])
+    let device = try Device(settings, transport: Rewriting(server.url))
+    let report = try device.update { now in progress.withLock { $0.append(now) } }
+    #expect(report.kind == .whole && report.fetched == 40)
+    #expect(report.bytesFetched == files.values.reduce(0) { $0 + Int64($1.count) })
+    #expect(server.connections <= 6 + 3)
+    let last = try #require(progress.withLock { $0.max { $0.files < $1.files } })
+    #expect(last.files == 40 && last.filesTotal == 40 && last.bytes == last.bytesTotal)
+    for (url, bytes) in files { #expect(try device.resource(for: url)?.read() == bytes) }
+  }
+
+  private static func answer(_ request: SocketServer.Request, from origin: FakeOrigin) -> [SocketServer.Step]
+  {
+    var url = request.path
+    if url.hasPrefix("/origin/") { url = FakeOrigin.server + url.dropFirst("/origin".count) }
+    if url.hasPrefix("/cdn/") { url = "https://cdn.test" + url.dropFirst("/cdn".count) }
+    var body: [UInt8] = []
+    let reply = try? origin.get(TransportRequest(url, limit: .max)) { bytes in
+      bytes.withUnsafeBytes { body.append(contentsOf: $0) }
+      return true
+    }
+    return .answer(reply?.status ?? 500, body: reply?.status == 200 ? body : reply?.failure ?? [])
+  }
+
+  /// The transport under test, told that the CDN is the server on this machine.
+  private struct Rewriting: Transport {
+    let inner = CurlTransport()
+    let url: String
+
+    init(_ url: String) { self.url = url }
+
+    func get(
+      _ request: TransportRequest, receive: (RawSpan) -> Bool
+    ) throws(TransportError) -> TransportReply {
+      var address = request.url
+      if address.hasPrefix("https://cdn.test") {
+        address = "\(url)/cdn" + address.dropFirst("https://cdn.test".count)
+      }
+      return try inner.get(TransportRequest(address, limit: request.limit), receive: receive)
+    }
+  }
+
+  private func outcome(
+    limit: Int64 = 1000, stallSeconds: Int = 30, goesOn: Bool = true, _ steps: [SocketServer.Step]
+  ) -> Result<TransportReply, TransportError> {
+    let server = SocketServer { _ in steps }
+    return Result { () throws(TransportError) in
+      try CurlTransport(stallSeconds: stallSeconds)
+        .get(TransportRequest("\(server.url)/x", limit: limit)) { _ in goesOn }
+    }
+  }
+
+  @Test func failuresAreTold() {
+    let words = Array("message".utf8)
+    #expect(
+      outcome(.answer(404, body: words)) == .success(TransportReply(status: 404, received: 7, failure: words))
+    )
+    #expect(outcome(.answer(200, body: words)) == .success(TransportReply(status: 200, received: 7)))
+  }
+
+  @Test(
+    arguments: [
+      (TransportError.Kind.tooLong, 3, true, [SocketServer.Step].answer(body: Array("message".utf8))),
+      (.stopped, 1000, false, .answer(body: Array("message".utf8))), (.broken, 1000, true, [.reset]),
+      (.broken, 1000, true, [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab".utf8)), .close]),
+      (.other, 1000, true, [.send(Array("SSH-2.0-x\r\n".utf8)), .close]),
+    ] as [(TransportError.Kind, Int64, Bool, [SocketServer.Step])])
+  func errors(kind: TransportError.Kind, limit: Int64, goesOn: Bool, steps: [SocketServer.Step]) {
+    guard case .failure(let error) = outcome(limit: limit, goesOn: goesOn, steps) else {
+      Issue.record("there is an answer")
+      return
+    }
+    #expect(error.kind == kind)
+    #expect(!error.reason.isEmpty)
+  }
+
+  @Test func aClosedPortIsUnreachable() {
+    var server: SocketServer? = SocketServer { _ in [.close] }
+    let url = server?.url ?? ""
+    server = nil
+    let error = #expect(throws: TransportError.self) {
+      try CurlTransport(connectSeconds: 2).get(TransportRequest(url, limit: 1)) { _ in true }
+    }
+    #expect(error?.kind == .unreachable || error?.kind == .broken)
+  }
+}
