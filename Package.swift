@@ -45,7 +45,7 @@ let package = Package(
     library("HTTPClient", ["CCurl", "Platform"]),
 
     // Floor 3
-    library("Store", ["CSQLite", "CAssets", "Manifests", "Platform"]),
+    library("Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Platform"]),
     library("XCacheClient", ["HTTPClient", "Manifests", "Platform"]),
 
     // Floor 4
@@ -72,7 +72,7 @@ let package = Package(
     tests("HTTPClientTests", ["HTTPClient", "Platform", "SocketServer"]),
     tests("StoreTests", ["Store", "Manifests", "Platform", "CSQLite"]),
     tests("XCacheClientTests", ["XCacheClient", "Manifests", "Platform", "SocketServer"]),
-    tests("OriginTests", ["Origin", "Store", "Manifests", "HTTP", "Platform"]),
+    tests("OriginTests", ["Archive", "Origin", "Store", "Manifests", "HTTP", "Platform"]),
     tests("PublishingTests", ["Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     // Runs the program itself; what it imports only reads answers.
     tests("EndToEnd", ["Compression", "Manifests", "Platform"]),

@@ -12,6 +12,8 @@ struct ChannelCatalog: Sendable {
   let nothingNew: CodedDocument
   /// The whole manifest, once its codings are made.
   private(set) var whole: WholeManifest?
+  /// The list of files, once somebody asked for it.
+  private(set) var info: CodedDocument?
   private(set) var patches = PatchCache()
 
   private let app: [UInt8]
@@ -31,6 +33,12 @@ struct ChannelCatalog: Sendable {
   func adding(_ whole: WholeManifest) -> ChannelCatalog {
     var next = self
     next.whole = whole
+    return next
+  }
+
+  func adding(info: CodedDocument) -> ChannelCatalog {
+    var next = self
+    next.info = info
     return next
   }
 

@@ -31,6 +31,9 @@ final class OriginHandler: Handler {
       let metrics = origin.metrics
       return reading(request) { _ in .later { Probe.metrics(metrics()) } }
     }
+    if path.equals("/info.json") {
+      return named(request) { channel, _, request in origin.info.answer(channel, request) }
+    }
     for prefix in catalog.refresh().prefixes {
       let prefix = prefix.span.bytes
       guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else {
@@ -52,24 +55,47 @@ final class OriginHandler: Handler {
       let file = path.extracting(1..<path.byteCount)
       return reading(request) { request in origin.downloads.answer(file, request, downloads) }
     }
-    guard let document = segments.next(), segments.isAtEnd, document.equals("configure.json") else {
-      return .now(Self.nothing)
-    }
+    guard let document = segments.next() else { return .now(Self.nothing) }
+    let rest = segments.rest
     return reading(request) { request in
       guard let channel = catalog.refresh().channel(app: name, space: space) else {
         return .now(Self.noApp(name.text, channel: space.text))
       }
+      return answer(document, rest, of: channel, request)
+    }
+  }
+
+  /// A document of a channel, under the mirror's path.
+  ///
+  /// - Parameter rest: what follows the document's segment, with its slash.
+  private func answer(
+    _ document: RawSpan, _ rest: RawSpan, of channel: ChannelCatalog, _ request: borrowing Request
+  ) -> Answer {
+    if document.equals("bundle"), rest.byteCount > 1 {
+      return origin.zips.answer(channel.channel, rest.extracting(1..<rest.byteCount), request)
+    }
+    guard rest.byteCount == 0 else { return .now(Self.nothing) }
+    if document.equals("configure.json") {
       return origin.configure.answer(channel, Self.query(request), request)
     }
+    if document.equals("info.json") { return origin.info.answer(channel, request) }
+    return .now(Self.nothing)
   }
 
   /// configure.json where the query names app and channel.
   private func configure(_ request: borrowing Request) -> Answer {
+    named(request) { channel, query, request in origin.configure.answer(channel, query, request) }
+  }
+
+  /// A document of the channel that the query names.
+  private func named(
+    _ request: borrowing Request, _ answer: (ChannelCatalog, PollQuery, borrowing Request) -> Answer
+  ) -> Answer {
     reading(request) { request in
       let query = Self.query(request)
       let catalog = catalog.refresh()
       guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
-      return origin.configure.answer(channel, query, request)
+      return answer(channel, query, request)
     }
   }
 
