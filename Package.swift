@@ -40,17 +40,17 @@ let package = Package(
     // Floor 2
     library("Manifests", ["Platform"]),
     library("Server", ["HTTP", "Platform"]),
-    library("Compression", ["CZlib", "CZstd"]),
+    library("Compression", ["CZlib", "CZstd", "Platform"]),
     library("Archive", ["CZlib", "Platform"]),
     library("HTTPClient", ["CCurl", "Platform"]),
 
     // Floor 3
     library("Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Platform"]),
-    library("XCacheClient", ["HTTPClient", "Manifests", "Platform"]),
+    library("XCacheClient", ["Archive", "Compression", "HTTPClient", "Manifests", "Platform"]),
 
     // Floor 4
     library("Origin", ["Compression", "HTTP", "Manifests", "Platform", "Store"]),
-    library("Publishing", ["HTTPClient", "Manifests", "Platform"]),
+    library("Publishing", ["Archive", "HTTPClient", "Manifests", "Platform"]),
 
     // Floor 5
     .executableTarget(
@@ -61,19 +61,24 @@ let package = Package(
       ],
       swiftSettings: swift),
 
+    // What deltas cost and give, measured on two folders: Benchmarks/deltas.sh.
+    .executableTarget(
+      name: "delta-bench", dependencies: ["Compression", "Platform"], path: "Benchmarks/Deltas",
+      swiftSettings: swift),
+
     tests("PlatformTests", ["Platform"]),
     tests("HTTPTests", ["HTTP"]),
     tests("ManifestsTests", ["Manifests", "Platform"]),
     tests("ServerTests", ["Server", "HTTP", "Platform"]),
-    tests("CompressionTests", ["Compression"]),
+    tests("CompressionTests", ["Compression", "Platform"]),
     tests("ArchiveTests", ["Archive", "Platform"]),
     // A server of a few lines over real sockets, for the tests of everything that is a client.
     .target(name: "SocketServer", path: "Tests/SocketServer", swiftSettings: swift),
     tests("HTTPClientTests", ["HTTPClient", "Platform", "SocketServer"]),
     tests("StoreTests", ["Store", "Manifests", "Platform", "CSQLite"]),
-    tests("XCacheClientTests", ["XCacheClient", "Manifests", "Platform", "SocketServer"]),
+    tests("XCacheClientTests", ["Archive", "XCacheClient", "Manifests", "Platform", "SocketServer"]),
     tests("OriginTests", ["Archive", "Origin", "Store", "Manifests", "HTTP", "Platform"]),
-    tests("PublishingTests", ["Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
+    tests("PublishingTests", ["Archive", "Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     // Runs the program itself; what it imports only reads answers.
     tests("EndToEnd", ["Compression", "Manifests", "Platform"]),
   ],

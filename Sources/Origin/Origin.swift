@@ -49,8 +49,10 @@ package final class Origin: Sendable {
     zips = ZipEndpoint(
       desk: ZipDesk(store: store, deltas: options.zipDeltas, limit: options.zipBytes, log: options.log))
     let releases = ReleaseDesk(store: store, catalog: catalog, builder: builder, publicURL: options.publicURL)
+    let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
     api = APIEndpoint(
-      store: store, releases: releases, largestUpload: options.largestUpload, log: options.log)
+      store: store, releases: releases, documents: documents, largestUpload: options.largestUpload,
+      log: options.log)
     metrics = options.metrics
     openFiles = options.openFiles
   }
@@ -74,7 +76,8 @@ extension Catalog {
       let info = try store.eachLiveEntry(of: channel.app, channel.name) { url, entry in
         entries.append((Array(url.text.utf8), entry.canonicalJSON))
       }
-      put(ChannelCatalog(channel: info, map: ManifestMap(sorted: entries)))
+      let documents = ChannelDocuments(try store.extras(of: info))
+      put(ChannelCatalog(channel: info, map: ManifestMap(sorted: entries), documents: documents))
     }
   }
 }

@@ -40,8 +40,12 @@ package struct RequestParser: Sendable {
     }
   }
 
-  /// Whether a byte of a request has been seen, so that the head's time runs.
-  package var hasBegun: Bool { searched > 0 }
+  /// Brings the path of a complete head into its normal form, in the bytes it was parsed from.
+  @_lifetime(bytes: copy bytes)
+  package mutating func normalisePath(in bytes: inout MutableRawSpan) {
+    head.path = PathNormaliser.normalise(&bytes, head.path)
+    head.pathNeedsNormalising = false
+  }
 
   /// Where the next LF stands; nil if it hasn't arrived.
   private mutating func endOfLine(_ bytes: RawSpan, _ limits: RequestLimits) throws(RequestError) -> Int? {

@@ -47,6 +47,7 @@ final class AnswerBuilder: Sendable {
       let patch = PatchAnswer(
         channel, from: base, digest: digest, changes.map { MapChange(url: $0.url, entry: $0.entry) }
       ) { whole(channel) }
+      guard let patch else { return false }
       catalog.update { $0.update(channelID, at: channel.version) { $0.adding(patch, from: base) } }
       return true
     }
@@ -55,7 +56,7 @@ final class AnswerBuilder: Sendable {
   /// The whole manifest; the channel's lock is held.
   private func whole(_ channel: ChannelCatalog) -> WholeManifest {
     if let whole = channel.whole { return whole }
-    let whole = WholeManifest(channel.channel, channel.map)
+    let whole = WholeManifest(channel.channel, channel.map, channel.extras)
     catalog.update { $0.update(channel.channel.id, at: channel.version) { $0.adding(whole) } }
     return whole
   }

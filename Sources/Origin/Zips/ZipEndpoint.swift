@@ -10,9 +10,9 @@ struct ZipEndpoint: Sendable {
   /// Seconds after which a device asks again for a zip that isn't there yet.
   private static let pause = 5
 
-  /// - Parameter name: the last segment of the path.
-  func answer(_ channel: ChannelInfo, _ name: RawSpan, _ request: borrowing Request) -> Answer {
-    guard let zip = BundleZip(fileName: name.text) else {
+  /// - Parameter zip: nil where the path names none.
+  func answer(_ channel: ChannelInfo, _ zip: BundleZip?, _ request: borrowing Request) -> Answer {
+    guard let zip else {
       return .now(ClientFailure.notFound("bundles are named 553.zip or 552-553.zip, after manifest versions"))
     }
     let stored = StoredRequest(request)
