@@ -9,8 +9,14 @@ let swift: [SwiftSetting] = [
   .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
 ]
 
-func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: swift)
+// Dynamic exclusivity checks would be a third of what a poll costs. Debug builds, which every test runs, keep them.
+let hot: [SwiftSetting] =
+  swift + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
+
+func library(
+  _ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = swift
+) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -39,7 +45,7 @@ let package = Package(
 
     // Floor 2
     library("Manifests", ["Platform"]),
-    library("Server", ["HTTP", "Platform"]),
+    library("Server", ["HTTP", "Platform"], settings: hot),
     library("Compression", ["CZlib", "CZstd", "Platform"]),
     library("Archive", ["CZlib", "Platform"]),
     library("HTTPClient", ["CCurl", "Platform"]),
