@@ -5,6 +5,8 @@ SHELL := /bin/bash
 LIBRARIES := libsqlite3-dev zlib1g-dev libzstd-dev libssl-dev libcurl4-openssl-dev pkg-config
 # Warnings are errors, and a target may import only what Package.swift gives it.
 STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-errors
+# Dynamic exclusivity checks would be a third of what a poll costs; debug builds, which every test runs, keep them.
+RELEASE := -c release $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
 .PHONY: help packages build demo test lint gates clean
@@ -16,7 +18,7 @@ packages:
 	@.ci/packages $(LIBRARIES)
 
 build: packages ## build the release binary, .build/release/xcache
-	swift build -c release --product xcache $(STRICT)
+	swift build $(RELEASE) --product xcache
 
 demo: build ## publish, poll and pull a small web app, step by step
 	@public/demo/run.sh $(XCACHE)

@@ -4,19 +4,11 @@ import PackageDescription
 // The floors of the house (ARCHITECTURE.md): a target imports only from floors below its own.
 // `swift build --explicit-target-dependency-import-check error` enforces the arrows written here.
 
-let swift: [SwiftSetting] = [
-  .enableExperimentalFeature("Lifetimes"),
-  .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
-]
+// No unsafe flags here: they would keep other packages from using XCacheClient. `make build` gives the optimiser's.
+let swift: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 
-// Dynamic exclusivity checks would be a third of what a poll costs. Debug builds, which every test runs, keep them.
-let hot: [SwiftSetting] =
-  swift + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
-
-func library(
-  _ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = swift
-) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: swift)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -45,7 +37,7 @@ let package = Package(
 
     // Floor 2
     library("Manifests", ["Platform"]),
-    library("Server", ["HTTP", "Platform"], settings: hot),
+    library("Server", ["HTTP", "Platform"]),
     library("Compression", ["CZlib", "CZstd", "Platform"]),
     library("Archive", ["CZlib", "Platform"]),
     library("HTTPClient", ["CCurl", "Platform"]),

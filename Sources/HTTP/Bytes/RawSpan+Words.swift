@@ -9,7 +9,7 @@ extension RawSpan {
 
   /// The eight bytes at `index`, first byte lowest; the caller keeps them inside the span.
   @inline(__always)
-  private func word(_ index: Int) -> UInt64 {
+  package func word(_ index: Int) -> UInt64 {
     assert(index >= 0 && index &+ 8 <= byteCount)
     return UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self))
   }
