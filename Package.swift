@@ -39,15 +39,16 @@ let package = Package(
     library("Manifests", ["Platform"]),
     library("Server", ["HTTP", "Platform"]),
     library("Compression", ["CZlib", "CZstd", "Platform"]),
+    library("Archive", ["CZlib", "Platform"]),
     library("HTTPClient", ["CCurl", "Platform"]),
 
     // Floor 3
-    library("Store", ["CSQLite", "CAssets", "Manifests", "Platform"]),
-    library("XCacheClient", ["Compression", "HTTPClient", "Manifests", "Platform"]),
+    library("Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Platform"]),
+    library("XCacheClient", ["Archive", "Compression", "HTTPClient", "Manifests", "Platform"]),
 
     // Floor 4
     library("Origin", ["CAssets", "Compression", "HTTP", "Manifests", "Platform", "Store"]),
-    library("Publishing", ["HTTPClient", "Manifests", "Platform"]),
+    library("Publishing", ["Archive", "HTTPClient", "Manifests", "Platform"]),
 
     // Floor 5
     .executableTarget(
@@ -68,13 +69,14 @@ let package = Package(
     tests("ManifestsTests", ["Manifests", "Platform"]),
     tests("ServerTests", ["Server", "HTTP", "Platform"]),
     tests("CompressionTests", ["Compression", "Platform"]),
+    tests("ArchiveTests", ["Archive", "Platform"]),
     // A server of a few lines over real sockets, for the tests of everything that is a client.
     .target(name: "SocketServer", path: "Tests/SocketServer", swiftSettings: swift),
     tests("HTTPClientTests", ["HTTPClient", "Platform", "SocketServer"]),
     tests("StoreTests", ["Store", "Manifests", "Platform", "CSQLite"]),
-    tests("XCacheClientTests", ["XCacheClient", "Manifests", "Platform", "SocketServer"]),
-    tests("OriginTests", ["Origin", "Store", "Manifests", "HTTP", "Platform"]),
-    tests("PublishingTests", ["Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
+    tests("XCacheClientTests", ["Archive", "XCacheClient", "Manifests", "Platform", "SocketServer"]),
+    tests("OriginTests", ["Archive", "Origin", "Store", "Manifests", "HTTP", "Platform"]),
+    tests("PublishingTests", ["Archive", "Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     // Runs the program itself; what it imports only reads answers.
     .testTarget(
       name: "EndToEnd", dependencies: ["Compression", "Manifests", "Platform"], exclude: ["Help"],
