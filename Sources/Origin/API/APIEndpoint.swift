@@ -72,7 +72,8 @@ struct APIEndpoint: Sendable {
     switch (call.method, call.path.first, call.path.count) {
     case (.get, "tokens", 1), (.head, "tokens", 1): return try TokenCalls(store: store, caller: token).list()
     case (.delete, "tokens", 2): return try TokenCalls(store: store, caller: token).revoke(call.path[1])
-    case (.get, "apps", 5...) where DocumentCalls.takes(call), (.head, "apps", 5...) where DocumentCalls.takes(call):
+    case (.get, "apps", 5...) where DocumentCalls.takes(call),
+      (.head, "apps", 5...) where DocumentCalls.takes(call):
       return try DocumentCalls(self, call, token).read()
     case (.get, "apps", 4...), (.head, "apps", 4...):
       return try ChannelCalls(store: store, call: call, caller: token).reply()

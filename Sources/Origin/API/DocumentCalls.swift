@@ -83,7 +83,9 @@ struct DocumentCalls {
   }
 
   private func set(_ body: JSONValue, _ names: ChannelNames) throws(Problem) -> Response {
-    guard let value = body["interval"] else { throw .badRequest("\"interval\" is the setting: seconds or null") }
+    guard let value = body["interval"] else {
+      throw .badRequest("\"interval\" is the setting: seconds or null")
+    }
     let allowed = AnswerExtras.intervals
     let seconds = value.integer.flatMap { Int(exactly: $0) }
     guard value.isNull || seconds.map(allowed.contains) ?? false else {

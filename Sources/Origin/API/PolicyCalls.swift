@@ -43,7 +43,8 @@ struct PolicyCalls {
       let pattern = try pattern()
       return try make(.bypass) { (policy) throws(Problem) in
         guard policy.bypass.contains(where: { $0.pattern == pattern }) else {
-          throw Problem(.notFound, "unknown-pattern", "\(pattern) isn't bypassed; `policy show` lists what is")
+          throw Problem(
+            .notFound, "unknown-pattern", "\(pattern) isn't bypassed; `policy show` lists what is")
         }
         policy.bypass.removeAll { $0.pattern == pattern }
       }
@@ -83,7 +84,8 @@ struct PolicyCalls {
     return try make(.bypass) { (policy) throws(Problem) in
       policy.add(entry)
       guard policy.bypass.count <= Policy.patternLimit else {
-        throw .badRequest("a policy has at most \(Policy.patternLimit) patterns; put several under one with *")
+        throw .badRequest(
+          "a policy has at most \(Policy.patternLimit) patterns; put several under one with *")
       }
     }
   }
@@ -91,7 +93,8 @@ struct PolicyCalls {
   private func addScript() throws(Problem) -> Response {
     try checkScripts()
     guard let name = body["name"]?.string, PolicyScript.isName(name) else {
-      throw .badRequest("\"name\" is the script's: a letter or digit, then letters, digits, ., - and _, 64 at most")
+      throw .badRequest(
+        "\"name\" is the script's: a letter or digit, then letters, digits, ., - and _, 64 at most")
     }
     guard let signature = body["signature"]?.string, Base64.decode(signature)?.count == 64 else {
       throw .badRequest("\"signature\" is an Ed25519 signature of the script: 64 bytes in base64")
@@ -142,7 +145,9 @@ struct PolicyCalls {
   // MARK: - What an act names
 
   private func pattern() throws(Problem) -> MatchPattern {
-    guard let text = body["pattern"]?.string else { throw .badRequest("\"pattern\" says which pages are meant") }
+    guard let text = body["pattern"]?.string else {
+      throw .badRequest("\"pattern\" says which pages are meant")
+    }
     do {
       return try MatchPattern(text)
     } catch {

@@ -33,11 +33,13 @@ struct PrefetchCalls {
     let outcome = try APIEndpoint.store { () throws(StoreError) in
       try desk.change(request) { _, _ in content }
     }
-    return try outcome.response(.prefetch, [
-      .init(key: "calls", value: .integer(config.callCount)),
-      .init(key: "pages", value: .integer(config.pages.count)),
-      .init(key: "remarks", value: .array(check.remarks.map(\.json))),
-    ])
+    return try outcome.response(
+      .prefetch,
+      [
+        .init(key: "calls", value: .integer(config.callCount)),
+        .init(key: "pages", value: .integer(config.pages.count)),
+        .init(key: "remarks", value: .array(check.remarks.map(\.json))),
+      ])
   }
 
   /// `POST …/prefetch/rollback`: the content of an earlier version becomes the newest one.

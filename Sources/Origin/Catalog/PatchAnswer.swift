@@ -39,7 +39,8 @@ struct PatchAnswer: Sendable {
     -> [UInt8]
   {
     let digest = channel.channel.digest ?? channel.map.digest
-    let frame = Documents.patch(channel.version, digest: digest, base: DocumentBase(base), extras: channel.extras)
+    let frame = Documents.patch(
+      channel.version, digest: digest, base: DocumentBase(base), extras: channel.extras)
     var patch = [UInt8(ascii: "{")]
     for (index, change) in changes.enumerated() {
       if index > 0 { patch.append(UInt8(ascii: ",")) }

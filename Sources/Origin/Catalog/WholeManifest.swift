@@ -17,7 +17,8 @@ struct WholeManifest: Sendable {
   ///   smaller.
   init(_ channel: ChannelInfo, _ map: ManifestMap, _ extras: AnswerExtras, base: ManifestVersion? = nil) {
     let digest = channel.digest ?? map.digest
-    let frame = Documents.whole(channel.version, digest: digest, base: base.map { DocumentBase($0) }, extras: extras)
+    let frame = Documents.whole(
+      channel.version, digest: digest, base: base.map { DocumentBase($0) }, extras: extras)
     var parts = [frame.prefix]
     map.forEachPart { parts.append($0) }
     parts.append(frame.suffix)
