@@ -30,8 +30,15 @@ package enum Zstd {
     guard let context = ZSTD_createDCtx() else { fatalError("libzstd has no memory") }
     defer { ZSTD_freeDCtx(context) }
     ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, windowLog)
+    return try decode(coded, from: 0, with: context, limit: limit)
+  }
+
+  /// The bytes that the frame in `coded`, which begins at `start`, stands for.
+  static func decode(_ coded: [UInt8], from start: Int, with context: OpaquePointer, limit: Int)
+    throws(CodingError) -> [UInt8]
+  {
     var output = OutputBuffer()
-    var consumed = 0
+    var consumed = start
     var left = 1
     while left != 0, output.count <= limit {
       let before = (consumed, output.count)

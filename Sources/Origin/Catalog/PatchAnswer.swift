@@ -16,23 +16,26 @@ struct PatchAnswer: Sendable {
   ///
   /// - Parameters:
   ///   - changes: what turns the resourcemap of `base` into the channel's, sorted by URL.
-  ///   - whole: makes the whole manifest where the two have to be compared.
-  init(
+  ///   - whole: gives the whole manifest where the two have to be compared; where it gives none, neither does this.
+  init?(
     _ channel: ChannelCatalog, from base: ManifestVersion, digest: SHA256, _ changes: [MapChange],
-    whole: () -> WholeManifest
+    whole: () -> WholeManifest?
   ) {
     baseDigest = Array(digest.hex.utf8)
     extras = channel.extras
     let bytes = Self.render(channel, base, changes)
     // No gzip of the map can be smaller than the patch is uncoded: deflate packs 1,032 bytes into one at most
     // (zlib, technical details, "Maximum Compression Factor").
-    if bytes.count <= channel.map.byteCount / 1032 || Gzip.encode([bytes]).count <= whole().gzipCount {
-      document = .json(bytes)
-      cost = 2 * bytes.count
-    } else {
-      document = WholeManifest(channel.channel, channel.map, channel.extras, base: base).document
-      cost = 2 * channel.map.byteCount
+    if bytes.count > channel.map.byteCount / 1032 {
+      guard let whole = whole() else { return nil }
+      if Gzip.encode([bytes]).count > whole.gzipCount {
+        document = WholeManifest(channel.channel, channel.map, channel.extras, base: base).document
+        cost = 2 * channel.map.byteCount
+        return
+      }
     }
+    document = .json(bytes)
+    cost = 2 * bytes.count
   }
 
   private static func render(_ channel: ChannelCatalog, _ base: ManifestVersion, _ changes: [MapChange])

@@ -53,14 +53,19 @@ final class ReleaseDesk: Sendable {
       let patch = PatchAnswer(
         channel, from: before.version, digest: digest,
         outcome.changes.map { MapChange(url: $0.url, entry: $0.entry) }
-      ) { channel.whole ?? WholeManifest(info, map, channel.extras) }
-      channel = channel.adding(patch, from: before.version)
+      ) { channel.whole }
+      if let patch { channel = channel.adding(patch, from: before.version) }
     }
     catalog.update { $0.put(channel) }
   }
 
+  /// Makes what was left out to be quick: a large manifest's codings, and the patch that has to be compared with it.
   private func prepare(_ channel: ChannelInfo, _ map: ManifestMap, _ outcome: ReleaseOutcome) {
     guard map.byteCount > Self.codedAtOnce else { return }
-    DispatchQueue.global(qos: .utility).async { [builder] in builder.prepareWhole(of: channel.id) }
+    DispatchQueue.global(qos: .utility).async { [builder] in
+      builder.prepareWhole(of: channel.id)
+      // Whoever asks for it makes it, should this fail.
+      if outcome.previous != .none { _ = try? builder.preparePatch(of: channel.id, from: outcome.previous) }
+    }
   }
 }

@@ -1,0 +1,68 @@
+/// What stays of a path when a bundler builds again: its folder, and its name without the hash in it.
+package struct StableName: Sendable, Hashable {
+  /// Up to the last slash.
+  package let folder: Substring
+  /// The pieces of the last segment; nil stands for a hash-like run.
+  package let pieces: [Substring?]
+
+  package init(path: some StringProtocol) {
+    let path = Substring(path)
+    let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+    folder = slash.map { path[...$0] } ?? ""
+    pieces = Self.cut(slash.map { path[path.utf8.index(after: $0)...] } ?? path)
+  }
+
+  /// What follows the last dot.
+  package var ending: Substring { pieces.last.flatMap { $0 } ?? "" }
+
+  package var hasHash: Bool { pieces.contains(nil) }
+
+  /// The last segment with `mark` for each hash-like run.
+  package func name(mark: String) -> String { pieces.map { $0.map(String.init) ?? mark }.joined() }
+
+  /// Cuts a name at `.`, and each of those parts at `-`, `_` and `~` where that leaves words.
+  private static func cut(_ name: Substring) -> [Substring?] {
+    var pieces: [Substring?] = []
+    for (index, part) in name.split(separator: ".", omittingEmptySubsequences: false).enumerated() {
+      if index > 0 { pieces.append(".") }
+      pieces += hashes(in: part)
+    }
+    return pieces
+  }
+
+  /// A part between dots: words and a hash behind a `-`, a hash as a whole, or words.
+  private static func hashes(in part: Substring) -> [Substring?] {
+    // Bundlers write the hash last: `index-BBnWuh07`, `main_3f1c0a7e`; its own alphabet may hold - and _.
+    for at in part.indices where "-_~".contains(part[at]) {
+      let rest = part.index(after: at)
+      if isHash(part[rest...]) { return [part[..<rest], nil] }
+    }
+    return isHash(part) ? [nil] : [part]
+  }
+
+  /// Hexadecimal of six or more digits, or eight and more letters, digits, - and _ as only a hash mixes them.
+  private static func isHash(_ text: Substring) -> Bool {
+    let bytes = Array(text.utf8)
+    let digits = bytes.count { (0x30...0x39).contains($0) }
+    if bytes.count >= 6, digits > 0, bytes.allSatisfy({ isHexadecimal($0) }) { return true }
+    guard (8...64).contains(bytes.count), bytes.allSatisfy({ isBase64URL($0) }) else { return false }
+    let small = bytes.contains { (0x61...0x7a).contains($0) }
+    let large = bytes.dropFirst().contains { (0x41...0x5a).contains($0) }
+    // A version or a size, such as `1_24_0-beta`, has no capitals; a word has no digits.
+    return small && large && (digits > 0 || changesCase(bytes))
+  }
+
+  private static func isHexadecimal(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
+  }
+
+  private static func isBase64URL(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || byte == 0x2d || byte == 0x5f
+  }
+
+  /// Whether capitals and small letters alternate as in no word: `DkwSIiHs`, not `FileHelper`.
+  private static func changesCase(_ bytes: [UInt8]) -> Bool {
+    let large = bytes.count { (0x41...0x5a).contains($0) }
+    return bytes.count == 8 && large >= 3 || bytes.contains(0x2d) && large >= 2 && bytes.count == 8
+  }
+}
