@@ -47,7 +47,7 @@ let package = Package(
     library("XCacheClient", ["Archive", "Compression", "HTTPClient", "Manifests", "Platform"]),
 
     // Floor 4
-    library("Origin", ["Compression", "HTTP", "Manifests", "Platform", "Store"]),
+    library("Origin", ["CAssets", "Compression", "HTTP", "Manifests", "Platform", "Store"]),
     library("Publishing", ["Archive", "HTTPClient", "Manifests", "Platform"]),
 
     // Floor 5
@@ -79,7 +79,9 @@ let package = Package(
     tests(
       "PublishingTests", ["Archive", "Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     // Runs the program itself; what it imports only reads answers.
-    tests("EndToEnd", ["Compression", "Manifests", "Platform"]),
+    .testTarget(
+      name: "EndToEnd", dependencies: ["Compression", "Manifests", "Platform"], exclude: ["Help"],
+      swiftSettings: swift),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c2x

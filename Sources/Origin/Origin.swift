@@ -14,6 +14,7 @@ package final class Origin: Sendable {
   let info: InfoEndpoint
   let zips: ZipEndpoint
   let api: APIEndpoint
+  let pages = Pages()
   /// What `/metrics` shows.
   let metrics: @Sendable () -> String
   /// Files that one event loop keeps open.

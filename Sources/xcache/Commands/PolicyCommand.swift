@@ -86,7 +86,7 @@ enum PolicyCommand {
     for (key, value) in members { body[key] = value }
     let answer = try remote.api.send("POST", "\(try remote.path)/policy", json: .object(body))
     let end = members["until"]?.string.map { " until \($0)" } ?? ""
-    DocumentChange.tell(answer, done + end, arguments, terminal)
+    DocumentChange.tell(answer, done + end, replaces: act == "set", arguments, terminal)
   }
 
   private static func until(_ arguments: Arguments) throws -> JSONValue {
