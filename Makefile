@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages build demo test lint gates clean
+.PHONY: help packages build demo test test-long lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -26,6 +26,10 @@ demo: build ## publish, poll and pull a small web app, step by step
 test: packages ## run every test
 	swift build --build-tests $(STRICT)
 	swift test --skip-build
+
+test-long: packages ## the end-to-end tests with what takes long: 2 GB files, many crashes (about 5 minutes)
+	swift build --build-tests $(STRICT)
+	XCACHE_LONG_TESTS=1 swift test --skip-build --filter EndToEnd
 
 lint: ## check the format of every Swift file
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests

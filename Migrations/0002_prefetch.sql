@@ -19,7 +19,7 @@ CREATE TABLE document (
   -- The newest release of the channel then; 0: none yet.
   manifest_version INTEGER NOT NULL CHECK (manifest_version >= 0),
   -- Canonical JSON: the config array of a prefetch config, the members of a policy without its version.
-  content TEXT NOT NULL CHECK (length(content) >= 2),
+  content TEXT NOT NULL CHECK (length(content) > 0),
   UNIQUE (channel_id, name, version),
   CHECK ((kind = 'rollback') = (source IS NOT NULL))
 ) STRICT;

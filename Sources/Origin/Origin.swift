@@ -11,7 +11,10 @@ package final class Origin: Sendable {
   let catalog: Published<Catalog>
   let configure: ConfigureEndpoint
   let downloads: DownloadEndpoint
+  let info: InfoEndpoint
+  let zips: ZipEndpoint
   let api: APIEndpoint
+  let pages = Pages()
   /// What `/metrics` shows.
   let metrics: @Sendable () -> String
   /// Files that one event loop keeps open.
@@ -25,6 +28,10 @@ package final class Origin: Sendable {
     package var openFiles = 256
     /// Bytes of one published file at most.
     package var largestUpload: UInt64 = 64 << 30
+    /// Bytes that the zips of all channels may take on the disk.
+    package var zipBytes: Int64 = 20 << 30
+    /// Tells the deltas of an update's zip.
+    package var zipDeltas: ZipDeltas.Source = { _, _, _ in .done([]) }
     package var metrics: @Sendable () -> String = { "" }
     /// Where errors of the origin itself are told, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
@@ -39,6 +46,9 @@ package final class Origin: Sendable {
     let builder = AnswerBuilder(store: store, catalog: catalog)
     configure = ConfigureEndpoint(catalog: catalog, builder: builder)
     downloads = DownloadEndpoint(store: store, coded: CodedFiles(store: store), log: options.log)
+    info = InfoEndpoint(catalog: catalog, builder: builder)
+    zips = ZipEndpoint(
+      desk: ZipDesk(store: store, deltas: options.zipDeltas, limit: options.zipBytes, log: options.log))
     let releases = ReleaseDesk(store: store, catalog: catalog, builder: builder, publicURL: options.publicURL)
     let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
     api = APIEndpoint(

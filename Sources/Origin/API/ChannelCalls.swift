@@ -25,6 +25,7 @@ struct ChannelCalls {
 
   private func overview(_ channel: ChannelInfo) throws(Problem) -> Response {
     let bundles = try APIEndpoint.store { () throws(StoreError) in try store.bundles(of: channel) }
+    let damaged = try APIEndpoint.store { () throws(StoreError) in try store.damagedBlobs() }
     let origin = try APIEndpoint.store { () throws(StoreError) in try store.originID() }
     let state = try APIEndpoint.store { () throws(StoreError) in try store.extras(of: channel) }
     let overview: JSONValue = [
@@ -37,6 +38,7 @@ struct ChannelCalls {
           ]
         }),
       "bytes": .integer(channel.bytes), "channel": .string(channel.name.text),
+      "damaged": .strings(damaged.map(\.hex)),
       "digest": channel.digest.map { .string($0.hex) } ?? .null, "origin": .string(origin),
       "publicURL": .string(channel.publicURL.text), "resources": .integer(channel.resources),
       "version": .string(channel.version.text),

@@ -13,6 +13,8 @@ struct ChannelCatalog: Sendable {
   let documents: ChannelDocuments
   /// The whole manifest, once its codings are made.
   private(set) var whole: WholeManifest?
+  /// The list of files, once somebody asked for it.
+  private(set) var info: CodedDocument?
   private(set) var patches = PatchCache()
 
   private let app: [UInt8]
@@ -42,6 +44,12 @@ struct ChannelCatalog: Sendable {
     guard whole.extras == extras else { return self }
     var next = self
     next.whole = whole
+    return next
+  }
+
+  func adding(info: CodedDocument) -> ChannelCatalog {
+    var next = self
+    next.info = info
     return next
   }
 

@@ -7,6 +7,10 @@ enum ClientDocument {
   case prefetch
   case policy
   case script(SHA256)
+  /// The list of the manifest's files.
+  case info
+  /// A zip of the manifest's files; nil for a name that none has.
+  case bundle(BundleZip?)
 
   /// The path of a document whose channel stands in the query.
   init?(path: RawSpan) {
@@ -14,6 +18,8 @@ enum ClientDocument {
       self = .prefetch
     } else if path.equals("/policy.json") {
       self = .policy
+    } else if path.equals("/info.json") {
+      self = .info
     } else {
       return nil
     }
@@ -24,6 +30,8 @@ enum ClientDocument {
     switch rest.isAtEnd {
     case true where name.equals("prefetchConfig.json"): self = .prefetch
     case true where name.equals("policy.json"): self = .policy
+    case true where name.equals("info.json"): self = .info
+    case false where name.equals("bundle"): self = .bundle(BundleZip(fileName: String(rest.rest.text.dropFirst())))
     case false where name.equals("script"):
       guard let sha256 = PolicyScriptPath.sha256(of: rest.rest.text) else { return nil }
       self = .script(sha256)

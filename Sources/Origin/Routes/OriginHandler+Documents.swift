@@ -32,6 +32,8 @@ extension OriginHandler {
     switch document {
     case .prefetch: return .now(channel.documents.prefetch.response(to: request))
     case .policy: return .now(channel.documents.policy.response(to: request))
+    case .info: return origin.info.answer(channel, request)
+    case .bundle(let zip): return origin.zips.answer(channel.channel, zip, request)
     case .script(let sha256):
       let stored = StoredRequest(request)
       let store = origin.store

@@ -32,6 +32,9 @@ final class OriginHandler: Handler {
       let metrics = origin.metrics
       return reading(request) { _ in .later { Probe.metrics(metrics()) } }
     }
+    if path.starts(with: "/console/"), let page = origin.pages.page(at: path) {
+      return reading(request) { request in .now(page.response(to: request)) }
+    }
     for prefix in catalog.refresh().prefixes {
       let prefix = prefix.span.bytes
       guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else {

@@ -11,7 +11,11 @@ enum DocumentChange {
   }
 
   /// Tells the version that came of it, and whose it replaces.
-  static func tell(_ answer: JSONValue, _ what: String, _ arguments: Arguments, _ terminal: Terminal) {
+  ///
+  /// - Parameter replaces: whether the change puts a whole document in the place of another.
+  static func tell(
+    _ answer: JSONValue, _ what: String, replaces: Bool, _ arguments: Arguments, _ terminal: Terminal
+  ) {
     if arguments.has("json") {
       terminal.say(String(decoding: answer.canonical, as: UTF8.self))
       return
@@ -22,7 +26,7 @@ enum DocumentChange {
       return
     }
     terminal.say("\(what), \(terminal.colour("version \(version)", .bold))")
-    if let replaced = answer["replaced"], replaced.object != nil {
+    if replaces, let replaced = answer["replaced"], replaced.object != nil {
       terminal.say("replaces \(DocumentLog.line(replaced))")
     }
   }

@@ -78,7 +78,8 @@ enum PolicyCommand {
   // MARK: - Acts
 
   private static func act(
-    _ act: String, _ done: String, _ members: [String: JSONValue], _ arguments: Arguments, _ terminal: Terminal
+    _ act: String, _ done: String, _ members: [String: JSONValue], _ arguments: Arguments,
+    _ terminal: Terminal
   ) throws {
     let remote = try RemoteOrigin(arguments)
     var body = try DocumentChange.body(arguments)
@@ -86,7 +87,7 @@ enum PolicyCommand {
     for (key, value) in members { body[key] = value }
     let answer = try remote.api.send("POST", "\(try remote.path)/policy", json: .object(body))
     let end = members["until"]?.string.map { " until \($0)" } ?? ""
-    DocumentChange.tell(answer, done + end, arguments, terminal)
+    DocumentChange.tell(answer, done + end, replaces: act == "set", arguments, terminal)
   }
 
   private static func until(_ arguments: Arguments) throws -> JSONValue {
@@ -120,7 +121,8 @@ enum PolicyCommand {
     }
     let bytes = try Arguments.file(file)
     guard (1...PolicyScript.limit).contains(bytes.count) else {
-      throw Failure("\(file) has \(bytes.count) bytes; a script has 1 to \(PolicyScript.limit)", code: .refused)
+      throw Failure(
+        "\(file) has \(bytes.count) bytes; a script has 1 to \(PolicyScript.limit)", code: .refused)
     }
     let name = try arguments.value("name") ?? Self.name(of: file)
     let members: [String: JSONValue] = [

@@ -52,7 +52,12 @@ enum PrefetchCommand {
     body["document"] = config.json
     let answer = try remote.api.send("POST", "\(try remote.path)/prefetch", json: .object(body))
     DocumentChange.tell(
-      answer, "\(config.pages.count) pages, \(config.callCount) calls", arguments, terminal)
+      answer, Self.words(config), replaces: true, arguments, terminal)
+  }
+
+  private static func words(_ config: PrefetchConfig) -> String {
+    let (pages, calls) = (config.pages.count, config.callCount)
+    return "\(pages) \(pages == 1 ? "page" : "pages"), \(calls) \(calls == 1 ? "call" : "calls")"
   }
 
   private static func show(_ arguments: Arguments, _ terminal: Terminal) throws {
@@ -80,7 +85,7 @@ enum PrefetchCommand {
     var body = try DocumentChange.body(arguments)
     body["to"] = .string(version.text)
     let answer = try remote.api.send("POST", "\(try remote.path)/prefetch/rollback", json: .object(body))
-    DocumentChange.tell(answer, "content of version \(version)", arguments, terminal)
+    DocumentChange.tell(answer, "content of version \(version)", replaces: true, arguments, terminal)
   }
 
   // MARK: - Check
@@ -97,7 +102,7 @@ enum PrefetchCommand {
     if let failure = remarks.failure("it can't be pushed like this") { throw failure }
     guard let config = checked.config, !arguments.has("json") else { return }
     guard let page else {
-      terminal.say("\(name): \(config.pages.count) pages, \(config.callCount) calls; nothing is wrong")
+      terminal.say("\(name): \(Self.words(config)); nothing is wrong")
       return
     }
     for line in try preview(config, page) { terminal.say(line) }
@@ -114,7 +119,9 @@ enum PrefetchCommand {
   }
 
   private static func preview(_ config: PrefetchConfig, _ page: String) throws -> [String] {
-    guard (try? ResourceURL(page)) != nil else { throw UsageError("--url \(page) is no absolute http(s) URL") }
+    guard (try? ResourceURL(page)) != nil else {
+      throw UsageError("--url \(page) is no absolute http(s) URL")
+    }
     let plan = PrefetchPlan(checked: config)
     guard let entry = plan.entry(for: page) else {
       return ["no entry is for this page, so a device sends nothing: \(page)"]
