@@ -12,6 +12,10 @@ package final class Origin: Sendable {
   let configure: ConfigureEndpoint
   let downloads: DownloadEndpoint
   let api: APIEndpoint
+  let deltas: DeltaEndpoint
+  let census: PollCensus
+  private let desk: DeltaDesk
+  private let backlog: BacklogWorker
   /// What `/metrics` shows.
   let metrics: @Sendable () -> String
   /// Files that one event loop keeps open.
@@ -23,6 +27,9 @@ package final class Origin: Sendable {
     /// Where devices download from, for channels that are new.
     package var publicURL: BaseURL
     package var openFiles = 256
+    /// Seconds that a release waits for its deltas, and threads for those on older versions; nil: the defaults.
+    package var deltaWait: Double?
+    package var deltaThreads: Int?
     package var metrics: @Sendable () -> String = { "" }
     /// Where errors of the origin itself are told, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
@@ -36,18 +43,38 @@ package final class Origin: Sendable {
     catalog = Published(try Catalog(store))
     let builder = AnswerBuilder(store: store, catalog: catalog)
     configure = ConfigureEndpoint(catalog: catalog, builder: builder)
-    downloads = DownloadEndpoint(store: store, coded: CodedFiles(store: store), log: options.log)
-    let releases = ReleaseDesk(store: store, catalog: catalog, builder: builder, publicURL: options.publicURL)
-    api = APIEndpoint(store: store, releases: releases, log: options.log)
-    metrics = options.metrics
+    var wishes = DeltaDesk.Options()
+    if let wait = options.deltaWait { wishes.wait = wait }
+    if let threads = options.deltaThreads { wishes.threads = threads }
+    let desk = DeltaDesk(store: store, options: wishes)
+    let census = PollCensus()
+    deltas = DeltaEndpoint(store: store, counters: desk.counters, log: options.log)
+    downloads = DownloadEndpoint(
+      store: store, coded: CodedFiles(store: store), deltas: deltas, log: options.log)
+    let releases = ReleaseDesk(
+      store: store, catalog: catalog, builder: builder, publicURL: options.publicURL, deltas: desk)
+    api = APIEndpoint(store: store, releases: releases, deltas: desk, log: options.log)
+    self.census = census
+    self.desk = desk
+    backlog = BacklogWorker(
+      store: store, catalog: catalog, builder: builder, desk: desk, census: census, log: options.log)
+    metrics = { options.metrics() + desk.counters.prometheusText(pending: desk.backlog.pending) }
     openFiles = options.openFiles
+  }
+
+  /// Makes deltas on older versions from now on, on a thread of their own.
+  package func startBackgroundWork() throws(SystemError) {
+    _ = try OSThread(name: "deltas") { [backlog] in backlog.run() }
   }
 
   /// Answers for one event loop; called on that loop's thread.
   package func makeHandler() -> any Handler { OriginHandler(self) }
 
   /// From now on `/readyz` says that this origin takes no more work.
-  package func beginStopping() { stopping.store(true, ordering: .relaxed) }
+  package func beginStopping() {
+    stopping.store(true, ordering: .relaxed)
+    desk.stop()
+  }
 
   var isReady: Bool { !stopping.load(ordering: .relaxed) }
 }

@@ -9,6 +9,7 @@ import Store
 struct APIEndpoint: Sendable {
   let store: Store
   let releases: ReleaseDesk
+  let deltas: DeltaDesk
   let log: @Sendable (String) -> Void
 
   /// A release of 100,000 resources is some 30 MB of JSON.
@@ -72,7 +73,7 @@ struct APIEndpoint: Sendable {
     case (.get, "tokens", 1), (.head, "tokens", 1): return try TokenCalls(store: store, caller: token).list()
     case (.delete, "tokens", 2): return try TokenCalls(store: store, caller: token).revoke(call.path[1])
     case (.get, "apps", 4...), (.head, "apps", 4...):
-      return try ChannelCalls(store: store, call: call, caller: token).reply()
+      return try ChannelCalls(store: store, deltas: deltas, call: call, caller: token).reply()
     case (.options, _, _):
       return Response(.noContent, HeadFields([("Allow", "GET, HEAD, POST, PUT, DELETE, OPTIONS")]))
     default: throw notAnswered(call)
@@ -87,7 +88,8 @@ struct APIEndpoint: Sendable {
     case ("blobs", "missing", 2):
       return try BlobCalls(store: store, caller: token).missing(Self.parse(body))
     case ("apps", "releases", 5):
-      return try ReleaseCalls(desk: releases, call: call, caller: token).release(Self.parse(body))
+      return try ReleaseCalls(desk: releases, deltas: deltas, call: call, caller: token).release(
+        Self.parse(body))
     default: throw notAnswered(call)
     }
   }

@@ -14,11 +14,13 @@ struct PatchAnswer: Sendable {
   ///
   /// - Parameters:
   ///   - changes: what turns the resourcemap of `base` into the channel's, sorted by URL.
+  ///   - deltas: what is offered beside it, as `DeltaOffer.render` writes it.
   ///   - whole: makes the whole manifest where the two have to be compared.
   init(
     _ channel: ChannelCatalog, from base: ManifestVersion, digest: SHA256, _ changes: [MapChange],
-    whole: () -> WholeManifest
+    deltas: [UInt8], whole: () -> WholeManifest
   ) {
+    let base = DocumentBase(base, deltas: deltas)
     baseDigest = Array(digest.hex.utf8)
     let bytes = Self.render(channel, base, changes)
     // No gzip of the map can be smaller than the patch is uncoded: deflate packs 1,032 bytes into one at most
@@ -32,11 +34,11 @@ struct PatchAnswer: Sendable {
     }
   }
 
-  private static func render(_ channel: ChannelCatalog, _ base: ManifestVersion, _ changes: [MapChange])
+  private static func render(_ channel: ChannelCatalog, _ base: DocumentBase, _ changes: [MapChange])
     -> [UInt8]
   {
     let digest = channel.channel.digest ?? channel.map.digest
-    let frame = Documents.patch(channel.version, digest: digest, base: DocumentBase(base))
+    let frame = Documents.patch(channel.version, digest: digest, base: base)
     var patch = [UInt8(ascii: "{")]
     for (index, change) in changes.enumerated() {
       if index > 0 { patch.append(UInt8(ascii: ",")) }

@@ -10,6 +10,9 @@ struct ReleaseRequest {
   let changes: [Change]
   let options: ReleaseOptions
 
+  /// Only the deltas and the cost are worked out; nothing is released.
+  var isPreparation = false
+
   /// As JSON; written piece by piece, since a first publish may name 100,000 URLs.
   var json: [UInt8] {
     var out = Array("{\"bundles\":[".utf8)
@@ -22,7 +25,7 @@ struct ReleaseRequest {
         out.append(contentsOf: json.canonical)
       }
     }
-    out.append(contentsOf: "],".utf8)
+    out.append(contentsOf: (isPreparation ? "],\"prepare\":true," : "],").utf8)
     // The rest of the object, without its opening brace.
     out.append(contentsOf: options.json.canonical.dropFirst())
     return out
@@ -51,6 +54,10 @@ package struct ReleaseOptions: Hashable, Sendable {
   package var dryRun: Bool
   /// Refused when a bundle changed after this version.
   package var ifVersion: ManifestVersion?
+  /// Refused when an update from the version it replaces costs a device more than this many bytes.
+  package var maxUpdate: Int64?
+  /// Returns when the deltas on older versions are made, too.
+  package var waitsForDeltas = false
 
   package init(
     message: String = "", now: Bool = false, dryRun: Bool = false, ifVersion: ManifestVersion? = nil

@@ -23,6 +23,10 @@ enum ServeCommand {
       .value(
         "public-url", "URL", environment: "XCACHE_PUBLIC_URL",
         "where devices download from, for new channels (default: the address listened on)"),
+      .value(
+        "delta-wait", "SECONDS",
+        "how long a release waits for its deltas on the version it replaces (default: 30; 0: not at all)"),
+      .value("delta-threads", "N", "threads for deltas on older versions (default: half the cores)"),
       .value("threads", "N", "event loops (default: the machine's cores)"),
       .value("max-connections", "N", "open connections in all (default: 20000)"),
       .value("max-connections-per-address", "N", "of one address; loopback is exempt (default: 256)"),
@@ -46,6 +50,7 @@ enum ServeCommand {
     let server = try listen(configuration)
     let origin = try Origin(
       store: store, options: options(arguments, server, files / (8 * configuration.loops), log))
+    try origin.startBackgroundWork()
     try server.start { _ in origin.makeHandler() }
     if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
     log("xcache \(XCache.version) listens on http://\(server.address), data in \(data)")
@@ -100,6 +105,8 @@ enum ServeCommand {
   ) throws -> Origin.Options {
     let text = try arguments.value("public-url") ?? "http://\(server.address)"
     var options = Origin.Options(publicURL: try SettingsValue.url(text, in: "--public-url"))
+    options.deltaWait = try arguments.number("delta-wait", in: 0...3600).map(Double.init)
+    options.deltaThreads = try arguments.number("delta-threads", in: 1...256)
     options.openFiles = min(1024, max(16, openFiles))
     options.metrics = { server.metrics.prometheusText }
     options.log = log
