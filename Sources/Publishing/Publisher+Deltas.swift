@@ -11,12 +11,16 @@ extension Publisher {
     _ request: ReleaseRequest, _ plans: [Plan], _ app: AppName, _ channel: ChannelName
   ) throws(PublishError) -> JSONValue? {
     guard plans.contains(where: { !$0.put.isEmpty }) else { return nil }
-    var request = request
-    request.isPreparation = true
-    var call = OriginAPI.Call("POST", "apps/\(app)/channels/\(channel)/releases")
+    var call = OriginAPI.Call("POST", "apps/\(app)/channels/\(channel)/preparations")
     call.body = .bytes(request.json)
     call.fields = [HTTPField("Content-Type", "application/json")]
-    var state = try api.send(call)
+    var state: JSONValue
+    do {
+      state = try api.send(call)
+    } catch .refused(let problem) where problem.status == 404 && request.options.maxUpdate == nil {
+      // An older origin has no preparations; an app that isn't there is the release's to report.
+      return nil
+    }
     let mustWait = !request.options.now || request.options.maxUpdate != nil
     if mustWait { state = try wait(state, app, channel, until: request.options.dryRun ? "done" : "ready") }
     if let limit = request.options.maxUpdate,
@@ -46,7 +50,7 @@ extension Publisher {
       usleep(pause * 1000)
       pause = min(pause * 3 / 2, 500)
       state = try api.send(
-        "POST", "apps/\(app)/channels/\(channel)/releases", json: ["preparation": .string(id)])
+        "POST", "apps/\(app)/channels/\(channel)/preparations", json: ["id": .string(id)])
     }
     return state
   }

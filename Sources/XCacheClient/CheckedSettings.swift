@@ -11,6 +11,7 @@ struct CheckedSettings: Sendable {
   let diskLimit: Int64?
   let manifestLimit: Int64
   let retryPauses: [UInt32]
+  let comparesWithGzip: Bool
 
   /// - Throws: `badSetting`.
   init(_ settings: DeviceSettings) throws(ClientError) {
@@ -36,6 +37,7 @@ struct CheckedSettings: Sendable {
     diskLimit = settings.diskLimit
     manifestLimit = settings.manifestLimit
     retryPauses = settings.retryPauses
+    comparesWithGzip = settings.comparesWithGzip
   }
 
   private static func base(_ text: String, name: String) throws(ClientError) -> BaseURL {

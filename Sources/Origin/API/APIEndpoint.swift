@@ -90,6 +90,9 @@ struct APIEndpoint: Sendable {
     case ("apps", "releases", 5):
       return try ReleaseCalls(desk: releases, deltas: deltas, call: call, caller: token).release(
         Self.parse(body))
+    case ("apps", "preparations", 5):
+      return try ReleaseCalls(desk: releases, deltas: deltas, call: call, caller: token).prepare(
+        Self.parse(body))
     default: throw notAnswered(call)
     }
   }

@@ -15,16 +15,9 @@ struct ReleaseCalls {
     guard call.path[2] == "channels" else { throw .notFound }
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
-    if let id = document["preparation"]?.string { return try preparation(id) }
     let request = try parse(document, names)
     // An app is made by whoever may do everything; a misspelt name must not make one.
     let createsApp = caller.scope == .admin && caller.isUnlimited
-    if document["prepare"]?.bool == true {
-      let preparation = try APIEndpoint.store { () throws(StoreError) in
-        try desk.prepare(request, createsApp: createsApp)
-      }
-      return try self.preparation(preparation.id)
-    }
     var hasDeltas = false
     if !request.dryRun, document["now"]?.bool != true {
       hasDeltas = try awaitDeltas(request, createsApp: createsApp)
@@ -35,6 +28,20 @@ struct ReleaseCalls {
     var answer = outcome.json.object ?? JSONObject()
     answer["deltasStored"] = .bool(hasDeltas)
     return APIEndpoint.document(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
+  }
+
+  /// `POST …/preparations`: begins to make a release's deltas, or, with `id` alone, says how far they are.
+  func prepare(_ document: JSONValue) throws(Problem) -> Response {
+    guard call.path[2] == "channels" else { throw .notFound }
+    let names = try ChannelNames(call)
+    try names.check(caller, may: .publish)
+    if let id = document["id"]?.string { return try preparation(id) }
+    let request = try parse(document, names)
+    let createsApp = caller.scope == .admin && caller.isUnlimited
+    let preparation = try APIEndpoint.store { () throws(StoreError) in
+      try desk.prepare(request, createsApp: createsApp)
+    }
+    return try self.preparation(preparation.id)
   }
 
   /// Whether the deltas on the version that is replaced are stored, after at most as long as releases wait.

@@ -13,6 +13,8 @@ final class Preparation: Sendable {
     var isReady = false
     /// And those on the other versions whose cost is told, and all costs.
     var isDone = false
+    /// Seconds from the start until it was ready.
+    var readyAfter: Double?
     var filesDone = 0
     var files = 0
     var deltas = 0
@@ -43,12 +45,10 @@ final class Preparation: Sendable {
       try work(search, goesOn)
     } catch {
       // What can't be prepared is fetched plain; the release itself says what is wrong with the store.
-      state.withLock { $0.isReady = true }
+      becomeReady()
     }
-    state.withLock {
-      $0.isReady = true
-      $0.isDone = true
-    }
+    becomeReady()
+    state.withLock { $0.isDone = true }
   }
 
   private func work(_ search: DeltaSearch, _ goesOn: @escaping @Sendable () -> Bool) throws(StoreError) {
@@ -66,7 +66,7 @@ final class Preparation: Sendable {
         try prepare(new, on: older, distance, search, facts, goesOn)
       }
     }
-    state.withLock { $0.isReady = true }
+    becomeReady()
     let whole = UpdateCost(whole: next, facts)
     state.withLock { $0.costs[0] = whole }
   }
@@ -87,6 +87,14 @@ final class Preparation: Sendable {
       state.costs[distance] = cost
       guard distance == 1 else { return }
       state.deltas = made.made
+    }
+    if distance == 1 { becomeReady() }
+  }
+
+  private func becomeReady() {
+    let seconds = seconds
+    state.withLock { state in
+      if !state.isReady { state.readyAfter = seconds }
       state.isReady = true
     }
   }
@@ -115,7 +123,8 @@ extension Preparation.Status {
     return [
       "cost": .object(costs), "deltas": .integer(Int64(deltas)), "done": .bool(isDone),
       "files": .integer(Int64(files)), "filesDone": .integer(Int64(filesDone)), "id": .string(id),
-      "late": .bool(late), "milliseconds": .integer(Int64(seconds * 1000)), "ready": .bool(isReady),
+      "late": .bool(late), "milliseconds": .integer(Int64((readyAfter ?? seconds) * 1000)),
+      "ready": .bool(isReady),
     ]
   }
 }

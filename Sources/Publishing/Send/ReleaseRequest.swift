@@ -10,9 +10,6 @@ struct ReleaseRequest {
   let changes: [Change]
   let options: ReleaseOptions
 
-  /// Only the deltas and the cost are worked out; nothing is released.
-  var isPreparation = false
-
   /// As JSON; written piece by piece, since a first publish may name 100,000 URLs.
   var json: [UInt8] {
     var out = Array("{\"bundles\":[".utf8)
@@ -25,7 +22,7 @@ struct ReleaseRequest {
         out.append(contentsOf: json.canonical)
       }
     }
-    out.append(contentsOf: (isPreparation ? "],\"prepare\":true," : "],").utf8)
+    out.append(contentsOf: "],".utf8)
     // The rest of the object, without its opening brace.
     out.append(contentsOf: options.json.canonical.dropFirst())
     return out
