@@ -5,8 +5,13 @@ static const unsigned char m0001[] = {
 #embed "../../Migrations/0001_origin.sql"
 };
 
+static const unsigned char m0002[] = {
+#embed "../../Migrations/0002_prefetch.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
+    {"0002_prefetch.sql", m0002, sizeof m0002},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

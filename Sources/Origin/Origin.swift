@@ -11,11 +11,14 @@ package final class Origin: Sendable {
   let catalog: Published<Catalog>
   let configure: ConfigureEndpoint
   let downloads: DownloadEndpoint
+  let info: InfoEndpoint
+  let zips: ZipEndpoint
   let api: APIEndpoint
   let deltas: DeltaEndpoint
   let census: PollCensus
   private let desk: DeltaDesk
   private let backlog: BacklogWorker
+  let pages = Pages()
   /// What `/metrics` shows.
   let metrics: @Sendable () -> String
   /// Files that one event loop keeps open.
@@ -30,6 +33,12 @@ package final class Origin: Sendable {
     /// Seconds that a release waits for its deltas, and threads for those on older versions; nil: the defaults.
     package var deltaWait: Double?
     package var deltaThreads: Int?
+    /// Bytes of one published file at most.
+    package var largestUpload: UInt64 = 64 << 30
+    /// Bytes that the zips of all channels may take on the disk.
+    package var zipBytes: Int64 = 20 << 30
+    /// Tells the deltas of an update's zip; nil: those that this origin makes.
+    package var zipDeltas: ZipDeltas.Source?
     package var metrics: @Sendable () -> String = { "" }
     /// Where errors of the origin itself are told, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
@@ -51,9 +60,17 @@ package final class Origin: Sendable {
     deltas = DeltaEndpoint(store: store, counters: desk.counters, log: options.log)
     downloads = DownloadEndpoint(
       store: store, coded: CodedFiles(store: store), deltas: deltas, log: options.log)
+    info = InfoEndpoint(catalog: catalog, builder: builder)
+    let source = DeltaZipSource(store: store, backlog: desk.backlog)
+    zips = ZipEndpoint(
+      desk: ZipDesk(
+        store: store, deltas: options.zipDeltas ?? source.deltas, limit: options.zipBytes, log: options.log))
     let releases = ReleaseDesk(
       store: store, catalog: catalog, builder: builder, publicURL: options.publicURL, deltas: desk)
-    api = APIEndpoint(store: store, releases: releases, deltas: desk, log: options.log)
+    let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
+    api = APIEndpoint(
+      store: store, releases: releases, deltas: desk, documents: documents,
+      largestUpload: options.largestUpload, log: options.log)
     self.census = census
     self.desk = desk
     backlog = BacklogWorker(
@@ -89,7 +106,8 @@ extension Catalog {
       let info = try store.eachLiveEntry(of: channel.app, channel.name) { url, entry in
         entries.append((Array(url.text.utf8), entry.canonicalJSON))
       }
-      put(ChannelCatalog(channel: info, map: ManifestMap(sorted: entries)))
+      let documents = ChannelDocuments(try store.extras(of: info))
+      put(ChannelCatalog(channel: info, map: ManifestMap(sorted: entries), documents: documents))
     }
   }
 }

@@ -5,6 +5,9 @@ package struct EpollEvents: OptionSet, Sendable {
   package let rawValue: UInt32
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
+  /// Written out: the generic one of SetAlgebra isn't specialised for callers in other modules.
+  package func contains(_ other: EpollEvents) -> Bool { rawValue & other.rawValue == other.rawValue }
+
   package static let readable = EpollEvents(rawValue: EPOLLIN.rawValue)
   package static let writable = EpollEvents(rawValue: EPOLLOUT.rawValue)
   /// The other side sends no more.

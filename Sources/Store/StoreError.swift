@@ -1,3 +1,4 @@
+import Archive
 import CSQLite
 import Glibc
 import Manifests
@@ -50,6 +51,9 @@ package enum StoreError: Error, Sendable {
   /// Thrown when a request names one bundle twice, or none.
   case badRequest(ReleaseRequest.Fault)
   case unknownVersion(ManifestVersion)
+
+  /// Thrown when a zip of a channel's files can't be made.
+  case archive(ArchiveError)
 
   // Tokens.
   case tokenNameTaken(String)

@@ -15,7 +15,9 @@ package struct Request: ~Escapable {
 
   package var method: Method { head.method }
   package var bodyLength: BodyLength { head.bodyLength }
-  package var hasBody: Bool { head.bodyLength != .none }
+  package var hasBody: Bool {
+    if case .none = head.bodyLength { false } else { true }
+  }
 
   /// The normalised path, beginning with `/`; `*` for OPTIONS of the whole server.
   package var path: RawSpan {

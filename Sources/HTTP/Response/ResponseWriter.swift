@@ -4,9 +4,9 @@
 package struct ResponseWriter: Sendable {
   private let server: String
   private var second: Int64 = .min
-  private var keptOpen: [UInt8] = []
-  private var kept10: [UInt8] = []
-  private var closed: [UInt8] = []
+  private var keptOpen = SharedBytes([])
+  private var kept10 = SharedBytes([])
+  private var closed = SharedBytes([])
 
   /// A writer whose answers carry `Server: <server>`; an empty name leaves the field out.
   package init(server: String) { self.server = server }
@@ -27,9 +27,9 @@ package struct ResponseWriter: Sendable {
     var common = HeadFields()
     common.add("Date", HTTPDate(now).description)
     if !server.isEmpty { common.add("Server", server) }
-    keptOpen = common.lines + [0x0D, 0x0A]
-    kept10 = common.adding("Connection", "keep-alive").lines + [0x0D, 0x0A]
-    closed = common.adding("Connection", "close").lines + [0x0D, 0x0A]
+    keptOpen = SharedBytes(common.lines + [0x0D, 0x0A])
+    kept10 = SharedBytes(common.adding("Connection", "keep-alive").lines + [0x0D, 0x0A])
+    closed = SharedBytes(common.adding("Connection", "close").lines + [0x0D, 0x0A])
   }
 
   /// Appends a whole head, the empty line included.

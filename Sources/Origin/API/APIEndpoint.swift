@@ -10,20 +10,21 @@ struct APIEndpoint: Sendable {
   let store: Store
   let releases: ReleaseDesk
   let deltas: DeltaDesk
+  let documents: DocumentDesk
+  /// Bytes.
+  let largestUpload: UInt64
   let log: @Sendable (String) -> Void
 
   /// A release of 100,000 resources is some 30 MB of JSON.
   private static let documentLimit = 256 << 20
-  /// No single file is larger than this: 64 GiB.
-  private static let fileLimit: UInt64 = 64 << 30
 
   func answer(_ request: borrowing Request) -> Answer {
     guard let call = APIRequest(request) else { return .now(Problem.notFound.response) }
     switch (call.method, call.path.first, call.path.count) {
     case (.put, "blobs", 2):
-      return .receive(limit: Self.fileLimit) { UploadReceiver.blob(call, self) }
+      return .receive(limit: largestUpload) { UploadReceiver.blob(call, self) }
     case (.post, "blobs", 1):
-      return .receive(limit: Self.fileLimit) { UploadReceiver.pack(call, self) }
+      return .receive(limit: largestUpload) { UploadReceiver.pack(call, self) }
     case (.post, _, _):
       return .receive(limit: UInt64(Self.documentLimit)) { DocumentReceiver(call, self) }
     default:
@@ -72,6 +73,9 @@ struct APIEndpoint: Sendable {
     switch (call.method, call.path.first, call.path.count) {
     case (.get, "tokens", 1), (.head, "tokens", 1): return try TokenCalls(store: store, caller: token).list()
     case (.delete, "tokens", 2): return try TokenCalls(store: store, caller: token).revoke(call.path[1])
+    case (.get, "apps", 5...) where DocumentCalls.takes(call),
+      (.head, "apps", 5...) where DocumentCalls.takes(call):
+      return try DocumentCalls(self, call, token).read()
     case (.get, "apps", 4...), (.head, "apps", 4...):
       return try ChannelCalls(store: store, deltas: deltas, call: call, caller: token).reply()
     case (.options, _, _):
@@ -87,6 +91,8 @@ struct APIEndpoint: Sendable {
       return try TokenCalls(store: store, caller: token).create(Self.parse(body))
     case ("blobs", "missing", 2):
       return try BlobCalls(store: store, caller: token).missing(Self.parse(body))
+    case ("apps", _, 5...) where DocumentCalls.takes(call):
+      return try DocumentCalls(self, call, token).change(Self.parse(body))
     case ("apps", "releases", 5):
       return try ReleaseCalls(desk: releases, deltas: deltas, call: call, caller: token).release(
         Self.parse(body))

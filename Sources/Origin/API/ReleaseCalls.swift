@@ -17,7 +17,7 @@ struct ReleaseCalls {
     try names.check(caller, may: .publish)
     let request = try parse(document, names)
     // An app is made by whoever may do everything; a misspelt name must not make one.
-    let createsApp = caller.scope == .admin && caller.isUnlimited
+    let createsApp = mayCreate(request)
     var hasDeltas = false
     if !request.dryRun, document["now"]?.bool != true {
       hasDeltas = try awaitDeltas(request, createsApp: createsApp)
@@ -30,6 +30,11 @@ struct ReleaseCalls {
     return APIEndpoint.document(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
   }
 
+  private func mayCreate(_ request: ReleaseRequest) -> Bool {
+    let brings = request.bundles.contains { if case .update = $0.change { true } else { false } }
+    return caller.scope == .admin && caller.isUnlimited && brings
+  }
+
   /// `POST …/preparations`: begins to make a release's deltas, or, with `id` alone, says how far they are.
   func prepare(_ document: JSONValue) throws(Problem) -> Response {
     guard call.path[2] == "channels" else { throw .notFound }
@@ -37,7 +42,7 @@ struct ReleaseCalls {
     try names.check(caller, may: .publish)
     if let id = document["id"]?.string { return try preparation(id) }
     let request = try parse(document, names)
-    let createsApp = caller.scope == .admin && caller.isUnlimited
+    let createsApp = mayCreate(request)
     let preparation = try APIEndpoint.store { () throws(StoreError) in
       try desk.prepare(request, createsApp: createsApp)
     }

@@ -7,6 +7,8 @@ struct PatchAnswer: Sendable {
   /// Hexadecimal, as a device sends it.
   let baseDigest: [UInt8]
   let document: CodedDocument
+  /// What it says beside the patch.
+  let extras: AnswerExtras
   /// Bytes held, about.
   let cost: Int
 
@@ -15,30 +17,34 @@ struct PatchAnswer: Sendable {
   /// - Parameters:
   ///   - changes: what turns the resourcemap of `base` into the channel's, sorted by URL.
   ///   - deltas: what is offered beside it, as `DeltaOffer.render` writes it.
-  ///   - whole: makes the whole manifest where the two have to be compared.
-  init(
+  ///   - whole: gives the whole manifest where the two have to be compared; where it gives none, neither does this.
+  init?(
     _ channel: ChannelCatalog, from base: ManifestVersion, digest: SHA256, _ changes: [MapChange],
-    deltas: [UInt8], whole: () -> WholeManifest
+    deltas: [UInt8], whole: () -> WholeManifest?
   ) {
     let base = DocumentBase(base, deltas: deltas)
     baseDigest = Array(digest.hex.utf8)
+    extras = channel.extras
     let bytes = Self.render(channel, base, changes)
     // No gzip of the map can be smaller than the patch is uncoded: deflate packs 1,032 bytes into one at most
     // (zlib, technical details, "Maximum Compression Factor").
-    if bytes.count <= channel.map.byteCount / 1032 || Gzip.encode([bytes]).count <= whole().gzipCount {
-      document = .json(bytes)
-      cost = 2 * bytes.count
-    } else {
-      document = WholeManifest(channel.channel, channel.map, base: base).document
-      cost = 2 * channel.map.byteCount
+    if bytes.count > channel.map.byteCount / 1032 {
+      guard let whole = whole() else { return nil }
+      if Gzip.encode([bytes]).count > whole.gzipCount {
+        document = WholeManifest(channel.channel, channel.map, channel.extras, base: base).document
+        cost = 2 * channel.map.byteCount
+        return
+      }
     }
+    document = .json(bytes)
+    cost = 2 * bytes.count
   }
 
   private static func render(_ channel: ChannelCatalog, _ base: DocumentBase, _ changes: [MapChange])
     -> [UInt8]
   {
     let digest = channel.channel.digest ?? channel.map.digest
-    let frame = Documents.patch(channel.version, digest: digest, base: base)
+    let frame = Documents.patch(channel.version, digest: digest, base: base, extras: channel.extras)
     var patch = [UInt8(ascii: "{")]
     for (index, change) in changes.enumerated() {
       if index > 0 { patch.append(UInt8(ascii: ",")) }

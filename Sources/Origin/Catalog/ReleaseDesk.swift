@@ -13,7 +13,7 @@ final class ReleaseDesk: Sendable {
 
   /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it:
   /// 50 MB take about a second, and whoever asks for the whole meanwhile waits for it.
-  private static let codedAtOnce = 1 << 20
+  static let codedAtOnce = 1 << 20
 
   init(
     store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, publicURL: BaseURL, deltas: DeltaDesk
@@ -62,8 +62,10 @@ final class ReleaseDesk: Sendable {
   private func show(_ outcome: ReleaseOutcome, _ map: ManifestMap) {
     guard let info = outcome.channel else { return }
     let before = catalog.current.channel(id: info.id)
-    var channel = ChannelCatalog(channel: info, map: map)
-    if map.byteCount <= Self.codedAtOnce { channel = channel.adding(WholeManifest(info, map)) }
+    var channel = ChannelCatalog(channel: info, map: map, documents: before?.documents ?? .none)
+    if map.byteCount <= Self.codedAtOnce {
+      channel = channel.adding(WholeManifest(info, map, channel.extras))
+    }
     if let before, let digest = before.channel.digest, before.version != .none {
       let patch = PatchAnswer(
         channel, from: before.version, digest: digest,
@@ -71,15 +73,20 @@ final class ReleaseDesk: Sendable {
         // Without deltas the answer is right, too.
         deltas: (try? DeltaOffers(store: store).render(outcome.changes, info, from: before.version))
           ?? Array("{}".utf8)
-      ) { channel.whole ?? WholeManifest(info, map) }
-      channel = channel.adding(patch, from: before.version)
+      ) { channel.whole }
+      if let patch { channel = channel.adding(patch, from: before.version) }
     }
     catalog.update { $0.put(channel) }
     deltas.backlog.add(info.id, at: info.version)
   }
 
+  /// Makes what was left out to be quick: a large manifest's codings, and the patch that has to be compared with it.
   private func prepare(_ channel: ChannelInfo, _ map: ManifestMap, _ outcome: ReleaseOutcome) {
     guard map.byteCount > Self.codedAtOnce else { return }
-    DispatchQueue.global(qos: .utility).async { [builder] in builder.prepareWhole(of: channel.id) }
+    DispatchQueue.global(qos: .utility).async { [builder] in
+      builder.prepareWhole(of: channel.id)
+      // Whoever asks for it makes it, should this fail.
+      if outcome.previous != .none { _ = try? builder.preparePatch(of: channel.id, from: outcome.previous) }
+    }
   }
 }

@@ -15,6 +15,7 @@ final class Backlog: Sendable {
   private struct State {
     var queue: [Int64] = []
     var progress: [Int64: Progress] = [:]
+    var isRunning = false
     var isStopped = false
   }
 
@@ -25,6 +26,17 @@ final class Backlog: Sendable {
     state.broadcasting { state in
       state.progress[channel] = Progress(version: version)
       if !state.queue.contains(channel) { state.queue.append(channel) }
+    }
+  }
+
+  /// Someone works on it from now on.
+  func begin() { state.withLock { $0.isRunning = true } }
+
+  /// Whether deltas that lead to a version are still going to be made.
+  func isBusy(_ channel: Int64, at version: ManifestVersion) -> Bool {
+    state.withLock { state in
+      guard state.isRunning, !state.isStopped, let progress = state.progress[channel] else { return false }
+      return progress.version == version && progress.pending != 0
     }
   }
 

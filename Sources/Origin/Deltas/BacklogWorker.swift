@@ -17,6 +17,7 @@ struct BacklogWorker: Sendable {
   /// Works until the desk is stopped.
   func run() {
     Kernel.lowerPriority()
+    desk.backlog.begin()
     for channel in catalog.current.channels { desk.backlog.add(channel.channel.id, at: channel.version) }
     while let id = desk.backlog.next() {
       guard let channel = catalog.current.channel(id: id)?.channel else { continue }

@@ -7,9 +7,16 @@ import Store
 struct DeltaOffers: Sendable {
   let store: Store
 
-  /// The value of `deltas`, sorted by URL like the changes.
+  /// The value of `deltas`.
   func render(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
     throws(StoreError) -> [UInt8]
+  {
+    DeltaOffer.render(try offers(changes, channel, from: base))
+  }
+
+  /// Sorted by URL like the changes.
+  func offers(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
+    throws(StoreError) -> [DeltaOffer]
   {
     var pairs: [SHA256: [StoredDelta]] = [:]
     var bases: Set<SHA256> = []
@@ -19,7 +26,7 @@ struct DeltaOffers: Sendable {
       pairs[sha256] = stored
       bases.formUnion(stored.map(\.base))
     }
-    if bases.isEmpty { return Array("{}".utf8) }
+    if bases.isEmpty { return [] }
     let held = try store.held(bases, channel, at: base)
     var offers: [DeltaOffer] = []
     for change in changes {
@@ -33,6 +40,6 @@ struct DeltaOffers: Sendable {
           download: DeltaPath(channel: channel.name, target: sha256, base: best.base)
             .url(publicURL: channel.publicURL), size: size))
     }
-    return DeltaOffer.render(offers)
+    return offers
   }
 }

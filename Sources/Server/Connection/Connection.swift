@@ -30,7 +30,7 @@ final class Connection {
   /// What was read and not used yet.
   var stash: [UInt8] = []
   /// The stash is the beginning of a head, and this is how far it was parsed.
-  var parser: RequestParser?
+  var partialHead: PartialHead?
   var upload: Upload?
   /// A body that nobody wants, read over.
   var discarding: BodyFraming?
@@ -60,6 +60,13 @@ final class Connection {
 
   /// The phases in which heads are read.
   var isBetweenAnswers: Bool { state.phase == .idle || state.phase == .head }
+}
+
+/// How far a head was parsed that hasn't arrived whole.
+final class PartialHead {
+  var parser: RequestParser
+
+  init(_ parser: RequestParser) { self.parser = parser }
 }
 
 /// What is remembered of a request until it is answered.

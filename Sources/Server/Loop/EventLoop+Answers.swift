@@ -8,11 +8,12 @@ extension EventLoop {
   /// Renders an answer; it is sent with the next flush.
   func respond(_ response: Response, to connection: Connection, closing: Bool = false) {
     if closing || response.closes || isDraining { connection.state.closeAfterAnswers() }
-    let exchange = connection.exchange
-    writer.write(response.head, connection.state.announcement(isHTTP11: exchange.isHTTP11), to: &outbox)
+    let announcement = connection.state.announcement(isHTTP11: connection.exchange.isHTTP11)
+    writer.write(response.head, announcement, to: &outbox)
     queueOutbox(connection)
-    if !exchange.isHead, !response.status.isBodyless { add(response.body, connection) }
-    answered.append((response.status.code, exchange.start))
+    if !connection.exchange.isHead, !response.status.isBodyless { add(response.body, connection) }
+    if answered.isFull { countAnswers() }
+    answered.add(response.status.code, start: connection.exchange.start)
     if log != nil { addLine(response, connection) }
   }
 

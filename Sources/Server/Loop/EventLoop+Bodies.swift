@@ -4,15 +4,15 @@ import Platform
 extension EventLoop {
   /// Begins to stream a request's body to a receiver.
   func receive(
-    _ head: borrowing RequestHead, _ limit: UInt64, _ make: @escaping @Sendable () -> any BodyReceiver,
-    _ path: RawSpan, _ connection: Connection
+    _ request: borrowing Request, _ limit: UInt64, _ make: @escaping @Sendable () -> any BodyReceiver,
+    _ connection: Connection
   ) {
-    if case .length(let length) = head.bodyLength, length > limit {
-      return refuse(connection, .contentTooLarge, path: path.text)
+    let framing = BodyFraming(request.bodyLength) ?? .length(remaining: 0)
+    if let length = framing.knownRemaining, length > limit {
+      return refuse(connection, .contentTooLarge, path: request.path.text)
     }
-    let framing = BodyFraming(head.bodyLength) ?? .length(remaining: 0)
     connection.upload = Upload(UploadReceiver(make), framing, limit: limit)
-    if head.expectsContinue {
+    if request.head.expectsContinue {
       outbox.append("HTTP/1.1 100 Continue\r\n\r\n")
       queueOutbox(connection)
     }

@@ -3,7 +3,7 @@ import Platform
 
 extension EventLoop {
   /// Rounds of one connection before the others have their turn.
-  private static let turns = 16
+  private static let turns = 4
   /// Rendered answers are sent when they have grown to this size.
   private static let flushSize = 65_536
 
@@ -38,7 +38,7 @@ extension EventLoop {
   /// Reads once, and answers the requests that are complete.
   private func readRequests(_ connection: Connection) -> Bool {
     var filled = unstash(connection)
-    if filled == 0 || connection.parser != nil {
+    if filled == 0 || connection.partialHead != nil {
       guard let count = read(connection, behind: filled) else { return false }
       filled += count
     }
@@ -62,7 +62,7 @@ extension EventLoop {
     }
     if connection.stash.isEmpty {
       connection.state.becomeIdle(now, timeouts)
-    } else if connection.parser != nil {
+    } else if connection.partialHead != nil {
       connection.state.waitForHead(now, timeouts)
     } else {
       // Whole requests may wait in the stash.
@@ -127,20 +127,18 @@ extension EventLoop {
     var used = 0
     while used < filled {
       let input = UnsafeMutableRawBufferPointer(rebasing: scratch[used..<filled])
-      var parser = connection.parser ?? RequestParser()
+      takeParser(of: connection)
       switch parser.parse(UnsafeRawBufferPointer(input).bytes, limits: limits.request) {
       case .incomplete:
-        connection.parser = parser
+        connection.partialHead = PartialHead(parser)
         return used
       case .failed(let error):
-        connection.parser = nil
         connection.exchange = Exchange(start: now)
         refuse(connection, error.status)
         return filled
       case .complete(let count):
-        connection.parser = nil
         used += count
-        answer(parser.head, UnsafeMutableRawBufferPointer(rebasing: input[..<count]), connection)
+        answer(UnsafeMutableRawBufferPointer(rebasing: input[..<count]), connection)
       }
       guard connection.isBetweenAnswers else { return used }
       if connection.state.closesAfterAnswers {
@@ -155,34 +153,44 @@ extension EventLoop {
     return used
   }
 
-  /// Lets the handler answer a request.
-  private func answer(
-    _ parsed: borrowing RequestHead, _ input: UnsafeMutableRawBufferPointer, _ connection: Connection
-  ) {
-    var head = copy parsed
-    connection.state.begin(head, limit: limits.requestsPerConnection, draining: isDraining)
-    connection.exchange.isHead = head.method == .head
-    connection.exchange.isHTTP11 = head.isHTTP11
+  /// Goes on with the head that the connection began, or begins a new one.
+  private func takeParser(of connection: Connection) {
+    if let partial = connection.partialHead {
+      parser = partial.parser
+      connection.partialHead = nil
+    } else {
+      parser = RequestParser()
+    }
+  }
+
+  /// Lets the handler answer the request whose head was parsed in `input`.
+  private func answer(_ input: UnsafeMutableRawBufferPointer, _ connection: Connection) {
+    connection.state.begin(parser.head, limit: limits.requestsPerConnection, draining: isDraining)
+    connection.exchange.isHead = parser.head.method == .head
+    connection.exchange.isHTTP11 = parser.head.isHTTP11
     connection.exchange.start = now
-    let peer = client(head, UnsafeRawBufferPointer(input).bytes, connection)
-    if log != nil {
-      connection.exchange.logged = LogRequest(head, in: UnsafeRawBufferPointer(input).bytes, from: peer)
+    let span = UnsafeRawBufferPointer(input).bytes
+    var peer = connection.peer
+    if trustsProxies {
+      let trusted = context.configuration.trustedProxies
+      peer = ForwardedFor.client(of: Request(parser.head, in: span, from: peer), trusted: trusted)
     }
-    if head.method == .other { return refuse(connection, .notImplemented) }
-    if head.pathNeedsNormalising {
+    if log != nil { connection.exchange.logged = LogRequest(parser.head, in: span, from: peer) }
+    if parser.head.method == .other { return refuse(connection, .notImplemented) }
+    if parser.head.pathNeedsNormalising {
       var bytes = input.mutableBytes
-      head.path = PathNormaliser.normalise(&bytes, head.path)
+      parser.normalisePath(in: &bytes)
     }
-    let request = Request(head, in: UnsafeRawBufferPointer(input).bytes, from: peer)
+    let request = Request(parser.head, in: UnsafeRawBufferPointer(input).bytes, from: peer)
     switch handler.handle(request) {
     case .now(let response):
-      leaveBody(head, connection)
+      leaveBody(connection)
       respond(response, to: connection)
     case .later(let work):
-      leaveBody(head, connection)
+      leaveBody(connection)
       makeLater(work, connection)
     case .receive(let limit, let make):
-      receive(head, limit, make, request.path, connection)
+      receive(request, limit, make, connection)
     }
   }
 
@@ -196,28 +204,16 @@ extension EventLoop {
     }
   }
 
-  /// Who asks, behind trusted proxies.
-  private func client(_ head: borrowing RequestHead, _ bytes: RawSpan, _ connection: Connection)
-    -> PeerAddress
-  {
-    let trusted = context.configuration.trustedProxies
-    guard !trusted.isEmpty, head.has(.xForwardedFor), !head.isRepeated(.xForwardedFor) else {
-      return connection.peer
-    }
-    let field = bytes.extracting(head.fields[Int(FieldName.xForwardedFor.rawValue)].range)
-    return ForwardedFor.client(of: connection.peer, field, trusted: trusted)
-  }
-
   /// Decides what happens to a body that the handler doesn't want: it is read over, or ends the connection.
-  private func leaveBody(_ head: borrowing RequestHead, _ connection: Connection) {
-    guard head.bodyLength != .none else { return }
-    var isTooLong = head.expectsContinue
-    if case .length(let length) = head.bodyLength { isTooLong = isTooLong || length > limits.discardedBody }
+  private func leaveBody(_ connection: Connection) {
+    guard let framing = BodyFraming(parser.head.bodyLength) else { return }
+    let length = framing.knownRemaining ?? 0
+    let isTooLong = parser.head.expectsContinue || length > limits.discardedBody
     if isTooLong || connection.state.closesAfterAnswers {
       connection.state.closeAfterAnswers()
       connection.lingers = true
     } else {
-      connection.discarding = BodyFraming(head.bodyLength)
+      connection.discarding = framing
       connection.discarded = 0
     }
   }

@@ -9,7 +9,7 @@ extension EventLoop {
   func flush(_ connection: Connection) -> Bool {
     guard !outbox.isEmpty || !connection.queue.isEmpty else { return true }
     let complete = connection.queue.isEmpty ? flushOutbox(connection) : flushQueue(connection)
-    count()
+    countAnswers()
     outbox.removeAll(keeping: EventLoop.outboxSize)
     if connection.isClosed || complete { return complete }
     // In another phase the answers are sent beside it: a worker is busy, or a body arrives.
@@ -91,12 +91,8 @@ extension EventLoop {
   }
 
   /// Counts the answers that went out together; their latency ends here.
-  private func count() {
-    guard !answered.isEmpty else { return }
-    let end = Clock.monotonicNanoseconds()
-    for answer in answered {
-      metrics.answered(status: answer.status, nanoseconds: end &- min(answer.start, end))
-    }
-    answered.removeAll(keepingCapacity: true)
+  func countAnswers() {
+    guard answered.count > 0 else { return }
+    answered.empty(into: metrics, now: Clock.monotonicNanoseconds())
   }
 }

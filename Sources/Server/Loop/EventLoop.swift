@@ -12,6 +12,7 @@ final class EventLoop {
   let timeouts: Timeouts
   let handler: any Handler
   let metrics: LoopMetrics
+  let trustsProxies: Bool
   let mailbox: Mailbox
   /// Its epoll's number; the mailbox holds it.
   let epoll: Int32
@@ -23,8 +24,10 @@ final class EventLoop {
 
   /// Answers of the connection that is being driven, until they are sent together.
   var outbox = SendBuffer(capacity: EventLoop.outboxSize)
-  /// Answers of this drive whose latency is measured when they are sent: status and start.
-  var answered: [(status: UInt16, start: UInt64)] = []
+  /// Reads the head at hand.
+  var parser = RequestParser()
+  /// Answers in the outbox, by status, whose latency is measured when they are sent.
+  var answered = AnswerTally()
   var writer: ResponseWriter
   var log: LogBuffer?
 
@@ -62,12 +65,12 @@ final class EventLoop {
     timeouts = context.configuration.timeouts
     self.handler = handler
     metrics = context.metrics[index]
+    trustsProxies = !context.configuration.trustedProxies.isEmpty
     mailbox = context.mailboxes[index]
     writer = ResponseWriter(server: context.configuration.name)
     log = context.configuration.accessLog.map { LogBuffer($0) }
     epoll = mailbox.epoll.raw
     spare = Kernel.spare()
-    answered.reserveCapacity(64)
   }
 
   deinit {

@@ -64,5 +64,8 @@ extension DerivedStore {
     }
   }
 
+  /// Where a delta's file is, whether it is there or not.
+  package func deltaFile(_ target: SHA256, on base: SHA256) -> String { path(target, base) }
+
   private func path(_ target: SHA256, _ base: SHA256) -> String { file(target, "\(base.hex).dcz") }
 }

@@ -17,6 +17,10 @@ struct Poller: Sendable {
     let index: DeviceIndex?
     /// Deltas on what the device holds.
     var deltas: [DeltaOffer] = []
+
+    fileprivate func saying(_ extras: AnswerExtras) -> Offer {
+      Offer(kind: kind, version: version, extras: extras, index: index, deltas: deltas)
+    }
   }
 
   let transport: any Transport
@@ -50,8 +54,9 @@ struct Poller: Sendable {
     }
     let patch = settings.mirrorURL("patch/\(held.version)-\(newest).json")
     // Only some patches are there; the whole manifest always is.
-    if held.version > .none, let offer = try? offer(patch, holding: held) { return offer }
-    return try whole(settings.mirrorURL("configure.json"))
+    // The numbers of the other documents are those of version.json: patches are written once, and stay.
+    if held.version > .none, let offer = try? offer(patch, holding: held) { return offer.saying(extras) }
+    return try whole(settings.mirrorURL("configure.json")).saying(extras)
   }
 
   private func whole(_ url: String) throws(ClientError) -> Offer {
@@ -104,11 +109,11 @@ struct Poller: Sendable {
     }
   }
 
-  private func document(_ url: String) throws(ClientError) -> [UInt8] {
+  func document(_ url: String, limit: Int64? = nil) throws(ClientError) -> [UInt8] {
     var body: [UInt8] = []
     let reply: TransportReply
     do {
-      reply = try transport.get(TransportRequest(url, limit: settings.manifestLimit)) { bytes in
+      reply = try transport.get(TransportRequest(url, limit: limit ?? settings.manifestLimit)) { bytes in
         bytes.withUnsafeBytes { body.append(contentsOf: $0) }
         return true
       }

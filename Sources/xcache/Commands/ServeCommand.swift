@@ -28,11 +28,7 @@ enum ServeCommand {
         "how long a release waits for its deltas on the version it replaces (default: 30; 0: not at all)"),
       .value("delta-threads", "N", "threads for deltas on older versions (default: half the cores)"),
       .value("threads", "N", "event loops (default: the machine's cores)"),
-      .value("max-connections", "N", "open connections in all (default: 20000)"),
-      .value("max-connections-per-address", "N", "of one address; loopback is exempt (default: 256)"),
-      .value(
-        "trust-proxy", "CIDR", "take clients' addresses from this proxy's X-Forwarded-For; may be repeated"),
-    ],
+    ] + ServeLimits.options,
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -46,10 +42,14 @@ enum ServeCommand {
     var configuration = try configuration(arguments)
     let files = Environment.raiseDescriptorLimit()
     configuration.limits.connections = min(configuration.limits.connections, max(64, files / 2))
+    // All that was said is read before anything is made.
+    var options = try options(arguments, configuration, files / (8 * configuration.loops), log)
+    configuration.accessLog = try ServeLimits.accessLog(arguments, log)
     let store = try Store(path: data)
     let server = try listen(configuration)
-    let origin = try Origin(
-      store: store, options: options(arguments, server, files / (8 * configuration.loops), log))
+    options.metrics = { server.metrics.prometheusText }
+    if try arguments.value("public-url") == nil { options.publicURL = try Self.url(of: server.address) }
+    let origin = try Origin(store: store, options: options)
     try origin.startBackgroundWork()
     try server.start { _ in origin.makeHandler() }
     if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
@@ -59,6 +59,7 @@ enum ServeCommand {
     log("stopping on \(signal == 2 ? "SIGINT" : "SIGTERM")")
     origin.beginStopping()
     server.stop(graceSeconds: 10)
+    configuration.accessLog?.close()
     log("stopped")
     return .done
   }
@@ -71,18 +72,7 @@ enum ServeCommand {
     var configuration = ServerConfiguration(address: address)
     configuration.name = "xcache"
     configuration.loops = try arguments.number("threads", in: 1...256) ?? Environment.cores
-    if let number = try arguments.number("max-connections", in: 1...1_000_000) {
-      configuration.limits.connections = number
-    }
-    if let number = try arguments.number("max-connections-per-address", in: 1...1_000_000) {
-      configuration.limits.connectionsPerAddress = number
-    }
-    for text in arguments.all("trust-proxy") {
-      guard let range = AddressRange(text) else {
-        throw UsageError("--trust-proxy \(text) is no address range, such as 10.0.0.0/8")
-      }
-      configuration.trustedProxies.append(range)
-    }
+    try ServeLimits.apply(arguments, to: &configuration)
     return configuration
   }
 
@@ -101,16 +91,22 @@ enum ServeCommand {
   }
 
   private static func options(
-    _ arguments: Arguments, _ server: Server, _ openFiles: Int, _ log: @escaping @Sendable (String) -> Void
+    _ arguments: Arguments, _ configuration: ServerConfiguration, _ openFiles: Int,
+    _ log: @escaping @Sendable (String) -> Void
   ) throws -> Origin.Options {
-    let text = try arguments.value("public-url") ?? "http://\(server.address)"
-    var options = Origin.Options(publicURL: try SettingsValue.url(text, in: "--public-url"))
+    let given = try arguments.value("public-url").map { try SettingsValue.url($0, in: "--public-url") }
+    var options = Origin.Options(publicURL: try given ?? Self.url(of: configuration.address))
     options.deltaWait = try arguments.number("delta-wait", in: 0...3600).map(Double.init)
     options.deltaThreads = try arguments.number("delta-threads", in: 1...256)
     options.openFiles = min(1024, max(16, openFiles))
-    options.metrics = { server.metrics.prometheusText }
     options.log = log
+    options.largestUpload =
+      try arguments.number("max-upload", in: 1...Int.max).map(UInt64.init) ?? options.largestUpload
     return options
+  }
+
+  private static func url(of address: SocketAddress) throws -> BaseURL {
+    try SettingsValue.url("http://\(address)", in: "--listen")
   }
 
   /// The time as a log line has it.

@@ -28,6 +28,7 @@ enum StatusCommand {
       terminal.say("deltas     \(words(ofDeltas: deltas))")
     }
     terminal.say("public URL \(state["publicURL"]?.string ?? "?")")
+    for line in documents(state, terminal) { terminal.say(line) }
     terminal.say("")
     var table = Table(["BUNDLE", "CHANGED IN", "RESOURCES", "SIZE"], rightAligned: [1, 2, 3])
     for bundle in state["bundles"]?.array ?? [] {
@@ -46,6 +47,20 @@ enum StatusCommand {
     if pending == 0 { return "all made" }
     let files = "\(deltas["filesDone"]?.integer ?? 0) of \(deltas["files"]?.integer ?? 0) files"
     return "on \(pending) older versions to be made; of the next, \(files) are done"
+  }
+
+  /// What the channel says beside its manifest; the kill switch first.
+  private static func documents(_ state: JSONValue, _ terminal: Terminal) -> [String] {
+    var lines: [String] = []
+    if let policy = state["policy"], policy.object != nil {
+      if let alarm = PolicyWords(policy["policy"]).alarm(terminal) { lines.append(alarm) }
+      lines.append("policy     \(DocumentLog.line(policy))")
+    }
+    if let prefetch = state["prefetch"], prefetch.object != nil {
+      lines.append("prefetch   \(DocumentLog.line(prefetch))")
+    }
+    if let interval = state["interval"]?.integer { lines.append("interval   \(interval) s between polls") }
+    return lines
   }
 }
 

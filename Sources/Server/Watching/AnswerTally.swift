@@ -1,0 +1,23 @@
+/// The answers that wait to be sent together: what is counted of them once they are.
+struct AnswerTally {
+  private var statuses = InlineArray<64, UInt16>(repeating: 0)
+  private var starts = InlineArray<64, UInt64>(repeating: 0)
+  private(set) var count = 0
+
+  var isFull: Bool { count == 64 }
+
+  /// Notes an answer; there is room for it.
+  mutating func add(_ status: UInt16, start: UInt64) {
+    statuses[count] = status
+    starts[count] = start
+    count &+= 1
+  }
+
+  /// Counts them all: their latency ends now.
+  mutating func empty(into metrics: LoopMetrics, now: UInt64) {
+    for index in 0..<count {
+      metrics.answered(status: statuses[index], nanoseconds: now &- min(starts[index], now))
+    }
+    count = 0
+  }
+}

@@ -1,0 +1,69 @@
+import Glibc
+import HTTP
+import Platform
+import Server
+
+/// What `serve` may be told of its clients' limits, and of the log of their requests.
+enum ServeLimits {
+  static let options: [Option] = [
+    .value("max-connections", "N", "open connections in all (default: 20000)"),
+    .value(
+      "max-connections-per-address", "N", "of one address; loopback and proxies are exempt (default: 256)"),
+    .value("max-requests", "N", "requests on one connection (default: 10000)"),
+    .value("max-head", "BYTES", "of a request's head (default: 16384)"),
+    .value("max-fields", "N", "header fields of a request (default: 100)"),
+    .value("max-target", "BYTES", "of a request's path and query (default: 8192)"),
+    .value("max-upload", "BYTES", "of one published file (default: 64 GiB)"),
+    .value("idle-timeout", "SECONDS", "between two requests (default: 75)"),
+    .value("head-timeout", "SECONDS", "for a request's head to arrive (default: 15)"),
+    .value("body-timeout", "SECONDS", "that an upload may stand still (default: 30)"),
+    .value("write-timeout", "SECONDS", "that a download may stand still (default: 60)"),
+    .value("min-rate", "BYTES", "a second, below which both count as standing still (default: 256)"),
+    .value(
+      "trust-proxy", "CIDR", "take clients' addresses from this proxy's X-Forwarded-For; may be repeated"),
+    .value("access-log", "FILE", "append a line for each request"),
+    .value("access-log-format", "FORMAT", "common or json (default: common)"),
+  ]
+
+  static func apply(_ arguments: Arguments, to configuration: inout ServerConfiguration) throws(UsageError) {
+    func take<N: BinaryInteger>(_ name: String, _ range: ClosedRange<Int>, _ target: inout N, times: Int = 1)
+      throws(UsageError)
+    {
+      if let number = try arguments.number(name, in: range) { target = N(number * times) }
+    }
+    try take("max-connections", 1...1_000_000, &configuration.limits.connections)
+    try take("max-connections-per-address", 1...1_000_000, &configuration.limits.connectionsPerAddress)
+    try take("max-requests", 1...1_000_000_000, &configuration.limits.requestsPerConnection)
+    try take("max-head", 256...60_000, &configuration.limits.request.headBytes)
+    try take("max-fields", 1...10_000, &configuration.limits.request.fieldCount)
+    try take("max-target", 64...60_000, &configuration.limits.request.targetBytes)
+    let second = Int(Timeouts.second)
+    try take("idle-timeout", 1...86_400, &configuration.timeouts.idle, times: second)
+    try take("head-timeout", 1...3_600, &configuration.timeouts.head, times: second)
+    try take("body-timeout", 1...3_600, &configuration.timeouts.body, times: second)
+    try take("write-timeout", 1...3_600, &configuration.timeouts.write, times: second)
+    try take("min-rate", 1...1_000_000, &configuration.timeouts.minimumRate)
+    for text in arguments.all("trust-proxy") {
+      guard let range = AddressRange(text) else {
+        throw UsageError("--trust-proxy \(text) is no address range, such as 10.0.0.0/8")
+      }
+      configuration.trustedProxies.append(range)
+    }
+  }
+
+  static func accessLog(_ arguments: Arguments, _ log: @escaping @Sendable (String) -> Void) throws
+    -> AccessLog?
+  {
+    let format: AccessLog.Format
+    switch try arguments.value("access-log-format") {
+    case nil, "common"?: format = .common
+    case "json"?: format = .json
+    case let text?: throw UsageError("--access-log-format \(text): it is common or json")
+    }
+    guard let path = try arguments.value("access-log") else { return nil }
+    let file = try Kernel.open(path, O_WRONLY | O_CREAT | O_APPEND)
+    return try AccessLog(file, format: format) {
+      log("error: the access log \(path) can't be written: \($0.reason)")
+    }
+  }
+}
