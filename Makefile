@@ -6,7 +6,7 @@ LIBRARIES := libsqlite3-dev zlib1g-dev libzstd-dev libssl-dev libcurl4-openssl-d
 # Warnings are errors, and a target may import only what Package.swift gives it.
 STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-errors
 # Dynamic exclusivity checks would be a third of what a poll costs; debug builds, which every test runs, keep them.
-RELEASE := -c release $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
+RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
 .PHONY: help packages build demo test test-long lint gates clean
