@@ -35,10 +35,11 @@ seconds() { # of a command
   echo $(((end - start) / 1000)) | awk '{printf "%.3f\n", $1 / 1e6}'
 }
 with_zip() { rm -f "$work/zip.zip"; (cd "$folder" && zip -6 -q -r "$work/zip.zip" .); }
-with_origin() { curl -sf -o "$work/origin.zip" "$url/xcache/bench/bundle/1.zip"; }
+# A machine that is so busy that the origin says "ask again" can't be measured on; the first call only waits for it.
+with_origin() { curl -sSf "$@" -o "$work/origin.zip" "$url/xcache/bench/bundle/1.zip"; }
 median() { sort -n | awk '{v[NR] = $1} END {print (NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2)}'; }
 
-with_zip; with_origin # both once, so that every file is in memory
+with_zip; with_origin --retry 20 # both once, so that every file is in memory
 for _ in $(seq "$ROUNDS"); do
   seconds with_zip >>"$work/zip.times"
   rm -rf "$work/data/derived/zips"
@@ -52,4 +53,4 @@ zip=$(median <"$work/zip.times") origin=$(median <"$work/origin.times")
 echo "files    $(find "$folder" -type f | wc -l), $(du -sb "$folder" | cut -f1) bytes, $(nproc) cores, $ROUNDS rounds"
 echo "zip -6   median $zip s ($(sort -n "$work/zip.times" | sed -n '1p;$p' | paste -sd-)), $(stat -c %s "$work/zip.zip") bytes"
 echo "origin   median $origin s ($(sort -n "$work/origin.times" | sed -n '1p;$p' | paste -sd-)), $(stat -c %s "$work/origin.zip") bytes"
-awk -v a="$origin" -v b="$zip" -v bar="$BAR" 'BEGIN {printf "ratio    %.2f (bar %.2f)\n", a / b, bar; exit a / b > bar}'
+awk -v a="$origin" -v b="$zip" -v bar="$BAR" 'BEGIN {printf "ratio    %.2f (bar %.2f)\n", a / b, bar; exit !(a / b <= bar)}'
