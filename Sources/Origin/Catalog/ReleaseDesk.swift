@@ -12,7 +12,7 @@ final class ReleaseDesk: Sendable {
 
   /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it:
   /// 50 MB take about a second, and whoever asks for the whole meanwhile waits for it.
-  private static let codedAtOnce = 1 << 20
+  static let codedAtOnce = 1 << 20
 
   init(store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, publicURL: BaseURL) {
     self.store = store
