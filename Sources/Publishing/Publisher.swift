@@ -3,7 +3,7 @@ import HTTPClient
 import Manifests
 import Platform
 
-/// Publishes folders: scan, map, hash, compare with the origin, send what it lacks, release.
+/// Publishes folders and zips: scan, map, hash, compare with the origin, send what it lacks, release.
 package struct Publisher: Sendable {
   package enum Progress: Hashable, Sendable {
     /// Files whose digests are known, of all; bytes that were read for it.
@@ -34,7 +34,10 @@ package struct Publisher: Sendable {
     _ bundles: [BundleSource], to app: AppName, _ channel: ChannelName, _ options: ReleaseOptions = .init(),
     rehash: Bool = false
   ) throws(PublishError) -> PublishResult {
-    let local = try resources(of: bundles, rehash: rehash)
+    let unpacked = try UnpackedZips(bundles)
+    // Its folders are there until the last file is sent.
+    defer { withExtendedLifetime(unpacked) {} }
+    let local = try resources(of: unpacked.bundles, rehash: rehash)
     do {
       return try publish(local, to: app, channel, options, trustsCache: !rehash)
     } catch {
@@ -129,7 +132,9 @@ package struct Publisher: Sendable {
       .digests(of: files) { progress(.hashing(done: $0, of: files.count, bytes: $1)) }
     let records = HashCache(hashed.files.map { ($0.source.status, $0.digest) }, now: now).bytes
     // A cache that can't be written only costs time.
-    if records != kept { try? cache.write(.hashes, key, records) }
+    if records != kept, !bundle.folders.contains(where: \.isUnpacked) {
+      try? cache.write(.hashes, key, records)
+    }
     return hashed
   }
 

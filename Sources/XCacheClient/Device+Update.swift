@@ -98,9 +98,7 @@ extension Device {
     from held: DeviceIndex, to next: DeviceIndex, _ offer: Poller.Offer, _ source: PollPolicy.Source,
     _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
-    if let limit = settings.diskLimit, next.totalBytes > limit {
-      throw .overLimit(needed: next.totalBytes, limit: limit)
-    }
+    try checkLimit(next)
     var plan = try plan(from: held, to: next)
     let copied = try stageCopies(&plan)
     try makeRoom(for: plan.fetch)
@@ -120,7 +118,12 @@ extension Device {
     return report
   }
 
-  private func plan(from held: DeviceIndex, to next: DeviceIndex) throws(ClientError) -> UpdatePlan {
+  func checkLimit(_ next: DeviceIndex) throws(ClientError) {
+    guard let limit = settings.diskLimit, next.totalBytes > limit else { return }
+    throw .overLimit(needed: next.totalBytes, limit: limit)
+  }
+
+  func plan(from held: DeviceIndex, to next: DeviceIndex) throws(ClientError) -> UpdatePlan {
     let present = cache.withLock { $0.present }
     return UpdatePlan(
       from: held, to: next, present: present, aside: Set(try folder.digests(in: folder.aside)),
@@ -129,7 +132,7 @@ extension Device {
 
   /// Stages what the device holds already, and gives how many files that were; what turns out to be damaged
   /// is fetched.
-  private func stageCopies(_ plan: inout UpdatePlan) throws(ClientError) -> Int {
+  func stageCopies(_ plan: inout UpdatePlan) throws(ClientError) -> Int {
     var copied = 0
     for copy in plan.copy {
       if try stage(copy) { copied += 1 } else { plan.fetch.append(copy.entry) }
@@ -181,7 +184,7 @@ extension Device {
     }
   }
 
-  private func makeRoom(for entries: [HeldEntry]) throws(ClientError) {
+  func makeRoom(for entries: [HeldEntry]) throws(ClientError) {
     guard let limit = settings.diskLimit else { return }
     let bytes = entries.reduce(0) { $0 &+ $1.size }
     try cache.withLock { cache throws(ClientError) in try cache.makeRoom(for: bytes, limit: limit) }
