@@ -7,11 +7,13 @@ final class OriginHandler: Handler {
   let origin: Origin
   var catalog: PublishedReader<Catalog>
   private let downloads: DownloadCache
+  private var census: PollCensus.Sampler
 
   init(_ origin: Origin) {
     self.origin = origin
     catalog = PublishedReader(origin.catalog)
     downloads = DownloadCache(capacity: origin.openFiles)
+    census = PollCensus.Sampler(origin.census)
   }
 
   func handle(_ request: borrowing Request) -> Answer {
@@ -54,7 +56,15 @@ final class OriginHandler: Handler {
     guard let space = segments.next(), let name = segments.next() else { return .now(Self.nothing) }
     if name.byteCount > 0, name[0] &- UInt8(ascii: "0") < 10 {
       let file = path.extracting(1..<path.byteCount)
-      return reading(request) { request in origin.downloads.answer(file, request, downloads) }
+      return reading(request) { request in
+        origin.downloads.answer(file, whole: request.path, request, downloads)
+      }
+    }
+    if name.equals("delta") {
+      let file = path.extracting(1..<path.byteCount)
+      return reading(request) { request in
+        origin.deltas.answer(file, whole: request.path, request, downloads)
+      }
     }
     guard let document = segments.next() else { return .now(Self.nothing) }
     if let document = ClientDocument(document, segments) {
@@ -65,7 +75,7 @@ final class OriginHandler: Handler {
       guard let channel = catalog.refresh().channel(app: name, space: space) else {
         return .now(Self.noApp(name.text, channel: space.text))
       }
-      return origin.configure.answer(channel, Self.query(request), request)
+      return poll(channel, Self.query(request), request)
     }
   }
 
@@ -75,8 +85,13 @@ final class OriginHandler: Handler {
       let query = Self.query(request)
       let catalog = catalog.refresh()
       guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
-      return origin.configure.answer(channel, query, request)
+      return poll(channel, query, request)
     }
+  }
+
+  private func poll(_ channel: ChannelCatalog, _ query: PollQuery, _ request: borrowing Request) -> Answer {
+    if case .number(let version) = query.version { census.saw(version, of: channel.channel.id) }
+    return origin.configure.answer(channel, query, request)
   }
 
   static func query(_ request: borrowing Request) -> PollQuery {
