@@ -52,7 +52,8 @@ final class Site {
       Wait.until(10) { openCount <= idle },
       "left open: \(server.descriptors.filter(Site.counts).sorted())")
     server.signal(SIGTERM)
-    #expect(try server.wait(seconds: 15) == 0)
+    let exitCode = try server.wait(seconds: 15)
+    #expect(exitCode == 0, "\(server.standardError)")
     #expect(server.standardError.hasSuffix("stopped\n"))
   }
 
