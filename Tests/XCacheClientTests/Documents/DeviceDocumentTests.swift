@@ -155,7 +155,8 @@ private let page = "https://m.test/p"
     let script =
       #"{"name":"r","download":"\#(Self.download)","sha256":"\#(SHA256.of(bytes("r")))","signature":"\#(signature)"}"#
     bench.origin.serve(
-      bytes(#"{"code":200,"data":{"bypass":[],"intercept":true,"scripts":[\#(script)],"version":"\#(version)"}}"#),
+      bytes(
+        #"{"code":200,"data":{"bypass":[],"intercept":true,"scripts":[\#(script)],"version":"\#(version)"}}"#),
       at: "\(FakeOrigin.server)/policy.json?app=shop&channel=online")
     bench.origin.say(#","policy":"\#(version)""#)
     let device = try bench.device(change: { $0.scriptKey = key })
