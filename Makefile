@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages build demo test test-long bench lint gates clean
+.PHONY: help packages build demo test test-long test-large fuzz-archive bench bench-archive lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -31,11 +31,6 @@ test-long: packages ## the end-to-end tests with what takes long: 2 GB files, ma
 	swift build --build-tests $(STRICT)
 	XCACHE_LONG_TESTS=1 swift test --skip-build --filter EndToEnd
 
-bench: ## measure publishing: real input, against rsync, and at 100,000 resources (about 5 minutes)
-	Benchmarks/real-input.sh
-	Benchmarks/rsync.sh
-	Benchmarks/scale.sh
-
 test-large: packages ## the tests of zip entries over 4 GB: minutes, and 10 GB of disk
 	swift build --build-tests $(STRICT)
 	XCACHE_LARGE_TESTS=1 swift test --skip-build --filter LargeTests
@@ -45,6 +40,11 @@ fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
 
 bench-archive: build ## a bundle zip against zip -6
 	@Benchmarks/archive.sh
+
+bench: ## measure publishing: real input, against rsync, and at 100,000 resources (about 5 minutes)
+	Benchmarks/real-input.sh
+	Benchmarks/rsync.sh
+	Benchmarks/scale.sh
 
 lint: ## check the format of every Swift file
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
