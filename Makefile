@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages build demo test test-long lint gates clean
+.PHONY: help packages build demo test test-long lint gates clean test-browser bench-deltas
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -30,6 +30,15 @@ test: packages ## run every test
 test-long: packages ## the end-to-end tests with what takes long: 2 GB files, many crashes (about 5 minutes)
 	swift build --build-tests $(STRICT)
 	XCACHE_LONG_TESTS=1 swift test --skip-build --filter EndToEnd
+
+test-browser: ## load two versions in headless Chromium, which fetches the second as a delta
+	@.ci/packages chromium
+	swift build --product xcache
+	Tests/Browser/dictionary.py .build/debug/xcache
+
+bench-deltas: build ## measure what updates of a published app cost
+	swift build -c release --product delta-bench
+	Benchmarks/deltas.sh
 
 lint: ## check the format of every Swift file
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
