@@ -37,7 +37,7 @@ final class OriginHandler: Handler {
     if path.starts(with: "/console/"), let page = origin.pages.page(at: path) {
       return reading(request) { request in .now(page.response(to: request)) }
     }
-    for prefix in catalog.refresh().prefixes {
+    for prefix in catalog.current.prefixes {
       let prefix = prefix.span.bytes
       guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else {
         continue
@@ -72,7 +72,7 @@ final class OriginHandler: Handler {
     }
     guard segments.isAtEnd, document.equals("configure.json") else { return .now(Self.nothing) }
     return reading(request) { request in
-      guard let channel = catalog.refresh().channel(app: name, space: space) else {
+      guard let channel = catalog.current.channel(app: name, space: space) else {
         return .now(Self.noApp(name.text, channel: space.text))
       }
       return poll(channel, Self.query(request), request)
@@ -83,8 +83,9 @@ final class OriginHandler: Handler {
   private func configure(_ request: borrowing Request) -> Answer {
     reading(request) { request in
       let query = Self.query(request)
-      let catalog = catalog.refresh()
-      guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
+      guard let channel = catalog.current.channel(query) else {
+        return .now(Self.noApp(query, catalog.current))
+      }
       return poll(channel, query, request)
     }
   }
