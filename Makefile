@@ -10,6 +10,8 @@ RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-opt
 XCACHE := .build/release/xcache
 
 .PHONY: help packages build demo test test-long test-large fuzz-archive bench bench-archive lint gates clean
+
+.PHONY: help packages build demo test test-long bench lint gates clean test-browser bench-deltas
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -41,6 +43,15 @@ fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
 bench-archive: build ## a bundle zip against zip -6
 	@Benchmarks/archive.sh
 
+
+test-browser: ## load two versions in headless Chromium, which fetches the second as a delta
+	@.ci/packages chromium
+	swift build --product xcache
+	Tests/Browser/dictionary.py .build/debug/xcache
+
+bench-deltas: build ## measure what updates of a published app cost
+	swift build -c release --product delta-bench
+	Benchmarks/deltas.sh
 bench: ## measure publishing: real input, against rsync, and at 100,000 resources (about 5 minutes)
 	Benchmarks/real-input.sh
 	Benchmarks/rsync.sh
