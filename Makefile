@@ -9,9 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages build demo test test-long test-large fuzz-archive bench bench-archive lint gates clean
-
-.PHONY: help packages build demo test test-long bench lint gates clean test-browser bench-deltas
+.PHONY: help packages build demo test test-long test-large test-browser fuzz-archive bench bench-archive bench-deltas lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -43,7 +41,6 @@ fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
 bench-archive: build ## a bundle zip against zip -6
 	@Benchmarks/archive.sh
 
-
 test-browser: ## load two versions in headless Chromium, which fetches the second as a delta
 	@.ci/packages chromium
 	swift build --product xcache
@@ -52,6 +49,7 @@ test-browser: ## load two versions in headless Chromium, which fetches the secon
 bench-deltas: build ## measure what updates of a published app cost
 	swift build -c release --product delta-bench
 	Benchmarks/deltas.sh
+
 bench: ## measure publishing: real input, against rsync, and at 100,000 resources (about 5 minutes)
 	Benchmarks/real-input.sh
 	Benchmarks/rsync.sh
