@@ -50,6 +50,14 @@ package enum StoreError: Error, Sendable {
   /// Thrown when a request names one bundle twice, or none.
   case badRequest(ReleaseRequest.Fault)
   case unknownVersion(ManifestVersion)
+  /// Thrown when a moment lies before the oldest release that is kept.
+  case unknownMoment(oldestKept: ManifestVersion)
+  /// Thrown when there are fewer distinct contents to go back to.
+  case tooManySteps(Int, kept: Int)
+
+  // Channels.
+  /// Thrown when a channel takes no releases.
+  case frozen(AppName, ChannelName, ChannelFreeze)
 
   // Tokens.
   case tokenNameTaken(String)

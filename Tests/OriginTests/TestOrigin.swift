@@ -14,10 +14,14 @@ final class TestOrigin {
   let token: String
   private let handler: any Handler
 
-  init(publicURL: String = "https://cdn.example.com/hxm") throws {
+  init(
+    publicURL: String = "https://cdn.example.com/hxm", clock: (@Sendable () -> Int64)? = nil
+  ) throws {
     let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     folder = "\(base)/xcache-origin-\(getpid())-\(Clock.monotonicNanoseconds())"
-    store = try Store(path: folder)
+    var options = Store.Options()
+    if let clock { options.clock = clock }
+    store = try Store(path: folder, options: options)
     origin = try Origin(store: store, options: .init(publicURL: BaseURL(publicURL)))
     handler = origin.makeHandler()
     let bytes = try DurableFile.read("\(folder)/admin.token") ?? []

@@ -1,4 +1,5 @@
 import Synchronization
+import Manifests
 import Testing
 
 @testable import Origin

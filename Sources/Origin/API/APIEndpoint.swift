@@ -88,6 +88,8 @@ struct APIEndpoint: Sendable {
       return try BlobCalls(store: store, caller: token).missing(Self.parse(body))
     case ("apps", "releases", 5):
       return try ReleaseCalls(desk: releases, call: call, caller: token).release(Self.parse(body))
+    case ("apps", _, 5) where OperationCalls.takes(call):
+      return try OperationCalls(self, call, token).reply(Self.parse(body))
     default: throw notAnswered(call)
     }
   }

@@ -18,6 +18,8 @@ struct ChannelCalls {
     case (4, _): return try overview(channel)
     case (5, "log"): return try log(channel)
     case (5, "diff"): return try diff(channel)
+    case (5, "manifest"): return try manifest(channel)
+    case (6, _) where call.path[4] == "releases": return try release(channel)
     case (7, "entries") where call.path[4] == "bundles": return try entries(channel)
     default: throw .notFound
     }
@@ -44,7 +46,10 @@ struct ChannelCalls {
 
   private func log(_ channel: ChannelInfo) throws(Problem) -> Response {
     let limit = try call.number("limit", in: 1...1000) ?? 50
-    let before = try call.version("before")
+    var before = try call.version("before")
+    if let name = try call.versionName("at") {
+      before = ManifestVersion(try version(name, of: channel).number + 1)
+    }
     let releases = try APIEndpoint.store { () throws(StoreError) in
       try store.log(channel, limit: limit, before: before)
     }
@@ -52,9 +57,11 @@ struct ChannelCalls {
   }
 
   private func diff(_ channel: ChannelInfo) throws(Problem) -> Response {
-    guard let from = try call.version("from"), let to = try call.version("to") else {
+    guard let older = try call.versionName("from"), let newer = try call.versionName("to") else {
       throw .badRequest("a diff is between two versions: from=A&to=B")
     }
+    let from = try version(older, of: channel)
+    let to = try version(newer, of: channel)
     let changes = try APIEndpoint.store { () throws(StoreError) in try store.diff(channel, from: from, to: to)
     }
     var lists: [String: [JSONValue]] = ["added": [], "changed": [], "removed": []]
@@ -72,6 +79,33 @@ struct ChannelCalls {
     document["from"] = .string(from.text)
     document["to"] = .string(to.text)
     return APIEndpoint.document(.object(document))
+  }
+
+  private func version(_ name: VersionName, of channel: ChannelInfo) throws(Problem) -> ManifestVersion {
+    try APIEndpoint.store { () throws(StoreError) in try store.version(name, of: channel) }
+  }
+
+  /// The canonical resourcemap of a version, byte for byte as devices got it.
+  private func manifest(_ channel: ChannelInfo) throws(Problem) -> Response {
+    let version = try version(try call.versionName("version") ?? .number(channel.version), of: channel)
+    let entries = try APIEndpoint.store { () throws(StoreError) in try store.manifest(channel, at: version) }
+    let map = ManifestMap(sorted: entries.lazy.map { (Array($0.url.text.utf8), $0.entry.canonicalJSON) })
+    var bytes: [UInt8] = []
+    map.forEachPart { bytes += $0 }
+    let fields = HeadFields([
+      ("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("X-Xcache-Version", version.text),
+    ])
+    return Response(.ok, fields, .bytes(SharedBytes(bytes)))
+  }
+
+  /// One release: what the log says of it.
+  private func release(_ channel: ChannelInfo) throws(Problem) -> Response {
+    guard let name = VersionName(call.path[5]) else {
+      throw .badRequest("\(call.path[5]): \(VersionName.rule)")
+    }
+    let version = try version(name, of: channel)
+    let release = try APIEndpoint.store { () throws(StoreError) in try store.release(version, of: channel) }
+    return APIEndpoint.document(release.json)
   }
 
   private func entries(_ channel: ChannelInfo) throws(Problem) -> Response {
@@ -133,6 +167,10 @@ extension ResourceContent {
 extension ReleaseRecord {
   fileprivate var json: JSONValue {
     [
+      "breakGlass": details.brokenGlass.map {
+        ["frozenBy": .string($0.frozenBy), "reason": .string($0.reason)]
+      }
+        ?? .null, "source": details.source?.json ?? .null,
       "added": .integer(counts.added), "at": .string(Timestamp.text(at)), "author": .string(author),
       "bundles": .array(
         bundles.map {
@@ -144,6 +182,15 @@ extension ReleaseRecord {
       "bytes": .integer(bytes), "changed": .integer(counts.changed), "digest": .string(digest.hex),
       "kind": .string(kind.rawValue), "message": .string(message), "newBytes": .integer(newBytes),
       "removed": .integer(counts.removed), "resources": .integer(resources), "version": .string(version.text),
+    ]
+  }
+}
+
+extension ReleaseDetails.Source {
+  fileprivate var json: JSONValue {
+    [
+      "bundle": bundle.map { .string($0.text) } ?? .null, "channel": .string(channel.text),
+      "version": .string(version.text),
     ]
   }
 }

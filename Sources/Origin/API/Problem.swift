@@ -46,6 +46,11 @@ extension Problem {
     case .unknownChannel: self.init(.notFound, "unknown-channel", words)
     case .unknownBundle: self.init(.notFound, "unknown-bundle", words)
     case .unknownVersion: self.init(.notFound, "unknown-version", words)
+    case .unknownMoment: self.init(.notFound, "unknown-version", words)
+    case .tooManySteps(_, let kept):
+      self.init(.conflict, "too-many-steps", words, [.init(key: "kept", value: .integer(kept))])
+    case .frozen(_, _, let freeze):
+      self.init(.conflict, "frozen", words, [.init(key: "freeze", value: freeze.json)])
     case .unknownToken: self.init(.notFound, "unknown-token", words)
     case .unknownBase: self.init(.conflict, "unknown-base", words)
     case .appNameTaken: self.init(.conflict, "app-name-taken", words)
@@ -79,6 +84,12 @@ extension URLConflict {
 
 extension URLDuplicate {
   fileprivate var json: JSONValue { ["other": .string(other.text), "url": .string(url.text)] }
+}
+
+extension ChannelFreeze {
+  var json: JSONValue {
+    ["at": .string(Timestamp.text(at)), "author": .string(author), "reason": .string(reason)]
+  }
 }
 
 extension ReleaseStamp {

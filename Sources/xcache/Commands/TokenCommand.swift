@@ -27,7 +27,8 @@ enum TokenCommand {
       result = try RemoteOrigin(arguments).api.get("tokens")
     case "revoke":
       let name = try arguments.operands("revoke", "NAME")[1]
-      result = try RemoteOrigin(arguments).api.send(OriginAPI.Call("DELETE", "tokens/\(Self.escaped(name))"))
+      result = try RemoteOrigin(arguments).api.send(
+        OriginAPI.Call("DELETE", "tokens/\(VersionWord.escaped(name))"))
     case let word?: throw UsageError("there is no \"token \(word)\"; it is create, list or revoke")
     case nil: throw UsageError("token create NAME, token list, or token revoke NAME?")
     }
@@ -76,20 +77,5 @@ enum TokenCommand {
       ])
     }
     return table.lines
-  }
-
-  /// A path segment: everything but RFC 3986 unreserved characters escaped.
-  private static func escaped(_ text: String) -> String {
-    var out = ""
-    for byte in text.utf8 {
-      let scalar = Unicode.Scalar(byte)
-      let isPlain =
-        byte < 0x80
-        && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil
-          || "-._~".unicodeScalars.contains(scalar))
-      out +=
-        isPlain ? String(scalar) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-    }
-    return out
   }
 }

@@ -1,7 +1,7 @@
 /// Times as the API writes them (RFC 3339, UTC, to the millisecond): `2026-11-20T15:17:27.000Z`.
-enum Timestamp {
+package enum Timestamp {
   /// - Parameter milliseconds: since 1970.
-  static func text(_ milliseconds: Int64) -> String {
+  package static func text(_ milliseconds: Int64) -> String {
     let seconds = floorDivide(milliseconds, 1000)
     let (year, month, day) = date(daysSince1970: floorDivide(seconds, 86_400))
     let second = seconds - floorDivide(seconds, 86_400) * 86_400
