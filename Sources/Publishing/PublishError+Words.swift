@@ -1,3 +1,4 @@
+import Archive
 import HTTPClient
 import Manifests
 import Platform
@@ -8,7 +9,8 @@ extension PublishError {
   package var words: String {
     switch self {
     case .noFolder(let folder): "there is no folder \(folder)"
-    case .notAFolder(let path): "\(path) is not a folder: name the folder that holds the files to publish"
+    case .notAFolder(let path): "\(path) is neither a folder nor a zip: name what holds the files to publish"
+    case .archive(let path, let error): "\(path) can't be published: \(error)"
     case .nothingToPublish(let folder):
       "\(folder) holds no file to publish; use `xcache unpublish` to take a bundle away"
     case .unreadable(let path, let error): "\(path) can't be read: \(error.reason)"

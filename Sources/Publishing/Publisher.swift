@@ -3,7 +3,7 @@ import HTTPClient
 import Manifests
 import Platform
 
-/// Publishes folders: scan, map, hash, compare with the origin, send what it lacks, release.
+/// Publishes folders and zips: scan, map, hash, compare with the origin, send what it lacks, release.
 package struct Publisher: Sendable {
   package enum Progress: Hashable, Sendable {
     /// Files whose digests are known, of all; bytes that were read for it.
@@ -34,7 +34,10 @@ package struct Publisher: Sendable {
     _ bundles: [BundleSource], to app: AppName, _ channel: ChannelName, _ options: ReleaseOptions = .init(),
     rehash: Bool = false
   ) throws(PublishError) -> PublishResult {
-    let local = try resources(of: bundles, rehash: rehash)
+    let unpacked = try UnpackedZips(bundles)
+    // Its folders are there until the last file is sent.
+    defer { withExtendedLifetime(unpacked) {} }
+    let local = try resources(of: unpacked.bundles, rehash: rehash)
     do {
       return try publish(local, to: app, channel, options, trustsCache: !rehash)
     } catch {
@@ -54,7 +57,8 @@ package struct Publisher: Sendable {
       let held = try remote.bundle(bundle.name, trustsCache: trustsCache)
       plans.append(Plan(bundle.name, local: bundle.resources, remote: held))
     }
-    let uploads = try upload(plans, dryRun: options.dryRun)
+    let healing = local.files(of: remote.damaged)
+    let uploads = try upload(plans, healing, dryRun: options.dryRun)
     let request = ReleaseRequest(changes: plans.map { .publish($0) }, options: options)
     let answer = try release(request, plans, app, channel)
     if answer.isChanged, !options.dryRun {
@@ -85,6 +89,18 @@ package struct Publisher: Sendable {
     var filesRead = 0
 
     var bytes: Int64 { bundles.reduce(0) { $0 + $1.resources.reduce(0) { $0 + $1.content.size } } }
+
+    /// One file for each of these contents that is here.
+    func files(of contents: Set<SHA256>) -> [SHA256: HashedFile] {
+      var files: [SHA256: HashedFile] = [:]
+      if contents.isEmpty { return files }
+      for bundle in bundles {
+        for resource in bundle.resources where contents.contains(resource.content.sha256) {
+          files[resource.content.sha256] = resource.file
+        }
+      }
+      return files
+    }
   }
 
   private func resources(of bundles: [BundleSource], rehash: Bool) throws(PublishError) -> LocalBundles {
@@ -116,15 +132,19 @@ package struct Publisher: Sendable {
       .digests(of: files) { progress(.hashing(done: $0, of: files.count, bytes: $1)) }
     let records = HashCache(hashed.files.map { ($0.source.status, $0.digest) }, now: now).bytes
     // A cache that can't be written only costs time.
-    if records != kept { try? cache.write(.hashes, key, records) }
+    if records != kept, !bundle.folders.contains(where: \.isUnpacked) {
+      try? cache.write(.hashes, key, records)
+    }
     return hashed
   }
 
   // MARK: Origin
 
-  /// Sends what the origin lacks of the plans; the files that it lacked.
-  private func upload(_ plans: [Plan], dryRun: Bool) throws(PublishError) -> [HashedFile] {
-    let files = Publisher.contents(of: plans)
+  /// Sends what the origin lacks of the plans and of what it lost; the files that it lacked.
+  private func upload(
+    _ plans: [Plan], _ healing: [SHA256: HashedFile], dryRun: Bool
+  ) throws(PublishError) -> [HashedFile] {
+    let files = Publisher.contents(of: plans).merging(healing) { planned, _ in planned }
     if files.isEmpty { return [] }
     let lacking = try Uploader(api: api) { _ in }.missing(files.keys.sorted())
     let missing = lacking.compactMap { files[$0] }.sorted { $0.source.location < $1.source.location }

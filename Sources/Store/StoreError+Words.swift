@@ -43,6 +43,7 @@ extension StoreError: CustomStringConvertible {
     case .tooManySteps(let steps, let kept):
       "\(steps) steps back lead beyond what is kept: \(kept) distinct contents lie before the one that is live"
     case .frozen(let app, let channel, let freeze): Self.frozenWords(app, channel, freeze)
+    case .archive(let error): "a zip of the channel's files can't be made: \(error)"
     case .tokenNameTaken(let name):
       "a token named \"\(name)\" is in use; revoke it first or choose another name"
     case .unknownToken(let name): "no token in use has the id or name \"\(name)\""

@@ -1,3 +1,4 @@
+import Archive
 import CSQLite
 import Glibc
 import Manifests
@@ -58,6 +59,9 @@ package enum StoreError: Error, Sendable {
   // Channels.
   /// Thrown when a channel takes no releases.
   case frozen(AppName, ChannelName, ChannelFreeze)
+
+  /// Thrown when a zip of a channel's files can't be made.
+  case archive(ArchiveError)
 
   // Tokens.
   case tokenNameTaken(String)

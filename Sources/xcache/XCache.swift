@@ -1,4 +1,5 @@
 import Glibc
+import Manifests
 import Platform
 import Publishing
 import Store
@@ -12,6 +13,7 @@ enum XCache {
     ServeCommand.command, PublishCommand.command, UnpublishCommand.command, StatusCommand.command,
     LogCommand.command, ShowCommand.command, DiffCommand.command, RollbackCommand.command,
     PullCommand.command, TokenCommand.command,
+    PrefetchCommand.command, PolicyCommand.command, ChannelCommand.command,
   ]
 
   // An ordinary function: a closure written in main.swift would belong to the main actor.

@@ -15,14 +15,17 @@ final class TestOrigin {
   private let handler: any Handler
 
   init(
-    publicURL: String = "https://cdn.example.com/hxm", clock: (@Sendable () -> Int64)? = nil
+    publicURL: String = "https://cdn.example.com/hxm", clock: (@Sendable () -> Int64)? = nil,
+    _ change: (inout Origin.Options) -> Void = { _ in }
   ) throws {
     let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     folder = "\(base)/xcache-origin-\(getpid())-\(Clock.monotonicNanoseconds())"
-    var options = Store.Options()
-    if let clock { options.clock = clock }
-    store = try Store(path: folder, options: options)
-    origin = try Origin(store: store, options: .init(publicURL: BaseURL(publicURL)))
+    var kept = Store.Options()
+    if let clock { kept.clock = clock }
+    store = try Store(path: folder, options: kept)
+    var options = Origin.Options(publicURL: try BaseURL(publicURL))
+    change(&options)
+    origin = try Origin(store: store, options: options)
     handler = origin.makeHandler()
     let bytes = try DurableFile.read("\(folder)/admin.token") ?? []
     token = String(decoding: bytes.dropLast(), as: UTF8.self)

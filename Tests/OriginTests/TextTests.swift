@@ -1,5 +1,6 @@
 import Synchronization
 import Manifests
+import Platform
 import Testing
 
 @testable import Origin

@@ -18,6 +18,13 @@ package struct ManifestPatchWriter {
     }
   }
 
+  /// Appends what became of `url` where the entry before isn't at hand: the entry now, or that it is gone.
+  package mutating func append(_ url: ResourceURL, now entry: Entry?) {
+    members.append(key: url.text) { out in
+      if let entry { entry.appendCanonicalJSON(to: &out) } else { CanonicalJSON.append(.null, to: &out) }
+    }
+  }
+
   private static func append(_ new: Entry, after old: Entry, to out: inout [UInt8]) {
     if old.others.isEmpty { return new.appendCanonicalJSON(to: &out) }
     var patch = new.json.object ?? JSONObject()

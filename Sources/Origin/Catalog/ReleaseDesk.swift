@@ -12,7 +12,7 @@ final class ReleaseDesk: Sendable {
 
   /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it:
   /// 50 MB take about a second, and whoever asks for the whole meanwhile waits for it.
-  private static let codedAtOnce = 1 << 20
+  static let codedAtOnce = 1 << 20
 
   init(store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, publicURL: BaseURL) {
     self.store = store
@@ -50,8 +50,10 @@ final class ReleaseDesk: Sendable {
   func show(_ outcome: ReleaseOutcome, _ map: ManifestMap) {
     guard let info = outcome.channel else { return }
     let before = catalog.current.channel(id: info.id)
-    var channel = ChannelCatalog(channel: info, map: map)
-    if map.byteCount <= Self.codedAtOnce { channel = channel.adding(WholeManifest(info, map)) }
+    var channel = ChannelCatalog(channel: info, map: map, documents: before?.documents ?? .none)
+    if map.byteCount <= Self.codedAtOnce {
+      channel = channel.adding(WholeManifest(info, map, channel.extras))
+    }
     if let before, let digest = before.channel.digest, before.version != .none {
       let patch = PatchAnswer(
         channel, from: before.version, digest: digest,

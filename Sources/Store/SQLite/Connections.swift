@@ -21,6 +21,9 @@ final class Connections: Sendable {
   /// Opens the database at `path` and brings its schema up to date.
   init(path: String) throws(StoreError) {
     self.path = path
+    // Even opening another program's database would change it: to write-ahead logging.
+    let header = try StoreError.disk { () throws(SystemError) in try DatabaseHeader(path: path) }
+    if let header, !Migrations.mayOwn(header) { throw .foreignDatabase }
     let database = try Database(path: path, .writing)
     try Migrations.embedded.apply(to: database)
     writer = Locked(Held(database: database))

@@ -5,11 +5,12 @@ import Publishing
 /// `xcache publish`: folders become bundles of a channel, in one release.
 enum PublishCommand {
   static let command = Command(
-    name: "publish", operands: "[DIR…]", summary: "publish folders as a bundle, or several bundles at once",
+    name: "publish", operands: "[DIR|FILE.zip…]", summary: "publish folders or zips as a bundle, or several bundles at once",
     notes: """
       One bundle:    xcache publish dist --app shop --bundle main --base-url https://m.example.com/shop/
       Several:       xcache publish --app shop --bundle main=dist --bundle help=docs --base-url https://…/
       By xcache.json: xcache publish                (all its bundles, or those named with --bundle)
+      A zip stands for the folder of its files: xcache publish dist.zip --app shop --bundle main --base-url https://…/
       Only what the origin lacks is sent. What is published already makes no new version. The bundle's files become
       exactly those of DIR; other bundles stay as they are.
       """,

@@ -14,6 +14,9 @@ enum PullCommand {
       .value("to", "DIR", "the device's folder (needed)"),
       .value("server", "URL", environment: "XCACHE_SERVER", "the origin's address"),
     ] + Command.channel + [
+      .value(
+        "preset", "FILE.zip",
+        "first take what is newer from this zip, the origin's bundle/N.zip or bundle/A-B.zip"),
       .value("tree", "BASE-URL", "also write the files below this URL as paths, into DIR/tree"),
       .flag("complete", "also fetch every listed file that is missing or damaged"),
       .flag("force", "poll although the last poll was less than the interval ago"),
@@ -37,16 +40,26 @@ enum PullCommand {
         Bar.line("fetching", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
     }
     defer { terminal.endProgress() }
+    let preset = try arguments.value("preset").map { try device.install(preset: $0, progress: progress) }
+    if let preset, !arguments.has("json") { terminal.say(line(preset)) }
     let update = try device.update(force: arguments.has("force"), progress: progress)
     let completion = arguments.has("complete") ? try device.complete(progress: progress) : nil
     let tree = try arguments.value("tree").map { try device.writeTree(below: $0) }
     terminal.endProgress()
     if arguments.has("json") {
-      terminal.say(String(decoding: json(device, update, completion, tree).canonical, as: UTF8.self))
+      terminal.say(String(decoding: json(device, preset, update, completion, tree).canonical, as: UTF8.self))
     } else {
       for line in lines(update, completion, tree) { terminal.say(line) }
     }
     return tree.map { $0.clashes.isEmpty ? .done : .failed } ?? .done
+  }
+
+  private static func line(_ preset: PresetReport) -> String {
+    guard preset.isTaken else {
+      return "preset: version \(preset.version) is not newer than \(preset.from), which is here already"
+    }
+    return
+      "preset: version \(preset.from) → \(preset.version), \(preset.files) files, \(Bytes.text(preset.bytes)) from the zip"
   }
 
   private static func lines(_ update: UpdateReport, _ completion: CompletionReport?, _ tree: TreeReport?)
@@ -64,6 +77,7 @@ enum PullCommand {
           + "\(update.kept) kept; \(Bytes.text(update.bytesFetched)) of \(Bytes.text(update.bytesTotal)) fetched"
       )
     }
+    lines += documents(update.documents)
     if update.missing > 0 {
       lines.append("\(update.missing) listed files are missing; --complete fetches them")
     }
@@ -85,8 +99,17 @@ enum PullCommand {
     return lines
   }
 
+  private static func documents(_ report: DocumentReport) -> [String] {
+    var lines: [String] = []
+    if let change = report.prefetch { lines.append("prefetch config \(change.from) → \(change.to)") }
+    if let change = report.policy { lines.append("policy \(change.from) → \(change.to)") }
+    for failure in report.failures { lines.append("not fetched, the next poll tries again: \(failure)") }
+    return lines
+  }
+
   private static func json(
-    _ device: Device, _ update: UpdateReport, _ completion: CompletionReport?, _ tree: TreeReport?
+    _ device: Device, _ preset: PresetReport?, _ update: UpdateReport, _ completion: CompletionReport?,
+    _ tree: TreeReport?
   ) -> JSONValue {
     var document: JSONObject = JSONObject()
     document["update"] = [
@@ -97,6 +120,15 @@ enum PullCommand {
       "to": .string(update.to), "waitMilliseconds": .integer(update.wait),
     ]
     document["version"] = .string(device.version)
+    if let preset {
+      document["preset"] = [
+        "bytes": .integer(preset.bytes), "files": .integer(preset.files), "from": .string(preset.from),
+        "held": .integer(preset.held), "taken": .bool(preset.isTaken), "version": .string(preset.version),
+      ]
+    }
+    document["prefetch"] = .string(device.prefetch.version)
+    document["policy"] = .string(device.runtimePolicy.version)
+    document["documentFailures"] = .strings(update.documents.failures.map { "\($0)" })
     document["digest"] = .string(device.digest)
     if let completion {
       document["completion"] = [
