@@ -29,11 +29,12 @@ class Origin:
         self.log = open(folder + "/log", "wb")
         self.process = subprocess.Popen(
             [options.xcache, "serve", "--data", folder + "/data", "--listen", "127.0.0.1:0"],
-            stdout=subprocess.PIPE, stderr=self.log, text=True)
-        for line in self.process.stdout:
-            if "http://" in line:
-                self.url = line[line.index("http://"):].split()[0].rstrip(".,;")
-                break
+            stdout=self.log, stderr=self.log)
+        said = ""
+        while "http://" not in said:
+            time.sleep(0.05)
+            said = open(folder + "/log").read()
+        self.url = said[said.index("http://"):].split()[0].rstrip(".,;")
         self.token = open(folder + "/data/admin.token").read().strip()
 
     def ask(self, method, path, body=None, kind="application/json"):

@@ -43,6 +43,14 @@ extension StoreError: CustomStringConvertible {
     case .tooManySteps(let steps, let kept):
       "\(steps) steps back lead beyond what is kept: \(kept) distinct contents lie before the one that is live"
     case .frozen(let app, let channel, let freeze): Self.frozenWords(app, channel, freeze)
+    case .channelExists(let app, let channel): "app \"\(app)\" has a channel \"\(channel)\" already"
+    case .channelRemoved(let app, let channel):
+      "channel \"\(channel)\" of app \"\(app)\" was removed; `xcache channel create` brings it back"
+    case .channelHolds(let app, let channel, let resources):
+      """
+      channel "\(channel)" of app "\(app)" holds \(resources) resources; unpublish its bundles first, so that devices \
+      let go of them
+      """
     case .archive(let error): "a zip of the channel's files can't be made: \(error)"
     case .tokenNameTaken(let name):
       "a token named \"\(name)\" is in use; revoke it first or choose another name"

@@ -59,6 +59,11 @@ package enum StoreError: Error, Sendable {
   // Channels.
   /// Thrown when a channel takes no releases.
   case frozen(AppName, ChannelName, ChannelFreeze)
+  case channelExists(AppName, ChannelName)
+  /// Thrown when a release is for a channel that was removed.
+  case channelRemoved(AppName, ChannelName)
+  /// Thrown when a channel is to be removed in which something is published.
+  case channelHolds(AppName, ChannelName, resources: Int)
 
   /// Thrown when a zip of a channel's files can't be made.
   case archive(ArchiveError)

@@ -15,8 +15,8 @@ final class TestOrigin {
   private let handler: any Handler
 
   init(
-    publicURL: String = "https://cdn.example.com/hxm", clock: (@Sendable () -> Int64)? = nil,
-    _ change: (inout Origin.Options) -> Void = { _ in }
+    publicURL: String = "https://cdn.example.com/hxm", _ change: (inout Origin.Options) -> Void = { _ in },
+    clock: (@Sendable () -> Int64)? = nil
   ) throws {
     let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     folder = "\(base)/xcache-origin-\(getpid())-\(Clock.monotonicNanoseconds())"

@@ -71,6 +71,7 @@ struct APIEndpoint: Sendable {
   func reply(to call: APIRequest, _ token: AccessToken) throws(Problem) -> Response {
     switch (call.method, call.path.first, call.path.count) {
     case (.get, "tokens", 1), (.head, "tokens", 1): return try TokenCalls(store: store, caller: token).list()
+    case (.get, "apps", 1), (.head, "apps", 1): return try ChannelList(store: store, caller: token).reply()
     case (.delete, "tokens", 2): return try TokenCalls(store: store, caller: token).revoke(call.path[1])
     case (.get, "apps", 5...) where DocumentCalls.takes(call),
       (.head, "apps", 5...) where DocumentCalls.takes(call):

@@ -29,6 +29,7 @@ struct ChannelCalls {
     let bundles = try APIEndpoint.store { () throws(StoreError) in try store.bundles(of: channel) }
     let damaged = try APIEndpoint.store { () throws(StoreError) in try store.damagedBlobs() }
     let origin = try APIEndpoint.store { () throws(StoreError) in try store.originID() }
+    let freeze = try APIEndpoint.store { () throws(StoreError) in try store.freeze(of: channel) }
     let state = try APIEndpoint.store { () throws(StoreError) in try store.extras(of: channel) }
     let overview: JSONValue = [
       "app": .string(channel.app.text), "at": channel.at.map { .string(Timestamp.text($0)) } ?? .null,
@@ -42,6 +43,7 @@ struct ChannelCalls {
       "bytes": .integer(channel.bytes), "channel": .string(channel.name.text),
       "damaged": .strings(damaged.map(\.hex)),
       "digest": channel.digest.map { .string($0.hex) } ?? .null, "origin": .string(origin),
+      "freeze": freeze?.json ?? .null,
       "publicURL": .string(channel.publicURL.text), "resources": .integer(channel.resources),
       "version": .string(channel.version.text),
     ]

@@ -51,6 +51,9 @@ extension Problem {
       self.init(.conflict, "too-many-steps", words, [.init(key: "kept", value: .integer(kept))])
     case .frozen(_, _, let freeze):
       self.init(.conflict, "frozen", words, [.init(key: "freeze", value: freeze.json)])
+    case .channelExists: self.init(.conflict, "channel-exists", words)
+    case .channelRemoved: self.init(.conflict, "channel-removed", words)
+    case .channelHolds: self.init(.conflict, "channel-holds", words)
     case .unknownToken: self.init(.notFound, "unknown-token", words)
     case .unknownBase: self.init(.conflict, "unknown-base", words)
     case .appNameTaken: self.init(.conflict, "app-name-taken", words)

@@ -6,9 +6,9 @@ import Store
 /// Makes releases: the store first, durably, then the catalog that polls are answered from.
 final class ReleaseDesk: Sendable {
   let store: Store
-  private let catalog: Published<Catalog>
+  let catalog: Published<Catalog>
   private let builder: AnswerBuilder
-  private let publicURL: BaseURL
+  let publicURL: BaseURL
 
   /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it:
   /// 50 MB take about a second, and whoever asks for the whole meanwhile waits for it.

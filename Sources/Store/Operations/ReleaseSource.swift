@@ -1,12 +1,18 @@
 import Manifests
 
 /// Where the content of a rollback or a promotion comes from.
-struct ReleaseSource {
+package struct ReleaseSource: Sendable {
   /// For a rollback the channel itself.
-  let channel: ChannelInfo
-  let version: ManifestVersion
+  package let channel: ChannelInfo
+  package let version: ManifestVersion
   /// The one bundle that it is about; nil: all of the channel.
   let bundle: BundleName?
+
+  package init(channel: ChannelInfo, version: ManifestVersion, bundle: BundleName?) {
+    self.channel = channel
+    self.version = version
+    self.bundle = bundle
+  }
 }
 
 extension Database {

@@ -18,7 +18,7 @@ package struct ReleaseRequest: Sendable {
   /// Why it is released though the channel is frozen.
   package var breakGlass: String?
   /// Where a promotion's content comes from.
-  var source: ReleaseSource?
+  package var source: ReleaseSource?
 
   package init(
     app: AppName, channel: ChannelName, author: String, message: String = "", bundles: [BundleChange],

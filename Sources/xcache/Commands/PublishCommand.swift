@@ -5,7 +5,8 @@ import Publishing
 /// `xcache publish`: folders become bundles of a channel, in one release.
 enum PublishCommand {
   static let command = Command(
-    name: "publish", operands: "[DIR|FILE.zip…]", summary: "publish folders or zips as a bundle, or several bundles at once",
+    name: "publish", operands: "[DIR|FILE.zip…]",
+    summary: "publish folders or zips as a bundle, or several bundles at once",
     notes: """
       One bundle:    xcache publish dist --app shop --bundle main --base-url https://m.example.com/shop/
       Several:       xcache publish --app shop --bundle main=dist --bundle help=docs --base-url https://…/
@@ -22,6 +23,7 @@ enum PublishCommand {
       .value("include", "GLOB", "publish only what matches; may be repeated"),
       .value("exclude", "GLOB", "leave out what matches; may be repeated"),
       .flag("index", "let dir/index.html answer for dir/, too"),
+      .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
       .flag("dry-run", "say what would happen, change nothing"),
       .flag("now", "make the release visible without waiting for deltas"),
       .flag("rehash", "read every file again, whatever the caches say"),
@@ -34,7 +36,7 @@ enum PublishCommand {
     let options = ReleaseOptions(
       message: try arguments.value("message") ?? "", now: arguments.has("now"),
       dryRun: arguments.has("dry-run"),
-      ifVersion: try ifVersion(arguments))
+      ifVersion: try ifVersion(arguments), breakGlass: try arguments.value("break-glass"))
     let publisher = Publisher(try remote.api, cache: CacheFolder(environment: Environment.variables)) {
       terminal.progress(words(of: $0))
     }
