@@ -54,7 +54,7 @@ package final class Origin: Sendable {
     api = APIEndpoint(
       store: store, releases: releases, documents: documents, largestUpload: options.largestUpload,
       log: options.log)
-    metrics = options.metrics
+    metrics = { [attempts = api.attempts, metrics = options.metrics] in metrics() + attempts.metrics }
     openFiles = options.openFiles
   }
 

@@ -12,7 +12,7 @@ enum XCache {
   static let commands: [Command] = [
     ServeCommand.command, PublishCommand.command, UnpublishCommand.command, StatusCommand.command,
     LogCommand.command, ShowCommand.command, DiffCommand.command, RollbackCommand.command,
-    PromoteCommand.command,
+    PromoteCommand.command, AuditCommand.command,
     PullCommand.command, TokenCommand.command,
     PrefetchCommand.command, PolicyCommand.command, ChannelCommand.command,
   ]

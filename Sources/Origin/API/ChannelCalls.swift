@@ -133,10 +133,13 @@ struct ChannelCalls {
 struct ChannelNames {
   let app: AppName
   let channel: ChannelName
+  /// Where the request comes from, for the audit trail.
+  let address: String
 
   /// Reads `apps/{app}/channels/{channel}`.
   init(_ call: APIRequest) throws(Problem) {
     app = try Self.parse(call.path[1]) { (text) throws(NameError) in try AppName(text) }
+    address = call.address
     channel = try Self.parse(call.path[3]) { (text) throws(NameError) in try ChannelName(text) }
   }
 

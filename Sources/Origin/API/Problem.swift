@@ -11,6 +11,8 @@ struct Problem: Error, Sendable {
   let detail: String
   /// Members of this kind of problem alone.
   var more: [JSONObject.Member] = []
+  /// Seconds after which it is worth another try.
+  var retryAfter: Int?
 
   init(_ status: Status, _ code: String, _ detail: String, _ more: [JSONObject.Member] = []) {
     self.status = status
@@ -30,6 +32,7 @@ struct Problem: Error, Sendable {
         ]))
     var fields = HeadFields([("Content-Type", "application/problem+json"), ("Cache-Control", "no-store")])
     if status == .unauthorized { fields.add("WWW-Authenticate", "Bearer") }
+    if let retryAfter { fields.add("Retry-After", String(retryAfter)) }
     return Response(status, fields, .bytes(SharedBytes(document.canonical)))
   }
 

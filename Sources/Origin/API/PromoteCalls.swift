@@ -30,6 +30,7 @@ struct PromoteCalls {
     request.source = source
     request.address = call.address
     request.breakGlass = try ReleaseCalls.breakGlass(document)
+    for bundle in request.bundles { try caller.check(bundle: bundle.name) }
     guard !request.bundles.isEmpty else {
       throw Problem(
         .conflict, "nothing-to-promote", "channel \"\(source.channel.name)\" holds nothing to promote")

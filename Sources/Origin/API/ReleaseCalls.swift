@@ -15,6 +15,7 @@ struct ReleaseCalls {
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
     let request = try parse(document, names)
+    for bundle in request.bundles { try caller.check(bundle: bundle.name) }
     // An app is made by whoever may do everything; a misspelt name must not make one.
     let brings = request.bundles.contains { if case .update = $0.change { true } else { false } }
     let createsApp = caller.scope == .admin && caller.isUnlimited && brings

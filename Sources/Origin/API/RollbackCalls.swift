@@ -13,6 +13,11 @@ struct RollbackCalls {
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
     let request = try parse(document, names)
+    if let bundle = request.bundle {
+      try caller.check(bundle: bundle)
+    } else {
+      try caller.checkReachesAllBundles()
+    }
     let outcome = try APIEndpoint.store { () throws(StoreError) in try desk.rollback(request) }
     var answer = outcome.release.document
     answer["takesBack"] = .array(outcome.bundles.map(\.json))
