@@ -75,7 +75,9 @@ package final class Origin: Sendable {
     self.desk = desk
     backlog = BacklogWorker(
       store: store, catalog: catalog, builder: builder, desk: desk, census: census, log: options.log)
-    metrics = { options.metrics() + desk.counters.prometheusText(pending: desk.backlog.pending) }
+    metrics = { [attempts = api.attempts, metrics = options.metrics] in
+      metrics() + attempts.metrics + desk.counters.prometheusText(pending: desk.backlog.pending)
+    }
     openFiles = options.openFiles
   }
 

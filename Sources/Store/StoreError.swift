@@ -51,6 +51,19 @@ package enum StoreError: Error, Sendable {
   /// Thrown when a request names one bundle twice, or none.
   case badRequest(ReleaseRequest.Fault)
   case unknownVersion(ManifestVersion)
+  /// Thrown when a moment lies before the oldest release that is kept.
+  case unknownMoment(oldestKept: ManifestVersion)
+  /// Thrown when there are fewer distinct contents to go back to.
+  case tooManySteps(Int, kept: Int)
+
+  // Channels.
+  /// Thrown when a channel takes no releases.
+  case frozen(AppName, ChannelName, ChannelFreeze)
+  case channelExists(AppName, ChannelName)
+  /// Thrown when a release is for a channel that was removed.
+  case channelRemoved(AppName, ChannelName)
+  /// Thrown when a channel is to be removed in which something is published.
+  case channelHolds(AppName, ChannelName, resources: Int)
 
   /// Thrown when a zip of a channel's files can't be made.
   case archive(ArchiveError)

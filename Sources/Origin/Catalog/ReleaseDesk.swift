@@ -5,10 +5,10 @@ import Store
 
 /// Makes releases: the store first, durably, then the catalog that polls are answered from.
 final class ReleaseDesk: Sendable {
-  private let store: Store
-  private let catalog: Published<Catalog>
+  let store: Store
+  let catalog: Published<Catalog>
   private let builder: AnswerBuilder
-  private let publicURL: BaseURL
+  let publicURL: BaseURL
   private let deltas: DeltaDesk
 
   /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it:
@@ -48,9 +48,8 @@ final class ReleaseDesk: Sendable {
     var next = ManifestMap.empty
     let outcome = try store.commit(
       request,
-      digest: { [catalog] (prepared) throws(StoreError) in
-        let map = catalog.current.channel(id: prepared.channel.id)?.map ?? .empty
-        next = map.applying(prepared.changes.map { MapChange(url: $0.url, entry: $0.entry) })
+      digest: { (prepared) throws(StoreError) in
+        next = self.map(after: prepared)
         return next.digest
       },
       committed: { show($0, next) })
@@ -58,8 +57,14 @@ final class ReleaseDesk: Sendable {
     return outcome
   }
 
+  /// The manifest that a release leads to.
+  func map(after prepared: PreparedRelease) -> ManifestMap {
+    let map = catalog.current.channel(id: prepared.channel.id)?.map ?? .empty
+    return map.applying(prepared.changes.map { MapChange(url: $0.url, entry: $0.entry) })
+  }
+
   /// Moves the catalog on. The patch from the version before is made here: the whole fleet asks for it at once.
-  private func show(_ outcome: ReleaseOutcome, _ map: ManifestMap) {
+  func show(_ outcome: ReleaseOutcome, _ map: ManifestMap) {
     guard let info = outcome.channel else { return }
     let before = catalog.current.channel(id: info.id)
     var channel = ChannelCatalog(channel: info, map: map, documents: before?.documents ?? .none)
@@ -81,7 +86,7 @@ final class ReleaseDesk: Sendable {
   }
 
   /// Makes what was left out to be quick: a large manifest's codings, and the patch that has to be compared with it.
-  private func prepare(_ channel: ChannelInfo, _ map: ManifestMap, _ outcome: ReleaseOutcome) {
+  func prepare(_ channel: ChannelInfo, _ map: ManifestMap, _ outcome: ReleaseOutcome) {
     guard map.byteCount > Self.codedAtOnce else { return }
     DispatchQueue.global(qos: .utility).async { [builder] in
       builder.prepareWhole(of: channel.id)
