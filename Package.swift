@@ -76,7 +76,8 @@ let package = Package(
     tests("StoreTests", ["Store", "Manifests", "Platform", "CSQLite"]),
     tests("XCacheClientTests", ["Archive", "XCacheClient", "Manifests", "Platform", "SocketServer"]),
     tests("OriginTests", ["Archive", "Origin", "Store", "Manifests", "HTTP", "Platform"]),
-    tests("PublishingTests", ["Archive", "Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
+    tests(
+      "PublishingTests", ["Archive", "Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     // Runs the program itself; what it imports only reads answers.
     .testTarget(
       name: "EndToEnd", dependencies: ["Compression", "Manifests", "Platform"], exclude: ["Help"],

@@ -14,6 +14,11 @@ package final class Origin: Sendable {
   let info: InfoEndpoint
   let zips: ZipEndpoint
   let api: APIEndpoint
+  let deltas: DeltaEndpoint
+  let adoption: AdoptionDesk
+  private let desk: DeltaDesk
+  private let backlog: BacklogWorker
+  private let keeper: Housekeeper
   let pages = Pages()
   /// What `/metrics` shows.
   let metrics: @Sendable () -> String
@@ -26,13 +31,18 @@ package final class Origin: Sendable {
     /// Where devices download from, for channels that are new.
     package var publicURL: BaseURL
     package var openFiles = 256
+    /// Seconds that a release waits for its deltas, and threads for those on older versions; nil: the defaults.
+    package var deltaWait: Double?
+    package var deltaThreads: Int?
     /// Bytes of one published file at most.
     package var largestUpload: UInt64 = 64 << 30
     /// Bytes that the zips of all channels may take on the disk.
     package var zipBytes: Int64 = 20 << 30
-    /// Tells the deltas of an update's zip.
-    package var zipDeltas: ZipDeltas.Source = { _, _, _ in .done([]) }
+    /// Tells the deltas of an update's zip; nil: those that this origin makes.
+    package var zipDeltas: ZipDeltas.Source?
     package var metrics: @Sendable () -> String = { "" }
+    /// When garbage is collected each day; nil: only when asked.
+    package var gc: DailyCollection?
     /// Where errors of the origin itself are told, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
 
@@ -45,24 +55,52 @@ package final class Origin: Sendable {
     catalog = Published(try Catalog(store))
     let builder = AnswerBuilder(store: store, catalog: catalog)
     configure = ConfigureEndpoint(catalog: catalog, builder: builder)
-    downloads = DownloadEndpoint(store: store, coded: CodedFiles(store: store), log: options.log)
+    var wishes = DeltaDesk.Options()
+    if let wait = options.deltaWait { wishes.wait = wait }
+    if let threads = options.deltaThreads { wishes.threads = threads }
+    let desk = DeltaDesk(store: store, options: wishes)
+    let adoption = AdoptionDesk(store: store, log: options.log)
+    deltas = DeltaEndpoint(store: store, counters: desk.counters, log: options.log)
+    downloads = DownloadEndpoint(
+      store: store, coded: CodedFiles(store: store), deltas: deltas, log: options.log)
     info = InfoEndpoint(catalog: catalog, builder: builder)
+    let source = DeltaZipSource(store: store, backlog: desk.backlog)
     zips = ZipEndpoint(
-      desk: ZipDesk(store: store, deltas: options.zipDeltas, limit: options.zipBytes, log: options.log))
-    let releases = ReleaseDesk(store: store, catalog: catalog, builder: builder, publicURL: options.publicURL)
+      desk: ZipDesk(
+        store: store, deltas: options.zipDeltas ?? source.deltas, limit: options.zipBytes, log: options.log))
+    let releases = ReleaseDesk(
+      store: store, catalog: catalog, builder: builder, publicURL: options.publicURL, deltas: desk)
     let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
     api = APIEndpoint(
-      store: store, releases: releases, documents: documents, largestUpload: options.largestUpload,
-      log: options.log)
-    metrics = options.metrics
+      store: store, releases: releases, deltas: desk, documents: documents, adoption: adoption,
+      largestUpload: options.largestUpload, log: options.log)
+    self.adoption = adoption
+    keeper = Housekeeper(store: store, adoption: adoption, gc: options.gc, log: options.log)
+    self.desk = desk
+    backlog = BacklogWorker(
+      store: store, catalog: catalog, builder: builder, desk: desk, log: options.log)
+    metrics = { options.metrics() + adoption.prometheusText + desk.counters.prometheusText(pending: desk.backlog.pending) }
     openFiles = options.openFiles
+  }
+
+  /// Makes deltas on older versions and keeps house from now on, each on a thread of its own.
+  package func startBackgroundWork() throws(SystemError) {
+    _ = try OSThread(name: "deltas") { [backlog] in backlog.run() }
+    try keeper.start()
   }
 
   /// Answers for one event loop; called on that loop's thread.
   package func makeHandler() -> any Handler { OriginHandler(self) }
 
   /// From now on `/readyz` says that this origin takes no more work.
-  package func beginStopping() { stopping.store(true, ordering: .relaxed) }
+  package func beginStopping() {
+    stopping.store(true, ordering: .relaxed)
+    desk.stop()
+    keeper.beginStopping()
+  }
+
+  /// Writes what was counted last, once no event loop runs any more.
+  package func finish() { keeper.finish() }
 
   var isReady: Bool { !stopping.load(ordering: .relaxed) }
 }

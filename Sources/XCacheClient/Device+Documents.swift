@@ -34,7 +34,8 @@ extension Device {
   }
 
   private func follow(
-    _ kind: DeviceDocuments.Kind, _ named: Int64?, _ source: PollPolicy.Source, _ failures: inout [ClientError]
+    _ kind: DeviceDocuments.Kind, _ named: Int64?, _ source: PollPolicy.Source,
+    _ failures: inout [ClientError]
   ) -> DocumentReport.Change? {
     let held = documents.withLock { $0.version(kind) }
     guard let named, Self.takes(named, over: held, from: source) else { return nil }
@@ -53,8 +54,8 @@ extension Device {
     source == .origin ? version != held : version > held
   }
 
-  private func fetchDocument(_ url: String) throws(ClientError) -> [UInt8] {
-    try Poller(transport: transport, settings: settings).document(url, limit: DeviceDocuments.limit)
+  func fetchDocument(_ url: String, limit: Int64 = DeviceDocuments.limit) throws(ClientError) -> [UInt8] {
+    try Poller(transport: transport, settings: settings).document(url, limit: limit)
   }
 
   /// Puts a document in the place of the one held, on the disk first; gives the version that is held then.

@@ -1,4 +1,5 @@
 import Synchronization
+import Platform
 import Testing
 
 @testable import Origin

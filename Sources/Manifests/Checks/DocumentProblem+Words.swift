@@ -5,7 +5,7 @@ extension DocumentProblem {
     case .notJSON(let error, let line?, let column?):
       "\(error.fault) at line \(line), column \(column); \(error.remedy)"
     case .notJSON(let error, _, _): "\(error)"
-    case .kind(.null, let needed): "is null; write \(Self.list(needed)) or leave it out"
+    case .empty: "there is nothing; write at least []"
     case .kind(.boolean, let needed): "is a boolean; \(Self.list(needed)) is needed"
     case .kind(let found, let needed): "is \(found.words); \(Self.list(needed)) is needed"
     case .unknownKey(let nearest?, _): "there is no such key; did you mean \(quote(nearest))?"
@@ -23,9 +23,10 @@ extension DocumentProblem {
 
   private var configWords: String {
     switch self {
-    case .documentName(let name): "the document is named \(quote(name)), not \"prefetchConfig\"; is it another one?"
-    case .method(let text, let nearest?): "\(quote(text)) is no method; did you mean \(nearest)?"
-    case .method(let text, nil): "\(quote(text)) is no method; write GET, POST, PUT or DELETE"
+    case .documentName(let name):
+      "the document is named \(quote(name)), not \"prefetchConfig\"; is it another one?"
+    case .method(let text, let nearest?): "\(quote(text)) can't be sent ahead; did you mean \(nearest)?"
+    case .method(let text, nil): "\(quote(text)) can't be sent ahead; write GET, POST, PUT or DELETE"
     case .paramType(let text): "\(quote(text)) is no type of a parameter; write \"number\" or \"string\""
     case .noParameterName: "a parameter has a name; write it as the key"
     case .tooManyCalls(let count, let limit):
@@ -36,7 +37,8 @@ extension DocumentProblem {
     case .bodyOfGET: "iOS doesn't send the body of a GET; use POST, or put the values into the api's query"
     case .bodyParamOfGET: "iOS doesn't send the body of a GET; use \"urlParam\", or POST"
     case .unusedParamTypes: "types count in the body alone; add \"bodyParam\":true or remove them"
-    case .actsBeforeTheUser(let method): "a \(method) is sent when the page opens, before the user does anything"
+    case .actsBeforeTheUser(let method):
+      "a \(method) is sent when the page opens, before the user does anything"
     default: policyWords
     }
   }

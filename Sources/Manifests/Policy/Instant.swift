@@ -62,7 +62,8 @@ package struct Instant: Hashable, Comparable, Sendable, CustomStringConvertible 
     mutating func offset() -> Int64? {
       if take("Z") || take("z") { return 0 }
       let isEast = take("+")
-      guard isEast || take("-"), let hour = number(2), take(":"), let minute = number(2), hour < 24, minute < 60
+      guard isEast || take("-"), let hour = number(2), take(":"), let minute = number(2), hour < 24,
+        minute < 60
       else { return nil }
       return (isEast ? 1 : -1) * (hour * 3600 + minute * 60)
     }

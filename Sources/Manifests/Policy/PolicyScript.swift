@@ -21,7 +21,9 @@ package struct PolicyScript: Hashable, Sendable {
 
   /// A letter or digit, then letters, digits, `.`, `-` and `_`, 64 at most.
   package static func isName(_ text: String) -> Bool {
-    guard let first = text.utf8.first, ASCII.isLetterOrDigit(first), text.utf8.count <= 64 else { return false }
+    guard let first = text.utf8.first, ASCII.isLetterOrDigit(first), text.utf8.count <= 64 else {
+      return false
+    }
     return text.utf8.allSatisfy { ASCII.isUnreserved($0) && $0 != UInt8(ascii: "~") }
   }
 

@@ -36,7 +36,8 @@ struct PrefetchChecker {
 
   private mutating func data(_ value: JSONValue, _ path: JSONPath) -> (JSONValue, JSONPath)? {
     guard let data = checks.object(value, path, keys: ["config", "name", "version"]) else { return nil }
-    if let name = data["name"], let text = checks.string(name, path.member("name")), text != "prefetchConfig" {
+    if let name = data["name"], let text = checks.string(name, path.member("name")), text != "prefetchConfig"
+    {
       checks.add(path.member("name"), .documentName(text))
     }
     if let version = data["version"], version.string.flatMap({ ManifestVersion(text: $0) }) == nil {

@@ -9,7 +9,9 @@ import Store
 struct APIEndpoint: Sendable {
   let store: Store
   let releases: ReleaseDesk
+  let deltas: DeltaDesk
   let documents: DocumentDesk
+  let adoption: AdoptionDesk
   /// Bytes.
   let largestUpload: UInt64
   let log: @Sendable (String) -> Void
@@ -72,11 +74,15 @@ struct APIEndpoint: Sendable {
     switch (call.method, call.path.first, call.path.count) {
     case (.get, "tokens", 1), (.head, "tokens", 1): return try TokenCalls(store: store, caller: token).list()
     case (.delete, "tokens", 2): return try TokenCalls(store: store, caller: token).revoke(call.path[1])
+    case (.get, "apps", 5...) where KeepingCalls.takes(call),
+      (.head, "apps", 5...) where KeepingCalls.takes(call):
+      return try KeepingCalls(self, call, token).read()
+    case (.delete, "apps", 6) where KeepingCalls.takes(call): return try KeepingCalls(self, call, token).unpin()
     case (.get, "apps", 5...) where DocumentCalls.takes(call),
       (.head, "apps", 5...) where DocumentCalls.takes(call):
       return try DocumentCalls(self, call, token).read()
     case (.get, "apps", 4...), (.head, "apps", 4...):
-      return try ChannelCalls(store: store, call: call, caller: token).reply()
+      return try ChannelCalls(store: store, deltas: deltas, call: call, caller: token).reply()
     case (.options, _, _):
       return Response(.noContent, HeadFields([("Allow", "GET, HEAD, POST, PUT, DELETE, OPTIONS")]))
     default: throw notAnswered(call)
@@ -90,16 +96,23 @@ struct APIEndpoint: Sendable {
       return try TokenCalls(store: store, caller: token).create(Self.parse(body))
     case ("blobs", "missing", 2):
       return try BlobCalls(store: store, caller: token).missing(Self.parse(body))
+    case ("gc", _, 1): return try KeepingCalls(self, call, token).collect(Self.parse(body))
+    case ("apps", _, 5) where KeepingCalls.takes(call):
+      return try KeepingCalls(self, call, token).pin(Self.parse(body))
     case ("apps", _, 5...) where DocumentCalls.takes(call):
       return try DocumentCalls(self, call, token).change(Self.parse(body))
     case ("apps", "releases", 5):
-      return try ReleaseCalls(desk: releases, call: call, caller: token).release(Self.parse(body))
+      return try ReleaseCalls(desk: releases, deltas: deltas, call: call, caller: token).release(
+        Self.parse(body))
+    case ("apps", "preparations", 5):
+      return try ReleaseCalls(desk: releases, deltas: deltas, call: call, caller: token).prepare(
+        Self.parse(body))
     default: throw notAnswered(call)
     }
   }
 
   private func notAnswered(_ call: APIRequest) -> Problem {
-    let known = ["apps", "blobs", "tokens"].contains(call.path.first ?? "")
+    let known = ["apps", "blobs", "gc", "tokens"].contains(call.path.first ?? "")
     return known
       ? Problem(.notFound, "not-found", "the API has no \(call.method.name) under this path")
       : Problem.notFound

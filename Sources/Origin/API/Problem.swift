@@ -47,6 +47,8 @@ extension Problem {
     case .unknownBundle: self.init(.notFound, "unknown-bundle", words)
     case .unknownVersion: self.init(.notFound, "unknown-version", words)
     case .unknownToken: self.init(.notFound, "unknown-token", words)
+    case .notPinned: self.init(.notFound, "not-pinned", words)
+    case .leased: self.init(.conflict, "leased", words)
     case .unknownBase: self.init(.conflict, "unknown-base", words)
     case .appNameTaken: self.init(.conflict, "app-name-taken", words)
     case .tokenNameTaken: self.init(.conflict, "token-name-taken", words)

@@ -60,6 +60,12 @@ struct ChannelCatalog: Sendable {
     return next
   }
 
+  func replacing(_ patch: PatchAnswer, from base: ManifestVersion) -> ChannelCatalog {
+    var next = self
+    next.patches.replace(patch, from: base)
+    return next
+  }
+
   func isNamed(app: RawSpan, channel: RawSpan) -> Bool {
     app.equals(self.app.span.bytes) && channel.equals(name.span.bytes)
   }

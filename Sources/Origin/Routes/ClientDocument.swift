@@ -31,7 +31,8 @@ enum ClientDocument {
     case true where name.equals("prefetchConfig.json"): self = .prefetch
     case true where name.equals("policy.json"): self = .policy
     case true where name.equals("info.json"): self = .info
-    case false where name.equals("bundle"): self = .bundle(BundleZip(fileName: String(rest.rest.text.dropFirst())))
+    case false where name.equals("bundle"):
+      self = .bundle(BundleZip(fileName: String(rest.rest.text.dropFirst())))
     case false where name.equals("script"):
       guard let sha256 = PolicyScriptPath.sha256(of: rest.rest.text) else { return nil }
       self = .script(sha256)

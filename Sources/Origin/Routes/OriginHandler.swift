@@ -7,11 +7,13 @@ final class OriginHandler: Handler {
   let origin: Origin
   var catalog: PublishedReader<Catalog>
   private let downloads: DownloadCache
+  private let polls: PollCounter
 
   init(_ origin: Origin) {
     self.origin = origin
     catalog = PublishedReader(origin.catalog)
     downloads = DownloadCache(capacity: origin.openFiles)
+    polls = origin.adoption.makeCounter()
   }
 
   func handle(_ request: borrowing Request) -> Answer {
@@ -24,6 +26,7 @@ final class OriginHandler: Handler {
 
   private func elsewhere(_ path: RawSpan, _ request: borrowing Request) -> Answer {
     if let document = ClientDocument(path: path) { return named(document, request) }
+    if path.equals("/report") { return failure(request) }
     if path.equals("/healthz") { return reading(request) { _ in .now(Probe.alive) } }
     if path.equals("/readyz") {
       return reading(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) }
@@ -54,7 +57,15 @@ final class OriginHandler: Handler {
     guard let space = segments.next(), let name = segments.next() else { return .now(Self.nothing) }
     if name.byteCount > 0, name[0] &- UInt8(ascii: "0") < 10 {
       let file = path.extracting(1..<path.byteCount)
-      return reading(request) { request in origin.downloads.answer(file, request, downloads) }
+      return reading(request) { request in
+        origin.downloads.answer(file, whole: request.path, request, downloads)
+      }
+    }
+    if name.equals("delta") {
+      let file = path.extracting(1..<path.byteCount)
+      return reading(request) { request in
+        origin.deltas.answer(file, whole: request.path, request, downloads)
+      }
     }
     guard let document = segments.next() else { return .now(Self.nothing) }
     if let document = ClientDocument(document, segments) {
@@ -65,7 +76,7 @@ final class OriginHandler: Handler {
       guard let channel = catalog.refresh().channel(app: name, space: space) else {
         return .now(Self.noApp(name.text, channel: space.text))
       }
-      return origin.configure.answer(channel, Self.query(request), request)
+      return poll(channel, Self.query(request), request)
     }
   }
 
@@ -75,8 +86,13 @@ final class OriginHandler: Handler {
       let query = Self.query(request)
       let catalog = catalog.refresh()
       guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
-      return origin.configure.answer(channel, query, request)
+      return poll(channel, query, request)
     }
+  }
+
+  private func poll(_ channel: ChannelCatalog, _ query: PollQuery, _ request: borrowing Request) -> Answer {
+    polls.saw(query.version, of: channel)
+    return origin.configure.answer(channel, query, request)
   }
 
   static func query(_ request: borrowing Request) -> PollQuery {

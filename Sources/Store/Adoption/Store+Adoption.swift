@@ -43,7 +43,8 @@ extension Store {
             """
             INSERT INTO poll_count (channel_id, hour, version, polls) VALUES (?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET polls = polls + excluded.polls
-            """, count.channel, now / 3_600_000, try db.counted(count.version, in: count.channel), count.polls)
+            """, count.channel, now / 3_600_000, try db.counted(count.version, in: count.channel), count.polls
+          )
         }
         try db.forgetCounts(before: now)
       }

@@ -40,7 +40,7 @@ package struct FailureCount: Hashable, Sendable {
 
 extension Store {
   /// URLs that are told apart for each version, reason and day; further ones count together.
-  static let urlsOfFailures = 20
+  package static let urlsOfFailures = 20
 
   /// Adds failures to the day that it is.
   package func count(_ failures: [FailureCount]) throws(StoreError) {
@@ -81,11 +81,13 @@ extension Store {
 
 extension Database {
   /// The URL that a failure is counted under: one of the channel's, and not one too many.
-  fileprivate func told(_ failure: FailureCount, _ version: Int64, _ day: Int64) throws(StoreError) -> String {
+  fileprivate func told(_ failure: FailureCount, _ version: Int64, _ day: Int64) throws(StoreError) -> String
+  {
     if failure.url.isEmpty { return "" }
     let isKnown =
       try value(
-        Int64.self, "SELECT 1 FROM url WHERE channel_id = ? AND text = ?", failure.channel, failure.url) != nil
+        Int64.self, "SELECT 1 FROM url WHERE channel_id = ? AND text = ?", failure.channel, failure.url)
+      != nil
     guard isKnown else { return "" }
     let others =
       try value(

@@ -74,10 +74,16 @@ struct FileBatch {
     if let last = parts.popLast() { try Kernel.remove(last.part) }
   }
 
-  mutating func finish(in folder: BackupFolder) throws(SystemError) {
+  /// - Parameter before: called before each file gets its name.
+  mutating func finish(
+    in folder: BackupFolder, before: () throws(SystemError) -> Void = {}
+  ) throws(SystemError) {
     if parts.isEmpty { return }
     try folder.sync()
-    for (part, path) in parts { try Kernel.rename(part, to: path) }
+    for (part, path) in parts {
+      try before()
+      try Kernel.rename(part, to: path)
+    }
     parts = []
     try folder.sync()
   }

@@ -44,15 +44,23 @@ extension Store {
     var batch = FileBatch()
     for (sha256, size) in blobs {
       try lease.goOn()
+      try step("backup")
       try copyBlob(sha256, size, to: target, &batch, &report)
       done += size
       progress(done, all)
     }
     try copyZips(to: target, &batch, &report)
-    try StoreError.disk { () throws(SystemError) in try batch.finish(in: target) }
+    try step("backup")
+    try StoreError.disk { () throws(SystemError) in
+      try batch.finish(in: target) { () throws(SystemError) in
+        try self.blobs.disk.before("backup", target.folder.path)
+      }
+    }
     guard try copy.structureFindings(deep: false).isEmpty else { throw .corruptRow("xcache.db") }
     try copy.close()
+    try step("backup")
     try target.install()
+    try step("backup")
     report.removed = try target.sweep(keeping: Set(blobs.map(\.sha256)))
     report.databaseBytes = try StoreError.disk { () throws(SystemError) in
       try Kernel.status(target.folder.database)?.size ?? 0

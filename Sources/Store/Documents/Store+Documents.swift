@@ -86,7 +86,8 @@ extension Store {
     try connections.writing { (db) throws(StoreError) in
       try db.write { () throws(StoreError) in
         try db.run(
-          "INSERT INTO policy_script (sha256, bytes, stored_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", sha256,
+          "INSERT INTO policy_script (sha256, bytes, stored_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+          sha256,
           bytes, clock())
       }
     }

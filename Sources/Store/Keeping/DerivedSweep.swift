@@ -5,7 +5,7 @@ import Platform
 struct DerivedSweep {
   let store: Store
 
-  /// Files that can go now.
+  /// Files that can go now; what is known of them and of blobs that went is forgotten.
   func unneeded() throws(StoreError) -> [String] {
     // The files first: what is made meanwhile is made of what is kept.
     let files = try files()
@@ -17,6 +17,7 @@ struct DerivedSweep {
       }
       return (Set(blobs), versions)
     }
+    try store.derived.forget(exceptAbout: blobs)
     return Self.filter(files, blobs, versions)
   }
 

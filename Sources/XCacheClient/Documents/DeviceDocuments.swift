@@ -13,7 +13,9 @@ struct DeviceDocuments: Sendable {
   /// Reads what the folder has; a file that can't be read counts as none, so the next poll brings it again.
   init(_ folder: CacheFolder) {
     for kind in Kind.allCases {
-      if let bytes = try? DurableFile.read(folder.document(kind), limit: Int(Self.limit)) { take(kind, bytes) }
+      if let bytes = try? DurableFile.read(folder.document(kind), limit: Int(Self.limit)) {
+        take(kind, bytes)
+      }
     }
   }
 

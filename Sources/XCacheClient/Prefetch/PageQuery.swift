@@ -52,8 +52,9 @@ struct PageQuery {
     while let byte = rest.popFirst() {
       if byte == UInt8(ascii: "+") {
         bytes.append(UInt8(ascii: " "))
-      } else if byte == UInt8(ascii: "%"), let value = Hex.decode(
-        String(decoding: rest.prefix(2), as: UTF8.self).lowercased(), count: 1)?.first
+      } else if byte == UInt8(ascii: "%"),
+        let value = Hex.decode(
+          String(decoding: rest.prefix(2), as: UTF8.self).lowercased(), count: 1)?.first
       {
         bytes.append(value)
         rest = rest.dropFirst(2)

@@ -18,7 +18,8 @@ public struct PrefetchPlan: Hashable, Sendable {
   /// document.
   public init?(document bytes: [UInt8]) {
     guard let document = try? JSONValue.parse(bytes), document["code"]?.integer == 200,
-      let data = document["data"], data["config"]?.array != nil, let version = data["version"]?.string.flatMap({ ManifestVersion(text: $0) })
+      let data = document["data"], data["config"]?.array != nil,
+      let version = data["version"]?.string.flatMap({ ManifestVersion(text: $0) })
     else { return nil }
     self.init(PrefetchConfig(reading: data["config"] ?? .null), version: version.number)
   }

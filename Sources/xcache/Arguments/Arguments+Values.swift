@@ -4,7 +4,9 @@ import Platform
 extension Arguments {
   /// A file's bytes.
   static func file(_ path: String, limit: Int = 16 << 20) throws -> [UInt8] {
-    guard let bytes = try DurableFile.read(path, limit: limit) else { throw Failure("there is no file \(path)") }
+    guard let bytes = try DurableFile.read(path, limit: limit) else {
+      throw Failure("there is no file \(path)")
+    }
     return bytes
   }
 

@@ -2,7 +2,8 @@
 enum ChannelCommand {
   static let command = Command(
     name: "channel", operands: "set --interval SECONDS", summary: "change how a channel is served",
-    notes: "Devices poll every 30 seconds at most often; --interval asks them to wait longer, none takes that back.",
+    notes:
+      "Devices poll every 30 seconds at most often; --interval asks them to wait longer, none takes that back.",
     options: Command.remote + Command.channel + ChannelSet.options,
     run: { arguments, terminal in
       switch arguments.operands.first {

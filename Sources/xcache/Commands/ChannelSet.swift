@@ -16,7 +16,8 @@ enum ChannelSet {
     let interval = text == "none" ? nil : Int(text)
     guard text == "none" || interval.map(allowed.contains) ?? false else {
       throw UsageError(
-        "--interval \(text): seconds from \(allowed.lowerBound) to \(allowed.upperBound), or none, are needed")
+        "--interval \(text): seconds from \(allowed.lowerBound) to \(allowed.upperBound), or none, are needed"
+      )
     }
     let remote = try RemoteOrigin(arguments)
     let answer = try remote.api.send(
@@ -24,7 +25,8 @@ enum ChannelSet {
     if arguments.has("json") {
       terminal.say(String(decoding: answer.canonical, as: UTF8.self))
     } else {
-      terminal.say(interval.map { "devices are asked to wait \($0) s between polls" } ?? "no interval is asked for")
+      terminal.say(
+        interval.map { "devices are asked to wait \($0) s between polls" } ?? "no interval is asked for")
     }
     return .done
   }

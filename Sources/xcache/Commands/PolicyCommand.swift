@@ -78,7 +78,8 @@ enum PolicyCommand {
   // MARK: - Acts
 
   private static func act(
-    _ act: String, _ done: String, _ members: [String: JSONValue], _ arguments: Arguments, _ terminal: Terminal
+    _ act: String, _ done: String, _ members: [String: JSONValue], _ arguments: Arguments,
+    _ terminal: Terminal
   ) throws {
     let remote = try RemoteOrigin(arguments)
     var body = try DocumentChange.body(arguments)
@@ -120,7 +121,8 @@ enum PolicyCommand {
     }
     let bytes = try Arguments.file(file)
     guard (1...PolicyScript.limit).contains(bytes.count) else {
-      throw Failure("\(file) has \(bytes.count) bytes; a script has 1 to \(PolicyScript.limit)", code: .refused)
+      throw Failure(
+        "\(file) has \(bytes.count) bytes; a script has 1 to \(PolicyScript.limit)", code: .refused)
     }
     let name = try arguments.value("name") ?? Self.name(of: file)
     let members: [String: JSONValue] = [

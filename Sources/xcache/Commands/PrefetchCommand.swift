@@ -119,7 +119,9 @@ enum PrefetchCommand {
   }
 
   private static func preview(_ config: PrefetchConfig, _ page: String) throws -> [String] {
-    guard (try? ResourceURL(page)) != nil else { throw UsageError("--url \(page) is no absolute http(s) URL") }
+    guard (try? ResourceURL(page)) != nil else {
+      throw UsageError("--url \(page) is no absolute http(s) URL")
+    }
     let plan = PrefetchPlan(checked: config)
     guard let entry = plan.entry(for: page) else {
       return ["no entry is for this page, so a device sends nothing: \(page)"]

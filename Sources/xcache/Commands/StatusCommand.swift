@@ -12,7 +12,9 @@ enum StatusCommand {
     let remote = try RemoteOrigin(arguments)
     let state = try remote.api.get(try remote.path)
     if arguments.has("json") {
-      terminal.say(String(decoding: state.canonical, as: UTF8.self))
+      var state = state.object ?? JSONObject()
+      state["adoption"] = try remote.api.get("\(try remote.path)/adoption")
+      terminal.say(String(decoding: JSONValue.object(state).canonical, as: UTF8.self))
       return .done
     }
     let version = state["version"]?.string ?? "?"
@@ -24,6 +26,9 @@ enum StatusCommand {
     terminal.say("released   \(Moment.text(state["at"]))")
     terminal.say(
       "holds      \(state["resources"]?.integer ?? 0) resources, \(Bytes.text(state["bytes"]?.integer ?? 0))")
+    if let deltas = state["deltas"], deltas.object != nil {
+      terminal.say("deltas     \(words(ofDeltas: deltas))")
+    }
     terminal.say("public URL \(state["publicURL"]?.string ?? "?")")
     for line in documents(state, terminal) { terminal.say(line) }
     terminal.say("")
@@ -36,7 +41,17 @@ enum StatusCommand {
       ])
     }
     for line in table.lines { terminal.say(line) }
+    let adoption = AdoptionChart.lines(try remote.api.get("\(try remote.path)/adoption"))
+    if !adoption.isEmpty { terminal.say("") }
+    for line in adoption { terminal.say(line) }
     return .done
+  }
+
+  private static func words(ofDeltas deltas: JSONValue) -> String {
+    guard let pending = deltas["pending"]?.integer else { return "on older versions: being looked for" }
+    if pending == 0 { return "all made" }
+    let files = "\(deltas["filesDone"]?.integer ?? 0) of \(deltas["files"]?.integer ?? 0) files"
+    return "on \(pending) older versions to be made; of the next, \(files) are done"
   }
 
   /// What the channel says beside its manifest; the kill switch first.

@@ -41,7 +41,8 @@ enum PrettyJSON {
     switch value {
     case .array(let values): "[" + values.map(inline).joined(separator: ", ") + "]"
     case .object(let object):
-      "{" + object.members.map { inline(.string($0.key)) + ": " + inline($0.value) }.joined(separator: ", ") + "}"
+      "{" + object.members.map { inline(.string($0.key)) + ": " + inline($0.value) }.joined(separator: ", ")
+        + "}"
     default: String(decoding: value.canonical, as: UTF8.self)
     }
   }

@@ -108,7 +108,7 @@ final class Site {
   var openCount: Int { server.descriptors.count(where: Site.counts) }
 
   private static func counts(_ target: String) -> Bool {
-    !target.contains("/xcache.db") && !target.contains("/blobs/") && !target.contains("/derived/")
+    !target.contains("/xcache.db") && !target.contains("/blobs/") && !target.contains("/derived")
   }
 
   // MARK: - Commands

@@ -111,7 +111,8 @@ import Testing
     model.channels["online"]?.reported.insert(version)
   }
 
-  private func collect(_ held: CrashingStore, _ model: inout CollectionModel, keep: Int, crashAt: Int?) throws {
+  private func collect(_ held: CrashingStore, _ model: inout CollectionModel, keep: Int, crashAt: Int?) throws
+  {
     var policy = KeepPolicy()
     policy.versions = keep
     guard let crashAt else {
@@ -131,7 +132,9 @@ import Testing
     for (name, channel) in model.channels {
       guard let shop = try info(held.store, name) else { continue }
       let versions = Set(try held.store.keptVersions(of: shop).map(\.number))
-      #expect(versions == channel.kept(keep).intersection(channel.manifests.keys) || versions == Set(channel.manifests.keys))
+      #expect(
+        versions == channel.kept(keep).intersection(channel.manifests.keys)
+          || versions == Set(channel.manifests.keys))
       model.channels[name]?.manifests = channel.manifests.filter { versions.contains($0.key) }
     }
     try expectReachable(held.store, model)
@@ -160,7 +163,8 @@ import Testing
           #expect(patched == new, "patch \(a)-\(b)")
         }
       }
-      for version in 1...max(1, channel.newest) where channel.manifests[version] == nil && channel.newest > 0 {
+      for version in 1...max(1, channel.newest) where channel.manifests[version] == nil && channel.newest > 0
+      {
         #expect(throws: StoreError.self) { _ = try store.manifest(shop, at: ManifestVersion(version)) }
       }
     }
@@ -231,8 +235,12 @@ import Testing
       "\(derived)/\(sha256.hex.prefix(2))/\(sha256.hex.dropFirst(2)).\(ending)"
     }
     try file(store.folder.blob(gone))
-    for name in [path(gone, "gzip"), path(gone, "\(kept.hex).dcz"), path(kept, "\(gone.hex).dcz")] { try file(name) }
-    for name in [path(kept, "gzip"), "\(derived)/zips/1/1.k.t.zip", "\(derived)/zips/1/0-1.k.t.zip"] { try file(name) }
+    for name in [path(gone, "gzip"), path(gone, "\(kept.hex).dcz"), path(kept, "\(gone.hex).dcz")] {
+      try file(name)
+    }
+    for name in [path(kept, "gzip"), "\(derived)/zips/1/1.k.t.zip", "\(derived)/zips/1/0-1.k.t.zip"] {
+      try file(name)
+    }
     try file("\(derived)/zips/1/7-1.k.t.zip")
     let report = try store.collect()
     #expect(report.orphans == .init(count: 1, bytes: 5) && report.derived == .init(count: 4, bytes: 20))

@@ -87,6 +87,9 @@ final class FakeOrigin: Transport {
     state.withLock { $0.extra = seconds.map { ",\"interval\":\($0)" } ?? "" }
   }
 
+  /// Further members of every answer: `,"policy":"7"`.
+  func say(_ members: String) { state.withLock { $0.extra = members } }
+
   func setPiece(_ bytes: Int) { state.withLock { $0.piece = bytes } }
 
   /// URLs asked for since the last call.
@@ -131,8 +134,10 @@ final class FakeOrigin: Transport {
 
   private func answer(_ url: String) -> [UInt8]? {
     if url.hasPrefix("\(Self.server)/configure.json?") { return origin(query: url) }
-    if url.hasPrefix("\(Self.mirror)/xcache/shop/") {
-      return mirror(String(url.dropFirst("\(Self.mirror)/xcache/shop/".count)))
+    if url.hasPrefix("\(Self.mirror)/xcache/shop/"),
+      let body = mirror(String(url.dropFirst("\(Self.mirror)/xcache/shop/".count)))
+    {
+      return body
     }
     return state.withLock { $0.downloads[url] }
   }

@@ -1,0 +1,98 @@
+import Manifests
+import Platform
+
+extension DerivedStore {
+  /// The stored sketches of blobs, as they were kept; those that were never made are left out.
+  package func sketches(of digests: [SHA256], cut: Int) throws(StoreError) -> [SHA256: [UInt8]] {
+    try work { (db) throws(StoreError) in
+      var found: [SHA256: [UInt8]] = [:]
+      for sha256 in digests {
+        found[sha256] = try db.value(
+          [UInt8].self, "SELECT hashes FROM sketch WHERE sha256 = ? AND cut = ?", sha256, cut)
+      }
+      return found
+    }
+  }
+
+  package func keep(sketches: [SHA256: [UInt8]], cut: Int) throws(StoreError) {
+    if sketches.isEmpty { return }
+    try work { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        for (sha256, hashes) in sketches {
+          try db.run(
+            "INSERT OR REPLACE INTO sketch (sha256, cut, hashes) VALUES (?, ?, ?)", sha256, cut, hashes)
+        }
+      }
+    }
+  }
+
+  /// Bytes of a blob's best plain body; nil where that was never worked out.
+  package func plainSize(of sha256: SHA256, coded: Bool) throws(StoreError) -> Int64? {
+    try work { (db) throws(StoreError) in
+      try db.value(
+        Int64.self, "SELECT size FROM plain WHERE sha256 = ? AND coded = ?", sha256, coded ? 1 : 0)
+    }
+  }
+
+  package func keep(plainSize size: Int64, of sha256: SHA256, coded: Bool) throws(StoreError) {
+    try work { (db) throws(StoreError) in
+      try db.run(
+        "INSERT OR REPLACE INTO plain (sha256, coded, size) VALUES (?, ?, ?)", sha256, coded ? 1 : 0, size)
+    }
+  }
+
+  /// Whether every delta from `base` to `version` was made or found not worth making.
+  package func isDone(_ channel: Int64, from base: ManifestVersion, to version: ManifestVersion)
+    throws(StoreError) -> Bool
+  {
+    try work { (db) throws(StoreError) in
+      try db.value(
+        Int64.self, "SELECT 1 FROM done WHERE channel_id = ? AND base = ? AND version = ?", channel,
+        base.number, version.number) != nil
+    }
+  }
+
+  package func markDone(_ channel: Int64, from base: ManifestVersion, to version: ManifestVersion)
+    throws(StoreError)
+  {
+    try work { (db) throws(StoreError) in
+      try db.run(
+        "INSERT OR REPLACE INTO done (channel_id, base, version) VALUES (?, ?, ?)", channel, base.number,
+        version.number)
+    }
+  }
+
+  // MARK: - Removing
+
+  /// Forgets what is known of blobs that `stays` doesn't name.
+  func forget(exceptAbout stays: Set<String>) throws(StoreError) {
+    func gone(_ sha256: SHA256) -> Bool { !stays.contains(sha256.hex) }
+    let sketches = try work { (db) throws(StoreError) in
+      try db.all("SELECT sha256 FROM sketch UNION SELECT sha256 FROM plain") { $0.get(0, as: SHA256.self) }
+    }
+    for part in sketches.filter(gone).batches(of: 500) {
+      try work { (db) throws(StoreError) in
+        try db.write { () throws(StoreError) in
+          for sha256 in part {
+            try db.run("DELETE FROM sketch WHERE sha256 = ?", sha256)
+            try db.run("DELETE FROM plain WHERE sha256 = ?", sha256)
+          }
+        }
+      }
+    }
+    let deltas = try work { (db) throws(StoreError) in
+      try db.all("SELECT target, base FROM delta") {
+        (target: $0.get(0, as: SHA256.self), base: $0.get(1, as: SHA256.self))
+      }
+    }
+    for part in deltas.filter({ gone($0.target) || gone($0.base) }).batches(of: 500) {
+      try work { (db) throws(StoreError) in
+        try db.write { () throws(StoreError) in
+          for delta in part {
+            try db.run("DELETE FROM delta WHERE target = ? AND base = ?", delta.target, delta.base)
+          }
+        }
+      }
+    }
+  }
+}
