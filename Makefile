@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages build demo test test-long test-large test-browser fuzz-archive bench bench-archive bench-deltas lint gates clean
+.PHONY: help packages build demo test test-long test-large test-browser fuzz-archive bench bench-archive bench-deltas kills keeping lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -60,6 +60,13 @@ lint: ## check the format of every Swift file
 
 gates: ## check what no compiler checks
 	@.ci/gates
+
+kills: build ## kill -9 gc and backup 30 times each; doctor --deep must stay clean (minutes)
+	Benchmarks/kills.sh
+	XCACHE_KILLS=30 swift test --filter StoreTests.KillTests
+
+keeping: build ## gc, the database's size and polls meanwhile, at 1,000 releases over 20,000 resources (minutes)
+	Benchmarks/keeping.sh
 
 clean: ## remove what was built
 	rm -rf .build
