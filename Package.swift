@@ -49,13 +49,14 @@ let package = Package(
 
     // Floor 4
     library("Origin", ["Compression", "HTTP", "Manifests", "Platform", "Store"]),
+    library("Mirror", ["Compression", "HTTPClient", "Manifests", "Platform", "Store"]),
     library("Publishing", ["HTTPClient", "Manifests", "Platform"]),
 
     // Floor 5
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "HTTP", "Manifests", "Origin", "Platform", "Publishing", "Server", "Store",
+        "HTTP", "Manifests", "Mirror", "Origin", "Platform", "Publishing", "Server", "Store",
         "XCacheClient",
       ],
       swiftSettings: swift),
@@ -76,6 +77,7 @@ let package = Package(
     tests("StoreTests", ["Store", "Manifests", "Platform", "CSQLite"]),
     tests("XCacheClientTests", ["XCacheClient", "Manifests", "Platform", "SocketServer"]),
     tests("OriginTests", ["Origin", "Store", "Manifests", "HTTP", "Platform"]),
+    tests("MirrorTests", ["Mirror", "Store", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     tests("PublishingTests", ["Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     // Runs the program itself; what it imports only reads answers.
     tests("EndToEnd", ["Compression", "Manifests", "Platform"]),

@@ -5,8 +5,13 @@ static const unsigned char m0001[] = {
 #embed "../../Migrations/0001_origin.sql"
 };
 
+static const unsigned char m0004[] = {
+#embed "../../Migrations/0004_mirrors.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
+    {"0004_mirrors.sql", m0004, sizeof m0004},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

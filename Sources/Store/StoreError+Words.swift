@@ -10,6 +10,10 @@ extension StoreError: CustomStringConvertible {
     case .foreignDatabase: "xcache.db is a database of another program; give another folder with --data"
     case .newerDatabase(let migration):
       "the database was made by a newer xcache (it has \(migration)); run that version or a later one"
+    case .olderDatabase:
+      "the database was made by an older xcache; start this version's `xcache serve` on it once, then try again"
+    case .unknownLease: "the lease has ended; what was read under it may have been removed, so begin anew"
+    case .notEmpty(let path): "\(path) holds an origin's data already; give a new folder with --data"
     case .alteredMigration(let name):
       "the database was made by an xcache whose \(name) differs from this one's; run the one that made it"
     case .corruptRow(let text):

@@ -14,6 +14,8 @@ package enum StoreError: Error, Sendable {
   case foreignDatabase
   /// Thrown when the database holds a migration that this program doesn't know.
   case newerDatabase(migration: String)
+  /// Thrown when a program that may not change the database finds migrations missing in it.
+  case olderDatabase
   /// Thrown when an applied migration differs from the one in this program.
   case alteredMigration(name: String)
   /// Thrown when a row holds a value that the store never writes.
@@ -50,6 +52,12 @@ package enum StoreError: Error, Sendable {
   /// Thrown when a request names one bundle twice, or none.
   case badRequest(ReleaseRequest.Fault)
   case unknownVersion(ManifestVersion)
+
+  // Mirrors.
+  /// Thrown when a lease ended, or never was.
+  case unknownLease(String)
+  /// Thrown when an origin is restored into a folder that holds one already.
+  case notEmpty(path: String)
 
   // Tokens.
   case tokenNameTaken(String)

@@ -10,7 +10,7 @@ enum XCache {
 
   static let commands: [Command] = [
     ServeCommand.command, PublishCommand.command, UnpublishCommand.command, StatusCommand.command,
-    LogCommand.command, DiffCommand.command, PullCommand.command, TokenCommand.command,
+    LogCommand.command, DiffCommand.command, PullCommand.command, MirrorCommand.command, TokenCommand.command,
   ]
 
   // An ordinary function: a closure written in main.swift would belong to the main actor.

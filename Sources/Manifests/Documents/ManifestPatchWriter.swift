@@ -10,12 +10,17 @@ package struct ManifestPatchWriter {
   /// lost are null.
   package mutating func append(_ url: ResourceURL, from old: Entry?, to new: Entry?) {
     switch (old, new) {
-    case (_?, nil): members.append(key: url.text) { CanonicalJSON.append(.null, to: &$0) }
+    case (_?, nil): append(removed: url)
     case (nil, let new?): members.append(key: url.text) { new.appendCanonicalJSON(to: &$0) }
     case (let old?, let new?) where old != new:
       members.append(key: url.text) { Self.append(new, after: old, to: &$0) }
     default: break
     }
+  }
+
+  /// Appends a URL that is gone.
+  package mutating func append(removed url: ResourceURL) {
+    members.append(key: url.text) { CanonicalJSON.append(.null, to: &$0) }
   }
 
   private static func append(_ new: Entry, after old: Entry, to out: inout [UInt8]) {

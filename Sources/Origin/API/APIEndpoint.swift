@@ -71,6 +71,8 @@ struct APIEndpoint: Sendable {
     switch (call.method, call.path.first, call.path.count) {
     case (.get, "tokens", 1), (.head, "tokens", 1): return try TokenCalls(store: store, caller: token).list()
     case (.delete, "tokens", 2): return try TokenCalls(store: store, caller: token).revoke(call.path[1])
+    case (.get, "mirror", 1), (.get, "mirrors", 1), (.delete, "leases", 2):
+      return try MirrorCalls(store: store, call: call, caller: token).reply()
     case (.get, "apps", 4...), (.head, "apps", 4...):
       return try ChannelCalls(store: store, call: call, caller: token).reply()
     case (.options, _, _):
@@ -84,6 +86,8 @@ struct APIEndpoint: Sendable {
     switch (call.path.first, call.path.last, call.path.count) {
     case ("tokens", _, 1):
       return try TokenCalls(store: store, caller: token).create(Self.parse(body))
+    case ("mirrors", _, 1), ("leases", _, 1...2):
+      return try MirrorCalls(store: store, call: call, caller: token).reply(Self.parse(body))
     case ("blobs", "missing", 2):
       return try BlobCalls(store: store, caller: token).missing(Self.parse(body))
     case ("apps", "releases", 5):
@@ -93,7 +97,7 @@ struct APIEndpoint: Sendable {
   }
 
   private func notAnswered(_ call: APIRequest) -> Problem {
-    let known = ["apps", "blobs", "tokens"].contains(call.path.first ?? "")
+    let known = ["apps", "blobs", "leases", "mirror", "mirrors", "tokens"].contains(call.path.first ?? "")
     return known
       ? Problem(.notFound, "not-found", "the API has no \(call.method.name) under this path")
       : Problem.notFound

@@ -171,7 +171,8 @@ extension EventLoop {
     connection.exchange.start = now
     let peer = client(UnsafeRawBufferPointer(input).bytes, connection)
     if log != nil {
-      connection.exchange.logged = LogRequest(parser.head, in: UnsafeRawBufferPointer(input).bytes, from: peer)
+      connection.exchange.logged = LogRequest(
+        parser.head, in: UnsafeRawBufferPointer(input).bytes, from: peer)
     }
     if parser.head.method == .other { return refuse(connection, .notImplemented) }
     if parser.head.pathNeedsNormalising {

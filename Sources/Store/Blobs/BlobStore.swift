@@ -32,7 +32,8 @@ final class BlobStore: Sendable {
   static let patience: Int64 = 24 * 3600 * 1000
 
   init(
-    folder: DataFolder, disk: Disk, connections: Connections, clock: @escaping @Sendable () -> Int64
+    folder: DataFolder, disk: Disk, connections: Connections, clock: @escaping @Sendable () -> Int64,
+    cleansUp: Bool = true
   ) throws(StoreError) {
     self.folder = folder
     self.disk = disk
@@ -41,7 +42,7 @@ final class BlobStore: Sendable {
     root = try StoreError.disk { () throws(SystemError) in
       try Kernel.open(folder.path, O_RDONLY | O_DIRECTORY)
     }
-    state = Locked(State(unchecked: try Self.cleanUp(folder, now: clock())))
+    state = Locked(State(unchecked: cleansUp ? try Self.cleanUp(folder, now: clock()) : []))
   }
 
   /// Removes what a stopped process left half received or too old; gives the whole files that stay.

@@ -18,11 +18,15 @@ final class Connections: Sendable {
     let database: Database
   }
 
-  /// Opens the database at `path` and brings its schema up to date.
-  init(path: String) throws(StoreError) {
+  /// Opens the database at `path` and brings its schema up to date; `migrates` false: refuses one that isn't.
+  init(path: String, migrates: Bool = true) throws(StoreError) {
     self.path = path
     let database = try Database(path: path, .writing)
-    try Migrations.embedded.apply(to: database)
+    if migrates {
+      try Migrations.embedded.apply(to: database)
+    } else {
+      try Migrations.embedded.check(database)
+    }
     writer = Locked(Held(database: database))
   }
 

@@ -1,0 +1,10 @@
+/// Where a mirror is or will be, as a command line says it.
+package enum MirrorPlace: Sendable {
+  case folder(String, hardLinks: Bool = false)
+
+  func destination() throws(MirrorError) -> any Destination {
+    switch self {
+    case .folder(let path, let hardLinks): try FolderDestination(path, hardLinks: hardLinks)
+    }
+  }
+}
