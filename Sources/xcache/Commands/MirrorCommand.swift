@@ -6,10 +6,11 @@ import Publishing
 /// `xcache mirror`: writes or checks a static copy.
 enum MirrorCommand {
   static let command = Command(
-    name: "mirror", operands: "", summary: "write a complete static copy of an origin",
+    name: "mirror", operands: "[verify DIR|URL]", summary: "write a complete static copy of an origin, or check one",
     notes: """
       From the data folder:    xcache mirror --data /srv/xcache --to /srv/www
       From a running origin:   xcache mirror --server https://origin.example.com --to public
+      Reading all of it back:  xcache mirror verify /srv/www   or   xcache mirror verify https://cdn.example.com/hxm
       Only what is missing is copied; a reader of the copy sees a whole older or a whole newer state at any moment,
       also when a run is ended half-way: the next one goes on. The copy's root answers to the public URL.
       --hard-link saves the space of a second copy, but a program that writes into a file of the web root then damages
@@ -26,11 +27,14 @@ enum MirrorCommand {
       .flag("precompressed", "write .gz and .zst files beside what they make smaller"),
       .flag("hard-link", "link files into the copy instead of copying them; see below"),
       .flag("repair", "read every file back, and write those anew that are wrong"),
+      .value("max-age", "SECONDS", "verify: how long ago the last run may be"),
+      .flag("strict", "verify: let warnings, such as wrong content types, count as errors"),
       .value("name", "TEXT", "what the origin calls this copy (default: where it is)"),
     ],
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    if arguments.operands.first == "verify" { return try MirrorVerify.run(arguments, terminal) }
     _ = try arguments.operands()
     let run = try MirrorRun(
       from: try source(arguments), to: try place(arguments), try options(arguments)
