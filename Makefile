@@ -5,9 +5,11 @@ SHELL := /bin/bash
 LIBRARIES := libsqlite3-dev zlib1g-dev libzstd-dev libssl-dev libcurl4-openssl-dev pkg-config
 # Warnings are errors, and a target may import only what Package.swift gives it.
 STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-errors
+# Dynamic exclusivity checks would be a third of what a poll costs; debug builds, which every test runs, keep them.
+RELEASE := -c release $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages build demo test lint gates clean
+.PHONY: help packages build demo test test-long lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -16,7 +18,7 @@ packages:
 	@.ci/packages $(LIBRARIES)
 
 build: packages ## build the release binary, .build/release/xcache
-	swift build -c release --product xcache $(STRICT)
+	swift build $(RELEASE) --product xcache
 
 demo: build ## publish, poll and pull a small web app, step by step
 	@public/demo/run.sh $(XCACHE)
@@ -24,6 +26,10 @@ demo: build ## publish, poll and pull a small web app, step by step
 test: packages ## run every test
 	swift build --build-tests $(STRICT)
 	swift test --skip-build
+
+test-long: packages ## the end-to-end tests with what takes long: 2 GB files, many crashes (about 5 minutes)
+	swift build --build-tests $(STRICT)
+	XCACHE_LONG_TESTS=1 swift test --skip-build --filter EndToEnd
 
 lint: ## check the format of every Swift file
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests

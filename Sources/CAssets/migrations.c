@@ -5,12 +5,17 @@ static const unsigned char m0001[] = {
 #embed "../../Migrations/0001_origin.sql"
 };
 
+static const unsigned char m0002[] = {
+#embed "../../Migrations/0002_prefetch.sql"
+};
+
 static const unsigned char m0004[] = {
 #embed "../../Migrations/0004_mirrors.sql"
 };
 
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
+    {"0002_prefetch.sql", m0002, sizeof m0002},
     {"0004_mirrors.sql", m0004, sizeof m0004},
 };
 

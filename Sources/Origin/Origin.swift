@@ -11,7 +11,10 @@ package final class Origin: Sendable {
   let catalog: Published<Catalog>
   let configure: ConfigureEndpoint
   let downloads: DownloadEndpoint
+  let info: InfoEndpoint
+  let zips: ZipEndpoint
   let api: APIEndpoint
+  let pages = Pages()
   /// What `/metrics` shows.
   let metrics: @Sendable () -> String
   /// Files that one event loop keeps open.
@@ -25,6 +28,10 @@ package final class Origin: Sendable {
     package var openFiles = 256
     /// Bytes of one published file at most.
     package var largestUpload: UInt64 = 64 << 30
+    /// Bytes that the zips of all channels may take on the disk.
+    package var zipBytes: Int64 = 20 << 30
+    /// Tells the deltas of an update's zip.
+    package var zipDeltas: ZipDeltas.Source = { _, _, _ in .done([]) }
     package var metrics: @Sendable () -> String = { "" }
     /// Where errors of the origin itself are told, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
@@ -39,9 +46,14 @@ package final class Origin: Sendable {
     let builder = AnswerBuilder(store: store, catalog: catalog)
     configure = ConfigureEndpoint(catalog: catalog, builder: builder)
     downloads = DownloadEndpoint(store: store, coded: CodedFiles(store: store), log: options.log)
+    info = InfoEndpoint(catalog: catalog, builder: builder)
+    zips = ZipEndpoint(
+      desk: ZipDesk(store: store, deltas: options.zipDeltas, limit: options.zipBytes, log: options.log))
     let releases = ReleaseDesk(store: store, catalog: catalog, builder: builder, publicURL: options.publicURL)
+    let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
     api = APIEndpoint(
-      store: store, releases: releases, largestUpload: options.largestUpload, log: options.log)
+      store: store, releases: releases, documents: documents, largestUpload: options.largestUpload,
+      log: options.log)
     metrics = options.metrics
     openFiles = options.openFiles
   }
@@ -65,7 +77,8 @@ extension Catalog {
       let info = try store.eachLiveEntry(of: channel.app, channel.name) { url, entry in
         entries.append((Array(url.text.utf8), entry.canonicalJSON))
       }
-      put(ChannelCatalog(channel: info, map: ManifestMap(sorted: entries)))
+      let documents = ChannelDocuments(try store.extras(of: info))
+      put(ChannelCatalog(channel: info, map: ManifestMap(sorted: entries), documents: documents))
     }
   }
 }

@@ -54,7 +54,8 @@ package struct Publisher: Sendable {
       let held = try remote.bundle(bundle.name, trustsCache: trustsCache)
       plans.append(Plan(bundle.name, local: bundle.resources, remote: held))
     }
-    let uploads = try upload(plans, dryRun: options.dryRun)
+    let healing = local.files(of: remote.damaged)
+    let uploads = try upload(plans, healing, dryRun: options.dryRun)
     let request = ReleaseRequest(changes: plans.map { .publish($0) }, options: options)
     let answer = try release(request, plans, app, channel)
     if answer.isChanged, !options.dryRun {
@@ -85,6 +86,18 @@ package struct Publisher: Sendable {
     var filesRead = 0
 
     var bytes: Int64 { bundles.reduce(0) { $0 + $1.resources.reduce(0) { $0 + $1.content.size } } }
+
+    /// One file for each of these contents that is here.
+    func files(of contents: Set<SHA256>) -> [SHA256: HashedFile] {
+      var files: [SHA256: HashedFile] = [:]
+      if contents.isEmpty { return files }
+      for bundle in bundles {
+        for resource in bundle.resources where contents.contains(resource.content.sha256) {
+          files[resource.content.sha256] = resource.file
+        }
+      }
+      return files
+    }
   }
 
   private func resources(of bundles: [BundleSource], rehash: Bool) throws(PublishError) -> LocalBundles {
@@ -122,9 +135,11 @@ package struct Publisher: Sendable {
 
   // MARK: Origin
 
-  /// Sends what the origin lacks of the plans; the files that it lacked.
-  private func upload(_ plans: [Plan], dryRun: Bool) throws(PublishError) -> [HashedFile] {
-    let files = Publisher.contents(of: plans)
+  /// Sends what the origin lacks of the plans and of what it lost; the files that it lacked.
+  private func upload(
+    _ plans: [Plan], _ healing: [SHA256: HashedFile], dryRun: Bool
+  ) throws(PublishError) -> [HashedFile] {
+    let files = Publisher.contents(of: plans).merging(healing) { planned, _ in planned }
     if files.isEmpty { return [] }
     let lacking = try Uploader(api: api) { _ in }.missing(files.keys.sorted())
     let missing = lacking.compactMap { files[$0] }.sorted { $0.source.location < $1.source.location }

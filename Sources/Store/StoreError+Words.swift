@@ -42,6 +42,7 @@ extension StoreError: CustomStringConvertible {
     case .contentMismatch(let url, let claimed, let stored): Self.contentWords(url, claimed, stored)
     case .badRequest(let fault): fault.description
     case .unknownVersion(let version): "version \(version) is not kept"
+    case .archive(let error): "a zip of the channel's files can't be made: \(error)"
     case .tokenNameTaken(let name):
       "a token named \"\(name)\" is in use; revoke it first or choose another name"
     case .unknownToken(let name): "no token in use has the id or name \"\(name)\""

@@ -1,3 +1,4 @@
+import Archive
 import CSQLite
 import Glibc
 import Manifests
@@ -58,6 +59,8 @@ package enum StoreError: Error, Sendable {
   case unknownLease(String)
   /// Thrown when an origin is restored into a folder that holds one already.
   case notEmpty(path: String)
+  /// Thrown when a zip of a channel's files can't be made.
+  case archive(ArchiveError)
 
   // Tokens.
   case tokenNameTaken(String)

@@ -5,17 +5,17 @@ import Platform
 extension Device {
   /// The file that the manifest lists for a URL, fetched first where it is missing; nil where none is listed.
   ///
-  /// The fragment doesn't count, the query does.
+  /// The fragment doesn't count, the query does. Nil, too, while the policy has interception off.
   /// - Throws: `ClientError`, when a missing file can't be fetched.
   public func resource(for url: String) throws(ClientError) -> LocalResource? {
-    guard let url = try? ResourceURL(url) else { return nil }
+    guard !runtimePolicy.isKilled(at: now()), let url = try? ResourceURL(url) else { return nil }
     return try resource(for: url)
   }
 
   /// The file for a page that is opened: as `resource(for:)`, and where none is listed under the page's address
-  /// with its query, the one without.
+  /// with its query, the one without. Nil, too, where the policy wants the page left alone.
   public func page(for url: String) throws(ClientError) -> LocalResource? {
-    guard let url = try? ResourceURL(url) else { return nil }
+    guard intercepts(url), let url = try? ResourceURL(url) else { return nil }
     if let resource = try resource(for: url) { return resource }
     guard url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else { return nil }
     return try resource(for: plain)

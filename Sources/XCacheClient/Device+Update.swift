@@ -7,7 +7,8 @@ extension Device {
   /// - Parameters:
   ///   - force: polls although the last poll was less than the interval ago.
   ///   - progress: told how far the fetching is, from several threads.
-  /// - Throws: `ClientError`; then the device holds what it held.
+  /// - Throws: `ClientError`; then the device holds what it held, or, where the disk failed after the switch,
+  ///   the new manifest, whose files the next update or start puts in place.
   public func update(
     force: Bool = false, progress: (@Sendable (Progress) -> Void)? = nil
   ) throws(ClientError) -> UpdateReport {
@@ -17,7 +18,10 @@ extension Device {
   private func updateAlone(
     _ force: Bool, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
-    let held = index
+    let held = try cache.withLock { cache throws(ClientError) in
+      try cache.mend(at: now())
+      return cache.index
+    }
     switch policy.withLock({ $0.begin(at: now(), force: force) }) {
     case .wait(let milliseconds):
       var report = UpdateReport(.notDue, from: held.version.text, to: held.version.text)
@@ -26,11 +30,23 @@ extension Device {
     case .poll(let source):
       defer { savePolicy() }
       let offer = try poll(source, holding: held)
-      guard let next = offer.index, takes(next, from: source, over: held) else {
-        return try unchanged(held, source, offer.version)
-      }
-      return try move(from: held, to: next, offer, source, progress)
+      // Before the manifest, whose files may not fit: the kill switch has to arrive in any case.
+      var documents = DocumentReport()
+      follow(offer.extras, from: source, &documents)
+      var report = try take(offer, source, over: held, progress)
+      report.documents = documents
+      return report
     }
+  }
+
+  private func take(
+    _ offer: Poller.Offer, _ source: PollPolicy.Source, over held: DeviceIndex,
+    _ progress: (@Sendable (Progress) -> Void)?
+  ) throws(ClientError) -> UpdateReport {
+    guard let next = offer.index, takes(next, from: source, over: held) else {
+      return try unchanged(held, source, offer.version)
+    }
+    return try move(from: held, to: next, offer, source, progress)
   }
 
   private func poll(

@@ -19,6 +19,7 @@ public final class Device: Sendable {
   // Held while an update or a completion runs: one at a time.
   let work = Locked(())
   let urls = Locked(URLTable())
+  let documents: Locked<DeviceDocuments>
 
   /// Opens the device's folder, makes it where it is missing, and finishes what a crash left undone.
   ///
@@ -42,6 +43,7 @@ public final class Device: Sendable {
     self.transport = transport
     self.now = now
     cache = Locked(try DeviceCache.open(folder, for: owner, at: now()))
+    documents = Locked(DeviceDocuments(folder))
     let saved = try? DurableFile.read(folder.poll, limit: 1 << 16)
     policy = Locked(
       PollPolicy(saved: saved, server: checked.server.text, hasFallback: checked.fallback != nil))

@@ -21,13 +21,3 @@ struct URLTable {
     }
   }
 }
-
-extension ResourceURL {
-  /// Whether this page's address is the one that `entry` names: scheme, host, port and path; the query only
-  /// where the entry has one.
-  package func isPage(of entry: ResourceURL) -> Bool {
-    if entry.query != nil { return matchKey == entry.matchKey }
-    guard let page = try? ResourceURL(String(withoutQuery)) else { return false }
-    return page.matchKey == entry.matchKey
-  }
-}

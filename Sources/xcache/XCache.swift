@@ -1,4 +1,5 @@
 import Glibc
+import Manifests
 import Platform
 import Publishing
 import Store
@@ -10,7 +11,9 @@ enum XCache {
 
   static let commands: [Command] = [
     ServeCommand.command, PublishCommand.command, UnpublishCommand.command, StatusCommand.command,
-    LogCommand.command, DiffCommand.command, PullCommand.command, MirrorCommand.command, TokenCommand.command,
+    LogCommand.command, DiffCommand.command, PullCommand.command, MirrorCommand.command,
+    TokenCommand.command,
+    PrefetchCommand.command, PolicyCommand.command, ChannelCommand.command,
   ]
 
   // An ordinary function: a closure written in main.swift would belong to the main actor.

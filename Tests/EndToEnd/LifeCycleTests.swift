@@ -9,7 +9,7 @@ struct LifeCycleTests {
 
   @Test("A device follows two versions and the end of a bundle")
   func oneBundle() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let one = try site.publish(Self.first)
       #expect(one["version"]?.string == "1")
       #expect(one["createdApp"]?.bool == true)
@@ -38,7 +38,7 @@ struct LifeCycleTests {
 
   @Test("Bytes that come back get their old version and download back")
   func sameBytesAgain() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(Self.first)
       let before = try site.entry("index.html")
       try site.publish(Self.second)
@@ -51,7 +51,7 @@ struct LifeCycleTests {
 
   @Test("Several bundles are one release, and one bundle's end leaves the others")
   func severalBundles() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let a = try site.scratch.folder("a", ["a.js": "a"])
       let b = try site.scratch.folder("b", ["b.js": "b", "more/b.css": "b{}"])
       let both = try site.run(
@@ -73,7 +73,7 @@ struct LifeCycleTests {
 
   @Test("status, log and diff tell what happened")
   func history() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(Self.first, "-m", "first")
       try site.publish(Self.second, "-m", "second")
       let status = try site.run("status", "--app", "shop")
@@ -92,7 +92,7 @@ struct LifeCycleTests {
 
   @Test("What is published already makes no version", arguments: [[], ["--rehash"]])
   func unchanged(more: [String]) throws {
-    try Site.with { site in
+    try Site.with { site throws in
       try site.publish(Self.first)
       let folder = site.scratch.path + "/site-shop-main"
       let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base]
@@ -110,7 +110,7 @@ struct LifeCycleTests {
 
   @Test("A dry run says what would happen and changes nothing")
   func dryRun() throws {
-    try Site.with { site in
+    try Site.with { site throws in
       let folder = try site.scratch.folder("new", Self.first)
       let words = [
         "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--dry-run",

@@ -14,11 +14,15 @@ final class TestOrigin {
   let token: String
   private let handler: any Handler
 
-  init(publicURL: String = "https://cdn.example.com/hxm") throws {
+  init(publicURL: String = "https://cdn.example.com/hxm", _ change: (inout Origin.Options) -> Void = { _ in })
+    throws
+  {
     let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     folder = "\(base)/xcache-origin-\(getpid())-\(Clock.monotonicNanoseconds())"
     store = try Store(path: folder)
-    origin = try Origin(store: store, options: .init(publicURL: BaseURL(publicURL)))
+    var options = Origin.Options(publicURL: try BaseURL(publicURL))
+    change(&options)
+    origin = try Origin(store: store, options: options)
     handler = origin.makeHandler()
     let bytes = try DurableFile.read("\(folder)/admin.token") ?? []
     token = String(decoding: bytes.dropLast(), as: UTF8.self)

@@ -11,3 +11,5 @@ typedef struct {
 // Functions, since Swift imports no array of unknown size.
 size_t xcache_migration_count(void);
 xcache_asset xcache_migration(size_t index);
+size_t xcache_page_count(void);
+xcache_asset xcache_page(size_t index);

@@ -1,45 +1,21 @@
 extension RequestParser {
   /// Takes one header line: `field-name ":" OWS field-value OWS` (RFC 9112 §5).
   mutating func takeField(_ line: Range<Int>, of bytes: RawSpan) throws(RequestError) {
-    var colon = line.lowerBound
-    while colon < line.upperBound, bytes[colon].isToken { colon &+= 1 }
-    guard colon > line.lowerBound, colon < line.upperBound, bytes[colon] == 0x3A else { throw .field }
+    let text = bytes.extracting(line)
+    guard let colon = text.firstIndex(of: 0x3A) else { throw .field }
+    let name = text.extracting(0..<colon)
+    guard let known = FieldName(name) else {
+      guard colon > 0, name.run(of: .token, from: 0) == colon else { throw .field }
+      return
+    }
     var start = colon &+ 1
-    var end = line.upperBound
-    try checkValue(bytes.extracting(start..<end))
-    while start < end, bytes[start].isBlank { start &+= 1 }
-    while end > start, bytes[end &- 1].isBlank { end &-= 1 }
-    guard let name = FieldName(bytes.extracting(line.lowerBound..<colon)) else { return }
-    try note(name, ByteSlice(start..<end), of: bytes)
+    var end = text.byteCount
+    while start < end, text.at(start).isBlank { start &+= 1 }
+    while end > start, text.at(end &- 1).isBlank { end &-= 1 }
+    note(known, ByteSlice((line.lowerBound &+ start)..<(line.lowerBound &+ end)), of: bytes)
   }
 
-  /// Refuses CR, NUL and the other control bytes but tab; bytes above 0x7F are opaque (RFC 9110 §5.5).
-  private func checkValue(_ value: RawSpan) throws(RequestError) {
-    var index = 0
-    while index &+ 8 <= value.byteCount {
-      let word = value.word(at: index)
-      // Marks bytes below 0x20 and 0x7F; a false mark costs the slow look below, a miss can't happen.
-      let below = (word &- 0x2020_2020_2020_2020) & ~word
-      let delete = ((word ^ 0x7F7F_7F7F_7F7F_7F7F) &- 0x0101_0101_0101_0101) & ~word
-      if (below | delete) & 0x8080_8080_8080_8080 != 0 {
-        for byte in index..<index &+ 8 { try checkByte(value[byte]) }
-      }
-      index &+= 8
-    }
-    while index < value.byteCount {
-      try checkByte(value[index])
-      index &+= 1
-    }
-  }
-
-  @inline(__always)
-  private func checkByte(_ byte: UInt8) throws(RequestError) {
-    if byte >= 0x20, byte != 0x7F { return }
-    if byte == 0x0D { throw .lineEnd }
-    guard byte == 0x09 else { throw .field }
-  }
-
-  private mutating func note(_ name: FieldName, _ value: ByteSlice, of bytes: RawSpan) throws(RequestError) {
+  private mutating func note(_ name: FieldName, _ value: ByteSlice, of bytes: RawSpan) {
     let index = Int(name.rawValue)
     if head.fields[index].isAbsent {
       head.fields[index] = value
@@ -51,6 +27,7 @@ extension RequestParser {
 
   /// Takes `close` and `keep-alive` from a list of connection options; `close` wins (RFC 9112 §9.3).
   private mutating func takeConnection(_ value: RawSpan) {
+    if value.equalsIgnoringCase("keep-alive") { return head.keepAlive = true }
     var items = ListItems(value)
     while let item = items.next() {
       if item.equalsIgnoringCase("close") {

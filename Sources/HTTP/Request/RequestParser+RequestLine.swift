@@ -4,8 +4,7 @@ extension RequestParser {
     _ line: Range<Int>, of bytes: RawSpan, _ limits: RequestLimits
   ) throws(RequestError) {
     let text = bytes.extracting(line)
-    var index = 0
-    while index < text.byteCount, text[index].isToken { index &+= 1 }
+    let index = text.run(of: .token, from: 0)
     guard index > 0, index < text.byteCount, text[index] == 0x20 else { throw .requestLine }
     head.method = Method(text.extracting(0..<index))
     let start = index &+ 1
@@ -73,39 +72,47 @@ extension RequestParser {
 
   /// Takes `/path?query`, checking each byte and each escape.
   private mutating func takePath(_ range: Range<Int>, of bytes: RawSpan) throws(RequestError) {
-    var index = range.lowerBound
-    var previous: UInt8 = 0
-    var special = false
-    while index < range.upperBound {
-      let byte = bytes[index]
-      guard byte.isTarget, byte != 0x5C else { throw .target }
-      if byte == 0x3F { break }
-      if byte == 0x25 {
-        guard index &+ 2 < range.upperBound, let high = bytes[index &+ 1].hexadecimal,
-          let low = bytes[index &+ 2].hexadecimal, high | low != 0
-        else { throw .target }
-        special = true
-      } else if byte == 0x2E, previous == 0x2F {
-        special = true
+    let text = bytes.extracting(range)
+    var index = 0
+    while index < text.byteCount {
+      let byte = text.at(index)
+      let kind = ByteClass(byte)
+      guard kind.has(.target) else { throw .target }
+      if kind.has(.notable) {
+        if byte == 0x3F { break }
+        try lookAt(byte, index, of: text)
       }
-      previous = byte
       index &+= 1
     }
-    head.path = ByteSlice(range.lowerBound..<index)
-    head.pathNeedsNormalising = special
-    if index < range.upperBound { try takeQuery(index..<range.upperBound, of: bytes) }
+    head.path = ByteSlice(range.lowerBound..<range.lowerBound &+ index)
+    guard index < text.byteCount else { return }
+    try takeQuery((range.lowerBound &+ index)..<range.upperBound, of: bytes)
+  }
+
+  /// Checks a byte of a path that may mean more than itself.
+  private mutating func lookAt(_ byte: UInt8, _ index: Int, of text: RawSpan) throws(RequestError) {
+    switch byte {
+    case 0x25:
+      guard index &+ 2 < text.byteCount, let high = text[index &+ 1].hexadecimal,
+        let low = text[index &+ 2].hexadecimal, high | low != 0
+      else { throw .target }
+      head.pathNeedsNormalising = true
+    case 0x2E:
+      if index > 0, text[index &- 1] == 0x2F { head.pathNeedsNormalising = true }
+    default:
+      throw .target
+    }
   }
 
   /// Takes `?query`.
   private mutating func takeQuery(_ range: Range<Int>, of bytes: RawSpan) throws(RequestError) {
-    for index in range where !bytes[index].isTarget { throw .target }
+    guard bytes.extracting(range).run(of: .target, from: 0) == range.count else { throw .target }
     head.query = ByteSlice((range.lowerBound &+ 1)..<range.upperBound)
     head.hasQuery = true
   }
 
   /// Whether `bytes` can name a host and a port, or nothing at all.
   func isAuthority(_ bytes: RawSpan) -> Bool {
-    for index in 0..<bytes.byteCount where !bytes[index].isAuthority { return false }
-    return true
+    bytes.run(of: .authority, from: 0) == bytes.byteCount
   }
 }

@@ -28,9 +28,8 @@ package struct RequestParser: Sendable {
   package mutating func parse(_ bytes: RawSpan, limits: RequestLimits) -> Outcome {
     do throws(RequestError) {
       while let end = try endOfLine(bytes, limits) {
-        guard end > lineStart, bytes[end &- 1] == 0x0D else { throw .lineEnd }
-        let line = lineStart..<end &- 1
-        lineStart = end &+ 1
+        let line = lineStart..<end
+        lineStart = end &+ 2
         searched = lineStart
         if try take(line, of: bytes, limits) { return .complete(count: lineStart) }
       }
@@ -47,18 +46,39 @@ package struct RequestParser: Sendable {
     head.pathNeedsNormalising = false
   }
 
-  /// Where the next LF stands; nil if it hasn't arrived.
+  /// Where the CR stands that ends the line; nil if the end hasn't arrived.
+  ///
+  /// No line may hold another control byte but tab, so that the first one found is the line's end.
+  @inline(__always)
   private mutating func endOfLine(_ bytes: RawSpan, _ limits: RequestLimits) throws(RequestError) -> Int? {
-    // The longest line start that can still hold a target within its limit: method, blanks, version, CR.
-    let lineLimit = atRequestLine ? lineStart &+ limits.targetBytes &+ 64 : .max
-    let limit = min(limits.headBytes, lineLimit)
-    if let end = bytes.firstIndex(of: 0x0A, from: searched), end < limit { return end }
-    searched = max(searched, bytes.byteCount)
-    guard searched >= limit else { return nil }
-    throw atRequestLine && lineLimit <= limits.headBytes ? .targetTooLong : .headTooLarge
+    let limit = lineLimit(limits)
+    while let end = bytes.firstControl(from: searched), end &+ 1 < limit {
+      searched = end
+      let byte = bytes[end]
+      if byte == 0x0D {
+        guard end &+ 1 < bytes.byteCount else { return nil }
+        guard bytes[end &+ 1] == 0x0A else { throw .lineEnd }
+        return end
+      }
+      guard byte == 0x09 else { throw byte == 0x0A ? .lineEnd : atRequestLine ? .requestLine : .field }
+      searched &+= 1
+    }
+    guard bytes.byteCount >= limit else {
+      searched = max(searched, bytes.byteCount)
+      return nil
+    }
+    throw atRequestLine && limit < limits.headBytes ? .targetTooLong : .headTooLarge
+  }
+
+  /// Up to where the line has to be over.
+  private func lineLimit(_ limits: RequestLimits) -> Int {
+    // The longest line that can still hold a target within its limit: method, blanks, version, CRLF.
+    guard atRequestLine else { return limits.headBytes }
+    return min(limits.headBytes, lineStart &+ limits.targetBytes &+ 64)
   }
 
   /// Takes one whole line, without its CRLF; true when it was the head's last.
+  @inline(__always)
   private mutating func take(
     _ line: Range<Int>, of bytes: RawSpan, _ limits: RequestLimits
   ) throws(RequestError) -> Bool {

@@ -69,7 +69,7 @@ package struct Representation: Sendable {
 
   /// `multipart/byteranges` (RFC 9110 §14.6).
   private func multipart(_ ranges: [Range<UInt64>], _ length: UInt64) -> Response {
-    let boundary = "part-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+    let boundary = "part-\(String(UInt64.random(in: 1 << 60 ... .max), radix: 16))"
     let type = fields.value(of: "content-type")
     var segments: [BodySegment] = []
     func add(_ text: String) {

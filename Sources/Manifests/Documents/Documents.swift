@@ -59,7 +59,7 @@ package enum Documents {
     return document.canonical
   }
 
-  private static var success: DocumentFrame {
+  static var success: DocumentFrame {
     DocumentFrame(prefix: Array("{\"code\":200,\"data\":".utf8), suffix: Array("}".utf8))
   }
 

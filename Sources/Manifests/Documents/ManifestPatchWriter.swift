@@ -10,7 +10,7 @@ package struct ManifestPatchWriter {
   /// lost are null.
   package mutating func append(_ url: ResourceURL, from old: Entry?, to new: Entry?) {
     switch (old, new) {
-    case (_?, nil): append(removed: url)
+    case (_?, nil): append(url, now: nil)
     case (nil, let new?): members.append(key: url.text) { new.appendCanonicalJSON(to: &$0) }
     case (let old?, let new?) where old != new:
       members.append(key: url.text) { Self.append(new, after: old, to: &$0) }
@@ -18,9 +18,11 @@ package struct ManifestPatchWriter {
     }
   }
 
-  /// Appends a URL that is gone.
-  package mutating func append(removed url: ResourceURL) {
-    members.append(key: url.text) { CanonicalJSON.append(.null, to: &$0) }
+  /// Appends what became of `url` where the entry before isn't at hand: the entry now, or that it is gone.
+  package mutating func append(_ url: ResourceURL, now entry: Entry?) {
+    members.append(key: url.text) { out in
+      if let entry { entry.appendCanonicalJSON(to: &out) } else { CanonicalJSON.append(.null, to: &out) }
+    }
   }
 
   private static func append(_ new: Entry, after old: Entry, to out: inout [UInt8]) {

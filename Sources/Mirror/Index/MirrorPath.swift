@@ -35,12 +35,14 @@ package enum MirrorPath {
     return nil
   }
 
-  /// The type that a mirror's own document has; nil for a resource.
-  static func documentType(_ path: String) -> String? {
-    if path.hasSuffix(".json") && !isResource(path) { return "application/json" }
-    if path.hasSuffix(".zip") && !isResource(path) { return "application/zip" }
-    if path.hasSuffix(".dcz") && !isResource(path) { return "application/octet-stream" }
-    return nil
+  /// The type of a mirror's own document, or of anything else that isn't a resource.
+  static func documentType(_ path: String) -> String {
+    switch path.split(separator: ".").last {
+    case "json": "application/json"
+    case "js": "application/javascript"
+    case "zip": "application/zip"
+    default: "application/octet-stream"
+    }
   }
 
   /// `{space}/{app id}/…`: an app's name begins with a letter.

@@ -26,26 +26,29 @@ struct ChannelPlan: Sendable {
 
   private static func documents(_ state: ChannelState, _ source: any MirrorSource) -> [PlannedDocument] {
     let newest = NewestManifest(state, source)
-    func ofVersion(_ document: VersionDocument) -> PlannedDocument {
-      let isFixed = if case .patch = document { false } else { true }
-      return PlannedDocument(
-        path: "\(state.folder)/\(document.path(to: state.version))", stage: .versioned, isFixed: isFixed
-      ) { () throws(MirrorError) in
-        if case .whole(state.version) = document { return try newest.fixed() }
-        return try source.document(document, of: state)
-      }
-    }
     func document(
-      _ name: String, _ stage: PlannedDocument.Stage,
+      _ name: String, _ stage: PlannedDocument.Stage, isFixed: Bool = false,
       _ bytes: @escaping @Sendable () throws(MirrorError) -> [UInt8]
     ) -> PlannedDocument {
-      PlannedDocument(path: "\(state.folder)/\(name)", stage: stage, isFixed: false, bytes: bytes)
+      PlannedDocument(path: "\(state.folder)/\(name)", stage: stage, isFixed: isFixed, bytes: bytes)
     }
-    return state.versions.map { ofVersion(.release($0)) }
-      + state.versions.map { ofVersion(.whole($0)) }
-      + state.versions.dropLast().map { ofVersion(.patch(from: $0)) }
+    func made(_ made: MirrorDocument, _ stage: PlannedDocument.Stage, isFixed: Bool = false)
+      -> PlannedDocument
+    {
+      document(made.path, stage, isFixed: isFixed) { () throws(MirrorError) in
+        if case .whole(state.version) = made { return try newest.fixed() }
+        return try source.document(made, of: state)
+      }
+    }
+    return state.scripts.map { made(.script($0), .versioned, isFixed: true) }
+      + state.versions.map { made(.release($0), .versioned, isFixed: true) }
+      + state.versions.map { made(.whole($0), .versioned, isFixed: true) }
+      + state.versions.dropLast().map { made(.patch(from: $0, to: state.version), .versioned) }
       + [
         document("configure.json", .current) { () throws(MirrorError) in try newest.current() },
+        made(.prefetch(state.extras.prefetch ?? 0), .current),
+        made(.policy(state.extras.policy ?? 0), .current),
+        made(.info(state.version), .current),
         document("version.json", .newest) { Documents.nothingNew(state.version, extras: state.extras) },
       ]
   }

@@ -161,7 +161,7 @@ struct ChannelWork {
   private mutating func write(_ bytes: [UInt8], _ document: PlannedDocument, _ file: MirrorIndex.File)
     throws(MirrorError)
   {
-    let head = FileHead(type: "application/json", isImmutable: false)
+    let head = FileHead(type: MirrorPath.documentType(document.path), isImmutable: document.isFixed)
     if run.options.precompressed { try writeCoded(bytes, document.path) }
     try run.destination.write(bytes, as: document.path, head)
     run.meter.wrote(file.size)
@@ -172,7 +172,8 @@ struct ChannelWork {
   private mutating func writeCoded(_ bytes: [UInt8], _ path: String) throws(MirrorError) {
     for coding in Self.codings {
       let coded = coding.name == "gzip" ? Gzip.encode([bytes]) : Zstd.encode([bytes])
-      let head = FileHead(type: "application/json", coding: coding.name, isImmutable: false)
+      let type = MirrorPath.documentType(path)
+      let head = FileHead(type: type, coding: coding.name, isImmutable: false)
       try run.destination.write(coded, as: path + coding.ending, head)
       run.meter.wrote(Int64(coded.count))
       files[path + coding.ending] = MirrorIndex.File(sha256: SHA256.of(coded), size: Int64(coded.count))

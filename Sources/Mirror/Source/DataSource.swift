@@ -32,7 +32,7 @@ package final class DataSource: MirrorSource {
           ChannelState(
             app: info.app, appID: info.appID, channel: info.name, publicURL: info.publicURL,
             version: info.version, digest: digest, versions: try store.keptVersions(of: info, keep: keep),
-            extras: .none))
+            extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info)))
       }
       return states
     }
@@ -46,17 +46,9 @@ package final class DataSource: MirrorSource {
     }
   }
 
-  package func document(_ document: VersionDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8]
-  {
+  package func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8] {
     let info = info(channel)
-    return try MirrorError.store { () throws(StoreError) in
-      switch document {
-      case .whole(let version): try store.wholeDocument(info, at: version)
-      case .release(let version): try store.releaseDocument(info, at: version)
-      case .patch(let base):
-        try store.patchDocument(info, from: base, to: channel.version, extras: channel.extras)
-      }
-    }
+    return try MirrorError.store { () throws(StoreError) in try store.mirrorDocument(document, of: info) }
   }
 
   package func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile {

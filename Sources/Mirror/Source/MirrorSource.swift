@@ -13,6 +13,8 @@ package struct ChannelState: Hashable, Sendable {
   /// The versions that the mirror keeps, oldest first; the last is `version`.
   package let versions: [ManifestVersion]
   package let extras: AnswerExtras
+  /// That the policy names.
+  package let scripts: [SHA256]
 
   /// `xcache/shop`, where the channel's documents are.
   package var folder: String { "\(channel.space)/\(app)" }
@@ -22,25 +24,6 @@ package struct ChannelState: Hashable, Sendable {
 package struct OriginState: Hashable, Sendable {
   package let id: String
   package let defaultApp: AppName?
-}
-
-/// A document that belongs to versions and is made at the origin.
-package enum VersionDocument: Hashable, Sendable {
-  /// `configure/N.json`
-  case whole(ManifestVersion)
-  /// `patch/A-N.json`, to the newest version.
-  case patch(from: ManifestVersion)
-  /// `release/N.json`
-  case release(ManifestVersion)
-
-  /// The path below the folder of a channel whose newest version is `newest`.
-  func path(to newest: ManifestVersion) -> String {
-    switch self {
-    case .whole(let version): "configure/\(version).json"
-    case .patch(let base): "patch/\(base)-\(newest).json"
-    case .release(let version): "release/\(version).json"
-    }
-  }
 }
 
 /// A file of this machine that has a resource's bytes.
@@ -57,7 +40,7 @@ package protocol MirrorSource: Sendable {
   func channels(_ names: Set<ChannelName>, keep: Int) throws(MirrorError) -> [ChannelState]
   /// Every resource that a kept version names, each once.
   func resources(of channel: ChannelState) throws(MirrorError) -> [MirroredResource]
-  func document(_ document: VersionDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8]
+  func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8]
   /// A file with the resource's bytes; one that is made for this is made at `path`. They aren't checked yet.
   func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile
 

@@ -97,13 +97,8 @@ package final class ServerSource: MirrorSource {
     }
   }
 
-  package func document(_ document: VersionDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8]
-  {
-    switch document {
-    case .whole(let version): try call("GET", "\(path(channel))/whole?version=\(version)")
-    case .release(let version): try call("GET", "\(path(channel))/release?version=\(version)")
-    case .patch(let base): try call("GET", "\(path(channel))/patch?from=\(base)&version=\(channel.version)")
-    }
+  package func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8] {
+    try call("GET", "\(path(channel))/document?\(document.query)")
   }
 
   package func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile {
@@ -155,7 +150,10 @@ extension ChannelState {
     self.init(
       app: app, appID: try json.size("appID"), channel: channel, publicURL: publicURL,
       version: try json.version("version"), digest: try json.sha256("digest"), versions: versions,
-      extras: .none)
+      extras: AnswerExtras(
+        interval: json["interval"]?.integer.map { Int($0) }, policy: json["policy"]?.integer,
+        prefetch: json["prefetch"]?.integer),
+      scripts: (json["scripts"]?.array ?? []).compactMap { $0.string.flatMap { SHA256(hex: $0) } })
   }
 }
 

@@ -47,7 +47,8 @@ struct ChannelCheck {
     }
   }
 
-  private mutating func manifest(_ name: String, _ version: ManifestVersion) throws(MirrorError) -> Manifest? {
+  private mutating func manifest(_ name: String, _ version: ManifestVersion) throws(MirrorError) -> Manifest?
+  {
     guard let answer = try answer(name) else { return nil }
     guard case .whole(let whole) = answer else {
       add(name, .document("it is no whole manifest"))

@@ -100,7 +100,9 @@ package struct Verification {
       divergences.append(Divergence(path: path, kind: .bytes))
     }
     // "types by type/subtype": a host may add or leave out a charset.
-    if let wrongType, let expected = type ?? MirrorPath.documentType(path),
+    if let wrongType,
+      let expected = type
+        ?? (MirrorPath.isResource(path) || isCoded(path) ? nil : MirrorPath.documentType(path)),
       essence(facts.type ?? "") != essence(expected)
     {
       let kind = Divergence.Kind.type(facts.type ?? "no type", expected: expected)
@@ -108,6 +110,8 @@ package struct Verification {
     }
     return divergences
   }
+
+  private static func isCoded(_ path: String) -> Bool { path.hasSuffix(".gz") || path.hasSuffix(".zst") }
 
   /// Type and subtype; both names of JavaScript are one (RFC 9239, section 6).
   private static func essence(_ type: String) -> String {

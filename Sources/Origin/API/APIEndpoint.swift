@@ -9,6 +9,7 @@ import Store
 struct APIEndpoint: Sendable {
   let store: Store
   let releases: ReleaseDesk
+  let documents: DocumentDesk
   /// Bytes.
   let largestUpload: UInt64
   let log: @Sendable (String) -> Void
@@ -73,6 +74,9 @@ struct APIEndpoint: Sendable {
     case (.delete, "tokens", 2): return try TokenCalls(store: store, caller: token).revoke(call.path[1])
     case (.get, "mirror", 1), (.get, "mirrors", 1), (.delete, "leases", 2):
       return try MirrorCalls(store: store, call: call, caller: token).reply()
+    case (.get, "apps", 5...) where DocumentCalls.takes(call),
+      (.head, "apps", 5...) where DocumentCalls.takes(call):
+      return try DocumentCalls(self, call, token).read()
     case (.get, "apps", 4...), (.head, "apps", 4...):
       return try ChannelCalls(store: store, call: call, caller: token).reply()
     case (.options, _, _):
@@ -90,6 +94,8 @@ struct APIEndpoint: Sendable {
       return try MirrorCalls(store: store, call: call, caller: token).reply(Self.parse(body))
     case ("blobs", "missing", 2):
       return try BlobCalls(store: store, caller: token).missing(Self.parse(body))
+    case ("apps", _, 5...) where DocumentCalls.takes(call):
+      return try DocumentCalls(self, call, token).change(Self.parse(body))
     case ("apps", "releases", 5):
       return try ReleaseCalls(desk: releases, call: call, caller: token).release(Self.parse(body))
     default: throw notAnswered(call)

@@ -27,8 +27,10 @@ struct ChannelCalls {
 
   private func overview(_ channel: ChannelInfo) throws(Problem) -> Response {
     let bundles = try APIEndpoint.store { () throws(StoreError) in try store.bundles(of: channel) }
+    let damaged = try APIEndpoint.store { () throws(StoreError) in try store.damagedBlobs() }
     let origin = try APIEndpoint.store { () throws(StoreError) in try store.originID() }
-    return APIEndpoint.document([
+    let state = try APIEndpoint.store { () throws(StoreError) in try store.extras(of: channel) }
+    let overview: JSONValue = [
       "app": .string(channel.app.text), "at": channel.at.map { .string(Timestamp.text($0)) } ?? .null,
       "bundles": .array(
         bundles.map {
@@ -38,10 +40,12 @@ struct ChannelCalls {
           ]
         }),
       "bytes": .integer(channel.bytes), "channel": .string(channel.name.text),
+      "damaged": .strings(damaged.map(\.hex)),
       "digest": channel.digest.map { .string($0.hex) } ?? .null, "origin": .string(origin),
       "publicURL": .string(channel.publicURL.text), "resources": .integer(channel.resources),
       "version": .string(channel.version.text),
-    ])
+    ]
+    return APIEndpoint.document(.object(JSONObject((overview.object?.members ?? []) + state.overview)))
   }
 
   private func log(_ channel: ChannelInfo) throws(Problem) -> Response {

@@ -41,10 +41,15 @@ struct MirrorCalls {
         caller.allows(.read, app: info.app, channel: info.name)
       else { continue }
       let versions = try Self.store { () throws(StoreError) in try store.keptVersions(of: info, keep: keep) }
+      let extras = try Self.store { () throws(StoreError) in try store.answerExtras(of: info) }
+      let scripts = try Self.store { () throws(StoreError) in try store.policyScripts(of: info) }
       channels.append([
         "app": .string(info.app.text), "appID": .integer(info.appID), "channel": .string(info.name.text),
-        "digest": .string(digest.hex), "publicURL": .string(info.publicURL.text),
-        "version": .string(info.version.text), "versions": .strings(versions.map(\.text)),
+        "digest": .string(digest.hex), "interval": extras.interval.map { .integer($0) } ?? .null,
+        "policy": extras.policy.map { .integer($0) } ?? .null,
+        "prefetch": extras.prefetch.map { .integer($0) } ?? .null, "publicURL": .string(info.publicURL.text),
+        "scripts": .strings(scripts.map(\.hex)), "version": .string(info.version.text),
+        "versions": .strings(versions.map(\.text)),
       ])
     }
     let origin = try Self.store { () throws(StoreError) in (try store.originID(), try store.defaultApp()) }
@@ -54,30 +59,21 @@ struct MirrorCalls {
     ])
   }
 
-  /// `GET /apps/{app}/channels/{channel}/mirror/…`
+  /// `GET /apps/{app}/channels/{channel}/mirror/document?kind=…` and `…/resources?from=A&version=N`
   func document(_ name: String, of channel: ChannelInfo) throws(Problem) -> Response {
-    guard let version = try call.version("version") else { throw .badRequest("version=N is missing") }
-    switch name {
-    case "whole": return try bytes { () throws(StoreError) in try store.wholeDocument(channel, at: version) }
-    case "release":
-      return try bytes { () throws(StoreError) in try store.releaseDocument(channel, at: version) }
-    case "patch":
-      guard let base = try call.version("from") else { throw .badRequest("from=A is missing") }
-      return try bytes { () throws(StoreError) in
-        try store.patchDocument(channel, from: base, to: version, extras: .none)
-      }
-    case "resources":
-      let first = try call.version("from") ?? version
+    let (from, version) = (try call.version("from"), try call.version("version"))
+    if name == "resources", let version {
       return try resources(
         Self.store { () throws(StoreError) in
-          try store.mirroredResources(of: channel, from: first, through: version)
+          try store.mirroredResources(of: channel, from: from ?? version, through: version)
         })
-    default: throw .notFound
     }
-  }
-
-  private func bytes(_ body: () throws(StoreError) -> [UInt8]) throws(Problem) -> Response {
-    let bytes = try Self.store(body)
+    let sha256 = call.text("sha256").flatMap { SHA256(hex: $0) }
+    guard name == "document",
+      let document = MirrorDocument(
+        kind: call.text("kind") ?? "", from: from, version: version, sha256: sha256)
+    else { throw .notFound }
+    let bytes = try Self.store { () throws(StoreError) in try store.mirrorDocument(document, of: channel) }
     let fields = HeadFields([("Content-Type", "application/json"), ("Cache-Control", "no-store")])
     return Response(.ok, fields, .bytes(SharedBytes(bytes)))
   }

@@ -16,7 +16,8 @@ struct ReleaseCalls {
     try names.check(caller, may: .publish)
     let request = try parse(document, names)
     // An app is made by whoever may do everything; a misspelt name must not make one.
-    let createsApp = caller.scope == .admin && caller.isUnlimited
+    let brings = request.bundles.contains { if case .update = $0.change { true } else { false } }
+    let createsApp = caller.scope == .admin && caller.isUnlimited && brings
     let outcome = try APIEndpoint.store { () throws(StoreError) in
       try desk.release(request, createsApp: createsApp)
     }

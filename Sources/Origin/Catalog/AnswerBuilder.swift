@@ -23,6 +23,17 @@ final class AnswerBuilder: Sendable {
     }
   }
 
+  /// Makes the list of files of a channel's newest version, unless it is there.
+  func prepareInfo(of channelID: Int64) {
+    lock(channelID).withLock { _ in
+      guard let channel = catalog.current.channel(id: channelID), channel.info == nil else { return }
+      let document = Documents.info(
+        channel.map.urls, digest: channel.channel.digest ?? ManifestMap.empty.digest)
+      let info = CodedDocument.json(document)
+      catalog.update { $0.update(channelID, at: channel.version) { $0.adding(info: info) } }
+    }
+  }
+
   /// Makes the patch from `base` to a channel's newest version, unless it is there.
   /// - Returns: false where no manifest of that number is kept.
   func preparePatch(of channelID: Int64, from base: ManifestVersion) throws(StoreError) -> Bool {
@@ -45,7 +56,7 @@ final class AnswerBuilder: Sendable {
   /// The whole manifest; the channel's lock is held.
   private func whole(_ channel: ChannelCatalog) -> WholeManifest {
     if let whole = channel.whole { return whole }
-    let whole = WholeManifest(channel.channel, channel.map)
+    let whole = WholeManifest(channel.channel, channel.map, channel.extras)
     catalog.update { $0.update(channel.channel.id, at: channel.version) { $0.adding(whole) } }
     return whole
   }

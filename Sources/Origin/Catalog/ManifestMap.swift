@@ -47,6 +47,9 @@ package struct ManifestMap: Sendable {
     pieces.isEmpty ? nil : pieces[pieceIndex(for: url[...])].entry(for: url[...])
   }
 
+  /// Every URL, in order; none has a byte that JSON would escape.
+  package var urls: [ArraySlice<UInt8>] { pieces.flatMap(\.urls) }
+
   /// The map after `changes`, which are sorted by URL and name none twice.
   package func applying(_ changes: [MapChange]) -> ManifestMap {
     guard !changes.isEmpty else { return self }

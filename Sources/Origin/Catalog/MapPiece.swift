@@ -17,6 +17,7 @@ final class MapPiece: Sendable {
 
   var count: Int { members.count }
   var firstURL: ArraySlice<UInt8> { url(0) }
+  var urls: [ArraySlice<UInt8>] { members.indices.map { url($0) } }
 
   private init(bytes: [UInt8], members: [Member]) {
     self.bytes = bytes

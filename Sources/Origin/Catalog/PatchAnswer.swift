@@ -7,6 +7,8 @@ struct PatchAnswer: Sendable {
   /// Hexadecimal, as a device sends it.
   let baseDigest: [UInt8]
   let document: CodedDocument
+  /// What it says beside the patch.
+  let extras: AnswerExtras
   /// Bytes held, about.
   let cost: Int
 
@@ -20,13 +22,14 @@ struct PatchAnswer: Sendable {
     whole: () -> WholeManifest?
   ) {
     baseDigest = Array(digest.hex.utf8)
+    extras = channel.extras
     let bytes = Self.render(channel, base, changes)
     // No gzip of the map can be smaller than the patch is uncoded: deflate packs 1,032 bytes into one at most
     // (zlib, technical details, "Maximum Compression Factor").
     if bytes.count > channel.map.byteCount / 1032 {
       guard let whole = whole() else { return nil }
       if Gzip.encode([bytes]).count > whole.gzipCount {
-        document = WholeManifest(channel.channel, channel.map, base: base).document
+        document = WholeManifest(channel.channel, channel.map, channel.extras, base: base).document
         cost = 2 * channel.map.byteCount
         return
       }
@@ -39,7 +42,8 @@ struct PatchAnswer: Sendable {
     -> [UInt8]
   {
     let digest = channel.channel.digest ?? channel.map.digest
-    let frame = Documents.patch(channel.version, digest: digest, base: DocumentBase(base))
+    let frame = Documents.patch(
+      channel.version, digest: digest, base: DocumentBase(base), extras: channel.extras)
     var patch = [UInt8(ascii: "{")]
     for (index, change) in changes.enumerated() {
       if index > 0 { patch.append(UInt8(ascii: ",")) }

@@ -45,8 +45,10 @@ final class ReleaseDesk: Sendable {
   private func show(_ outcome: ReleaseOutcome, _ map: ManifestMap) {
     guard let info = outcome.channel else { return }
     let before = catalog.current.channel(id: info.id)
-    var channel = ChannelCatalog(channel: info, map: map)
-    if map.byteCount <= Self.codedAtOnce { channel = channel.adding(WholeManifest(info, map)) }
+    var channel = ChannelCatalog(channel: info, map: map, documents: before?.documents ?? .none)
+    if map.byteCount <= Self.codedAtOnce {
+      channel = channel.adding(WholeManifest(info, map, channel.extras))
+    }
     if let before, let digest = before.channel.digest, before.version != .none {
       let patch = PatchAnswer(
         channel, from: before.version, digest: digest,

@@ -6,6 +6,8 @@ import Store
 /// The whole manifest of a version, coded once.
 struct WholeManifest: Sendable {
   let document: CodedDocument
+  /// What it says beside the manifest.
+  let extras: AnswerExtras
   /// Bytes of the gzip body, which a patch has to beat.
   let gzipCount: Int
 
@@ -13,15 +15,25 @@ struct WholeManifest: Sendable {
   ///
   /// - Parameter base: for devices that are at this version and understand patches, but for which the whole is
   ///   smaller.
-  init(_ channel: ChannelInfo, _ map: ManifestMap, base: ManifestVersion? = nil) {
+  init(_ channel: ChannelInfo, _ map: ManifestMap, _ extras: AnswerExtras, base: ManifestVersion? = nil) {
     let digest = channel.digest ?? map.digest
-    let frame = Documents.whole(channel.version, digest: digest, base: base.map { DocumentBase($0) })
+    let frame = Documents.whole(
+      channel.version, digest: digest, base: base.map { DocumentBase($0) }, extras: extras)
     var parts = [frame.prefix]
     map.forEachPart { parts.append($0) }
     parts.append(frame.suffix)
     let gzip = Gzip.encode(parts)
     gzipCount = gzip.count
-    let tag = "\(digest.hex.prefix(32))-\(base.map { "\($0)-" } ?? "")\(channel.version)"
+    self.extras = extras
+    let tag = "\(digest.hex.prefix(32))-\(base.map { "\($0)-" } ?? "")\(channel.version)\(extras.tag)"
     document = .json(parts.map(SharedBytes.init), tag: tag, gzip: gzip, zstd: Zstd.encode(parts))
+  }
+}
+
+extension AnswerExtras {
+  /// What an entity tag has of them: answers that differ in them alone are different bytes.
+  fileprivate var tag: String {
+    let parts = [policy.map { "p\($0)" }, prefetch.map { "c\($0)" }, interval.map { "i\($0)" }]
+    return parts.compactMap { $0 }.map { "-\($0)" }.joined()
   }
 }

@@ -5,13 +5,17 @@ import Store
 
 /// Failures as client documents have them: `{"code":404,"message":"…"}`, the status saying the same (DESIGN §3).
 enum ClientFailure {
-  static func response(_ status: Status, _ message: String, allow: String? = nil) -> Response {
+  static func response(_ status: Status, _ message: String, allow: String? = nil, retryAfter: Int? = nil)
+    -> Response
+  {
     var fields = HeadFields([
       ("Content-Type", "application/json"), ("Cache-Control", "no-cache"),
       ("Access-Control-Allow-Origin", "*"),
     ])
     if let allow { fields.add("Allow", allow) }
-    if status == .serviceUnavailable { fields.add("Retry-After", "5") }
+    if let seconds = retryAfter ?? (status == .serviceUnavailable ? 5 : nil) {
+      fields.add("Retry-After", "\(seconds)")
+    }
     return Response(status, fields, .bytes(SharedBytes(Documents.failure(Int(status.code), message))))
   }
 

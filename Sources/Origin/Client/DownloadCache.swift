@@ -62,7 +62,7 @@ final class DownloadCache {
     var hash = UInt64(path.byteCount) &* 0x9E37_79B9_7F4A_7C15
     var index = 0
     while index &+ 8 <= path.byteCount {
-      hash = (hash ^ path.word(at: index)) &* 0xFF51_AFD7_ED55_8CCD
+      hash = (hash ^ path.word(index)) &* 0xFF51_AFD7_ED55_8CCD
       hash ^= hash &>> 32
       index &+= 8
     }

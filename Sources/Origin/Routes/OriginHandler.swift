@@ -4,8 +4,8 @@ import Platform
 
 /// What one event loop answers with. A poll, and a download that was opened before, take no lock here.
 final class OriginHandler: Handler {
-  private let origin: Origin
-  private var catalog: PublishedReader<Catalog>
+  let origin: Origin
+  var catalog: PublishedReader<Catalog>
   private let downloads: DownloadCache
 
   init(_ origin: Origin) {
@@ -23,6 +23,7 @@ final class OriginHandler: Handler {
   }
 
   private func elsewhere(_ path: RawSpan, _ request: borrowing Request) -> Answer {
+    if let document = ClientDocument(path: path) { return named(document, request) }
     if path.equals("/healthz") { return reading(request) { _ in .now(Probe.alive) } }
     if path.equals("/readyz") {
       return reading(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) }
@@ -30,6 +31,9 @@ final class OriginHandler: Handler {
     if path.equals("/metrics") {
       let metrics = origin.metrics
       return reading(request) { _ in .later { Probe.metrics(metrics()) } }
+    }
+    if path.starts(with: "/console/"), let page = origin.pages.page(at: path) {
+      return reading(request) { request in .now(page.response(to: request)) }
     }
     for prefix in catalog.refresh().prefixes {
       let prefix = prefix.span.bytes
@@ -52,9 +56,11 @@ final class OriginHandler: Handler {
       let file = path.extracting(1..<path.byteCount)
       return reading(request) { request in origin.downloads.answer(file, request, downloads) }
     }
-    guard let document = segments.next(), segments.isAtEnd, document.equals("configure.json") else {
-      return .now(Self.nothing)
+    guard let document = segments.next() else { return .now(Self.nothing) }
+    if let document = ClientDocument(document, segments) {
+      return answer(document, app: name, space: space, request)
     }
+    guard segments.isAtEnd, document.equals("configure.json") else { return .now(Self.nothing) }
     return reading(request) { request in
       guard let channel = catalog.refresh().channel(app: name, space: space) else {
         return .now(Self.noApp(name.text, channel: space.text))
@@ -73,13 +79,13 @@ final class OriginHandler: Handler {
     }
   }
 
-  private static func query(_ request: borrowing Request) -> PollQuery {
+  static func query(_ request: borrowing Request) -> PollQuery {
     guard let query = request.query else { return PollQuery() }
     return PollQuery(query)
   }
 
   /// Answers GET and HEAD; OPTIONS says so, every other method is refused (RFC 9110 §15.5.6).
-  private func reading(_ request: borrowing Request, _ answer: (borrowing Request) -> Answer) -> Answer {
+  func reading(_ request: borrowing Request, _ answer: (borrowing Request) -> Answer) -> Answer {
     switch request.method {
     case .get, .head: answer(request)
     case .options: .now(Self.options)
@@ -90,7 +96,7 @@ final class OriginHandler: Handler {
     }
   }
 
-  private static let nothing = ClientFailure.notFound("nothing is here")
+  static let nothing = ClientFailure.notFound("nothing is here")
 
   private static let options = Response(
     .noContent,
@@ -100,14 +106,14 @@ final class OriginHandler: Handler {
       ("Access-Control-Max-Age", "86400"),
     ]))
 
-  private static func noApp(_ query: PollQuery, _ catalog: Catalog) -> Response {
+  static func noApp(_ query: PollQuery, _ catalog: Catalog) -> Response {
     guard let app = query.app.text ?? catalog.defaultApp?.text else {
       return ClientFailure.notFound("no app has been created yet; publish one")
     }
     return noApp(app, channel: query.channel.text ?? ChannelName.online.text)
   }
 
-  private static func noApp(_ app: String, channel: String) -> Response {
+  static func noApp(_ app: String, channel: String) -> Response {
     ClientFailure.notFound(
       channel == ChannelName.online.text || channel == ChannelName.online.space
         ? "no app named \"\(app)\"" : "no app named \"\(app)\" with a channel named \"\(channel)\"")

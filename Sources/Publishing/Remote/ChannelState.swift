@@ -1,4 +1,5 @@
 import Manifests
+import Platform
 
 /// What the origin says of a channel.
 package struct ChannelState: Hashable, Sendable {
@@ -12,14 +13,17 @@ package struct ChannelState: Hashable, Sendable {
   package let originID: String
   package let version: ManifestVersion
   package let bundles: [String: Bundle]
+  /// Bytes that the origin had and lost, and that whoever has them should send again.
+  package let damaged: Set<SHA256>
 
   /// A channel that a first publish will make.
-  static let none = ChannelState(originID: "", version: .none, bundles: [:])
+  static let none = ChannelState(originID: "", version: .none, bundles: [:], damaged: [])
 
-  private init(originID: String, version: ManifestVersion, bundles: [String: Bundle]) {
+  private init(originID: String, version: ManifestVersion, bundles: [String: Bundle], damaged: Set<SHA256>) {
     self.originID = originID
     self.version = version
     self.bundles = bundles
+    self.damaged = damaged
   }
 
   /// - Throws: `JSONError` with the member that is missing or wrong.
@@ -34,5 +38,6 @@ package struct ChannelState: Hashable, Sendable {
         version: try item.version("version"), resources: resources, bytes: try item.size("bytes"))
     }
     self.bundles = bundles
+    damaged = Set((json["damaged"]?.array ?? []).compactMap { $0.string.flatMap { SHA256(hex: $0) } })
   }
 }

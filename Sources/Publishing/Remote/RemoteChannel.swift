@@ -11,6 +11,9 @@ struct RemoteChannel {
   /// False where the first release will make the channel.
   let exists: Bool
 
+  /// Bytes that the origin had and lost.
+  var damaged: Set<SHA256> { state.damaged }
+
   /// `apps/{app}/channels/{channel}`.
   private var path: String { "apps/\(app)/channels/\(channel)" }
 

@@ -60,7 +60,7 @@ extension Store {
 
   /// `configure/N.json`: the whole manifest of a kept version, and nothing that another version may say otherwise.
   /// - Throws: `unknownVersion`.
-  package func wholeDocument(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
+  func wholeDocument(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
     -> [UInt8]
   {
     try connections.reading { (db) throws(StoreError) in
@@ -75,18 +75,14 @@ extension Store {
 
   /// `patch/A-N.json`.
   /// - Throws: `unknownVersion`.
-  package func patchDocument(
+  func patchDocument(
     _ channel: ChannelInfo, from base: ManifestVersion, to version: ManifestVersion, extras: AnswerExtras
   ) throws(StoreError) -> [UInt8] {
     guard let digest = try digest(channel, at: version) else { throw .unknownVersion(version) }
     var writer = ManifestPatchWriter()
     for change in try changes(channel, from: base, to: version) {
-      // The entry at the base only tells whether there is one: a changed entry is written whole.
-      if let entry = change.entry {
-        writer.append(change.url, from: nil, to: entry)
-      } else {
-        writer.append(removed: change.url)
-      }
+      // A changed entry is written whole.
+      writer.append(change.url, now: change.entry)
     }
     return Documents.patch(version, digest: digest, base: DocumentBase(base), writer.finish(), extras: extras)
   }

@@ -5,7 +5,7 @@ extension Store {
   /// `release/N.json`: what an origin needs beside the manifest to go on from a kept version (DESIGN §6). It names
   /// no people, messages or tokens.
   /// - Throws: `unknownVersion`.
-  package func releaseDocument(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
+  func releaseDocument(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
     -> [UInt8]
   {
     try connections.reading { (db) throws(StoreError) in

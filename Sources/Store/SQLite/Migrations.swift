@@ -23,6 +23,11 @@ struct Migrations: Sendable {
   /// `xcac` in ASCII: how a database says that it is one of ours (PRAGMA application_id).
   private static let applicationID: Int64 = 0x7863_6163
 
+  /// Whether a database with this header can be one of ours; one that was begun and never written has no id yet.
+  static func mayOwn(_ header: DatabaseHeader) -> Bool {
+    header.applicationID == applicationID || (header.applicationID == 0 && header.pages <= 1)
+  }
+
   /// Applies what is missing, each step with its bookkeeping row in one transaction.
   /// - Throws: `foreignDatabase`, `newerDatabase` or `alteredMigration`, with nothing changed.
   func apply(to database: Database) throws(StoreError) {

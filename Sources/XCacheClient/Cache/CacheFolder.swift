@@ -7,6 +7,8 @@ import Platform
 ///     files/<name>      the bytes it lists, under the file name of their download URL
 ///     staging/<sha256>  bytes that were checked and not yet switched to
 ///     aside/<sha256>    bytes that left the manifest; the modification time says when
+///     prefetchConfig.json, policy.json   the newest that came, as they came
+///     scripts/<sha256>.js   scripts that the policy names, their signature checked
 ///     poll.json         when the device polled last, and whom
 ///     lock              held by the one process that uses the folder
 struct CacheFolder: Sendable {

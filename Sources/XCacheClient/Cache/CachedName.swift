@@ -25,7 +25,8 @@ struct CachedName: Hashable, Sendable {
 
   /// Nil where the last component of the URL's path gives no safe name.
   init?(download url: ResourceURL) {
-    guard let slash = url.path.lastIndex(of: "/") else { return nil }
-    self.init(encoded: url.path[url.path.index(after: slash)...])
+    let path = url.path
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+    self.init(encoded: path[path.utf8.index(after: slash)...])
   }
 }

@@ -14,6 +14,8 @@ struct DeviceCache: ~Copyable {
   private(set) var present: Set<CachedName> = []
   /// Names whose bytes were checked since the start.
   private var proven: Set<CachedName> = []
+  /// False from the switch until the files are in line with it.
+  private var isSettled = true
   private let lock: FileLock
 
   private init(
@@ -51,7 +53,8 @@ struct DeviceCache: ~Copyable {
     var cache = DeviceCache(
       folder, owner, held?.index, wasDamaged: bytes != nil && held == nil, lock: lock)
     try folder.removeUnfinished()
-    try cache.settle(after: nil, at: now)
+    cache.isSettled = false
+    try cache.mend(at: now)
     try cache.sweep(at: now)
     return cache
   }
@@ -66,19 +69,27 @@ extension DeviceCache {
     try folder.write(next.rendered(for: owner), to: folder.index)
     let before = index
     index = next
+    isSettled = false
     proven = proven.filter { before.names[$0] == next.names[$0] }
     try settle(after: before, at: now)
+    isSettled = true
     for sha256 in try folder.digests(in: folder.staging) { try folder.remove(folder.staged(sha256)) }
     try sweep(at: now)
+  }
+
+  /// Finishes a switch that a crash, or an error of the disk, cut short.
+  mutating func mend(at now: Int64) throws(ClientError) {
+    if isSettled { return }
+    present = Set(try folder.names(in: folder.files).lazy.compactMap { CachedName(file: $0) })
+    try settle(after: nil, at: now)
+    isSettled = true
   }
 
   /// Brings `files` in line with the index: what isn't listed is set aside, what is staged takes its place.
   ///
   /// `before` is the manifest that the files were right for; nil where that isn't known, and they are read.
   private mutating func settle(after before: DeviceIndex?, at now: Int64) throws(ClientError) {
-    defer { present = Set((try? folder.names(in: folder.files))?.compactMap { CachedName(file: $0) } ?? []) }
-    for name in try folder.names(in: folder.files).compactMap({ CachedName(file: $0) })
-    where index.names[name] == nil {
+    for name in present where index.names[name] == nil {
       try evict(name, known: before?.names[name], at: now)
     }
     let staged = Set(try folder.digests(in: folder.staging))
@@ -100,12 +111,13 @@ extension DeviceCache {
       let isLast = i == names.count - 1
       if try holds(name, sha256, known: before?.names[name]) {
         if isLast { try folder.remove(folder.staged(sha256)) }
-        continue
+      } else {
+        try evict(name, known: before?.names[name], at: now)
+        let source = isLast ? folder.staged(sha256) : folder.incoming()
+        if !isLast { _ = try folder.copy(folder.staged(sha256), to: source) }
+        try folder.move(source, to: folder.file(name))
       }
-      try evict(name, known: before?.names[name], at: now)
-      let source = isLast ? folder.staged(sha256) : folder.incoming()
-      if !isLast { _ = try folder.copy(folder.staged(sha256), to: source) }
-      try folder.move(source, to: folder.file(name))
+      present.insert(name)
     }
   }
 
@@ -115,8 +127,9 @@ extension DeviceCache {
   }
 
   /// Sets the file of a name aside, where there is one; `known` says which bytes it has.
-  private func evict(_ name: CachedName, known: SHA256?, at now: Int64) throws(ClientError) {
+  private mutating func evict(_ name: CachedName, known: SHA256?, at now: Int64) throws(ClientError) {
     let path = folder.file(name)
+    present.remove(name)
     guard folder.status(path) != nil else { return }
     guard let sha256 = known ?? folder.digest(path)?.sha256 else { return try folder.remove(path) }
     try folder.setAside(path, as: sha256, at: now)

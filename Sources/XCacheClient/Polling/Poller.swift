@@ -15,6 +15,10 @@ struct Poller: Sendable {
     let extras: AnswerExtras
     /// Nil where nothing is new.
     let index: DeviceIndex?
+
+    fileprivate func saying(_ extras: AnswerExtras) -> Offer {
+      Offer(kind: kind, version: version, extras: extras, index: index)
+    }
   }
 
   let transport: any Transport
@@ -48,8 +52,9 @@ struct Poller: Sendable {
     }
     let patch = settings.mirrorURL("patch/\(held.version)-\(newest).json")
     // Only some patches are there; the whole manifest always is.
-    if held.version > .none, let offer = try? offer(patch, holding: held) { return offer }
-    return try whole(settings.mirrorURL("configure.json"))
+    // The numbers of the other documents are those of version.json: patches are written once, and stay.
+    if held.version > .none, let offer = try? offer(patch, holding: held) { return offer.saying(extras) }
+    return try whole(settings.mirrorURL("configure.json")).saying(extras)
   }
 
   private func whole(_ url: String) throws(ClientError) -> Offer {
@@ -100,11 +105,11 @@ struct Poller: Sendable {
     }
   }
 
-  private func document(_ url: String) throws(ClientError) -> [UInt8] {
+  func document(_ url: String, limit: Int64? = nil) throws(ClientError) -> [UInt8] {
     var body: [UInt8] = []
     let reply: TransportReply
     do {
-      reply = try transport.get(TransportRequest(url, limit: settings.manifestLimit)) { bytes in
+      reply = try transport.get(TransportRequest(url, limit: limit ?? settings.manifestLimit)) { bytes in
         bytes.withUnsafeBytes { body.append(contentsOf: $0) }
         return true
       }

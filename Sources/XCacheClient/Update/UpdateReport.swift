@@ -41,6 +41,8 @@ public struct UpdateReport: Hashable, Sendable {
   public internal(set) var bytesFetched: Int64 = 0
   /// Bytes of all listed files.
   public internal(set) var bytesTotal: Int64 = 0
+  /// Prefetch config and policy.
+  public internal(set) var documents = DocumentReport()
 
   init(_ kind: Kind, from: String, to: String) {
     self.kind = kind

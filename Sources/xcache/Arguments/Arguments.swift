@@ -1,3 +1,5 @@
+import Manifests
+
 /// What a command line said, held against what its command knows.
 struct Arguments: Sendable {
   /// Words that are no option, in order.

@@ -6,7 +6,8 @@ import Publishing
 /// `xcache mirror`: writes or checks a static copy.
 enum MirrorCommand {
   static let command = Command(
-    name: "mirror", operands: "[verify DIR|URL]", summary: "write a complete static copy of an origin, or check one",
+    name: "mirror", operands: "[verify DIR|URL]",
+    summary: "write a complete static copy of an origin, or check one",
     notes: """
       From the data folder:    xcache mirror --data /srv/xcache --to /srv/www
       From a running origin:   xcache mirror --server https://origin.example.com --to public

@@ -5,7 +5,11 @@ extension PublishResult {
   /// What happened, for people.
   func lines(dryRun: Bool, _ terminal: Terminal) -> [String] {
     guard answer.isChanged else {
-      return ["nothing changed: version \(answer.version) has these \(files) files already"]
+      let unchanged = "nothing changed: version \(answer.version) has these \(files) files already"
+      if uploaded == 0 { return [unchanged] }
+      return [
+        unchanged, "\(dryRun ? "would send" : "sent") \(uploaded) that were damaged at the origin again",
+      ]
     }
     var lines: [String] = []
     if answer.createdApp { lines.append(dryRun ? "would create the app" : "created the app") }

@@ -64,6 +64,7 @@ enum PullCommand {
           + "\(update.kept) kept; \(Bytes.text(update.bytesFetched)) of \(Bytes.text(update.bytesTotal)) fetched"
       )
     }
+    lines += documents(update.documents)
     if update.missing > 0 {
       lines.append("\(update.missing) listed files are missing; --complete fetches them")
     }
@@ -85,6 +86,14 @@ enum PullCommand {
     return lines
   }
 
+  private static func documents(_ report: DocumentReport) -> [String] {
+    var lines: [String] = []
+    if let change = report.prefetch { lines.append("prefetch config \(change.from) → \(change.to)") }
+    if let change = report.policy { lines.append("policy \(change.from) → \(change.to)") }
+    for failure in report.failures { lines.append("not fetched, the next poll tries again: \(failure)") }
+    return lines
+  }
+
   private static func json(
     _ device: Device, _ update: UpdateReport, _ completion: CompletionReport?, _ tree: TreeReport?
   ) -> JSONValue {
@@ -97,6 +106,9 @@ enum PullCommand {
       "to": .string(update.to), "waitMilliseconds": .integer(update.wait),
     ]
     document["version"] = .string(device.version)
+    document["prefetch"] = .string(device.prefetch.version)
+    document["policy"] = .string(device.runtimePolicy.version)
+    document["documentFailures"] = .strings(update.documents.failures.map { "\($0)" })
     document["digest"] = .string(device.digest)
     if let completion {
       document["completion"] = [

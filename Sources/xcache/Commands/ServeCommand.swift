@@ -38,11 +38,14 @@ enum ServeCommand {
     var configuration = try configuration(arguments)
     let files = Environment.raiseDescriptorLimit()
     configuration.limits.connections = min(configuration.limits.connections, max(64, files / 2))
+    // All that was said is read before anything is made.
+    var options = try options(arguments, configuration, files / (8 * configuration.loops), log)
     configuration.accessLog = try ServeLimits.accessLog(arguments, log)
     let store = try Store(path: data)
     let server = try listen(configuration)
-    let origin = try Origin(
-      store: store, options: options(arguments, server, files / (8 * configuration.loops), log))
+    options.metrics = { server.metrics.prometheusText }
+    if try arguments.value("public-url") == nil { options.publicURL = try Self.url(of: server.address) }
+    let origin = try Origin(store: store, options: options)
     try server.start { _ in origin.makeHandler() }
     if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
     log("xcache \(XCache.version) listens on http://\(server.address), data in \(data)")
@@ -83,16 +86,20 @@ enum ServeCommand {
   }
 
   private static func options(
-    _ arguments: Arguments, _ server: Server, _ openFiles: Int, _ log: @escaping @Sendable (String) -> Void
+    _ arguments: Arguments, _ configuration: ServerConfiguration, _ openFiles: Int,
+    _ log: @escaping @Sendable (String) -> Void
   ) throws -> Origin.Options {
-    let text = try arguments.value("public-url") ?? "http://\(server.address)"
-    var options = Origin.Options(publicURL: try SettingsValue.url(text, in: "--public-url"))
+    let given = try arguments.value("public-url").map { try SettingsValue.url($0, in: "--public-url") }
+    var options = Origin.Options(publicURL: try given ?? Self.url(of: configuration.address))
     options.openFiles = min(1024, max(16, openFiles))
-    options.metrics = { server.metrics.prometheusText }
     options.log = log
     options.largestUpload =
       try arguments.number("max-upload", in: 1...Int.max).map(UInt64.init) ?? options.largestUpload
     return options
+  }
+
+  private static func url(of address: SocketAddress) throws -> BaseURL {
+    try SettingsValue.url("http://\(address)", in: "--listen")
   }
 
   /// The time as a log line has it.

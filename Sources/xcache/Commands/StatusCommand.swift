@@ -25,6 +25,7 @@ enum StatusCommand {
     terminal.say(
       "holds      \(state["resources"]?.integer ?? 0) resources, \(Bytes.text(state["bytes"]?.integer ?? 0))")
     terminal.say("public URL \(state["publicURL"]?.string ?? "?")")
+    for line in documents(state, terminal) { terminal.say(line) }
     terminal.say("")
     var table = Table(["BUNDLE", "CHANGED IN", "RESOURCES", "SIZE"], rightAligned: [1, 2, 3])
     for bundle in state["bundles"]?.array ?? [] {
@@ -36,6 +37,20 @@ enum StatusCommand {
     }
     for line in table.lines { terminal.say(line) }
     return .done
+  }
+
+  /// What the channel says beside its manifest; the kill switch first.
+  private static func documents(_ state: JSONValue, _ terminal: Terminal) -> [String] {
+    var lines: [String] = []
+    if let policy = state["policy"], policy.object != nil {
+      if let alarm = PolicyWords(policy["policy"]).alarm(terminal) { lines.append(alarm) }
+      lines.append("policy     \(DocumentLog.line(policy))")
+    }
+    if let prefetch = state["prefetch"], prefetch.object != nil {
+      lines.append("prefetch   \(DocumentLog.line(prefetch))")
+    }
+    if let interval = state["interval"]?.integer { lines.append("interval   \(interval) s between polls") }
+    return lines
   }
 }
 

@@ -9,7 +9,8 @@ final class Site {
   let data: String
   private(set) var server: Child
   private(set) var port: UInt16
-  private let options: [String]
+  /// What `serve` is given beyond its folder and address; a change counts from the next start on.
+  var options: [String]
   /// Words before the program's own, such as `unshare -m …`.
   private let launcher: [String]
   /// What the server held open before anybody asked it anything.
@@ -104,7 +105,7 @@ final class Site {
   }
 
   /// Descriptors, without the files that an origin keeps open on purpose: its database and what it serves.
-  private var openCount: Int { server.descriptors.count(where: Site.counts) }
+  var openCount: Int { server.descriptors.count(where: Site.counts) }
 
   private static func counts(_ target: String) -> Bool {
     !target.contains("/xcache.db") && !target.contains("/blobs/") && !target.contains("/derived/")
@@ -113,7 +114,11 @@ final class Site {
   // MARK: - Commands
 
   /// Runs `xcache` as the engineer or device that holds `token`; nil: that holds none.
-  func start(_ words: [String], token: String? = nil, launcher: [String] = []) throws -> Child {
+  /// - Parameter folder: the working directory, the home and its caches; nil: the site's own.
+  func start(
+    _ words: [String], token: String? = nil, launcher: [String] = [], in folder: Scratch? = nil
+  ) throws -> Child {
+    let scratch = folder ?? scratch
     var environment = Site.environment(scratch)
     environment["XDG_CACHE_HOME"] = scratch.path + "/cache"
     environment["XCACHE_SERVER"] = url

@@ -81,6 +81,29 @@ private final class Stop: Sendable {
     return !isDone
   }
 
+  /// The disk refuses a change, and the next, and works again later: the same process mends what is left.
+  @Test func anErrorAtAnyStepIsMended() throws {
+    let bench = try Bench()
+    try bench.origin.publish(Self.first)
+    try bench.origin.publish(Self.second)
+    let new = try bench.fresh()
+    var isDone = false
+    for steps in 0..<100 where !isDone {
+      let name = "device-\(steps)"
+      bench.origin.restore(to: 1)
+      let stop = Stop()
+      let device = try bench.device(name, willChange: { () throws(ClientError) in try stop.step() })
+      _ = try device.update()
+      bench.origin.restore(to: 2)
+      stop.after(steps)
+      isDone = (try? device.update(force: true)) != nil
+      stop.after(nil)
+      _ = try device.update(force: true)
+      #expect(try bench.state(name) == new, "stopped before step \(steps)")
+    }
+    #expect(isDone)
+  }
+
   /// A crash in the middle of mending a crash.
   @Test func aCrashWhileOpeningIsMendedToo() throws {
     let bench = try Bench()

@@ -1,8 +1,9 @@
 /// Finds what somebody probably meant to write.
-enum Spelling {
-  /// The candidate within a third of the word's length of it, the nearest first.
-  static func nearest(to word: String, among candidates: [String]) -> String? {
-    candidates.map { ($0, distance(word, $0)) }
+package enum Spelling {
+  /// The candidate within a third of the word's length of it, case not counted, the nearest first.
+  package static func nearest(to word: String, among candidates: [String]) -> String? {
+    let lowered = word.lowercased()
+    return candidates.map { ($0, distance(lowered, $0.lowercased())) }
       .filter { $0.1 <= max(1, word.count / 3) }
       .min { $0.1 < $1.1 }?.0
   }

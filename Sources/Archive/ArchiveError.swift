@@ -1,0 +1,68 @@
+import Platform
+
+/// Why an archive can't be read or written; `description` says it to people.
+package enum ArchiveError: Error, Sendable {
+  // What the bytes are
+  /// Thrown when no end-of-directory record reaches to the last byte: no ZIP archive, or one that was cut off.
+  case notAnArchive
+  /// Thrown when a record isn't where another one says, or says what can't be; with the entry's name if it is known.
+  case damaged(Part, entry: String?)
+  /// Thrown for an archive in several parts.
+  case severalDisks
+  /// Thrown when an entry's bytes have another checksum than the directory says.
+  case wrongChecksum(String)
+  /// Thrown when an entry holds more or fewer bytes than it says, or says more than its packed bytes can hold.
+  case wrongSize(String)
+  /// Thrown when the bytes of two entries overlap.
+  case overlap(String, String)
+  /// Thrown when two entries have one name, or one is a folder of the other's name.
+  case sameName(String)
+
+  // What is refused
+  /// Thrown for an entry that needs a password.
+  case encrypted(String)
+  /// Thrown for a method other than stored (0) and deflate (8).
+  case unknownMethod(String, UInt16)
+  /// Thrown for a symbolic link.
+  case link(String)
+  /// Thrown for a device, a pipe or a socket, and for a folder that pretends to be a file.
+  case notAFile(String)
+  /// Thrown for a name that leads elsewhere, or that can't be a path everywhere.
+  case unsafeName(String, NameProblem)
+  /// Thrown when there are more entries than allowed.
+  case tooMany(entries: UInt64, limit: Int)
+  /// Thrown when the archive would unpack to more bytes than allowed.
+  case tooLarge(bytes: UInt64, limit: Int64)
+  /// Thrown when the archive would unpack to more than `limit` times its size, as zip bombs do.
+  case tooDense(bytes: UInt64, packed: Int64, limit: Int64)
+
+  // The world around it
+  /// Thrown when the kernel refuses to read or write.
+  case system(SystemError)
+  /// Thrown when an entry's bytes can't be had while an archive is written.
+  case input(String, any Error)
+
+  /// A part of an archive that may be damaged.
+  package enum Part: Hashable, Sendable {
+    case directory, localHeader, descriptor, data, zip64
+  }
+
+  /// What is wrong with a name.
+  package enum NameProblem: Hashable, Sendable {
+    case empty, notUTF8, absolute, backslash, control
+    /// An empty part, `.` or `..`.
+    case dots
+    /// More than 65,535 bytes.
+    case tooLong
+  }
+
+  /// Runs a kernel call and says its error as this type.
+  static func kernel<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(ArchiveError) -> Value
+  {
+    do {
+      return try body()
+    } catch {
+      throw .system(error)
+    }
+  }
+}

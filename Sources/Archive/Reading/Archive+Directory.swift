@@ -1,0 +1,77 @@
+extension Archive {
+  /// Where an archive's directory is.
+  struct Directory {
+    let offset: UInt64
+    let size: UInt64
+    let count: UInt64
+  }
+
+  /// Bytes that a directory may take: it is held in memory.
+  private static let directoryLimit: UInt64 = 1 << 30
+
+  /// Finds the directory, and checks that it ends where the records of the end begin.
+  static func directory(of source: any ArchiveSource, _ limits: ArchiveLimits) throws(ArchiveError)
+    -> Directory
+  {
+    let (end, at) = try end(of: source)
+    var (directory, after) = (
+      Directory(
+        offset: UInt64(end.directoryOffset), size: UInt64(end.directorySize), count: UInt64(end.count)), at
+    )
+    if let long = try zip64End(of: source, before: at) {
+      guard end.agrees(with: long.end) else { throw .damaged(.zip64, entry: nil) }
+      directory = Directory(
+        offset: long.end.directoryOffset, size: long.end.directorySize, count: long.end.count)
+      after = long.offset
+    } else if end.disk != 0 || end.directoryDisk != 0 || end.count != end.countOnDisk {
+      throw .severalDisks
+    }
+    // Nothing may stand between the directory and its end, or other readers may find another one.
+    let (sum, overflow) = directory.offset.addingReportingOverflow(directory.size)
+    guard !overflow, sum == after else { throw .damaged(.directory, entry: nil) }
+    guard directory.count <= UInt64(max(0, limits.entries)) else {
+      throw .tooMany(entries: directory.count, limit: limits.entries)
+    }
+    guard directory.size <= directoryLimit,
+      directory.count <= directory.size / UInt64(DirectoryHeader.size)
+    else { throw .damaged(.directory, entry: nil) }
+    return directory
+  }
+
+  /// The last record, and where it begins: its comment reaches exactly to the last byte.
+  private static func end(of source: any ArchiveSource) throws(ArchiveError) -> (DirectoryEnd, at: UInt64) {
+    let count = Int(min(source.size, Int64(DirectoryEnd.size + DirectoryEnd.commentLimit)))
+    let tail = try source.bytes(at: source.size - Int64(count), count: count)
+    let bytes = tail.span.bytes
+    var at = bytes.byteCount - DirectoryEnd.size
+    while at >= 0 {
+      if let end = DirectoryEnd(bytes.extracting(at..<bytes.byteCount)),
+        at + DirectoryEnd.size + Int(end.commentLength) == bytes.byteCount
+      {
+        return (end, UInt64(source.size - Int64(count)) + UInt64(at))
+      }
+      at -= 1
+    }
+    throw .notAnArchive
+  }
+
+  /// The records of the directory, in order; they fill it exactly.
+  static func records(of directory: Directory, in source: any ArchiveSource) throws(ArchiveError) -> [Record]
+  {
+    let array = try source.bytes(at: Int64(directory.offset), count: Int(directory.size))
+    guard array.count == Int(directory.size) else { throw .damaged(.directory, entry: nil) }
+    let bytes = array.span.bytes
+    var records: [Record] = []
+    records.reserveCapacity(Int(directory.count))
+    var at = 0
+    while at < bytes.byteCount {
+      guard let header = DirectoryHeader(bytes.extracting(at..<bytes.byteCount)),
+        header.fullSize <= bytes.byteCount - at
+      else { throw .damaged(.directory, entry: records.last?.name) }
+      records.append(try Record(header, bytes.extracting(at..<at + header.fullSize)))
+      at += header.fullSize
+    }
+    guard records.count == Int(directory.count) else { throw .damaged(.directory, entry: nil) }
+    return records
+  }
+}

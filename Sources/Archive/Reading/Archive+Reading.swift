@@ -1,0 +1,74 @@
+extension Archive {
+  private static let step = 1 << 17
+
+  /// Hands over an entry's bytes in order, piece by piece. Several threads may read at once.
+  ///
+  /// What was handed over counts only once the call returns: size and checksum are known at the end.
+  /// - Throws: `wrongSize`, `wrongChecksum`, `damaged(.data)`, `system`, or what `receive` throws.
+  package func read(
+    _ entry: Entry, _ receive: (RawSpan) throws(ArchiveError) -> Void
+  ) throws(ArchiveError) {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * Self.step, alignment: 16)
+    defer { buffer.deallocate() }
+    let input = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Self.step])
+    let output = UnsafeMutableRawBufferPointer(rebasing: buffer[Self.step...])
+    var check = Check(entry: entry)
+    var inflater = Inflater()
+    var offset = entry.dataOffset
+    var left = entry.packedSize
+    while left > 0 {
+      let wanted = UnsafeMutableRawBufferPointer(rebasing: input[..<Int(min(Int64(Self.step), left))])
+      guard try source.fill(wanted, from: offset) == wanted.count else {
+        throw .damaged(.data, entry: entry.name)
+      }
+      offset += Int64(wanted.count)
+      left -= Int64(wanted.count)
+      let piece = UnsafeRawBufferPointer(wanted)
+      if entry.method == .stored {
+        try check.take(piece, receive)
+        continue
+      }
+      let isSound = try inflater.update(piece, through: output) { made throws(ArchiveError) in
+        try check.take(made, receive)
+      }
+      guard isSound else { throw .damaged(.data, entry: entry.name) }
+    }
+    guard entry.method == .stored || inflater.isAtEnd else { throw .damaged(.data, entry: entry.name) }
+    try check.finish()
+  }
+
+  /// All bytes of an entry.
+  ///
+  /// - Parameter limit: bytes that it may have at most; more throw `tooLarge`.
+  package func bytes(of entry: Entry, limit: Int) throws(ArchiveError) -> [UInt8] {
+    guard entry.size <= limit else { throw .tooLarge(bytes: UInt64(entry.size), limit: Int64(limit)) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Int(entry.size))
+    try read(entry) { piece throws(ArchiveError) in piece.withUnsafeBytes { bytes.append(contentsOf: $0) } }
+    return bytes
+  }
+
+  /// Holds what comes of an entry against what it says.
+  private struct Check {
+    let entry: Entry
+    private var crc = CRC32()
+    private var count: Int64 = 0
+
+    init(entry: Entry) { self.entry = entry }
+
+    mutating func take(
+      _ bytes: UnsafeRawBufferPointer, _ receive: (RawSpan) throws(ArchiveError) -> Void
+    ) throws(ArchiveError) {
+      count += Int64(bytes.count)
+      // At once, so that a lying entry costs no more than it says.
+      guard count <= entry.size else { throw .wrongSize(entry.name) }
+      crc.update(bytes)
+      try receive(bytes.bytes)
+    }
+
+    func finish() throws(ArchiveError) {
+      guard count == entry.size else { throw .wrongSize(entry.name) }
+      guard crc.value == entry.crc else { throw .wrongChecksum(entry.name) }
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/// An entry as the directory tells it, its names and kind checked.
+struct Record {
+  let name: String
+  /// The name as its headers write it.
+  let rawName: [UInt8]
+  let flags: RecordFlags
+  let method: Archive.Method
+  let isFolder: Bool
+  let crc: UInt32
+  let size: UInt64
+  let packedSize: UInt64
+  /// Of the local header.
+  let offset: UInt64
+
+  /// Reads a header with all that belongs to it.
+  init(_ header: DirectoryHeader, _ bytes: RawSpan) throws(ArchiveError) {
+    let nameEnd = DirectoryHeader.size + Int(header.nameLength)
+    rawName = bytes.array(DirectoryHeader.size..<nameEnd)
+    let extra = bytes.extracting(nameEnd..<nameEnd + Int(header.extraLength))
+    let written = Self.unicodeName(rawName, extra) ?? rawName
+    let shown = String(decoding: written, as: UTF8.self)
+    if let problem = EntryName.problem(of: written) { throw .unsafeName(shown, problem) }
+    isFolder = written.last == UInt8(ascii: "/")
+    name = isFolder ? String(shown.dropLast()) : shown
+    guard header.disk == 0 || header.disk == ZIP64.mark16 else { throw .severalDisks }
+    guard let long = ZIP64Extra(header, extra: extra) else { throw .damaged(.zip64, entry: name) }
+    (size, packedSize, offset) = (long.size, long.packedSize, long.offset)
+    flags = header.flags
+    crc = header.crc
+    method = try Self.method(header, name)
+    try Self.checkKind(header, name, isFolder: isFolder)
+    try checkSizes()
+  }
+
+  /// The name in UTF-8 that Info-ZIP keeps beside one in another encoding.
+  private static func unicodeName(_ name: [UInt8], _ extra: RawSpan) -> [UInt8]? {
+    guard let range = ExtraFields.find(ExtraFields.unicodePath, in: extra), range.count > 5 else {
+      return nil
+    }
+    let field = extra.extracting(range)
+    // "If the CRC check fails, this Unicode Path Extra Field SHOULD be ignored": somebody renamed the entry.
+    guard field.unsafeLoad(fromByteOffset: 0, as: UInt8.self) == 1, field.u32(1) == CRC32.of(name) else {
+      return nil
+    }
+    return field.array(5..<field.byteCount)
+  }
+
+  private static func method(_ header: DirectoryHeader, _ name: String) throws(ArchiveError) -> Archive.Method
+  {
+    if header.flags.isEncrypted { throw .encrypted(name) }
+    guard !header.flags.contains(.patch), let method = Archive.Method(rawValue: header.method) else {
+      throw .unknownMethod(name, header.method)
+    }
+    return method
+  }
+
+  private static func checkKind(
+    _ header: DirectoryHeader, _ name: String, isFolder: Bool
+  ) throws(ArchiveError) {
+    switch FileMode.kind(of: header.externalAttributes) {
+    case .link: throw .link(name)
+    case .other: throw .notAFile(name)
+    case .folder where !isFolder: throw .notAFile(name)
+    case .unsaid, .file, .folder: break
+    }
+  }
+
+  /// Sizes that no bytes could have are told before any is read.
+  private func checkSizes() throws(ArchiveError) {
+    if isFolder, size != 0 { throw .wrongSize(name) }
+    switch method {
+    case .stored: if packedSize != size { throw .wrongSize(name) }
+    // zlib, technical details: deflate packs 1,032 bytes into one at most.
+    case .deflate: if packedSize == 0 || size / 1032 > packedSize { throw .wrongSize(name) }
+    }
+  }
+}

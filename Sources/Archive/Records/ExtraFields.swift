@@ -1,0 +1,54 @@
+/// The extra fields of a header: an id and a length of two bytes each, then the data (APPNOTE.TXT 4.5.1).
+enum ExtraFields {
+  static let zip64: UInt16 = 0x0001
+  /// Info-ZIP's Unicode path: version 1, the CRC-32 of the header's name, the name in UTF-8 (4.6.9).
+  static let unicodePath: UInt16 = 0x7075
+
+  /// Where the data of the first field `id` is; nil where there is none. Bytes at the end that make no field are
+  /// passed over, as other readers do: some programs pad with them.
+  static func find(_ id: UInt16, in bytes: RawSpan) -> Range<Int>? {
+    var at = 0
+    while at + 4 <= bytes.byteCount {
+      let end = at + 4 + Int(bytes.u16(at + 2))
+      guard end <= bytes.byteCount else { return nil }
+      if bytes.u16(at) == id { return at + 4..<end }
+      at = end
+    }
+    return nil
+  }
+}
+
+/// Sizes and offset of an entry, in eight bytes where the header's own field is full of ones (4.5.3).
+struct ZIP64Extra {
+  var size: UInt64
+  var packedSize: UInt64
+  var offset: UInt64
+
+  /// The values of a directory header; nil where one is marked and the extra field lacks it.
+  init?(_ header: DirectoryHeader, extra: RawSpan) {
+    size = UInt64(header.size)
+    packedSize = UInt64(header.packedSize)
+    offset = UInt64(header.offset)
+    guard header.size == ZIP64.mark32 || header.packedSize == ZIP64.mark32 || header.offset == ZIP64.mark32
+    else { return }
+    guard let range = ExtraFields.find(ExtraFields.zip64, in: extra) else { return nil }
+    var at = range.lowerBound
+    func next(_ field: UInt32) -> UInt64? {
+      guard field == ZIP64.mark32 else { return UInt64(field) }
+      guard at + 8 <= range.upperBound else { return nil }
+      at += 8
+      return extra.u64(at - 8)
+    }
+    // "in the order … original size, compressed size, local header offset", each only where its field is marked.
+    guard let size = next(header.size), let packed = next(header.packedSize), let offset = next(header.offset)
+    else { return nil }
+    (self.size, packedSize, self.offset) = (size, packed, offset)
+  }
+
+  /// The field with these values.
+  static func append(_ values: [UInt64], to out: inout [UInt8]) {
+    out.append(number: ExtraFields.zip64)
+    out.append(number: UInt16(values.count * 8))
+    for value in values { out.append(number: value) }
+  }
+}

@@ -1,0 +1,61 @@
+/// What stands before an entry's data (APPNOTE.TXT 4.3.7).
+struct LocalFileHeader {
+  static let signature: UInt32 = 0x0403_4b50
+  /// Bytes, without name and extra fields.
+  static let size = 30
+
+  var versionNeeded: UInt16
+  var flags: RecordFlags
+  var method: UInt16
+  var crc: UInt32
+  var packedSize: UInt32
+  var size: UInt32
+  var nameLength: UInt16
+  var extraLength: UInt16
+
+  /// Nil unless `bytes` begin with such a record.
+  init?(_ bytes: RawSpan) {
+    guard bytes.byteCount >= Self.size, bytes.u32(0) == Self.signature else { return nil }
+    versionNeeded = bytes.u16(4)
+    flags = RecordFlags(rawValue: bytes.u16(6))
+    method = bytes.u16(8)
+    crc = bytes.u32(14)
+    packedSize = bytes.u32(18)
+    size = bytes.u32(22)
+    nameLength = bytes.u16(26)
+    extraLength = bytes.u16(28)
+  }
+
+  init(
+    versionNeeded: UInt16, flags: RecordFlags, method: UInt16, crc: UInt32, packedSize: UInt32, size: UInt32,
+    nameLength: UInt16, extraLength: UInt16
+  ) {
+    self.versionNeeded = versionNeeded
+    self.flags = flags
+    self.method = method
+    self.crc = crc
+    self.packedSize = packedSize
+    self.size = size
+    self.nameLength = nameLength
+    self.extraLength = extraLength
+  }
+
+  func append(to out: inout [UInt8]) {
+    out.append(number: Self.signature)
+    out.append(number: versionNeeded)
+    out.append(number: flags.rawValue)
+    out.append(number: method)
+    out.append(number: DOSTime.first)
+    out.append(number: crc)
+    out.append(number: packedSize)
+    out.append(number: size)
+    out.append(number: nameLength)
+    out.append(number: extraLength)
+  }
+}
+
+/// Dates as MS-DOS kept them (APPNOTE.TXT 4.4.6).
+enum DOSTime {
+  /// 1980-01-01 00:00:00, the first that the format knows: the time in the low half, the date in the high one.
+  static let first: UInt32 = (0 << 9 | 1 << 5 | 1) << 16
+}

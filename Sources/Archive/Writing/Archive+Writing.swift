@@ -1,0 +1,58 @@
+import Platform
+
+extension Archive {
+  /// Writes an archive of `inputs`, in their order.
+  ///
+  /// The bytes depend on names, methods and contents alone, not on `threads`, and on the version of zlib.
+  /// - Parameters:
+  ///   - threads: that deflate; the calling thread reads large entries and writes.
+  ///   - prepare: called first on each of these threads.
+  /// - Throws: `ArchiveError`; then what was written is no archive.
+  package static func write(
+    _ inputs: [ArchiveInput], threads: Int, to sink: any ArchiveSink,
+    prepare: @escaping @Sendable () -> Void = {}
+  ) throws(ArchiveError) {
+    let job = PackJob(inputs)
+    let helpers = threads > 1 ? Self.helpers(min(threads, inputs.count), job, prepare) : []
+    defer {
+      job.end()
+      for helper in helpers { helper.join() }
+    }
+    let packer = Packer()
+    let deflater = Deflater()
+    var writer = ArchiveWriter(sink)
+    var batch = -1
+    for (index, input) in inputs.enumerated() {
+      guard input.isSmall else {
+        try writer.stream(input, deflater)
+        continue
+      }
+      if helpers.isEmpty {
+        try writer.append(packer.pack(input), as: input)
+      } else {
+        batch = job.reached(index, after: batch)
+        try writer.append(job.packed(index), as: input)
+      }
+    }
+    try writer.finish()
+  }
+
+  /// Fewer than `count` where the system has no more threads.
+  private static func helpers(
+    _ count: Int, _ job: PackJob, _ prepare: @escaping @Sendable () -> Void
+  ) -> [OSThread] {
+    var helpers: [OSThread] = []
+    for index in 0..<count {
+      guard
+        let thread = try? OSThread(
+          name: "deflate-\(index)",
+          {
+            prepare()
+            job.work()
+          })
+      else { break }
+      helpers.append(thread)
+    }
+    return helpers
+  }
+}

@@ -1,0 +1,39 @@
+/// The ASCII classes of RFC 9110 and RFC 3986 that a byte belongs to, one bit each.
+struct ByteClass: OptionSet {
+  let rawValue: UInt8
+
+  /// A letter, a digit or one of ``!#$%&'*+-.^_`|~`` (tchar, RFC 9110 §5.6.2).
+  static let token = ByteClass(rawValue: 1)
+  /// A letter, a digit or one of `-._~` (RFC 3986 §2.3).
+  static let unreserved = ByteClass(rawValue: 2)
+  /// May stand in a request target: every visible character but `"`, `#`, `<` and `>`. Browsers send
+  /// ``[]^`{|}`` unescaped, so these are let through.
+  static let target = ByteClass(rawValue: 4)
+  /// May stand in an authority: host names, addresses, a port.
+  static let authority = ByteClass(rawValue: 8)
+  /// Needs a closer look in a path: `%`, `.`, `?` and `\`.
+  static let notable = ByteClass(rawValue: 16)
+
+  /// The letters at and above `@`, 0x40, by the bits they add to it: 32 bytes a row, 0x80 and above in none.
+  private static var table: StaticString {
+    """
+    @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\
+    @M@AM]MMLLMMLO_DOOOOOOOOOOLL@L@T\
+    DOOOOOOOOOOOOOOOOOOOOOOOOOOLTLEO\
+    EOOOOOOOOOOOOOOOOOOOOOOOOOODEDO@\
+    @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\
+    @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\
+    @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\
+    @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
+    """
+  }
+
+  init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// The classes of `byte`.
+  @inline(__always)
+  init(_ byte: UInt8) { rawValue = ByteClass.table.utf8Start[Int(byte)] & 0x1F }
+
+  @inline(__always)
+  func has(_ other: ByteClass) -> Bool { rawValue & other.rawValue != 0 }
+}

@@ -1,0 +1,120 @@
+/// Looking at eight bytes at once (S. E. Anderson, "Bit Twiddling Hacks"; H. S. Warren, "Hacker's Delight").
+extension RawSpan {
+  /// The byte at `index`, which the caller's loop keeps inside the span.
+  @inline(__always)
+  func at(_ index: Int) -> UInt8 {
+    assert(index >= 0 && index < byteCount)
+    return unsafeLoad(fromUncheckedByteOffset: index, as: UInt8.self)
+  }
+
+  /// The eight bytes at `index`, first byte lowest; the caller keeps them inside the span.
+  @inline(__always)
+  package func word(_ index: Int) -> UInt64 {
+    assert(index >= 0 && index &+ 8 <= byteCount)
+    return UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self))
+  }
+
+  /// Fewer than eight bytes from `index` to the end, in the low bytes of a word; some may stand in it twice.
+  @inline(__always)
+  private func shortWord(_ index: Int) -> UInt64 {
+    let count = byteCount &- index
+    if count >= 4 {
+      let low = unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt32.self)
+      let high = unsafeLoadUnaligned(fromUncheckedByteOffset: byteCount &- 4, as: UInt32.self)
+      return UInt64(low) | UInt64(high) &<< 32
+    }
+    if count == 0 { return 0 }
+    let middle = UInt64(at(index &+ count &>> 1)) &<< 8
+    return UInt64(at(index)) | middle | UInt64(at(byteCount &- 1)) &<< 16
+  }
+
+  /// Whether both spans hold the same bytes.
+  package func equals(_ other: RawSpan) -> Bool {
+    guard byteCount == other.byteCount else { return false }
+    guard byteCount >= 8 else { return shortWord(0) == other.shortWord(0) }
+    var index = 0
+    while index &+ 8 < byteCount {
+      if word(index) != other.word(index) { return false }
+      index &+= 8
+    }
+    // The last eight bytes, some of which may have been compared before.
+    return word(byteCount &- 8) == other.word(byteCount &- 8)
+  }
+
+  /// Whether the bytes are those of `lowercase`, ASCII letters of either case counting as one.
+  package func equalsIgnoringCase(_ lowercase: RawSpan) -> Bool {
+    guard byteCount == lowercase.byteCount else { return false }
+    guard byteCount >= 8 else { return RawSpan.lowercased(shortWord(0)) == lowercase.shortWord(0) }
+    var index = 0
+    while index &+ 8 < byteCount {
+      if RawSpan.lowercased(word(index)) != lowercase.word(index) { return false }
+      index &+= 8
+    }
+    return RawSpan.lowercased(word(byteCount &- 8)) == lowercase.word(byteCount &- 8)
+  }
+
+  /// Where `byte` is first found at or after `start`.
+  package func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
+    let pattern = UInt64(byte) &* RawSpan.ones
+    var index = max(start, 0)
+    while index &+ 8 <= byteCount {
+      // The lowest mark is exact: a borrow can only mark bytes above a real hit.
+      let marks = RawSpan.zeros(word(index) ^ pattern)
+      if marks != 0 { return index &+ marks.trailingZeroBitCount &>> 3 }
+      index &+= 8
+    }
+    while index < byteCount {
+      if at(index) == byte { return index }
+      index &+= 1
+    }
+    return nil
+  }
+
+  /// Where a byte below 0x20 or 0x7F is first found at or after `start`.
+  @inline(__always)
+  func firstControl(from start: Int) -> Int? {
+    var index = start
+    while index &+ 8 <= byteCount {
+      let word = word(index)
+      // Taking 0x20 borrows from bytes below it, adding 1 carries out of 0x7F. Neighbours of a borrow or a
+      // carry may be marked too, so a mark is only a reason to look.
+      let marks = ((word &- 0x20 &* RawSpan.ones) | (word &+ RawSpan.ones)) & ~word & RawSpan.tops
+      guard marks != 0 else {
+        index &+= 8
+        continue
+      }
+      index &+= marks.trailingZeroBitCount &>> 3
+      if at(index).isControl { return index }
+      index &+= 1
+    }
+    while index < byteCount {
+      if at(index).isControl { return index }
+      index &+= 1
+    }
+    return nil
+  }
+
+  /// How many bytes from `start` on are all of a class.
+  @inline(__always)
+  func run(of wanted: ByteClass, from start: Int) -> Int {
+    var index = start
+    while index < byteCount, ByteClass(at(index)).has(wanted) { index &+= 1 }
+    return index &- start
+  }
+
+  private static var ones: UInt64 { 0x0101_0101_0101_0101 }
+  private static var tops: UInt64 { 0x8080_8080_8080_8080 }
+
+  /// Marks the zero bytes of a word; above the first one marks may be false.
+  @inline(__always)
+  private static func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word & tops }
+
+  /// A word with the ASCII capital letters in it made small.
+  @inline(__always)
+  private static func lowercased(_ word: UInt64) -> UInt64 {
+    let low = word & ~tops
+    let fromA = low &+ (0x80 - 0x41) &* ones
+    let pastZ = low &+ (0x80 - 0x5B) &* ones
+    return word | (fromA & ~pastZ & ~word & tops) &>> 2
+  }
+}

@@ -1,0 +1,48 @@
+/// A channel's files as one zip: `553.zip`, all of a version, or `552-553.zip`, what is new since another one.
+package enum BundleZip: Hashable, Sendable, CustomStringConvertible {
+  case whole(ManifestVersion)
+  case update(from: ManifestVersion, to: ManifestVersion)
+
+  /// Reads the last segment of a path; nil unless it is written exactly as `fileName` writes it.
+  package init?(fileName: String) {
+    guard fileName.hasSuffix(".zip") else { return nil }
+    let versions = fileName.dropLast(4).split(separator: "-", omittingEmptySubsequences: false)
+      .map { ManifestVersion(text: String($0)) }
+    switch versions.count {
+    case 1:
+      guard let version = versions[0], version > .none else { return nil }
+      self = .whole(version)
+    case 2:
+      guard let from = versions[0], let to = versions[1], from > .none, from < to else { return nil }
+      self = .update(from: from, to: to)
+    default: return nil
+    }
+  }
+
+  package var fileName: String {
+    switch self {
+    case .whole(let version): "\(version).zip"
+    case .update(let from, let to): "\(from)-\(to).zip"
+    }
+  }
+
+  package var description: String { "bundle/\(fileName)" }
+
+  /// The document that it begins with.
+  package var documentName: String {
+    switch self {
+    case .whole: Self.manifestName
+    case .update: Self.patchName
+    }
+  }
+
+  /// A whole manifest, the body of configure.json.
+  package static let manifestName = "manifest.json"
+  /// A patch, the body of configure.json.
+  package static let patchName = "patch.json"
+
+  /// Where a resource's bytes are, given the file name of its download.
+  package static func path(ofFile name: String) -> String { "files/\(name)" }
+  /// Where the delta is that leads to these bytes.
+  package static func path(ofDelta name: String) -> String { "deltas/\(name).dcz" }
+}

@@ -1,0 +1,129 @@
+/// Which pages are meant: `https://third.example.com/*`.
+///
+/// Scheme, host and port as in a URL; `*` as the scheme is http or https, as the host any, `*.` in front of it the
+/// domain and all below it. In the path `*` stands for any characters, `/` too. The query counts only where the
+/// pattern has a `?`, as with prefetch entries; escapes of printable ASCII are equal to what they stand for.
+package struct MatchPattern: Hashable, Sendable, CustomStringConvertible {
+  /// The greatest length in bytes.
+  package static let limit = 1024
+
+  /// In its one form: small letters in the host, no default port.
+  package let text: String
+  private let scheme: String?
+  private let host: Host
+  private let port: String
+  /// What stands between the wildcards of path and query, escapes decoded.
+  private let parts: [[UInt8]]
+  private let hasQuery: Bool
+
+  private enum Host: Hashable, Sendable {
+    case any
+    case exactly(String)
+    /// A domain and those below it.
+    case below(String)
+  }
+
+  package var description: String { text }
+
+  package init(_ text: String) throws(MatchPatternError) {
+    do throws(MatchPatternError.Problem) {
+      try self.init(parsing: text)
+    } catch {
+      throw MatchPatternError(text: text, problem: error)
+    }
+  }
+
+  private init(parsing text: String) throws(MatchPatternError.Problem) {
+    guard text.utf8.count <= Self.limit else { throw .tooLong(limit: Self.limit) }
+    if text.utf8.contains(UInt8(ascii: "#")) { throw .fragment }
+    let (scheme, rest) = try Self.takeScheme(text)
+    guard let slash = rest.firstIndex(of: "/") else { throw .noPath }
+    let (host, prefix, plainHost) = try Self.host(rest[..<slash])
+    // The URL parser writes the rest in its one form; a host that is any has a name only for it.
+    let url: ResourceURL
+    do {
+      url = try ResourceURL("\(scheme ?? "https")://\(plainHost)\(rest[slash...])")
+    } catch {
+      throw .url(error.problem)
+    }
+    self.scheme = scheme
+    port = String(url.authority.dropFirst(url.host.count))
+    switch host {
+    case .any: self.host = .any
+    case .exactly: self.host = .exactly(String(url.host))
+    case .below: self.host = .below(String(url.host))
+    }
+    let target = url.text.dropFirst(url.scheme.count + 3 + url.authority.count)
+    hasQuery = url.query != nil
+    parts = target.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
+      .map { Array(ResourceURL.matchKey(of: String(Substring($0))).utf8) }
+    let name = host == .any ? "*" : prefix + url.host
+    self.text = "\(scheme ?? "*")://\(name)\(port)\(target)"
+  }
+
+  private static func takeScheme(
+    _ text: String
+  ) throws(MatchPatternError.Problem) -> (scheme: String?, rest: Substring) {
+    for (prefix, scheme) in [("*://", nil), ("http://", "http"), ("https://", "https")] as [(String, String?)]
+    where text.prefix(prefix.count).lowercased() == prefix {
+      return (scheme, text.dropFirst(prefix.count))
+    }
+    throw .scheme
+  }
+
+  /// What is said of the host, the wildcard in front of it, and a text that is a host and port without any.
+  private static func host(
+    _ text: Substring
+  ) throws(MatchPatternError.Problem) -> (host: Host, prefix: String, plain: String) {
+    if text == "*" || text.hasPrefix("*:") { return (.any, "", "any" + text.dropFirst()) }
+    let isBelow = text.hasPrefix("*.")
+    let plain = String(isBelow ? text.dropFirst(2) : text)
+    if plain.contains("*") { throw .hostWildcard }
+    return isBelow ? (.below(plain), "*.", plain) : (.exactly(plain), "", plain)
+  }
+
+  // MARK: - Matching
+
+  /// Whether a page is among those meant.
+  package func matches(_ page: ResourceURL) -> Bool {
+    if let scheme, scheme != page.scheme { return false }
+    guard page.authority.dropFirst(page.host.count) == port, matchesHost(page.host) else { return false }
+    let target = page.text.dropFirst(page.scheme.count + 3 + page.authority.count)
+    let key = Array(ResourceURL.matchKey(of: String(target)).utf8)
+    return Self.matches(parts, hasQuery ? key[...] : key.prefix { $0 != UInt8(ascii: "?") })
+  }
+
+  private func matchesHost(_ host: Substring) -> Bool {
+    switch self.host {
+    case .any: true
+    case .exactly(let name): host == name
+    case .below(let name): host == name || host.hasSuffix("." + name)
+    }
+  }
+
+  /// The first part is where the text begins, the last where it ends, those between come in order; taking each at
+  /// its first place is enough, so the time is the product of the lengths at most.
+  private static func matches(_ parts: [[UInt8]], _ text: ArraySlice<UInt8>) -> Bool {
+    guard let first = parts.first, let last = parts.last, text.starts(with: first) else { return false }
+    if parts.count == 1 { return text.count == first.count }
+    var rest = text.dropFirst(first.count)
+    for part in parts.dropFirst().dropLast() {
+      guard let after = end(of: part, in: rest) else { return false }
+      rest = rest[after...]
+    }
+    return rest.count >= last.count && rest.suffix(last.count).elementsEqual(last)
+  }
+
+  private static func end(of part: [UInt8], in text: ArraySlice<UInt8>) -> Int? {
+    guard !part.isEmpty else { return text.startIndex }
+    var start = text.startIndex
+    while text.endIndex - start >= part.count {
+      if text[start...].starts(with: part) { return start + part.count }
+      start += 1
+    }
+    return nil
+  }
+
+  package static func == (a: MatchPattern, b: MatchPattern) -> Bool { a.text == b.text }
+  package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+}

@@ -1,0 +1,168 @@
+import HTTP
+import Manifests
+import Platform
+import Store
+
+/// `POST …/policy`: one act on a channel's runtime policy, named by the body's `act`.
+struct PolicyCalls {
+  private let store: Store
+  private let desk: DocumentDesk
+  private let names: ChannelNames
+  private let caller: AccessToken
+  private let body: JSONValue
+
+  init(
+    _ store: Store, _ desk: DocumentDesk, _ names: ChannelNames, _ caller: AccessToken, _ body: JSONValue
+  ) {
+    self.store = store
+    self.desk = desk
+    self.names = names
+    self.caller = caller
+    self.body = body
+  }
+
+  /// What an act makes of the policy as it is.
+  private typealias Change = (inout Policy) throws(Problem) -> Void
+
+  func change() throws(Problem) -> Response {
+    switch body["act"]?.string {
+    case "set": return try make(.set, set)
+    case "kill":
+      let until = try until()
+      return try make(.kill) { policy in
+        policy.intercept = false
+        policy.until = until
+      }
+    case "resume":
+      return try make(.resume) { policy in
+        policy.intercept = true
+        policy.until = nil
+      }
+    case "bypass-add": return try addBypass()
+    case "bypass-remove":
+      let pattern = try pattern()
+      return try make(.bypass) { (policy) throws(Problem) in
+        guard policy.bypass.contains(where: { $0.pattern == pattern }) else {
+          throw Problem(
+            .notFound, "unknown-pattern", "\(pattern) isn't bypassed; `policy show` lists what is")
+        }
+        policy.bypass.removeAll { $0.pattern == pattern }
+      }
+    case "script-add": return try addScript()
+    case "script-remove":
+      let name = body["name"]?.string ?? ""
+      try checkScripts()
+      return try make(.script) { (policy) throws(Problem) in
+        guard policy.scripts.contains(where: { $0.name == name }) else {
+          throw Problem(.notFound, "unknown-script", "the policy has no script named \"\(name)\"")
+        }
+        policy.scripts.removeAll { $0.name == name }
+      }
+    default:
+      throw .badRequest(
+        "\"act\" is one of set, kill, resume, bypass-add, bypass-remove, script-add and script-remove")
+    }
+  }
+
+  // MARK: - Acts
+
+  private func set(_ policy: inout Policy) throws(Problem) {
+    guard let document = body["document"] else { throw .badRequest("\"document\" is the policy") }
+    let check = PolicyCheck(document, scripts: policy.scripts)
+    guard let next = check.policy else {
+      throw Problem(
+        .unprocessableContent, "invalid-document",
+        check.remarks.map { "\($0.path): \($0.problem.words)" }.joined(separator: "\n"),
+        [.init(key: "remarks", value: .array(check.remarks.map(\.json)))])
+    }
+    if next.scripts != policy.scripts { try checkScripts() }
+    policy = next
+  }
+
+  private func addBypass() throws(Problem) -> Response {
+    let entry = Policy.Bypass(try pattern(), until: try until())
+    return try make(.bypass) { (policy) throws(Problem) in
+      policy.add(entry)
+      guard policy.bypass.count <= Policy.patternLimit else {
+        throw .badRequest(
+          "a policy has at most \(Policy.patternLimit) patterns; put several under one with *")
+      }
+    }
+  }
+
+  private func addScript() throws(Problem) -> Response {
+    try checkScripts()
+    guard let name = body["name"]?.string, PolicyScript.isName(name) else {
+      throw .badRequest(
+        "\"name\" is the script's: a letter or digit, then letters, digits, ., - and _, 64 at most")
+    }
+    guard let signature = body["signature"]?.string, Base64.decode(signature)?.count == 64 else {
+      throw .badRequest("\"signature\" is an Ed25519 signature of the script: 64 bytes in base64")
+    }
+    guard let bytes = body["bytes"]?.string.flatMap({ Base64.decode($0) }), !bytes.isEmpty,
+      bytes.count <= PolicyScript.limit
+    else { throw .badRequest("\"bytes\" is the script in base64: 1 to \(PolicyScript.limit) bytes") }
+    let channel = try APIEndpoint.store { () throws(StoreError) in
+      try store.channel(names.app, names.channel)
+    }
+    // Kept before the policy names it: a policy never names bytes that aren't stored.
+    let sha256 = try APIEndpoint.store { () throws(StoreError) in try store.keepScript(bytes) }
+    let path = PolicyScriptPath.text(channel.name, channel.app, sha256)
+    let script = PolicyScript(
+      name: name, download: channel.publicURL.text + path, sha256: sha256, signature: signature)
+    return try make(.script) { (policy) throws(Problem) in
+      policy.add(script)
+      guard policy.scripts.count <= Policy.scriptLimit else {
+        throw .badRequest("a policy has at most \(Policy.scriptLimit) scripts; remove one first")
+      }
+    }
+  }
+
+  /// Scripts run in every page of the app.
+  private func checkScripts() throws(Problem) { try names.check(caller, may: .admin) }
+
+  private func make(_ kind: DocumentRecord.Kind, _ change: Change) throws(Problem) -> Response {
+    let request = try DocumentRequest(.policy, kind, names, caller, body)
+    var refusal: Problem?
+    let outcome = try APIEndpoint.store { () throws(StoreError) in
+      try desk.change(request) { (_, newest) throws(StoreError) -> [UInt8]? in
+        // What has lapsed goes with the next act, whatever that is.
+        var policy = newest?.policy.current(at: Instant(milliseconds: Clock.unixMilliseconds())) ?? .none
+        do throws(Problem) {
+          try change(&policy)
+        } catch {
+          refusal = error
+          return nil
+        }
+        let content = JSONValue.object(policy.json).canonical
+        return newest == nil && policy == .none ? nil : content
+      }
+    }
+    if let refusal { throw refusal }
+    return try outcome.response(.policy)
+  }
+
+  // MARK: - What an act names
+
+  private func pattern() throws(Problem) -> MatchPattern {
+    guard let text = body["pattern"]?.string else {
+      throw .badRequest("\"pattern\" says which pages are meant")
+    }
+    do {
+      return try MatchPattern(text)
+    } catch {
+      throw .badRequest(error.description)
+    }
+  }
+
+  private func until() throws(Problem) -> Instant? {
+    guard let value = body["until"], !value.isNull else { return nil }
+    guard let until = value.string.flatMap({ Instant($0) }) else {
+      throw .badRequest("\"until\" is a time like 2026-12-01T00:00:00Z")
+    }
+    guard until.milliseconds > Clock.unixMilliseconds() else {
+      throw .badRequest("\"until\" is \(until), which has passed")
+    }
+    return until
+  }
+}

@@ -1,0 +1,43 @@
+import Dispatch
+import Manifests
+import Store
+
+/// Makes versions of a channel's documents: the store first, durably, then the catalog that polls are answered
+/// from.
+final class DocumentDesk: Sendable {
+  private let store: Store
+  private let catalog: Published<Catalog>
+  private let builder: AnswerBuilder
+
+  init(store: Store, catalog: Published<Catalog>, builder: AnswerBuilder) {
+    self.store = store
+    self.catalog = catalog
+    self.builder = builder
+  }
+
+  /// Makes a new version; when this returns, every poll that begins is told its number.
+  func change(
+    _ request: DocumentRequest,
+    _ change: (DocumentReader, DocumentRecord?) throws(StoreError) -> [UInt8]?
+  ) throws(StoreError) -> DocumentOutcome {
+    try store.change(request, change: change, committed: show)
+  }
+
+  /// Sets the interval that every answer asks devices to keep.
+  func setInterval(_ seconds: Int?, of app: AppName, _ channel: ChannelName) throws(StoreError)
+    -> ChannelExtras
+  {
+    try store.setInterval(seconds, of: app, channel, committed: show)
+  }
+
+  /// What is answered to a device that is up to date is ready at once; whole manifest and patches carry the numbers,
+  /// too, so they are made again: the whole in the background, patches when they are asked for.
+  private func show(_ channel: ChannelInfo, _ state: ChannelExtras) {
+    let documents = ChannelDocuments(state)
+    catalog.update { catalog in
+      guard let before = catalog.channel(id: channel.id) else { return }
+      catalog.put(before.saying(documents))
+    }
+    DispatchQueue.global(qos: .utility).async { [builder] in builder.prepareWhole(of: channel.id) }
+  }
+}

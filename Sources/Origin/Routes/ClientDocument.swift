@@ -1,0 +1,55 @@
+import HTTP
+import Manifests
+import Platform
+
+/// A document that a channel has beside its manifest, as a path names it.
+enum ClientDocument {
+  case prefetch
+  case policy
+  case script(SHA256)
+  /// The list of the manifest's files.
+  case info
+  /// A zip of the manifest's files; nil for a name that none has.
+  case bundle(BundleZip?)
+
+  /// The path of a document whose channel stands in the query.
+  init?(path: RawSpan) {
+    if path.equals("/prefetchConfig") || path.equals("/prefetchConfig.json") {
+      self = .prefetch
+    } else if path.equals("/policy.json") {
+      self = .policy
+    } else if path.equals("/info.json") {
+      self = .info
+    } else {
+      return nil
+    }
+  }
+
+  /// What follows `/{space}/{app}/`: `name`, which may be the last segment, and the rest.
+  init?(_ name: RawSpan, _ rest: borrowing PathSegments) {
+    switch rest.isAtEnd {
+    case true where name.equals("prefetchConfig.json"): self = .prefetch
+    case true where name.equals("policy.json"): self = .policy
+    case true where name.equals("info.json"): self = .info
+    case false where name.equals("bundle"):
+      self = .bundle(BundleZip(fileName: String(rest.rest.text.dropFirst())))
+    case false where name.equals("script"):
+      guard let sha256 = PolicyScriptPath.sha256(of: rest.rest.text) else { return nil }
+      self = .script(sha256)
+    default: return nil
+    }
+  }
+}
+
+/// Where the bytes of a policy's script are: `/{space}/{app}/script/{sha256}.js`.
+enum PolicyScriptPath {
+  static func text(_ channel: ChannelName, _ app: AppName, _ sha256: SHA256) -> String {
+    "/\(channel.space)/\(app)/script/\(sha256.hex).js"
+  }
+
+  /// - Parameter text: what follows `script`, with its slash.
+  fileprivate static func sha256(of text: String) -> SHA256? {
+    guard text.hasPrefix("/"), text.hasSuffix(".js") else { return nil }
+    return SHA256(hex: text.dropFirst().dropLast(3))
+  }
+}

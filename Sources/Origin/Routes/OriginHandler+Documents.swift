@@ -1,0 +1,61 @@
+import HTTP
+import Manifests
+import Platform
+import Store
+
+extension OriginHandler {
+  /// A document of the channel that the query names.
+  func named(_ document: ClientDocument, _ request: borrowing Request) -> Answer {
+    reading(request) { request in
+      let query = Self.query(request)
+      let catalog = catalog.refresh()
+      guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
+      return answer(document, channel, request)
+    }
+  }
+
+  /// A document under the path that the mirror has it at, too.
+  func answer(
+    _ document: ClientDocument, app: RawSpan, space: RawSpan, _ request: borrowing Request
+  ) -> Answer {
+    reading(request) { request in
+      guard let channel = catalog.refresh().channel(app: app, space: space) else {
+        return .now(Self.noApp(app.text, channel: space.text))
+      }
+      return answer(document, channel, request)
+    }
+  }
+
+  private func answer(
+    _ document: ClientDocument, _ channel: ChannelCatalog, _ request: borrowing Request
+  ) -> Answer {
+    switch document {
+    case .prefetch: return .now(channel.documents.prefetch.response(to: request))
+    case .policy: return .now(channel.documents.policy.response(to: request))
+    case .info: return origin.info.answer(channel, request)
+    case .bundle(let zip): return origin.zips.answer(channel.channel, zip, request)
+    case .script(let sha256):
+      let stored = StoredRequest(request)
+      let store = origin.store
+      return .later { Self.script(sha256, store, stored) }
+    }
+  }
+
+  /// A script's bytes, which never change under their name.
+  private static func script(_ sha256: SHA256, _ store: Store, _ stored: StoredRequest) -> Response {
+    do {
+      guard let bytes = try store.script(sha256) else {
+        return ClientFailure.notFound("no script has this sha256")
+      }
+      let fields = HeadFields([
+        ("Content-Type", "application/javascript;charset=UTF-8"),
+        ("Cache-Control", "public, max-age=31536000, immutable"), ("Access-Control-Allow-Origin", "*"),
+      ])
+      return Representation(
+        fields, tag: EntityTag(String(sha256.hex.prefix(32))), body: .bytes(SharedBytes(bytes))
+      ).response(to: stored.request)
+    } catch {
+      return ClientFailure.response(error)
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import CAssets
+import HTTP
+import Manifests
+import Platform
+
+/// The pages for people that are embedded in the binary: `public/console/` as `/console/`.
+struct Pages: Sendable {
+  private let pages: [(path: [UInt8], representation: Representation)]
+
+  init() {
+    pages = (0..<xcache_page_count()).map { index in
+      let asset = xcache_page(index)
+      let name = String(cString: asset.name)
+      // A folder's index has the folder's path.
+      let path = name.hasSuffix("/index.html") ? "/" + name.dropLast("index.html".utf8.count) : "/" + name
+      return (
+        Array(path.utf8),
+        Self.representation(of: Array(UnsafeBufferPointer(start: asset.bytes, count: asset.size)), name)
+      )
+    }
+  }
+
+  /// The page at a path; nil where none is.
+  func page(at path: RawSpan) -> Representation? {
+    for page in pages where path.equals(page.path) { return page.representation }
+    return nil
+  }
+
+  var paths: [String] { pages.map { String(decoding: $0.path, as: UTF8.self) } }
+
+  private static func representation(of bytes: [UInt8], _ name: String) -> Representation {
+    let fields = HeadFields([
+      ("Content-Type", ContentType.of(fileName: name).text), ("Cache-Control", "no-cache"),
+      // The console shows texts that publishers wrote, with a token at hand: nothing from elsewhere may run in it.
+      (
+        "Content-Security-Policy",
+        "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+      ),
+      ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+    ])
+    let tag = EntityTag(String(SHA256.of(bytes).hex.prefix(32)))
+    return Representation(fields, tag: tag, body: .bytes(SharedBytes(bytes)), allowsRanges: false)
+  }
+}
+
+extension RawSpan {
+  fileprivate func equals(_ bytes: [UInt8]) -> Bool { equals(bytes.span.bytes) }
+}

@@ -1,0 +1,72 @@
+import Manifests
+
+/// A document that a channel has beside its manifest, with a counter of its own.
+package enum ChannelDocument: String, Hashable, Sendable, CaseIterable {
+  case policy, prefetch
+}
+
+/// A version of a document, and how it came to be.
+package struct DocumentRecord: Hashable, Sendable {
+  package enum Kind: String, Hashable, Sendable {
+    case push, rollback, restore, set, bypass, kill, resume, script
+  }
+
+  package let version: Int64
+  package let kind: Kind
+  /// The version whose content a rollback brought back.
+  package let source: Int64?
+  /// Milliseconds since 1970.
+  package let at: Int64
+  package let author: String
+  package let message: String
+  /// The newest release of the channel then; 0: none yet.
+  package let manifestVersion: ManifestVersion
+  /// Canonical JSON; empty in a log, which doesn't read it.
+  package let content: [UInt8]
+}
+
+/// Who changes a document, how and why.
+package struct DocumentRequest: Sendable {
+  package let app: AppName
+  package let channel: ChannelName
+  package let document: ChannelDocument
+  package let kind: DocumentRecord.Kind
+  package let author: String
+  package let message: String
+  /// Refuse where the document changed after this version.
+  package let ifVersion: Int64?
+  package var source: Int64?
+
+  package init(
+    app: AppName, channel: ChannelName, document: ChannelDocument, kind: DocumentRecord.Kind, author: String,
+    message: String, ifVersion: Int64? = nil, source: Int64? = nil
+  ) {
+    self.app = app
+    self.channel = channel
+    self.document = document
+    self.kind = kind
+    self.author = author
+    self.message = message
+    self.ifVersion = ifVersion
+    self.source = source
+  }
+}
+
+/// What became of a request to change a document.
+package enum DocumentOutcome: Sendable {
+  case changed(DocumentRecord, replaced: DocumentRecord?)
+  /// It is as it was asked to be; nil where there is none.
+  case unchanged(DocumentRecord?)
+  /// It changed after the version that the request allows: this is the newest.
+  case conflict(DocumentRecord)
+}
+
+/// Everything that a channel says beside its manifest.
+package struct ChannelExtras: Hashable, Sendable {
+  package var policy: DocumentRecord?
+  package var prefetch: DocumentRecord?
+  /// Seconds between polls that the operator asks for.
+  package var interval: Int?
+
+  package init() {}
+}

@@ -1,0 +1,62 @@
+import Manifests
+import Platform
+
+extension Database {
+  /// The newest version of a document; nil where there is none.
+  func newest(_ document: ChannelDocument, of channel: Int64) throws(StoreError) -> DocumentRecord? {
+    try first(
+      """
+      SELECT version, kind, source, at, author, message, manifest_version, content FROM document
+      WHERE channel_id = ? AND name = ? ORDER BY version DESC LIMIT 1
+      """, channel, document.rawValue, read: DocumentRecord.init)
+  }
+
+  func document(_ document: ChannelDocument, of channel: Int64, at version: Int64) throws(StoreError)
+    -> DocumentRecord?
+  {
+    try first(
+      """
+      SELECT version, kind, source, at, author, message, manifest_version, content FROM document
+      WHERE channel_id = ? AND name = ? AND version = ?
+      """, channel, document.rawValue, version, read: DocumentRecord.init)
+  }
+
+  func documents(_ document: ChannelDocument, of channel: Int64, before: Int64, limit: Int) throws(StoreError)
+    -> [DocumentRecord]
+  {
+    try all(
+      """
+      SELECT version, kind, source, at, author, message, manifest_version, '' FROM document
+      WHERE channel_id = ? AND name = ? AND version < ? ORDER BY version DESC LIMIT ?
+      """, channel, document.rawValue, before, limit, read: DocumentRecord.init)
+  }
+
+  func insert(_ record: DocumentRecord, _ document: ChannelDocument, of channel: Int64) throws(StoreError) {
+    try run(
+      """
+      INSERT INTO document (channel_id, name, version, kind, source, at, author, message, manifest_version, content)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, channel, document.rawValue, record.version, record.kind.rawValue, record.source, record.at,
+      record.author, record.message, record.manifestVersion.number,
+      String(decoding: record.content, as: UTF8.self))
+  }
+
+  func extras(of channel: Int64) throws(StoreError) -> ChannelExtras {
+    var extras = ChannelExtras()
+    extras.policy = try newest(.policy, of: channel)
+    extras.prefetch = try newest(.prefetch, of: channel)
+    extras.interval =
+      try value(Int?.self, "SELECT poll_interval FROM channel WHERE id = ?", channel) ?? nil
+    return extras
+  }
+}
+
+extension DocumentRecord {
+  fileprivate init(_ row: Statement) throws(StoreError) {
+    guard let kind = Kind(rawValue: row.get(1)) else { throw .corruptRow(row.get(1)) }
+    self.init(
+      version: row.get(0), kind: kind, source: row.get(2), at: row.get(3), author: row.get(4),
+      message: row.get(5), manifestVersion: ManifestVersion(row.get(6)),
+      content: Array(row.get(7, as: String.self).utf8))
+  }
+}

@@ -1,0 +1,136 @@
+import Manifests
+import Platform
+
+extension Store {
+  /// What a channel says beside its manifest.
+  package func extras(of channel: ChannelInfo) throws(StoreError) -> ChannelExtras {
+    try connections.reading { (db) throws(StoreError) in try db.extras(of: channel.id) }
+  }
+
+  /// A version of a document, the newest where none is named; nil where there is none.
+  /// - Throws: `unknownVersion` for a version that isn't kept.
+  package func document(
+    _ document: ChannelDocument, of channel: ChannelInfo, at version: Int64? = nil
+  ) throws(StoreError) -> DocumentRecord? {
+    try connections.reading { (db) throws(StoreError) in
+      guard let version else { return try db.newest(document, of: channel.id) }
+      guard let record = try db.document(document, of: channel.id, at: version) else {
+        throw .unknownVersion(ManifestVersion(version))
+      }
+      return record
+    }
+  }
+
+  /// The newest `limit` versions of a document below `before`, newest first, without their contents.
+  package func log(
+    _ document: ChannelDocument, of channel: ChannelInfo, limit: Int = 50, before: Int64? = nil
+  ) throws(StoreError) -> [DocumentRecord] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.documents(document, of: channel.id, before: before ?? .max, limit: max(0, limit))
+    }
+  }
+
+  /// Makes a new version of a document; what it acknowledges survives power loss.
+  ///
+  /// - Parameters:
+  ///   - change: makes the new content of the newest version; the content that is there, or nil, changes nothing.
+  ///   - committed: called after the commit, before anything else can be written: the place to move a catalog on.
+  /// - Throws: `unknownApp`, `unknownChannel`, what `change` throws.
+  package func change(
+    _ request: DocumentRequest,
+    change: (DocumentReader, DocumentRecord?) throws(StoreError) -> [UInt8]?,
+    committed: (ChannelInfo, ChannelExtras) -> Void = { _, _ in }
+  ) throws(StoreError) -> DocumentOutcome {
+    try connections.writing { (db) throws(StoreError) in
+      var moved: (ChannelInfo, ChannelExtras)?
+      let outcome = try db.write { () throws(StoreError) in
+        let channel = try db.required(request.app, request.channel)
+        let newest = try db.newest(request.document, of: channel.id)
+        if let limit = request.ifVersion, let newest, newest.version > limit {
+          return DocumentOutcome.conflict(newest)
+        }
+        guard let content = try change(DocumentReader(db, channel), newest), content != newest?.content else {
+          return .unchanged(newest)
+        }
+        let record = DocumentRecord(request, content, after: newest, in: channel, now: clock())
+        try db.insert(record, request.document, of: channel.id)
+        moved = (channel, try db.extras(of: channel.id))
+        return .changed(record, replaced: newest)
+      }
+      if let moved { committed(moved.0, moved.1) }
+      return outcome
+    }
+  }
+
+  /// Sets the seconds that devices of a channel are asked to wait between polls; nil: none.
+  package func setInterval(
+    _ seconds: Int?, of app: AppName, _ name: ChannelName,
+    committed: (ChannelInfo, ChannelExtras) -> Void = { _, _ in }
+  ) throws(StoreError) -> ChannelExtras {
+    try connections.writing { (db) throws(StoreError) in
+      let moved = try db.write { () throws(StoreError) in
+        let channel = try db.required(app, name)
+        try db.run("UPDATE channel SET poll_interval = ? WHERE id = ?", seconds, channel.id)
+        return (channel, try db.extras(of: channel.id))
+      }
+      committed(moved.0, moved.1)
+      return moved.1
+    }
+  }
+
+  // MARK: - Scripts
+
+  /// Keeps a script's bytes, which policies name by their hash.
+  package func keepScript(_ bytes: [UInt8]) throws(StoreError) -> SHA256 {
+    let sha256 = SHA256.of(bytes)
+    try connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        try db.run(
+          "INSERT INTO policy_script (sha256, bytes, stored_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+          sha256,
+          bytes, clock())
+      }
+    }
+    return sha256
+  }
+
+  /// The bytes of a script; nil where none is kept under this hash.
+  package func script(_ sha256: SHA256) throws(StoreError) -> [UInt8]? {
+    try connections.reading { (db) throws(StoreError) in
+      try db.value([UInt8].self, "SELECT bytes FROM policy_script WHERE sha256 = ?", sha256)
+    }
+  }
+}
+
+/// What a change of a document may look up, in the transaction that writes it.
+package struct DocumentReader {
+  private let db: Database
+  /// The channel as it is in this transaction.
+  package let channel: ChannelInfo
+
+  init(_ db: Database, _ channel: ChannelInfo) {
+    self.db = db
+    self.channel = channel
+  }
+
+  /// - Throws: `unknownVersion`.
+  package func document(_ document: ChannelDocument, at version: Int64) throws(StoreError) -> DocumentRecord {
+    guard let record = try db.document(document, of: channel.id, at: version) else {
+      throw .unknownVersion(ManifestVersion(version))
+    }
+    return record
+  }
+}
+
+extension DocumentRecord {
+  fileprivate init(
+    _ request: DocumentRequest, _ content: [UInt8], after newest: DocumentRecord?, in channel: ChannelInfo,
+    now: Int64
+  ) {
+    self.init(
+      version: (newest?.version ?? 0) + 1, kind: request.kind, source: request.source,
+      // Times never go back, whatever the clock does.
+      at: max(now, newest?.at ?? 0), author: request.author, message: request.message,
+      manifestVersion: channel.version, content: content)
+  }
+}

@@ -1,0 +1,108 @@
+import Archive
+import Glibc
+import Manifests
+import Platform
+
+// Zips are kept under derived/zips/<channel>/<name>.<key>.<tag>.zip. The key stands for the manifests that a zip is
+// about, so that none of a database that was there before is taken for one of this; the tag for its bytes.
+extension Store {
+  /// A zip that was made before; nil where there is none.
+  /// - Throws: `unknownVersion`.
+  package func zip(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> StoredZip? {
+    let key = try zipKey(zip, of: channel)
+    let folder = folder.zips(of: channel)
+    return try StoreError.disk { () throws(SystemError) -> StoredZip? in
+      guard try Kernel.status(folder) != nil,
+        let name = try Folder.textNames(folder).first(where: {
+          $0.hasPrefix(key + ".") && $0.hasSuffix(".zip")
+        }),
+        let file = try Kernel.openExisting("\(folder)/\(name)", O_RDONLY)
+      else { return nil }
+      // The least recently used go first when room is needed.
+      try? Kernel.setModified("\(folder)/\(name)", to: Clock.unixMilliseconds())
+      let size = try Kernel.status(file).size
+      return StoredZip(file: file, size: size, tag: String(name.dropFirst(key.utf8.count + 1).dropLast(4)))
+    }
+  }
+
+  /// Makes a zip and keeps it.
+  ///
+  /// - Parameters:
+  ///   - deltas: those that lead from the update's base to what is new; none for a whole version.
+  ///   - threads: that deflate, at low priority.
+  /// - Throws: `unknownVersion`, `corruptBlob`, `diskFull`, …; then nothing is kept.
+  package func makeZip(
+    _ zip: BundleZip, of channel: ChannelInfo, deltas: [ZipDelta] = [], threads: Int
+  ) throws(StoreError) {
+    let key = try zipKey(zip, of: channel)
+    let inputs = try contents(of: zip, channel, deltas).inputs
+    let folder = folder.zips(of: channel)
+    let part = "\(folder)/\(key).\(Hex.encode(Secrets.random(6).span.bytes)).part"
+    do {
+      let tag = try Self.write(inputs, threads: threads, to: part)
+      try Kernel.rename(part, to: "\(folder)/\(key).\(tag).zip")
+      try Kernel.syncFolder(folder)
+    } catch {
+      try? Kernel.remove(part)
+      throw StoreError(zip: error)
+    }
+  }
+
+  private static func write(_ inputs: [ArchiveInput], threads: Int, to part: String) throws -> String {
+    try Kernel.makeFolder(DurableFile.parent(of: part), mode: 0o750)
+    let file = try Kernel.open(part, O_WRONLY | O_CREAT | O_EXCL, mode: 0o640)
+    let sink = ArchiveFileSink(file, path: part)
+    try Archive.write(inputs, threads: threads, to: sink) { OSThread.lowerPriority() }
+    return String(try sink.finish().hex.prefix(32))
+  }
+
+  private func contents(
+    of zip: BundleZip, _ channel: ChannelInfo, _ deltas: [ZipDelta]
+  ) throws(StoreError) -> ZipContents {
+    switch zip {
+    case .whole(let version):
+      try .whole(
+        version, digest: try keptDigest(channel, version), manifest(channel, at: version), of: self)
+    case .update(let base, let version):
+      .update(
+        from: base, to: version, digest: try keptDigest(channel, version),
+        try changes(channel, from: base, to: version), deltas, of: self)
+    }
+  }
+
+  /// How the file names of a zip begin.
+  private func zipKey(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> String {
+    var digests: [UInt8]
+    switch zip {
+    case .whole(let version): digests = try keptDigest(channel, version).bytes
+    case .update(let base, let version):
+      digests = try keptDigest(channel, base).bytes + keptDigest(channel, version).bytes
+    }
+    return "\(zip.fileName.dropLast(4)).\(SHA256.of(digests).hex.prefix(16))"
+  }
+
+  private func keptDigest(_ channel: ChannelInfo, _ version: ManifestVersion) throws(StoreError) -> SHA256 {
+    guard let digest = try digest(channel, at: version) else { throw .unknownVersion(version) }
+    return digest
+  }
+}
+
+extension DataFolder {
+  /// Zips of a channel's files, which can be made again.
+  package func zips(of channel: ChannelInfo) -> String { "\(zips)/\(channel.id)" }
+  package var zips: String { path + "/derived/zips" }
+}
+
+extension StoreError {
+  /// What kept a zip from being made.
+  init(zip error: any Error) {
+    switch error {
+    case let error as StoreError: self = error
+    case let error as SystemError: self = StoreError(error)
+    case ArchiveError.input(_, let inner): self = StoreError(zip: inner)
+    case ArchiveError.system(let inner): self = StoreError(inner)
+    case let error as ArchiveError: self = .archive(error)
+    default: fatalError("an error of no known type: \(error)")
+    }
+  }
+}

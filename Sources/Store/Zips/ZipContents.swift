@@ -1,0 +1,57 @@
+import Archive
+import Manifests
+import Platform
+
+/// What goes into a zip of a channel's files, sorted by name: its bytes depend on the manifest, the deltas and the
+/// versions of the coders alone.
+struct ZipContents {
+  let inputs: [ArchiveInput]
+
+  private init(_ inputs: [ArchiveInput]) {
+    self.inputs = inputs.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+  }
+
+  /// All of a version.
+  static func whole(
+    _ version: ManifestVersion, digest: SHA256, _ entries: [(url: ResourceURL, entry: Entry)], of store: Store
+  ) throws(StoreError) -> ZipContents {
+    var writer = ResourceMapWriter(entries: entries.count)
+    for (url, entry) in entries { writer.append(url, entry) }
+    let map = writer.finish()
+    guard map.digest == digest else { throw .corruptRow("the digest of version \(version)") }
+    let manifest = ArchiveInput(BundleZip.manifestName, bytes: Documents.whole(version, map))
+    return ZipContents([manifest] + entries.map { file($0.url, $0.entry, of: store) })
+  }
+
+  /// What is new since another version.
+  static func update(
+    from base: ManifestVersion, to version: ManifestVersion, digest: SHA256, _ changes: [EntryChange],
+    _ deltas: [ZipDelta], of store: Store
+  ) -> ZipContents {
+    var writer = ManifestPatchWriter()
+    var inputs: [ArchiveInput] = []
+    for change in changes {
+      writer.append(change.url, now: change.entry)
+      if let entry = change.entry { inputs.append(file(change.url, entry, of: store)) }
+    }
+    let offers = deltas.map(\.offer).sorted { $0.url < $1.url }
+    let document = Documents.patch(
+      version, digest: digest, base: DocumentBase(base, deltas: DeltaOffer.render(offers)), writer.finish())
+    inputs.append(ArchiveInput(BundleZip.patchName, bytes: document))
+    return ZipContents(inputs + deltas.map(file))
+  }
+
+  private static func file(_ url: ResourceURL, _ entry: Entry, of store: Store) -> ArchiveInput {
+    ArchiveInput(BundleZip.path(ofFile: ResourceFileName(url).text), size: entry.size) {
+      let blob = try store.open(entry.sha256)
+      let size = blob.size
+      return ArchiveFile(blob.takeFile(), size: size)
+    }
+  }
+
+  /// Stored: it is compressed already.
+  private static func file(_ delta: ZipDelta) -> ArchiveInput {
+    let name = BundleZip.path(ofDelta: ResourceFileName(delta.offer.url).text)
+    return ArchiveInput(name, .stored, size: delta.offer.size) { try ArchiveFile(delta.path) }
+  }
+}

@@ -1,0 +1,77 @@
+import Manifests
+import Platform
+
+extension Device {
+  /// The prefetch config that the device holds.
+  public var prefetch: PrefetchPlan { documents.withLock { $0.prefetch } }
+
+  /// The policy that the device holds.
+  public var runtimePolicy: RuntimePolicy { documents.withLock { $0.policy } }
+
+  /// What to send when a page opens, before it asks; nothing for one that must not be intercepted.
+  public func prefetchRequests(for page: String) -> [PrefetchRequest] {
+    intercepts(page) ? prefetch.requests(for: page) : []
+  }
+
+  /// Whether the policy lets a page be answered from the device; `page` and `resource(for:on:)` ask it themselves.
+  public func intercepts(_ page: String) -> Bool { runtimePolicy.intercepts(page, at: now()) }
+
+  /// The file for something that a page asks for, as `resource(for:)`; nil where the policy wants the page left
+  /// alone.
+  public func resource(for url: String, on page: String) throws(ClientError) -> LocalResource? {
+    intercepts(page) ? try resource(for: url) : nil
+  }
+}
+
+// MARK: - Following
+
+extension Device {
+  /// Fetches the documents whose numbers in an answer differ from those held. What fails is told in `report` and
+  /// tried again at the next poll: it keeps no manifest from being taken.
+  func follow(_ extras: AnswerExtras, from source: PollPolicy.Source, _ report: inout DocumentReport) {
+    report.policy = follow(.policy, extras.policy, source, &report.failures)
+    report.prefetch = follow(.prefetch, extras.prefetch, source, &report.failures)
+  }
+
+  private func follow(
+    _ kind: DeviceDocuments.Kind, _ named: Int64?, _ source: PollPolicy.Source,
+    _ failures: inout [ClientError]
+  ) -> DocumentReport.Change? {
+    let held = documents.withLock { $0.version(kind) }
+    guard let named, Self.takes(named, over: held, from: source) else { return nil }
+    do {
+      let bytes = try fetchDocument(settings.url(kind, from: source))
+      let version = try keep(bytes, kind, source)
+      return version == held ? nil : DocumentReport.Change(from: String(held), to: String(version))
+    } catch {
+      failures.append(error)
+      return nil
+    }
+  }
+
+  /// As with manifests, a mirror only moves a device upwards.
+  private static func takes(_ version: Int64, over held: Int64, from source: PollPolicy.Source) -> Bool {
+    source == .origin ? version != held : version > held
+  }
+
+  private func fetchDocument(_ url: String) throws(ClientError) -> [UInt8] {
+    try Poller(transport: transport, settings: settings).document(url, limit: DeviceDocuments.limit)
+  }
+
+  /// Puts a document in the place of the one held, on the disk first; gives the version that is held then.
+  private func keep(
+    _ bytes: [UInt8], _ kind: DeviceDocuments.Kind, _ source: PollPolicy.Source
+  ) throws(ClientError) -> Int64 {
+    var next = documents.withLock { $0 }
+    let held = next.version(kind)
+    guard next.take(kind, bytes) else {
+      let url = settings.url(kind, from: source)
+      throw .unreadable(url: url, reason: "it isn't the document that belongs there")
+    }
+    // A cache in between may still have an older one.
+    guard Self.takes(next.version(kind), over: held, from: source) else { return held }
+    try folder.write(bytes, to: folder.document(kind))
+    documents.withLock { [next] in $0 = next }
+    return next.version(kind)
+  }
+}

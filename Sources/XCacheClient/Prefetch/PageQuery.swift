@@ -1,0 +1,67 @@
+import Manifests
+import Platform
+
+/// The query of a page that opens.
+struct PageQuery {
+  private let text: Substring
+  /// The first of each name, in order.
+  private let parameters: [(name: String, value: String)]
+
+  init(_ page: ResourceURL) {
+    text = page.query ?? ""
+    var seen: Set<[UInt8]> = []
+    parameters = text.utf8.split(separator: UInt8(ascii: "&")).compactMap { item in
+      let parts = item.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      let name = Self.decoded(parts[0])
+      guard !name.isEmpty, seen.insert(Array(name.utf8)).inserted else { return nil }
+      return (name, parts.count > 1 ? Self.decoded(parts[1]) : "")
+    }
+  }
+
+  /// The api's URL with the page's query behind its own.
+  func appended(to api: ResourceURL) -> String {
+    if text.isEmpty { return api.text }
+    switch api.query {
+    case nil: return "\(api.text)?\(text)"
+    case let own? where own.isEmpty || own.hasSuffix("&"): return "\(api.text)\(text)"
+    case _?: return "\(api.text)&\(text)"
+    }
+  }
+
+  /// The body with the page's parameters.
+  func merged(into body: JSONObject, of call: PrefetchCall) -> JSONObject {
+    var body = body
+    for (name, value) in parameters {
+      body[name] = call.isNumber(name) ? Self.number(value) ?? .string(value) : .string(value)
+    }
+    return body
+  }
+
+  /// The number that a text is, as it is written; nil where it isn't one of JSON's.
+  private static func number(_ text: String) -> JSONValue? {
+    guard let value = try? JSONValue.parse(Array(text.utf8)), case .number(let digits) = value, digits == text
+    else { return nil }
+    return value
+  }
+
+  /// The application/x-www-form-urlencoded parser of the WHATWG URL standard, section 5.1: `+` is a space, escapes
+  /// are bytes of UTF-8, and what isn't UTF-8 becomes U+FFFD.
+  private static func decoded(_ text: Substring.UTF8View.SubSequence) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(text)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "+") {
+        bytes.append(UInt8(ascii: " "))
+      } else if byte == UInt8(ascii: "%"),
+        let value = Hex.decode(
+          String(decoding: rest.prefix(2), as: UTF8.self).lowercased(), count: 1)?.first
+      {
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,139 @@
+import Manifests
+import Platform
+import Publishing
+
+/// `xcache policy show | log | set | bypass | kill | resume | script`.
+enum PolicyCommand {
+  static let command = Command(
+    name: "policy",
+    operands: """
+      show | log | set FILE | bypass add PATTERN | bypass remove PATTERN | kill | resume
+         | script add FILE | script remove NAME
+      """,
+    summary: "switch interception, bypasses and scripts of an app without a new build",
+    notes: """
+      Devices take the policy with their next poll. kill makes them use the network only, until resume or --for has
+      passed; status shows it. A PATTERN is a URL with wildcards: https://third.example.com/*, *://*.example.com/pay/*.
+      Its query counts only where it has a ?. A script is signed off the server: 64 bytes of Ed25519 over the file, in
+      base64; the app has the public key. Scripts take an admin token, the rest a publish token.
+      set takes the whole policy as `show --json` has it under "policy".
+      """,
+    options: Command.remote + Command.channel + [
+      .value("for", "TIME", "until when kill or a bypass holds: 30m, 6h, 2d (default: until lifted)"),
+      .value("name", "NAME", "the script's name (default: the file's)"),
+      .value("signature", "SIG", "the script's signature in base64"),
+      .value("message", "TEXT", short: "m", "why, for the log"),
+      .value("if-version", "N", "refuse when the policy changed after version N"),
+      .value("limit", "N", "how many versions (log, default: 20)"),
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let words = arguments.operands
+    switch (words.first, words.dropFirst().first) {
+    case ("show", _): try show(arguments, terminal)
+    case ("log", _):
+      _ = try arguments.operands("log")
+      try DocumentLog.run("policy", arguments, terminal)
+    case ("set", _): try set(try arguments.operands("set", "FILE")[1], arguments, terminal)
+    case ("kill", _):
+      _ = try arguments.operands("kill")
+      try act("kill", "interception is off", ["until": until(arguments)], arguments, terminal)
+    case ("resume", _):
+      _ = try arguments.operands("resume")
+      try act("resume", "interception is on", [:], arguments, terminal)
+    case ("bypass", "add"):
+      let text = try pattern(arguments.operands("bypass", "add", "PATTERN")[2])
+      let members: [String: JSONValue] = ["pattern": .string(text), "until": try until(arguments)]
+      try act("bypass-add", "bypassed \(text)", members, arguments, terminal)
+    case ("bypass", "remove"):
+      let text = try pattern(arguments.operands("bypass", "remove", "PATTERN")[2])
+      try act("bypass-remove", "intercepted again: \(text)", ["pattern": .string(text)], arguments, terminal)
+    case ("script", "add"): try addScript(arguments, terminal)
+    case ("script", "remove"):
+      let name = try arguments.operands("script", "remove", "NAME")[2]
+      try act("script-remove", "removed script \(name)", ["name": .string(name)], arguments, terminal)
+    case (let word?, _):
+      throw UsageError(
+        "there is no \"policy \(word)\" like this; it is show, log, set FILE, bypass add|remove PATTERN, kill, "
+          + "resume, script add FILE or script remove NAME")
+    case (nil, _): throw UsageError("policy show, set, bypass, kill, resume or script?")
+    }
+    return .done
+  }
+
+  private static func show(_ arguments: Arguments, _ terminal: Terminal) throws {
+    _ = try arguments.operands("show")
+    let remote = try RemoteOrigin(arguments)
+    let record = try remote.api.get("\(try remote.path)/policy")
+    if arguments.has("json") {
+      terminal.say(String(decoding: record.canonical, as: UTF8.self))
+      return
+    }
+    terminal.say(
+      terminal.colour("\(try remote.app) \(remote.channel)", .bold) + "  policy \(DocumentLog.line(record))")
+    for line in PolicyWords(record["policy"]).lines(terminal) { terminal.say(line) }
+  }
+
+  // MARK: - Acts
+
+  private static func act(
+    _ act: String, _ done: String, _ members: [String: JSONValue], _ arguments: Arguments,
+    _ terminal: Terminal
+  ) throws {
+    let remote = try RemoteOrigin(arguments)
+    var body = try DocumentChange.body(arguments)
+    body["act"] = .string(act)
+    for (key, value) in members { body[key] = value }
+    let answer = try remote.api.send("POST", "\(try remote.path)/policy", json: .object(body))
+    let end = members["until"]?.string.map { " until \($0)" } ?? ""
+    DocumentChange.tell(answer, done + end, replaces: act == "set", arguments, terminal)
+  }
+
+  private static func until(_ arguments: Arguments) throws -> JSONValue {
+    try arguments.moment(ahead: "for").map { .string($0.text) } ?? .null
+  }
+
+  private static func pattern(_ text: String) throws -> String {
+    do {
+      return try MatchPattern(text).text
+    } catch {
+      throw UsageError("\(text): \(error)")
+    }
+  }
+
+  private static func set(_ file: String, _ arguments: Arguments, _ terminal: Terminal) throws {
+    let remote = try RemoteOrigin(arguments)
+    let now = try remote.api.get("\(try remote.path)/policy")
+    let scripts = Policy(reading: now["policy"] ?? .null).scripts
+    let checked = PolicyCheck(try Arguments.file(file), scripts: scripts)
+    let remarks = Remarks(file: file, remarks: checked.remarks)
+    for line in remarks.lines(terminal) { terminal.note(line) }
+    if let failure = remarks.failure("nothing was changed") { throw failure }
+    guard let policy = checked.policy else { return }
+    try act("set", "set by \(file)", ["document": .object(policy.json)], arguments, terminal)
+  }
+
+  private static func addScript(_ arguments: Arguments, _ terminal: Terminal) throws {
+    let file = try arguments.operands("script", "add", "FILE")[2]
+    guard let signature = try arguments.value("signature") else {
+      throw UsageError("--signature SIG is needed: the file's Ed25519 signature in base64")
+    }
+    let bytes = try Arguments.file(file)
+    guard (1...PolicyScript.limit).contains(bytes.count) else {
+      throw Failure(
+        "\(file) has \(bytes.count) bytes; a script has 1 to \(PolicyScript.limit)", code: .refused)
+    }
+    let name = try arguments.value("name") ?? Self.name(of: file)
+    let members: [String: JSONValue] = [
+      "bytes": .string(Base64.encode(bytes)), "name": .string(name), "signature": .string(signature),
+    ]
+    try act("script-add", "script \(name), sha256 \(SHA256.of(bytes))", members, arguments, terminal)
+  }
+
+  /// `interceptor` of `build/interceptor.js`.
+  private static func name(of file: String) -> String {
+    let last = file.split(separator: "/").last.map(String.init) ?? file
+    return last.hasSuffix(".js") ? String(last.dropLast(3)) : last
+  }
+}

@@ -1,0 +1,156 @@
+import Manifests
+import Publishing
+import XCacheClient
+
+/// `xcache prefetch push | show | log | rollback | check`.
+enum PrefetchCommand {
+  static let command = Command(
+    name: "prefetch", operands: "push FILE | show | log | rollback --to V | check [FILE]",
+    summary: "say which requests devices send ahead when a page opens",
+    notes: """
+      A channel's prefetch config has a version counter of its own. A push makes no manifest version, but devices
+      learn of it with their next poll. FILE is JSON: the document as `show` prints it, or its config array alone.
+      check needs no server where FILE is given, and --url URL prints what a device would send for that page:
+          xcache prefetch check prefetch.json --url 'https://m.example.com/help/new?id=163'
+      A page's parameters go to the api with "urlParam":true, into the body with "bodyParam":true, there as strings;
+      "paramTypes":{"id":"number"} makes numbers of them. rollback --to 0 empties the config.
+      """,
+    options: Command.remote + Command.channel + [
+      .value("message", "TEXT", short: "m", "why, for the log"),
+      .value("if-version", "N", "refuse when the config changed after version N"),
+      .value("version", "V", "show or check this version, not the newest"),
+      .value("to", "V", "the version whose content a rollback brings back"),
+      .value("url", "URL", "print the requests of this page (check)"),
+      .value("limit", "N", "how many versions (log, default: 20)"),
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    switch arguments.operands.first {
+    case "push": try push(try arguments.operands("push", "FILE")[1], arguments, terminal)
+    case "show": try show(arguments, terminal)
+    case "log":
+      _ = try arguments.operands("log")
+      try DocumentLog.run("prefetch", arguments, terminal)
+    case "rollback": try rollback(arguments, terminal)
+    case "check": try check(arguments, terminal)
+    case let word?:
+      throw UsageError("there is no \"prefetch \(word)\"; it is push, show, log, rollback or check")
+    case nil: throw UsageError("prefetch push FILE, show, log, rollback or check?")
+    }
+    return .done
+  }
+
+  private static func push(_ file: String, _ arguments: Arguments, _ terminal: Terminal) throws {
+    let remote = try RemoteOrigin(arguments)
+    let checked = PrefetchCheck(try Arguments.file(file))
+    let remarks = Remarks(file: file, remarks: checked.remarks)
+    for line in remarks.lines(terminal) { terminal.note(line) }
+    if let failure = remarks.failure("nothing was pushed") { throw failure }
+    guard let config = checked.config else { return }
+    var body = try DocumentChange.body(arguments)
+    body["document"] = config.json
+    let answer = try remote.api.send("POST", "\(try remote.path)/prefetch", json: .object(body))
+    DocumentChange.tell(
+      answer, Self.words(config), replaces: true, arguments, terminal)
+  }
+
+  private static func words(_ config: PrefetchConfig) -> String {
+    let (pages, calls) = (config.pages.count, config.callCount)
+    return "\(pages) \(pages == 1 ? "page" : "pages"), \(calls) \(calls == 1 ? "call" : "calls")"
+  }
+
+  private static func show(_ arguments: Arguments, _ terminal: Terminal) throws {
+    _ = try arguments.operands("show")
+    let record = try record(RemoteOrigin(arguments), arguments)
+    if arguments.has("json") {
+      terminal.say(String(decoding: record.canonical, as: UTF8.self))
+    } else {
+      terminal.note(DocumentLog.line(record))
+      terminal.say(PrettyJSON.text(record["config"] ?? []))
+    }
+  }
+
+  private static func record(_ remote: RemoteOrigin, _ arguments: Arguments) throws -> JSONValue {
+    let version = try arguments.version("version").map { "?version=\($0)" } ?? ""
+    return try remote.api.get("\(try remote.path)/prefetch\(version)")
+  }
+
+  private static func rollback(_ arguments: Arguments, _ terminal: Terminal) throws {
+    _ = try arguments.operands("rollback")
+    guard let version = try arguments.version("to") else {
+      throw UsageError("--to V is needed: the version whose content comes back")
+    }
+    let remote = try RemoteOrigin(arguments)
+    var body = try DocumentChange.body(arguments)
+    body["to"] = .string(version.text)
+    let answer = try remote.api.send("POST", "\(try remote.path)/prefetch/rollback", json: .object(body))
+    DocumentChange.tell(answer, "content of version \(version)", replaces: true, arguments, terminal)
+  }
+
+  // MARK: - Check
+
+  private static func check(_ arguments: Arguments, _ terminal: Terminal) throws {
+    let (name, checked) = try subject(arguments)
+    let remarks = Remarks(file: name, remarks: checked.remarks)
+    let page = try arguments.value("url")
+    if arguments.has("json") {
+      terminal.say(String(decoding: json(checked, page).canonical, as: UTF8.self))
+    } else {
+      for line in remarks.lines(terminal) { terminal.note(line) }
+    }
+    if let failure = remarks.failure("it can't be pushed like this") { throw failure }
+    guard let config = checked.config, !arguments.has("json") else { return }
+    guard let page else {
+      terminal.say("\(name): \(Self.words(config)); nothing is wrong")
+      return
+    }
+    for line in try preview(config, page) { terminal.say(line) }
+  }
+
+  /// The file that is named, else what the channel has.
+  private static func subject(_ arguments: Arguments) throws -> (name: String, check: PrefetchCheck) {
+    if arguments.operands.count > 1 {
+      let file = try arguments.operands("check", "FILE")[1]
+      return (file, PrefetchCheck(try Arguments.file(file)))
+    }
+    let record = try record(RemoteOrigin(arguments), arguments)
+    return ("version \(record["version"]?.string ?? "?")", PrefetchCheck(record["config"] ?? []))
+  }
+
+  private static func preview(_ config: PrefetchConfig, _ page: String) throws -> [String] {
+    guard (try? ResourceURL(page)) != nil else {
+      throw UsageError("--url \(page) is no absolute http(s) URL")
+    }
+    let plan = PrefetchPlan(checked: config)
+    guard let entry = plan.entry(for: page) else {
+      return ["no entry is for this page, so a device sends nothing: \(page)"]
+    }
+    var lines = ["entry \(entry)"]
+    for request in plan.requests(for: page) {
+      lines.append("\(request.method) \(request.url)")
+      guard let body = request.body else { continue }
+      lines.append("  Content-Type: \(request.contentType ?? "")")
+      lines.append("  \(body)" + (request.method == "GET" ? "    (not sent by iOS)" : ""))
+    }
+    return lines
+  }
+
+  private static func json(_ checked: PrefetchCheck, _ page: String?) -> JSONValue {
+    var document = JSONObject()
+    document["remarks"] = .array(checked.remarks.map(\.json))
+    document["valid"] = .bool(checked.config != nil)
+    if let config = checked.config, let page {
+      let plan = PrefetchPlan(checked: config)
+      document["entry"] = plan.entry(for: page).map { .string($0) } ?? .null
+      document["requests"] = .array(
+        plan.requests(for: page).map { request in
+          [
+            "body": request.body.map { .string($0) } ?? .null, "method": .string(request.method),
+            "url": .string(request.url),
+          ]
+        })
+    }
+    return .object(document)
+  }
+}

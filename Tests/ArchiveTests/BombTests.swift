@@ -1,0 +1,60 @@
+import Testing
+
+@testable import Archive
+
+/// Archives that would unpack to far more than they are.
+@Suite struct BombTests {
+  private static func zeros(_ megabytes: Int) -> RawZip.Entry {
+    RawZip.Entry("zeros", [UInt8](repeating: 0, count: megabytes << 20), deflate: true)
+  }
+
+  @Test func denseArchivesAreRefusedBeforeAnyByteIsUnpacked() {
+    let bomb = RawZip([Self.zeros(20)]).bytes
+    #expect(refusal(bomb) == "tooDense")
+    #expect(refusal(bomb, limits: ArchiveLimits(entries: 9, bytes: 1 << 30, density: 1100)) == nil)
+  }
+
+  @Test func smallDenseArchivesAreRead() { #expect(refusal(RawZip([Self.zeros(10)]).bytes) == nil) }
+
+  @Test func totalCounts() {
+    let zip = RawZip((0..<5).map { RawZip.Entry("\($0)", Sample.noise(1000)) }).bytes
+    #expect(refusal(zip, limits: ArchiveLimits(entries: 9, bytes: 4999, density: 200)) == "tooLarge")
+    #expect(refusal(zip, limits: ArchiveLimits(entries: 9, bytes: 5000, density: 200)) == nil)
+    #expect(refusal(zip, limits: ArchiveLimits(entries: 4, bytes: 5000, density: 200)) == "tooMany")
+  }
+
+  /// Sizes whose sum passes 2^64 count as too large, not as small.
+  @Test func sumsDontWrap() {
+    let huge = UInt64(1) << 63
+    var extra: [UInt8] = []
+    ZIP64Extra.append([huge, huge], to: &extra)
+    let entries = ["a", "b"].map { name in
+      RawZip.Entry(name, "x").with {
+        $0.size = .max
+        $0.packedSize = .max
+        $0.extra = extra
+      }
+    }
+    #expect(refusal(RawZip(entries).bytes) == "tooLarge")
+  }
+
+  /// The overlapping kernels of D. Fifield's "A better zip bomb" (2019): each file quotes the next one's header.
+  @Test func quotedOverlap() {
+    let kernel = RawZip.Entry("z", [UInt8](repeating: 97, count: 2000), deflate: true)
+    let tail = kernel.bytes
+    // A stored deflate block whose content is the kernel's local header, then the kernel's own stream.
+    let header = Array(tail.prefix(LocalFileHeader.size + 1))
+    let length = UInt16(header.count)
+    var quote: [UInt8] = [0]
+    quote.append(number: length)
+    quote.append(number: ~length)
+    let whole = header + [UInt8](repeating: 97, count: 2000)
+    let outer = RawZip.Entry("a", whole).with {
+      $0.method = 8
+      $0.data = quote
+      $0.packedSize = UInt32(quote.count + tail.count)
+    }
+    let inner = kernel
+    #expect(refusal(RawZip([outer, inner]).bytes) == "overlap")
+  }
+}

@@ -1,0 +1,116 @@
+import Testing
+
+@testable import Archive
+
+/// Good archives, damaged at every place: what is read is never anything but what was packed.
+@Suite struct DamageTests {
+  struct Good: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let bytes: [UInt8]
+    let contents: [String: [UInt8]]
+    /// Where a byte says nothing that matters: dates, versions, modes, comments.
+    let idle: Set<Int>
+  }
+
+  static let goods: [Good] = {
+    var goods: [Good] = []
+    let files = [
+      "a.txt": Sample.text(300), "b/noise.bin": Sample.noise(120), "c.js": Sample.text(50), "empty": [],
+    ]
+    let inputs = files.sorted { $0.key < $1.key }.map {
+      ArchiveInput($0.key, $0.key == "c.js" ? .stored : .deflate, bytes: $0.value)
+    }
+    guard let written = try? written(inputs) else { fatalError("a small archive is written") }
+    goods.append(good("written here", written, files))
+    let described = RawZip.Entry("d.txt", Sample.text(200), deflate: true).with {
+      $0.flags = [.utf8, .hasDescriptor]
+      $0.local = (0, 0, 0)
+      DataDescriptor(crc: $0.crc, packedSize: UInt64($0.packedSize), size: 200).append(
+        to: &$0.descriptor, isLong: false)
+    }
+    goods.append(good("with a descriptor", RawZip([described]).bytes, ["d.txt": Sample.text(200)]))
+    let long = RawZip.Entry("l.txt", "long").with {
+      ZIP64Extra.append([4, 4], to: &$0.extra)
+      ($0.size, $0.packedSize) = (.max, .max)
+      $0.localExtra = $0.extra
+    }
+    var zip = RawZip([long])
+    let start = UInt64(long.bytes.count)
+    let size = UInt64(zip.bytes.count) - start - UInt64(DirectoryEnd.size)
+    ZIP64DirectoryEnd(count: 1, directorySize: size, directoryOffset: start).append(to: &zip.beforeEnd)
+    ZIP64Locator(offset: start + size).append(to: &zip.beforeEnd)
+    zip.changeEnd = {
+      ($0.count, $0.countOnDisk, $0.directorySize, $0.directoryOffset) = (.max, .max, .max, .max)
+    }
+    goods.append(good("ZIP64", zip.bytes, ["l.txt": Array("long".utf8)]))
+    return goods
+  }()
+
+  private static func good(_ name: String, _ bytes: [UInt8], _ contents: [String: [UInt8]]) -> Good {
+    var idle: Set<Int> = []
+    // The bits behind the end of a deflate stream, in its last byte, and those that fill up the header of a block
+    // that deflate stores, in its first.
+    for entry in (try? Archive(ArchiveBytes(bytes)))?.entries ?? [] where entry.method == .deflate {
+      idle.insert(Int(entry.dataOffset + entry.packedSize) - 1)
+      if entry.packedSize > entry.size { idle.insert(Int(entry.dataOffset)) }
+    }
+    for at in bytes.indices.dropLast(4) {
+      switch bytes[at..<at + 4].withUnsafeBytes({ $0.loadUnaligned(as: UInt32.self) }) {
+      // Version needed, flags without a meaning here, time and date.
+      case LocalFileHeader.signature: idle.formUnion([4, 5, 6, 7, 10, 11, 12, 13].map { at + $0 })
+      case DirectoryHeader.signature:
+        idle.formUnion([4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 36, 37, 38, 39, 40, 41].map { at + $0 })
+      // Versions made by and needed.
+      case ZIP64DirectoryEnd.signature: idle.formUnion((12..<16).map { at + $0 })
+      default: break
+      }
+    }
+    return Good(testDescription: name, bytes: bytes, contents: contents, idle: idle)
+  }
+
+  @Test(arguments: goods) func goodOnesAreRead(_ good: Good) throws {
+    #expect(try contents(good.bytes) == good.contents)
+  }
+
+  @Test(arguments: goods) func everyTruncationIsRefused(_ good: Good) {
+    for count in 0..<good.bytes.count {
+      #expect(refusal(Array(good.bytes.prefix(count))) != nil, "cut to \(count) bytes")
+    }
+    for count in 1..<good.bytes.count {
+      #expect(refusal(Array(good.bytes.dropFirst(count))) != nil, "without the first \(count) bytes")
+    }
+  }
+
+  @Test(arguments: goods) func everyFlippedByteIsRefusedOrIdle(_ good: Good) throws {
+    for at in good.bytes.indices {
+      for mask in [0xFF, 1, 8, 128] as [UInt8] {
+        var bytes = good.bytes
+        bytes[at] ^= mask
+        guard let read = try? contents(bytes) else { continue }
+        #expect(read == good.contents, "byte \(at) ^ \(mask)")
+        #expect(good.idle.contains(at), "byte \(at) ^ \(mask) is not noticed")
+      }
+    }
+  }
+
+  /// Bytes that are cut out, doubled, swapped or overwritten, several at a time.
+  @Test(arguments: goods) func randomDamageNeverGivesOtherBytes(_ good: Good) {
+    var generator = SplitMix(state: 7)
+    for _ in 0..<2000 {
+      var bytes = good.bytes
+      for _ in 0...Int.random(in: 0...3, using: &generator) {
+        let low = Int.random(in: 0..<bytes.count, using: &generator)
+        let high = min(bytes.count, low + Int.random(in: 1...24, using: &generator))
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0: bytes.removeSubrange(low..<min(high, bytes.count - 1))
+        case 1: bytes.insert(contentsOf: bytes[low..<high], at: low)
+        case 2: bytes.replaceSubrange(low..<high, with: Sample.noise(high - low, seed: generator.next()))
+        default: bytes.swapAt(low, high - 1)
+        }
+        if bytes.isEmpty { bytes = [0] }
+      }
+      guard let read = try? contents(bytes) else { continue }
+      for (name, content) in read { #expect(good.contents[name] == content, "\(name)") }
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import Platform
+import Testing
+
+@testable import Archive
+
+/// Entries of more than 4 GB: minutes, so only with XCACHE_LARGE_TESTS=1 (`make test-large`).
+@Suite(.enabled(if: Environment.variables["XCACHE_LARGE_TESTS"] == "1"), .serialized)
+struct LargeTests {
+  /// A hole of 5 GB with a few bytes at its ends.
+  private static func sparse(_ folder: TemporaryFolder) throws -> (path: String, size: Int64) {
+    let path = folder.path + "/sparse"
+    let size: Int64 = 5 << 30
+    let file = try Kernel.open(path, O_RDWR | O_CREAT)
+    try Kernel.write(Array("begin".utf8).span.bytes, to: file)
+    try Kernel.truncate(file, to: size)
+    return (path, size)
+  }
+
+  @Test(arguments: [Archive.Method.deflate, .stored]) func fiveGigabytes(_ method: Archive.Method) throws {
+    let folder = try TemporaryFolder()
+    let (path, size) = try Self.sparse(folder)
+    let zip = folder.path + "/large.zip"
+    let sink = ArchiveFileSink(try Kernel.open(zip, O_WRONLY | O_CREAT | O_EXCL), path: zip)
+    try Archive.write(
+      [
+        ArchiveInput("first", bytes: Sample.text(100)),
+        ArchiveInput("large", method, size: size) { try ArchiveFile(path) },
+        ArchiveInput("last", bytes: Sample.text(200)),
+      ], threads: 2, to: sink)
+    _ = try sink.finish()
+    let archive = try Archive(
+      ArchiveFile(zip), limits: ArchiveLimits(entries: 9, bytes: 6 << 30, density: 2000))
+    let large = try #require(archive["large"])
+    #expect(large.size == size)
+    var count: Int64 = 0
+    try archive.read(large) { count += Int64($0.byteCount) }
+    #expect(count == size)
+    let last = try #require(archive["last"])
+    #expect(try archive.bytes(of: last, limit: 200) == Sample.text(200))
+    // The bomb check of the usual limits.
+    if method == .deflate {
+      #expect { try Archive(ArchiveFile(zip)) } throws: { ($0 as? ArchiveError)?.kind == "tooDense" }
+    }
+    for reader in WritingTests.readers where Tool.exists(reader[0]) && !reader.contains("-xOf") {
+      #expect(try Tool.run(reader + [zip]) == 0, "\(reader[0])")
+    }
+  }
+}

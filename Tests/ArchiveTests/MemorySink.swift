@@ -1,0 +1,95 @@
+@testable import Archive
+
+/// An archive that is written to memory.
+final class MemorySink: ArchiveSink {
+  private(set) var bytes: [UInt8] = []
+
+  func write(_ bytes: RawSpan) throws(ArchiveError) {
+    bytes.withUnsafeBytes { self.bytes.append(contentsOf: $0) }
+  }
+}
+
+func written(_ inputs: [ArchiveInput], threads: Int = 1) throws -> [UInt8] {
+  let sink = MemorySink()
+  try Archive.write(inputs, threads: threads, to: sink)
+  return sink.bytes
+}
+
+/// What an archive holds: names, a folder's with its slash, and bytes.
+func contents(_ bytes: [UInt8], limits: ArchiveLimits = .usual) throws -> [String: [UInt8]] {
+  let archive = try Archive(ArchiveBytes(bytes), limits: limits)
+  var contents: [String: [UInt8]] = [:]
+  for entry in archive.entries {
+    contents[entry.isFolder ? entry.name + "/" : entry.name] = try archive.bytes(of: entry, limit: 1 << 30)
+  }
+  return contents
+}
+
+/// The word for what an archive is refused for; nil where it is read.
+func refusal(_ bytes: [UInt8], limits: ArchiveLimits = .usual) -> String? {
+  do {
+    _ = try contents(bytes, limits: limits)
+    return nil
+  } catch let error as ArchiveError {
+    return error.kind
+  } catch {
+    return "\(error)"
+  }
+}
+
+extension ArchiveError {
+  /// The case, without what goes with it.
+  var kind: String {
+    switch self {
+    case .notAnArchive: "notAnArchive"
+    case .damaged(let part, _): "damaged \(part)"
+    case .severalDisks: "severalDisks"
+    case .wrongChecksum: "wrongChecksum"
+    case .wrongSize: "wrongSize"
+    case .overlap: "overlap"
+    case .sameName: "sameName"
+    case .encrypted: "encrypted"
+    case .unknownMethod: "unknownMethod"
+    case .link: "link"
+    case .notAFile: "notAFile"
+    case .unsafeName(_, let problem): "name \(problem)"
+    case .tooMany: "tooMany"
+    case .tooLarge: "tooLarge"
+    case .tooDense: "tooDense"
+    case .system: "system"
+    case .input: "input"
+    }
+  }
+}
+
+/// A generator that gives the same numbers for the same seed (Steele, Lea, Flood: SplitMix64, 2014).
+struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+enum Sample {
+  /// Text that deflate makes smaller.
+  static func text(_ count: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var line = 0
+    while bytes.count < count {
+      bytes += Array("line \(line &* 7919) of a page that has many lines\n".utf8)
+      line += 1
+    }
+    return Array(bytes.prefix(count))
+  }
+
+  /// Bytes that nothing makes smaller.
+  static func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var generator = SplitMix(state: seed)
+    return (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+  }
+}

@@ -1,0 +1,156 @@
+import Glibc
+import Manifests
+import Platform
+import Testing
+
+@Suite("Disks that fail")
+struct DiskTests {
+  enum Damage: String, CaseIterable {
+    case changed, cut, gone
+  }
+
+  @Test("A damaged blob answers 500, is set aside, and the next publish heals it", arguments: Damage.allCases)
+  func corruptBlob(_ damage: Damage) throws {
+    try Site.with { site throws in
+      let files: Files = ["a.js": "the bytes of a", "b.js": "the bytes of b"]
+      try site.publish(files)
+      let path = Site.path(of: try site.entry("a.js"))
+      // A blob is hashed at its first use after a start.
+      #expect(try site.web.ask(path).status == 200)
+      let hex = SHA256.of(Array("the bytes of a".utf8)).hex
+      let blob = "\(site.data)/blobs/\(hex.prefix(2))/\(hex.dropFirst(2))"
+      switch damage {
+      case .changed:
+        chmod(blob, 0o600)
+        try Self.overwrite(blob, "the bytes of X")
+      case .cut: try Self.overwrite(blob, "the")
+      case .gone: unlink(blob)
+      }
+      try site.crash()
+      let answer = try site.web.ask(path)
+      #expect(answer.status == 500)
+      #expect(try JSONValue.parse(answer.body)["code"]?.integer == 500)
+      #expect(try site.web.ask(path).status == 500, "and goes on to")
+      #expect(site.server.standardError.contains(hex))
+      if damage != .gone {
+        #expect(try Folder.textNames(site.data + "/quarantine").contains { $0.hasPrefix(hex) })
+      }
+      #expect(try Kernel.status(blob) == nil)
+      #expect(try site.web.ask(Site.path(of: try site.entry("b.js"))).text == "the bytes of b")
+      // The same files again: no new version, but the bytes are whole again.
+      let again = try site.publish(files)
+      #expect(again["changed"]?.bool == false)
+      #expect(try site.web.ask(path).text == "the bytes of a")
+      try site.checkEveryDownload()
+    }
+  }
+
+  private static func overwrite(_ path: String, _ text: String) throws {
+    let file = try Kernel.open(path, O_WRONLY | O_TRUNC)
+    try Kernel.write(Array(text.utf8).span.bytes, to: file)
+  }
+
+  @Test(
+    "A full disk refuses a publish and keeps what there was",
+    .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
+  func full() throws {
+    let site = try Site(launcher: { Privileges.mounting("12m", on: $0) })
+    try site.publish(["a.js": "1"])
+    let before = try site.poll()
+    let large = try site.scratch.folder("large", [:])
+    try site.scratch.write("large/a.js", "2")
+    // Bytes that no file system packs.
+    try site.scratch.write("large/large.bin", Secrets.random(16 << 20))
+    let words = ["publish", large, "--app", "shop", "--bundle", "main", "--base-url", Site.base]
+    let outcome = try Outcome(try site.start(words))
+    #expect(outcome.exitCode == 1)
+    #expect(outcome.errors.contains("no space left"), "\(outcome.errors)")
+    #expect(try site.poll() == before)
+    try site.checkEveryDownload()
+    let root = "/proc/\(site.server.id)/root\(site.data)"
+    #expect(
+      Wait.until(5) { (try? Folder.textNames(root + "/tmp")) == ["whole"] }, "nothing half received stays")
+    // And when there is room again, all goes on.
+    #expect(try site.publish(["a.js": "2"])["version"]?.string == "2")
+    #expect(try site.web.ask(Site.path(of: try site.entry("a.js"))).text == "2")
+    try site.seeOff()
+  }
+
+  @Test(
+    "A disk that is full to the last byte: reads go on, releases are refused, and both recover",
+    .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
+  func fullToTheBrim() throws {
+    let site = try Site(launcher: { Privileges.mounting("12m", on: $0) })
+    try site.publish(["a.js": "1"])
+    let filler = "/proc/\(site.server.id)/root\(site.data)/filler"
+    do {
+      let file = try Kernel.open(filler, O_WRONLY | O_CREAT)
+      let block = [UInt8](repeating: 1, count: 4096)
+      while (try? Kernel.write(block.span.bytes, to: file)) != nil {}
+    }
+    for number in 0..<3 {
+      let folder = try site.scratch.folder("next", ["a.js": "next \(number)"])
+      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base]
+      let outcome = try Outcome(try site.start(words))
+      #expect(outcome.exitCode == 1)
+      #expect(outcome.errors.contains("no space left"), "\(outcome.errors)")
+    }
+    #expect(try site.poll()["data"]?["version"]?.string == "1")
+    try site.checkEveryDownload()
+    try Kernel.remove(filler)
+    #expect(try site.publish(["a.js": "2"])["version"]?.string == "2")
+    try site.checkEveryDownload()
+    try site.seeOff()
+  }
+
+  @Test(
+    "A device whose disk is full keeps what it has",
+    .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
+  func fullDevice() throws {
+    try Site.with { site throws in
+      try site.publish(["a.js": "1"])
+      let disk = site.scratch.path + "/disk"
+      let large = try site.scratch.folder("large", [:])
+      try site.scratch.write("large/large.bin", Secrets.random(8 << 20))
+      let publish = "\"$X\" publish '\(large)' --app shop --bundle main --base-url \(Site.base) --now"
+      let pull = "\"$X\" pull --to '\(disk)/device' --app shop --force"
+      // One mount for all three steps: it ends with the shell.
+      let script =
+        "X='\(Binary.path)'; \(pull) && \(publish) || exit 9; \(pull); echo $?; \(pull) --complete --json; cat '\(disk)'/device/files/*"
+      let child = try site.start([], launcher: Privileges.mounting("4m", on: disk) + ["sh", "-c", script])
+      let outcome = try Outcome(child)
+      #expect(outcome.output.contains("\n1\n"), "\(outcome.output) \(outcome.errors)")
+      #expect(outcome.output.hasSuffix("1"), "the file of version 1 is still there")
+      #expect(outcome.errors.contains("No space left"), "\(outcome.errors)")
+    }
+  }
+
+  @Test(
+    "A large file takes little memory on either side",
+    arguments: Privileges.wantsLong ? [96 << 20, 2 << 30] : [96 << 20])
+  func largeFile(_ size: Int) throws {
+    try Site.with { site throws in
+      let folder = try site.scratch.folder("large", ["small.js": "1"])
+      do {
+        let file = try Kernel.open(folder + "/large.bin", O_WRONLY | O_CREAT)
+        try Kernel.truncate(file, to: Int64(size))
+      }
+      let before = site.server.peakMemory
+      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--json"]
+      let publisher = try Outcome(try site.start(words), seconds: 300)
+      #expect(publisher.exitCode == 0, "\(publisher.errors)")
+      let device = try Outcome(
+        try site.start(["pull", "--to", "device", "--app", "shop", "--json"]), seconds: 300)
+      #expect(device.exitCode == 0, "\(device.errors)")
+      #expect(
+        try JSONValue.parse(Array(device.output.utf8))["update"]?["bytesTotal"]?.integer == Int64(size + 1))
+      let grown = site.server.peakMemory - before
+      print(
+        "\(size >> 20) MiB: publish \(publisher.peakMemory >> 20) MiB resident at most, pull",
+        "\(device.peakMemory >> 20) MiB, serve \(site.server.peakMemory >> 20) MiB (+\(grown >> 20))")
+      #expect(publisher.peakMemory < 64 << 20)
+      #expect(device.peakMemory < 64 << 20)
+      #expect(grown < 32 << 20)
+    }
+  }
+}

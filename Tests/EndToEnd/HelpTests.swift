@@ -1,0 +1,59 @@
+import Glibc
+import Platform
+import Testing
+
+/// The words of `--help` are golden files; XCACHE_RECORD=1 writes them anew.
+@Suite("--help")
+struct HelpTests {
+  /// The commands that the program itself lists.
+  static let commands: [String] = {
+    guard let help = try? run("--help").output else { return [] }
+    let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
+    return lines.drop { $0 != "Commands:" }.dropFirst().prefix { !$0.isEmpty }
+      .map { String($0.drop { $0 == " " }.prefix { $0 != " " }) }
+  }()
+
+  private static func run(_ words: String...) throws -> Outcome {
+    try Outcome(try Child([Binary.path] + words, environment: [:], in: "/"))
+  }
+
+  /// The folder of the golden files: beside this source.
+  private static let folder = DurableFile.parent(of: #filePath) + "/Help"
+
+  @Test("Every command's help is what was recorded", arguments: [""] + commands)
+  func golden(_ command: String) throws {
+    let outcome = try command.isEmpty ? Self.run("--help") : Self.run(command, "--help")
+    #expect(outcome.exitCode == 0 && outcome.errors.isEmpty)
+    let file = "\(Self.folder)/\(command.isEmpty ? "xcache" : command).txt"
+    if getenv("XCACHE_RECORD") != nil { try DurableFile.write(Array(outcome.output.utf8), to: file) }
+    let recorded = String(decoding: try DurableFile.read(file) ?? [], as: UTF8.self)
+    #expect(outcome.output == recorded, "\(file); XCACHE_RECORD=1 records it anew")
+  }
+
+  @Test("No help is recorded of a command that there isn't")
+  func onlyCommands() throws {
+    #expect(Self.commands.contains("serve"))
+    let recorded = try Folder.textNames(Self.folder).map { String($0.dropLast(".txt".count)) }
+    #expect(Set(recorded) == Set(Self.commands + ["xcache"]))
+  }
+
+  @Test("Help by other ways is the same", arguments: commands)
+  func otherWays(_ command: String) throws {
+    let help = try Self.run(command, "--help").output
+    #expect(try Self.run("help", command).output == help)
+    #expect(try Self.run(command, "-h").output == help)
+    #expect(try Self.run(command, "--json", "--help", "--nonsense").output == help)
+  }
+
+  @Test("No command at all is a usage error, told on standard error")
+  func nothing() throws {
+    let outcome = try Self.run()
+    #expect(outcome.exitCode == 2 && outcome.output.isEmpty)
+    #expect(outcome.errors == (try Self.run("--help").output))
+  }
+
+  @Test("The version")
+  func version() throws {
+    #expect(try Self.run("--version").output.hasPrefix("xcache 0."))
+  }
+}

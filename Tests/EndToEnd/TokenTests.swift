@@ -1,0 +1,156 @@
+import Glibc
+import Manifests
+import Platform
+import Testing
+
+@Suite("Who may do what")
+struct TokenTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    /// What the token was made with; nil: it is no token at all.
+    let made: [String]?
+    let words: [String]
+    let exitCode: Int32
+    /// What the message names.
+    var says: String = ""
+
+    var testDescription: String {
+      "\(made?.joined(separator: " ") ?? "none"): \(words.joined(separator: " "))"
+    }
+  }
+
+  private static let publish = ["publish", "FOLDER", "--bundle", "main", "--base-url", Site.base]
+  private static let unpublish = ["unpublish", "--bundle", "main"]
+  private static let status = ["status"]
+
+  @Test(
+    "Each command takes the scope it needs",
+    arguments: [
+      Case(
+        made: nil, words: publish + ["--app", "shop"], exitCode: 1, says: "token is unknown or was revoked"),
+      Case(
+        made: nil, words: status + ["--app", "shop"], exitCode: 1, says: "token is unknown or was revoked"),
+      Case(made: ["--scope", "read"], words: status + ["--app", "shop"], exitCode: 0),
+      Case(made: ["--scope", "read"], words: ["log", "--app", "shop"], exitCode: 0),
+      Case(made: ["--scope", "read"], words: ["diff", "1", "2", "--app", "shop"], exitCode: 0),
+      Case(made: ["--scope", "read"], words: publish + ["--app", "shop"], exitCode: 1, says: "publish"),
+      Case(made: ["--scope", "read"], words: unpublish + ["--app", "shop"], exitCode: 1, says: "publish"),
+      Case(made: ["--scope", "read"], words: ["token", "list"], exitCode: 1, says: "admin"),
+      Case(made: ["--scope", "publish"], words: publish + ["--app", "shop"], exitCode: 0),
+      Case(made: ["--scope", "publish"], words: unpublish + ["--app", "shop"], exitCode: 0),
+      Case(made: ["--scope", "publish"], words: publish + ["--app", "fresh"], exitCode: 1, says: "fresh"),
+      Case(made: ["--scope", "publish"], words: ["token", "create", "more"], exitCode: 1, says: "admin"),
+      Case(made: ["--scope", "publish", "--app", "shop"], words: publish + ["--app", "shop"], exitCode: 0),
+      Case(
+        made: ["--scope", "publish", "--app", "shop"], words: publish + ["--app", "another"], exitCode: 1,
+        says: "another"),
+      Case(
+        made: ["--scope", "read", "--app", "shop"], words: status + ["--app", "another"], exitCode: 1,
+        says: "shop"),
+      Case(
+        made: ["--scope", "publish", "--app", "shop", "--channel", "test"],
+        words: publish + ["--app", "shop"],
+        exitCode: 1, says: "channel test"),
+      Case(made: ["--scope", "admin"], words: publish + ["--app", "fresh"], exitCode: 0),
+      Case(made: ["--scope", "admin"], words: ["token", "list"], exitCode: 0),
+      Case(
+        made: ["--scope", "admin", "--app", "shop"], words: ["token", "list"], exitCode: 1, says: "admin"),
+      Case(
+        made: ["--scope", "admin", "--app", "shop"], words: publish + ["--app", "fresh"], exitCode: 1,
+        says: "shop"),
+    ])
+  func scopes(_ test: Case) throws {
+    try Site.with { site throws in
+      try site.publish(["a.js": "1"])
+      try site.publish(["a.js": "2"])
+      try site.publish(["a.js": "1"], app: "another")
+      var token = "xcache_0123456789ab_" + String(repeating: "A", count: 43)
+      if let made = test.made {
+        let outcome = try Outcome(try site.start(["token", "create", "ci"] + made))
+        #expect(outcome.exitCode == 0, "\(outcome.errors)")
+        token = outcome.output.filter { !$0.isWhitespace }
+      }
+      let folder = try site.scratch.folder("next", ["a.js": "3"])
+      let before = try site.poll()
+      let outcome = try Outcome(
+        try site.start(test.words.map { $0 == "FOLDER" ? folder : $0 }, token: token))
+      #expect(outcome.exitCode == test.exitCode, "\(outcome.errors)")
+      #expect(outcome.errors.contains(test.says))
+      if test.exitCode != 0 {
+        #expect(try site.poll() == before)
+        #expect(try site.web.ask("/configure.json?app=fresh").status == 404)
+      }
+    }
+  }
+
+  @Test("A revoked token is none any more, and its name is free again")
+  func revoked() throws {
+    try Site.with { site throws in
+      try site.publish(["a.js": "1"])
+      let token = try site.run("token", "create", "ci").output.filter { !$0.isWhitespace }
+      #expect(try site.run("status", "--app", "shop", token: token).exitCode == 0)
+      #expect(try site.run("token", "create", "ci").exitCode == 3)
+      #expect(try site.run("token", "revoke", "ci").exitCode == 0)
+      let refused = try site.run("status", "--app", "shop", token: token)
+      #expect(refused.exitCode == 1 && refused.errors.contains("revoked"))
+      #expect(try site.run("token", "create", "ci").exitCode == 0)
+      #expect(try site.run("token", "list").output.contains("ci (revoked)"))
+      #expect(try site.run("token", "revoke", "nobody").exitCode == 1)
+      #expect(try site.run("token", "revoke", "admin").exitCode == 3)
+    }
+  }
+
+  @Test(
+    "The API names its refusals as RFC 9457 says", arguments: [nil, "Basic abc", "Bearer wrong", "bearer"])
+  func problems(_ authorization: String?) throws {
+    try Shared.site { site throws in
+      let fields = authorization.map { ["Authorization": $0] } ?? [:]
+      let answer = try site.web.ask("/api/v1/apps/shop/channels/online", "GET", fields)
+      #expect(answer.status == 401)
+      #expect(answer["content-type"] == "application/problem+json")
+      #expect(answer["www-authenticate"] == "Bearer")
+      let problem = try JSONValue.parse(answer.body)
+      #expect(problem["status"]?.integer == 401 && problem["code"]?.string == "token")
+    }
+  }
+
+  @Test("An upload without a token is refused and leaves nothing")
+  func uploadWithoutToken() throws {
+    try Site.with { site throws in
+      let bytes = Array("secretly".utf8)
+      let path = "/api/v1/blobs/\(SHA256.of(bytes).hex)"
+      #expect(
+        try site.web.ask(path, "PUT", ["Content-MD5": "AAAAAAAAAAAAAAAAAAAAAA=="], body: bytes).status == 401)
+      #expect(try Folder.names(site.data + "/tmp/whole").isEmpty)
+      #expect(try Folder.textNames(site.data + "/tmp") == ["whole"])
+    }
+  }
+
+  @Test("The first token is in a file that its owner alone may read, and is said once")
+  func firstToken() throws {
+    try Site.with { site throws in
+      let mode = try Kernel.status(site.data + "/admin.token")?.mode ?? 0
+      #expect(mode & 0o777 == 0o600)
+      #expect(site.server.standardError.contains("admin.token"))
+      #expect(!site.server.standardError.contains(site.token))
+      try site.crash()
+      #expect(!site.server.standardError.contains("admin.token"))
+      #expect(try site.run("token", "list").exitCode == 0)
+    }
+  }
+
+  @Test("A lost admin token is replaced on the data folder itself, while no server runs")
+  func lostToken() throws {
+    let site = try Site()
+    let words = ["token", "create", "root", "--scope", "admin", "--data", site.data]
+    let refused = try Outcome(try site.start(words))
+    #expect(refused.exitCode == 1 && refused.errors.contains("in use"))
+    site.server.signal(SIGTERM)
+    #expect(try site.server.wait() == 0)
+    let made = try Outcome(try site.start(words))
+    #expect(made.exitCode == 0)
+    try site.start()
+    let token = made.output.filter { !$0.isWhitespace }
+    #expect(try site.run("token", "revoke", "admin", token: token).exitCode == 0)
+    try site.seeOff()
+  }
+}

@@ -1,0 +1,191 @@
+import Archive
+import Glibc
+import Manifests
+import Platform
+import Store
+import Synchronization
+import Testing
+
+@testable import Origin
+
+@Suite struct ZipTests {
+  private static let files = [
+    "index.html": "<title>shop</title>", "a/app.js": String(repeating: "let a = 1;\n", count: 900),
+    "a/%C3%BC.css": "a{}", "empty.txt": "",
+  ]
+
+  private static func published() throws -> TestOrigin {
+    let origin = try TestOrigin()
+    try origin.publish(files)
+    try origin.publish(["index.html": "<title>new</title>", "b.js": "b"], remove: ["empty.txt"])
+    return origin
+  }
+
+  /// What a zip holds, by name.
+  private static func contents(_ reply: TestOrigin.Reply) throws -> [String: [UInt8]] {
+    let archive = try Archive(ArchiveBytes(reply.body))
+    var contents: [String: [UInt8]] = [:]
+    for entry in archive.entries { contents[entry.name] = try archive.bytes(of: entry, limit: 1 << 20) }
+    #expect(
+      archive.entries.map(\.name) == contents.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+    return contents
+  }
+
+  @Test func wholeZipIsTheManifestAndItsFiles() throws {
+    let origin = try Self.published()
+    let reply = try origin.ask("GET", "/xcache/shop/bundle/2.zip")
+    #expect(reply.status == 200)
+    #expect(reply.field("Content-Type") == "application/zip")
+    #expect(reply.field("Cache-Control") == "public, max-age=31536000, immutable")
+    let contents = try Self.contents(reply)
+    #expect(contents["manifest.json"] == (try origin.ask("GET", "/configure.json").body))
+    #expect(contents.count == 5)
+    #expect(contents["files/https%3A%2F%2Fm.example.com%2Fb.js"] == Array("b".utf8))
+    #expect(contents["files/https%3A%2F%2Fm.example.com%2Fa%2F%25C3%25BC.css"] == Array("a{}".utf8))
+    let old = try Self.contents(try origin.ask("GET", "/xcache/shop/bundle/1.zip"))
+    #expect(old.count == 5)
+    #expect(old["files/https%3A%2F%2Fm.example.com%2Findex.html"] == Array("<title>shop</title>".utf8))
+  }
+
+  @Test func updateZipIsThePatchAndWhatIsNew() throws {
+    let origin = try Self.published()
+    let contents = try Self.contents(try origin.ask("GET", "/hxm/xcache/shop/bundle/1-2.zip"))
+    #expect(
+      Set(contents.keys) == [
+        "patch.json", "files/https%3A%2F%2Fm.example.com%2Fb.js",
+        "files/https%3A%2F%2Fm.example.com%2Findex.html",
+      ])
+    let document = try JSONValue.parse(contents["patch.json"] ?? [])
+    #expect(document["data"]?["base"]?.string == "1")
+    #expect(document["data"]?["version"]?.string == "2")
+    let patch = try #require(document["data"]?["patch"]?.object)
+    #expect(patch["https://m.example.com/empty.txt"]?.isNull == true)
+    #expect(patch.members.count == 3)
+    let poll = try origin.ask("GET", "/configure.json?version=1&patch=1").json
+    #expect(document["data"]?["digest"]?.string == poll["data"]?["digest"]?.string)
+  }
+
+  static let missing: [(String, String)] = [
+    ("3.zip", "version 3 of shop is not kept"), ("1-3.zip", "version 3 of shop is not kept"),
+    ("0.zip", "bundles are named"), ("01.zip", "bundles are named"), ("2-1.zip", "bundles are named"),
+    ("2-2.zip", "bundles are named"), ("0-1.zip", "bundles are named"), ("1.zip/", "bundles are named"),
+    ("1", "bundles are named"), ("1-2-3.zip", "bundles are named"), (".zip", "bundles are named"),
+    ("-1.zip", "bundles are named"), ("99999999999999999999.zip", "bundles are named"),
+    ("", "bundles are named"),
+  ]
+
+  @Test(arguments: missing) func whatIsNot(_ name: String, _ message: String) throws {
+    let origin = try Self.published()
+    let reply = try origin.ask("GET", "/xcache/shop/bundle/\(name)")
+    #expect(reply.status == 404)
+    #expect(reply.json["message"]?.string?.hasPrefix(message) == true)
+  }
+
+  /// Two processes with two data folders give the same bytes: the app's id, URLs and contents are the same.
+  @Test func equalBytesFromTwoDataFolders() throws {
+    let first = try Self.published().ask("GET", "/xcache/shop/bundle/2.zip")
+    let second = try Self.published().ask("GET", "/xcache/shop/bundle/2.zip")
+    #expect(first.body == second.body)
+    #expect(first.field("ETag") == second.field("ETag"))
+  }
+
+  @Test func equalBytesWhenMadeAgain() throws {
+    let origin = try Self.published()
+    let first = try origin.ask("GET", "/xcache/shop/bundle/2.zip")
+    #expect(system("rm -r '\(origin.folder)/derived/zips'") == 0)
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/2.zip").body == first.body)
+  }
+
+  @Test func conditionsAndRanges() throws {
+    let origin = try Self.published()
+    let whole = try origin.ask("GET", "/xcache/shop/bundle/2.zip")
+    let tag = try #require(whole.field("ETag"))
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/2.zip", ["If-None-Match: \(tag)"]).status == 304)
+    let part = try origin.ask("GET", "/xcache/shop/bundle/2.zip", ["Range: bytes=2-9", "If-Range: \(tag)"])
+    #expect(part.status == 206)
+    #expect(part.body == Array(whole.body[2..<10]))
+    #expect(try origin.ask("POST", "/xcache/shop/bundle/2.zip").status == 405)
+  }
+
+  @Test func updateWaitsForItsDeltas() throws {
+    let origin = try Self.published()
+    let (store, folder) = (origin.store, origin.folder)
+    let isDone = Atomic(false)
+    let delta = folder + "/tmp/a.dcz"
+    try DurableFile.write(Array("delta".utf8), to: delta)
+    let offer = DeltaOffer(
+      url: try ResourceURL("https://m.example.com/index.html"), base: SHA256.of([1]),
+      download: "https://cdn.example.com/delta", size: 5)
+    let desk = ZipDesk(
+      store: store,
+      deltas: { _, _, _ in isDone.load(ordering: .relaxed) ? .done([ZipDelta(offer, path: delta)]) : .pending
+      },
+      limit: 1 << 30, log: { _ in })
+    let channel = try store.channel(try AppName("shop"), .online)
+    let zip = BundleZip.update(from: ManifestVersion(1), to: ManifestVersion(2))
+    switch try desk.zip(zip, of: channel) {
+    case .notYet: break
+    default: Issue.record("the deltas aren't done")
+    }
+    isDone.store(true, ordering: .relaxed)
+    guard case .ready(let stored) = try desk.zip(zip, of: channel) else {
+      Issue.record("the zip is there")
+      return
+    }
+    let size = stored.size
+    let archive = try Archive(ArchiveFile(stored.takeFile(), size: size))
+    let entry = try #require(archive["deltas/https%3A%2F%2Fm.example.com%2Findex.html.dcz"])
+    #expect(entry.method == .stored)
+    #expect(try archive.bytes(of: entry, limit: 5) == Array("delta".utf8))
+    let patch = try archive.bytes(of: try #require(archive["patch.json"]), limit: 1 << 20)
+    #expect(
+      try JSONValue.parse(patch)["data"]?["deltas"]?["https://m.example.com/index.html"]?["size"]?.integer
+        == 5)
+  }
+
+  @Test func notYetIsToldWithATime() throws {
+    let origin = try TestOrigin { $0.zipDeltas = { _, _, _ in .pending } }
+    try origin.publish(["a": "1"])
+    try origin.publish(["a": "2"])
+    let reply = try origin.ask("GET", "/xcache/shop/bundle/1-2.zip")
+    #expect(reply.status == 404)
+    #expect(reply.field("Retry-After") == "5")
+  }
+
+  @Test func damagedBlobKeepsAZipFromBeingMade() throws {
+    let origin = try Self.published()
+    let blob = origin.store.folder.blob(SHA256.of(Array("b".utf8)))
+    try Kernel.remove(blob)
+    let reply = try origin.ask("GET", "/xcache/shop/bundle/2.zip")
+    #expect(reply.status == 500)
+    let names = try Folder.textNames(origin.folder + "/derived/zips/1")
+    #expect(names.isEmpty)
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/1.zip").status == 200)
+  }
+
+  @Test func roomIsMadeByWholeZipsThatNobodyUses() throws {
+    let origin = try TestOrigin { $0.zipBytes = 1700 }
+    for version in 1...3 { try origin.publish(["a": "\(version)", "b": "b"]) }
+    for version in 1...3 {
+      #expect(try origin.ask("GET", "/xcache/shop/bundle/\(version).zip").status == 200)
+      usleep(5000)
+    }
+    let names = try Folder.textNames(origin.folder + "/derived/zips/1")
+    #expect(names.contains { $0.hasPrefix("3.") })
+    #expect(!names.contains { $0.hasPrefix("1.") })
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/1.zip").status == 200)
+  }
+
+  @Test func manyAtOnceMakeOne() throws {
+    let origin = try Self.published()
+    let channel = try origin.store.channel(try AppName("shop"), .online)
+    let desk = ZipDesk(store: origin.store, deltas: { _, _, _ in .done([]) }, limit: 1 << 30, log: { _ in })
+    let threads = try (0..<8).map { index in
+      try OSThread(name: "ask-\(index)") {
+        for _ in 0..<20 { _ = try? desk.zip(.whole(ManifestVersion(2)), of: channel) }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(try Folder.textNames(origin.folder + "/derived/zips/1").count == 1)
+  }
+}
