@@ -113,7 +113,8 @@ extension Kernel {
         throw error
       }
       try makeFolder(String(path[..<slash]), mode: mode)
-      _ = try retrying("mkdir", on: path) { mkdir(path, mode) }
+      // Another thread may have been here first.
+      try makeFolder(path, mode: mode)
     }
   }
 

@@ -12,6 +12,7 @@ enum XCache {
   static let commands: [Command] = [
     ServeCommand.command, PublishCommand.command, UnpublishCommand.command, StatusCommand.command,
     LogCommand.command, DiffCommand.command, PullCommand.command, MirrorCommand.command,
+    RestoreCommand.command,
     TokenCommand.command,
     PrefetchCommand.command, PolicyCommand.command, ChannelCommand.command,
   ]

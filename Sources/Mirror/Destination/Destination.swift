@@ -30,8 +30,9 @@ protocol Destination: Sendable {
   /// For people, and to tell mirrors apart at the origin.
   var name: String { get }
 
-  /// Keeps other runs away until this value goes.
+  /// Keeps other runs away until `end`.
   func begin() throws(MirrorError)
+  func end()
   /// The bytes of each path's file; nil where there is none.
   func sizes(of paths: [String]) throws(MirrorError) -> [Int64?]
   /// The same, with the sha256 of the bytes read back.

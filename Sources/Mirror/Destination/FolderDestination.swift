@@ -52,6 +52,8 @@ final class FolderDestination: Destination {
     }
   }
 
+  func end() { lock.withLock { $0 = nil } }
+
   func sizes(of paths: [String]) throws(MirrorError) -> [Int64?] {
     let sizes = Locked([Int64?](repeating: nil, count: paths.count))
     let slice = 4096

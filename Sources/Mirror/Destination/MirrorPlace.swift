@@ -1,10 +1,12 @@
 /// Where a mirror is or will be, as a command line says it.
 package enum MirrorPlace: Sendable {
   case folder(String, hardLinks: Bool = false)
+  case s3(S3Settings)
 
   func destination() throws(MirrorError) -> any Destination {
     switch self {
     case .folder(let path, let hardLinks): try FolderDestination(path, hardLinks: hardLinks)
+    case .s3(let settings): S3Destination(settings)
     }
   }
 }

@@ -20,21 +20,6 @@ package enum MirrorPath {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// Where an entry's download is below its public URL; nil where the text is no download URL.
-  static func ofDownload(_ download: String) -> (base: String, path: DownloadPath)? {
-    var slashes = 0
-    var index = download.utf8.endIndex
-    while index > download.utf8.startIndex {
-      download.utf8.formIndex(before: &index)
-      guard download.utf8[index] == UInt8(ascii: "/") else { continue }
-      slashes += 1
-      guard slashes == 6 else { continue }
-      let rest = Array(download.utf8[download.utf8.index(after: index)...])
-      return DownloadPath(parsing: rest.span.bytes).map { (String(download[..<index]), $0) }
-    }
-    return nil
-  }
-
   /// The type of a mirror's own document, or of anything else that isn't a resource.
   static func documentType(_ path: String) -> String {
     switch path.split(separator: ".").last {

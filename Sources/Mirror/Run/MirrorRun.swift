@@ -29,6 +29,7 @@ package final class MirrorRun {
   ///   where this one stopped.
   package func run() throws(MirrorError) -> MirrorReport {
     try destination.begin()
+    defer { destination.end() }
     try meter.hold()
     defer { source.release() }
     let origin = try source.origin()

@@ -71,7 +71,7 @@ struct ChannelCheck {
     _ manifest: Manifest, _ name: String, _ listed: [String: MirrorIndex.File]
   ) {
     for item in manifest.items {
-      guard let path = MirrorPath.ofDownload(item.entry.download)?.path.filePath else {
+      guard let path = DownloadPlace(item.entry.download)?.path.filePath else {
         add(name, .outside(download: item.entry.download))
         continue
       }

@@ -46,24 +46,11 @@ struct Web: Sendable {
   /// Fetches a file; false where nothing is there.
   func download(_ url: String, to path: String, limit: Int64) throws(MirrorError) -> Bool {
     let reply = try send { () throws(MirrorError) in
-      let file = try Download(path)
+      let file = try WrittenFile(path)
       return (HTTPRequest("GET", url, redirects: 5), .stream(limit: limit) { try file.write($0) })
     }
     if reply.status == 404 { return false }
     guard reply.isSuccess else { throw .refused(url: url, status: reply.status, words: "") }
     return true
-  }
-
-  /// A file that an answer is written to.
-  private final class Download {
-    private let file: Descriptor
-
-    init(_ path: String) throws(MirrorError) {
-      file = try MirrorError.disk { () throws(SystemError) in
-        try Kernel.open(path, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
-      }
-    }
-
-    func write(_ bytes: UnsafeRawBufferPointer) throws { try Kernel.write(bytes.bytes, to: file) }
   }
 }

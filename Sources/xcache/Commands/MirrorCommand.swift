@@ -14,11 +14,12 @@ enum MirrorCommand {
       Reading all of it back:  xcache mirror verify /srv/www   or   xcache mirror verify https://cdn.example.com/hxm
       Only what is missing is copied; a reader of the copy sees a whole older or a whole newer state at any moment,
       also when a run is ended half-way: the next one goes on. The copy's root answers to the public URL.
+      Of an S3-compatible store, the keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
       --hard-link saves the space of a second copy, but a program that writes into a file of the web root then damages
       the origin's own bytes; share the bytes by a file system with reflinks (XFS, btrfs) instead, which needs no flag.
       """,
     options: Command.remote + [
-      .value("to", "DIR", "the copy's folder (needed)"),
+      .value("to", "DIR|S3-URL", "the copy: a folder, or s3://bucket/prefix (needed)"),
       .value(
         "data", "DIR", environment: "XCACHE_DATA", "the origin's data folder, also beside a running server"),
       .value("channel", "NAME", "the channel; may be repeated (default: online)"),
@@ -31,8 +32,14 @@ enum MirrorCommand {
       .value("max-age", "SECONDS", "verify: how long ago the last run may be"),
       .flag("strict", "verify: let warnings, such as wrong content types, count as errors"),
       .value("name", "TEXT", "what the origin calls this copy (default: where it is)"),
-    ],
+    ] + s3Options,
     run: run)
+
+  /// Options of every command that may reach an S3-compatible store.
+  static let s3Options: [Option] = [
+    .value("endpoint", "URL", "the S3-compatible store's address (default: AWS_ENDPOINT_URL, else Amazon's)"),
+    .value("region", "NAME", "the store's region (default: AWS_REGION, else us-east-1)"),
+  ]
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     if arguments.operands.first == "verify" { return try MirrorVerify.run(arguments, terminal) }
@@ -69,7 +76,14 @@ enum MirrorCommand {
     guard let text = try arguments.value("to") else {
       throw UsageError("--to DIR is needed: the copy's folder")
     }
-    return .folder(text, hardLinks: arguments.has("hard-link"))
+    guard text.hasPrefix("s3://") else { return .folder(text, hardLinks: arguments.has("hard-link")) }
+    return .s3(try s3(text, arguments))
+  }
+
+  static func s3(_ place: String, _ arguments: Arguments) throws -> S3Settings {
+    try S3Settings(
+      place, endpoint: try arguments.value("endpoint"), region: try arguments.value("region"),
+      environment: Environment.variables)
   }
 
   private static func options(_ arguments: Arguments) throws -> MirrorOptions {

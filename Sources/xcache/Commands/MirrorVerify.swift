@@ -7,7 +7,7 @@ enum MirrorVerify {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let place = try arguments.operands("verify", "DIR or URL, the copy,")[1]
     let maxAge = try arguments.number("max-age", in: 1...100_000_000)
-    let verification = Verification(try reader(place), maxAge: maxAge.map(Int64.init)) { done in
+    let verification = Verification(try reader(place, arguments), maxAge: maxAge.map(Int64.init)) { done in
       terminal.progress(
         Bar.line("reading", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
     }
@@ -24,7 +24,8 @@ enum MirrorVerify {
     return fails ? .failed : .done
   }
 
-  static func reader(_ place: String) throws -> any MirrorReader {
+  static func reader(_ place: String, _ arguments: Arguments) throws -> any MirrorReader {
+    if place.hasPrefix("s3://") { return S3Reader(try MirrorCommand.s3(place, arguments)) }
     guard place.contains("://") else { return FolderReader(place) }
     return WebReader(try SettingsValue.url(place, in: "the copy's address"))
   }

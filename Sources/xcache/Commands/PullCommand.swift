@@ -14,6 +14,9 @@ enum PullCommand {
       .value("to", "DIR", "the device's folder (needed)"),
       .value("server", "URL", environment: "XCACHE_SERVER", "the origin's address"),
     ] + Command.channel + [
+      .value(
+        "fallback", "URL", environment: "XCACHE_FALLBACK",
+        "the static copy that is asked once the origin failed five polls in a row"),
       .value("tree", "BASE-URL", "also write the files below this URL as paths, into DIR/tree"),
       .flag("complete", "also fetch every listed file that is missing or damaged"),
       .flag("force", "poll although the last poll was less than the interval ago"),
@@ -26,8 +29,11 @@ enum PullCommand {
       throw UsageError("--to DIR is needed: the device's folder")
     }
     let remote = try RemoteOrigin(arguments)
-    let settings = DeviceSettings(
+    var settings = DeviceSettings(
       folder: folder, server: try remote.server.text, app: try remote.app.text, channel: remote.channel.text)
+    settings.fallback = try arguments.value("fallback").map {
+      try SettingsValue.url($0, in: "--fallback").text
+    }
     let device = try Device(settings)
     if device.wasDamaged {
       terminal.note("\(folder)/index.json was damaged; starting from nothing, with the files as bases")
@@ -53,6 +59,7 @@ enum PullCommand {
     -> [String]
   {
     var lines: [String] = []
+    if update.source == .fallback { lines.append("the origin failed too often; the static copy answers") }
     switch update.kind {
     case .notDue:
       lines.append("not due: the next poll is in \((update.wait + 999) / 1000) s (--force asks now)")
@@ -103,6 +110,7 @@ enum PullCommand {
       "copied": .integer(update.copied), "fetched": .integer(update.fetched), "from": .string(update.from),
       "kept": .integer(update.kept), "kind": .string(update.kind.rawValue),
       "missing": .integer(update.missing),
+      "source": .string(update.source == .fallback ? "fallback" : "origin"),
       "to": .string(update.to), "waitMilliseconds": .integer(update.wait),
     ]
     document["version"] = .string(device.version)
