@@ -33,7 +33,10 @@ extension Kernel {
     let socket = Descriptor(owning: try retrying("socket", on: subject) { Glibc.socket(family, type, 0) })
     // SO_REUSEADDR passes over connections of an earlier run in TIME_WAIT, never over a listener.
     try set(socket.raw, SOL_SOCKET, SO_REUSEADDR)
-    if !address.isIPv4 { try set(socket.raw, Int32(IPPROTO_IPV6), IPV6_V6ONLY) }
+    // `[::]` stands for every address of the machine, IPv4 included, whatever the system's default is.
+    if !address.isIPv4 {
+      try set(socket.raw, Int32(IPPROTO_IPV6), IPV6_V6ONLY, to: address.isUnspecified ? 0 : 1)
+    }
     try set(socket.raw, Int32(IPPROTO_TCP), TCP_NODELAY)
     _ = try retrying("bind", on: subject) {
       address.withSockaddr { Glibc.bind(socket.raw, $0, $1) }
@@ -124,10 +127,12 @@ extension Kernel {
     }
   }
 
-  private static func set(_ socket: Int32, _ level: Int32, _ option: Int32) throws(SystemError) {
-    var on: Int32 = 1
+  private static func set(
+    _ socket: Int32, _ level: Int32, _ option: Int32, to value: Int32 = 1
+  ) throws(SystemError) {
+    var value = value
     _ = try retrying("setsockopt") {
-      setsockopt(socket, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
+      setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
   }
 }

@@ -10,5 +10,8 @@ package struct SocketAddress: Sendable, Hashable {
     self.port = port
   }
 
+  /// `::`, which stands for every address of the machine.
+  package var isUnspecified: Bool { high == 0 && low == 0 }
+
   package var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 }

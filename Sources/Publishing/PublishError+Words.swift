@@ -1,3 +1,4 @@
+import Archive
 import HTTPClient
 import Manifests
 import Platform
@@ -8,7 +9,8 @@ extension PublishError {
   package var words: String {
     switch self {
     case .noFolder(let folder): "there is no folder \(folder)"
-    case .notAFolder(let path): "\(path) is not a folder: name the folder that holds the files to publish"
+    case .notAFolder(let path): "\(path) is neither a folder nor a zip: name what holds the files to publish"
+    case .archive(let path, let error): "\(path) can't be published: \(error)"
     case .nothingToPublish(let folder):
       "\(folder) holds no file to publish; use `xcache unpublish` to take a bundle away"
     case .unreadable(let path, let error): "\(path) can't be read: \(error.reason)"
@@ -28,6 +30,9 @@ extension PublishError {
     case .unreachable(let server, let error): "\(server) can't be reached: \(error)"
     case .notAnOrigin(let server, let found): "\(server) doesn't answer like an xcache origin: \(found)"
     case .refused(let problem): problem.words
+    case .overBudget(let bytes, let limit):
+      "devices on the current version would download \(bytes) bytes, and --max-update allows \(limit): nothing was "
+        + "released"
     case .damagedOnTheWay(let path):
       "\(path) arrives at the origin with other bytes than it has here: something on the way changes them"
     }
@@ -35,6 +40,7 @@ extension PublishError {
 
   /// 3 where the origin refuses what is asked, 1 for all else.
   package var exitCode: Int32 {
+    if case .overBudget = self { return 3 }
     guard case .refused(let problem) = self else { return 1 }
     return problem.status == 409 ? 3 : 1
   }

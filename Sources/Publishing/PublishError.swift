@@ -1,3 +1,4 @@
+import Archive
 import HTTPClient
 import Manifests
 import Platform
@@ -8,6 +9,8 @@ package enum PublishError: Error, Sendable {
   /// Thrown when the folder isn't there.
   case noFolder(String)
   case notAFolder(String)
+  /// Thrown when a zip can't be read, or holds what is refused.
+  case archive(String, ArchiveError)
   /// Thrown when a folder is empty, or nothing in it is let through.
   case nothingToPublish(String)
   case unreadable(String, SystemError)
@@ -33,6 +36,8 @@ package enum PublishError: Error, Sendable {
   case notAnOrigin(server: String, found: String)
   /// Thrown when the origin says no.
   case refused(OriginProblem)
+  /// Thrown when the update costs a device more bytes than it may.
+  case overBudget(bytes: Int64, limit: Int64)
   /// Thrown when a body arrives broken again and again though the file is as it was.
   case damagedOnTheWay(String)
 

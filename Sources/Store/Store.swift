@@ -7,6 +7,8 @@ package final class Store: Sendable {
   package let folder: DataFolder
   /// Whether this call made the folder's first admin token, which then is in `folder.adminToken`.
   package let madeAdminToken: Bool
+  /// What can be made again.
+  package let derived: DerivedStore
   let connections: Connections
   let blobs: BlobStore
   let clock: @Sendable () -> Int64
@@ -41,6 +43,7 @@ package final class Store: Sendable {
       lock = try Self.takeFolder(folder, creates: options.creates)
     }
     connections = try Connections(path: folder.database, migrates: !options.isBeside)
+    derived = try DerivedStore(folder, isBeside: options.isBeside)
     blobs = try BlobStore(
       folder: folder, disk: options.disk, connections: connections, clock: options.clock,
       cleansUp: !options.isBeside)

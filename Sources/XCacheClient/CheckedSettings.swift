@@ -1,4 +1,5 @@
 import Manifests
+import Platform
 
 /// Settings whose values can be what they are meant to be.
 struct CheckedSettings: Sendable {
@@ -11,6 +12,8 @@ struct CheckedSettings: Sendable {
   let diskLimit: Int64?
   let manifestLimit: Int64
   let retryPauses: [UInt32]
+  let comparesWithGzip: Bool
+  let scriptKey: [UInt8]?
 
   /// - Throws: `badSetting`.
   init(_ settings: DeviceSettings) throws(ClientError) {
@@ -29,6 +32,10 @@ struct CheckedSettings: Sendable {
     guard !settings.folder.isEmpty, !settings.folder.utf8.contains(0) else {
       throw .badSetting(name: "The folder", value: settings.folder)
     }
+    if let key = settings.scriptKey, key.count != Ed25519.keyCount {
+      throw .badSetting(name: "The key that scripts are signed by", value: "\(key.count) bytes")
+    }
+    scriptKey = settings.scriptKey
     self.app = app
     self.channel = channel
     folder = settings.folder
@@ -36,6 +43,7 @@ struct CheckedSettings: Sendable {
     diskLimit = settings.diskLimit
     manifestLimit = settings.manifestLimit
     retryPauses = settings.retryPauses
+    comparesWithGzip = settings.comparesWithGzip
   }
 
   private static func base(_ text: String, name: String) throws(ClientError) -> BaseURL {

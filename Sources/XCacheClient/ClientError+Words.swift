@@ -27,6 +27,8 @@ extension ClientError: CustomStringConvertible {
       \(download) sent more than the \(size) bytes that the manifest lists for \(url); nothing was switched. \
       If a CDN is in between, purge that URL there.
       """
+    case .preset(let path, let reason):
+      "\(path) can't be used as a preset: \(reason). Fetch it again from the origin's bundle/ path."
     case .overLimit(let needed, let limit):
       "The manifest's files need \(needed) bytes, and the limit is \(limit). Raise the limit."
     case .inUse(let folder, let process):

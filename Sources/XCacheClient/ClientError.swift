@@ -20,6 +20,8 @@ public enum ClientError: Error, Hashable, Sendable {
   case wrongBytes(url: String, download: String, expected: Bytes, received: Bytes)
   /// Thrown when more came from `download` than the `size` bytes that the manifest lists.
   case tooLong(url: String, download: String, size: Int64)
+  /// Thrown when a preset zip can't be used; `reason` says what is wrong with it.
+  case preset(path: String, reason: String)
   /// Thrown when the app's folder would take more bytes than it may, set-aside files not counted.
   case overLimit(needed: Int64, limit: Int64)
   /// Thrown when another process has the device's folder open.

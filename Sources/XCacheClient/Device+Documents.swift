@@ -54,8 +54,8 @@ extension Device {
     source == .origin ? version != held : version > held
   }
 
-  private func fetchDocument(_ url: String) throws(ClientError) -> [UInt8] {
-    try Poller(transport: transport, settings: settings).document(url, limit: DeviceDocuments.limit)
+  func fetchDocument(_ url: String, limit: Int64 = DeviceDocuments.limit) throws(ClientError) -> [UInt8] {
+    try Poller(transport: transport, settings: settings).document(url, limit: limit)
   }
 
   /// Puts a document in the place of the one held, on the disk first; gives the version that is held then.

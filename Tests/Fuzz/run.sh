@@ -1,14 +1,37 @@
 #!/bin/bash
-# Fuzzes the HTTP parser with libFuzzer and AddressSanitizer: run.sh [SECONDS], 60 where not said.
+# Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive] [SECONDS], the HTTP parser for 60 where not said.
 # What it finds is kept in .build/fuzz/found; a run without a find ends with 0. New inputs that reach new code are
-# kept in .build/fuzz/corpus beside the seeds of Tests/Fuzz/corpus.
+# kept in .build/fuzz beside the seeds of Tests/Fuzz.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work=.build/fuzz
-mkdir -p "$work/corpus" "$work/found"
+target=http
+case "${1:-}" in http | archive) target=$1; shift ;; esac
+mkdir -p "$work/found"
 # Swift's crash reporter faults inside AddressSanitizer, and would hide the find.
 export SWIFT_BACKTRACE=enable=no
-swiftc -swift-version 6 -parse-as-library -package-name xcache -module-name HTTPFuzz -use-ld=lld -O -g -enable-experimental-feature Lifetimes \
-  -sanitize=fuzzer,address $(find Sources/HTTP -name '*.swift') Tests/Fuzz/RequestFuzz.swift -o "$work/request-fuzz"
-exec "$work/request-fuzz" -max_total_time="${1:-60}" -max_len=4096 -timeout=10 -print_final_stats=1 \
-  -artifact_prefix="$work/found/" "$work/corpus" Tests/Fuzz/corpus
+flags=(-swift-version 6 -parse-as-library -package-name xcache -use-ld=lld -O -g
+  -enable-experimental-feature Lifetimes -sanitize=fuzzer,address)
+case $target in
+http)
+  seeds=Tests/Fuzz/corpus
+  corpus=$work/corpus
+  swiftc "${flags[@]}" -module-name HTTPFuzz $(find Sources/HTTP -name '*.swift') Tests/Fuzz/RequestFuzz.swift \
+    -o "$work/http-fuzz"
+  ;;
+archive)
+  # It imports other targets, which SwiftPM builds; a test's view of them needs no more than the switch.
+  seeds=Tests/Fuzz/archive-corpus
+  corpus=$work/archive-corpus
+  swift build --scratch-path "$work/archive" -c release --target Archive --sanitize=address \
+    -Xswiftc -sanitize=fuzzer -Xswiftc -enable-testing >/dev/null
+  built=$work/archive/release
+  swiftc "${flags[@]}" -module-name ArchiveFuzz -I "$built/Modules" $(find Sources -name module.modulemap \
+    -printf '-Xcc -fmodule-map-file=%p ') -Xcc "-fmodule-map-file=$built/CLinux.build/module.modulemap" \
+    -Xcc -ISources/CLinux/include Tests/Fuzz/ArchiveFuzz.swift $(find "$built/" -name '*.o') -lz -lcrypto \
+    -o "$work/archive-fuzz"
+  ;;
+esac
+mkdir -p "$corpus"
+exec "$work/$target-fuzz" -max_total_time="${1:-60}" -max_len=4096 -timeout=10 -print_final_stats=1 \
+  -artifact_prefix="$work/found/" "$corpus" "$seeds"

@@ -129,12 +129,27 @@ import Testing
     #expect(server.address.description.hasPrefix("[::1]:"))
   }
 
+  @Test func listensOnEveryAddress() throws {
+    let server = try TestServer("[::]:0")
+    for host in ["127.0.0.1", "[::1]"] {
+      let client = TestClient(try #require(SocketAddress("\(host):\(server.address.port)")))
+      client.send("GET /peer HTTP/1.1\r\n\(Self.h)\r\n")
+      #expect(client.answer()?.text == host.filter { !"[]".contains($0) })
+    }
+  }
+
   @Test func trustedProxiesNameTheClient() throws {
     let trusted = try #require(AddressRange("127.0.0.0/8"))
     let server = try TestServer { $0.trustedProxies = [trusted] }
     let client = server.client()
     client.send("GET /peer HTTP/1.1\r\n\(Self.h)X-Forwarded-For: 1.1.1.1, 203.0.113.9\r\n\r\n")
     #expect(client.answer()?.text == "203.0.113.9")
+    client.send(
+      "GET /peer HTTP/1.1\r\n\(Self.h)X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 203.0.113.8\r\n\r\n")
+    #expect(client.answer()?.text == "203.0.113.8")
+    client.send(
+      "GET /peer HTTP/1.1\r\n\(Self.h)X-Forwarded-For: 203.0.113.7\r\nX-Forwarded-For: 127.0.0.2\r\n\r\n")
+    #expect(client.answer()?.text == "203.0.113.7")
     client.send("GET /peer HTTP/1.1\r\n\(Self.h)\r\n")
     #expect(client.answer()?.text == "127.0.0.1")
   }

@@ -20,6 +20,15 @@ package struct FieldLines: ~Escapable {
     return nil
   }
 
+  /// How many lines from here on have a known name.
+  func count(of name: FieldName) -> Int {
+    var walk = FieldLines(bytes)
+    walk.index = index
+    var count = 0
+    while walk.next(name) != nil { count += 1 }
+    return count
+  }
+
   /// The value of the next line of a known field.
   @_lifetime(copy self)
   package mutating func next(_ name: FieldName) -> RawSpan? { next(named: RawSpan(name.name)) }

@@ -1,5 +1,22 @@
 /// Finds the client behind trusted proxies.
 package enum ForwardedFor {
+  /// Who asks, as the proxies say it; the request's peer where that isn't a trusted one.
+  package static func client(of request: borrowing Request, trusted: [AddressRange]) -> PeerAddress {
+    guard request.head.isRepeated(.xForwardedFor) else {
+      return client(of: request.peer, request.field(.xForwardedFor), trusted: trusted)
+    }
+    // Lines of one name are one list: the last line is the one that the nearest proxy added.
+    var address = request.peer
+    var left = request.fieldLines.count(of: .xForwardedFor)
+    while left > 0, trusted.contains(where: { $0.contains(address) }) {
+      left -= 1
+      var lines = request.fieldLines
+      for _ in 0..<left { _ = lines.next(.xForwardedFor) }
+      address = client(of: address, lines.next(.xForwardedFor), trusted: trusted)
+    }
+    return address
+  }
+
   /// The first address, from the right end of X-Forwarded-For, that isn't a trusted proxy itself.
   ///
   /// Each proxy appends the address it saw, so what stands left of an untrusted one could be made up by it.

@@ -10,6 +10,10 @@ struct DocumentChecker {
 
   /// The JSON text; nil, with a remark, where it is none.
   mutating func parse(_ bytes: [UInt8]) -> JSONValue? {
+    if bytes.allSatisfy({ $0 == 0x20 || (0x09...0x0D).contains($0) }) {
+      add(.root, .empty)
+      return nil
+    }
     do {
       // Editors on Windows write a byte order mark; RFC 8259, section 8.1: "implementations … MAY ignore" it.
       let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes

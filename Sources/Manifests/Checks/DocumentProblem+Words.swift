@@ -5,7 +5,7 @@ extension DocumentProblem {
     case .notJSON(let error, let line?, let column?):
       "\(error.fault) at line \(line), column \(column); \(error.remedy)"
     case .notJSON(let error, _, _): "\(error)"
-    case .kind(.null, let needed): "is null; write \(Self.list(needed)) or leave it out"
+    case .empty: "there is nothing; write at least []"
     case .kind(.boolean, let needed): "is a boolean; \(Self.list(needed)) is needed"
     case .kind(let found, let needed): "is \(found.words); \(Self.list(needed)) is needed"
     case .unknownKey(let nearest?, _): "there is no such key; did you mean \(quote(nearest))?"
@@ -25,8 +25,8 @@ extension DocumentProblem {
     switch self {
     case .documentName(let name):
       "the document is named \(quote(name)), not \"prefetchConfig\"; is it another one?"
-    case .method(let text, let nearest?): "\(quote(text)) is no method; did you mean \(nearest)?"
-    case .method(let text, nil): "\(quote(text)) is no method; write GET, POST, PUT or DELETE"
+    case .method(let text, let nearest?): "\(quote(text)) can't be sent ahead; did you mean \(nearest)?"
+    case .method(let text, nil): "\(quote(text)) can't be sent ahead; write GET, POST, PUT or DELETE"
     case .paramType(let text): "\(quote(text)) is no type of a parameter; write \"number\" or \"string\""
     case .noParameterName: "a parameter has a name; write it as the key"
     case .tooManyCalls(let count, let limit):

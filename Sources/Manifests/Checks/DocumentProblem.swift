@@ -3,6 +3,7 @@ package enum DocumentProblem: Hashable, Sendable {
   // Of any document.
   /// No JSON; `line` and `column` count from 1, columns in bytes.
   case notJSON(JSONError, line: Int?, column: Int?)
+  case empty
   case kind(JSONKind, needed: [JSONKind])
   case unknownKey(nearest: String?, known: [String])
   case missing(String, meaning: String)

@@ -38,6 +38,8 @@ package struct MatchPattern: Hashable, Sendable, CustomStringConvertible {
     if text.utf8.contains(UInt8(ascii: "#")) { throw .fragment }
     let (scheme, rest) = try Self.takeScheme(text)
     guard let slash = rest.firstIndex(of: "/") else { throw .noPath }
+    // The URL parser would take what follows further slashes for the host.
+    if slash == rest.startIndex { throw .url(.noHost) }
     let (host, prefix, plainHost) = try Self.host(rest[..<slash])
     // The URL parser writes the rest in its one form; a host that is any has a name only for it.
     let url: ResourceURL

@@ -30,14 +30,15 @@ final class DocumentDesk: Sendable {
     try store.setInterval(seconds, of: app, channel, committed: show)
   }
 
-  /// What is answered to a device that is up to date is ready at once; whole manifest and patches carry the numbers,
-  /// too, so they are made again: the whole in the background, patches when they are asked for.
+  /// What is answered to a device that is up to date is ready at once. Whole manifest and patches carry the numbers,
+  /// too, so they are made again: a small whole here, a large one in the background, patches when they are asked for.
   private func show(_ channel: ChannelInfo, _ state: ChannelExtras) {
-    let documents = ChannelDocuments(state)
-    catalog.update { catalog in
-      guard let before = catalog.channel(id: channel.id) else { return }
-      catalog.put(before.saying(documents))
-    }
+    guard let before = catalog.current.channel(id: channel.id) else { return }
+    var next = before.saying(ChannelDocuments(state))
+    let isSmall = next.map.byteCount <= ReleaseDesk.codedAtOnce
+    if isSmall { next = next.adding(WholeManifest(next.channel, next.map, next.extras)) }
+    catalog.update { [next] in $0.put(next) }
+    guard !isSmall else { return }
     DispatchQueue.global(qos: .utility).async { [builder] in builder.prepareWhole(of: channel.id) }
   }
 }

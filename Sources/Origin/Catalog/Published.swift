@@ -45,9 +45,11 @@ package struct PublishedReader<Value: Sendable> {
     (copy, edition) = source.read()
   }
 
-  /// The newest value; one atomic load where nothing changed.
-  package mutating func refresh() -> Value {
-    if source.edition.load(ordering: .acquiring) != edition { (copy, edition) = source.read() }
-    return copy
+  /// The newest value, lent and not copied; one atomic load where nothing changed.
+  package var current: Value {
+    mutating _read {
+      if source.edition.load(ordering: .acquiring) != edition { (copy, edition) = source.read() }
+      yield copy
+    }
   }
 }

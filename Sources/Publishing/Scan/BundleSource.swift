@@ -6,7 +6,10 @@ package struct BundleSource: Hashable, Sendable {
     package let path: String
     /// The URL of the folder itself.
     package let baseURL: BaseURL
+    /// Whether it was made of a zip, for this publish alone.
+    var isUnpacked = false
 
+    /// - Parameter path: of a folder, or of a zip that stands for one.
     package init(_ path: String, baseURL: BaseURL) {
       self.path = path
       self.baseURL = baseURL

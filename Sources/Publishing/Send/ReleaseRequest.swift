@@ -51,6 +51,10 @@ package struct ReleaseOptions: Hashable, Sendable {
   package var dryRun: Bool
   /// Refused when a bundle changed after this version.
   package var ifVersion: ManifestVersion?
+  /// Refused when an update from the version it replaces costs a device more than this many bytes.
+  package var maxUpdate: Int64?
+  /// Returns when the deltas on older versions are made, too.
+  package var waitsForDeltas = false
 
   package init(
     message: String = "", now: Bool = false, dryRun: Bool = false, ifVersion: ManifestVersion? = nil

@@ -3,7 +3,7 @@ import Platform
 
 extension EventLoop {
   /// Rounds of one connection before the others have their turn.
-  private static let turns = 16
+  private static let turns = 4
   /// Rendered answers are sent when they have grown to this size.
   private static let flushSize = 65_536
 
@@ -169,11 +169,13 @@ extension EventLoop {
     connection.exchange.isHead = parser.head.method == .head
     connection.exchange.isHTTP11 = parser.head.isHTTP11
     connection.exchange.start = now
-    let peer = client(UnsafeRawBufferPointer(input).bytes, connection)
-    if log != nil {
-      connection.exchange.logged = LogRequest(
-        parser.head, in: UnsafeRawBufferPointer(input).bytes, from: peer)
+    let span = UnsafeRawBufferPointer(input).bytes
+    var peer = connection.peer
+    if trustsProxies {
+      let trusted = context.configuration.trustedProxies
+      peer = ForwardedFor.client(of: Request(parser.head, in: span, from: peer), trusted: trusted)
     }
+    if log != nil { connection.exchange.logged = LogRequest(parser.head, in: span, from: peer) }
     if parser.head.method == .other { return refuse(connection, .notImplemented) }
     if parser.head.pathNeedsNormalising {
       var bytes = input.mutableBytes
@@ -200,14 +202,6 @@ extension EventLoop {
     } else if !connection.isClosed {
       schedule(connection)
     }
-  }
-
-  /// Who asks, behind trusted proxies.
-  private func client(_ bytes: RawSpan, _ connection: Connection) -> PeerAddress {
-    let name = FieldName.xForwardedFor
-    guard trustsProxies, parser.head.has(name), !parser.head.isRepeated(name) else { return connection.peer }
-    let field = bytes.extracting(parser.head.fields[Int(name.rawValue)].range)
-    return ForwardedFor.client(of: connection.peer, field, trusted: context.configuration.trustedProxies)
   }
 
   /// Decides what happens to a body that the handler doesn't want: it is read over, or ends the connection.

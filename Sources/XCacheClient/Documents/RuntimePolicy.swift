@@ -4,6 +4,7 @@ import Manifests
 public struct RuntimePolicy: Hashable, Sendable {
   /// A script that the app injects into its pages; `Device.script` gives its bytes, checked.
   public struct Script: Hashable, Sendable {
+    /// By which the app asks for it.
     public let name: String
     /// Absolute.
     public let download: String
@@ -56,6 +57,7 @@ public struct RuntimePolicy: Hashable, Sendable {
   /// The patterns of pages that are left alone, lapsed ones too.
   public var bypass: [String] { policy.bypass.map(\.pattern.text) }
 
+  /// In the policy's order.
   public var scripts: [Script] {
     policy.scripts.map {
       Script(name: $0.name, download: $0.download, sha256: $0.sha256.hex, signature: $0.signature)

@@ -1,8 +1,10 @@
 /// What an update did to the documents beside the manifest.
 public struct DocumentReport: Hashable, Sendable {
-  /// The versions held before and now; `0`: none.
+  /// The versions held before and now.
   public struct Change: Hashable, Sendable {
+    /// `0` where none was held.
     public let from: String
+    /// What the device has now.
     public let to: String
   }
 

@@ -5,11 +5,13 @@ import Publishing
 /// `xcache publish`: folders become bundles of a channel, in one release.
 enum PublishCommand {
   static let command = Command(
-    name: "publish", operands: "[DIR…]", summary: "publish folders as a bundle, or several bundles at once",
+    name: "publish", operands: "[DIR|FILE.zip…]",
+    summary: "publish folders or zips as a bundle, or several bundles at once",
     notes: """
       One bundle:    xcache publish dist --app shop --bundle main --base-url https://m.example.com/shop/
       Several:       xcache publish --app shop --bundle main=dist --bundle help=docs --base-url https://…/
       By xcache.json: xcache publish                (all its bundles, or those named with --bundle)
+      A zip stands for the folder of its files: xcache publish dist.zip --app shop --bundle main --base-url https://…/
       Only what the origin lacks is sent. What is published already makes no new version. The bundle's files become
       exactly those of DIR; other bundles stay as they are.
       """,
@@ -21,8 +23,12 @@ enum PublishCommand {
       .value("include", "GLOB", "publish only what matches; may be repeated"),
       .value("exclude", "GLOB", "leave out what matches; may be repeated"),
       .flag("index", "let dir/index.html answer for dir/, too"),
-      .flag("dry-run", "say what would happen, change nothing"),
+      .flag(
+        "dry-run", "send what the origin lacks, say what would happen and what it costs; release nothing"),
       .flag("now", "make the release visible without waiting for deltas"),
+      .value(
+        "max-update", "SIZE", "refuse when devices on the current version would download more: 500KB, 2MB"),
+      .flag("wait-deltas", "return when the deltas on older versions are made, too"),
       .flag("rehash", "read every file again, whatever the caches say"),
     ],
     run: run)
@@ -30,10 +36,17 @@ enum PublishCommand {
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let remote = try RemoteOrigin(arguments)
     let bundles = try sources(arguments, remote.settings)
-    let options = ReleaseOptions(
+    var options = ReleaseOptions(
       message: try arguments.value("message") ?? "", now: arguments.has("now"),
       dryRun: arguments.has("dry-run"),
       ifVersion: try ifVersion(arguments))
+    options.waitsForDeltas = arguments.has("wait-deltas")
+    if let text = try arguments.value("max-update") {
+      guard let size = Bytes.parse(text) else {
+        throw UsageError("--max-update \(text) is no size, such as 500KB or 2MB")
+      }
+      options.maxUpdate = size
+    }
     let publisher = Publisher(try remote.api, cache: CacheFolder(environment: Environment.variables)) {
       terminal.progress(words(of: $0))
     }
@@ -63,7 +76,10 @@ enum PublishCommand {
       Bar.line("hashing", Int64(done), of: Int64(all), "\(done) of \(all) files")
     case .sending(let done, let all):
       Bar.line("sending", done, of: all, "\(Bytes.text(done)) of \(Bytes.text(all))")
+    case .preparing(let done, let all):
+      Bar.line("making deltas", done, of: all, "\(done) of \(all) files")
     case .releasing: "releasing"
+    case .waitingForDeltas(let left): "making deltas on older versions: \(left) left"
     }
   }
 

@@ -17,6 +17,9 @@ enum PullCommand {
       .value(
         "fallback", "URL", environment: "XCACHE_FALLBACK",
         "the static copy that is asked once the origin failed five polls in a row"),
+      .value(
+        "preset", "FILE.zip",
+        "first take what is newer from this zip, the origin's bundle/N.zip or bundle/A-B.zip"),
       .value("tree", "BASE-URL", "also write the files below this URL as paths, into DIR/tree"),
       .flag("complete", "also fetch every listed file that is missing or damaged"),
       .flag("force", "poll although the last poll was less than the interval ago"),
@@ -34,6 +37,7 @@ enum PullCommand {
     settings.fallback = try arguments.value("fallback").map {
       try SettingsValue.url($0, in: "--fallback").text
     }
+    settings.comparesWithGzip = true
     let device = try Device(settings)
     if device.wasDamaged {
       terminal.note("\(folder)/index.json was damaged; starting from nothing, with the files as bases")
@@ -43,16 +47,26 @@ enum PullCommand {
         Bar.line("fetching", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
     }
     defer { terminal.endProgress() }
+    let preset = try arguments.value("preset").map { try device.install(preset: $0, progress: progress) }
+    if let preset, !arguments.has("json") { terminal.say(line(preset)) }
     let update = try device.update(force: arguments.has("force"), progress: progress)
     let completion = arguments.has("complete") ? try device.complete(progress: progress) : nil
     let tree = try arguments.value("tree").map { try device.writeTree(below: $0) }
     terminal.endProgress()
     if arguments.has("json") {
-      terminal.say(String(decoding: json(device, update, completion, tree).canonical, as: UTF8.self))
+      terminal.say(String(decoding: json(device, preset, update, completion, tree).canonical, as: UTF8.self))
     } else {
       for line in lines(update, completion, tree) { terminal.say(line) }
     }
     return tree.map { $0.clashes.isEmpty ? .done : .failed } ?? .done
+  }
+
+  private static func line(_ preset: PresetReport) -> String {
+    guard preset.isTaken else {
+      return "preset: version \(preset.version) is not newer than \(preset.from), which is here already"
+    }
+    return
+      "preset: version \(preset.from) → \(preset.version), \(preset.files) files, \(Bytes.text(preset.bytes)) from the zip"
   }
 
   private static func lines(_ update: UpdateReport, _ completion: CompletionReport?, _ tree: TreeReport?)
@@ -70,6 +84,13 @@ enum PullCommand {
         "version \(update.from) → \(update.to) \(how): \(update.fetched) files fetched, \(update.copied) copied, "
           + "\(update.kept) kept; \(Bytes.text(update.bytesFetched)) of \(Bytes.text(update.bytesTotal)) fetched"
       )
+      if let gzip = update.bytesByGzip, update.fetched > 0 {
+        lines.append(
+          "\(update.deltas) of them by deltas; whole files by gzip would have cost \(Bytes.text(gzip))")
+      }
+      if update.deltasFailed > 0 {
+        lines.append("\(update.deltasFailed) deltas were of no use; whole files were fetched instead")
+      }
     }
     lines += documents(update.documents)
     if update.missing > 0 {
@@ -102,18 +123,28 @@ enum PullCommand {
   }
 
   private static func json(
-    _ device: Device, _ update: UpdateReport, _ completion: CompletionReport?, _ tree: TreeReport?
+    _ device: Device, _ preset: PresetReport?, _ update: UpdateReport, _ completion: CompletionReport?,
+    _ tree: TreeReport?
   ) -> JSONValue {
     var document: JSONObject = JSONObject()
     document["update"] = [
       "bytesFetched": .integer(update.bytesFetched), "bytesTotal": .integer(update.bytesTotal),
-      "copied": .integer(update.copied), "fetched": .integer(update.fetched), "from": .string(update.from),
+      "bytesByGzip": update.bytesByGzip.map { .integer(Int64($0)) } ?? .null,
+      "copied": .integer(update.copied), "deltas": .integer(update.deltas),
+      "deltasFailed": .integer(update.deltasFailed), "fetched": .integer(update.fetched),
+      "from": .string(update.from),
       "kept": .integer(update.kept), "kind": .string(update.kind.rawValue),
       "missing": .integer(update.missing),
       "source": .string(update.source == .fallback ? "fallback" : "origin"),
       "to": .string(update.to), "waitMilliseconds": .integer(update.wait),
     ]
     document["version"] = .string(device.version)
+    if let preset {
+      document["preset"] = [
+        "bytes": .integer(preset.bytes), "files": .integer(preset.files), "from": .string(preset.from),
+        "held": .integer(preset.held), "taken": .bool(preset.isTaken), "version": .string(preset.version),
+      ]
+    }
     document["prefetch"] = .string(device.prefetch.version)
     document["policy"] = .string(device.runtimePolicy.version)
     document["documentFailures"] = .strings(update.documents.failures.map { "\($0)" })

@@ -1,7 +1,7 @@
-/// Base64 with padding (RFC 4648 §4), as Content-MD5 has it.
-enum Base64 {
+/// Base64 with padding (RFC 4648 §4), as Content-MD5 and signatures have it.
+package enum Base64 {
   /// The bytes; nil unless `text` is their one canonical form.
-  static func decode(_ text: String) -> [UInt8]? {
+  package static func decode(_ text: String) -> [UInt8]? {
     let digits = Array(text.utf8)
     guard digits.count % 4 == 0 else { return nil }
     let padding = digits.suffix(2).filter { $0 == UInt8(ascii: "=") }.count
@@ -27,5 +27,20 @@ enum Base64 {
     case UInt8(ascii: "/"): 63
     default: nil
     }
+  }
+
+  private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+  package static func encode(_ bytes: [UInt8]) -> String {
+    var out: [UInt8] = []
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      let group = bytes[start..<min(start + 3, bytes.count)]
+      let bits = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << (8 * UInt32(3 - group.count))
+      for place in 0..<4 {
+        out.append(
+          place <= group.count ? digits[Int(bits >> (18 - 6 * UInt32(place)) & 63)] : UInt8(ascii: "="))
+      }
+    }
+    return String(decoding: out, as: UTF8.self)
   }
 }

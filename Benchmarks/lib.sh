@@ -1,0 +1,96 @@
+# What the scripts here share; sourced, not run.
+set -euo pipefail
+repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/xcache-bench
+work=$(mktemp -d "${TMPDIR:-/tmp}/xcache-bench.XXXXXX")
+started=()
+
+cleanup() {
+  local status=$?
+  # Only what this script started, by number.
+  for pid in ${started[@]+"${started[@]}"}; do kill "$pid" 2>/dev/null || true; done
+  for pid in ${started[@]+"${started[@]}"}; do wait "$pid" 2>/dev/null || true; done
+  rm -rf "$work"
+  exit $status
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+fail() { echo "$*" >&2; exit 1; }
+needs() { for tool in "$@"; do command -v "$tool" >/dev/null || fail "this needs $tool: apt-get install $tool"; done; }
+
+# The release binary, or XCACHE_BINARY.
+if [ -z "${XCACHE_BINARY:-}" ]; then
+  make -s -C "$repository" build >&2
+  XCACHE_BINARY=$repository/.build/release/xcache
+fi
+xcache() { "$XCACHE_BINARY" "$@"; }
+export XDG_CACHE_HOME=$work/cache
+
+# start_server NAME [OPTIONS…]: an origin over a new folder; sets server_pid, server_port, and what commands need.
+start_server() {
+  local name=$1; shift
+  "$XCACHE_BINARY" serve --data "$work/$name" --listen 127.0.0.1:0 "$@" 2>"$work/$name.log" &
+  server_pid=$!
+  started+=("$server_pid")
+  for _ in $(seq 500); do
+    server_port=$(sed -nE 's/.* listens on http:\/\/127\.0\.0\.1:([0-9]+),.*/\1/p' "$work/$name.log")
+    [ -n "$server_port" ] && break
+    kill -0 "$server_pid" 2>/dev/null || fail "no server: $(cat "$work/$name.log")"
+    sleep 0.02
+  done
+  export XCACHE_SERVER=http://127.0.0.1:$server_port XCACHE_TOKEN
+  XCACHE_TOKEN=$(cat "$work/$name/admin.token")
+}
+
+# stop PID: ends what this script started.
+stop() {
+  kill "$1"
+  wait "$1" || fail "process $1 ended with $?: $(tail -3 "$work"/*.log)"
+  local rest=()
+  for pid in "${started[@]}"; do [ "$pid" = "$1" ] || rest+=("$pid"); done
+  started=(${rest[@]+"${rest[@]}"})
+}
+
+# Microseconds since 1970.
+now() { echo "${EPOCHREALTIME/[.,]/}"; }
+# seconds MICROSECONDS
+seconds() { awk -v n="$1" 'BEGIN { printf "%.3f", n / 1e6 }'; }
+# ratio A B
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
+# at_most VALUE BAR: whether the bar holds.
+at_most() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a <= b) }'; }
+# field KEY…: a member of the JSON document on standard input.
+field() { python3 -c 'import json, sys
+value = json.load(sys.stdin)
+for key in sys.argv[1:]: value = value[int(key) if isinstance(value, list) else key]
+print(value)' "$@"; }
+
+# fetch_inputs: the static folders of four published wheels, under $inputs/<name>.
+fetch_inputs() {
+  inputs=$cache/inputs
+  local wheels=$cache/wheels
+  mkdir -p "$inputs" "$wheels"
+  fetch streamlit 1.49.0 streamlit-1.49.0 streamlit/static
+  fetch streamlit 1.49.1 streamlit-1.49.1 streamlit/static
+  fetch streamlit 1.50.0 streamlit-1.50.0 streamlit/static
+  fetch swagger-ui-bundle 1.1.0 swagger-ui-1.1.0 swagger_ui_bundle/vendor
+}
+
+# fetch PACKAGE VERSION NAME FOLDER
+fetch() {
+  [ -d "$inputs/$3" ] && return
+  local wheel
+  wheel=$(ls "$wheels/${1//-/_}-$2"-*.whl 2>/dev/null || true)
+  if [ -z "$wheel" ]; then
+    echo "downloading $1 $2" >&2
+    python3 -m pip download -q --no-deps --only-binary :all: -d "$wheels" "$1==$2" >&2
+    wheel=$(ls "$wheels/${1//-/_}-$2"-*.whl)
+  fi
+  rm -rf "$inputs/$3.part"
+  mkdir -p "$inputs/$3.part"
+  python3 -m zipfile -e "$wheel" "$inputs/$3.part"
+  [ -d "$inputs/$3.part/$4" ] || fail "$wheel has no folder $4"
+  mv "$inputs/$3.part/$4" "$inputs/$3"
+  rm -rf "$inputs/$3.part"
+}

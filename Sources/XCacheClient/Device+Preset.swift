@@ -1,0 +1,57 @@
+import Platform
+
+extension Device {
+  /// Takes a manifest and its files from a zip: what the origin has under `bundle/553.zip`, or, where the device
+  /// holds version 552, `bundle/552-553.zip`. A zip that leads to no newer version than the one held is passed over.
+  ///
+  /// - Parameter progress: told how far the unpacking is, from several threads.
+  /// - Throws: `ClientError`, `preset` for a zip that can't be used; then the device holds what it held.
+  public func install(
+    preset path: String, progress: (@Sendable (Progress) -> Void)? = nil
+  ) throws(ClientError) -> PresetReport {
+    try work.withLock { _ throws(ClientError) in try installAlone(path, progress) }
+  }
+
+  private func installAlone(
+    _ path: String, _ progress: (@Sendable (Progress) -> Void)?
+  ) throws(ClientError) -> PresetReport {
+    let preset = try Preset(path, manifestLimit: settings.manifestLimit)
+    let held = try cache.withLock { cache throws(ClientError) in
+      try cache.mend(at: now())
+      return cache.index
+    }
+    let (version, index) = try preset.index(over: held)
+    guard let next = index else {
+      return PresetReport(isTaken: false, version: version.text, from: held.version.text)
+    }
+    try checkLimit(next)
+    var plan = try plan(from: held, to: next)
+    let copied = try stageCopies(&plan)
+    try makeRoom(for: plan.fetch)
+    try unpack(plan.fetch, from: preset, progress)
+    try cache.withLock { cache throws(ClientError) in try cache.commit(next, at: now()) }
+    try makeRoom(for: [])
+    var report = PresetReport(isTaken: true, version: version.text, from: held.version.text)
+    report.files = plan.fetch.count
+    report.bytes = plan.fetch.reduce(0) { $0 + $1.size }
+    report.held = copied + plan.shared + plan.kept
+    return report
+  }
+
+  private func unpack(
+    _ entries: [HeldEntry], from preset: Preset, _ progress: (@Sendable (Progress) -> Void)?
+  ) throws(ClientError) {
+    let total = entries.reduce(0) { $0 + $1.size }
+    let state = Locked(Progress(filesTotal: entries.count, bytesTotal: total))
+    let folder = folder
+    try Workers.forEach(entries, threads: settings.connections) { entry throws(ClientError) in
+      try preset.extract(entry, to: folder.staged(entry.sha256), in: folder)
+      let now = state.withLock { now in
+        now.files += 1
+        now.bytes += entry.size
+        return now
+      }
+      progress?(now)
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import Archive
+import Glibc
+import Manifests
+import Platform
+
+/// A zip that an app ships, or that was fetched by other means: `bundle/553.zip` or `bundle/552-553.zip` (DESIGN §3).
+struct Preset: Sendable {
+  private let path: String
+  private let archive: Archive
+  private let answer: ConfigureAnswer
+
+  /// Bytes that its manifest may have.
+  init(_ path: String, manifestLimit: Int64) throws(ClientError) {
+    self.path = path
+    do {
+      archive = try Archive(ArchiveFile(path))
+      let document = archive[BundleZip.manifestName] ?? archive[BundleZip.patchName]
+      guard let document else { throw ClientError.preset(path: path, reason: "it holds no manifest") }
+      answer = try ConfigureAnswer.parse(archive.bytes(of: document, limit: Int(clamping: manifestLimit)))
+    } catch {
+      throw Self.error(error, path)
+    }
+  }
+
+  /// The manifest version that it leads to, and the index; nil where that isn't above what is held.
+  /// - Throws: `preset`, also for an update of another version than the one held.
+  func index(over held: DeviceIndex) throws(ClientError) -> (version: ManifestVersion, index: DeviceIndex?) {
+    do {
+      switch answer {
+      case .whole(let answer):
+        guard answer.version > held.version else { return (answer.version, nil) }
+        return (answer.version, try DeviceIndex(answer.manifest(), digest: answer.digest))
+      case .patch(let answer):
+        guard answer.version > held.version else { return (answer.version, nil) }
+        guard answer.base == held.version else {
+          let holds = held.version == .none ? "nothing yet" : "version \(held.version)"
+          throw refused("it leads from version \(answer.base), and the device holds \(holds)")
+        }
+        return (answer.version, try DeviceIndex(held.manifest.applying(answer), digest: answer.digest))
+      case .upToDate, .failure: throw refused("its manifest is none")
+      }
+    } catch {
+      throw Self.error(error, path)
+    }
+  }
+
+  /// Writes an entry's bytes to `target`, checked, through `part`.
+  func extract(_ entry: HeldEntry, to target: String, in folder: CacheFolder) throws(ClientError) {
+    guard let packed = archive[BundleZip.path(ofFile: entry.name.text)] else {
+      throw refused("it lacks the bytes of \(entry.url)")
+    }
+    let part = folder.incoming()
+    do {
+      try write(packed, of: entry, to: part)
+      try folder.move(part, to: target)
+    } catch {
+      try folder.remove(part)
+      throw error
+    }
+  }
+
+  private func write(_ packed: Archive.Entry, of entry: HeldEntry, to part: String) throws(ClientError) {
+    let file = try onDisk(part) { () throws(SystemError) in
+      try Kernel.open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+    }
+    var hasher = FileHasher()
+    do {
+      try archive.read(packed) { bytes throws(ArchiveError) in
+        hasher.update(bytes)
+        do throws(SystemError) {
+          try Kernel.write(bytes, to: file, path: part)
+        } catch {
+          throw .system(error)
+        }
+      }
+    } catch {
+      throw Self.error(error, part)
+    }
+    guard hasher.finish() == entry.bytes else {
+      throw refused("its bytes of \(entry.url) are not those that its manifest lists")
+    }
+  }
+
+  private func refused(_ reason: String) -> ClientError { .preset(path: path, reason: reason) }
+
+  private static func error(_ error: any Error, _ path: String) -> ClientError {
+    switch error {
+    case let error as ClientError: error
+    case let error as SystemError: ClientError(error, path: path)
+    case ArchiveError.system(let error): ClientError(error, path: path)
+    case let error as ArchiveError: .preset(path: path, reason: error.description)
+    default: .preset(path: path, reason: "its manifest is damaged (\(error))")
+    }
+  }
+}

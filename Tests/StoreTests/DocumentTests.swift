@@ -1,0 +1,125 @@
+import Manifests
+import Platform
+import Testing
+
+@testable import Store
+
+@Suite struct DocumentTests {
+  private static func request(
+    _ document: ChannelDocument = .prefetch, _ kind: DocumentRecord.Kind = .push, ifVersion: Int64? = nil,
+    source: Int64? = nil
+  ) throws -> DocumentRequest {
+    DocumentRequest(
+      app: try AppName("shop"), channel: .online, document: document, kind: kind, author: "ci",
+      message: "why",
+      ifVersion: ifVersion, source: source)
+  }
+
+  private static func push(_ store: Store, _ text: String, _ request: DocumentRequest) throws
+    -> DocumentOutcome
+  {
+    try store.change(request, change: { _, _ in Array(text.utf8) })
+  }
+
+  private static func version(_ outcome: DocumentOutcome) -> String {
+    switch outcome {
+    case .changed(let record, let replaced): "changed \(record.version), was \(replaced?.version ?? 0)"
+    case .unchanged(let record): "unchanged \(record?.version ?? 0)"
+    case .conflict(let record): "conflict \(record.version)"
+    }
+  }
+
+  @Test func eachDocumentHasACounterOfItsOwn() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a": Sample("a")])
+    #expect(try Self.version(Self.push(store, "[1]", Self.request())) == "changed 1, was 0")
+    try store.publish(base: 1, set: ["a": Sample("b")])
+    #expect(try Self.version(Self.push(store, "[2]", Self.request())) == "changed 2, was 1")
+    #expect(try Self.version(Self.push(store, "[2]", Self.request())) == "unchanged 2")
+    #expect(try Self.version(Self.push(store, "{}", Self.request(.policy, .set))) == "changed 1, was 0")
+    // A document makes no manifest version, and knows which one was live.
+    #expect(try store.shop().version == ManifestVersion(2))
+    let log = try store.log(.prefetch, of: store.shop())
+    #expect(log.map(\.version) == [2, 1] && log.map(\.manifestVersion.number) == [2, 1])
+    #expect(log.allSatisfy { $0.author == "ci" && $0.message == "why" && $0.content.isEmpty })
+    #expect(try store.log(.prefetch, of: store.shop(), limit: 1, before: 2).map(\.version) == [1])
+  }
+
+  @Test func ifVersionRefusesWhatCameAfter() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a": Sample("a")])
+    #expect(try Self.version(Self.push(store, "[1]", Self.request(ifVersion: 0))) == "changed 1, was 0")
+    #expect(try Self.version(Self.push(store, "[2]", Self.request(ifVersion: 0))) == "conflict 1")
+    #expect(try Self.version(Self.push(store, "[2]", Self.request(ifVersion: 1))) == "changed 2, was 1")
+  }
+
+  @Test func contentsAreReadBackAfterARestart() throws {
+    let scratch = Scratch()
+    do {
+      let store = try scratch.open()
+      try store.publish(base: 0, set: ["a": Sample("a")])
+      _ = try Self.push(store, #"[{"é":"\u0000"}]"#, Self.request())
+      _ = try Self.push(store, "[]", Self.request(.prefetch, .rollback, source: 0))
+      _ = try store.setInterval(60, of: AppName("shop"), .online)
+      _ = try store.keepScript([0, 1, 255])
+      _ = try store.keepScript([0, 1, 255])
+    }
+    let store = try scratch.open()
+    let channel = try store.shop()
+    #expect(try store.document(.prefetch, of: channel, at: 1)?.content == Array(#"[{"é":"\u0000"}]"#.utf8))
+    let extras = try store.extras(of: channel)
+    #expect(extras.prefetch?.version == 2 && extras.prefetch?.source == 0 && extras.policy == nil)
+    #expect(extras.interval == 60)
+    #expect(try store.setInterval(nil, of: AppName("shop"), .online).interval == nil)
+    #expect(try store.script(SHA256.of([0, 1, 255])) == [0, 1, 255])
+    #expect(try store.script(SHA256.of([1])) == nil)
+    #expect(throws: StoreError.self) { try store.document(.prefetch, of: channel, at: 3) }
+  }
+
+  @Test func committedRunsOnceAndOnlyAfterAChange() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a": Sample("a")])
+    var seen: [Int64?] = []
+    for text in ["[1]", "[1]", "[2]"] {
+      _ = try store.change(
+        try Self.request(), change: { _, _ in Array(text.utf8) },
+        committed: { seen.append($1.prefetch?.version) })
+    }
+    #expect(seen == [1, 2])
+  }
+
+  @Test func anUnknownChannelIsSaid() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    #expect(throws: StoreError.self) { try Self.push(store, "[]", Self.request()) }
+  }
+
+  /// The rules that no code path can break.
+  @Test(arguments: [
+    "UPDATE document SET content = '[]' WHERE version = 2",
+    "DELETE FROM document WHERE version = 2",
+    "INSERT INTO document SELECT NULL, channel_id, name, 1, kind, source, at, author, message, 0, '[]' FROM document",
+    "INSERT INTO document VALUES (NULL, 1, 'prefetch', 3, 'rollback', NULL, 0, '', '', 0, '[]')",
+    "INSERT INTO document VALUES (NULL, 1, 'prefetch', 3, 'push', 1, 0, '', '', 0, '[]')",
+    "INSERT INTO document VALUES (NULL, 1, 'prefetch', 3, 'rollback', 3, 0, '', '', 0, '[]')",
+    "INSERT INTO document VALUES (NULL, 1, 'other', 1, 'push', NULL, 0, '', '', 0, '[]')",
+    "INSERT INTO document VALUES (NULL, 99, 'prefetch', 1, 'push', NULL, 0, '', '', 0, '[]')",
+    "UPDATE channel SET poll_interval = 29",
+    "UPDATE channel SET poll_interval = 3601",
+    "UPDATE policy_script SET bytes = x'00'",
+    "INSERT INTO policy_script VALUES (x'00', x'00', 0)",
+  ]) func wrongStatesAreImpossible(statement: String) throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a": Sample("a")])
+    _ = try Self.push(store, "[1]", Self.request())
+    _ = try Self.push(store, "[2]", Self.request())
+    _ = try store.keepScript([1])
+    #expect(throws: StoreError.self) {
+      try store.connections.writing { (db) throws(StoreError) in try db.script(statement) }
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import Archive
+import Glibc
+import Manifests
+import Platform
+import Testing
+
+@testable import XCacheClient
+
+private let a = "https://m.test/a.js"
+private let b = "https://m.test/sub/b.css"
+
+@Suite struct PresetTests {
+  let bench: Bench
+  var origin: FakeOrigin { bench.origin }
+
+  init() throws { bench = try Bench() }
+
+  /// A zip of the files that the last manifest lists, with the document that the origin gives for `query`.
+  private func zip(
+    _ name: String, _ files: [String: [UInt8]], document: String = BundleZip.manifestName, query: String = "",
+    change: (inout [ArchiveInput]) -> Void = { _ in }
+  ) throws -> String {
+    var body: [UInt8] = []
+    _ = try origin.get(
+      TransportRequest("\(FakeOrigin.server)/configure.json?app=shop&channel=online\(query)", limit: 1 << 20)
+    ) {
+      $0.withUnsafeBytes { body.append(contentsOf: $0) }
+      return true
+    }
+    _ = origin.takeLog()
+    var inputs = try files.sorted { $0.key < $1.key }.map {
+      ArchiveInput(BundleZip.path(ofFile: ResourceFileName(try ResourceURL($0.key)).text), bytes: $0.value)
+    }
+    inputs.append(ArchiveInput(document, bytes: body))
+    change(&inputs)
+    let path = "\(bench.scratch.path)/\(name)"
+    let sink = ArchiveFileSink(try Kernel.open(path, O_WRONLY | O_CREAT | O_TRUNC), path: path)
+    try Archive.write(inputs, threads: 1, to: sink)
+    _ = try sink.finish()
+    return path
+  }
+
+  @Test func startsADeviceWithoutANetwork() throws {
+    let files = [a: bytes("one"), b: bytes("two")]
+    try origin.publish(files)
+    let device = try bench.device()
+    let report = try device.install(preset: zip("1.zip", files))
+    #expect(report.isTaken && report.version == "1" && report.from == "0")
+    #expect(report.files == 2 && report.bytes == 6)
+    #expect(origin.takeLog().isEmpty)
+    #expect(try device.resource(for: a)?.read() == bytes("one"))
+    #expect(origin.takeLog().isEmpty)
+    #expect(try bench.state() == bench.fresh())
+    let update = try device.update()
+    #expect(update.kind == .nothing)
+  }
+
+  @Test func whatCameAfterItComesAsAPatch() throws {
+    try origin.publish([a: bytes("one"), b: bytes("two")])
+    let path = try zip("1.zip", [a: bytes("one"), b: bytes("two")])
+    try origin.publish([a: bytes("one"), b: bytes("three")])
+    let device = try bench.device()
+    _ = try device.install(preset: path)
+    let update = try device.update()
+    #expect(update.kind == .patch && update.fetched == 1 && update.kept == 1)
+    #expect(try bench.state() == bench.fresh())
+  }
+
+  @Test func updateZipLeadsOn() throws {
+    try origin.publish([a: bytes("one"), b: bytes("two")])
+    let device = try bench.device()
+    _ = try device.update()
+    let digest = device.digest
+    try origin.publish([a: bytes("uno"), b: bytes("two")])
+    let path = try zip(
+      "1-2.zip", [a: bytes("uno")], document: BundleZip.patchName,
+      query: "&version=1&digest=\(digest)&patch=1")
+    let report = try device.install(preset: path)
+    #expect(report.isTaken && report.version == "2" && report.files == 1 && report.held == 1)
+    #expect(try bench.state() == bench.fresh())
+    let other = try bench.device("other")
+    #expect { try other.install(preset: path) } throws: {
+      "\($0)".contains("it leads from version 1, and the device holds nothing yet")
+    }
+    #expect(other.version == "0")
+  }
+
+  @Test func whatIsNotNewerIsPassedOver() throws {
+    try origin.publish([a: bytes("one")])
+    let path = try zip("1.zip", [a: bytes("one")])
+    try origin.publish([a: bytes("two")])
+    let device = try bench.device()
+    _ = try device.update()
+    let report = try device.install(preset: path)
+    #expect(!report.isTaken && report.version == "1" && report.from == "2")
+    #expect(device.version == "2")
+  }
+
+  @Test func bytesThatAreHeldAreNotUnpacked() throws {
+    try origin.publish([a: bytes("one"), b: bytes("two")])
+    let device = try bench.device()
+    _ = try device.update()
+    try origin.publish([a: bytes("one"), b: bytes("three")])
+    let report = try device.install(preset: zip("2.zip", [b: bytes("three")]))
+    #expect(report.isTaken && report.files == 1 && report.held == 1)
+    #expect(try bench.state() == bench.fresh())
+  }
+
+  @Test func badOnesChangeNothing() throws {
+    let files = [a: bytes("one"), b: bytes("two")]
+    try origin.publish(files)
+    let device = try bench.device()
+    let bad: [(String, String)] = [
+      (try zip("no-manifest.zip", files) { $0.removeLast() }, "it holds no manifest"),
+      (try zip("lacks.zip", [a: bytes("one")]), "it lacks the bytes of \(b)"),
+      (try zip("other.zip", [a: bytes("one"), b: bytes("TWO")]), "its bytes of \(b) are not those"),
+      (
+        try zip("json.zip", files) { $0[2] = ArchiveInput(BundleZip.manifestName, bytes: bytes("{")) },
+        "its manifest is damaged"
+      ),
+      ("\(bench.scratch.path)/none.zip", "No such file"),
+    ]
+    for (path, words) in bad {
+      #expect(throws: ClientError.self) { try device.install(preset: path) }
+      #expect { try device.install(preset: path) } throws: { "\($0)".contains(words) }
+    }
+    let good = try #require(try DurableFile.read(zip("good.zip", files)))
+    try DurableFile.write(Array(good.dropLast(9)), to: "\(bench.scratch.path)/cut.zip")
+    #expect { try device.install(preset: "\(bench.scratch.path)/cut.zip") } throws: {
+      "\($0)".contains("its end is missing")
+    }
+    #expect(device.version == "0")
+    #expect(try Folder.textNames("\(bench.scratch.path)/device/files").isEmpty)
+    #expect(
+      try Folder.textNames("\(bench.scratch.path)/device/staging").allSatisfy { !$0.hasSuffix(".part") })
+    #expect(try device.install(preset: zip("good.zip", files)).isTaken)
+  }
+
+  @Test func limitCounts() throws {
+    try origin.publish([a: bytes("one")])
+    let device = try bench.device(change: { $0.diskLimit = 2 })
+    let path = try zip("1.zip", [a: bytes("one")])
+    #expect(throws: ClientError.overLimit(needed: 3, limit: 2)) { try device.install(preset: path) }
+  }
+}
