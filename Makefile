@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages build demo test test-long bench lint gates clean
+.PHONY: help packages build demo test test-long bench bench-mirror test-mirror-kills test-s3 lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -24,6 +24,7 @@ demo: build ## publish, poll and pull a small web app, step by step
 	@public/demo/run.sh $(XCACHE)
 
 test: packages ## run every test
+	@command -v nginx >/dev/null || .ci/packages nginx-light
 	swift build --build-tests $(STRICT)
 	swift test --skip-build
 
@@ -35,6 +36,17 @@ bench: ## measure publishing: real input, against rsync, and at 100,000 resource
 	Benchmarks/real-input.sh
 	Benchmarks/rsync.sh
 	Benchmarks/scale.sh
+
+bench-mirror: build ## measure the static copy against rsync (about 3 minutes)
+	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/mirror.sh
+
+test-mirror-kills: build ## kill mirror runs at 50 random moments while a device reads through nginx
+	@.ci/packages nginx-light python3
+	Tests/Mirror/kill.py $(XCACHE) 50
+
+test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object server killed on the way
+	@.ci/packages python3-venv curl
+	Tests/S3/run.sh $(XCACHE)
 
 lint: ## check the format of every Swift file
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests

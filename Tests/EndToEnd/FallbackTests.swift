@@ -7,7 +7,8 @@ import Testing
 struct FallbackTests {
   static let versions: [Files] = (1...3).map { version in
     [
-      "index.html": "<p>version \(version)", "same.css": "p { margin: 0 }", "app.\(version).js": "run(\(version))",
+      "index.html": "<p>version \(version)", "same.css": "p { margin: 0 }",
+      "app.\(version).js": "run(\(version))",
       "img/a b \(version).svg": "<svg id='\(version)'/>",
     ]
   }
@@ -42,7 +43,9 @@ struct FallbackTests {
       #expect(try site.tree(of: "device\(version)").texts == Self.versions[2])
     }
     // A device that starts now has the copy alone.
-    let words = ["pull", "--to", "new", "--app", "shop", "--force", "--tree", Site.base, "--fallback", nginx.url]
+    let words = [
+      "pull", "--to", "new", "--app", "shop", "--force", "--tree", Site.base, "--fallback", nginx.url,
+    ]
     for _ in 1...5 { _ = try Outcome(try site.start(words)) }
     #expect(try Outcome(try site.start(words)).exitCode == 0)
     #expect(try site.tree(of: "new").texts == Self.versions[2])

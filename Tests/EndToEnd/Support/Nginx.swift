@@ -54,7 +54,8 @@ final class Nginx {
       """
     let file = try scratch.write("nginx.conf", configuration)
     process = try Child(
-      ["/usr/sbin/nginx", "-p", folder, "-e", folder + "/error.log", "-c", file], environment: ["PATH": "/usr/bin:/bin"],
+      ["/usr/sbin/nginx", "-p", folder, "-e", folder + "/error.log", "-c", file],
+      environment: ["PATH": "/usr/bin:/bin"],
       in: folder)
     let web = Web(port: port)
     guard Wait.until(10, { (try? web.ask("/")) != nil || process.hasEnded }), !process.hasEnded else {
