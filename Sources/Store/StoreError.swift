@@ -62,6 +62,9 @@ package enum StoreError: Error, Sendable {
   /// Thrown when a zip of a channel's files can't be made.
   case archive(ArchiveError)
 
+  /// Thrown when a release's files could not be brought to where devices download them.
+  case pushFailed(place: String, reason: String)
+
   // Tokens.
   case tokenNameTaken(String)
   case unknownToken(String)

@@ -17,7 +17,8 @@ package struct FileHead: Hashable, Sendable {
 struct Placement: Sendable {
   let path: String
   let size: Int64
-  let sha256: SHA256
+  /// What the bytes must have; nil: whatever they have.
+  let sha256: SHA256?
   let head: FileHead
   /// Gives the bytes; one that is made for this is made at the path given.
   let source: @Sendable (String) throws(MirrorError) -> LocalFile
@@ -41,9 +42,11 @@ protocol Destination: Sendable {
   func read(_ path: String) throws(MirrorError) -> [UInt8]?
   /// Brings files that never change, checking that they have the sha256 that they should.
   ///
-  /// - Parameter placed: called for each file, from any thread.
-  func place(_ files: [Placement], _ placed: @escaping @Sendable (Placement) throws(MirrorError) -> Void)
-    throws(MirrorError)
+  /// - Parameter placed: called for each file with what it is, from any thread.
+  func place(
+    _ files: [Placement],
+    _ placed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
+  ) throws(MirrorError)
   /// Writes a document: a reader sees the old or the new one.
   func write(_ bytes: [UInt8], as path: String, _ head: FileHead) throws(MirrorError)
   /// Waits until what came so far survives a power cut.

@@ -3,10 +3,13 @@ import Platform
 
 /// Reads files back.
 enum FileCheck {
-  /// Whether a file has these bytes; false where there is none.
-  static func matches(_ path: String, sha256: SHA256, size: Int64) throws(MirrorError) -> Bool {
-    guard let found = try digest(path, upTo: size) else { return false }
-    return found.size == size && found.sha256 == sha256
+  /// What the file at `path` is.
+  /// - Throws: `wrongBytes` where that isn't what was to be placed.
+  static func require(_ placement: Placement, at path: String) throws(MirrorError) -> MirrorIndex.File {
+    guard let found = try digest(path, upTo: placement.size), found.size == placement.size,
+      found.sha256 == placement.sha256 ?? found.sha256
+    else { throw .wrongBytes(path: placement.path) }
+    return found
   }
 
   /// The sha256 and size of a file, of its first `limit` bytes and some; nil where there is none.

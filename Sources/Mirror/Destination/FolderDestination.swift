@@ -20,7 +20,7 @@ final class FolderDestination: Destination {
   private static let batch = 25_000
   private static let threads = 2
 
-  init(_ path: String, hardLinks: Bool = false) throws(MirrorError) {
+  init(_ path: String, hardLinks: Bool = false, staging: String = ".xcache-mirror") throws(MirrorError) {
     self.hardLinks = hardLinks
     root = try MirrorError.disk { () throws(SystemError) in
       try Kernel.makeFolder(path)
@@ -28,7 +28,9 @@ final class FolderDestination: Destination {
     }
     let root = root
     handle = try MirrorError.disk { () throws(SystemError) in try Kernel.open(root, O_RDONLY | O_DIRECTORY) }
-    staging = root + "/.xcache-mirror"
+    self.staging = "\(root)/\(staging)"
+    let folder = self.staging
+    try MirrorError.disk { () throws(SystemError) in try Kernel.makeFolder(folder) }
     name = root
   }
 
@@ -88,9 +90,10 @@ final class FolderDestination: Destination {
 
   // MARK: - Files that never change
 
-  func place(_ files: [Placement], _ placed: @escaping @Sendable (Placement) throws(MirrorError) -> Void)
-    throws(MirrorError)
-  {
+  func place(
+    _ files: [Placement],
+    _ placed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
+  ) throws(MirrorError) {
     var rest = files[...]
     while !rest.isEmpty {
       let batch = Array(rest.prefix(Self.batch))
@@ -98,9 +101,9 @@ final class FolderDestination: Destination {
       let names = Locked([String](repeating: "", count: batch.count))
       try Parallel.forEach(batch.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
         let target = stagingName()
-        try stage(batch[index], at: target)
+        let file = try stage(batch[index], at: target)
         names.withLock { $0[index] = target }
-        try placed(batch[index])
+        try placed(batch[index], file)
       }
       // Bytes first, then names: a name never leads to bytes that a power cut took.
       try settle()
@@ -111,7 +114,7 @@ final class FolderDestination: Destination {
     }
   }
 
-  private func stage(_ file: Placement, at target: String) throws(MirrorError) {
+  private func stage(_ file: Placement, at target: String) throws(MirrorError) -> MirrorIndex.File {
     let local = try file.source(target)
     if local.path != target {
       try MirrorError.disk { () throws(SystemError) in
@@ -122,9 +125,7 @@ final class FolderDestination: Destination {
         try Kernel.copy(from: source, to: copy)
       }
     }
-    guard try FileCheck.matches(target, sha256: file.sha256, size: file.size) else {
-      throw .wrongBytes(path: file.path)
-    }
+    return try FileCheck.require(file, at: target)
   }
 
   private func move(_ staged: String, to target: String) throws(MirrorError) {

@@ -26,7 +26,6 @@ struct ChannelWork {
     for (path, file) in wanted { files[path] = file }
     let isRight = try present(wanted)
     let missing = resources.indices.filter { !isRight[$0] }
-    run.meter.plan(missing.count, missing.reduce(0) { $0 + resources[$1].size })
     let source = run.source
     let placements = missing.map { index in
       let resource = resources[index]
@@ -35,10 +34,7 @@ struct ChannelWork {
         head: FileHead(type: resource.ctype.text, isImmutable: true)
       ) { (path) throws(MirrorError) in try source.file(of: resource, at: path) }
     }
-    let meter = run.meter
-    if !placements.isEmpty {
-      try run.destination.place(placements) { (file) throws(MirrorError) in try meter.placed(file.size) }
-    }
+    try place(placements)
     if run.options.precompressed { try placeCoded(resources, paths) }
   }
 
@@ -48,6 +44,39 @@ struct ChannelWork {
       return zip(wanted, try run.destination.files(at: wanted.map(\.path))).map { $0.file == $1 }
     }
     return zip(wanted, try run.destination.sizes(of: wanted.map(\.path))).map { $0.file.size == $1 }
+  }
+
+  /// Brings files and notes what they are.
+  private mutating func place(_ placements: [Placement]) throws(MirrorError) {
+    if placements.isEmpty { return }
+    let placed = Locked<[(String, MirrorIndex.File)]>([])
+    let meter = run.meter
+    meter.plan(placements.count, placements.reduce(0) { $0 + $1.size })
+    try run.destination.place(placements) { (placement, file) throws(MirrorError) in
+      placed.withLock { $0.append((placement.path, file)) }
+      try meter.placed(file.size)
+    }
+    for (path, file) in placed.withLock({ $0 }) { files[path] = file }
+  }
+
+  // MARK: - Deltas
+
+  mutating func placeDeltas() throws(MirrorError) {
+    let source = run.source
+    let there = try run.destination.sizes(of: plan.deltas.map(\.path.text))
+    var missing: [Placement] = []
+    for ((delta, size), found) in zip(plan.deltas, there) {
+      if !run.options.repairs, let known = run.before[delta.text], known.size == size, found == size {
+        files[delta.text] = known
+        continue
+      }
+      missing.append(
+        Placement(
+          path: delta.text, size: size, sha256: nil,
+          head: FileHead(type: MirrorPath.documentType(delta.text), isImmutable: true)
+        ) { (path) throws(MirrorError) in try source.file(of: delta, at: path) })
+    }
+    try place(missing)
   }
 
   // MARK: - Coded siblings
@@ -89,7 +118,7 @@ struct ChannelWork {
   private mutating func placeCoded(_ batch: [(path: String, type: String)]) throws(MirrorError) {
     guard !batch.isEmpty else { return }
     let made = Locked<[Placement]>([])
-    let (destination, meter) = (run.destination, run.meter)
+    let destination = run.destination
     try Parallel.forEach(batch.count, threads: 2) { (index) throws(MirrorError) in
       guard let plain = try destination.read(batch[index].path) else { return }
       for coding in Self.codings {
@@ -106,9 +135,7 @@ struct ChannelWork {
       }
     }
     let placements = made.withLock { $0 }
-    meter.plan(placements.count, placements.reduce(0) { $0 + $1.size })
-    try destination.place(placements) { (file) throws(MirrorError) in try meter.placed(file.size) }
-    for file in placements { files[file.path] = MirrorIndex.File(sha256: file.sha256, size: file.size) }
+    try place(placements)
   }
 
   // MARK: - Documents

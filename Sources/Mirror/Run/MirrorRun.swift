@@ -43,7 +43,7 @@ package final class MirrorRun {
     // Channels that this run isn't about stay as they are.
     var channels = (old?.channels ?? []).filter { !options.channels.contains($0.channel) }
     for state in states {
-      let plan = ChannelPlan(state, of: origin, from: source, options: options)
+      let plan = try ChannelPlan(state, of: origin, from: source, options: options)
       let known = old?.channels.first { $0.app == state.app && $0.channel == state.channel }
       channels.append(try bring(plan, known))
       report.channels.append(.init(app: state.app, channel: state.channel, version: state.version))
@@ -78,6 +78,7 @@ package final class MirrorRun {
     if let known, known.inputs == plan.inputs, !options.repairs, try isThere(known.files) { return known }
     var work = ChannelWork(self, plan)
     try work.placeResources()
+    try work.placeDeltas()
     try work.writeDocuments()
     let state = plan.state
     return MirrorIndex.Channel(

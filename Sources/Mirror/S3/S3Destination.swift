@@ -7,6 +7,7 @@ import Platform
 /// A PUT is whole or not at all, so nothing is staged. What is there is listed once, when a run first asks.
 final class S3Destination: Destination {
   private let client: S3Client
+  private let listsOnce: Bool
   private var settings: S3Settings { client.settings }
   private let lockedAt = Locked<Int64>(0)
   private let listed = Locked<[String: (size: Int64, changed: Int64)]?>(nil)
@@ -19,7 +20,11 @@ final class S3Destination: Destination {
   private static let lockTimes: (renewed: Int64, dead: Int64) = (60_000, 600_000)
   private static let lockPath = ".xcache-mirror/lock"
 
-  init(_ settings: S3Settings) { client = S3Client(settings) }
+  /// - Parameter listsOnce: false for one that lives long: it asks for each file that it is asked about.
+  init(_ settings: S3Settings, listsOnce: Bool = true) {
+    client = S3Client(settings)
+    self.listsOnce = listsOnce
+  }
 
   var name: String { settings.name }
 
@@ -69,8 +74,19 @@ final class S3Destination: Destination {
   }
 
   func sizes(of paths: [String]) throws(MirrorError) -> [Int64?] {
+    if !listsOnce { return try ask(for: paths) }
     let inventory = try inventory()
     return paths.map { inventory[$0]?.size }
+  }
+
+  private func ask(for paths: [String]) throws(MirrorError) -> [Int64?] {
+    let sizes = Locked([Int64?](repeating: nil, count: paths.count))
+    try Parallel.forEach(paths.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
+      let reply = try client.send("HEAD", settings.key(paths[index]))
+      let size = reply.isSuccess ? reply.field("content-length").flatMap { Int64($0) } : nil
+      sizes.withLock { $0[index] = size }
+    }
+    return sizes.withLock { $0 }
   }
 
   func files(at paths: [String]) throws(MirrorError) -> [MirrorIndex.File?] {
@@ -97,29 +113,32 @@ final class S3Destination: Destination {
       + (head.coding.map { [("Content-Encoding", $0)] } ?? [])
   }
 
-  func place(_ files: [Placement], _ placed: @escaping @Sendable (Placement) throws(MirrorError) -> Void)
-    throws(MirrorError)
-  {
+  func place(
+    _ files: [Placement],
+    _ placed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
+  ) throws(MirrorError) {
     let folder = try Scratch()
     try Parallel.forEach(files.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
       let file = files[index]
       let local = try file.source("\(folder.path)/\(index)")
       defer { if local.isTemporary { try? Kernel.remove(local.path) } }
-      try send(file, local.path)
+      let found = try send(file, local.path)
       note(file.path, size: file.size)
-      try lock()
-      try placed(file)
+      if listsOnce { try lock() }
+      try placed(file, found)
     }
   }
 
-  private func send(_ file: Placement, _ path: String) throws(MirrorError) {
-    guard try FileCheck.matches(path, sha256: file.sha256, size: file.size) else {
-      throw .wrongBytes(path: file.path)
-    }
+  private func send(_ file: Placement, _ path: String) throws(MirrorError) -> MirrorIndex.File {
+    let found = try FileCheck.require(file, at: path)
     let (key, fields) = (settings.key(file.path), Self.fields(file.head))
-    if file.size > Self.wholeLimit { return try client.putParts(path, size: file.size, as: key, fields) }
-    let bytes = try S3Client.bytes(of: path, at: 0, count: Int(file.size))
-    _ = try client.require("PUT", key, fields: fields, .init(body: .bytes(bytes), sha256: file.sha256.hex))
+    if file.size > Self.wholeLimit {
+      try client.putParts(path, size: file.size, as: key, fields)
+    } else {
+      let bytes = try S3Client.bytes(of: path, at: 0, count: Int(file.size))
+      _ = try client.require("PUT", key, fields: fields, .init(body: .bytes(bytes), sha256: found.sha256.hex))
+    }
+    return found
   }
 
   func write(_ bytes: [UInt8], as path: String, _ head: FileHead) throws(MirrorError) {

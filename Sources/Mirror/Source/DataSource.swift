@@ -55,6 +55,10 @@ package final class DataSource: MirrorSource {
     LocalFile(path: store.folder.blob(resource.sha256), isTemporary: false)
   }
 
+  package func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile {
+    LocalFile(path: store.derived.deltaFile(delta.target, on: delta.base), isTemporary: false)
+  }
+
   /// The channel as it was when the run began.
   private func info(_ channel: ChannelState) -> ChannelInfo {
     guard let info = infos.withLock({ $0[channel.channel]?[channel.app] }) else {

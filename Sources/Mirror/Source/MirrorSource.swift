@@ -43,6 +43,8 @@ package protocol MirrorSource: Sendable {
   func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8]
   /// A file with the resource's bytes; one that is made for this is made at `path`. They aren't checked yet.
   func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile
+  /// The same of a delta that a patch names.
+  func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile
 
   /// Sees to it that nothing is removed at the origin for `seconds` from now.
   func hold(_ seconds: Int) throws(MirrorError)

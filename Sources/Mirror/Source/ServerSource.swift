@@ -102,8 +102,16 @@ package final class ServerSource: MirrorSource {
   }
 
   package func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile {
-    let url = "\(server)/\(resource.path.text)"
-    guard try web.download(url, to: path, limit: resource.size) else {
+    try fetch(resource.path.text, size: resource.size, to: path)
+  }
+
+  package func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile {
+    try fetch(delta.text, size: 1 << 40, to: path)
+  }
+
+  private func fetch(_ text: String, size: Int64, to path: String) throws(MirrorError) -> LocalFile {
+    let url = "\(server)/\(text)"
+    guard try web.download(url, to: path, limit: size) else {
       throw .refused(url: url, status: 404, words: "")
     }
     return LocalFile(path: path, isTemporary: true)

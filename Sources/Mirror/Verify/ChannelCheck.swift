@@ -24,7 +24,7 @@ struct ChannelCheck {
     for version in channel.versions {
       guard let manifest = try manifest("configure/\(version).json", version) else { continue }
       checkDownloads(manifest, "configure/\(version).json", listed)
-      if version != channel.version { try checkPatch(from: manifest, to: newest) }
+      if version != channel.version { try checkPatch(from: manifest, to: newest, listed) }
     }
     if let newest { checkDownloads(newest, "configure.json", listed) }
     try checkVersion()
@@ -82,10 +82,18 @@ struct ChannelCheck {
     }
   }
 
-  private mutating func checkPatch(from base: Manifest, to newest: Manifest?) throws(MirrorError) {
+  private mutating func checkPatch(
+    from base: Manifest, to newest: Manifest?, _ listed: [String: MirrorIndex.File]
+  )
+    throws(MirrorError)
+  {
     let name = "patch/\(base.version)-\(channel.version).json"
     guard let answer = try answer(name) else { return }
     guard case .patch(let patch) = answer else { return add(name, .document("it is no patch")) }
+    for offer in patch.deltas
+    where listed[DeltaPath(download: offer.download)?.text ?? ""]?.size != offer.size {
+      add(name, .unlisted(download: offer.download))
+    }
     do {
       if let newest, try base.applying(patch) != newest {
         add(name, .document("it doesn't lead to configure.json's manifest"))

@@ -80,10 +80,13 @@ extension Store {
   ) throws(StoreError) -> [UInt8] {
     guard let digest = try digest(channel, at: version) else { throw .unknownVersion(version) }
     var writer = ManifestPatchWriter()
-    for change in try changes(channel, from: base, to: version) {
+    let changes = try changes(channel, from: base, to: version)
+    for change in changes {
       // A changed entry is written whole.
       writer.append(change.url, now: change.entry)
     }
-    return Documents.patch(version, digest: digest, base: DocumentBase(base), writer.finish(), extras: extras)
+    let deltas = try DeltaOffers(store: self).render(changes, channel, from: base)
+    return Documents.patch(
+      version, digest: digest, base: DocumentBase(base, deltas: deltas), writer.finish(), extras: extras)
   }
 }

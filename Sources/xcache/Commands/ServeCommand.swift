@@ -28,11 +28,11 @@ enum ServeCommand {
         "how long a release waits for its deltas on the version it replaces (default: 30; 0: not at all)"),
       .value("delta-threads", "N", "threads for deltas on older versions (default: half the cores)"),
       .value("threads", "N", "event loops (default: the machine's cores)"),
-    ] + ServeLimits.options,
+    ] + ServeMirror.options + ServeLimits.options,
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    _ = try arguments.operands()
+    let pushPlace = try ServeMirror.place(arguments)
     guard let data = try arguments.value("data") else {
       throw UsageError("--data DIR is needed: where everything is kept")
     }
@@ -47,7 +47,9 @@ enum ServeCommand {
     configuration.accessLog = try ServeLimits.accessLog(arguments, log)
     let store = try Store(path: data)
     let server = try listen(configuration)
-    options.metrics = { server.metrics.prometheusText }
+    let watch = try ServeMirror.watch(arguments, store, log)
+    options.metrics = { server.metrics.prometheusText + (watch?.prometheusText ?? "") }
+    if let pushPlace { options.push = try ServeMirror.push(to: pushPlace, store, log) }
     if try arguments.value("public-url") == nil { options.publicURL = try Self.url(of: server.address) }
     let origin = try Origin(store: store, options: options)
     try origin.startBackgroundWork()
@@ -55,10 +57,12 @@ enum ServeCommand {
     if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
     log("xcache \(XCache.version) listens on http://\(server.address), data in \(data)")
 
+    try watch?.start()
     let signal = Signals.wait()
     log("stopping on \(signal == 2 ? "SIGINT" : "SIGTERM")")
     origin.beginStopping()
     server.stop(graceSeconds: 10)
+    watch?.stop()
     configuration.accessLog?.close()
     log("stopped")
     return .done
