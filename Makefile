@@ -48,6 +48,16 @@ test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object s
 	@.ci/packages python3-venv curl
 	Tests/S3/run.sh $(XCACHE)
 
+test-large: packages ## the tests of zip entries over 4 GB: minutes, and 10 GB of disk
+	swift build --build-tests $(STRICT)
+	XCACHE_LARGE_TESTS=1 swift test --skip-build --filter LargeTests
+
+fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
+	@Tests/Fuzz/run.sh archive $(or $(FUZZ_SECONDS),600)
+
+bench-archive: build ## a bundle zip against zip -6
+	@Benchmarks/archive.sh
+
 lint: ## check the format of every Swift file
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
 

@@ -8,6 +8,7 @@ final class OriginHandler: Handler {
   var catalog: PublishedReader<Catalog>
   private let downloads: DownloadCache
   private var census: PollCensus.Sampler
+  private var memo = PollMemo()
 
   init(_ origin: Origin) {
     self.origin = origin
@@ -81,10 +82,22 @@ final class OriginHandler: Handler {
 
   /// configure.json where the query names app and channel.
   private func configure(_ request: borrowing Request) -> Answer {
-    reading(request) { request in
+    if request.method == .get, let query = request.query,
+      let kept = memo.answer(to: query, edition: catalog.currentEdition)
+    {
+      if let version = kept.version { census.saw(version, of: kept.channel) }
+      return .now(kept.document.response(to: request))
+    }
+    return reading(request) { request in
       let query = Self.query(request)
       guard let channel = catalog.current.channel(query) else {
         return .now(Self.noApp(query, catalog.current))
+      }
+      if let text = request.query, let document = origin.configure.document(channel, query) {
+        let version: Int64? = if case .number(let number) = query.version { number } else { nil }
+        memo.keep(
+          PollMemo.Answer(document: document, version: version, channel: channel.channel.id), for: text,
+          edition: catalog.currentEdition)
       }
       return poll(channel, query, request)
     }
