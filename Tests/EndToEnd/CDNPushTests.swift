@@ -52,7 +52,8 @@ struct CDNPushTests {
         && metrics.contains("xcache_mirror_versions_behind{app=\"shop\",channel=\"online\"} 1\n")
         && metrics.contains("xcache_mirror_divergences_total 0\n")
     }
-    #expect(isSeen, "\(try site.web.ask("/metrics").text) \(nginx.url)")
+    let metrics = try site.web.ask("/metrics").text
+    #expect(isSeen, "\(nginx.url): \(metrics)")
     site.server.signal(SIGTERM)
     #expect(try site.server.wait(seconds: 15) == 0)
   }

@@ -45,6 +45,8 @@ struct ChannelRestorer {
 
   /// "After a restore the newest version keeps its number and bytes, and the next one is at least 1,000 higher."
   private static let gap: Int64 = 1000
+  /// No mirror tells who it was.
+  private static let author = "xcache restore"
 
   init(_ channel: RestoredChannel, in db: Database, blobs: BlobStore, now: Int64) {
     self.channel = channel
@@ -150,8 +152,8 @@ struct ChannelRestorer {
       """
       INSERT INTO release (channel_id, version, kind, at, author, message, digest, added, changed, removed,
         new_bytes, resources, bytes)
-      VALUES (?, ?, ?, ?, '', '', ?, ?, ?, ?, ?, ?, ?)
-      """, channelID, release.version.number, release.kind.rawValue, release.at, release.digest,
+      VALUES (?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?)
+      """, channelID, release.version.number, release.kind.rawValue, release.at, Self.author, release.digest,
       release.counts.added, release.counts.changed, release.counts.removed, release.newBytes,
       release.resources, release.bytes)
     var entries: [ResourceURL: Int64] = [:]
@@ -208,7 +210,7 @@ struct ChannelRestorer {
 
   private func write(_ document: RestoredChannel.Document) throws(StoreError) {
     let record = DocumentRecord(
-      version: document.version, kind: .restore, source: nil, at: now, author: "", message: "",
+      version: document.version, kind: .restore, source: nil, at: now, author: Self.author, message: "",
       manifestVersion: channel.releases.last?.version ?? .none, content: document.content)
     try db.insert(record, document.document, of: channelID)
   }
