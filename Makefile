@@ -9,7 +9,8 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages build demo test test-long bench bench-mirror test-mirror-kills test-s3 lint gates clean
+.PHONY: help packages build demo test test-long test-large fuzz-archive bench bench-archive lint gates clean test-browser bench-deltas
+.PHONY: bench-mirror test-mirror-kills test-s3
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -32,11 +33,6 @@ test-long: packages ## the end-to-end tests with what takes long: 2 GB files, ma
 	swift build --build-tests $(STRICT)
 	XCACHE_LONG_TESTS=1 swift test --skip-build --filter EndToEnd
 
-bench: ## measure publishing: real input, against rsync, and at 100,000 resources (about 5 minutes)
-	Benchmarks/real-input.sh
-	Benchmarks/rsync.sh
-	Benchmarks/scale.sh
-
 bench-mirror: build ## measure the static copy against rsync (about 3 minutes)
 	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/mirror.sh
 
@@ -57,6 +53,20 @@ fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
 
 bench-archive: build ## a bundle zip against zip -6
 	@Benchmarks/archive.sh
+
+
+test-browser: ## load two versions in headless Chromium, which fetches the second as a delta
+	@.ci/packages chromium
+	swift build --product xcache
+	Tests/Browser/dictionary.py .build/debug/xcache
+
+bench-deltas: build ## measure what updates of a published app cost
+	swift build -c release --product delta-bench
+	Benchmarks/deltas.sh
+bench: ## measure publishing: real input, against rsync, and at 100,000 resources (about 5 minutes)
+	Benchmarks/real-input.sh
+	Benchmarks/rsync.sh
+	Benchmarks/scale.sh
 
 lint: ## check the format of every Swift file
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
