@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages build demo test test-long test-large test-browser fuzz-archive bench bench-archive bench-deltas kills keeping lint gates clean
+.PHONY: help packages build demo test test-long test-large test-browser fuzz-archive bench bench-archive bench-deltas bench-mirror test-mirror-kills test-s3 kills keeping lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -24,12 +24,24 @@ demo: build ## publish, poll and pull a small web app, step by step
 	@public/demo/run.sh $(XCACHE)
 
 test: packages ## run every test
+	@command -v nginx >/dev/null || .ci/packages nginx-light
 	swift build --build-tests $(STRICT)
 	swift test --skip-build
 
 test-long: packages ## the end-to-end tests with what takes long: 2 GB files, many crashes (about 5 minutes)
 	swift build --build-tests $(STRICT)
 	XCACHE_LONG_TESTS=1 swift test --skip-build --filter EndToEnd
+
+bench-mirror: build ## measure the static copy against rsync (about 3 minutes)
+	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/mirror.sh
+
+test-mirror-kills: build ## kill mirror runs at 50 random moments while a device reads through nginx
+	@.ci/packages nginx-light python3
+	Tests/Mirror/kill.py $(XCACHE) 50
+
+test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object server killed on the way
+	@.ci/packages python3-venv curl
+	Tests/S3/run.sh $(XCACHE)
 
 test-large: packages ## the tests of zip entries over 4 GB: minutes, and 10 GB of disk
 	swift build --build-tests $(STRICT)

@@ -12,6 +12,9 @@ extension StoreError: CustomStringConvertible {
       "the database was made by a newer xcache (it has \(migration)); run that version or a later one"
     case .olderDatabase:
       "the database was made by an older xcache; start this version's `xcache serve` on it once, then try again"
+    case .pushFailed(let place, let reason):
+      "the release waits, since its files could not be pushed to \(place): \(reason); nothing has to be sent again, "
+        + "publish once more"
     case .unknownLease: "the lease has ended; what was read under it may have been removed, so begin anew"
     case .notEmpty(let path): "\(path) holds an origin's data already; give a new folder with --data"
     case .alteredMigration(let name):

@@ -77,6 +77,8 @@ extension Problem {
       self.init(
         .unprocessableContent, "missing-blobs", words,
         [.init(key: "missing", value: .strings(digests.map(\.hex)))])
+    // A status that publishers try again after.
+    case .pushFailed: self.init(.serviceUnavailable, "push-failed", words)
     case .digestMismatch: self.init(.unprocessableContent, "digest-mismatch", words)
     case .contentMismatch: self.init(.unprocessableContent, "content-mismatch", words)
     default: self.init(.internalServerError, "internal", words)
