@@ -7,13 +7,14 @@ final class OriginHandler: Handler {
   let origin: Origin
   var catalog: PublishedReader<Catalog>
   private let downloads: DownloadCache
-  private var census: PollCensus.Sampler
+  private let polls: PollCounter
+  private var memo = PollMemo()
 
   init(_ origin: Origin) {
     self.origin = origin
     catalog = PublishedReader(origin.catalog)
     downloads = DownloadCache(capacity: origin.openFiles)
-    census = PollCensus.Sampler(origin.census)
+    polls = origin.adoption.makeCounter()
   }
 
   func handle(_ request: borrowing Request) -> Answer {
@@ -26,6 +27,7 @@ final class OriginHandler: Handler {
 
   private func elsewhere(_ path: RawSpan, _ request: borrowing Request) -> Answer {
     if let document = ClientDocument(path: path) { return named(document, request) }
+    if path.equals("/report") { return failure(request) }
     if path.equals("/healthz") { return reading(request) { _ in .now(Probe.alive) } }
     if path.equals("/readyz") {
       return reading(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) }
@@ -81,17 +83,28 @@ final class OriginHandler: Handler {
 
   /// configure.json where the query names app and channel.
   private func configure(_ request: borrowing Request) -> Answer {
-    reading(request) { request in
+    if request.method == .get, let query = request.query,
+      let kept = memo.answer(to: query, edition: catalog.currentEdition)
+    {
+      polls.saw(kept.reported, of: kept.channel)
+      return .now(kept.document.response(to: request))
+    }
+    return reading(request) { request in
       let query = Self.query(request)
       guard let channel = catalog.current.channel(query) else {
         return .now(Self.noApp(query, catalog.current))
+      }
+      if let text = request.query, let document = origin.configure.document(channel, query) {
+        memo.keep(
+          PollMemo.Answer(document: document, reported: query.version, channel: channel), for: text,
+          edition: catalog.currentEdition)
       }
       return poll(channel, query, request)
     }
   }
 
   private func poll(_ channel: ChannelCatalog, _ query: PollQuery, _ request: borrowing Request) -> Answer {
-    if case .number(let version) = query.version { census.saw(version, of: channel.channel.id) }
+    polls.saw(query.version, of: channel)
     return origin.configure.answer(channel, query, request)
   }
 
