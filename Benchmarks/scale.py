@@ -79,8 +79,18 @@ def commit(client, app, number):
     coded = time.perf_counter()
     if whole[:2] == b"\x1f\x8b":
         whole = gzip.decompress(whole)
-    assert json.loads(whole)["data"]["version"] == answer["version"]
-    return [seconds * 1e3, (patched - acknowledged) * 1e3, (coded - acknowledged) * 1e3]
+    size = check(whole, answer["version"])
+    return [seconds * 1e3, (patched - acknowledged) * 1e3, (coded - acknowledged) * 1e3, size]
+
+
+def check(whole, version):
+    """Holds a whole manifest to its version and digest; gives its bytes."""
+    data = json.loads(whole)["data"]
+    assert data["version"] == version, data["version"]
+    # Canonical: compact, keys sorted, nothing escaped that need not be; all of it ASCII here.
+    resourcemap = json.dumps(data["resourcemap"], sort_keys=True, separators=(",", ":")).encode()
+    assert hashlib.sha256(resourcemap).hexdigest() == data["digest"], "the digest is of other bytes"
+    return len(whole)
 
 
 def commits(port, rounds, apps):
@@ -90,10 +100,11 @@ def commits(port, rounds, apps):
         for app in apps:
             times[app].append(commit(client, app, number))
     for app in apps:
-        acknowledged, patch, coded = zip(*times[app])
+        acknowledged, patch, coded, sizes = zip(*times[app])
         print(f"{app}\tacknowledged {statistics.median(acknowledged):.1f} ms in the median of {rounds}, "
               f"{min(acknowledged):.1f} to {max(acknowledged):.1f}; then the patch within "
-              f"{statistics.median(patch):.1f} ms, the whole manifest, coded, within {statistics.median(coded):.0f} ms")
+              f"{statistics.median(patch):.1f} ms, the whole manifest of {sizes[-1]} B, coded, within "
+              f"{statistics.median(coded):.0f} ms")
 
 
 if __name__ == "__main__":
