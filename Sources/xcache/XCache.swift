@@ -20,6 +20,8 @@ enum XCache {
 
   // An ordinary function: a closure written in main.swift would belong to the main actor.
   static func main() -> Never {
+    // Work in the background may be cut off anywhere: it is made again. It must not trip over the end, though.
+    Libcrypto.keepUntilEnd()
     let environment = Environment.variables
     let terminal = Terminal(environment: environment)
     exit(run(Array(CommandLine.arguments.dropFirst()), environment, terminal).rawValue)
