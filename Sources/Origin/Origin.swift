@@ -79,7 +79,10 @@ package final class Origin: Sendable {
     self.desk = desk
     backlog = BacklogWorker(
       store: store, catalog: catalog, builder: builder, desk: desk, log: options.log)
-    metrics = { options.metrics() + adoption.prometheusText + desk.counters.prometheusText(pending: desk.backlog.pending) }
+    metrics = {
+      options.metrics() + adoption.prometheusText
+        + desk.counters.prometheusText(pending: desk.backlog.pending)
+    }
     openFiles = options.openFiles
   }
 

@@ -13,7 +13,8 @@ enum XCache {
     ServeCommand.command, PublishCommand.command, UnpublishCommand.command, StatusCommand.command,
     LogCommand.command, DiffCommand.command, PullCommand.command, TokenCommand.command,
     PrefetchCommand.command, PolicyCommand.command, ChannelCommand.command,
-    GCCommand.command, PinCommand.command, DoctorCommand.command, BackupCommand.command, RestoreCommand.command,
+    GCCommand.command, PinCommand.command, DoctorCommand.command, BackupCommand.command,
+    RestoreCommand.command,
   ]
 
   // An ordinary function: a closure written in main.swift would belong to the main actor.

@@ -77,7 +77,8 @@ struct APIEndpoint: Sendable {
     case (.get, "apps", 5...) where KeepingCalls.takes(call),
       (.head, "apps", 5...) where KeepingCalls.takes(call):
       return try KeepingCalls(self, call, token).read()
-    case (.delete, "apps", 6) where KeepingCalls.takes(call): return try KeepingCalls(self, call, token).unpin()
+    case (.delete, "apps", 6) where KeepingCalls.takes(call):
+      return try KeepingCalls(self, call, token).unpin()
     case (.get, "apps", 5...) where DocumentCalls.takes(call),
       (.head, "apps", 5...) where DocumentCalls.takes(call):
       return try DocumentCalls(self, call, token).read()

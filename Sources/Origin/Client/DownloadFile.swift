@@ -15,10 +15,7 @@ final class DownloadFile: Sendable {
     self.target = target
   }
 
-  func isAt(_ path: RawSpan) -> Bool {
-    let own = self.path
-    return own.span.bytes.equals(path)
-  }
+  func isAt(_ path: RawSpan) -> Bool { path.equals(self.path) }
 }
 
 /// Keeps a descriptor open for the answers that send from it.

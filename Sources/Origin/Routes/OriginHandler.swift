@@ -8,6 +8,7 @@ final class OriginHandler: Handler {
   var catalog: PublishedReader<Catalog>
   private let downloads: DownloadCache
   private let polls: PollCounter
+  private var memo = PollMemo()
 
   init(_ origin: Origin) {
     self.origin = origin
@@ -38,7 +39,7 @@ final class OriginHandler: Handler {
     if path.starts(with: "/console/"), let page = origin.pages.page(at: path) {
       return reading(request) { request in .now(page.response(to: request)) }
     }
-    for prefix in catalog.refresh().prefixes {
+    for prefix in catalog.current.prefixes {
       let prefix = prefix.span.bytes
       guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else {
         continue
@@ -73,7 +74,7 @@ final class OriginHandler: Handler {
     }
     guard segments.isAtEnd, document.equals("configure.json") else { return .now(Self.nothing) }
     return reading(request) { request in
-      guard let channel = catalog.refresh().channel(app: name, space: space) else {
+      guard let channel = catalog.current.channel(app: name, space: space) else {
         return .now(Self.noApp(name.text, channel: space.text))
       }
       return poll(channel, Self.query(request), request)
@@ -82,16 +83,29 @@ final class OriginHandler: Handler {
 
   /// configure.json where the query names app and channel.
   private func configure(_ request: borrowing Request) -> Answer {
-    reading(request) { request in
+    if request.method == .get, let query = request.query,
+      let kept = memo.answer(to: query, edition: catalog.currentEdition)
+    {
+      polls.saw(kept.version, of: kept.channel)
+      return .now(kept.document.response(to: request))
+    }
+    return reading(request) { request in
       let query = Self.query(request)
-      let catalog = catalog.refresh()
-      guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
+      guard let channel = catalog.current.channel(query) else {
+        return .now(Self.noApp(query, catalog.current))
+      }
+      if let text = request.query, let document = origin.configure.document(channel, query) {
+        let version = PollCounter.version(query.version, of: channel)
+        memo.keep(
+          PollMemo.Answer(document: document, version: version, channel: channel.channel.id), for: text,
+          edition: catalog.currentEdition)
+      }
       return poll(channel, query, request)
     }
   }
 
   private func poll(_ channel: ChannelCatalog, _ query: PollQuery, _ request: borrowing Request) -> Answer {
-    polls.saw(query.version, of: channel)
+    polls.saw(PollCounter.version(query.version, of: channel), of: channel.channel.id)
     return origin.configure.answer(channel, query, request)
   }
 
