@@ -9,6 +9,10 @@ static const unsigned char m0002[] = {
 #embed "../../Migrations/0002_prefetch.sql"
 };
 
+static const unsigned char m0003[] = {
+#embed "../../Migrations/0003_operations.sql"
+};
+
 static const unsigned char m0004[] = {
 #embed "../../Migrations/0004_mirrors.sql"
 };
@@ -20,6 +24,7 @@ static const unsigned char m0005[] = {
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
+    {"0003_operations.sql", m0003, sizeof m0003},
     {"0004_mirrors.sql", m0004, sizeof m0004},
     {"0005_keeping.sql", m0005, sizeof m0005},
 };

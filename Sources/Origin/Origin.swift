@@ -43,6 +43,9 @@ package final class Origin: Sendable {
     package var metrics: @Sendable () -> String = { "" }
     /// When garbage is collected each day; nil: only when asked.
     package var gc: DailyCollection?
+    /// Brings a release's files to where devices download them before any device is told of it; nil: the CDN fetches
+    /// what it lacks. What it throws, the release is refused with.
+    package var push: (@Sendable (PreparedRelease) throws(StoreError) -> Void)?
     /// Where errors of the origin itself are told, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
 
@@ -69,7 +72,8 @@ package final class Origin: Sendable {
       desk: ZipDesk(
         store: store, deltas: options.zipDeltas ?? source.deltas, limit: options.zipBytes, log: options.log))
     let releases = ReleaseDesk(
-      store: store, catalog: catalog, builder: builder, publicURL: options.publicURL, deltas: desk)
+      store: store, catalog: catalog, builder: builder, publicURL: options.publicURL, deltas: desk,
+      push: options.push)
     let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
     api = APIEndpoint(
       store: store, releases: releases, deltas: desk, documents: documents, adoption: adoption,
@@ -79,8 +83,8 @@ package final class Origin: Sendable {
     self.desk = desk
     backlog = BacklogWorker(
       store: store, catalog: catalog, builder: builder, desk: desk, log: options.log)
-    metrics = {
-      options.metrics() + adoption.prometheusText
+    metrics = { [attempts = api.attempts, metrics = options.metrics] in
+      metrics() + adoption.prometheusText + attempts.metrics
         + desk.counters.prometheusText(pending: desk.backlog.pending)
     }
     openFiles = options.openFiles

@@ -45,7 +45,7 @@ package final class Store: Sendable {
       lock = try Self.takeFolder(folder, creates: options.creates)
     }
     connections = try Connections(path: folder.database, migrates: !options.isBeside)
-    derived = try DerivedStore(folder, mayRemake: !options.isBeside)
+    derived = try DerivedStore(folder, isBeside: options.isBeside)
     blobs = try BlobStore(
       folder: folder, disk: options.disk, connections: connections, clock: options.clock,
       cleansUp: !options.isBeside)

@@ -12,6 +12,9 @@ extension StoreError: CustomStringConvertible {
       "the database was made by a newer xcache (it has \(migration)); run that version or a later one"
     case .olderDatabase:
       "the database was made by an older xcache; start this version's `xcache serve` on it once, then try again"
+    case .pushFailed(let place, let reason):
+      "the release waits, since its files could not be pushed to \(place): \(reason); nothing has to be sent again, "
+        + "publish once more"
     case .unknownLease: "the lease has ended; what was read under it may have been removed, so begin anew"
     case .notEmpty(let path): "\(path) holds an origin's data already; give a new folder with --data"
     case .alteredMigration(let name):
@@ -42,6 +45,19 @@ extension StoreError: CustomStringConvertible {
     case .contentMismatch(let url, let claimed, let stored): Self.contentWords(url, claimed, stored)
     case .badRequest(let fault): fault.description
     case .unknownVersion(let version): "version \(version) is not kept"
+    case .unknownMoment(let oldest):
+      "the version of that moment is not kept any more; the oldest one that is: \(oldest)"
+    case .tooManySteps(let steps, let kept):
+      "\(steps) steps back lead beyond what is kept: \(kept) distinct contents lie before the one that is live"
+    case .frozen(let app, let channel, let freeze): Self.frozenWords(app, channel, freeze)
+    case .channelExists(let app, let channel): "app \"\(app)\" has a channel \"\(channel)\" already"
+    case .channelRemoved(let app, let channel):
+      "channel \"\(channel)\" of app \"\(app)\" was removed; `xcache channel create` brings it back"
+    case .channelHolds(let app, let channel, let resources):
+      """
+      channel "\(channel)" of app "\(app)" holds \(resources) resources; unpublish its bundles first, so that devices \
+      let go of them
+      """
     case .archive(let error): "a zip of the channel's files can't be made: \(error)"
     case .notPinned(let version): "version \(version) is not pinned"
     case .leased(let holders):
@@ -74,6 +90,13 @@ extension StoreError: CustomStringConvertible {
   {
     let author = release.author.isEmpty ? "" : " by \(release.author)"
     return "bundle \"\(bundle)\" changed after version \(limit): version \(release.version)\(author)"
+  }
+
+  private static func frozenWords(_ app: AppName, _ channel: ChannelName, _ freeze: ChannelFreeze) -> String {
+    """
+    channel "\(channel)" of app "\(app)" is frozen, by \(freeze.author) since \(Timestamp.text(freeze.at)): \
+    \(freeze.reason); `xcache channel thaw` lifts it, --break-glass "reason" releases in spite of it
+    """
   }
 
   private static func conflictWords(_ conflicts: [URLConflict]) -> String {

@@ -53,15 +53,27 @@ package enum StoreError: Error, Sendable {
   /// Thrown when a request names one bundle twice, or none.
   case badRequest(ReleaseRequest.Fault)
   case unknownVersion(ManifestVersion)
+  /// Thrown when a moment lies before the oldest release that is kept.
+  case unknownMoment(oldestKept: ManifestVersion)
+  /// Thrown when there are fewer distinct contents to go back to.
+  case tooManySteps(Int, kept: Int)
 
-  /// Thrown when a zip of a channel's files can't be made.
-  case archive(ArchiveError)
+  // Channels.
+  /// Thrown when a channel takes no releases.
+  case frozen(AppName, ChannelName, ChannelFreeze)
+  case channelExists(AppName, ChannelName)
+  /// Thrown when a release is for a channel that was removed.
+  case channelRemoved(AppName, ChannelName)
+  /// Thrown when a channel is to be removed in which something is published.
+  case channelHolds(AppName, ChannelName, resources: Int)
 
   // Mirrors.
   /// Thrown when a lease ended, or never was.
   case unknownLease(String)
   /// Thrown when an origin is restored into a folder that holds one already.
   case notEmpty(path: String)
+  /// Thrown when a zip of a channel's files can't be made.
+  case archive(ArchiveError)
 
   // Keeping.
   /// Thrown when a version is not pinned.
@@ -72,6 +84,8 @@ package enum StoreError: Error, Sendable {
   case noBackup(path: String)
   /// Thrown when a backup goes into the data folder itself, or into another origin's backup.
   case foreignBackup(path: String)
+  /// Thrown when a release's files could not be brought to where devices download them.
+  case pushFailed(place: String, reason: String)
 
   // Tokens.
   case tokenNameTaken(String)

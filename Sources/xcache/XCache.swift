@@ -11,7 +11,9 @@ enum XCache {
 
   static let commands: [Command] = [
     ServeCommand.command, PublishCommand.command, UnpublishCommand.command, StatusCommand.command,
-    LogCommand.command, DiffCommand.command, PullCommand.command, TokenCommand.command,
+    LogCommand.command, ShowCommand.command, DiffCommand.command, RollbackCommand.command,
+    PromoteCommand.command, AuditCommand.command,
+    PullCommand.command, MirrorCommand.command, TokenCommand.command,
     PrefetchCommand.command, PolicyCommand.command, ChannelCommand.command,
     GCCommand.command, PinCommand.command, DoctorCommand.command, BackupCommand.command,
     RestoreCommand.command,

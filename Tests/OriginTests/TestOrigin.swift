@@ -14,12 +14,15 @@ final class TestOrigin {
   let token: String
   private let handler: any Handler
 
-  init(publicURL: String = "https://cdn.example.com/hxm", _ change: (inout Origin.Options) -> Void = { _ in })
-    throws
-  {
+  init(
+    publicURL: String = "https://cdn.example.com/hxm", _ change: (inout Origin.Options) -> Void = { _ in },
+    clock: (@Sendable () -> Int64)? = nil
+  ) throws {
     let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     folder = "\(base)/xcache-origin-\(getpid())-\(Clock.monotonicNanoseconds())"
-    store = try Store(path: folder)
+    var kept = Store.Options()
+    if let clock { kept.clock = clock }
+    store = try Store(path: folder, options: kept)
     var options = Origin.Options(publicURL: try BaseURL(publicURL))
     change(&options)
     origin = try Origin(store: store, options: options)

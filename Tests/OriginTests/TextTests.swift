@@ -1,4 +1,5 @@
 import Synchronization
+import Manifests
 import Platform
 import Testing
 

@@ -15,6 +15,8 @@ struct APIEndpoint: Sendable {
   /// Bytes.
   let largestUpload: UInt64
   let log: @Sendable (String) -> Void
+  /// Who showed wrong tokens of late.
+  let attempts = Attempts()
 
   /// A release of 100,000 resources is some 30 MB of JSON.
   private static let documentLimit = 256 << 20
@@ -48,8 +50,17 @@ struct APIEndpoint: Sendable {
     guard let text = call.token else {
       throw Problem(.unauthorized, "token", "the request carries no token; send Authorization: Bearer TOKEN")
     }
+    if let seconds = attempts.wait(call.peer) {
+      var problem = Problem(
+        .tooManyRequests, "slow-down",
+        "too many wrong tokens came from this address; try again in \(seconds) s")
+      problem.retryAfter = seconds
+      throw problem
+    }
     guard let token = try Self.store({ () throws(StoreError) in try store.check(token: text) }) else {
-      throw Problem(.unauthorized, "token", "the token is unknown or was revoked; ask an admin for a new one")
+      attempts.noteFailure(call.peer)
+      throw Problem(
+        .unauthorized, "token", "the token is unknown, expired or was revoked; ask an admin for a new one")
     }
     return token
   }
@@ -72,13 +83,20 @@ struct APIEndpoint: Sendable {
   /// Answers what has no body.
   func reply(to call: APIRequest, _ token: AccessToken) throws(Problem) -> Response {
     switch (call.method, call.path.first, call.path.count) {
-    case (.get, "tokens", 1), (.head, "tokens", 1): return try TokenCalls(store: store, caller: token).list()
-    case (.delete, "tokens", 2): return try TokenCalls(store: store, caller: token).revoke(call.path[1])
+    case (.get, "tokens", 1), (.head, "tokens", 1):
+      return try TokenCalls(store: store, caller: token, call: call).list()
+    case (.get, "apps", 1), (.head, "apps", 1): return try ChannelList(store: store, caller: token).reply()
+    case (.get, "audit", 1...2), (.head, "audit", 1...2):
+      return try AuditCalls(store: store, call: call, caller: token).reply()
+    case (.delete, "tokens", 2):
+      return try TokenCalls(store: store, caller: token, call: call).revoke(call.path[1])
     case (.get, "apps", 5...) where KeepingCalls.takes(call),
       (.head, "apps", 5...) where KeepingCalls.takes(call):
       return try KeepingCalls(self, call, token).read()
     case (.delete, "apps", 6) where KeepingCalls.takes(call):
       return try KeepingCalls(self, call, token).unpin()
+    case (.get, "mirror", 1), (.get, "mirrors", 1), (.delete, "leases", 2):
+      return try MirrorCalls(store: store, call: call, caller: token).reply()
     case (.get, "apps", 5...) where DocumentCalls.takes(call),
       (.head, "apps", 5...) where DocumentCalls.takes(call):
       return try DocumentCalls(self, call, token).read()
@@ -94,7 +112,9 @@ struct APIEndpoint: Sendable {
   func reply(to call: APIRequest, _ token: AccessToken, _ body: [UInt8]) throws(Problem) -> Response {
     switch (call.path.first, call.path.last, call.path.count) {
     case ("tokens", _, 1):
-      return try TokenCalls(store: store, caller: token).create(Self.parse(body))
+      return try TokenCalls(store: store, caller: token, call: call).create(Self.parse(body))
+    case ("mirrors", _, 1), ("leases", _, 1...2):
+      return try MirrorCalls(store: store, call: call, caller: token).reply(Self.parse(body))
     case ("blobs", "missing", 2):
       return try BlobCalls(store: store, caller: token).missing(Self.parse(body))
     case ("gc", _, 1): return try KeepingCalls(self, call, token).collect(Self.parse(body))
@@ -108,12 +128,15 @@ struct APIEndpoint: Sendable {
     case ("apps", "preparations", 5):
       return try ReleaseCalls(desk: releases, deltas: deltas, call: call, caller: token).prepare(
         Self.parse(body))
+    case ("apps", _, 5) where OperationCalls.takes(call):
+      return try OperationCalls(self, call, token).reply(Self.parse(body))
     default: throw notAnswered(call)
     }
   }
 
   private func notAnswered(_ call: APIRequest) -> Problem {
-    let known = ["apps", "blobs", "gc", "tokens"].contains(call.path.first ?? "")
+    let known = ["apps", "audit", "blobs", "gc", "leases", "mirror", "mirrors", "tokens"].contains(
+      call.path.first ?? "")
     return known
       ? Problem(.notFound, "not-found", "the API has no \(call.method.name) under this path")
       : Problem.notFound

@@ -14,12 +14,18 @@ struct APIRequest: Sendable {
   let contentType: String?
   /// Bytes of the body, where the head tells.
   let length: Int64?
+  /// Who asks.
+  let peer: PeerAddress
+
+  /// Where the request comes from, for the audit trail; empty where no network is known.
+  var address: String { peer == .unknown ? "" : peer.description }
 
   /// Reads a request; nil where the path is not below `/api/v1/` or is no text.
   init?(_ request: borrowing Request) {
     guard request.path.starts(with: "/api/v1/"), let path = Self.segments(request.path) else { return nil }
     self.path = path
     method = request.method
+    peer = request.peer
     query = Self.query(request)
     authorization = request.field(.authorization)?.text
     contentMD5 = request.field(named: "content-md5")?.text
@@ -71,11 +77,21 @@ struct APIRequest: Sendable {
     return md5
   }
 
+  /// What the query says under a name, as text.
+  func text(_ name: String) -> String? { query[name] }
+
   func version(_ name: String) throws(Problem) -> ManifestVersion? {
     guard let text = query[name] else { return nil }
     guard let version = ManifestVersion(text: text) else {
       throw .badRequest("\(name)=\(text) is not a version")
     }
+    return version
+  }
+
+  /// A version by its number, or by a moment at which it was live.
+  func versionName(_ name: String) throws(Problem) -> VersionName? {
+    guard let text = query[name] else { return nil }
+    guard let version = VersionName(text) else { throw .badRequest("\(name)=\(text): \(VersionName.rule)") }
     return version
   }
 

@@ -19,6 +19,10 @@ struct ChannelCalls {
     case (4, _): return try overview(channel)
     case (5, "log"): return try log(channel)
     case (5, "diff"): return try diff(channel)
+    case (5, "manifest"): return try manifest(channel)
+    case (6, let document?) where call.path[4] == "mirror":
+      return try MirrorCalls(store: store, call: call, caller: caller).document(document, of: channel)
+    case (6, _) where call.path[4] == "releases": return try release(channel)
     case (7, "entries") where call.path[4] == "bundles": return try entries(channel)
     default: throw .notFound
     }
@@ -28,6 +32,7 @@ struct ChannelCalls {
     let bundles = try APIEndpoint.store { () throws(StoreError) in try store.bundles(of: channel) }
     let damaged = try APIEndpoint.store { () throws(StoreError) in try store.damagedBlobs() }
     let origin = try APIEndpoint.store { () throws(StoreError) in try store.originID() }
+    let freeze = try APIEndpoint.store { () throws(StoreError) in try store.freeze(of: channel) }
     let state = try APIEndpoint.store { () throws(StoreError) in try store.extras(of: channel) }
     let overview: JSONValue = [
       "app": .string(channel.app.text), "at": channel.at.map { .string(Timestamp.text($0)) } ?? .null,
@@ -42,6 +47,7 @@ struct ChannelCalls {
       "deltas": deltas.backlog.progress(of: channel.id)?.json ?? .null,
       "damaged": .strings(damaged.map(\.hex)),
       "digest": channel.digest.map { .string($0.hex) } ?? .null, "origin": .string(origin),
+      "freeze": freeze?.json ?? .null,
       "publicURL": .string(channel.publicURL.text), "resources": .integer(channel.resources),
       "version": .string(channel.version.text),
     ]
@@ -50,7 +56,10 @@ struct ChannelCalls {
 
   private func log(_ channel: ChannelInfo) throws(Problem) -> Response {
     let limit = try call.number("limit", in: 1...1000) ?? 50
-    let before = try call.version("before")
+    var before = try call.version("before")
+    if let name = try call.versionName("at") {
+      before = ManifestVersion(try version(name, of: channel).number + 1)
+    }
     let releases = try APIEndpoint.store { () throws(StoreError) in
       try store.log(channel, limit: limit, before: before)
     }
@@ -58,9 +67,11 @@ struct ChannelCalls {
   }
 
   private func diff(_ channel: ChannelInfo) throws(Problem) -> Response {
-    guard let from = try call.version("from"), let to = try call.version("to") else {
+    guard let older = try call.versionName("from"), let newer = try call.versionName("to") else {
       throw .badRequest("a diff is between two versions: from=A&to=B")
     }
+    let from = try version(older, of: channel)
+    let to = try version(newer, of: channel)
     let changes = try APIEndpoint.store { () throws(StoreError) in try store.diff(channel, from: from, to: to)
     }
     let transfers = try APIEndpoint.store { () throws(StoreError) in
@@ -86,6 +97,33 @@ struct ChannelCalls {
     return APIEndpoint.document(.object(document))
   }
 
+  private func version(_ name: VersionName, of channel: ChannelInfo) throws(Problem) -> ManifestVersion {
+    try APIEndpoint.store { () throws(StoreError) in try store.version(name, of: channel) }
+  }
+
+  /// The canonical resourcemap of a version, byte for byte as devices got it.
+  private func manifest(_ channel: ChannelInfo) throws(Problem) -> Response {
+    let version = try version(try call.versionName("version") ?? .number(channel.version), of: channel)
+    let entries = try APIEndpoint.store { () throws(StoreError) in try store.manifest(channel, at: version) }
+    let map = ManifestMap(sorted: entries.lazy.map { (Array($0.url.text.utf8), $0.entry.canonicalJSON) })
+    var bytes: [UInt8] = []
+    map.forEachPart { bytes += $0 }
+    let fields = HeadFields([
+      ("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("X-Xcache-Version", version.text),
+    ])
+    return Response(.ok, fields, .bytes(SharedBytes(bytes)))
+  }
+
+  /// One release: what the log says of it.
+  private func release(_ channel: ChannelInfo) throws(Problem) -> Response {
+    guard let name = VersionName(call.path[5]) else {
+      throw .badRequest("\(call.path[5]): \(VersionName.rule)")
+    }
+    let version = try version(name, of: channel)
+    let release = try APIEndpoint.store { () throws(StoreError) in try store.release(version, of: channel) }
+    return APIEndpoint.document(release.json)
+  }
+
   private func entries(_ channel: ChannelInfo) throws(Problem) -> Response {
     let bundle = try ChannelNames.parse(call.path[5]) { (text) throws(NameError) in try BundleName(text) }
     let since = try call.version("since")
@@ -105,10 +143,13 @@ struct ChannelCalls {
 struct ChannelNames {
   let app: AppName
   let channel: ChannelName
+  /// Where the request comes from, for the audit trail.
+  let address: String
 
   /// Reads `apps/{app}/channels/{channel}`.
   init(_ call: APIRequest) throws(Problem) {
     app = try Self.parse(call.path[1]) { (text) throws(NameError) in try AppName(text) }
+    address = call.address
     channel = try Self.parse(call.path[3]) { (text) throws(NameError) in try ChannelName(text) }
   }
 
@@ -145,6 +186,10 @@ extension ResourceContent {
 extension ReleaseRecord {
   fileprivate var json: JSONValue {
     [
+      "breakGlass": details.brokenGlass.map {
+        ["frozenBy": .string($0.frozenBy), "reason": .string($0.reason)]
+      }
+        ?? .null, "source": details.source?.json ?? .null,
       "added": .integer(counts.added), "at": .string(Timestamp.text(at)), "author": .string(author),
       "bundles": .array(
         bundles.map {
@@ -156,6 +201,15 @@ extension ReleaseRecord {
       "bytes": .integer(bytes), "changed": .integer(counts.changed), "digest": .string(digest.hex),
       "kind": .string(kind.rawValue), "message": .string(message), "newBytes": .integer(newBytes),
       "removed": .integer(counts.removed), "resources": .integer(resources), "version": .string(version.text),
+    ]
+  }
+}
+
+extension ReleaseDetails.Source {
+  fileprivate var json: JSONValue {
+    [
+      "bundle": bundle.map { .string($0.text) } ?? .null, "channel": .string(channel.text),
+      "version": .string(version.text),
     ]
   }
 }

@@ -72,6 +72,7 @@ struct DocumentCalls {
   func change(_ body: JSONValue) throws(Problem) -> Response {
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
+    try caller.checkReachesAllBundles()
     switch (call.path[4], call.path.count) {
     case ("prefetch", 5): return try PrefetchCalls(desk, names, caller, body).push()
     case ("prefetch", 6) where call.path[5] == "rollback":
@@ -93,7 +94,7 @@ struct DocumentCalls {
         "\"interval\" is from \(allowed.lowerBound) to \(allowed.upperBound) seconds, or null for none")
     }
     let state = try APIEndpoint.store { () throws(StoreError) in
-      try desk.setInterval(seconds, of: names.app, names.channel)
+      try desk.setInterval(seconds, of: names.app, names.channel, by: caller.actor(call))
     }
     return APIEndpoint.document(state.settings)
   }

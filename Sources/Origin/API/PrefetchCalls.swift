@@ -79,5 +79,6 @@ extension DocumentRequest {
     self.init(
       app: names.app, channel: names.channel, document: document, kind: kind, author: caller.name,
       message: message, ifVersion: ifVersion?.number)
+    address = names.address
   }
 }

@@ -11,6 +11,8 @@ struct Problem: Error, Sendable {
   let detail: String
   /// Members of this kind of problem alone.
   var more: [JSONObject.Member] = []
+  /// Seconds after which it is worth another try.
+  var retryAfter: Int?
 
   init(_ status: Status, _ code: String, _ detail: String, _ more: [JSONObject.Member] = []) {
     self.status = status
@@ -30,6 +32,7 @@ struct Problem: Error, Sendable {
         ]))
     var fields = HeadFields([("Content-Type", "application/problem+json"), ("Cache-Control", "no-store")])
     if status == .unauthorized { fields.add("WWW-Authenticate", "Bearer") }
+    if let retryAfter { fields.add("Retry-After", String(retryAfter)) }
     return Response(status, fields, .bytes(SharedBytes(document.canonical)))
   }
 
@@ -46,6 +49,14 @@ extension Problem {
     case .unknownChannel: self.init(.notFound, "unknown-channel", words)
     case .unknownBundle: self.init(.notFound, "unknown-bundle", words)
     case .unknownVersion: self.init(.notFound, "unknown-version", words)
+    case .unknownMoment: self.init(.notFound, "unknown-version", words)
+    case .tooManySteps(_, let kept):
+      self.init(.conflict, "too-many-steps", words, [.init(key: "kept", value: .integer(kept))])
+    case .frozen(_, _, let freeze):
+      self.init(.conflict, "frozen", words, [.init(key: "freeze", value: freeze.json)])
+    case .channelExists: self.init(.conflict, "channel-exists", words)
+    case .channelRemoved: self.init(.conflict, "channel-removed", words)
+    case .channelHolds: self.init(.conflict, "channel-holds", words)
     case .unknownToken: self.init(.notFound, "unknown-token", words)
     case .notPinned: self.init(.notFound, "not-pinned", words)
     case .leased: self.init(.conflict, "leased", words)
@@ -66,6 +77,8 @@ extension Problem {
       self.init(
         .unprocessableContent, "missing-blobs", words,
         [.init(key: "missing", value: .strings(digests.map(\.hex)))])
+    // A status that publishers try again after.
+    case .pushFailed: self.init(.serviceUnavailable, "push-failed", words)
     case .digestMismatch: self.init(.unprocessableContent, "digest-mismatch", words)
     case .contentMismatch: self.init(.unprocessableContent, "content-mismatch", words)
     default: self.init(.internalServerError, "internal", words)
@@ -81,6 +94,12 @@ extension URLConflict {
 
 extension URLDuplicate {
   fileprivate var json: JSONValue { ["other": .string(other.text), "url": .string(url.text)] }
+}
+
+extension ChannelFreeze {
+  var json: JSONValue {
+    ["at": .string(Timestamp.text(at)), "author": .string(author), "reason": .string(reason)]
+  }
 }
 
 extension ReleaseStamp {

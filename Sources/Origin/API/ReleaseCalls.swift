@@ -16,6 +16,7 @@ struct ReleaseCalls {
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
     let request = try parse(document, names)
+    for bundle in request.bundles { try caller.check(bundle: bundle.name) }
     // An app is made by whoever may do everything; a misspelt name must not make one.
     let createsApp = mayCreate(request)
     var hasDeltas = false
@@ -72,18 +73,36 @@ struct ReleaseCalls {
   }
 
   private func parse(_ document: JSONValue, _ names: ChannelNames) throws(Problem) -> ReleaseRequest {
-    let message = document["message"]?.string ?? ""
-    guard message.utf8.count <= Self.messageLimit else {
-      throw .badRequest("the message is longer than \(Self.messageLimit) bytes")
-    }
     guard let bundles = document["bundles"]?.array else {
       throw .badRequest("\"bundles\" is the array of what becomes of each bundle")
     }
     var changes: [BundleChange] = []
     for bundle in bundles { changes.append(try Self.change(bundle)) }
-    return ReleaseRequest(
-      app: names.app, channel: names.channel, author: caller.name, message: message, bundles: changes,
-      ifVersion: try document.optionalVersion("ifVersion"), dryRun: document["dryRun"]?.bool ?? false)
+    var request = ReleaseRequest(
+      app: names.app, channel: names.channel, author: caller.name, message: try Self.message(document),
+      bundles: changes, ifVersion: try document.optionalVersion("ifVersion"),
+      dryRun: document["dryRun"]?.bool ?? false)
+    request.address = call.address
+    request.breakGlass = try Self.breakGlass(document)
+    return request
+  }
+
+  /// Why it is done, for the log.
+  static func message(_ document: JSONValue) throws(Problem) -> String {
+    let message = document["message"]?.string ?? ""
+    guard message.utf8.count <= messageLimit else {
+      throw .badRequest("the message is longer than \(messageLimit) bytes")
+    }
+    return message
+  }
+
+  /// Why it is done though the channel is frozen.
+  static func breakGlass(_ document: JSONValue) throws(Problem) -> String? {
+    guard let value = document["breakGlass"], !value.isNull else { return nil }
+    guard let reason = value.string, !reason.isEmpty, reason.utf8.count <= messageLimit else {
+      throw .badRequest("\"breakGlass\" is the reason for a release into a frozen channel")
+    }
+    return reason
   }
 
   private static func change(_ document: JSONValue) throws(Problem) -> BundleChange {
@@ -128,7 +147,7 @@ struct ReleaseCalls {
 }
 
 extension JSONValue {
-  fileprivate func optionalVersion(_ key: String) throws(Problem) -> ManifestVersion? {
+  func optionalVersion(_ key: String) throws(Problem) -> ManifestVersion? {
     guard let value = self[key], !value.isNull else { return nil }
     guard let version = value.string.flatMap({ ManifestVersion(text: $0) }) else {
       throw .badRequest("\"\(key)\" is a version: a decimal number as a string")
@@ -138,16 +157,22 @@ extension JSONValue {
 }
 
 extension ReleaseOutcome {
-  fileprivate var json: JSONValue {
+  var json: JSONValue {
     [
       "added": .integer(counts.added), "at": .string(Timestamp.text(at)),
       "bundles": .array(bundles.map(\.json)), "bytes": .integer(bytes), "changed": .bool(changed),
       "changed_count": .integer(counts.changed), "createdApp": .bool(createdApp),
       "createdChannel": .bool(createdChannel), "missing": .strings(missing.map(\.hex)),
-      "newBytes": .integer(newBytes), "previous": .string(previous.text), "removed": .integer(counts.removed),
+      "newBytes": .integer(newBytes), "previous": .string(previous.text),
+      "receipt": receipt.map { .string($0.text) } ?? .null, "removed": .integer(counts.removed),
       "resources": .integer(resources), "version": .string(version.text),
     ]
   }
+}
+
+extension ReleaseOutcome {
+  /// The answer to what made a release.
+  var document: JSONObject { json.object ?? JSONObject() }
 }
 
 extension ReleaseOutcome.Bundle {

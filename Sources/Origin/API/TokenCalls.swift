@@ -1,11 +1,13 @@
 import HTTP
 import Manifests
+import Platform
 import Store
 
 /// Tokens, for admins of everything.
 struct TokenCalls {
   let store: Store
   let caller: AccessToken
+  let call: APIRequest
 
   private func check() throws(Problem) {
     guard caller.scope >= .admin, caller.isUnlimited else {
@@ -32,18 +34,42 @@ struct TokenCalls {
     let app = try document.name("app") { (text) throws(NameError) in try AppName(text) }
     let channel = try document.name("channel") { (text) throws(NameError) in try ChannelName(text) }
     if app == nil, channel != nil { throw .badRequest("a token for a channel names its app, too") }
+    let (bundles, expiresAt) = try limits(document, scope)
     let made = try APIEndpoint.store { () throws(StoreError) in
-      try store.createToken(name: name, scope: scope, app: app, channel: channel)
+      try store.createToken(
+        name: name, scope: scope, app: app, channel: channel, bundles: bundles, expiresAt: expiresAt,
+        by: caller.actor(call))
     }
     return APIEndpoint.document(["id": .string(made.token.id), "token": .string(made.text)], .created)
   }
+
+  /// The bundles that it is limited to, and when it ends.
+  private func limits(_ document: JSONValue, _ scope: TokenScope) throws(Problem) -> (BundleGlob?, Int64?) {
+    var bundles: BundleGlob?
+    if let value = document["bundles"], !value.isNull {
+      guard let glob = value.string.flatMap({ BundleGlob($0) }) else {
+        throw .badRequest("\"bundles\" is a bundle's name, with * and ? as wildcards")
+      }
+      guard scope < .admin else { throw .badRequest("an admin is not limited to bundles") }
+      bundles = glob
+    }
+    guard let value = document["expiresIn"], !value.isNull else { return (bundles, nil) }
+    guard let seconds = value.integer, (1...Self.longestLife).contains(seconds) else {
+      throw .badRequest("\"expiresIn\" is seconds from now, ten years at most")
+    }
+    return (bundles, Clock.unixMilliseconds() + seconds * 1000)
+  }
+
+  private static let longestLife: Int64 = 10 * 366 * 86_400
 
   func revoke(_ idOrName: String) throws(Problem) -> Response {
     try check()
     if idOrName == caller.id || idOrName == caller.name {
       throw Problem(.conflict, "own-token", "a token can't revoke itself; use another admin token")
     }
-    let token = try APIEndpoint.store { () throws(StoreError) in try store.revokeToken(idOrName) }
+    let token = try APIEndpoint.store { () throws(StoreError) in
+      try store.revokeToken(idOrName, by: caller.actor(call))
+    }
     return APIEndpoint.document(token.json)
   }
 }
@@ -55,7 +81,8 @@ extension AccessToken {
     }
     return [
       "app": app.map { .string($0.text) } ?? .null, "channel": channel.map { .string($0.text) } ?? .null,
-      "createdAt": time(createdAt), "id": .string(id), "lastUsedAt": time(lastUsedAt), "name": .string(name),
+      "bundles": bundles.map { .string($0.text) } ?? .null, "createdAt": time(createdAt),
+      "expiresAt": time(expiresAt), "id": .string(id), "lastUsedAt": time(lastUsedAt), "name": .string(name),
       "revokedAt": time(revokedAt), "scope": .string(scope.rawValue),
     ]
   }
@@ -71,5 +98,23 @@ extension JSONValue {
     } catch {
       throw .badRequest(error.description)
     }
+  }
+}
+
+extension AccessToken {
+  /// - Throws: 403 where it is limited to bundles and this is not about one of them.
+  func check(bundle: BundleName) throws(Problem) {
+    guard !allows(bundle: bundle) else { return }
+    throw Problem(
+      .forbidden, "scope",
+      "token \"\(name)\" is for bundles \(bundles?.text ?? "") alone, not for \"\(bundle)\"")
+  }
+
+  /// - Throws: 403 where it is limited to bundles.
+  func checkReachesAllBundles() throws(Problem) {
+    guard let bundles else { return }
+    throw Problem(
+      .forbidden, "scope",
+      "token \"\(name)\" is for bundles \(bundles) alone; this is about the whole channel")
   }
 }

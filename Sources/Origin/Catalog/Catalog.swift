@@ -38,6 +38,13 @@ struct Catalog: Sendable {
     channels.append(channel)
   }
 
+  /// Takes a channel out: nobody is answered for it any more.
+  mutating func remove(_ id: Int64) {
+    var rest = Catalog(defaultApp: defaultApp)
+    for channel in channels where channel.channel.id != id { rest.put(channel) }
+    self = rest
+  }
+
   /// Changes the channel with this id where it is still at `version`.
   mutating func update(_ id: Int64, at version: ManifestVersion, _ change: (ChannelCatalog) -> ChannelCatalog)
   {

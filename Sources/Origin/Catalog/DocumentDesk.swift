@@ -24,10 +24,11 @@ final class DocumentDesk: Sendable {
   }
 
   /// Sets the interval that every answer asks devices to keep.
-  func setInterval(_ seconds: Int?, of app: AppName, _ channel: ChannelName) throws(StoreError)
+  func setInterval(_ seconds: Int?, of app: AppName, _ channel: ChannelName, by actor: Actor)
+    throws(StoreError)
     -> ChannelExtras
   {
-    try store.setInterval(seconds, of: app, channel, committed: show)
+    try store.setInterval(seconds, of: app, channel, by: actor, committed: show)
   }
 
   /// What is answered to a device that is up to date is ready at once. Whole manifest and patches carry the numbers,

@@ -5,24 +5,27 @@ import Store
 
 /// Makes releases: the store first, durably, then the catalog that polls are answered from.
 final class ReleaseDesk: Sendable {
-  private let store: Store
-  private let catalog: Published<Catalog>
+  let store: Store
+  let catalog: Published<Catalog>
   private let builder: AnswerBuilder
-  private let publicURL: BaseURL
+  let publicURL: BaseURL
   private let deltas: DeltaDesk
+  private let push: (@Sendable (PreparedRelease) throws(StoreError) -> Void)?
 
   /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it:
   /// 50 MB take about a second, and whoever asks for the whole meanwhile waits for it.
   static let codedAtOnce = 1 << 20
 
   init(
-    store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, publicURL: BaseURL, deltas: DeltaDesk
+    store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, publicURL: BaseURL, deltas: DeltaDesk,
+    push: (@Sendable (PreparedRelease) throws(StoreError) -> Void)? = nil
   ) {
     self.store = store
     self.catalog = catalog
     self.builder = builder
     self.publicURL = publicURL
     self.deltas = deltas
+    self.push = push
   }
 
   /// Begins to make the deltas of a release and to work out what it costs devices, or joins who does already.
@@ -48,9 +51,10 @@ final class ReleaseDesk: Sendable {
     var next = ManifestMap.empty
     let outcome = try store.commit(
       request,
-      digest: { [catalog] (prepared) throws(StoreError) in
-        let map = catalog.current.channel(id: prepared.channel.id)?.map ?? .empty
-        next = map.applying(prepared.changes.map { MapChange(url: $0.url, entry: $0.entry) })
+      digest: { (prepared) throws(StoreError) in
+        // Only here are the download URLs known that no other release takes; the bytes are on the disk already.
+        try self.push?(prepared)
+        next = self.map(after: prepared)
         return next.digest
       },
       committed: { show($0, next) })
@@ -58,8 +62,14 @@ final class ReleaseDesk: Sendable {
     return outcome
   }
 
+  /// The manifest that a release leads to.
+  func map(after prepared: PreparedRelease) -> ManifestMap {
+    let map = catalog.current.channel(id: prepared.channel.id)?.map ?? .empty
+    return map.applying(prepared.changes.map { MapChange(url: $0.url, entry: $0.entry) })
+  }
+
   /// Moves the catalog on. The patch from the version before is made here: the whole fleet asks for it at once.
-  private func show(_ outcome: ReleaseOutcome, _ map: ManifestMap) {
+  func show(_ outcome: ReleaseOutcome, _ map: ManifestMap) {
     guard let info = outcome.channel else { return }
     let before = catalog.current.channel(id: info.id)
     var channel = ChannelCatalog(channel: info, map: map, documents: before?.documents ?? .none)
@@ -81,7 +91,7 @@ final class ReleaseDesk: Sendable {
   }
 
   /// Makes what was left out to be quick: a large manifest's codings, and the patch that has to be compared with it.
-  private func prepare(_ channel: ChannelInfo, _ map: ManifestMap, _ outcome: ReleaseOutcome) {
+  func prepare(_ channel: ChannelInfo, _ map: ManifestMap, _ outcome: ReleaseOutcome) {
     guard map.byteCount > Self.codedAtOnce else { return }
     DispatchQueue.global(qos: .utility).async { [builder] in
       builder.prepareWhole(of: channel.id)

@@ -55,10 +55,14 @@ package struct ReleaseOptions: Hashable, Sendable {
   package var maxUpdate: Int64?
   /// Returns when the deltas on older versions are made, too.
   package var waitsForDeltas = false
+  /// Why it is released though the channel is frozen.
+  package var breakGlass: String?
 
   package init(
-    message: String = "", now: Bool = false, dryRun: Bool = false, ifVersion: ManifestVersion? = nil
+    message: String = "", now: Bool = false, dryRun: Bool = false, ifVersion: ManifestVersion? = nil,
+    breakGlass: String? = nil
   ) {
+    self.breakGlass = breakGlass
     self.message = message
     self.now = now
     self.dryRun = dryRun
@@ -67,7 +71,7 @@ package struct ReleaseOptions: Hashable, Sendable {
 
   fileprivate var json: JSONValue {
     [
-      "dryRun": .bool(dryRun), "ifVersion": ifVersion.map { .string($0.text) } ?? .null,
+      "breakGlass": breakGlass.map { .string($0) } ?? .null, "dryRun": .bool(dryRun), "ifVersion": ifVersion.map { .string($0.text) } ?? .null,
       "message": .string(message), "now": .bool(now),
     ]
   }

@@ -14,16 +14,19 @@ package final class DerivedStore: Sendable {
 
   /// Opens what there is, or begins anew where it is missing, damaged or of another format.
   ///
-  /// - Parameter mayRemake: false beside the process that has the folder.
-  init(_ folder: DataFolder, mayRemake: Bool = true) throws(StoreError) {
+  /// - Parameter isBeside: another process has it; then nothing is begun anew.
+  init(_ folder: DataFolder, isBeside: Bool = false) throws(StoreError) {
     self.folder = folder
+    if isBeside {
+      connection = Locked(Held(database: try Database(path: folder.derivedDatabase, .writing)))
+      return
+    }
     try StoreError.disk { () throws(SystemError) in
       if try Kernel.status(folder.derived) == nil { try Kernel.makeFolder(folder.derived, mode: 0o750) }
     }
     do {
       connection = Locked(Held(database: try Self.open(folder.derivedDatabase)))
     } catch {
-      guard mayRemake else { throw error }
       try StoreError.disk { () throws(SystemError) in
         for ending in ["", "-wal", "-shm"] where try Kernel.status(folder.derivedDatabase + ending) != nil {
           try Kernel.remove(folder.derivedDatabase + ending)

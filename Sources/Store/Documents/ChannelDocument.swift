@@ -36,6 +36,8 @@ package struct DocumentRequest: Sendable {
   /// Refuse where the document changed after this version.
   package let ifVersion: Int64?
   package var source: Int64?
+  /// Where the request came from; empty where no network did.
+  package var address = ""
 
   package init(
     app: AppName, channel: ChannelName, document: ChannelDocument, kind: DocumentRecord.Kind, author: String,

@@ -54,6 +54,8 @@ extension Store {
         }
         let record = DocumentRecord(request, content, after: newest, in: channel, now: clock())
         try db.insert(record, request.document, of: channel.id)
+        try db.audit(
+          request.act(record), by: Actor(name: request.author, address: request.address), now: clock())
         moved = (channel, try db.extras(of: channel.id))
         return .changed(record, replaced: newest)
       }
@@ -64,13 +66,17 @@ extension Store {
 
   /// Sets the seconds that devices of a channel are asked to wait between polls; nil: none.
   package func setInterval(
-    _ seconds: Int?, of app: AppName, _ name: ChannelName,
+    _ seconds: Int?, of app: AppName, _ name: ChannelName, by actor: Actor = .local,
     committed: (ChannelInfo, ChannelExtras) -> Void = { _, _ in }
   ) throws(StoreError) -> ChannelExtras {
     try connections.writing { (db) throws(StoreError) in
       let moved = try db.write { () throws(StoreError) in
         let channel = try db.required(app, name)
         try db.run("UPDATE channel SET poll_interval = ? WHERE id = ?", seconds, channel.id)
+        try db.audit(
+          AuditAct(
+            "channel.set", app: app, channel: name,
+            parameters: ["interval": seconds.map { .integer($0) } ?? .null]), by: actor, now: clock())
         return (channel, try db.extras(of: channel.id))
       }
       committed(moved.0, moved.1)

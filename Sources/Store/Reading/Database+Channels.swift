@@ -7,7 +7,7 @@ extension Database {
       """
       SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next
       FROM app AS a
-      JOIN channel AS c ON c.app_id = a.id AND c.name = ?2
+      JOIN channel AS c ON c.app_id = a.id AND c.name = ?2 AND c.removed_at IS NULL
       JOIN public_url AS p ON p.id = c.public_url_id
       LEFT JOIN release AS r ON r.channel_id = c.id
         AND r.version = (SELECT max(version) FROM release WHERE channel_id = c.id)
@@ -24,6 +24,7 @@ extension Database {
       JOIN public_url AS p ON p.id = c.public_url_id
       LEFT JOIN release AS r ON r.channel_id = c.id
         AND r.version = (SELECT max(version) FROM release WHERE channel_id = c.id)
+      WHERE c.removed_at IS NULL
       ORDER BY a.id, c.id
       """, read: ChannelInfo.init)
   }

@@ -25,44 +25,60 @@ extension Database {
     }
   }
 
-  /// The URLs whose entry at `to` differs from that at `from`, sorted, with the resources of both.
+  /// Hands each URL whose entry at `to` differs from that at `from`, sorted, with what it had and has, to `body`.
   ///
   /// It reads the rows that began or ended between the two, whatever the manifests' size, and one state of each URL
   /// at either end over all bundles.
-  func differences(of channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
-    -> [(url: ResourceURL, was: Int64?, now: Int64?)]
-  {
+  func eachDifference(
+    of channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion,
+    _ body: (ResourceURL, DifferenceRow) throws(StoreError) -> Void
+  ) throws(StoreError) {
     for version in [from, to] where !(try isKept(version, in: channel.id)) { throw .unknownVersion(version) }
-    return try all(
+    try each(
       """
-      SELECT u.text,
-        (SELECT resource_id FROM entry
-          WHERE url_id = u.id AND since <= ?2 AND (until IS NULL OR until > ?2) LIMIT 1) AS was,
-        (SELECT resource_id FROM entry
-          WHERE url_id = u.id AND since <= ?3 AND (until IS NULL OR until > ?3) LIMIT 1) AS now
+      SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text,
+        now.id, b.md5, b.sha256, b.size, t.text, now.version, now.brought_in, p.text
       FROM url AS u
+      LEFT JOIN resource AS was ON was.id = (SELECT resource_id FROM entry
+        WHERE url_id = u.id AND since <= ?2 AND (until IS NULL OR until > ?2) LIMIT 1)
+      LEFT JOIN resource AS now ON now.id = (SELECT resource_id FROM entry
+        WHERE url_id = u.id AND since <= ?3 AND (until IS NULL OR until > ?3) LIMIT 1)
+      LEFT JOIN blob AS was_blob ON was_blob.id = was.blob_id
+      LEFT JOIN content_type AS was_type ON was_type.id = was.content_type_id
+      LEFT JOIN blob AS b ON b.id = now.blob_id
+      LEFT JOIN content_type AS t ON t.id = now.content_type_id
+      LEFT JOIN public_url AS p ON p.id = now.public_url_id
       WHERE u.id IN (
           SELECT e.url_id FROM bundle AS b JOIN entry AS e ON e.bundle_id = b.id
           WHERE b.channel_id = ?1 AND e.since > min(?2, ?3) AND e.since <= max(?2, ?3)
           UNION ALL
           SELECT e.url_id FROM bundle AS b JOIN entry AS e ON e.bundle_id = b.id
           WHERE b.channel_id = ?1 AND e.until > min(?2, ?3) AND e.until <= max(?2, ?3))
-        AND was IS NOT now
+        AND was.id IS NOT now.id
       ORDER BY u.text
       """, channel.id, from.number, to.number
-    ) { (row) throws(StoreError) in (try Stored.url(row.get(0)), row.get(1), row.get(2)) }
+    ) { (row) throws(StoreError) in try body(try Stored.url(row.get(0)), DifferenceRow(row: row)) }
+  }
+}
+
+/// What a URL had and has, in the columns after the URL; read only as far as it is asked for.
+struct DifferenceRow {
+  fileprivate let row: Statement
+
+  init(row: Statement) { self.row = row }
+
+  /// nil where the URL was not there.
+  func was() throws(StoreError) -> ResourceContent? {
+    row.isNull(1) ? nil : try ResourceContent(row, from: 2)
   }
 
-  func entryRow(_ resource: Int64) throws(StoreError) -> EntryRow? {
-    try first(
-      """
-      SELECT b.md5, b.sha256, b.size, t.text, r.version, r.brought_in, p.text
-      FROM resource AS r
-      JOIN blob AS b ON b.id = r.blob_id
-      JOIN content_type AS t ON t.id = r.content_type_id
-      JOIN public_url AS p ON p.id = r.public_url_id
-      WHERE r.id = ?
-      """, resource
-    ) { (row) throws(StoreError) in try EntryRow(row, from: 0) }
+  var hadOne: Bool { !row.isNull(1) }
+
+  /// The size of what was there, in bytes.
+  var sizeBefore: Int64 { row.isNull(1) ? 0 : row.get(4) }
+
+  /// nil where the URL is not there.
+  func now() throws(StoreError) -> EntryRow? {
+    row.isNull(6) ? nil : try EntryRow(row, from: 7)
   }
 }

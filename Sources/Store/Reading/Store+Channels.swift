@@ -40,11 +40,12 @@ extension Store {
   }
 
   /// - Throws: `unknownApp`.
-  package func setDefaultApp(_ app: AppName) throws(StoreError) {
+  package func setDefaultApp(_ app: AppName, by actor: Actor = .local) throws(StoreError) {
     try connections.writing { (db) throws(StoreError) in
       try db.write { () throws(StoreError) in
         guard let id = try db.appID(app) else { throw .unknownApp(app) }
         try db.run("UPDATE default_app SET app_id = ? WHERE one = 1", id)
+        try db.audit(AuditAct("app.default", app: app), by: actor, now: clock())
       }
     }
   }

@@ -24,6 +24,7 @@ package struct ReleaseRecord: Hashable, Sendable {
   package let bytes: Int64
   /// Sorted by name.
   package let bundles: [Bundle]
+  package let details: ReleaseDetails
 }
 
 extension Store {
@@ -38,9 +39,19 @@ extension Store {
         FROM release WHERE channel_id = ? AND version < ? ORDER BY version DESC LIMIT ?
         """, channel.id, before?.number ?? .max, max(0, limit)
       ) { (row) throws(StoreError) in
-        try ReleaseRecord(row, bundles: db.bundles(ofRelease: row.get(0), in: channel.id))
+        try ReleaseRecord(row, in: channel.id, db)
       }
     }
+  }
+
+  /// A kept release.
+  /// - Throws: `unknownVersion`.
+  package func release(_ version: ManifestVersion, of channel: ChannelInfo) throws(StoreError)
+    -> ReleaseRecord
+  {
+    let found = try log(channel, limit: 1, before: ManifestVersion(version.number + 1))
+    guard let release = found.first, release.version == version else { throw .unknownVersion(version) }
+    return release
   }
 }
 
@@ -61,13 +72,14 @@ extension Database {
 }
 
 extension ReleaseRecord {
-  fileprivate init(_ row: Statement, bundles: [Bundle]) throws(StoreError) {
+  fileprivate init(_ row: Statement, in channel: Int64, _ db: Database) throws(StoreError) {
     guard let kind = ReleaseKind(rawValue: row.get(1)) else { throw .corruptRow(row.get(1)) }
     self.init(
       version: ManifestVersion(row.get(0)), kind: kind, at: row.get(2), author: row.get(3),
       message: row.get(4),
       digest: row.get(5), counts: ChangeCounts(row, from: 6), newBytes: row.get(9), resources: row.get(10),
-      bytes: row.get(11), bundles: bundles)
+      bytes: row.get(11), bundles: try db.bundles(ofRelease: row.get(0), in: channel),
+      details: try db.details(ofRelease: row.get(0), in: channel))
   }
 }
 

@@ -39,11 +39,8 @@ extension Store {
   {
     try connections.reading { (db) throws(StoreError) in
       var changes: [EntryChange] = []
-      for (url, _, now) in try db.differences(of: channel, from: from, to: to) {
-        let row = try now.flatMap { (id) throws(StoreError) in try db.entryRow(id) }
-        changes.append(
-          EntryChange(
-            url: url, entry: try row.map { (row) throws(StoreError) in try row.entry(url, in: channel) }))
+      try db.eachDifference(of: channel, from: from, to: to) { (url, row) throws(StoreError) in
+        changes.append(EntryChange(url: url, entry: try row.now()?.entry(url, in: channel)))
       }
       return changes
     }
@@ -56,11 +53,8 @@ extension Store {
   {
     try connections.reading { (db) throws(StoreError) in
       var changes: [ContentChange] = []
-      for (url, was, now) in try db.differences(of: channel, from: from, to: to) {
-        changes.append(
-          ContentChange(
-            url: url, was: try was.flatMap { (id) throws(StoreError) in try db.entryRow(id)?.content },
-            now: try now.flatMap { (id) throws(StoreError) in try db.entryRow(id)?.content }))
+      try db.eachDifference(of: channel, from: from, to: to) { (url, row) throws(StoreError) in
+        changes.append(ContentChange(url: url, was: try row.was(), now: try row.now()?.content))
       }
       return changes
     }

@@ -6,6 +6,12 @@ extension Database {
     -> ChannelInfo
   {
     guard let publicURL else { throw .unknownChannel(app, name) }
+    let isRemoved = try value(
+      Int64.self,
+      "SELECT 1 FROM app AS a JOIN channel AS c ON c.app_id = a.id WHERE a.name = ? AND c.name = ?",
+      app.text, name.text)
+    // Its rows are there still: only `channel create` brings it back, whoever misspells a name must not.
+    if isRemoved != nil { throw .channelRemoved(app, name) }
     let known = try appID(app)
     let appID = if let known { known } else { try makeApp(app, now: now) }
     try run(
@@ -27,7 +33,7 @@ extension Database {
     return id
   }
 
-  private func publicURLID(_ url: BaseURL) throws(StoreError) -> Int64 {
+  func publicURLID(_ url: BaseURL) throws(StoreError) -> Int64 {
     try run("INSERT INTO public_url (text) VALUES (?) ON CONFLICT DO NOTHING", url.text)
     return try value(Int64.self, "SELECT id FROM public_url WHERE text = ?", url.text) ?? 0
   }

@@ -63,7 +63,7 @@ package struct ReleaseOutcome: Sendable {
   /// Whether there is a new version; without one nothing was changed at all.
   package let changed: Bool
   /// The channel afterwards; nil only in a dry run or an empty publish for an app or channel that isn't there.
-  package let channel: ChannelInfo?
+  package var channel: ChannelInfo?
   package let version: ManifestVersion
   package let previous: ManifestVersion
   /// Milliseconds since 1970; of the newest release where nothing changed, 0 where there is none.
@@ -82,4 +82,6 @@ package struct ReleaseOutcome: Sendable {
   package let createdChannel: Bool
   /// In a dry run: what would have to be sent first.
   package let missing: [SHA256]
+  /// The row of the audit trail that tells of it; nil where nothing was changed.
+  package var receipt: AuditHead?
 }

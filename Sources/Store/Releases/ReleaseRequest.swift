@@ -13,6 +13,12 @@ package struct ReleaseRequest: Sendable {
   package var dryRun: Bool
   /// The public URL that a channel gets which is made because it, or its app, doesn't exist; nil: that is an error.
   package var publicURLForNew: BaseURL?
+  /// Where the request came from; empty where no network did.
+  package var address = ""
+  /// Why it is released though the channel is frozen.
+  package var breakGlass: String?
+  /// Where a promotion's content comes from.
+  package var source: ReleaseSource?
 
   package init(
     app: AppName, channel: ChannelName, author: String, message: String = "", bundles: [BundleChange],
@@ -37,7 +43,9 @@ package struct ReleaseRequest: Sendable {
 
   /// The release's kind, which its bundles decide.
   var kind: ReleaseKind {
-    bundles.allSatisfy { if case .unpublish = $0.change { true } else { false } } ? .unpublish : .publish
+    if source != nil { return .promote }
+    return bundles.allSatisfy { if case .unpublish = $0.change { true } else { false } }
+      ? .unpublish : .publish
   }
 
   func check() throws(StoreError) {

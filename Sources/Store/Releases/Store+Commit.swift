@@ -21,6 +21,7 @@ extension Store {
     let draft = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db)
     }
     guard draft.isChange else { return .unchanged(draft) }
+    if let channel = draft.channel { try checkFreeze(of: channel, request) }
     let survey = try blobs.survey(draft.contents)
     if request.dryRun {
       blobs.endPromises(draft.contents.lazy.map(\.content.sha256))
@@ -47,11 +48,27 @@ extension Store {
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
   ) throws(StoreError) -> ReleaseOutcome {
     guard plan.isChange else { return .unchanged(plan) }
+    let freeze = try plan.channel.flatMap { (channel) throws(StoreError) in try db.freeze(of: channel.id) }
+    if let freeze, request.breakGlass == nil { throw .frozen(request.app, request.channel, freeze) }
     var writer = try ReleaseWriter(plan, of: request, in: db, blobs: blobs, now: clock())
-    return try writer.write { (prepared) throws(StoreError) in
+    var outcome = try writer.write { (prepared) throws(StoreError) in
       if let digest { return try digest(prepared) }
       return try db.digest(of: prepared)
     }
+    if let channel = outcome.channel {
+      if let source = request.source { try db.note(source, of: outcome.version, in: channel.id) }
+      try db.noteBrokenGlass(request.breakGlass, freeze, outcome.version, in: channel.id)
+    }
+    outcome.receipt = try db.audit(
+      request.act(outcome), by: Actor(name: request.author, address: request.address), now: clock())
+    return outcome
+  }
+
+  /// Tells before the bytes go to the disk what the transaction would say.
+  private func checkFreeze(of channel: ChannelInfo, _ request: ReleaseRequest) throws(StoreError) {
+    guard request.breakGlass == nil else { return }
+    let freeze = try connections.reading { (db) throws(StoreError) in try db.freeze(of: channel.id) }
+    if let freeze { throw .frozen(channel.app, channel.name, freeze) }
   }
 }
 

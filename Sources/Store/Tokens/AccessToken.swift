@@ -29,12 +29,19 @@ package struct AccessToken: Hashable, Sendable {
   /// To the minute.
   package let lastUsedAt: Int64?
   package let revokedAt: Int64?
+  /// nil: every bundle.
+  package let bundles: BundleGlob?
+  /// From then on it opens nothing; nil: it never ends by itself.
+  package let expiresAt: Int64?
 
   /// Whether the holder may do what needs `scope` in a channel.
   package func allows(_ scope: TokenScope, app: AppName, channel: ChannelName) -> Bool {
     self.scope >= scope && (self.app ?? app) == app && (self.channel ?? channel) == channel
   }
 
+  /// Whether the holder may change a bundle, where the scope is enough.
+  package func allows(bundle: BundleName) -> Bool { bundles?.matches(bundle) ?? true }
+
   /// Whether it reaches all apps and channels.
-  package var isUnlimited: Bool { app == nil && channel == nil }
+  package var isUnlimited: Bool { app == nil && channel == nil && bundles == nil }
 }

@@ -6,14 +6,21 @@ extension Store {
   /// Makes a token; its text is told this once and never kept.
   /// - Throws: `tokenNameTaken` where a token of that name is in use.
   package func createToken(
-    name: String, scope: TokenScope, app: AppName? = nil, channel: ChannelName? = nil
+    name: String, scope: TokenScope, app: AppName? = nil, channel: ChannelName? = nil,
+    bundles: BundleGlob? = nil,
+    expiresAt: Int64? = nil, by actor: Actor = .local
   ) throws(StoreError) -> (token: AccessToken, text: String) {
     let secret = TokenText()
     let now = clock()
     let token = try connections.writing { (db) throws(StoreError) in
       try db.write { () throws(StoreError) in
         guard try db.token(named: name) == nil else { throw .tokenNameTaken(name) }
-        return try db.insert(secret, name: name, scope: scope, app: app, channel: channel, now: now)
+        let token = try db.insert(
+          secret, name: name, scope: scope, app: app, channel: channel, bundles: bundles,
+          expiresAt: expiresAt,
+          now: now)
+        try db.audit(token.act, by: actor, now: now)
+        return token
       }
     }
     return (token, secret.text)
@@ -24,7 +31,7 @@ extension Store {
     try connections.reading { (db) throws(StoreError) in
       try db.all(
         """
-        SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at FROM token
+        SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at FROM token
         ORDER BY created_at, id
         """, read: AccessToken.init)
     }
@@ -32,7 +39,7 @@ extension Store {
 
   /// Ends a token, named by its id or name.
   /// - Throws: `unknownToken` where no token in use has that id or name.
-  package func revokeToken(_ idOrName: String) throws(StoreError) -> AccessToken {
+  package func revokeToken(_ idOrName: String, by actor: Actor = .local) throws(StoreError) -> AccessToken {
     let now = clock()
     return try connections.writing { (db) throws(StoreError) in
       try db.write { () throws(StoreError) in
@@ -41,6 +48,10 @@ extension Store {
           throw .unknownToken(idOrName)
         }
         try db.run("UPDATE token SET revoked_at = ? WHERE id = ?", now, token.id)
+        try db.audit(
+          AuditAct("token.revoke", parameters: ["id": .string(token.id), "name": .string(token.name)]),
+          by: actor,
+          now: now)
         return token
       }
     }
@@ -50,9 +61,9 @@ extension Store {
   package func check(token text: String) throws(StoreError) -> AccessToken? {
     guard let given = TokenText(text) else { return nil }
     let kept = try connections.reading { (db) throws(StoreError) in try db.token(given.id) }
-    guard let kept, Secrets.equal(kept.hash.bytes, given.hash.bytes), kept.token.revokedAt == nil else {
-      return nil
-    }
+    guard let kept, Secrets.equal(kept.hash.bytes, given.hash.bytes), kept.token.revokedAt == nil,
+      kept.token.expiresAt.map({ $0 > clock() }) ?? true
+    else { return nil }
     try noteUse(kept.token)
     return kept.token
   }
@@ -88,7 +99,8 @@ extension Store {
       try StoreError.disk { () throws(SystemError) in
         try DurableFile.write(Array((secret.text + "\n").utf8), to: folder.adminToken, mode: 0o600)
       }
-      _ = try db.insert(secret, name: "admin", scope: .admin, app: nil, channel: nil, now: now)
+      _ = try db.insert(
+        secret, name: "admin", scope: .admin, app: nil, channel: nil, bundles: nil, expiresAt: nil, now: now)
       return true
     }
   }
@@ -96,40 +108,57 @@ extension Store {
 
 extension Database {
   fileprivate func insert(
-    _ secret: TokenText, name: String, scope: TokenScope, app: AppName?, channel: ChannelName?, now: Int64
+    _ secret: TokenText, name: String, scope: TokenScope, app: AppName?, channel: ChannelName?,
+    bundles: BundleGlob?, expiresAt: Int64?, now: Int64
   ) throws(StoreError) -> AccessToken {
     try run(
-      "INSERT INTO token (id, name, hash, scope, app, channel, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-      secret.id, name, secret.hash, scope.rawValue, app?.text, channel?.text, now)
+      """
+      INSERT INTO token (id, name, hash, scope, app, channel, created_at, bundles, expires_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, secret.id, name, secret.hash, scope.rawValue, app?.text, channel?.text, now, bundles?.text,
+      expiresAt)
     return AccessToken(
       id: secret.id, name: name, scope: scope, app: app, channel: channel, createdAt: now, lastUsedAt: nil,
-      revokedAt: nil)
+      revokedAt: nil, bundles: bundles, expiresAt: expiresAt)
   }
 
   fileprivate func token(_ id: String) throws(StoreError) -> (token: AccessToken, hash: SHA256)? {
     try first(
       """
-      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, hash FROM token WHERE id = ?
+      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hash
+      FROM token WHERE id = ?
       """, id
-    ) { (row) throws(StoreError) in (try AccessToken(row), row.get(8)) }
+    ) { (row) throws(StoreError) in (try AccessToken(row), row.get(10)) }
   }
 
   fileprivate func token(named name: String) throws(StoreError) -> AccessToken? {
     try first(
       """
-      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at FROM token
+      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at FROM token
       WHERE name = ? AND revoked_at IS NULL
       """, name, read: AccessToken.init)
   }
 }
 
 extension AccessToken {
+  /// What the audit trail says of its making: everything but the secret.
+  fileprivate var act: AuditAct {
+    AuditAct(
+      "token.create", app: app, channel: channel,
+      parameters: [
+        "bundles": bundles.map { .string($0.text) } ?? .null,
+        "expiresAt": expiresAt.map { .string(Timestamp.text($0)) } ?? .null, "name": .string(name),
+        "scope": .string(scope.rawValue),
+      ], result: ["id": .string(id)])
+  }
+
   fileprivate init(_ row: Statement) throws(StoreError) {
     guard let scope = TokenScope(rawValue: row.get(2)) else { throw .corruptRow(row.get(2)) }
     self.init(
       id: row.get(0), name: row.get(1), scope: scope,
       app: try row.get(3, as: String?.self).map { (text) throws(StoreError) in try Stored.app(text) },
       channel: try row.get(4, as: String?.self).map { (text) throws(StoreError) in try Stored.channel(text) },
-      createdAt: row.get(5), lastUsedAt: row.get(6), revokedAt: row.get(7))
+      createdAt: row.get(5), lastUsedAt: row.get(6), revokedAt: row.get(7),
+      bundles: row.get(8, as: String?.self).flatMap { BundleGlob($0) }, expiresAt: row.get(9))
   }
 }

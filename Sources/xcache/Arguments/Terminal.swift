@@ -16,6 +16,9 @@ struct Terminal: Sendable {
   /// Prints a line of the result.
   func say(_ line: String) { Self.write(line + "\n", to: STDOUT_FILENO) }
 
+  /// Prints bytes of the result as they are.
+  func write(_ bytes: [UInt8]) { Self.write(bytes, to: STDOUT_FILENO) }
+
   /// Prints a remark or an error.
   func note(_ line: String) {
     Self.write((isInteractive ? "\r\u{1B}[K" : "") + line + "\n", to: STDERR_FILENO)
@@ -42,8 +45,10 @@ struct Terminal: Sendable {
     case yellow = 33
   }
 
-  private static func write(_ text: String, to file: Int32) {
-    var bytes = Array(text.utf8)[...]
+  private static func write(_ text: String, to file: Int32) { write(Array(text.utf8), to: file) }
+
+  private static func write(_ whole: [UInt8], to file: Int32) {
+    var bytes = whole[...]
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
       // A reader that went away (`xcache log | head`) wants no more.

@@ -1,15 +1,24 @@
-/// `xcache channel set`.
+/// `xcache channel list | create | remove | freeze | thaw | set`.
 enum ChannelCommand {
   static let command = Command(
-    name: "channel", operands: "set --interval SECONDS", summary: "change how a channel is served",
-    notes:
-      "Devices poll every 30 seconds at most often; --interval asks them to wait longer, none takes that back.",
-    options: Command.remote + Command.channel + ChannelSet.options,
+    name: "channel", operands: "list | create | remove | freeze | thaw | set",
+    summary: "manage channels: make and remove them, refuse releases, change how they are served",
+    notes: """
+      freeze --reason TEXT: releases are refused (exit code 3, with who froze it, when and why) until thaw; publish,
+      unpublish, rollback and promote take --break-glass REASON for the case that can't wait. remove takes a channel
+      that holds nothing; made again, it goes on with its numbers. set --interval SECONDS asks devices to wait longer
+      than the usual 30 seconds between polls; none takes that back.
+      """,
+    options: Command.remote + Command.channel + ChannelActs.options + ChannelSet.options,
     run: { arguments, terminal in
       switch arguments.operands.first {
+      case "list": return try ChannelActs.list(arguments, terminal)
+      case let verb? where ["create", "remove", "freeze", "thaw"].contains(verb):
+        return try ChannelActs.act(verb, arguments, terminal)
       case "set": return try ChannelSet.run(arguments, terminal)
-      case let word?: throw UsageError("there is no \"channel \(word)\"; it is set")
-      case nil: throw UsageError("channel set?")
+      case let word?:
+        throw UsageError("there is no \"channel \(word)\"; it is list, create, remove, freeze, thaw or set")
+      case nil: throw UsageError("channel list, create, remove, freeze, thaw or set?")
       }
     })
 }

@@ -4,13 +4,13 @@ import Publishing
 /// `xcache diff A B`: what changed between two versions.
 enum DiffCommand {
   static let command = Command(
-    name: "diff", operands: "A B", summary: "show what changed between two versions", notes: "",
+    name: "diff", operands: "A B", summary: "show what changed between two versions",
+    notes: "A version is a number, or a time at which it was live: 2026-11-19T14:05+08:00.",
     options: Command.remote + Command.channel, run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let versions = try arguments.operands("A, the older version,", "B, the newer version,")
-    for text in versions where ManifestVersion(text: text) == nil {
-      throw UsageError("\(text) is no version")
+    let versions = try arguments.operands("A, the older version,", "B, the newer version,").map {
+      VersionWord.escaped(try VersionWord.read($0, in: "diff"))
     }
     let remote = try RemoteOrigin(arguments)
     let diff = try remote.api.get(

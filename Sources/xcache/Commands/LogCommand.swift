@@ -7,6 +7,7 @@ enum LogCommand {
     name: "log", operands: "", summary: "list a channel's releases, newest first", notes: "",
     options: Command.remote + Command.channel + [
       .value("limit", "N", "how many (default: 20)"), .value("before", "V", "only versions below V"),
+      .value("at", "TIME", "only what was released by then, e.g. 2026-11-19T14:05+08:00"),
     ],
     run: run)
 
@@ -18,6 +19,7 @@ enum LogCommand {
       guard ManifestVersion(text: text) != nil else { throw UsageError("--before \(text) is no version") }
       query += "&before=\(text)"
     }
+    if let time = try VersionWord.at(arguments) { query += "&at=\(VersionWord.escaped(time))" }
     let log = try remote.api.get("\(try remote.path)/log?\(query)")
     if arguments.has("json") {
       terminal.say(String(decoding: log.canonical, as: UTF8.self))
@@ -32,11 +34,19 @@ enum LogCommand {
     return .done
   }
 
+  /// What it was, and of which version where it brought one back.
+  static func kind(_ release: JSONValue) -> String {
+    let kind = release["kind"]?.string ?? "?"
+    guard let version = release["source"]?["version"]?.string else { return kind }
+    return kind == "promote"
+      ? "promote of \(release["source"]?["channel"]?.string ?? "?") \(version)" : "\(kind) to \(version)"
+  }
+
   private static func row(_ release: JSONValue) -> [String] {
     let bundles = (release["bundles"]?.array ?? []).compactMap { $0["bundle"]?.string }
     func count(_ key: String) -> Int64 { release[key]?.integer ?? 0 }
     return [
-      release["version"]?.string ?? "?", Moment.text(release["at"]), release["kind"]?.string ?? "?",
+      release["version"]?.string ?? "?", Moment.text(release["at"]), Self.kind(release),
       release["author"]?.string ?? "?", bundles.joined(separator: " "),
       "+\(count("added")) ~\(count("changed")) −\(count("removed"))", Bytes.text(count("newBytes")),
       release["message"]?.string?.split(separator: "\n").first.map(String.init) ?? "",

@@ -23,6 +23,7 @@ enum PublishCommand {
       .value("include", "GLOB", "publish only what matches; may be repeated"),
       .value("exclude", "GLOB", "leave out what matches; may be repeated"),
       .flag("index", "let dir/index.html answer for dir/, too"),
+      .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
       .flag(
         "dry-run", "send what the origin lacks, say what would happen and what it costs; release nothing"),
       .flag("now", "make the release visible without waiting for deltas"),
@@ -39,7 +40,7 @@ enum PublishCommand {
     var options = ReleaseOptions(
       message: try arguments.value("message") ?? "", now: arguments.has("now"),
       dryRun: arguments.has("dry-run"),
-      ifVersion: try ifVersion(arguments))
+      ifVersion: try ifVersion(arguments), breakGlass: try arguments.value("break-glass"))
     options.waitsForDeltas = arguments.has("wait-deltas")
     if let text = try arguments.value("max-update") {
       guard let size = Bytes.parse(text) else {

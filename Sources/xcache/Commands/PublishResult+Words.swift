@@ -28,6 +28,7 @@ extension PublishResult {
           "bundle \(bundle.name): replaces version \(replaced.version), which \(replaced.author) released "
             + "at \(replaced.at) while this publish was under way", .yellow))
     }
+    if let receipt = answer.json["receipt"]?.string { lines.append("receipt \(receipt)") }
     return lines
   }
 

@@ -29,11 +29,11 @@ enum ServeCommand {
       .value("delta-threads", "N", "threads for deltas on older versions (default: half the cores)"),
       .value("threads", "N", "event loops (default: the machine's cores)"),
       .value("gc", "HH:MM", "collect garbage every day at this local time, as `xcache gc` does"),
-    ] + GCCommand.policyOptions + ServeLimits.options,
+    ] + GCCommand.policyOptions + ServeMirror.options + ServeLimits.options,
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    _ = try arguments.operands()
+    let pushPlace = try ServeMirror.place(arguments)
     guard let data = try arguments.value("data") else {
       throw UsageError("--data DIR is needed: where everything is kept")
     }
@@ -48,7 +48,9 @@ enum ServeCommand {
     configuration.accessLog = try ServeLimits.accessLog(arguments, log)
     let store = try Store(path: data)
     let server = try listen(configuration)
-    options.metrics = { server.metrics.prometheusText }
+    let watch = try ServeMirror.watch(arguments, store, log)
+    options.metrics = { server.metrics.prometheusText + (watch?.prometheusText ?? "") }
+    if let pushPlace { options.push = try ServeMirror.push(to: pushPlace, store, log) }
     if try arguments.value("public-url") == nil { options.publicURL = try Self.url(of: server.address) }
     let origin = try Origin(store: store, options: options)
     try origin.startBackgroundWork()
@@ -56,10 +58,12 @@ enum ServeCommand {
     if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
     log("xcache \(XCache.version) listens on http://\(server.address), data in \(data)")
 
+    try watch?.start()
     let signal = Signals.wait()
     log("stopping on \(signal == 2 ? "SIGINT" : "SIGTERM")")
     origin.beginStopping()
     server.stop(graceSeconds: 10)
+    watch?.stop()
     origin.finish()
     configuration.accessLog?.close()
     log("stopped")

@@ -11,6 +11,7 @@ enum UnpublishCommand {
       .value("bundle", "NAME", "the bundle; may be repeated"),
       .value("message", "TEXT", short: "m", "why, for the log"),
       .value("if-version", "N", "refuse when the bundle changed after version N"),
+      .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
       .flag("dry-run", "say what would happen, change nothing"),
     ],
     run: run)
@@ -22,7 +23,7 @@ enum UnpublishCommand {
     guard !bundles.isEmpty else { throw UsageError("which bundle? Give --bundle NAME") }
     let options = ReleaseOptions(
       message: try arguments.value("message") ?? "", dryRun: arguments.has("dry-run"),
-      ifVersion: try PublishCommand.ifVersion(arguments))
+      ifVersion: try PublishCommand.ifVersion(arguments), breakGlass: try arguments.value("break-glass"))
     let publisher = Publisher(try remote.api, cache: CacheFolder(path: nil))
     let answer = try publisher.unpublish(bundles, from: try remote.app, remote.channel, options)
     if arguments.has("json") {

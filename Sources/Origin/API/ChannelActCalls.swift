@@ -1,0 +1,93 @@
+import HTTP
+import Manifests
+import Store
+
+/// `POST /apps/{app}/channels/{channel}/create | remove | freeze | thaw`, for admins of the channel.
+struct ChannelActCalls {
+  private let store: Store
+  private let desk: ReleaseDesk
+  private let call: APIRequest
+  private let caller: AccessToken
+
+  init(_ api: APIEndpoint, _ call: APIRequest, _ caller: AccessToken) {
+    store = api.store
+    desk = api.releases
+    self.call = call
+    self.caller = caller
+  }
+
+  func reply(_ body: JSONValue) throws(Problem) -> Response {
+    let names = try ChannelNames(call)
+    try names.check(caller, may: .admin)
+    switch call.path[4] {
+    case "create": return try create(body, names)
+    case "remove": return try remove(names)
+    case "freeze": return try freeze(body, names)
+    case "thaw": return try thaw(names)
+    default: throw .notFound
+    }
+  }
+
+  private func create(_ body: JSONValue, _ names: ChannelNames) throws(Problem) -> Response {
+    var publicURL: BaseURL?
+    if let text = body["publicURL"]?.string {
+      do {
+        publicURL = try BaseURL(text)
+      } catch {
+        throw .badRequest("\"publicURL\": \(error)")
+      }
+    }
+    let channel = try APIEndpoint.store { () throws(StoreError) in
+      try desk.create(names.app, names.channel, publicURL: publicURL, by: caller.actor(call))
+    }
+    return APIEndpoint.document(ChannelState(channel: channel, freeze: nil).json, .created)
+  }
+
+  private func remove(_ names: ChannelNames) throws(Problem) -> Response {
+    let channel = try APIEndpoint.store { () throws(StoreError) in
+      try desk.remove(names.app, names.channel, by: caller.actor(call))
+    }
+    return APIEndpoint.document(ChannelState(channel: channel, freeze: nil).json)
+  }
+
+  private func freeze(_ body: JSONValue, _ names: ChannelNames) throws(Problem) -> Response {
+    guard let reason = body["reason"]?.string, !reason.isEmpty, reason.utf8.count <= 4096 else {
+      throw .badRequest("\"reason\" says why the channel is frozen, for those whom it stops")
+    }
+    let freeze = try APIEndpoint.store { () throws(StoreError) in
+      try store.freezeChannel(names.app, names.channel, reason: reason, by: caller.actor(call))
+    }
+    return APIEndpoint.document(["changed": true, "freeze": freeze.json])
+  }
+
+  private func thaw(_ names: ChannelNames) throws(Problem) -> Response {
+    let lifted = try APIEndpoint.store { () throws(StoreError) in
+      try store.thawChannel(names.app, names.channel, by: caller.actor(call))
+    }
+    return APIEndpoint.document(["changed": .bool(lifted != nil), "lifted": lifted?.json ?? .null])
+  }
+}
+
+/// `GET /apps`: every channel that a token may read.
+struct ChannelList {
+  let store: Store
+  let caller: AccessToken
+
+  func reply() throws(Problem) -> Response {
+    let states = try APIEndpoint.store { () throws(StoreError) in try store.channelStates() }
+    let allowed = states.filter { caller.allows(.read, app: $0.channel.app, channel: $0.channel.name) }
+    return APIEndpoint.document(["channels": .array(allowed.map(\.json))])
+  }
+}
+
+extension ChannelState {
+  var json: JSONValue {
+    [
+      "app": .string(channel.app.text), "at": channel.at.map { .string(Timestamp.text($0)) } ?? .null,
+      "bytes": .integer(channel.bytes), "channel": .string(channel.name.text),
+      "freeze": freeze?.json ?? .null,
+      "publicURL": .string(channel.publicURL.text), "resources": .integer(channel.resources),
+      "version": .string(channel.version.text),
+    ]
+  }
+}

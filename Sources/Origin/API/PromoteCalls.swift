@@ -1,0 +1,130 @@
+import HTTP
+import Manifests
+import Platform
+import Store
+
+/// `POST /apps/{app}/channels/{channel}/promote`: what another channel of the app holds, released here.
+struct PromoteCalls {
+  private let store: Store
+  private let desk: ReleaseDesk
+  private let call: APIRequest
+  private let caller: AccessToken
+
+  init(_ api: APIEndpoint, _ call: APIRequest, _ caller: AccessToken) {
+    store = api.store
+    desk = api.releases
+    self.call = call
+    self.caller = caller
+  }
+
+  func promote(_ document: JSONValue) throws(Problem) -> Response {
+    let names = try ChannelNames(call)
+    try names.check(caller, may: .publish)
+    let (source, contents) = try source(document, names)
+    let rewriting = try Self.rewriting(document)
+    var request = ReleaseRequest(
+      app: names.app, channel: names.channel, author: caller.name,
+      message: try ReleaseCalls.message(document),
+      bundles: try changes(contents, rewriting, in: names),
+      ifVersion: try document.optionalVersion("ifVersion"), dryRun: document["dryRun"]?.bool ?? false)
+    request.source = source
+    request.address = call.address
+    request.breakGlass = try ReleaseCalls.breakGlass(document)
+    for bundle in request.bundles { try caller.check(bundle: bundle.name) }
+    guard !request.bundles.isEmpty else {
+      throw Problem(
+        .conflict, "nothing-to-promote", "channel \"\(source.channel.name)\" holds nothing to promote")
+    }
+    let outcome = try APIEndpoint.store { () throws(StoreError) in
+      try desk.release(request, createsApp: caller.scope == .admin && caller.isUnlimited)
+    }
+    var answer = outcome.document
+    answer["from"] = .string(source.channel.name.text)
+    answer["fromVersion"] = .string(source.version.text)
+    answer["warnings"] = .strings(try filesNaming(rewriting, contents))
+    return APIEndpoint.document(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
+  }
+
+  private typealias Contents = [BundleName: [ResourceURL: ResourceContent]]
+
+  private func source(_ document: JSONValue, _ names: ChannelNames) throws(Problem) -> (
+    ReleaseSource, Contents
+  ) {
+    guard let from = try document.name("from", { (text) throws(NameError) in try ChannelName(text) }) else {
+      throw .badRequest("\"from\" is the channel whose content is promoted")
+    }
+    guard from != names.channel else {
+      throw .badRequest("a channel is promoted to another one, not to itself")
+    }
+    guard caller.allows(.read, app: names.app, channel: from) else {
+      throw Problem(.forbidden, "scope", "token \"\(caller.name)\" may not read channel \(from)")
+    }
+    let bundle = try document.name("bundle") { (text) throws(NameError) in try BundleName(text) }
+    let wanted = document["version"]?.string
+    let name = wanted.map { VersionName($0) }
+    if case .some(nil) = name { throw .badRequest("\"version\": \(VersionName.rule)") }
+    return try APIEndpoint.store { () throws(StoreError) in
+      let channel = try store.channel(names.app, from)
+      let version = try store.version((name ?? nil) ?? .number(channel.version), of: channel)
+      let contents = try store.contents(of: channel, at: version, bundle: bundle)
+      return (ReleaseSource(channel: channel, version: version, bundle: bundle), contents)
+    }
+  }
+
+  private static func rewriting(_ document: JSONValue) throws(Problem) -> URLRewriting {
+    var rules: [URLRewriting.Rule] = []
+    for rule in document["map"]?.array ?? [] {
+      guard let from = rule["from"]?.string, let to = rule["to"]?.string else {
+        throw .badRequest("\"map\" is an array of rules, each with \"from\" and \"to\"")
+      }
+      do {
+        rules.append(.init(from: try BaseURL(from), to: try BaseURL(to)))
+      } catch {
+        throw .badRequest("\"map\": \(error)")
+      }
+    }
+    return URLRewriting(rules)
+  }
+
+  /// Each bundle becomes exactly what it is there, whatever it holds here.
+  private func changes(_ contents: Contents, _ rewriting: URLRewriting, in names: ChannelNames)
+    throws(Problem)
+    -> [BundleChange]
+  {
+    var changes: [BundleChange] = []
+    for (name, held) in contents.sorted(by: { $0.key < $1.key }) {
+      var set: [ResourceURL: ResourceContent] = [:]
+      for (url, content) in held {
+        let mapped: ResourceURL
+        do {
+          mapped = try rewriting.apply(to: url)
+        } catch {
+          throw .badRequest("\(url) can't be rewritten: \(error)")
+        }
+        if let other = set.updateValue(content, forKey: mapped), other != content {
+          throw Problem(.conflict, "url-conflict", "two URLs of bundle \"\(name)\" become \(mapped)")
+        }
+      }
+      changes.append(BundleChange(name, .update(base: .none, set: set, remove: [])))
+    }
+    return changes
+  }
+
+  /// The URLs, as they were, of files whose text names a host that is rewritten: what they link to stays behind.
+  private func filesNaming(_ rewriting: URLRewriting, _ contents: Contents) throws(Problem) -> [String] {
+    let hosts = Set(rewriting.rules.map(\.host)).map { Array($0.utf8) }
+    if hosts.isEmpty { return [] }
+    var seen: [SHA256: Bool] = [:]
+    var named: Set<String> = []
+    for (url, content) in contents.values.joined() where content.ctype.isCompressible {
+      if seen[content.sha256] == nil {
+        seen[content.sha256] = try APIEndpoint.store { () throws(StoreError) in
+          let blob = try store.open(content.sha256)
+          return try TextSearch(hosts).isFound(in: blob)
+        }
+      }
+      if seen[content.sha256] == true { named.insert(url.text) }
+    }
+    return named.sorted()
+  }
+}

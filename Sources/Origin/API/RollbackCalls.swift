@@ -1,0 +1,101 @@
+import Compression
+import HTTP
+import Manifests
+import Store
+
+/// `POST /apps/{app}/channels/{channel}/rollback`.
+struct RollbackCalls {
+  let desk: ReleaseDesk
+  let call: APIRequest
+  let caller: AccessToken
+
+  func rollback(_ document: JSONValue) throws(Problem) -> Response {
+    let names = try ChannelNames(call)
+    try names.check(caller, may: .publish)
+    let request = try parse(document, names)
+    if let bundle = request.bundle {
+      try caller.check(bundle: bundle)
+    } else {
+      try caller.checkReachesAllBundles()
+    }
+    let outcome = try APIEndpoint.store { () throws(StoreError) in try desk.rollback(request) }
+    var answer = outcome.release.document
+    answer["takesBack"] = .array(outcome.bundles.map(\.json))
+    answer["target"] = .string(outcome.target.text)
+    if request.dryRun {
+      let patch = outcome.patch
+      answer["patch"] = .object(patch)
+      answer["cost"] = outcome.cost(patch)
+    }
+    return APIEndpoint.document(.object(answer), outcome.release.changed && !request.dryRun ? .created : .ok)
+  }
+
+  private func parse(_ document: JSONValue, _ names: ChannelNames) throws(Problem) -> RollbackRequest {
+    let bundle = try document.name("bundle") { (text) throws(NameError) in try BundleName(text) }
+    // Whoever forgets to name the bundle must not take the whole channel back.
+    guard (bundle != nil) != (document["allBundles"]?.bool == true) else {
+      throw .badRequest("a rollback is of one \"bundle\", or of \"allBundles\"")
+    }
+    return RollbackRequest(
+      app: names.app, channel: names.channel, bundle: bundle, to: try Self.target(document),
+      by: caller.actor(call), message: try ReleaseCalls.message(document),
+      ifVersion: try document.optionalVersion("ifVersion"), breakGlass: try ReleaseCalls.breakGlass(document),
+      dryRun: document["dryRun"]?.bool ?? false)
+  }
+
+  private static func target(_ document: JSONValue) throws(Problem) -> RollbackRequest.Target {
+    switch (document["to"]?.string, document["steps"]?.integer) {
+    case (let text?, nil):
+      guard let name = VersionName(text) else { throw .badRequest("\"to\": \(VersionName.rule)") }
+      return .version(name)
+    case (nil, let steps?) where (1...1_000_000).contains(steps): return .steps(Int(steps))
+    default: throw .badRequest("a rollback goes \"to\" a version, or so many \"steps\" back: 1 or more")
+    }
+  }
+}
+
+extension VersionName {
+  static let rule = "a version is a number, or a time with its offset such as 2026-11-19T14:05+08:00"
+
+  /// Reads a number or a moment.
+  init?(_ text: String) {
+    if let version = ManifestVersion(text: text) {
+      self = .number(version)
+    } else if let moment = Timestamp.parse(text) {
+      self = .moment(moment)
+    } else {
+      return nil
+    }
+  }
+}
+
+extension AccessToken {
+  /// Who the audit trail says that it was.
+  func actor(_ call: APIRequest) -> Actor { Actor(name: name, address: call.address) }
+}
+
+extension RollbackOutcome {
+  /// What a device on the newest version would be sent (RFC 7396).
+  fileprivate var patch: JSONObject {
+    JSONObject(release.changes.map { .init(key: $0.url.text, value: $0.entry?.json ?? .null) })
+  }
+
+  /// What that costs: the patch, and the files which come back. A device that still has one doesn't fetch it.
+  fileprivate func cost(_ patch: JSONObject) -> JSONValue {
+    let bytes = JSONValue.object(patch).canonical
+    return [
+      "fileBytes": .integer(release.newBytes),
+      "files": .integer(release.counts.added + release.counts.changed),
+      "patchBytes": .integer(bytes.count), "patchGzipBytes": .integer(Gzip.encode([bytes]).count),
+    ]
+  }
+}
+
+extension RollbackOutcome.Bundle {
+  fileprivate var json: JSONValue {
+    [
+      "added": .integer(counts.added), "bundle": .string(name.text), "changed": .integer(counts.changed),
+      "releases": .array(takenBack.map(\.json)), "removed": .integer(counts.removed),
+    ]
+  }
+}

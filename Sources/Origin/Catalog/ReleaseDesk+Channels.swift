@@ -1,0 +1,21 @@
+import Manifests
+import Store
+
+extension ReleaseDesk {
+  /// Makes a channel; when this returns, polls are answered for it.
+  /// - Parameter publicURL: where devices download from; nil: as other new channels do.
+  func create(_ app: AppName, _ name: ChannelName, publicURL: BaseURL?, by actor: Actor) throws(StoreError)
+    -> ChannelInfo
+  {
+    try store.createChannel(app, name, publicURL: publicURL ?? self.publicURL, by: actor) { channel in
+      // One that was removed held nothing, and what it says beside its manifest is told with the next change.
+      let documents = (try? store.extras(of: channel)).map { ChannelDocuments($0) } ?? .none
+      catalog.update { $0.put(ChannelCatalog(channel: channel, map: .empty, documents: documents)) }
+    }
+  }
+
+  /// Removes an empty channel; when this returns, nobody is answered for it.
+  func remove(_ app: AppName, _ name: ChannelName, by actor: Actor) throws(StoreError) -> ChannelInfo {
+    try store.removeChannel(app, name, by: actor) { channel in catalog.update { $0.remove(channel.id) } }
+  }
+}

@@ -1,0 +1,88 @@
+import Manifests
+import Platform
+
+/// An act that changes something, before it has its place in the trail.
+package struct AuditAct: Sendable {
+  /// What was done: `publish`, `token.create`, …
+  package let name: String
+  package var app: AppName?
+  package var channel: ChannelName?
+  /// What was asked for, and what came of it. Never a token's text.
+  package var parameters: JSONValue
+  package var result: JSONValue
+
+  package init(
+    _ name: String, app: AppName? = nil, channel: ChannelName? = nil, parameters: JSONValue = [:],
+    result: JSONValue = [:]
+  ) {
+    self.name = name
+    self.app = app
+    self.channel = channel
+    self.parameters = parameters
+    self.result = result
+  }
+}
+
+/// One row of the trail.
+package struct AuditRow: Hashable, Sendable {
+  package let id: Int64
+  /// Milliseconds since 1970.
+  package let at: Int64
+  package let author: String
+  package let address: String
+  package let act: String
+  package let app: String?
+  package let channel: String?
+  /// Canonical JSON, as it was hashed.
+  package let parameters: String
+  package let result: String
+  package let hash: SHA256
+
+  /// What the hash is made of, beside the hash before: the row as canonical JSON.
+  var hashed: [UInt8] {
+    let row: JSONValue = [
+      "act": .string(act), "address": .string(address), "app": app.map { .string($0) } ?? .null,
+      "at": .integer(at), "author": .string(author), "channel": channel.map { .string($0) } ?? .null,
+      "id": .integer(id), "parameters": .string(parameters), "result": .string(result),
+    ]
+    return row.canonical
+  }
+
+  /// The hash that belongs to this row where `before` is that of the row before.
+  package func hash(after before: SHA256) -> SHA256 {
+    SHA256.of(before.bytes + hashed)
+  }
+}
+
+/// The newest row of the trail and its hash: whoever keeps it can tell later whether history was changed.
+package struct AuditHead: Hashable, Sendable {
+  package let row: Int64
+  package let hash: SHA256
+
+  package init(row: Int64, hash: SHA256) {
+    self.row = row
+    self.hash = hash
+  }
+
+  /// The head of an empty trail.
+  package static let none = AuditHead(row: 0, hash: SHA256.zero)
+
+  /// `17:ab12…`, as receipts have it.
+  package var text: String { "\(row):\(hash.hex)" }
+
+  package init?(_ text: String) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, let row = Int64(parts[0]), row >= 1, let hash = SHA256(hex: parts[1]) else {
+      return nil
+    }
+    self.init(row: row, hash: hash)
+  }
+}
+
+extension SHA256 {
+  /// 32 zero bytes: what the first row follows.
+  fileprivate static var zero: SHA256 {
+    let zeros = [UInt8](repeating: 0, count: byteCount)
+    return SHA256(bytes: zeros.span.bytes) ?? SHA256.of([])
+  }
+}

@@ -1,0 +1,58 @@
+import Manifests
+import Platform
+
+extension Database {
+  /// The newest row of the trail.
+  func auditHead() throws(StoreError) -> AuditHead {
+    try first("SELECT id, hash FROM audit ORDER BY id DESC LIMIT 1") {
+      AuditHead(row: $0.get(0), hash: $0.get(1))
+    } ?? .none
+  }
+
+  /// Writes an act down, in the transaction that carries it out: there is no act without its row, and no row without
+  /// its act.
+  /// - Parameter now: milliseconds since 1970.
+  @discardableResult
+  func audit(_ act: AuditAct, by actor: Actor, now: Int64) throws(StoreError) -> AuditHead {
+    let before = try auditHead()
+    let id = before.row + 1
+    let parameters = String(decoding: act.parameters.canonical, as: UTF8.self)
+    let result = String(decoding: act.result.canonical, as: UTF8.self)
+    let hash = AuditRow(
+      id: id, at: now, author: actor.name, address: actor.address, act: act.name, app: act.app?.text,
+      channel: act.channel?.text, parameters: parameters, result: result, hash: before.hash
+    ).hash(after: before.hash)
+    try run(
+      """
+      INSERT INTO audit (id, at, author, address, act, app, channel, parameters, result, hash)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, id, now, actor.name, actor.address, act.name, act.app?.text, act.channel?.text, parameters, result,
+      hash)
+    return AuditHead(row: id, hash: hash)
+  }
+
+  func auditRows(after id: Int64, limit: Int) throws(StoreError) -> [AuditRow] {
+    try all(
+      """
+      SELECT id, at, author, address, act, app, channel, parameters, result, hash FROM audit
+      WHERE id > ? ORDER BY id LIMIT ?
+      """, id, limit, read: AuditRow.init)
+  }
+
+  func auditRows(before id: Int64, limit: Int) throws(StoreError) -> [AuditRow] {
+    try all(
+      """
+      SELECT id, at, author, address, act, app, channel, parameters, result, hash FROM audit
+      WHERE id < ? ORDER BY id DESC LIMIT ?
+      """, id, limit, read: AuditRow.init)
+  }
+}
+
+extension AuditRow {
+  fileprivate init(_ row: Statement) {
+    self.init(
+      id: row.get(0), at: row.get(1), author: row.get(2), address: row.get(3), act: row.get(4),
+      app: row.get(5),
+      channel: row.get(6), parameters: row.get(7), result: row.get(8), hash: row.get(9))
+  }
+}

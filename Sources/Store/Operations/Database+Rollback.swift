@@ -1,0 +1,170 @@
+import Manifests
+import Platform
+
+// What a rollback of a bundle reads and writes, as sets of rows: `live` is what the bundle holds now, `then` what it
+// held at the target.
+extension Database {
+  /// Hands each URL of the channel's manifest that a rollback of one bundle changes, sorted, to `body`.
+  func eachDifference(
+    takingBack bundle: BundleInfo, to target: ManifestVersion,
+    _ body: (ResourceURL, DifferenceRow) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try each(
+      """
+      SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text,
+        now.id, b.md5, b.sha256, b.size, t.text, now.version, now.brought_in, p.text
+      FROM url AS u
+      LEFT JOIN resource AS was ON was.id = (SELECT resource_id FROM entry
+        WHERE url_id = u.id AND until IS NULL LIMIT 1)
+      LEFT JOIN resource AS now ON now.id = coalesce(
+        (SELECT resource_id FROM entry WHERE url_id = u.id AND bundle_id <> ?1 AND until IS NULL LIMIT 1),
+        (SELECT resource_id FROM entry
+          WHERE url_id = u.id AND bundle_id = ?1 AND since <= ?2 AND (until IS NULL OR until > ?2)))
+      LEFT JOIN blob AS was_blob ON was_blob.id = was.blob_id
+      LEFT JOIN content_type AS was_type ON was_type.id = was.content_type_id
+      LEFT JOIN blob AS b ON b.id = now.blob_id
+      LEFT JOIN content_type AS t ON t.id = now.content_type_id
+      LEFT JOIN public_url AS p ON p.id = now.public_url_id
+      WHERE u.id IN (
+          SELECT url_id FROM entry WHERE bundle_id = ?1 AND since > ?2
+          UNION ALL
+          SELECT url_id FROM entry WHERE bundle_id = ?1 AND until > ?2)
+        AND was.id IS NOT now.id
+      ORDER BY u.text
+      """, bundle.id, target.number
+    ) { (row) throws(StoreError) in try body(try Stored.url(row.get(0)), DifferenceRow(row: row)) }
+  }
+
+  /// What going back to `target` does to a bundle, in numbers.
+  func growth(takingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
+    -> (counts: ChangeCounts, bytes: Int64)
+  {
+    try first(
+      """
+      SELECT count(*) FILTER (WHERE live.id IS NULL), count(*) FILTER (WHERE live.id IS NOT NULL AND old.id IS NOT NULL),
+        count(*) FILTER (WHERE old.id IS NULL), coalesce(sum(coalesce(b.size, 0) - coalesce(a.size, 0)), 0)
+      FROM (
+        SELECT url_id FROM entry WHERE bundle_id = ?1 AND since > ?2
+        UNION
+        SELECT url_id FROM entry WHERE bundle_id = ?1 AND until > ?2) AS u
+      LEFT JOIN resource AS live ON live.id = (SELECT resource_id FROM entry
+        WHERE url_id = u.url_id AND bundle_id = ?1 AND until IS NULL)
+      LEFT JOIN resource AS old ON old.id = (SELECT resource_id FROM entry
+        WHERE url_id = u.url_id AND bundle_id = ?1 AND since <= ?2 AND (until IS NULL OR until > ?2))
+      LEFT JOIN blob AS a ON a.id = live.blob_id
+      LEFT JOIN blob AS b ON b.id = old.blob_id
+      WHERE live.id IS NOT old.id
+      """, bundle.id, target.number
+    ) { row in
+      (ChangeCounts(added: row.get(0), changed: row.get(1), removed: row.get(2)), row.get(3))
+    } ?? (ChangeCounts(), 0)
+  }
+
+  /// URLs that come back with this bundle and that another one holds with other bytes or another type.
+  func conflicts(takingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
+    -> [URLConflict]
+  {
+    try all(
+      """
+      SELECT u.text, other.name, b.sha256
+      FROM entry AS e
+      JOIN resource AS old ON old.id = e.resource_id
+      JOIN entry AS held ON held.url_id = e.url_id AND held.until IS NULL AND held.bundle_id <> e.bundle_id
+      JOIN resource AS r ON r.id = held.resource_id
+      JOIN bundle AS other ON other.id = held.bundle_id
+      JOIN blob AS b ON b.id = r.blob_id
+      JOIN url AS u ON u.id = e.url_id
+      WHERE e.bundle_id = ?1 AND e.since <= ?2 AND e.until > ?2
+        AND (r.blob_id <> old.blob_id OR r.content_type_id <> old.content_type_id)
+      ORDER BY u.text, other.name
+      """, bundle.id, target.number
+    ) { (row) throws(StoreError) in
+      URLConflict(url: try Stored.url(row.get(0)), bundle: try Stored.bundle(row.get(1)), sha256: row.get(2))
+    }
+  }
+
+  /// URLs that come back with this bundle and match another one that another bundle holds. (Within a version of one
+  /// bundle no two match.)
+  func duplicates(takingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
+    -> [URLDuplicate]
+  {
+    try all(
+      """
+      SELECT mine.text, other.text
+      FROM entry AS e
+      JOIN url AS mine ON mine.id = e.url_id
+      JOIN url AS other ON other.channel_id = mine.channel_id
+        AND other.text = coalesce(mine.match_key, mine.text) AND other.match_key IS NULL AND other.id <> mine.id
+      JOIN entry AS held ON held.url_id = other.id AND held.until IS NULL AND held.bundle_id <> ?1
+      WHERE e.bundle_id = ?1 AND e.since <= ?2 AND e.until > ?2
+      UNION
+      SELECT mine.text, other.text
+      FROM entry AS e
+      JOIN url AS mine ON mine.id = e.url_id
+      JOIN url AS other ON other.channel_id = mine.channel_id
+        AND other.match_key = coalesce(mine.match_key, mine.text) AND other.id <> mine.id
+      JOIN entry AS held ON held.url_id = other.id AND held.until IS NULL AND held.bundle_id <> ?1
+      WHERE e.bundle_id = ?1 AND e.since <= ?2 AND e.until > ?2
+      """, bundle.id, target.number
+    ) { (row) throws(StoreError) in
+      URLDuplicate(url: try Stored.url(row.get(0)), other: try Stored.url(row.get(1)))
+    }
+  }
+
+  /// Bytes that come back with a bundle and that were found damaged since.
+  func damaged(takingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError) -> [SHA256] {
+    guard try value(Int64.self, "SELECT EXISTS (SELECT 1 FROM blob WHERE quarantined_at IS NOT NULL)") == 1
+    else { return [] }
+    return try all(
+      """
+      SELECT DISTINCT b.sha256 FROM entry AS e
+      JOIN resource AS r ON r.id = e.resource_id
+      JOIN blob AS b ON b.id = r.blob_id
+      WHERE e.bundle_id = ?1 AND e.since <= ?2 AND e.until > ?2 AND b.quarantined_at IS NOT NULL
+      """, bundle.id, target.number
+    ) { $0.get(0) }
+  }
+
+  /// The releases that changed a bundle after `target`, newest first.
+  func stamps(of bundle: BundleInfo, after target: ManifestVersion) throws(StoreError) -> [ReleaseStamp] {
+    try all(
+      """
+      SELECT r.version, r.author, r.at FROM release_bundle AS b
+      JOIN release AS r ON r.channel_id = b.channel_id AND r.version = b.version
+      WHERE b.bundle_id = ? AND b.version > ? ORDER BY b.version DESC
+      """, bundle.id, target.number
+    ) { ReleaseStamp(version: ManifestVersion($0.get(0)), author: $0.get(1), at: $0.get(2)) }
+  }
+
+  // MARK: - Writing
+
+  /// Ends the live rows of a bundle that are others than at `target`.
+  func endRows(of bundle: BundleInfo, takenBackTo target: ManifestVersion, at version: ManifestVersion)
+    throws(StoreError)
+  {
+    try run(
+      """
+      UPDATE entry SET until = ?3
+      WHERE bundle_id = ?1 AND since > ?2 AND until IS NULL
+        AND resource_id IS NOT (SELECT old.resource_id FROM entry AS old
+          WHERE old.url_id = entry.url_id AND old.bundle_id = ?1 AND old.since <= ?2 AND old.until > ?2)
+      """, bundle.id, target.number, version.number)
+  }
+
+  /// Begins the rows of a bundle that are again as at `target`, once all that end have ended.
+  func beginRows(of bundle: BundleInfo, takenBackTo target: ManifestVersion, at version: ManifestVersion)
+    throws(StoreError)
+  {
+    // Another bundle that holds the same bytes may have them under another public URL: then that one is shared.
+    try run(
+      """
+      INSERT INTO entry (url_id, bundle_id, since, resource_id)
+      SELECT e.url_id, e.bundle_id, ?3, coalesce((SELECT held.resource_id FROM entry AS held
+        WHERE held.url_id = e.url_id AND held.until IS NULL LIMIT 1), e.resource_id)
+      FROM entry AS e
+      WHERE e.bundle_id = ?1 AND e.since <= ?2 AND e.until > ?2
+        AND NOT EXISTS (SELECT 1 FROM entry AS live
+          WHERE live.url_id = e.url_id AND live.bundle_id = ?1 AND live.until IS NULL)
+      """, bundle.id, target.number, version.number)
+  }
+}

@@ -1,0 +1,103 @@
+import Manifests
+import Platform
+
+extension Store {
+  /// Brings back what a channel, or one bundle of it, held at an older version, as a new version.
+  ///
+  /// No bytes are sent and no resources are made: what comes back has its old download URLs.
+  /// - Parameters:
+  ///   - digest: as in `commit`.
+  ///   - committed: as in `commit`.
+  /// - Throws: the refusals of `StoreError`; nothing is changed then.
+  package func rollback(
+    _ request: RollbackRequest,
+    digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
+    committed: (ReleaseOutcome) -> Void = { _ in }
+  ) throws(StoreError) -> RollbackOutcome {
+    if request.dryRun {
+      return try connections.reading { (db) throws(StoreError) in
+        let plan = try RollbackPlan(request, in: db)
+        return plan.outcome(plan.release(changed: plan.isChange, now: clock()))
+      }
+    }
+    return try connections.writing { (db) throws(StoreError) in
+      let outcome = try db.write { () throws(StoreError) in
+        let plan = try RollbackPlan(request, in: db)
+        guard plan.isChange else { return plan.outcome(plan.release(changed: false, now: clock())) }
+        return plan.outcome(try write(plan, of: request, in: db, digest: digest))
+      }
+      if outcome.release.changed { committed(outcome.release) }
+      return outcome
+    }
+  }
+
+  private func write(
+    _ plan: RollbackPlan, of request: RollbackRequest, in db: Database,
+    digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
+  ) throws(StoreError) -> ReleaseOutcome {
+    let channel = plan.channel
+    let version = channel.nextVersion
+    let at = max(clock(), channel.at ?? 0)
+    let prepared = PreparedRelease(channel: channel, version: version, at: at, changes: plan.changes)
+    let digest = if let digest { try digest(prepared) } else { try db.digest(of: prepared) }
+    try db.run(
+      """
+      INSERT INTO release (channel_id, version, kind, at, author, message, digest, added, changed, removed,
+        new_bytes, resources, bytes)
+      VALUES (?, ?, 'rollback', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, channel.id, version.number, at, request.actor.name, request.message, digest, plan.counts.added,
+      plan.counts.changed, plan.counts.removed, plan.newBytes, plan.resources, plan.bytes)
+    let source = ReleaseSource(channel: channel, version: plan.target, bundle: request.bundle)
+    try db.note(source, of: version, in: channel.id)
+    try db.noteBrokenGlass(request.breakGlass, plan.freeze, version, in: channel.id)
+    for bundle in plan.bundles { try db.endRows(of: bundle.info, takenBackTo: plan.target, at: version) }
+    for bundle in plan.bundles { try db.beginRows(of: bundle.info, takenBackTo: plan.target, at: version) }
+    for bundle in plan.bundles { try db.note(bundle, version, in: channel.id) }
+    var release = plan.release(changed: true, now: at)
+    release.channel = channel.after(
+      version, at: at, digest: digest, resources: plan.resources, bytes: plan.bytes)
+    release.receipt = try db.audit(
+      AuditAct(
+        "rollback", app: channel.app, channel: channel.name,
+        parameters: [
+          "breakGlass": request.breakGlass.map { .string($0) } ?? .null,
+          "bundle": request.bundle.map { .string($0.text) } ?? .null, "message": .string(request.message),
+          "to": .string(plan.target.text),
+        ],
+        result: ["digest": .string(digest.hex), "version": .string(version.text)]),
+      by: request.actor, now: clock())
+    return release
+  }
+}
+
+extension Database {
+  fileprivate func note(_ bundle: RollbackPlan.Bundle, _ version: ManifestVersion, in channel: Int64)
+    throws(StoreError)
+  {
+    let counts = bundle.counts
+    try run(
+      """
+      INSERT INTO release_bundle (bundle_id, version, channel_id, added, changed, removed, resources, bytes)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      """, bundle.info.id, version.number, channel, counts.added, counts.changed, counts.removed,
+      bundle.info.resources + counts.added - counts.removed, bundle.info.bytes + bundle.bytes)
+  }
+}
+
+extension RollbackPlan {
+  fileprivate func outcome(_ release: ReleaseOutcome) -> RollbackOutcome {
+    RollbackOutcome(
+      release: release, target: target,
+      bundles: bundles.map { .init(name: $0.info.name, counts: $0.counts, takenBack: $0.takenBack) })
+  }
+
+  fileprivate func release(changed: Bool, now: Int64) -> ReleaseOutcome {
+    ReleaseOutcome(
+      changed: changed, channel: channel, version: changed ? channel.nextVersion : channel.version,
+      previous: channel.version, at: changed ? max(now, channel.at ?? 0) : channel.at ?? 0, changes: changes,
+      counts: counts,
+      bundles: bundles.map { .init(name: $0.info.name, counts: $0.counts, replaced: $0.takenBack.first) },
+      newBytes: newBytes, resources: resources, bytes: bytes, createdApp: false, createdChannel: false,
+      missing: [])
+  }
+}

@@ -1,0 +1,43 @@
+import Manifests
+
+/// A version on the command line: a number, or a time at which it was live.
+enum VersionWord {
+  /// The word as the API takes it.
+  /// - Throws: `UsageError` for what is neither.
+  static func read(_ text: String, in place: String) throws(UsageError) -> String {
+    if ManifestVersion(text: text) != nil || Timestamp.parse(text) != nil { return text }
+    throw UsageError(
+      "\(place) \(text) is no version: write a number, or a time with its offset such as 2026-11-19T14:05+08:00"
+    )
+  }
+
+  /// The value of an option that takes a time; nil where it isn't given.
+  static func at(_ arguments: Arguments) throws(UsageError) -> String? {
+    guard let text = try arguments.value("at") else { return nil }
+    guard Timestamp.parse(text) != nil else {
+      throw UsageError("--at \(text) is no time with its offset, such as 2026-11-19T14:05+08:00")
+    }
+    return text
+  }
+
+  /// The one version that an operand names, or `--at`; nil where neither is given.
+  static func one(_ arguments: Arguments, _ operand: String?) throws(UsageError) -> String? {
+    let at = try at(arguments)
+    if let operand, at != nil { throw UsageError("which version: \(operand), or the one of --at?") }
+    return try operand.map { (text) throws(UsageError) in try read(text, in: "the version") } ?? at
+  }
+
+  static let option = Option.value(
+    "at", "TIME", "the version that was live then, e.g. 2026-11-19T14:05+08:00")
+
+  /// The word in a query or path: only digits, letters and few others stay as they are.
+  static func escaped(_ text: String) -> String {
+    text.utf8.map { byte in
+      let isPlain =
+        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+        || [0x2d, 0x2e, 0x5f, 0x7e].contains(byte)
+      let digits = String(byte, radix: 16, uppercase: true)
+      return isPlain ? String(Unicode.Scalar(byte)) : "%" + (byte < 16 ? "0" : "") + digits
+    }.joined()
+  }
+}

@@ -1,0 +1,132 @@
+import Manifests
+import Platform
+import Publishing
+import Store
+
+/// `xcache audit log | verify | export`.
+enum AuditCommand {
+  static let command = Command(
+    name: "audit", operands: "log | verify | export",
+    summary: "show who did what, and check that nobody changed it",
+    notes: """
+      Every act that changes something is a row: when, which token, from where, what, and what came of it. Each row's
+      hash is made of the row and the hash before. verify follows the chain here, not at the origin, and names the first
+      row that was altered, dropped or moved (exit code 3). The end of a trail can be cut off without a trace in the
+      chain: --receipt checks that a row which publish printed (receipt 17:ab12…) is still the one it was. export prints
+      one JSON document a line, which verify --file checks without a server.
+      """,
+    options: Command.remote + [
+      .value("limit", "N", "how many rows (log, default: 20)"),
+      .value("before", "ROW", "only rows below ROW (log)"),
+      .value("receipt", "ROW:HASH", "a receipt that must be in the trail; may be repeated (verify)"),
+      .value("file", "FILE", "check this export (verify)"),
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    switch arguments.operands.first {
+    case "log": return try log(arguments, terminal)
+    case "verify": return try verify(arguments, terminal)
+    case "export": return try export(arguments, terminal)
+    case let word?: throw UsageError("there is no \"audit \(word)\"; it is log, verify or export")
+    case nil: throw UsageError("audit log, verify or export?")
+    }
+  }
+
+  private static func log(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands("log")
+    let limit = try arguments.number("limit", in: 1...1000) ?? 20
+    let before = try arguments.number("before", in: 1...Int.max).map { "&before=\($0)" } ?? ""
+    let answer = try RemoteOrigin(arguments).api.get("audit?limit=\(limit)\(before)")
+    if arguments.has("json") {
+      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
+      return .done
+    }
+    var table = Table(["ROW", "WHEN", "WHO", "FROM", "ACT", "WHERE", "WHAT", "RESULT"], rightAligned: [0])
+    for row in answer["rows"]?.array ?? [] {
+      let place = [row["app"]?.string, row["channel"]?.string].compactMap { $0 }.joined(separator: " ")
+      let time = row["at"]?.integer.map { JSONValue.string(Timestamp.text($0)) }
+      table.add([
+        "\(row["id"]?.integer ?? 0)", Moment.text(time), row["author"]?.string ?? "?",
+        row["address"]?.string ?? "", row["act"]?.string ?? "?", place, words(row["parameters"]),
+        words(row["result"]),
+      ])
+    }
+    for line in table.lines { terminal.say(line) }
+    return .done
+  }
+
+  /// The members of a row's document that say something, as `name value`.
+  private static func words(_ document: JSONValue?) -> String {
+    guard let text = document?.string, let object = (try? JSONValue.parse(Array(text.utf8)))?.object else {
+      return ""
+    }
+    return object.members.compactMap { member in
+      switch member.value {
+      case .null: nil
+      case .string(let text): text.isEmpty ? nil : "\(member.key) \(text.prefix(40))"
+      case .array(let items): "\(member.key) \(items.compactMap(\.string).joined(separator: ","))"
+      default: "\(member.key) \(String(decoding: member.value.canonical, as: UTF8.self))"
+      }
+    }.joined(separator: ", ")
+  }
+
+  private static func export(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands("export")
+    try eachRow(try RemoteOrigin(arguments)) { row in terminal.write(row.json.canonical + [0x0a]) }
+    return .done
+  }
+
+  private static func verify(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands("verify")
+    let receipts = try arguments.all("receipt").map { text in
+      guard let receipt = AuditHead(text) else {
+        throw UsageError("--receipt \(text): a receipt is a row's number, a colon and 64 hexadecimal digits")
+      }
+      return receipt
+    }
+    var chain = AuditChain(receipts: receipts)
+    if let file = try arguments.value("file") {
+      for row in try rows(of: file) { chain.take(row) }
+    } else {
+      try eachRow(try RemoteOrigin(arguments)) { chain.take($0) }
+    }
+    let broken = chain.finish()
+    if arguments.has("json") {
+      let answer: JSONValue = [
+        "head": .string(chain.head.text), "intact": .bool(broken == nil),
+        "problem": broken.map { .string($0.description) } ?? .null,
+        "row": broken.map { .integer($0.row) } ?? .null,
+      ]
+      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
+    } else if let broken {
+      terminal.say(terminal.colour("\(broken)", .red))
+    } else {
+      terminal.say("intact: \(chain.head.row) rows, receipt \(chain.head.text)")
+    }
+    return broken == nil ? .done : .refused
+  }
+
+  /// Hands every row of the origin's trail to `body`, oldest first.
+  private static func eachRow(_ remote: RemoteOrigin, _ body: (AuditRow) -> Void) throws {
+    let api = try remote.api
+    var after: Int64 = 0
+    while true {
+      let rows = try api.get("audit/export?after=\(after)", limit: 256 << 20)["rows"]?.array ?? []
+      for row in rows { body(try AuditRow(json: row)) }
+      guard let last = rows.last?["id"]?.integer, last > after else { return }
+      after = last
+    }
+  }
+
+  private static func rows(of file: String) throws -> [AuditRow] {
+    guard let bytes = try DurableFile.read(file) else { throw Failure("there is no file \(file)") }
+    return try bytes.split(separator: 0x0a).enumerated().map { number, line in
+      do {
+        return try AuditRow(json: JSONValue.parse(Array(line)))
+      } catch {
+        throw Failure("\(file), line \(number + 1): \(error)")
+      }
+    }
+  }
+}

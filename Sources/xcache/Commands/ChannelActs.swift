@@ -1,0 +1,75 @@
+import Manifests
+import Publishing
+
+/// `xcache channel list | create | remove | freeze | thaw`.
+enum ChannelActs {
+  static let options: [Option] = [
+    .value("public-url", "URL", "where devices download from (create; default: as serve says)"),
+    .value("reason", "TEXT", short: "m", "why it is frozen, for those whom it stops (freeze)"),
+  ]
+
+  static func list(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands("list")
+    let remote = try RemoteOrigin(arguments)
+    let answer = try remote.api.get("apps")
+    if arguments.has("json") {
+      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
+      return .done
+    }
+    var table = Table(
+      ["APP", "CHANNEL", "VERSION", "RELEASED", "RESOURCES", "SIZE", "STATE"], rightAligned: [2, 4, 5])
+    for channel in answer["channels"]?.array ?? [] {
+      if let app = remote.settings.app, channel["app"]?.string != app.text { continue }
+      let freeze = channel["freeze"].flatMap { $0.isNull ? nil : $0 }
+      let state = freeze.map { "frozen by \($0["author"]?.string ?? "?"): \($0["reason"]?.string ?? "")" }
+      table.add([
+        channel["app"]?.string ?? "?", channel["channel"]?.string ?? "?", channel["version"]?.string ?? "?",
+        Moment.text(channel["at"]), "\(channel["resources"]?.integer ?? 0)",
+        Bytes.text(channel["bytes"]?.integer ?? 0), state ?? "open",
+      ])
+    }
+    for line in table.lines { terminal.say(line) }
+    return .done
+  }
+
+  /// One of the acts on the channel that is named.
+  static func act(_ verb: String, _ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands(verb)
+    // A channel is made, removed and frozen by its name, not by a setting that happens to be around.
+    guard let name = arguments.all("channel").last else {
+      throw UsageError("which channel? Give --channel NAME")
+    }
+    let remote = try RemoteOrigin(arguments)
+    var body = JSONObject()
+    if verb == "create" {
+      body["publicURL"] = try arguments.value("public-url").map {
+        .string(try SettingsValue.url($0, in: "--public-url").text)
+      }
+    }
+    if verb == "freeze" {
+      guard let reason = try arguments.value("reason"), !reason.isEmpty else {
+        throw UsageError("why? Give --reason TEXT, for those whom the freeze stops")
+      }
+      body["reason"] = .string(reason)
+    }
+    let answer = try remote.api.send("POST", "\(try remote.path)/\(verb)", json: .object(body))
+    if arguments.has("json") {
+      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
+    } else {
+      terminal.say(words(verb, name, answer))
+    }
+    return .done
+  }
+
+  private static func words(_ verb: String, _ name: String, _ answer: JSONValue) -> String {
+    switch verb {
+    case "create":
+      return "created channel \(name); its next version is above \(answer["version"]?.string ?? "0")"
+    case "remove": return "removed channel \(name); nobody is answered for it any more"
+    case "freeze": return "channel \(name) is frozen: it refuses releases until it is thawed"
+    default:
+      guard answer["changed"]?.bool == true else { return "channel \(name) was not frozen" }
+      return "channel \(name) takes releases again"
+    }
+  }
+}

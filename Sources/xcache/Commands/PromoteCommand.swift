@@ -1,0 +1,87 @@
+import Manifests
+import Publishing
+
+/// `xcache promote`: what one channel holds, released in another.
+enum PromoteCommand {
+  static let command = Command(
+    name: "promote", operands: "--from CHANNEL --to CHANNEL",
+    summary: "release in one channel what another one holds",
+    notes: """
+      The same bytes, nothing is sent. Each bundle becomes in --to exactly what it is in --from; bundles that only --to
+      has stay. --map rewrites URLs by prefix; files whose text names the host that is rewritten are listed, since what
+      they link to stays behind. --at promotes what --from held at that time.
+          xcache promote --from test --to online --map https://test.m.example.com=https://m.example.com
+      """,
+    options: Command.remote + [
+      .value("app", "NAME", environment: "XCACHE_APP", "the app"),
+      .value("from", "CHANNEL", "where it is released already"),
+      .value("to", "CHANNEL", "where it is to be released"),
+      .value("bundle", "NAME", "this bundle alone"),
+      .value("map", "URL=URL", "URLs below the first lie below the second; may be repeated"),
+      .value("version", "V", "the version of --from that is promoted (default: the newest)"),
+      VersionWord.option,
+      .value("message", "TEXT", short: "m", "why, for the log"),
+      .value("if-version", "N", "refuse when a bundle changed in --to after version N"),
+      .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
+      .flag("dry-run", "say what would happen, change nothing"),
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands()
+    let remote = try RemoteOrigin(arguments)
+    guard let from = try arguments.value("from"), let to = try arguments.value("to") else {
+      throw UsageError("from which channel to which? Give --from CHANNEL and --to CHANNEL")
+    }
+    let target = try SettingsValue.channel(to, in: "--to")
+    var body = JSONObject()
+    body["from"] = .string(try SettingsValue.channel(from, in: "--from").text)
+    body["bundle"] = try arguments.value("bundle").map {
+      .string(try SettingsValue.bundle($0, in: "--bundle").text)
+    }
+    body["map"] = .array(try arguments.all("map").map(rule))
+    body["version"] = try VersionWord.one(arguments, try arguments.value("version")).map { .string($0) }
+    body["message"] = .string(try arguments.value("message") ?? "")
+    body["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0.text) }
+    body["breakGlass"] = try arguments.value("break-glass").map { .string($0) }
+    body["dryRun"] = .bool(arguments.has("dry-run"))
+    let answer = try remote.api.send(
+      "POST", "apps/\(try remote.app)/channels/\(target)/promote", json: .object(body))
+    if arguments.has("json") {
+      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
+    } else {
+      for line in lines(answer, to: target, dryRun: arguments.has("dry-run"), terminal) { terminal.say(line) }
+    }
+    return .done
+  }
+
+  private static func rule(_ text: String) throws -> JSONValue {
+    let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard sides.count == 2 else { throw UsageError("--map \(text): write OLD-URL=NEW-URL") }
+    let from = try SettingsValue.url(sides[0], in: "--map")
+    let to = try SettingsValue.url(sides[1], in: "--map")
+    return ["from": .string(from.text), "to": .string(to.text)]
+  }
+
+  private static func lines(_ answer: JSONValue, to channel: ChannelName, dryRun: Bool, _ terminal: Terminal)
+    -> [String]
+  {
+    let version = answer["version"]?.string ?? "?"
+    let source = "\(answer["from"]?.string ?? "?") \(answer["fromVersion"]?.string ?? "?")"
+    var lines = (answer["warnings"]?.array ?? []).compactMap(\.string).map {
+      terminal.colour("\($0) names a host that is rewritten", .yellow)
+    }
+    guard answer["changed"]?.bool == true else {
+      return lines + ["nothing changed: \(channel) \(version) has the content of \(source)"]
+    }
+    func count(_ key: String) -> Int64 { answer[key]?.integer ?? 0 }
+    let counts = "+\(count("added")) ~\(count("changed_count")) −\(count("removed"))"
+    lines.append(
+      dryRun
+        ? "dry run: \(counts), would become \(channel) version \(version)"
+        : "\(counts), \(channel) \(terminal.colour("version \(version)", .bold)) with the content of \(source)"
+    )
+    if let receipt = answer["receipt"]?.string { lines.append("receipt \(receipt)") }
+    return lines
+  }
+}

@@ -1,0 +1,129 @@
+import Manifests
+import Platform
+import Store
+import Testing
+
+@testable import Origin
+
+@Suite struct ChannelActTests {
+  private static let online = "apps/shop/channels/online"
+
+  @Test func aFrozenChannelRefusesEveryKindOfRelease() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    try origin.publish(["a.js": "b"])
+    #expect(try origin.publish(["a.js": "t"], channel: "test").status == 201)
+    #expect(try origin.api("POST", "\(Self.online)/freeze", [:]).status == 400)
+    #expect(try origin.api("POST", "\(Self.online)/freeze", ["reason": "the big sale"]).status == 200)
+    let attempts: [(String, JSONValue)] = [
+      ("releases", ["bundles": [["bundle": "main", "unpublish": true]]]),
+      ("rollback", ["allBundles": true, "steps": 1]), ("promote", ["from": "test"]),
+      ("rollback", ["allBundles": true, "dryRun": true, "steps": 1]),
+    ]
+    for (path, body) in attempts {
+      let reply = try origin.api("POST", "\(Self.online)/\(path)", body)
+      #expect(reply.status == 409 && reply.json["code"]?.string == "frozen", "\(path): \(reply.text)")
+      #expect(reply.json["freeze"]?["author"]?.string == "admin" && reply.text.contains("the big sale"))
+    }
+    #expect(try origin.api("GET", Self.online).json["freeze"]?["reason"]?.string == "the big sale")
+    #expect(try origin.ask("GET", "/configure.json").json["data"]?["version"]?.string == "2")
+
+    let glass: JSONValue = ["allBundles": true, "breakGlass": "it burns", "steps": 1]
+    #expect(try origin.api("POST", "\(Self.online)/rollback", glass).status == 201)
+    let release = try origin.api("GET", "\(Self.online)/releases/3").json
+    #expect(release["breakGlass"]?["reason"]?.string == "it burns")
+    #expect(release["breakGlass"]?["frozenBy"]?.string == "admin")
+
+    #expect(try origin.api("POST", "\(Self.online)/thaw", [:]).json["changed"]?.bool == true)
+    #expect(try origin.api("POST", "\(Self.online)/thaw", [:]).json["changed"]?.bool == false)
+    #expect(try origin.publish(["a.js": "c"]).status == 201)
+    #expect(try origin.api("GET", "\(Self.online)/releases/4").json["breakGlass"]?.isNull == true)
+  }
+
+  @Test func aChannelThatWasRemovedGoesOnWithItsNumbers() throws {
+    let origin = try TestOrigin()
+    let test = "apps/shop/channels/test"
+    #expect(try origin.api("POST", "\(test)/create", [:]).status == 201)
+    #expect(try origin.api("POST", "\(test)/create", [:]).json["code"]?.string == "channel-exists")
+    let empty = try origin.ask("GET", "/xcache_test/shop/configure.json")
+    #expect(empty.status == 200 && empty.json["data"]?["version"]?.string == "0")
+    try origin.publish(["a.js": "a"], channel: "test")
+    #expect(try origin.api("POST", "\(test)/remove", [:]).json["code"]?.string == "channel-holds")
+    let gone: JSONValue = ["bundles": [["bundle": "main", "unpublish": true]]]
+    #expect(try origin.api("POST", "\(test)/releases", gone).status == 201)
+    #expect(try origin.api("POST", "\(test)/remove", [:]).status == 200)
+    #expect(try origin.ask("GET", "/xcache_test/shop/configure.json").status == 404)
+    #expect(try origin.api("GET", "apps").json["channels"]?.array?.count == 0)
+    #expect(try origin.publish(["a.js": "a"], channel: "test").json["code"]?.string == "channel-removed")
+    #expect(try origin.api("POST", "\(test)/create", [:]).json["version"]?.string == "2")
+    #expect(try origin.publish(["a.js": "a"], channel: "test").json["version"]?.string == "3")
+    #expect(try origin.ask("GET", "/xcache_test/shop/configure.json").json["data"]?["version"]?.string == "3")
+  }
+
+  @Test func aPromotionRewritesURLsAndWarns() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["old.js": "old", "keep.js": "k"])
+    try origin.publish(["other.js": "o"], bundle: "other")
+    let page = "<script src=\"https://m.example.com/a.js\"></script>"
+    try origin.publish(
+      ["a.js": "a", "index.html": page, "x/b.png": "https://m.example.com"], channel: "test")
+    let map: JSONValue = [["from": "https://m.example.com", "to": "https://www.example.com"]]
+    let body: JSONValue = ["from": "test", "map": map]
+    let promoted = try origin.api("POST", "\(Self.online)/promote", body)
+    #expect(promoted.status == 201, "\(promoted.text)")
+    #expect(promoted.json["warnings"]?.array?.compactMap(\.string) == ["https://m.example.com/index.html"])
+    #expect(promoted.json["from"]?.string == "test" && promoted.json["fromVersion"]?.string == "1")
+    let held = try origin.api("GET", "\(Self.online)/manifest").json.object?.members.map(\.key)
+    #expect(
+      held == [
+        "https://m.example.com/other.js", "https://www.example.com/a.js",
+        "https://www.example.com/index.html",
+        "https://www.example.com/x/b.png",
+      ])
+    #expect(try origin.api("POST", "\(Self.online)/promote", body).json["changed"]?.bool == false)
+    let release = try origin.api("GET", "\(Self.online)/releases/3").json
+    #expect(release["kind"]?.string == "promote" && release["source"]?["channel"]?.string == "test")
+    #expect(try origin.api("POST", "\(Self.online)/promote", ["from": "online"]).status == 400)
+    #expect(try origin.api("POST", "\(Self.online)/promote", ["from": "none"]).status == 404)
+  }
+
+  /// A URL, the rules `from to`, and what becomes of it.
+  @Test(arguments: [
+    ("https://a.com/x", "https://a.com https://b.com", "https://b.com/x"),
+    ("https://a.com.evil/x", "https://a.com https://b.com", "https://a.com.evil/x"),
+    ("https://a.com/app2/x", "https://a.com/app https://b.com", "https://a.com/app2/x"),
+    (
+      "https://a.com/app/x?q", "https://a.com https://b.com https://a.com/app https://c.com/y",
+      "https://c.com/y/x?q"
+    ),
+    ("http://a.com/x", "https://a.com https://b.com", "http://a.com/x"),
+  ])
+  func rewriting(url: String, rules: String, result: String) throws {
+    let sides = try rules.split(separator: " ").map { try BaseURL(String($0)) }
+    let rewriting = URLRewriting(
+      stride(from: 0, to: sides.count, by: 2).map { .init(from: sides[$0], to: sides[$0 + 1]) })
+    #expect(try rewriting.apply(to: ResourceURL(url)).text == result)
+  }
+
+  @Test func aTextIsFoundAcrossPieces() throws {
+    let origin = try TestOrigin()
+    let text = Array("m.example.com".utf8)
+    for start in [0, 1, 262_140, 262_143, 262_144, 300_000, 524_280] {
+      var bytes = [UInt8](repeating: UInt8(ascii: "m"), count: 600_000 + start % 7)
+      bytes.replaceSubrange(start..<start + text.count, with: text)
+      for (expected, bytes) in [(true, bytes), (false, bytes.map { $0 == UInt8(ascii: ".") ? 0x2d : $0 })] {
+        let claim = BlobClaim(sha256: .of(bytes), md5: .of(bytes), size: Int64(bytes.count))
+        _ = try origin.store.receive(bytes.span.bytes, claim)
+        let url = "https://m.example.com/f\(start)\(expected).js"
+        let content = ResourceContent(
+          FileDigest(md5: claim.md5, sha256: claim.sha256, size: Int64(bytes.count)),
+          ctype: ContentType.of(fileName: "a.js"))
+        let set = JSONObject([.init(key: url, value: content.json)])
+        let change: JSONValue = ["bundle": .string("b\(start)\(expected)"), "set": .object(set)]
+        #expect(try origin.api("POST", "\(Self.online)/releases", ["bundles": [change]]).status == 201)
+        let blob = try origin.store.open(claim.sha256)
+        #expect(try TextSearch([text]).isFound(in: blob) == expected, "at \(start)")
+      }
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import Manifests
+import Platform
+import Testing
+
+@testable import Origin
+@testable import Store
+
+@Suite struct LookingBackTests {
+  private static let channel = "apps/shop/channels/online"
+
+  /// What devices get is written down after each act of a random history; any moment of it can be had again, byte
+  /// for byte.
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func anyMomentByteForByte(seed: UInt64) throws {
+    let time = Locked<Int64>(1_763_500_000_000)
+    let origin = try TestOrigin(clock: { time.withLock { $0 } })
+    var random = Dice(state: seed)
+    var records: [(moment: Int64, version: String, map: [UInt8])] = []
+    for _ in 0..<25 {
+      time.withLock { $0 += Int64.random(in: 1...90_000, using: &random) }
+      if records.count > 3, Int.random(in: 0..<3, using: &random) == 0 {
+        let body: JSONValue = ["allBundles": true, "steps": .integer(Int.random(in: 1...2, using: &random))]
+        _ = try origin.api("POST", "\(Self.channel)/rollback", body)
+      } else {
+        let names = (0..<6).map { "f\($0).js" }.shuffled(using: &random)
+        let files = names.prefix(3).map { ($0, "content \(Int.random(in: 0..<3, using: &random))") }
+        try origin.publish(
+          Dictionary(files) { $1 }, bundle: ["one", "two"].randomElement(using: &random) ?? "one",
+          remove: Array(names.suffix(1)))
+      }
+      let answer = try origin.ask("GET", "/configure.json")
+      guard answer.status == 200, let data = answer.json["data"], let map = data["resourcemap"] else {
+        continue
+      }
+      records.append((time.withLock { $0 }, data["version"]?.string ?? "", map.canonical))
+    }
+    #expect(records.count > 15)
+    for (moment, version, map) in records {
+      let at = VersionText.escaped(Timestamp.text(moment))
+      let then = try origin.api("GET", "\(Self.channel)/manifest?version=\(at)")
+      #expect(then.body == map && then.field("X-Xcache-Version") == version)
+      let release = try origin.api("GET", "\(Self.channel)/releases/\(at)").json
+      #expect(release["version"]?.string == version)
+      #expect(release["digest"]?.string == SHA256.of(map).hex)
+      let log = try origin.api("GET", "\(Self.channel)/log?at=\(at)").json["releases"]?.array
+      #expect(log?.first?["version"]?.string == version)
+    }
+  }
+
+  @Test func aDryRunTellsThePatchAndItsCost() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a", "b.js": "bb"])
+    try origin.publish(["a.js": "aaa"], remove: ["b.js"])
+    let first = try origin.api("GET", "\(Self.channel)/manifest?version=1").json
+    let body: JSONValue = ["bundle": "main", "dryRun": true, "steps": 1]
+    let dry = try origin.api("POST", "\(Self.channel)/rollback", body)
+    #expect(dry.status == 200 && dry.json["version"]?.string == "3", "\(dry.text)")
+    #expect(dry.json["cost"]?["fileBytes"]?.integer == 3 && dry.json["cost"]?["files"]?.integer == 2)
+    let patch = try #require(dry.json["patch"])
+    #expect(dry.json["cost"]?["patchBytes"]?.integer == Int64(patch.canonical.count))
+    #expect(try origin.ask("GET", "/configure.json").json["data"]?["version"]?.string == "2")
+
+    let done = try origin.api("POST", "\(Self.channel)/rollback", ["bundle": "main", "to": "1"])
+    #expect(done.status == 201 && done.json["receipt"]?.string?.hasPrefix("3:") == true)
+    #expect(done.json["takesBack"]?.array?.first?["releases"]?.array?.first?["author"]?.string == "admin")
+    let polled = try origin.ask("GET", "/configure.json?version=2&patch=1").json["data"]
+    #expect(polled?["patch"] == patch || polled?["resourcemap"] == first)
+    #expect(try origin.api("GET", "\(Self.channel)/manifest").json == first)
+    let release = try origin.api("GET", "\(Self.channel)/releases/3").json
+    #expect(release["kind"]?.string == "rollback" && release["source"]?["version"]?.string == "1")
+    #expect(release["source"]?["bundle"]?.string == "main")
+  }
+
+  /// Bodies that ask for no rollback, or for one that can't be.
+  @Test(arguments: [
+    ("{}", 400, "bad-request"), (#"{"bundle":"main"}"#, 400, "bad-request"),
+    (#"{"steps":1}"#, 400, "bad-request"),
+    (#"{"bundle":"main","allBundles":true,"steps":1}"#, 400, "bad-request"),
+    (#"{"bundle":"main","steps":0}"#, 400, "bad-request"),
+    (#"{"bundle":"main","steps":1,"to":"1"}"#, 400, "bad-request"),
+    (#"{"bundle":"main","to":"2026-11-19T14:05"}"#, 400, "bad-request"),
+    (#"{"bundle":"main","to":"1970-01-01T00:00Z"}"#, 404, "unknown-version"),
+    (#"{"bundle":"main","to":"7"}"#, 404, "unknown-version"),
+    (#"{"bundle":"main","steps":9}"#, 409, "too-many-steps"),
+    (#"{"bundle":"none","steps":1}"#, 404, "unknown-bundle"),
+  ])
+  func badRollbacks(body: String, status: Int, code: String) throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    try origin.publish(["a.js": "b"])
+    let reply = try origin.ask(
+      "POST", "/api/v1/\(Self.channel)/rollback", ["Authorization: Bearer \(origin.token)"],
+      body: Array(body.utf8))
+    #expect(reply.status == status && reply.json["code"]?.string == code, "\(reply.text)")
+  }
+}
+
+/// A query's value with what isn't a letter or digit escaped.
+enum VersionText {
+  static func escaped(_ text: String) -> String {
+    text.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}
+
+/// A small generator whose histories can be made again from their seed.
+struct Dice: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}

@@ -1,0 +1,152 @@
+import Manifests
+import Platform
+import Testing
+
+@testable import Store
+
+@Suite struct AuditTests {
+  let scratch = Scratch()
+
+  /// Ten acts of every kind, and the trail that they leave.
+  private func rows() throws -> [AuditRow] {
+    let store = try scratch.open()
+    let anna = Actor(name: "anna", address: "10.0.0.7")
+    try store.publish(base: 0, set: ["f.js": Sample("a")])
+    try store.publish(base: 1, set: ["f.js": Sample("b")])
+    let shop = try AppName("shop")
+    _ = try store.rollback(
+      RollbackRequest(app: shop, channel: .online, to: .steps(1), by: anna, message: "it burns"))
+    _ = try store.createToken(name: "ci", scope: .publish, expiresAt: 1, by: anna)
+    _ = try store.revokeToken("ci", by: anna)
+    _ = try store.freezeChannel(shop, .online, reason: "sale", by: anna)
+    _ = try store.thawChannel(shop, .online, by: anna)
+    _ = try store.createChannel(
+      shop, try ChannelName("test"), publicURL: try BaseURL("https://cdn.example.com"), by: anna)
+    _ = try store.removeChannel(shop, try ChannelName("test"), by: anna)
+    try store.setDefaultApp(shop, by: anna)
+    // What changes nothing leaves no row.
+    try store.publish(base: 3, set: ["f.js": Sample("a")])
+    _ = try store.thawChannel(shop, .online, by: anna)
+    #expect(throws: StoreError.self) { try store.revokeToken("nobody", by: anna) }
+    #expect(try store.verifyAudit().0 == nil)
+    #expect(try store.auditLog(limit: 3).map(\.id) == [10, 9, 8])
+    return try store.auditRows(after: 0, limit: 100)
+  }
+
+  private func check(_ rows: [AuditRow], receipts: [AuditHead] = []) -> AuditChain.Break? {
+    var chain = AuditChain(receipts: receipts)
+    for row in rows { chain.take(row) }
+    return chain.finish()
+  }
+
+  @Test func everyActHasItsRow() throws {
+    let rows = try rows()
+    #expect(
+      rows.map(\.act) == [
+        "publish", "publish", "rollback", "token.create", "token.revoke", "channel.freeze", "channel.thaw",
+        "channel.create", "channel.remove", "app.default",
+      ])
+    #expect(
+      rows[2].author == "anna" && rows[2].address == "10.0.0.7" && rows[2].parameters.contains("it burns"))
+    #expect(rows[0].author == "ci" && rows[0].app == "shop" && rows[0].channel == "online")
+    #expect(check(rows) == nil)
+    for row in rows { #expect(try AuditRow(json: row.json) == row) }
+  }
+
+  @Test func theFirstRowThatWasChangedIsNamed() throws {
+    let rows = try rows()
+    for place in rows.indices {
+      let number = Int64(place + 1)
+      var dropped = rows
+      dropped.remove(at: place)
+      if place < rows.count - 1 { #expect(check(dropped) == .missing(number)) }
+      // The end can be cut off without a trace in the chain; a receipt shows it.
+      let receipt = AuditHead(row: number, hash: rows[place].hash)
+      #expect(check(Array(rows[..<place]), receipts: [receipt]) == .missing(number))
+      #expect(check(rows, receipts: [receipt]) == nil)
+      if place > 0 {
+        var swapped = rows
+        swapped.swapAt(place, place - 1)
+        #expect(check(swapped)?.row == number - 1)
+      }
+      for altered in alterations(of: rows[place]) {
+        var changed = rows
+        changed[place] = altered
+        #expect(check(changed) == .altered(number))
+        // Whoever writes all hashes anew from there on leaves an intact chain, but for the receipts.
+        let forged = rechained(changed, from: place)
+        #expect(check(forged) == nil)
+        #expect(check(forged, receipts: [receipt]) == .rewritten(number))
+      }
+    }
+  }
+
+  private func alterations(of row: AuditRow) -> [AuditRow] {
+    func with(
+      at: Int64? = nil, author: String? = nil, address: String? = nil, act: String? = nil, app: String? = nil,
+      parameters: String? = nil, result: String? = nil
+    ) -> AuditRow {
+      AuditRow(
+        id: row.id, at: at ?? row.at, author: author ?? row.author, address: address ?? row.address,
+        act: act ?? row.act, app: app ?? row.app, channel: row.channel,
+        parameters: parameters ?? row.parameters,
+        result: result ?? row.result, hash: row.hash)
+    }
+    return [
+      with(at: row.at + 1), with(author: "bob"), with(address: "10.0.0.8"), with(act: "gc"),
+      with(app: "shoq"),
+      with(parameters: "{\"x\":1}"), with(result: "{\"x\":1}"),
+    ]
+  }
+
+  private func rechained(_ rows: [AuditRow], from place: Int) -> [AuditRow] {
+    var rows = rows
+    var hash = place > 0 ? rows[place - 1].hash : AuditHead.none.hash
+    for index in place..<rows.count {
+      let row = rows[index]
+      hash = row.hash(after: hash)
+      rows[index] = AuditRow(
+        id: row.id, at: row.at, author: row.author, address: row.address, act: row.act, app: row.app,
+        channel: row.channel, parameters: row.parameters, result: row.result, hash: hash)
+    }
+    return rows
+  }
+
+  /// The database itself lets nobody change what was done.
+  @Test(arguments: [
+    "UPDATE audit SET author = 'bob' WHERE id = 1", "DELETE FROM audit WHERE id = 3",
+    "INSERT INTO audit SELECT 99, at, author, address, act, app, channel, parameters, result, hash FROM audit LIMIT 1",
+  ])
+  func theTableRefuses(sql: String) throws {
+    _ = try rows()
+    let db = try Database(path: "\(scratch.data)/xcache.db", .writing)
+    #expect(throws: StoreError.self) { try db.script(sql) }
+  }
+
+  @Test(arguments: [
+    ("*", "anything", true), ("activity-*", "activity-618", true), ("activity-*", "activity", false),
+    ("a*b*c", "aXbYbZc", true), ("a*b*c", "aXbYbZ", false), ("a?c", "abc", true), ("a?c", "ac", false),
+    ("main", "main", true), ("main", "mainly", false), ("**", "x", true), ("*-eu", "shop-eu-eu", true),
+  ])
+  func bundleGlobs(glob: String, name: String, matches: Bool) throws {
+    #expect(try #require(BundleGlob(glob)).matches(try BundleName(name)) == matches)
+  }
+
+  @Test(arguments: ["", "a/b", "a b", "ä*", "[ab]", String(repeating: "x", count: 129)])
+  func whatIsNoGlob(text: String) { #expect(BundleGlob(text) == nil) }
+
+  @Test func anExpiredTokenOpensNothing() throws {
+    let now = Locked<Int64>(1_000_000)
+    var options = Store.Options()
+    options.clock = { now.withLock { $0 } }
+    let store = try scratch.open(options)
+    let (token, text) = try store.createToken(
+      name: "ci", scope: .publish, bundles: BundleGlob("activity-*"), expiresAt: 1_060_000)
+    #expect(try store.check(token: text)?.expiresAt == 1_060_000)
+    let names = [try BundleName("activity-618"), try BundleName("main")]
+    #expect(names.map { token.allows(bundle: $0) } == [true, false] && !token.isUnlimited)
+    #expect(try store.tokens().first { $0.name == "ci" }?.bundles?.text == "activity-*")
+    now.withLock { $0 = 1_060_000 }
+    #expect(try store.check(token: text) == nil)
+  }
+}
