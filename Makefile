@@ -6,10 +6,10 @@ LIBRARIES := libsqlite3-dev zlib1g-dev libzstd-dev libssl-dev libcurl4-openssl-d
 # Warnings are errors, and a target may import only what Package.swift gives it.
 STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-errors
 # Dynamic exclusivity checks would be a third of what a poll costs; debug builds, which every test runs, keep them.
-RELEASE := -c release $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
+RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages build demo test test-long lint gates clean
+.PHONY: help packages build demo test test-long bench lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -30,6 +30,21 @@ test: packages ## run every test
 test-long: packages ## the end-to-end tests with what takes long: 2 GB files, many crashes (about 5 minutes)
 	swift build --build-tests $(STRICT)
 	XCACHE_LONG_TESTS=1 swift test --skip-build --filter EndToEnd
+
+bench: ## measure publishing: real input, against rsync, and at 100,000 resources (about 5 minutes)
+	Benchmarks/real-input.sh
+	Benchmarks/rsync.sh
+	Benchmarks/scale.sh
+
+test-large: packages ## the tests of zip entries over 4 GB: minutes, and 10 GB of disk
+	swift build --build-tests $(STRICT)
+	XCACHE_LARGE_TESTS=1 swift test --skip-build --filter LargeTests
+
+fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
+	@Tests/Fuzz/run.sh archive $(or $(FUZZ_SECONDS),600)
+
+bench-archive: build ## a bundle zip against zip -6
+	@Benchmarks/archive.sh
 
 lint: ## check the format of every Swift file
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests

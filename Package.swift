@@ -74,8 +74,10 @@ let package = Package(
     .target(name: "SocketServer", path: "Tests/SocketServer", swiftSettings: swift),
     tests("HTTPClientTests", ["HTTPClient", "Platform", "SocketServer"]),
     tests("StoreTests", ["Store", "Manifests", "Platform", "CSQLite"]),
-    tests("XCacheClientTests", ["Archive", "XCacheClient", "Manifests", "Platform", "SocketServer"]),
-    tests("OriginTests", ["Archive", "Origin", "Store", "Manifests", "HTTP", "Platform"]),
+    tests(
+      "XCacheClientTests",
+      ["Archive", "Compression", "XCacheClient", "Manifests", "Platform", "SocketServer"]),
+    tests("OriginTests", ["Archive", "Compression", "Origin", "Store", "Manifests", "HTTP", "Platform"]),
     tests(
       "PublishingTests", ["Archive", "Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     // Runs the program itself; what it imports only reads answers.

@@ -14,6 +14,10 @@ package final class Origin: Sendable {
   let info: InfoEndpoint
   let zips: ZipEndpoint
   let api: APIEndpoint
+  let deltas: DeltaEndpoint
+  let census: PollCensus
+  private let desk: DeltaDesk
+  private let backlog: BacklogWorker
   let pages = Pages()
   /// What `/metrics` shows.
   let metrics: @Sendable () -> String
@@ -26,12 +30,15 @@ package final class Origin: Sendable {
     /// Where devices download from, for channels that are new.
     package var publicURL: BaseURL
     package var openFiles = 256
+    /// Seconds that a release waits for its deltas, and threads for those on older versions; nil: the defaults.
+    package var deltaWait: Double?
+    package var deltaThreads: Int?
     /// Bytes of one published file at most.
     package var largestUpload: UInt64 = 64 << 30
     /// Bytes that the zips of all channels may take on the disk.
     package var zipBytes: Int64 = 20 << 30
-    /// Tells the deltas of an update's zip.
-    package var zipDeltas: ZipDeltas.Source = { _, _, _ in .done([]) }
+    /// Tells the deltas of an update's zip; nil: those that this origin makes.
+    package var zipDeltas: ZipDeltas.Source?
     package var metrics: @Sendable () -> String = { "" }
     /// Where errors of the origin itself are told, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
@@ -45,24 +52,48 @@ package final class Origin: Sendable {
     catalog = Published(try Catalog(store))
     let builder = AnswerBuilder(store: store, catalog: catalog)
     configure = ConfigureEndpoint(catalog: catalog, builder: builder)
-    downloads = DownloadEndpoint(store: store, coded: CodedFiles(store: store), log: options.log)
+    var wishes = DeltaDesk.Options()
+    if let wait = options.deltaWait { wishes.wait = wait }
+    if let threads = options.deltaThreads { wishes.threads = threads }
+    let desk = DeltaDesk(store: store, options: wishes)
+    let census = PollCensus()
+    deltas = DeltaEndpoint(store: store, counters: desk.counters, log: options.log)
+    downloads = DownloadEndpoint(
+      store: store, coded: CodedFiles(store: store), deltas: deltas, log: options.log)
     info = InfoEndpoint(catalog: catalog, builder: builder)
+    let source = DeltaZipSource(store: store, backlog: desk.backlog)
     zips = ZipEndpoint(
-      desk: ZipDesk(store: store, deltas: options.zipDeltas, limit: options.zipBytes, log: options.log))
-    let releases = ReleaseDesk(store: store, catalog: catalog, builder: builder, publicURL: options.publicURL)
+      desk: ZipDesk(
+        store: store, deltas: options.zipDeltas ?? source.deltas, limit: options.zipBytes, log: options.log))
+    let releases = ReleaseDesk(
+      store: store, catalog: catalog, builder: builder, publicURL: options.publicURL, deltas: desk)
     let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
     api = APIEndpoint(
-      store: store, releases: releases, documents: documents, largestUpload: options.largestUpload,
-      log: options.log)
-    metrics = { [attempts = api.attempts, metrics = options.metrics] in metrics() + attempts.metrics }
+      store: store, releases: releases, deltas: desk, documents: documents,
+      largestUpload: options.largestUpload, log: options.log)
+    self.census = census
+    self.desk = desk
+    backlog = BacklogWorker(
+      store: store, catalog: catalog, builder: builder, desk: desk, census: census, log: options.log)
+    metrics = { [attempts = api.attempts] in
+      options.metrics() + desk.counters.prometheusText(pending: desk.backlog.pending) + attempts.metrics
+    }
     openFiles = options.openFiles
+  }
+
+  /// Makes deltas on older versions from now on, on a thread of their own.
+  package func startBackgroundWork() throws(SystemError) {
+    _ = try OSThread(name: "deltas") { [backlog] in backlog.run() }
   }
 
   /// Answers for one event loop; called on that loop's thread.
   package func makeHandler() -> any Handler { OriginHandler(self) }
 
   /// From now on `/readyz` says that this origin takes no more work.
-  package func beginStopping() { stopping.store(true, ordering: .relaxed) }
+  package func beginStopping() {
+    stopping.store(true, ordering: .relaxed)
+    desk.stop()
+  }
 
   var isReady: Bool { !stopping.load(ordering: .relaxed) }
 }

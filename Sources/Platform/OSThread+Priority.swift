@@ -5,5 +5,5 @@ extension OSThread {
   ///
   /// nice(2): "according to POSIX, the nice value is a per-process setting. However, under … Linux/NPTL … it is a
   /// per-thread attribute".
-  package static func lowerPriority() { _ = nice(10) }
+  package static func lowerPriority() { _ = nice(5) }
 }

@@ -30,6 +30,9 @@ extension PublishError {
     case .unreachable(let server, let error): "\(server) can't be reached: \(error)"
     case .notAnOrigin(let server, let found): "\(server) doesn't answer like an xcache origin: \(found)"
     case .refused(let problem): problem.words
+    case .overBudget(let bytes, let limit):
+      "devices on the current version would download \(bytes) bytes, and --max-update allows \(limit): nothing was "
+        + "released"
     case .damagedOnTheWay(let path):
       "\(path) arrives at the origin with other bytes than it has here: something on the way changes them"
     }
@@ -37,6 +40,7 @@ extension PublishError {
 
   /// 3 where the origin refuses what is asked, 1 for all else.
   package var exitCode: Int32 {
+    if case .overBudget = self { return 3 }
     guard case .refused(let problem) = self else { return 1 }
     return problem.status == 409 ? 3 : 1
   }

@@ -36,6 +36,8 @@ package enum PublishError: Error, Sendable {
   case notAnOrigin(server: String, found: String)
   /// Thrown when the origin says no.
   case refused(OriginProblem)
+  /// Thrown when the update costs a device more bytes than it may.
+  case overBudget(bytes: Int64, limit: Int64)
   /// Thrown when a body arrives broken again and again though the file is as it was.
   case damagedOnTheWay(String)
 

@@ -15,6 +15,8 @@ package struct PublishResult: Sendable {
   package let uploadedBytes: Int64
   /// Body bytes of all requests, attempts that failed included.
   package let bytesSent: Int64
+  /// What devices download; nil where the origin could not say.
+  package let cost: ReleaseCost?
 
   package var added: Int64 { answer.bundles.reduce(0) { $0 + $1.added } }
   package var changed: Int64 { answer.bundles.reduce(0) { $0 + $1.changed } }

@@ -10,13 +10,17 @@ package struct Publisher: Sendable {
     case hashing(done: Int, of: Int, bytes: Int64)
     /// Bytes of files sent, of those that the origin lacks; more than these where attempts failed.
     case sending(Int64, of: Int64)
+    /// The origin makes deltas on what devices have: files done, of all that are new.
+    case preparing(done: Int64, of: Int64)
     /// All is there; the origin makes the release.
     case releasing
+    /// The release is visible; deltas on older versions are made.
+    case waitingForDeltas(left: Int64)
   }
 
-  private let api: OriginAPI
+  let api: OriginAPI
   private let cache: CacheFolder
-  private let progress: @Sendable (Progress) -> Void
+  let progress: @Sendable (Progress) -> Void
 
   /// - Parameter progress: called often, from any thread, one call at a time for each kind.
   package init(
@@ -58,9 +62,12 @@ package struct Publisher: Sendable {
       plans.append(Plan(bundle.name, local: bundle.resources, remote: held))
     }
     let healing = local.files(of: remote.damaged)
-    let uploads = try upload(plans, healing, dryRun: options.dryRun)
+    let uploads = try upload(plans, healing)
     let request = ReleaseRequest(changes: plans.map { .publish($0) }, options: options)
+    var preparation = try prepare(request, plans, app, channel)
     let answer = try release(request, plans, app, channel)
+    preparation = try finish(preparation, app, channel, waits: !options.now)
+    if options.waitsForDeltas, !options.dryRun { try waitForDeltas(app, channel) }
     if answer.isChanged, !options.dryRun {
       // Of a channel that this release made, the origin's id isn't known yet.
       let remote = remote.exists ? remote : try? RemoteChannel(api, cache, app, channel)
@@ -70,7 +77,7 @@ package struct Publisher: Sendable {
       answer: answer, plans: plans, files: local.bundles.reduce(0) { $0 + $1.resources.count },
       filesRead: local.filesRead, bytes: local.bytes,
       uploaded: uploads.count, uploadedBytes: uploads.reduce(0) { $0 + $1.digest.size },
-      bytesSent: api.bytesSent)
+      bytesSent: api.bytesSent, cost: preparation.map(ReleaseCost.init))
   }
 
   /// Makes one release that takes whole bundles away.
@@ -141,14 +148,14 @@ package struct Publisher: Sendable {
   // MARK: Origin
 
   /// Sends what the origin lacks of the plans and of what it lost; the files that it lacked.
-  private func upload(
-    _ plans: [Plan], _ healing: [SHA256: HashedFile], dryRun: Bool
-  ) throws(PublishError) -> [HashedFile] {
+  private func upload(_ plans: [Plan], _ healing: [SHA256: HashedFile]) throws(PublishError) -> [HashedFile] {
     let files = Publisher.contents(of: plans).merging(healing) { planned, _ in planned }
     if files.isEmpty { return [] }
     let lacking = try Uploader(api: api) { _ in }.missing(files.keys.sorted())
     let missing = lacking.compactMap { files[$0] }.sorted { $0.source.location < $1.source.location }
-    if !dryRun { try send(missing) }
+    // For a dry run, too: what devices would download is worked out where the older files are. What no release takes
+    // is dropped there after a day.
+    try send(missing)
     return missing
   }
 
@@ -184,9 +191,9 @@ package struct Publisher: Sendable {
         let json = try api.send(call)
         return try api.reading { () throws(JSONError) in try ReleaseAnswer(json: json) }
       } catch {
-        guard case .refused(let problem) = error, problem.code == "missing-blobs", attempts > 0,
-          !request.options.dryRun
-        else { throw error }
+        guard case .refused(let problem) = error, problem.code == "missing-blobs", attempts > 0 else {
+          throw error
+        }
         let files = Publisher.contents(of: plans)
         let missing = problem.missing.compactMap { SHA256(hex: $0) }.compactMap { files[$0] }
         guard !missing.isEmpty else { throw error }

@@ -7,6 +7,8 @@ package final class Store: Sendable {
   package let folder: DataFolder
   /// Whether this call made the folder's first admin token, which then is in `folder.adminToken`.
   package let madeAdminToken: Bool
+  /// What can be made again.
+  package let derived: DerivedStore
   let connections: Connections
   let blobs: BlobStore
   let clock: @Sendable () -> Int64
@@ -33,6 +35,7 @@ package final class Store: Sendable {
     self.folder = folder
     lock = try Self.takeFolder(folder, creates: options.creates)
     connections = try Connections(path: folder.database)
+    derived = try DerivedStore(folder)
     blobs = try BlobStore(folder: folder, disk: options.disk, connections: connections, clock: options.clock)
     madeAdminToken = try Self.makeFirstToken(connections, folder, now: options.clock())
   }

@@ -12,6 +12,7 @@ struct CheckedSettings: Sendable {
   let diskLimit: Int64?
   let manifestLimit: Int64
   let retryPauses: [UInt32]
+  let comparesWithGzip: Bool
   let scriptKey: [UInt8]?
 
   /// - Throws: `badSetting`.
@@ -42,6 +43,7 @@ struct CheckedSettings: Sendable {
     diskLimit = settings.diskLimit
     manifestLimit = settings.manifestLimit
     retryPauses = settings.retryPauses
+    comparesWithGzip = settings.comparesWithGzip
   }
 
   private static func base(_ text: String, name: String) throws(ClientError) -> BaseURL {

@@ -1,3 +1,4 @@
+import Compression
 import Manifests
 import Platform
 
@@ -102,7 +103,9 @@ extension Device {
     var plan = try plan(from: held, to: next)
     let copied = try stageCopies(&plan)
     try makeRoom(for: plan.fetch)
-    let bytes = try stage(plan.fetch, progress)
+    let deltas = try deltaBook(offer.deltas, from: held)
+    let bytes = try stage(plan.fetch, deltas, progress)
+    let gzipBytes = settings.comparesWithGzip ? gzipCost(of: plan.fetch) : nil
     try cache.withLock { cache throws(ClientError) in try cache.commit(next, at: now()) }
     try makeRoom(for: [])
     var report = UpdateReport(
@@ -113,9 +116,34 @@ extension Device {
     report.copied = copied + plan.shared
     report.kept = plan.kept
     report.missing = plan.missing
-    report.bytesFetched = bytes
+    report.bytesFetched = bytes + deltas.counts.received
+    report.deltas = deltas.counts.used
+    report.deltasFailed = deltas.counts.failed
+    report.bytesByGzip = gzipBytes
     report.bytesTotal = next.totalBytes
     return report
+  }
+
+  /// The offered deltas with every file that can be their base: those of the manifest held, and what was set aside.
+  private func deltaBook(_ offers: [DeltaOffer], from held: DeviceIndex) throws(ClientError) -> DeltaBook {
+    guard !offers.isEmpty else { return DeltaBook([], bases: [:]) }
+    var bases: [SHA256: String] = [:]
+    for sha256 in try folder.digests(in: folder.aside) { bases[sha256] = folder.aside(sha256) }
+    let present = cache.withLock { $0.present }
+    for entry in held.entries where present.contains(entry.name) {
+      bases[entry.sha256] = folder.file(entry.name)
+    }
+    return DeltaBook(offers, bases: bases)
+  }
+
+  /// What the staged files would have cost as gzip bodies.
+  private func gzipCost(of entries: [HeldEntry]) -> Int64 {
+    entries.reduce(0) { total, entry in
+      guard ContentType(entry.entry.ctype)?.isCompressible == true,
+        let bytes = try? DurableFile.read(folder.staged(entry.sha256))
+      else { return total + entry.size }
+      return total + min(entry.size, Int64(Gzip.encode([bytes]).count))
+    }
   }
 
   func checkLimit(_ next: DeviceIndex) throws(ClientError) {
@@ -170,9 +198,11 @@ extension Device {
   }
 
   private func stage(
-    _ entries: [HeldEntry], _ progress: (@Sendable (Progress) -> Void)?
+    _ entries: [HeldEntry], _ deltas: DeltaBook, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> Int64 {
     let folder = folder
+    var fetcher = fetcher
+    fetcher.deltas = deltas
     let run = FetchRun(fetcher: fetcher, connections: settings.connections, progress: progress)
     do {
       return try run.run(entries, to: { folder.staged($0.sha256) })

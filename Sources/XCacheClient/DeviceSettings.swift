@@ -18,6 +18,8 @@ public struct DeviceSettings: Hashable, Sendable {
   public var diskLimit: Int64?
   /// Bytes of a manifest, decoded, above which it is refused.
   public var manifestLimit: Int64 = 256 << 20
+  /// Whether an update also works out what it would have cost by gzip; that takes time, and no device needs it.
+  public var comparesWithGzip = false
   /// The Ed25519 public key, 32 bytes, by which the policy's scripts are signed; nil: the app injects none.
   public var scriptKey: [UInt8]?
   /// Milliseconds before the second attempt to fetch a file, the third, and so on.

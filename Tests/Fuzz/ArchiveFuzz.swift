@@ -53,7 +53,8 @@ struct Unpacked {
     let sink = Sink()
     try Archive.write(inputs, threads: 1, to: sink)
     let again = try Unpacked(sink.bytes, strict: true)
-    precondition(again.files.elementsEqual(files) { $0.name == $1.name && $0.bytes == $1.bytes }, "not the same")
+    precondition(
+      again.files.elementsEqual(files) { $0.name == $1.name && $0.bytes == $1.bytes }, "not the same")
   }
 
   private final class Sink: ArchiveSink {

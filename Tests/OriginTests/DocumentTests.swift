@@ -1,5 +1,6 @@
 import Manifests
 import Platform
+import Store
 import Testing
 
 @testable import Origin
@@ -249,5 +250,50 @@ import Testing
     #expect(
       try origin.ask("GET", "/policy.json").text
         == #"{"code":200,"data":{"bypass":[],"intercept":true,"scripts":[],"version":"5"}}"#)
+  }
+}
+
+/// Releases, pushes and polls at once: what a poll is told only rises, and a patch or whole that was made for old
+/// numbers is never kept.
+@Suite struct DocumentRaceTests {
+  @Test func numbersOnlyRise() async throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "0"])
+    let store = origin.store
+    let app = try AppName("shop")
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        for number in 1...40 {
+          let request = DocumentRequest(
+            app: app, channel: .online, document: .prefetch, kind: .push, author: "ci", message: "")
+          _ = try? store.change(request, change: { _, _ in Array("[\(number)]".utf8) })
+        }
+      }
+      group.addTask {
+        for number in 1...40 { _ = try? store.setInterval(29 + number, of: app, .online) }
+      }
+    }
+    // The store's answer, whatever the order was, is what a fresh catalog says.
+    let extras = try #require(try Catalog(store).channels.first).extras
+    #expect(extras == AnswerExtras(interval: 69, prefetch: 40))
+  }
+
+  @Test func pollsBetweenReleasesAndPushesNeverGoBack() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "0"])
+    var seen: (Int64, Int64) = (0, 0)
+    for round in 1...12 {
+      if round.isMultiple(of: 2) { try origin.publish(["a.js": "\(round)"]) }
+      let config: JSONValue = [["interfaces": [], "url": .string("https://m.example.com/\(round)")]]
+      _ = try origin.api("POST", "apps/shop/channels/online/prefetch", ["document": config])
+      for poll in ["version=1&patch=1", "version=1", "version=\(seen.0)&patch=1", "version=99"] {
+        let data = try origin.ask("GET", "/configure.json?app=shop&\(poll)").json["data"]
+        let version = try #require(data?["version"]?.string.flatMap { Int64($0) })
+        let prefetch = try #require(data?["prefetch"]?.string.flatMap { Int64($0) })
+        #expect(version >= seen.0 && prefetch == Int64(round), "round \(round), \(poll)")
+        seen = (version, prefetch)
+      }
+    }
+    #expect(seen == (7, 12))
   }
 }

@@ -39,7 +39,7 @@ import Testing
           var last = 0
           for _ in 0..<20_000 {
             let floor = published.current
-            let value = reader.refresh()
+            let value = reader.current
             if value < floor || value < last { return false }
             last = value
           }

@@ -76,7 +76,7 @@ extension FakeOrigin.Model {
     case ("POST", "blobs", 2): return missing(request.body)
     case ("PUT", "blobs", 2): return store(path[1], request.body, request.fields["content-md5"])
     case ("POST", "blobs", 1): return unpack(request.body)
-    case ("POST", "apps", 5): return release(request.body)
+    case ("POST", "apps", 5) where path[4] == "releases": return release(request.body)
     default: return FakeOrigin.problem(404, "not-found", "nothing is there")
     }
   }

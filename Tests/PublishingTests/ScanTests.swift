@@ -80,7 +80,8 @@ import Testing
         == "\(path) holds no file to publish; use `xcache unpublish` to take a bundle away")
     #expect(words { _ = try Scan.files(in: path + "/no") } == "there is no folder \(path)/no")
     try folder.write("file", "x")
-    #expect(words { _ = try Scan.files(in: path + "/file") }?.contains("is neither a folder nor a zip") == true)
+    #expect(
+      words { _ = try Scan.files(in: path + "/file") }?.contains("is neither a folder nor a zip") == true)
     mkfifo("\(path)/pipe", 0o600)
     #expect(
       words { _ = try Scan.files(in: path) }?.contains("\(path)/pipe is neither a file nor a folder") == true)

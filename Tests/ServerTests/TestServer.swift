@@ -90,9 +90,14 @@ final class TestHandler: Handler {
   init(_ events: Events) { self.events = events }
 
   /// Bytes by which a reader notices a wrong place.
-  static func pattern(_ count: Int) -> [UInt8] { [UInt8](allBytes[..<count]) }
+  static func pattern(_ count: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    while bytes.count < count { bytes += tile }
+    return [UInt8](bytes[..<count])
+  }
 
-  private static let allBytes = (0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ ($0 >> 8)) }
+  /// A prime number of bytes, so that no power of two falls on the same place twice.
+  private static let tile = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ ($0 >> 8)) }
 
   func handle(_ request: borrowing Request) -> Answer {
     let path = request.path

@@ -57,11 +57,28 @@ diff -r "$work/behind/tree" 2
 diff -r "$work/new/tree" 2
 (cd "$work/new/tree" && find . -type f | sort | xargs sha256sum | sed 's/^/    /')
 
-step "9. What the origin says of it."
-run status
-run log
+step "9. The prefetch config: what devices ask for when a page opens, before the page does."
+run prefetch check prefetch.json --url "${base}?city=3"
+run prefetch check prefetch.json --url "${base}help/?topic=17&from=shelf"
+run prefetch push prefetch.json -m "stock and help"
 
-step "10. The origin stops cleanly."
+step "10. The runtime policy: pages that devices leave alone, and a switch for everything."
+run policy bypass add 'https://pay.example.com/*' -m "the bank wants the network"
+run policy kill --for 6h -m "white screens on old phones"
+run status
+run policy resume
+run channel set --interval 60
+
+step "11. One poll tells a device of all that; the manifest stayed as it was."
+run pull --to "$work/behind" --force
+for document in prefetchConfig policy; do sed 's/^/    /' "$work/behind/$document.json"; echo; done
+
+step "12. What the origin says of it."
+run log
+run prefetch log
+run policy log
+
+step "13. The origin stops cleanly."
 kill -TERM "$server"
 wait "$server"
 server=

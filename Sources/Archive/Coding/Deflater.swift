@@ -11,8 +11,7 @@ struct Deflater: ~Copyable {
   init() {
     stream = .allocate(capacity: 1)
     stream.initialize(to: z_stream())
-    // A negative window: deflate alone, without zlib's or gzip's header.
-    guard xcache_deflate_init(stream, Self.level, -15) == Z_OK else { fatalError("zlib has no memory") }
+    guard xcache_raw_deflate_init(stream, Self.level) == Z_OK else { fatalError("zlib has no memory") }
   }
 
   deinit {

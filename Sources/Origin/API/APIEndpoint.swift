@@ -9,6 +9,7 @@ import Store
 struct APIEndpoint: Sendable {
   let store: Store
   let releases: ReleaseDesk
+  let deltas: DeltaDesk
   let documents: DocumentDesk
   /// Bytes.
   let largestUpload: UInt64
@@ -92,7 +93,7 @@ struct APIEndpoint: Sendable {
       (.head, "apps", 5...) where DocumentCalls.takes(call):
       return try DocumentCalls(self, call, token).read()
     case (.get, "apps", 4...), (.head, "apps", 4...):
-      return try ChannelCalls(store: store, call: call, caller: token).reply()
+      return try ChannelCalls(store: store, deltas: deltas, call: call, caller: token).reply()
     case (.options, _, _):
       return Response(.noContent, HeadFields([("Allow", "GET, HEAD, POST, PUT, DELETE, OPTIONS")]))
     default: throw notAnswered(call)
@@ -109,7 +110,11 @@ struct APIEndpoint: Sendable {
     case ("apps", _, 5...) where DocumentCalls.takes(call):
       return try DocumentCalls(self, call, token).change(Self.parse(body))
     case ("apps", "releases", 5):
-      return try ReleaseCalls(desk: releases, call: call, caller: token).release(Self.parse(body))
+      return try ReleaseCalls(desk: releases, deltas: deltas, call: call, caller: token).release(
+        Self.parse(body))
+    case ("apps", "preparations", 5):
+      return try ReleaseCalls(desk: releases, deltas: deltas, call: call, caller: token).prepare(
+        Self.parse(body))
     case ("apps", _, 5) where OperationCalls.takes(call):
       return try OperationCalls(self, call, token).reply(Self.parse(body))
     default: throw notAnswered(call)

@@ -5,6 +5,7 @@ import Store
 /// What may be read of a channel: `/apps/{app}/channels/{channel}…`.
 struct ChannelCalls {
   let store: Store
+  let deltas: DeltaDesk
   let call: APIRequest
   let caller: AccessToken
 
@@ -41,6 +42,7 @@ struct ChannelCalls {
           ]
         }),
       "bytes": .integer(channel.bytes), "channel": .string(channel.name.text),
+      "deltas": deltas.backlog.progress(of: channel.id)?.json ?? .null,
       "damaged": .strings(damaged.map(\.hex)),
       "digest": channel.digest.map { .string($0.hex) } ?? .null, "origin": .string(origin),
       "freeze": freeze?.json ?? .null,
@@ -70,18 +72,24 @@ struct ChannelCalls {
     let to = try version(newer, of: channel)
     let changes = try APIEndpoint.store { () throws(StoreError) in try store.diff(channel, from: from, to: to)
     }
+    let transfers = try APIEndpoint.store { () throws(StoreError) in
+      try DiffTransfers(changes, channel, from: from, DerivedFacts(store: store))
+    }
     var lists: [String: [JSONValue]] = ["added": [], "changed": [], "removed": []]
     for change in changes {
       switch (change.was, change.now) {
-      case (nil, let now?): lists["added", default: []].append(now.json(of: change.url))
+      case (nil, let now?):
+        lists["added", default: []].append(now.json(of: change.url, transfers.members(of: now)))
       case (let was?, nil): lists["removed", default: []].append(was.json(of: change.url))
       case (let was?, let now?):
-        lists["changed", default: []].append(now.json(of: change.url, .init(key: "was", value: was.json)))
+        lists["changed", default: []].append(
+          now.json(of: change.url, [.init(key: "was", value: was.json)] + transfers.members(of: now)))
       case (nil, nil): break
       }
     }
     var document = JSONObject()
     for (key, list) in lists { document[key] = .array(list) }
+    document["cost"] = transfers.cost.json
     document["from"] = .string(from.text)
     document["to"] = .string(to.text)
     return APIEndpoint.document(.object(document))
@@ -165,7 +173,7 @@ struct ChannelNames {
 }
 
 extension ResourceContent {
-  fileprivate func json(of url: ResourceURL, _ more: JSONObject.Member...) -> JSONValue {
+  fileprivate func json(of url: ResourceURL, _ more: [JSONObject.Member] = []) -> JSONValue {
     var object = json.object ?? JSONObject()
     object["url"] = .string(url.text)
     for member in more { object[member.key] = member.value }

@@ -5,6 +5,7 @@ import Store
 /// `POST /apps/{app}/channels/{channel}/releases`: what `publish` and `unpublish` end with.
 struct ReleaseCalls {
   let desk: ReleaseDesk
+  let deltas: DeltaDesk
   let call: APIRequest
   let caller: AccessToken
 
@@ -15,14 +16,59 @@ struct ReleaseCalls {
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
     let request = try parse(document, names)
-    for bundle in request.bundles { try caller.check(bundle: bundle.name) }
     // An app is made by whoever may do everything; a misspelt name must not make one.
-    let brings = request.bundles.contains { if case .update = $0.change { true } else { false } }
-    let createsApp = caller.scope == .admin && caller.isUnlimited && brings
+    let createsApp = mayCreate(request)
+    var hasDeltas = false
+    if !request.dryRun, document["now"]?.bool != true {
+      hasDeltas = try awaitDeltas(request, createsApp: createsApp)
+    }
     let outcome = try APIEndpoint.store { () throws(StoreError) in
       try desk.release(request, createsApp: createsApp)
     }
-    return APIEndpoint.document(outcome.json, outcome.changed && !request.dryRun ? .created : .ok)
+    var answer = outcome.json.object ?? JSONObject()
+    answer["deltasStored"] = .bool(hasDeltas)
+    return APIEndpoint.document(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
+  }
+
+  private func mayCreate(_ request: ReleaseRequest) -> Bool {
+    let brings = request.bundles.contains { if case .update = $0.change { true } else { false } }
+    return caller.scope == .admin && caller.isUnlimited && brings
+  }
+
+  /// `POST …/preparations`: begins to make a release's deltas, or, with `id` alone, says how far they are.
+  func prepare(_ document: JSONValue) throws(Problem) -> Response {
+    guard call.path[2] == "channels" else { throw .notFound }
+    let names = try ChannelNames(call)
+    try names.check(caller, may: .publish)
+    if let id = document["id"]?.string { return try preparation(id) }
+    let request = try parse(document, names)
+    let createsApp = mayCreate(request)
+    let preparation = try APIEndpoint.store { () throws(StoreError) in
+      try desk.prepare(request, createsApp: createsApp)
+    }
+    return try self.preparation(preparation.id)
+  }
+
+  /// Whether the deltas on the version that is replaced are stored, after at most as long as releases wait.
+  private func awaitDeltas(_ request: ReleaseRequest, createsApp: Bool) throws(Problem) -> Bool {
+    let isReady = try APIEndpoint.store { () throws(StoreError) in
+      try desk.awaitDeltas(request, createsApp: createsApp)
+    }
+    guard let isReady else {
+      throw Problem(
+        .serviceUnavailable, "busy", "other releases are waiting for their deltas; try again in a moment")
+    }
+    return isReady
+  }
+
+  /// How far the deltas and the cost of a planned release are.
+  private func preparation(_ id: String) throws(Problem) -> Response {
+    guard let preparation = deltas.preparation(id) else {
+      throw Problem(.notFound, "unknown-preparation", "no release is prepared under \(id); send it again")
+    }
+    return APIEndpoint.document(
+      preparation.status.json(
+        id: id, late: deltas.isLate(preparation), seconds: preparation.seconds))
   }
 
   private func parse(_ document: JSONValue, _ names: ChannelNames) throws(Problem) -> ReleaseRequest {
@@ -31,6 +77,7 @@ struct ReleaseCalls {
     }
     var changes: [BundleChange] = []
     for bundle in bundles { changes.append(try Self.change(bundle)) }
+    for change in changes { try caller.check(bundle: change.name) }
     var request = ReleaseRequest(
       app: names.app, channel: names.channel, author: caller.name, message: try Self.message(document),
       bundles: changes, ifVersion: try document.optionalVersion("ifVersion"),

@@ -40,17 +40,33 @@ final class AnswerBuilder: Sendable {
     try lock(channelID).withLock { (_) throws(StoreError) -> Bool in
       guard let channel = catalog.current.channel(id: channelID) else { return false }
       if channel.patches[base.number] != nil || base == channel.version { return true }
-      guard base < channel.version, let digest = try store.digest(channel.channel, at: base) else {
-        return false
-      }
-      let changes = try store.changes(channel.channel, from: base, to: channel.version)
-      let patch = PatchAnswer(
-        channel, from: base, digest: digest, changes.map { MapChange(url: $0.url, entry: $0.entry) }
-      ) { whole(channel) }
-      guard let patch else { return false }
+      guard let patch = try patch(to: channel, from: base) else { return false }
       catalog.update { $0.update(channelID, at: channel.version) { $0.adding(patch, from: base) } }
       return true
     }
+  }
+
+  /// Makes the patches that are there again, since there are deltas that they don't offer yet.
+  func refreshPatches(of channelID: Int64) throws(StoreError) {
+    try lock(channelID).withLock { (_) throws(StoreError) in
+      guard let channel = catalog.current.channel(id: channelID) else { return }
+      for base in channel.patches.bases {
+        guard let patch = try patch(to: channel, from: base) else { continue }
+        catalog.update { $0.update(channelID, at: channel.version) { $0.replacing(patch, from: base) } }
+      }
+    }
+  }
+
+  /// The patch from `base`; nil where no manifest of that number is kept. The channel's lock is held.
+  private func patch(to channel: ChannelCatalog, from base: ManifestVersion) throws(StoreError)
+    -> PatchAnswer?
+  {
+    guard base < channel.version, let digest = try store.digest(channel.channel, at: base) else { return nil }
+    let changes = try store.changes(channel.channel, from: base, to: channel.version)
+    return PatchAnswer(
+      channel, from: base, digest: digest, changes.map { MapChange(url: $0.url, entry: $0.entry) },
+      deltas: try DeltaOffers(store: store).render(changes, channel.channel, from: base)
+    ) { whole(channel) }
   }
 
   /// The whole manifest; the channel's lock is held.

@@ -4,7 +4,9 @@ import Platform
 import Store
 
 /// A channel's newest manifest and its answers, rendered; a release makes a new one that shares what stayed.
-struct ChannelCatalog: Sendable {
+///
+/// A class, though it is a value: every poll passes it on, and one reference is cheaper to pass than its parts.
+final class ChannelCatalog: Sendable {
   let channel: ChannelInfo
   let map: ManifestMap
   /// Hexadecimal, as a device sends it.
@@ -12,10 +14,10 @@ struct ChannelCatalog: Sendable {
   let nothingNew: CodedDocument
   let documents: ChannelDocuments
   /// The whole manifest, once its codings are made.
-  private(set) var whole: WholeManifest?
+  let whole: WholeManifest?
   /// The list of files, once somebody asked for it.
-  private(set) var info: CodedDocument?
-  private(set) var patches = PatchCache()
+  let info: CodedDocument?
+  let patches: PatchCache
 
   private let app: [UInt8]
   private let name: [UInt8]
@@ -28,6 +30,23 @@ struct ChannelCatalog: Sendable {
     nothingNew = .json(Documents.nothingNew(channel.version, extras: documents.extras))
     app = Array(channel.app.text.utf8)
     name = Array(channel.name.text.utf8)
+    whole = nil
+    info = nil
+    patches = PatchCache()
+  }
+
+  /// What `other` is, with other answers.
+  private init(_ other: ChannelCatalog, whole: WholeManifest?, info: CodedDocument?, patches: PatchCache) {
+    channel = other.channel
+    map = other.map
+    digest = other.digest
+    nothingNew = other.nothingNew
+    documents = other.documents
+    app = other.app
+    name = other.name
+    self.whole = whole
+    self.info = info
+    self.patches = patches
   }
 
   var version: ManifestVersion { channel.version }
@@ -42,25 +61,27 @@ struct ChannelCatalog: Sendable {
 
   func adding(_ whole: WholeManifest) -> ChannelCatalog {
     guard whole.extras == extras else { return self }
-    var next = self
-    next.whole = whole
-    return next
+    return ChannelCatalog(self, whole: whole, info: info, patches: patches)
   }
 
   func adding(info: CodedDocument) -> ChannelCatalog {
-    var next = self
-    next.info = info
-    return next
+    ChannelCatalog(self, whole: whole, info: info, patches: patches)
   }
 
   func adding(_ patch: PatchAnswer, from base: ManifestVersion) -> ChannelCatalog {
     guard patch.extras == extras else { return self }
-    var next = self
-    next.patches.insert(patch, from: base)
-    return next
+    var patches = patches
+    patches.insert(patch, from: base)
+    return ChannelCatalog(self, whole: whole, info: info, patches: patches)
+  }
+
+  func replacing(_ patch: PatchAnswer, from base: ManifestVersion) -> ChannelCatalog {
+    var patches = patches
+    patches.replace(patch, from: base)
+    return ChannelCatalog(self, whole: whole, info: info, patches: patches)
   }
 
   func isNamed(app: RawSpan, channel: RawSpan) -> Bool {
-    app.equals(self.app.span.bytes) && channel.equals(name.span.bytes)
+    app.equals(self.app) && channel.equals(name)
   }
 }

@@ -11,16 +11,8 @@ struct ChannelDocuments: Sendable {
   static let none = ChannelDocuments(ChannelExtras())
 
   init(_ state: ChannelExtras) {
-    extras = AnswerExtras(
-      interval: state.interval, policy: state.policy?.version, prefetch: state.prefetch?.version)
-    prefetch = .json(
-      Documents.prefetchConfig(
-        state.prefetch?.version ?? 0, config: state.prefetch?.content ?? Array("[]".utf8)))
-    policy = .json(Documents.policy(state.policy?.version ?? 0, state.policy?.policy ?? .none))
+    extras = state.answerExtras
+    prefetch = .json(state.prefetchDocument)
+    policy = .json(state.policyDocument)
   }
-}
-
-extension DocumentRecord {
-  /// A policy's content; that of a channel without one where it can't be read.
-  var policy: Policy { (try? JSONValue.parse(content)).map { Policy(reading: $0) } ?? .none }
 }

@@ -16,11 +16,13 @@ struct PatchAnswer: Sendable {
   ///
   /// - Parameters:
   ///   - changes: what turns the resourcemap of `base` into the channel's, sorted by URL.
+  ///   - deltas: what is offered beside it, as `DeltaOffer.render` writes it.
   ///   - whole: gives the whole manifest where the two have to be compared; where it gives none, neither does this.
   init?(
     _ channel: ChannelCatalog, from base: ManifestVersion, digest: SHA256, _ changes: [MapChange],
-    whole: () -> WholeManifest?
+    deltas: [UInt8], whole: () -> WholeManifest?
   ) {
+    let base = DocumentBase(base, deltas: deltas)
     baseDigest = Array(digest.hex.utf8)
     extras = channel.extras
     let bytes = Self.render(channel, base, changes)
@@ -38,12 +40,11 @@ struct PatchAnswer: Sendable {
     cost = 2 * bytes.count
   }
 
-  private static func render(_ channel: ChannelCatalog, _ base: ManifestVersion, _ changes: [MapChange])
+  private static func render(_ channel: ChannelCatalog, _ base: DocumentBase, _ changes: [MapChange])
     -> [UInt8]
   {
     let digest = channel.channel.digest ?? channel.map.digest
-    let frame = Documents.patch(
-      channel.version, digest: digest, base: DocumentBase(base), extras: channel.extras)
+    let frame = Documents.patch(channel.version, digest: digest, base: base, extras: channel.extras)
     var patch = [UInt8(ascii: "{")]
     for (index, change) in changes.enumerated() {
       if index > 0 { patch.append(UInt8(ascii: ",")) }

@@ -14,6 +14,16 @@ struct PatchCache: Sendable {
 
   var count: Int { answers.count }
 
+  /// The versions that there are answers for, the newest first.
+  var bases: [ManifestVersion] { order.sorted(by: >).map { ManifestVersion($0) } }
+
+  /// Puts a newer answer in the place of one that is there.
+  mutating func replace(_ answer: PatchAnswer, from base: ManifestVersion) {
+    guard let old = answers[base.number] else { return }
+    cost += answer.cost - old.cost
+    answers[base.number] = answer
+  }
+
   mutating func insert(_ answer: PatchAnswer, from base: ManifestVersion) {
     if answers[base.number] != nil { return }
     answers[base.number] = answer

@@ -45,9 +45,24 @@ package struct PublishedReader<Value: Sendable> {
     (copy, edition) = source.read()
   }
 
-  /// The newest value; one atomic load where nothing changed.
-  package mutating func refresh() -> Value {
+  /// The number of the newest value's edition: as long as it stands, what was worked out from the value does.
+  package var currentEdition: Int {
+    mutating get {
+      refresh()
+      return edition
+    }
+  }
+
+  @inline(__always)
+  private mutating func refresh() {
     if source.edition.load(ordering: .acquiring) != edition { (copy, edition) = source.read() }
-    return copy
+  }
+
+  /// The newest value, lent and not copied; one atomic load where nothing changed.
+  package var current: Value {
+    mutating _read {
+      refresh()
+      yield copy
+    }
   }
 }

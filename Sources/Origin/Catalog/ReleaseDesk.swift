@@ -9,16 +9,33 @@ final class ReleaseDesk: Sendable {
   let catalog: Published<Catalog>
   private let builder: AnswerBuilder
   let publicURL: BaseURL
+  let deltas: DeltaDesk
 
   /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it:
   /// 50 MB take about a second, and whoever asks for the whole meanwhile waits for it.
   static let codedAtOnce = 1 << 20
 
-  init(store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, publicURL: BaseURL) {
+  init(
+    store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, publicURL: BaseURL, deltas: DeltaDesk
+  ) {
     self.store = store
     self.catalog = catalog
     self.builder = builder
     self.publicURL = publicURL
+    self.deltas = deltas
+  }
+
+  /// Begins to make the deltas of a release and to work out what it costs devices, or joins who does already.
+  func prepare(_ request: ReleaseRequest, createsApp: Bool) throws(StoreError) -> Preparation {
+    var request = request
+    request.publicURLForNew = createsApp ? publicURL : nil
+    return deltas.prepare(try store.preview(request))
+  }
+
+  /// Waits for a release's deltas.
+  /// - Returns: whether they are stored; nil where too many others wait here already.
+  func awaitDeltas(_ request: ReleaseRequest, createsApp: Bool) throws(StoreError) -> Bool? {
+    deltas.options.wait <= 0 ? false : deltas.awaitReady(try prepare(request, createsApp: createsApp))
   }
 
   /// Makes a release; when this returns, every poll that begins sees it.
@@ -57,11 +74,15 @@ final class ReleaseDesk: Sendable {
     if let before, let digest = before.channel.digest, before.version != .none {
       let patch = PatchAnswer(
         channel, from: before.version, digest: digest,
-        outcome.changes.map { MapChange(url: $0.url, entry: $0.entry) }
+        outcome.changes.map { MapChange(url: $0.url, entry: $0.entry) },
+        // Without deltas the answer is right, too.
+        deltas: (try? DeltaOffers(store: store).render(outcome.changes, info, from: before.version))
+          ?? Array("{}".utf8)
       ) { channel.whole }
       if let patch { channel = channel.adding(patch, from: before.version) }
     }
     catalog.update { $0.put(channel) }
+    deltas.backlog.add(info.id, at: info.version)
   }
 
   /// Makes what was left out to be quick: a large manifest's codings, and the patch that has to be compared with it.

@@ -1,6 +1,7 @@
 import Compression
 import HTTP
 import Manifests
+import Platform
 import Store
 
 /// The whole manifest of a version, coded once.
@@ -15,17 +16,17 @@ struct WholeManifest: Sendable {
   ///
   /// - Parameter base: for devices that are at this version and understand patches, but for which the whole is
   ///   smaller.
-  init(_ channel: ChannelInfo, _ map: ManifestMap, _ extras: AnswerExtras, base: ManifestVersion? = nil) {
+  init(_ channel: ChannelInfo, _ map: ManifestMap, _ extras: AnswerExtras, base: DocumentBase? = nil) {
     let digest = channel.digest ?? map.digest
-    let frame = Documents.whole(
-      channel.version, digest: digest, base: base.map { DocumentBase($0) }, extras: extras)
+    let frame = Documents.whole(channel.version, digest: digest, base: base, extras: extras)
     var parts = [frame.prefix]
     map.forEachPart { parts.append($0) }
     parts.append(frame.suffix)
     let gzip = Gzip.encode(parts)
     gzipCount = gzip.count
     self.extras = extras
-    let tag = "\(digest.hex.prefix(32))-\(base.map { "\($0)-" } ?? "")\(channel.version)\(extras.tag)"
+    let from = base.map { "\($0.version)-\(SHA256.of($0.deltas).hex.prefix(8))-" } ?? ""
+    let tag = "\(digest.hex.prefix(32))-\(from)\(channel.version)\(extras.tag)"
     document = .json(parts.map(SharedBytes.init), tag: tag, gzip: gzip, zstd: Zstd.encode(parts))
   }
 }

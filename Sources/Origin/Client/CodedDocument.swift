@@ -3,7 +3,7 @@ import HTTP
 import Platform
 
 /// A document in the codings that it is kept in, each with its heads rendered (RFC 9110 §12.5.3).
-struct CodedDocument: Sendable {
+final class CodedDocument: Sendable {
   private let identity: Representation
   private let gzip: Representation?
   private let zstd: Representation?

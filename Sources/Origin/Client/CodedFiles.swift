@@ -25,7 +25,9 @@ struct CodedFiles: Sendable {
   }
 
   /// Sizes that are worth coding, and that fit in memory while they are coded.
-  private static let sizes: ClosedRange<Int64> = 512...(64 << 20)
+  static let sizes: ClosedRange<Int64> = 512...(64 << 20)
+
+  static let zstdLevel: Int32 = 9
 
   /// The coded body of a blob; nil where coding it isn't worth it or isn't possible.
   func file(_ sha256: SHA256, size: Int64, _ coding: BodyCoding) -> Coded? {
@@ -46,7 +48,7 @@ struct CodedFiles: Sendable {
   /// Codes a blob; gives the size of the plain bytes, or nil where the coded ones aren't clearly smaller.
   private func made(_ sha256: SHA256, _ path: String, _ coding: BodyCoding) -> Int64? {
     guard let plain = try? DurableFile.read(store.folder.blob(sha256)) else { return nil }
-    let bytes = coding == .gzip ? Gzip.encode([plain]) : Zstd.encode([plain], level: 9)
+    let bytes = coding == .gzip ? Gzip.encode([plain]) : Zstd.encode([plain], level: Self.zstdLevel)
     guard bytes.count < plain.count - plain.count / 20 else { return nil }
     do {
       try Kernel.makeFolder(DurableFile.parent(of: path))

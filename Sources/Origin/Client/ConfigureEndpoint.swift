@@ -21,6 +21,11 @@ struct ConfigureEndpoint: Sendable {
     }
   }
 
+  /// The answer to a query, where it is rendered already.
+  func document(_ channel: ChannelCatalog, _ query: PollQuery) -> CodedDocument? {
+    if case .ready(let document) = decide(channel, query) { document } else { nil }
+  }
+
   private enum Decision {
     case ready(CodedDocument)
     case needsWhole

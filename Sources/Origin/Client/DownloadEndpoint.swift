@@ -7,19 +7,24 @@ import Store
 struct DownloadEndpoint: Sendable {
   let store: Store
   let coded: CodedFiles
+  let deltas: DeltaEndpoint
   let log: @Sendable (String) -> Void
 
-  /// - Parameter path: without a public URL's prefix and without the slash before its first segment.
-  func answer(_ path: RawSpan, _ request: borrowing Request, _ cache: DownloadCache) -> Answer {
-    if let file = cache.file(at: path) { return .now(file.document.response(to: request)) }
+  /// - Parameters:
+  ///   - path: without a public URL's prefix and without the slash before its first segment.
+  ///   - whole: the request path.
+  func answer(_ path: RawSpan, whole: RawSpan, _ request: borrowing Request, _ cache: DownloadCache) -> Answer
+  {
+    if let file = cache.file(at: whole) { return answer(file, request) }
     guard let parsed = DownloadPath(parsing: path) else { return .now(Self.nothing) }
     let stored = StoredRequest(request)
-    let bytes = path.withUnsafeBytes { [UInt8]($0) }
+    let key = whole.array
+    let prefix = whole.extracting(first: whole.byteCount - path.byteCount).text
     return .later { [inbox = cache.inbox] in
       do throws(StoreError) {
-        let file = DownloadFile(path: bytes, document: try open(parsed))
+        let file = try open(parsed, key, prefix: prefix)
         inbox.put(file)
-        return file.document.response(to: stored.request)
+        return coded(file, stored.request) ?? file.document.response(to: stored.request)
       } catch {
         if case .unknownVersion = error { return Self.nothing }
         log("error: \(parsed): \(error)")
@@ -28,37 +33,56 @@ struct DownloadEndpoint: Sendable {
     }
   }
 
+  private func answer(_ file: DownloadFile, _ request: borrowing Request) -> Answer {
+    guard file.target != nil, AvailableDictionary.of(request) != nil else {
+      return .now(file.document.response(to: request))
+    }
+    let stored = StoredRequest(request)
+    return .later { coded(file, stored.request) ?? file.document.response(to: stored.request) }
+  }
+
+  /// The answer as a delta on the dictionary that the client has; nil where that can't be.
+  private func coded(_ file: DownloadFile, _ request: borrowing Request) -> Response? {
+    guard let target = file.target, let base = AvailableDictionary.of(request) else { return nil }
+    return deltas.coded(target.sha256, md5: target.md5, on: base, target.fields)?.response(to: request)
+  }
+
   private static var nothing: Response { ClientFailure.notFound("no resource has this download URL") }
 
-  private func open(_ path: DownloadPath) throws(StoreError) -> CodedDocument {
+  private func open(_ path: DownloadPath, _ key: [UInt8], prefix: String) throws(StoreError) -> DownloadFile {
     guard let resource = try store.resource(at: path) else { throw .unknownVersion(path.manifestVersion) }
-    let blob = try store.open(resource.content.sha256)
+    let sha256 = resource.content.sha256
+    let blob = try store.open(sha256)
     let size = blob.size
     let file = OpenFile(blob.takeFile(), size: size)
     let md5 = resource.content.md5.hex
+    let match = DictionaryMatch(store: store).field(prefix: prefix, path, resource.url)
+    let fields = Self.fields(resource, match)
+    let identity = Representation(fields, tag: EntityTag(md5), body: file.body)
     guard resource.content.ctype.isCompressible else {
-      return .file(identity: Self.representation(resource, file, tag: md5, coding: nil), gzip: nil, zstd: nil)
+      return DownloadFile(path: key, document: .file(identity: identity, gzip: nil, zstd: nil))
     }
-    func coding(_ coding: BodyCoding) -> Representation? {
-      coded.file(resource.content.sha256, size: size, coding).map { coded in
-        let tag = "\(md5)-\(coding.name)-\(coded.sha256.hex.prefix(16))"
-        return Self.representation(resource, coded.file, tag: tag, coding: coding)
+    func representation(_ coding: BodyCoding) -> Representation? {
+      coded.file(sha256, size: size, coding).map { coded in
+        Representation(
+          fields.adding("Content-Encoding", "\(coding.name)"),
+          tag: EntityTag("\(md5)-\(coding.name)-\(coded.sha256.hex.prefix(16))"), body: coded.file.body)
       }
     }
-    return .file(
-      identity: Self.representation(resource, file, tag: md5, coding: nil), gzip: coding(.gzip),
-      zstd: coding(.zstd))
+    return DownloadFile(
+      path: key,
+      document: .file(identity: identity, gzip: representation(.gzip), zstd: representation(.zstd)),
+      target: DeltaTarget(sha256: sha256, md5: md5, fields: fields))
   }
 
-  private static func representation(
-    _ resource: StoredResource, _ file: OpenFile, tag: String, coding: BodyCoding?
-  ) -> Representation {
+  private static func fields(_ resource: StoredResource, _ match: String?) -> HeadFields {
     var fields = HeadFields([
       ("Content-Type", resource.content.ctype.text), ("Cache-Control", "public, max-age=31536000, immutable"),
       ("Access-Control-Allow-Origin", "*"),
     ])
-    if resource.content.ctype.isCompressible { fields.add("Vary", "Accept-Encoding, Available-Dictionary") }
-    if let coding { fields.add("Content-Encoding", "\(coding.name)") }
-    return Representation(fields, tag: EntityTag(tag), body: file.body)
+    guard resource.content.ctype.isCompressible else { return fields }
+    fields.add("Vary", "Accept-Encoding, Available-Dictionary")
+    if let match { fields.add("Use-As-Dictionary", match) }
+    return fields
   }
 }

@@ -3,19 +3,19 @@ import Platform
 
 /// An open, checked file and the heads of its answers.
 final class DownloadFile: Sendable {
-  /// The request path, without a public URL's prefix and the slash before its first segment.
+  /// The request path.
   let path: [UInt8]
   let document: CodedDocument
+  /// What else has to be known to answer with a delta on the client's dictionary; nil where none may be.
+  let target: DeltaTarget?
 
-  init(path: [UInt8], document: CodedDocument) {
+  init(path: [UInt8], document: CodedDocument, target: DeltaTarget? = nil) {
     self.path = path
     self.document = document
+    self.target = target
   }
 
-  func isAt(_ path: RawSpan) -> Bool {
-    let own = self.path
-    return own.span.bytes.equals(path)
-  }
+  func isAt(_ path: RawSpan) -> Bool { path.equals(self.path) }
 }
 
 /// Keeps a descriptor open for the answers that send from it.
@@ -28,7 +28,29 @@ final class OpenFile: Sendable {
     self.size = size
   }
 
+  /// The digest of its bytes; nil where they can't be read.
+  var sha256: SHA256? {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
+    defer { buffer.deallocate() }
+    var hasher = SHA256Hasher()
+    var offset: Int64 = 0
+    while offset < size {
+      guard let count = try? Kernel.read(file, at: offset, into: buffer), count > 0 else { return nil }
+      hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
+      offset += Int64(count)
+    }
+    return hasher.finish()
+  }
+
   var body: Body {
     .file(FileBody(owner: self, descriptor: file.raw, offset: 0, count: UInt64(max(0, size))))
   }
+}
+
+/// A resource whose answers may be deltas.
+struct DeltaTarget: Sendable {
+  let sha256: SHA256
+  let md5: String
+  /// Of its answers, without Content-Encoding.
+  let fields: HeadFields
 }

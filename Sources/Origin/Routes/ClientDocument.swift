@@ -34,22 +34,9 @@ enum ClientDocument {
     case false where name.equals("bundle"):
       self = .bundle(BundleZip(fileName: String(rest.rest.text.dropFirst())))
     case false where name.equals("script"):
-      guard let sha256 = PolicyScriptPath.sha256(of: rest.rest.text) else { return nil }
+      guard let sha256 = PolicyScriptPath.sha256(ofName: rest.rest.text.dropFirst()) else { return nil }
       self = .script(sha256)
     default: return nil
     }
-  }
-}
-
-/// Where the bytes of a policy's script are: `/{space}/{app}/script/{sha256}.js`.
-enum PolicyScriptPath {
-  static func text(_ channel: ChannelName, _ app: AppName, _ sha256: SHA256) -> String {
-    "/\(channel.space)/\(app)/script/\(sha256.hex).js"
-  }
-
-  /// - Parameter text: what follows `script`, with its slash.
-  fileprivate static func sha256(of text: String) -> SHA256? {
-    guard text.hasPrefix("/"), text.hasSuffix(".js") else { return nil }
-    return SHA256(hex: text.dropFirst().dropLast(3))
   }
 }

@@ -8,8 +8,9 @@ extension OriginHandler {
   func named(_ document: ClientDocument, _ request: borrowing Request) -> Answer {
     reading(request) { request in
       let query = Self.query(request)
-      let catalog = catalog.refresh()
-      guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
+      guard let channel = catalog.current.channel(query) else {
+        return .now(Self.noApp(query, catalog.current))
+      }
       return answer(document, channel, request)
     }
   }
@@ -19,7 +20,7 @@ extension OriginHandler {
     _ document: ClientDocument, app: RawSpan, space: RawSpan, _ request: borrowing Request
   ) -> Answer {
     reading(request) { request in
-      guard let channel = catalog.refresh().channel(app: app, space: space) else {
+      guard let channel = catalog.current.channel(app: app, space: space) else {
         return .now(Self.noApp(app.text, channel: space.text))
       }
       return answer(document, channel, request)

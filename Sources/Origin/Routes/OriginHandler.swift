@@ -7,11 +7,14 @@ final class OriginHandler: Handler {
   let origin: Origin
   var catalog: PublishedReader<Catalog>
   private let downloads: DownloadCache
+  private var census: PollCensus.Sampler
+  private var memo = PollMemo()
 
   init(_ origin: Origin) {
     self.origin = origin
     catalog = PublishedReader(origin.catalog)
     downloads = DownloadCache(capacity: origin.openFiles)
+    census = PollCensus.Sampler(origin.census)
   }
 
   func handle(_ request: borrowing Request) -> Answer {
@@ -35,7 +38,7 @@ final class OriginHandler: Handler {
     if path.starts(with: "/console/"), let page = origin.pages.page(at: path) {
       return reading(request) { request in .now(page.response(to: request)) }
     }
-    for prefix in catalog.refresh().prefixes {
+    for prefix in catalog.current.prefixes {
       let prefix = prefix.span.bytes
       guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else {
         continue
@@ -54,7 +57,15 @@ final class OriginHandler: Handler {
     guard let space = segments.next(), let name = segments.next() else { return .now(Self.nothing) }
     if name.byteCount > 0, name[0] &- UInt8(ascii: "0") < 10 {
       let file = path.extracting(1..<path.byteCount)
-      return reading(request) { request in origin.downloads.answer(file, request, downloads) }
+      return reading(request) { request in
+        origin.downloads.answer(file, whole: request.path, request, downloads)
+      }
+    }
+    if name.equals("delta") {
+      let file = path.extracting(1..<path.byteCount)
+      return reading(request) { request in
+        origin.deltas.answer(file, whole: request.path, request, downloads)
+      }
     }
     guard let document = segments.next() else { return .now(Self.nothing) }
     if let document = ClientDocument(document, segments) {
@@ -62,21 +73,39 @@ final class OriginHandler: Handler {
     }
     guard segments.isAtEnd, document.equals("configure.json") else { return .now(Self.nothing) }
     return reading(request) { request in
-      guard let channel = catalog.refresh().channel(app: name, space: space) else {
+      guard let channel = catalog.current.channel(app: name, space: space) else {
         return .now(Self.noApp(name.text, channel: space.text))
       }
-      return origin.configure.answer(channel, Self.query(request), request)
+      return poll(channel, Self.query(request), request)
     }
   }
 
   /// configure.json where the query names app and channel.
   private func configure(_ request: borrowing Request) -> Answer {
-    reading(request) { request in
-      let query = Self.query(request)
-      let catalog = catalog.refresh()
-      guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
-      return origin.configure.answer(channel, query, request)
+    if request.method == .get, let query = request.query,
+      let kept = memo.answer(to: query, edition: catalog.currentEdition)
+    {
+      if let version = kept.version { census.saw(version, of: kept.channel) }
+      return .now(kept.document.response(to: request))
     }
+    return reading(request) { request in
+      let query = Self.query(request)
+      guard let channel = catalog.current.channel(query) else {
+        return .now(Self.noApp(query, catalog.current))
+      }
+      if let text = request.query, let document = origin.configure.document(channel, query) {
+        let version: Int64? = if case .number(let number) = query.version { number } else { nil }
+        memo.keep(
+          PollMemo.Answer(document: document, version: version, channel: channel.channel.id), for: text,
+          edition: catalog.currentEdition)
+      }
+      return poll(channel, query, request)
+    }
+  }
+
+  private func poll(_ channel: ChannelCatalog, _ query: PollQuery, _ request: borrowing Request) -> Answer {
+    if case .number(let version) = query.version { census.saw(version, of: channel.channel.id) }
+    return origin.configure.answer(channel, query, request)
   }
 
   static func query(_ request: borrowing Request) -> PollQuery {

@@ -42,7 +42,3 @@ struct Pages: Sendable {
     return Representation(fields, tag: tag, body: .bytes(SharedBytes(bytes)), allowsRanges: false)
   }
 }
-
-extension RawSpan {
-  fileprivate func equals(_ bytes: [UInt8]) -> Bool { equals(bytes.span.bytes) }
-}

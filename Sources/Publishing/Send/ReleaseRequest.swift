@@ -12,7 +12,9 @@ struct ReleaseRequest {
 
   /// As JSON; written piece by piece, since a first publish may name 100,000 URLs.
   var json: [UInt8] {
-    var out = Array("{\"bundles\":[".utf8)
+    // Keys in the order of canonical JSON: what stands before the bundles comes first.
+    let breakGlass: JSONValue = options.breakGlass.map { .string($0) } ?? .null
+    var out = Array("{\"breakGlass\":".utf8) + breakGlass.canonical + Array(",\"bundles\":[".utf8)
     for (index, change) in changes.enumerated() {
       if index > 0 { out.append(UInt8(ascii: ",")) }
       switch change {
@@ -53,6 +55,10 @@ package struct ReleaseOptions: Hashable, Sendable {
   package var ifVersion: ManifestVersion?
   /// Why it is released though the channel is frozen.
   package var breakGlass: String?
+  /// Refused when an update from the version it replaces costs a device more than this many bytes.
+  package var maxUpdate: Int64?
+  /// Returns when the deltas on older versions are made, too.
+  package var waitsForDeltas = false
 
   package init(
     message: String = "", now: Bool = false, dryRun: Bool = false, ifVersion: ManifestVersion? = nil,
@@ -67,7 +73,8 @@ package struct ReleaseOptions: Hashable, Sendable {
 
   fileprivate var json: JSONValue {
     [
-      "breakGlass": breakGlass.map { .string($0) } ?? .null, "dryRun": .bool(dryRun), "ifVersion": ifVersion.map { .string($0.text) } ?? .null,
+      "dryRun": .bool(dryRun),
+      "ifVersion": ifVersion.map { .string($0.text) } ?? .null,
       "message": .string(message), "now": .bool(now),
     ]
   }

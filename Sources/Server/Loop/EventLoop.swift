@@ -86,6 +86,8 @@ final class EventLoop {
       round()
     }
     for connection in connections { if let connection { close(connection) } }
+    // A connection that another loop passed on too late has nobody else to close it.
+    for case .adopt(let descriptor, _) in mailbox.take() { _ = Descriptor(owning: descriptor) }
     log?.flush()
   }
 

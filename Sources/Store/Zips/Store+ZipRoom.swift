@@ -2,10 +2,13 @@ import Glibc
 import Platform
 
 extension Store {
-  /// Removes what a stopped process left half written.
+  /// Removes what a stopped process left half written; not what another one may be writing now.
   package func sweepZips() throws(StoreError) {
+    let limit = (clock() - BlobStore.patience) * 1_000_000
     try StoreError.disk { () throws(SystemError) in
-      for path in try Self.zipFiles(folder.zips) where path.hasSuffix(".part") { try Kernel.remove(path) }
+      for path in try Self.zipFiles(folder.zips) where path.hasSuffix(".part") {
+        if let status = try Kernel.status(path), status.modified < limit { try Kernel.remove(path) }
+      }
     }
   }
 

@@ -15,9 +15,11 @@ struct Poller: Sendable {
     let extras: AnswerExtras
     /// Nil where nothing is new.
     let index: DeviceIndex?
+    /// Deltas on what the device holds.
+    var deltas: [DeltaOffer] = []
 
     fileprivate func saying(_ extras: AnswerExtras) -> Offer {
-      Offer(kind: kind, version: version, extras: extras, index: index)
+      Offer(kind: kind, version: version, extras: extras, index: index, deltas: deltas)
     }
   }
 
@@ -71,7 +73,7 @@ struct Poller: Sendable {
       return Offer(kind: .same, version: version, extras: extras, index: nil)
     case .patch(let answer):
       guard let manifest = try? held.manifest.applying(answer) else { return nil }
-      return try offer(.patch, manifest, answer.digest, answer.extras, url)
+      return try offer(.patch, manifest, answer.digest, answer.extras, answer.deltas, url)
     case .whole(let answer):
       let manifest: Manifest
       do {
@@ -79,18 +81,20 @@ struct Poller: Sendable {
       } catch {
         throw ClientError(error, of: answer.version, url: url)
       }
-      return try offer(.whole, manifest, answer.digest, answer.extras, url)
+      return try offer(.whole, manifest, answer.digest, answer.extras, answer.deltas, url)
     case .failure(let code, let message):
       throw .status(url: url, code: Int(clamping: code), message: message.isEmpty ? nil : message)
     }
   }
 
   private func offer(
-    _ kind: Offer.Kind, _ manifest: Manifest, _ digest: SHA256, _ extras: AnswerExtras, _ url: String
+    _ kind: Offer.Kind, _ manifest: Manifest, _ digest: SHA256, _ extras: AnswerExtras,
+    _ deltas: [DeltaOffer],
+    _ url: String
   ) throws(ClientError) -> Offer {
     do {
       let index = try DeviceIndex(manifest, digest: digest)
-      return Offer(kind: kind, version: manifest.version, extras: extras, index: index)
+      return Offer(kind: kind, version: manifest.version, extras: extras, index: index, deltas: deltas)
     } catch {
       throw ClientError(error)
     }

@@ -39,6 +39,12 @@ public struct UpdateReport: Hashable, Sendable {
   public internal(set) var missing = 0
   /// Bytes of the fetched files as they came over the wire, so fewer than their sizes where they were coded.
   public internal(set) var bytesFetched: Int64 = 0
+  /// Of the fetched files, those made of a delta on what the device held.
+  public internal(set) var deltas = 0
+  /// Deltas that were of no use, after which the plain body was fetched.
+  public internal(set) var deltasFailed = 0
+  /// Bytes that gzip bodies of the fetched files would have had; nil unless the settings ask for it.
+  public internal(set) var bytesByGzip: Int64?
   /// Bytes of all listed files.
   public internal(set) var bytesTotal: Int64 = 0
   /// Prefetch config and policy.

@@ -26,14 +26,37 @@ enum DiffCommand {
       for change in diff[key]?.array ?? [] {
         let size = Bytes.text(change["size"]?.integer ?? 0)
         let was = change["was"].map { " (was \(Bytes.text($0["size"]?.integer ?? 0)))" } ?? ""
-        terminal.say("\(terminal.colour(mark, colour)) \(change["url"]?.string ?? "?")  \(size)\(was)")
+        let delta = change["delta"]?.integer.map { ", \(Bytes.text($0)) as a delta" } ?? ""
+        terminal.say(
+          "\(terminal.colour(mark, colour)) \(change["url"]?.string ?? "?")  \(size)\(was)\(delta)")
       }
     }
     func count(_ key: String) -> Int { diff[key]?.array?.count ?? 0 }
     let bytes = ["added", "changed"].flatMap { diff[$0]?.array ?? [] }.reduce(0) {
       $0 + ($1["size"]?.integer ?? 0)
     }
+    for line in transfers(diff) { terminal.say(line) }
     terminal.say("+\(count("added")) ~\(count("changed")) −\(count("removed")), \(Bytes.text(bytes)) new")
     return .done
+  }
+
+  /// What costs the most of an update, and what it costs in all.
+  private static func transfers(_ diff: JSONValue) -> [String] {
+    func bytes(_ change: JSONValue) -> Int64 { (change["delta"] ?? change["plain"])?.integer ?? 0 }
+    let new = ["added", "changed"].flatMap { diff[$0]?.array ?? [] }.sorted { bytes($0) > bytes($1) }
+    guard let cost = diff["cost"], !new.isEmpty else { return [] }
+    var lines = ["", "the biggest of the update:"]
+    var table = Table(["DELTA", "PLAIN", "URL"], rightAligned: [0, 1])
+    for change in new.prefix(10) {
+      table.add([
+        change["delta"]?.integer.map(Bytes.text) ?? "—", Bytes.text(change["plain"]?.integer ?? 0),
+        change["url"]?.string ?? "?",
+      ])
+    }
+    lines += table.lines
+    lines.append(
+      "an update downloads \(Bytes.text(cost["bytes"]?.integer ?? 0)) with deltas, "
+        + "\(Bytes.text(cost["plainBytes"]?.integer ?? 0)) without")
+    return lines
   }
 }

@@ -24,8 +24,12 @@ enum PublishCommand {
       .value("exclude", "GLOB", "leave out what matches; may be repeated"),
       .flag("index", "let dir/index.html answer for dir/, too"),
       .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
-      .flag("dry-run", "say what would happen, change nothing"),
+      .flag(
+        "dry-run", "send what the origin lacks, say what would happen and what it costs; release nothing"),
       .flag("now", "make the release visible without waiting for deltas"),
+      .value(
+        "max-update", "SIZE", "refuse when devices on the current version would download more: 500KB, 2MB"),
+      .flag("wait-deltas", "return when the deltas on older versions are made, too"),
       .flag("rehash", "read every file again, whatever the caches say"),
     ],
     run: run)
@@ -33,10 +37,17 @@ enum PublishCommand {
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let remote = try RemoteOrigin(arguments)
     let bundles = try sources(arguments, remote.settings)
-    let options = ReleaseOptions(
+    var options = ReleaseOptions(
       message: try arguments.value("message") ?? "", now: arguments.has("now"),
       dryRun: arguments.has("dry-run"),
       ifVersion: try ifVersion(arguments), breakGlass: try arguments.value("break-glass"))
+    options.waitsForDeltas = arguments.has("wait-deltas")
+    if let text = try arguments.value("max-update") {
+      guard let size = Bytes.parse(text) else {
+        throw UsageError("--max-update \(text) is no size, such as 500KB or 2MB")
+      }
+      options.maxUpdate = size
+    }
     let publisher = Publisher(try remote.api, cache: CacheFolder(environment: Environment.variables)) {
       terminal.progress(words(of: $0))
     }
@@ -66,7 +77,10 @@ enum PublishCommand {
       Bar.line("hashing", Int64(done), of: Int64(all), "\(done) of \(all) files")
     case .sending(let done, let all):
       Bar.line("sending", done, of: all, "\(Bytes.text(done)) of \(Bytes.text(all))")
+    case .preparing(let done, let all):
+      Bar.line("making deltas", done, of: all, "\(done) of \(all) files")
     case .releasing: "releasing"
+    case .waitingForDeltas(let left): "making deltas on older versions: \(left) left"
     }
   }
 

@@ -18,8 +18,9 @@ extension PublishResult {
     let sent = "\(Bytes.text(uploadedBytes)) of \(Bytes.text(bytes))"
     lines.append(
       dryRun
-        ? "dry run: \(counts), would send \(sent), would become version \(answer.version)"
+        ? "dry run: \(counts), sent \(sent), would become version \(answer.version)"
         : "\(counts), sent \(sent), \(terminal.colour("version \(answer.version)", .bold))")
+    if let cost { lines += cost.lines(dryRun: dryRun) }
     for bundle in answer.bundles {
       guard let replaced = bundle.replaced else { continue }
       lines.append(
@@ -35,6 +36,7 @@ extension PublishResult {
   func json(dryRun: Bool) -> JSONValue {
     var document = answer.json.object ?? JSONObject()
     document["dryRun"] = .bool(dryRun)
+    if let cost { document["deltas"] = cost.json }
     document["files"] = .integer(files)
     document["filesRead"] = .integer(filesRead)
     document["totalBytes"] = .integer(bytes)
@@ -42,5 +44,30 @@ extension PublishResult {
     document["uploadedBytes"] = .integer(uploadedBytes)
     document["sentBytes"] = .integer(bytesSent)
     return .object(document)
+  }
+}
+
+extension ReleaseCost {
+  /// What devices download, for people.
+  fileprivate func lines(dryRun: Bool) -> [String] {
+    var lines: [String] = []
+    if !dryRun, last1 != nil {
+      lines.append(
+        isReady
+          ? "visible with its deltas, made in \(milliseconds / 100 * 100) ms"
+          : "visible before its deltas were made: devices that update now fetch whole files")
+    }
+    let rows: [(String, Update?, Bool)] = [
+      ("at the current version", last1, isReady), ("2 versions back", last2, isDone),
+      ("5 versions back", last5, isDone), ("that are new", new, true),
+    ]
+    for (who, update, isExact) in rows {
+      guard let update else { continue }
+      let saved = update.deltas > 0 ? " (\(Bytes.text(update.plainBytes)) without deltas)" : ""
+      lines.append(
+        "devices \(who) download \(isExact ? "" : "at most ")\(Bytes.text(update.bytes)) "
+          + "in \(update.files) files\(saved)")
+    }
+    return lines
   }
 }

@@ -29,8 +29,9 @@ enum PullCommand {
       throw UsageError("--to DIR is needed: the device's folder")
     }
     let remote = try RemoteOrigin(arguments)
-    let settings = DeviceSettings(
+    var settings = DeviceSettings(
       folder: folder, server: try remote.server.text, app: try remote.app.text, channel: remote.channel.text)
+    settings.comparesWithGzip = true
     let device = try Device(settings)
     if device.wasDamaged {
       terminal.note("\(folder)/index.json was damaged; starting from nothing, with the files as bases")
@@ -76,6 +77,13 @@ enum PullCommand {
         "version \(update.from) → \(update.to) \(how): \(update.fetched) files fetched, \(update.copied) copied, "
           + "\(update.kept) kept; \(Bytes.text(update.bytesFetched)) of \(Bytes.text(update.bytesTotal)) fetched"
       )
+      if let gzip = update.bytesByGzip, update.fetched > 0 {
+        lines.append(
+          "\(update.deltas) of them by deltas; whole files by gzip would have cost \(Bytes.text(gzip))")
+      }
+      if update.deltasFailed > 0 {
+        lines.append("\(update.deltasFailed) deltas were of no use; whole files were fetched instead")
+      }
     }
     lines += documents(update.documents)
     if update.missing > 0 {
@@ -114,7 +122,10 @@ enum PullCommand {
     var document: JSONObject = JSONObject()
     document["update"] = [
       "bytesFetched": .integer(update.bytesFetched), "bytesTotal": .integer(update.bytesTotal),
-      "copied": .integer(update.copied), "fetched": .integer(update.fetched), "from": .string(update.from),
+      "bytesByGzip": update.bytesByGzip.map { .integer(Int64($0)) } ?? .null,
+      "copied": .integer(update.copied), "deltas": .integer(update.deltas),
+      "deltasFailed": .integer(update.deltasFailed), "fetched": .integer(update.fetched),
+      "from": .string(update.from),
       "kept": .integer(update.kept), "kind": .string(update.kind.rawValue),
       "missing": .integer(update.missing),
       "to": .string(update.to), "waitMilliseconds": .integer(update.wait),

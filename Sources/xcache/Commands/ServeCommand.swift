@@ -23,6 +23,10 @@ enum ServeCommand {
       .value(
         "public-url", "URL", environment: "XCACHE_PUBLIC_URL",
         "where devices download from, for new channels (default: the address listened on)"),
+      .value(
+        "delta-wait", "SECONDS",
+        "how long a release waits for its deltas on the version it replaces (default: 30; 0: not at all)"),
+      .value("delta-threads", "N", "threads for deltas on older versions (default: half the cores)"),
       .value("threads", "N", "event loops (default: the machine's cores)"),
     ] + ServeLimits.options,
     run: run)
@@ -46,6 +50,7 @@ enum ServeCommand {
     options.metrics = { server.metrics.prometheusText }
     if try arguments.value("public-url") == nil { options.publicURL = try Self.url(of: server.address) }
     let origin = try Origin(store: store, options: options)
+    try origin.startBackgroundWork()
     try server.start { _ in origin.makeHandler() }
     if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
     log("xcache \(XCache.version) listens on http://\(server.address), data in \(data)")
@@ -91,6 +96,8 @@ enum ServeCommand {
   ) throws -> Origin.Options {
     let given = try arguments.value("public-url").map { try SettingsValue.url($0, in: "--public-url") }
     var options = Origin.Options(publicURL: try given ?? Self.url(of: configuration.address))
+    options.deltaWait = try arguments.number("delta-wait", in: 0...3600).map(Double.init)
+    options.deltaThreads = try arguments.number("delta-threads", in: 1...256)
     options.openFiles = min(1024, max(16, openFiles))
     options.log = log
     options.largestUpload =

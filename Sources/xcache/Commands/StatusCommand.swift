@@ -24,6 +24,9 @@ enum StatusCommand {
     terminal.say("released   \(Moment.text(state["at"]))")
     terminal.say(
       "holds      \(state["resources"]?.integer ?? 0) resources, \(Bytes.text(state["bytes"]?.integer ?? 0))")
+    if let deltas = state["deltas"], deltas.object != nil {
+      terminal.say("deltas     \(words(ofDeltas: deltas))")
+    }
     terminal.say("public URL \(state["publicURL"]?.string ?? "?")")
     for line in documents(state, terminal) { terminal.say(line) }
     terminal.say("")
@@ -37,6 +40,13 @@ enum StatusCommand {
     }
     for line in table.lines { terminal.say(line) }
     return .done
+  }
+
+  private static func words(ofDeltas deltas: JSONValue) -> String {
+    guard let pending = deltas["pending"]?.integer else { return "on older versions: being looked for" }
+    if pending == 0 { return "all made" }
+    let files = "\(deltas["filesDone"]?.integer ?? 0) of \(deltas["files"]?.integer ?? 0) files"
+    return "on \(pending) older versions to be made; of the next, \(files) are done"
   }
 
   /// What the channel says beside its manifest; the kill switch first.

@@ -14,4 +14,18 @@ enum Bytes {
     let tenths = Int((value * 10).rounded())
     return "\(tenths / 10).\(tenths % 10) \(units[unit])"
   }
+
+  /// The bytes that `500KB`, `1.5 MB` or `2000` stands for; nil for anything else.
+  static func parse(_ text: String) -> Int64? {
+    let units: [(String, Double)] = [("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("B", 1)]
+    let upper = text.uppercased()
+    let unit = units.first { upper.hasSuffix($0.0) } ?? ("", 1)
+    var digits = upper.dropLast(unit.0.count)
+    while digits.last == " " { digits.removeLast() }
+    guard let number = Double(digits), number >= 0, number * unit.1 < 9e18, digits.first?.isNumber == true
+    else {
+      return nil
+    }
+    return Int64((number * unit.1).rounded())
+  }
 }

@@ -155,7 +155,8 @@ private let page = "https://m.test/p"
     let script =
       #"{"name":"r","download":"\#(Self.download)","sha256":"\#(SHA256.of(bytes("r")))","signature":"\#(signature)"}"#
     bench.origin.serve(
-      bytes(#"{"code":200,"data":{"bypass":[],"intercept":true,"scripts":[\#(script)],"version":"\#(version)"}}"#),
+      bytes(
+        #"{"code":200,"data":{"bypass":[],"intercept":true,"scripts":[\#(script)],"version":"\#(version)"}}"#),
       at: "\(FakeOrigin.server)/policy.json?app=shop&channel=online")
     bench.origin.say(#","policy":"\#(version)""#)
     let device = try bench.device(change: { $0.scriptKey = key })
@@ -177,11 +178,21 @@ private let page = "https://m.test/p"
   @Test func otherBytesAndOtherSignaturesAreRefused() throws {
     let bench = try Bench()
     bench.origin.serve(bytes("x"), at: Self.download)
-    #expect(throws: ClientError.self) { try device(bench).script("r") }
+    func unreadable(_ reason: String) -> ClientError {
+      .unreadable(url: Self.download, reason: "the script \(reason)")
+    }
+    #expect(throws: unreadable("has another sha256 than the policy says")) { try device(bench).script("r") }
     bench.origin.serve(bytes("r"), at: Self.download)
     let forged = String(repeating: "A", count: 86) + "=="
-    #expect(throws: ClientError.self) { try device(bench, 2, signature: forged).script("r") }
-    #expect(throws: ClientError.self) { try device(bench, 3, key: nil).script("r") }
-    #expect(throws: ClientError.self) { try device(bench, 4, key: [1, 2, 3]) }
+    #expect(throws: unreadable("isn't signed by this app's key")) {
+      try device(bench, 2, signature: forged).script("r")
+    }
+    let setting = "The key that scripts are signed by"
+    #expect(throws: ClientError.badSetting(name: setting, value: "")) {
+      try device(bench, 3, key: nil).script("r")
+    }
+    #expect(throws: ClientError.badSetting(name: setting, value: "3 bytes")) {
+      try device(bench, 4, key: [1, 2, 3])
+    }
   }
 }

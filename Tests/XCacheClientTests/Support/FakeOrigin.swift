@@ -24,6 +24,8 @@ final class FakeOrigin: Transport {
     var log: [String] = []
     var fault: (@Sendable (String) -> Fault?)?
     var extra = ""
+    /// What patches offer.
+    var deltas: [DeltaOffer] = []
     /// Bytes are handed over in pieces of so many.
     var piece = 1 << 16
   }
@@ -91,6 +93,17 @@ final class FakeOrigin: Transport {
   func say(_ members: String) { state.withLock { $0.extra = members } }
 
   func setPiece(_ bytes: Int) { state.withLock { $0.piece = bytes } }
+
+  /// Serves a delta and offers it beside every patch.
+  func offer(_ delta: [UInt8], for url: String, on base: [UInt8]) throws {
+    let offer = DeltaOffer(
+      url: try ResourceURL(url), base: SHA256.of(base),
+      download: "https://cdn.test/x/delta/\(SHA256.of(delta)).dcz", size: Int64(delta.count))
+    state.withLock { state in
+      state.deltas = (state.deltas.filter { $0.url != offer.url } + [offer]).sorted { $0.url < $1.url }
+      state.downloads[offer.download] = delta
+    }
+  }
 
   /// URLs asked for since the last call.
   func takeLog() -> [String] {
@@ -188,7 +201,7 @@ final class FakeOrigin: Transport {
     let old = JSONValue.object(state.history[base] ?? JSONObject())
     let new = JSONValue.object(state.history[state.newest] ?? JSONObject())
     let head =
-      #"{"code":200,"data":{"base":"\#(base)","deltas":{},"digest":"\#(SHA256.of(new.canonical).hex)","#
+      #"{"code":200,"data":{"base":"\#(base)","deltas":\#(String(decoding: DeltaOffer.render(state.deltas), as: UTF8.self)),"digest":"\#(SHA256.of(new.canonical).hex)","#
     return Array(#"\#(head)"patch":"#.utf8) + MergePatch.make(from: old, to: new).canonical
       + Array(#","update":true,"version":"\#(state.newest)"\#(state.extra)}}"#.utf8)
   }

@@ -13,6 +13,7 @@ const money = new Intl.NumberFormat("en", { style: "currency", currency: "EUR" }
 function card({ name, unit, price }) {
   const box = document.createElement("article");
   box.className = "item";
+  box.dataset.name = name;
   const title = document.createElement("b");
   title.textContent = name;
   const line = document.createElement("span");
@@ -23,3 +24,11 @@ function card({ name, unit, price }) {
 }
 
 document.getElementById("shelf").append(...items.map(card));
+
+// What is sold out in the reader's city: prefetch.json lets the app ask before this page does.
+fetch(`/xhr/stock.json${location.search}`)
+  .then((answer) => (answer.ok ? answer.json() : { soldOut: [] }))
+  .then(({ soldOut }) => {
+    for (const name of soldOut) document.querySelector(`[data-name="${name}"]`)?.classList.add("sold-out");
+  })
+  .catch(() => {}); // Offline, the shelf stands without it.

@@ -1,0 +1,31 @@
+import Platform
+
+/// Where a delta is: `{space}/delta/{target sha256}/{base sha256}.dcz`.
+package struct DeltaPath: Hashable, Sendable, CustomStringConvertible {
+  package let channel: ChannelName
+  package let target: SHA256
+  package let base: SHA256
+
+  package init(channel: ChannelName, target: SHA256, base: SHA256) {
+    self.channel = channel
+    self.target = target
+    self.base = base
+  }
+
+  /// Reads a request path without the slash before `space`; nil unless it is exactly what `text` would be.
+  package init?(parsing path: RawSpan) {
+    let text = path.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 4, parts[1] == "delta", let channel = ChannelName(space: String(parts[0])),
+      let target = SHA256(hex: parts[2]), parts[3].hasSuffix(".dcz"),
+      let base = SHA256(hex: parts[3].dropLast(4))
+    else { return nil }
+    self.init(channel: channel, target: target, base: base)
+  }
+
+  package var text: String { "\(channel.space)/delta/\(target)/\(base).dcz" }
+  package var description: String { text }
+
+  /// The absolute URL under a channel's public URL.
+  package func url(publicURL: BaseURL) -> String { publicURL.text + "/" + text }
+}

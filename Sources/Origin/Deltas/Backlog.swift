@@ -1,0 +1,71 @@
+import Manifests
+import Platform
+
+/// The channels whose deltas on older versions are still to be made, and how far each is.
+final class Backlog: Sendable {
+  struct Progress: Sendable {
+    /// The version that the deltas lead to.
+    var version = ManifestVersion.none
+    /// Older versions that are left; nil: not yet known.
+    var pending: Int?
+    var filesDone = 0
+    var files = 0
+  }
+
+  private struct State {
+    var queue: [Int64] = []
+    var progress: [Int64: Progress] = [:]
+    var isRunning = false
+    var isStopped = false
+  }
+
+  private let state = Monitor(State())
+
+  /// A release was made, or the origin has started.
+  func add(_ channel: Int64, at version: ManifestVersion) {
+    state.broadcasting { state in
+      state.progress[channel] = Progress(version: version)
+      if !state.queue.contains(channel) { state.queue.append(channel) }
+    }
+  }
+
+  /// Someone works on it from now on.
+  func begin() { state.withLock { $0.isRunning = true } }
+
+  /// Whether deltas that lead to a version are still going to be made.
+  func isBusy(_ channel: Int64, at version: ManifestVersion) -> Bool {
+    state.withLock { state in
+      guard state.isRunning, !state.isStopped, let progress = state.progress[channel] else { return false }
+      return progress.version == version && progress.pending != 0
+    }
+  }
+
+  func stop() { state.broadcasting { $0.isStopped = true } }
+
+  /// The channel whose turn it is; nil at the end. Blocks while there is none.
+  func next() -> Int64? {
+    let next: Int64?? = state.waiting { state in
+      if state.isStopped { return .some(nil) }
+      return state.queue.isEmpty ? nil : .some(state.queue.removeFirst())
+    }
+    return next ?? nil
+  }
+
+  /// More is left of a channel: it comes after the others.
+  func again(_ channel: Int64) {
+    state.broadcasting { state in if !state.queue.contains(channel) { state.queue.append(channel) } }
+  }
+
+  func update(_ channel: Int64, at version: ManifestVersion, _ change: (inout Progress) -> Void) {
+    state.withLock { state in
+      guard var progress = state.progress[channel], progress.version == version else { return }
+      change(&progress)
+      state.progress[channel] = progress
+    }
+  }
+
+  func progress(of channel: Int64) -> Progress? { state.withLock { $0.progress[channel] } }
+
+  /// Versions left over all channels; one that isn't known counts as one.
+  var pending: Int { state.withLock { $0.progress.values.reduce(0) { $0 + ($1.pending ?? 1) } } }
+}

@@ -1,0 +1,108 @@
+import Dispatch
+import Glibc
+import Manifests
+import Platform
+import Store
+import Synchronization
+
+/// Makes deltas: those that a release waits for, with all cores, and those on older versions behind everyone's back.
+final class DeltaDesk: Sendable {
+  struct Options: Sendable {
+    /// Seconds that a release waits for its deltas on the version it replaces.
+    var wait = 30.0
+    /// Threads for the deltas on older versions.
+    var threads = max(1, Environment.cores / 2)
+    /// Older states of each bundle that have deltas.
+    var versions = 5
+  }
+
+  let options: Options
+  let counters = DeltaCounters()
+  let backlog = Backlog()
+  private let store: Store
+  private let budget = MemoryBudget(limit: 512 << 20)
+  private let preparations = Locked<[Preparation]>([])
+  private let waiting = Atomic<Int>(0)
+  private let preparing = Atomic<Int>(0)
+  private let stopping = Atomic<Bool>(false)
+
+  /// Preparations that are remembered, so that a publisher can ask for them.
+  private static let remembered = 32
+  /// Releases that may wait on a thread of the worker pool at once; publishers that prepare first don't.
+  private static let mostWaiting = 2
+
+  init(store: Store, options: Options) {
+    self.store = store
+    self.options = options
+  }
+
+  var isStopping: Bool { stopping.load(ordering: .relaxed) }
+
+  /// A release is being prepared: what isn't urgent waits.
+  var isPreparing: Bool { preparing.load(ordering: .relaxed) > 0 }
+
+  /// Ends the work at the next file.
+  func stop() {
+    stopping.store(true, ordering: .relaxed)
+    backlog.stop()
+  }
+
+  // MARK: - Before a release
+
+  /// Begins to prepare a release, or joins who does already.
+  func prepare(_ preview: ReleasePreview) -> Preparation {
+    let id = Self.id(preview)
+    let (preparation, isNew) = preparations.withLock { list -> (Preparation, Bool) in
+      if let known = list.first(where: { $0.id == id }) { return (known, false) }
+      let new = Preparation(id: id, preview)
+      list.append(new)
+      if list.count > Self.remembered { list.removeFirst() }
+      return (new, true)
+    }
+    guard isNew else { return preparation }
+    let search = search(threads: Environment.cores, isUrgent: true)
+    preparing.add(1, ordering: .relaxed)
+    DispatchQueue.global(qos: .userInitiated).async { [self] in
+      preparation.run(search) { !self.isStopping }
+      preparing.subtract(1, ordering: .relaxed)
+    }
+    return preparation
+  }
+
+  func preparation(_ id: String) -> Preparation? {
+    preparations.withLock { list in list.first { $0.id == id } }
+  }
+
+  func isLate(_ preparation: Preparation) -> Bool { preparation.seconds >= options.wait }
+
+  /// Waits until a release's deltas are stored, at most as long as releases wait.
+  /// - Returns: nil where too many others wait here already.
+  func awaitReady(_ preparation: Preparation) -> Bool? {
+    if preparation.status.isReady { return true }
+    guard waiting.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else {
+      waiting.subtract(1, ordering: .relaxed)
+      return isLate(preparation) ? false : nil
+    }
+    defer { waiting.subtract(1, ordering: .relaxed) }
+    while !preparation.status.isReady {
+      if isLate(preparation) || isStopping { return false }
+      usleep(20_000)
+    }
+    return true
+  }
+
+  /// The same release planned on the same version is the same work.
+  private static func id(_ preview: ReleasePreview) -> String {
+    var hasher = SHA256Hasher()
+    hasher.update(Array("\(preview.channel?.id ?? 0) \(preview.channel?.version ?? .none)\n".utf8).span.bytes)
+    for (url, content) in preview.new {
+      hasher.update(Array("\(url.text) \(content.sha256) \(content.ctype)\n".utf8).span.bytes)
+    }
+    for url in preview.gone { hasher.update(Array("\(url.text)\n".utf8).span.bytes) }
+    return String(hasher.finish().hex.prefix(32))
+  }
+
+  func search(threads: Int, isUrgent: Bool) -> DeltaSearch {
+    DeltaSearch(store: store, budget: budget, threads: threads, isUrgent: isUrgent, counters: counters)
+  }
+}

@@ -1,0 +1,80 @@
+import HTTP
+import Manifests
+import Platform
+import Store
+
+/// Answers delta URLs, and downloads for clients that offer a dictionary (RFC 9842).
+struct DeltaEndpoint: Sendable {
+  let store: Store
+  let counters: DeltaCounters
+  let log: @Sendable (String) -> Void
+
+  /// Answers `{space}/delta/{target}/{base}.dcz`.
+  ///
+  /// - Parameters:
+  ///   - path: without a public URL's prefix and without the slash before its first segment.
+  ///   - whole: the whole request path, under which the file is kept open.
+  func answer(_ path: RawSpan, whole: RawSpan, _ request: borrowing Request, _ cache: DownloadCache) -> Answer
+  {
+    if let file = cache.file(at: whole) { return .now(file.document.response(to: request)) }
+    guard let parsed = DeltaPath(parsing: path) else { return .now(Self.nothing) }
+    let stored = StoredRequest(request)
+    let key = whole.array
+    return .later { [inbox = cache.inbox] in
+      do throws(StoreError) {
+        guard let blob = try store.derived.open(parsed.target, on: parsed.base) else { return Self.nothing }
+        let file = DownloadFile(path: key, document: Self.document(blob, parsed))
+        inbox.put(file)
+        return file.document.response(to: stored.request)
+      } catch {
+        log("error: \(parsed): \(error)")
+        return ClientFailure.response(error)
+      }
+    }
+  }
+
+  private static var nothing: Response { ClientFailure.notFound("no delta is stored under this URL") }
+
+  private static func document(_ blob: consuming StoredBlob, _ path: DeltaPath) -> CodedDocument {
+    let size = blob.size
+    let file = OpenFile(blob.takeFile(), size: size)
+    let fields = HeadFields([
+      ("Content-Type", "application/octet-stream"), ("Cache-Control", "public, max-age=31536000, immutable"),
+      ("Access-Control-Allow-Origin", "*"),
+    ])
+    // Deltas may be made again, then perhaps with other bytes: the tag is of these.
+    let tag = EntityTag("\(file.sha256?.hex.prefix(32) ?? "")")
+    return .file(identity: Representation(fields, tag: tag, body: file.body), gzip: nil, zstd: nil)
+  }
+
+  /// The resource as a delta on the dictionary that the client has; nil where there is none.
+  ///
+  /// - Parameters:
+  ///   - sha256: of the resource.
+  ///   - fields: of its answers, without Content-Encoding.
+  func coded(_ sha256: SHA256, md5: String, on base: SHA256, _ fields: HeadFields) -> Representation? {
+    guard let blob = try? store.derived.open(sha256, on: base) else { return nil }
+    let size = blob.size
+    let file = OpenFile(blob.takeFile(), size: size)
+    guard let coded = file.sha256 else { return nil }
+    let tag = EntityTag("\(md5)-dcz-\(coded.hex.prefix(16))")
+    counters.sentCoded()
+    return Representation(fields.adding("Content-Encoding", "dcz"), tag: tag, body: file.body)
+  }
+}
+
+/// The dictionary that a client has (RFC 9842 §2.2).
+enum AvailableDictionary {
+  /// The SHA-256 in `:<base64>:`, where the client takes `dcz`; else nil.
+  static func of(_ request: borrowing Request) -> SHA256? {
+    guard let field = request.field(.availableDictionary), AcceptEncoding(request).accepts(.dcz) else {
+      return nil
+    }
+    let text = field.trimmed
+    guard text.byteCount == 46, text[0] == UInt8(ascii: ":"), text[45] == UInt8(ascii: ":") else {
+      return nil
+    }
+    guard let bytes = Base64.decode(text.extracting(1..<45).text) else { return nil }
+    return SHA256(bytes: bytes.span.bytes)
+  }
+}

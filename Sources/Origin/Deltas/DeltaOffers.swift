@@ -1,0 +1,45 @@
+import Manifests
+import Platform
+import Store
+
+/// What an answer offers beside its patch: of each new resource the smallest stored delta whose base the device's
+/// manifest holds.
+struct DeltaOffers: Sendable {
+  let store: Store
+
+  /// The value of `deltas`.
+  func render(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
+    throws(StoreError) -> [UInt8]
+  {
+    DeltaOffer.render(try offers(changes, channel, from: base))
+  }
+
+  /// Sorted by URL like the changes.
+  func offers(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
+    throws(StoreError) -> [DeltaOffer]
+  {
+    var pairs: [SHA256: [StoredDelta]] = [:]
+    var bases: Set<SHA256> = []
+    for change in changes {
+      guard let sha256 = change.entry?.sha256, pairs[sha256] == nil else { continue }
+      let stored = try store.derived.pairs(of: sha256).filter { $0.size != nil }
+      pairs[sha256] = stored
+      bases.formUnion(stored.map(\.base))
+    }
+    if bases.isEmpty { return [] }
+    let held = try store.held(bases, channel, at: base)
+    var offers: [DeltaOffer] = []
+    for change in changes {
+      guard let sha256 = change.entry?.sha256,
+        let best = pairs[sha256]?.filter({ held.contains($0.base) }).min(by: { $0.size ?? 0 < $1.size ?? 0 }),
+        let size = best.size
+      else { continue }
+      offers.append(
+        DeltaOffer(
+          url: change.url, base: best.base,
+          download: DeltaPath(channel: channel.name, target: sha256, base: best.base)
+            .url(publicURL: channel.publicURL), size: size))
+    }
+    return offers
+  }
+}

@@ -1,0 +1,118 @@
+import Compression
+import Manifests
+import Platform
+import Store
+
+/// Makes the deltas that files have on what one older manifest holds.
+struct DeltaSearch: Sendable {
+  let store: Store
+  let budget: MemoryBudget
+  let threads: Int
+  let isUrgent: Bool
+  let counters: DeltaCounters
+
+  typealias Contents = [(url: ResourceURL, content: ResourceContent)]
+
+  /// Makes every delta that is missing.
+  ///
+  /// - Parameters:
+  ///   - goesOn: asked before each file; false leaves the rest undone.
+  ///   - progress: told how many files are looked at and how many of them are done.
+  /// - Returns: how many deltas were made, and whether every file was looked at.
+  func run(
+    _ new: Contents, on older: Contents, goesOn: @escaping @Sendable () -> Bool = { true },
+    progress: @escaping @Sendable (Int, Int) -> Void = { _, _ in }
+  ) throws(StoreError) -> (made: Int, isComplete: Bool) {
+    let candidates = DeltaFile.each(older)
+    let held = Set(older.map(\.content.sha256))
+    let (targets, known) = try unmade(DeltaFile.each(new), held)
+    progress(0, targets.count)
+    guard !targets.isEmpty, !candidates.isEmpty else { return (0, true) }
+    let facts = DerivedFacts(store: store)
+    let sketches = try facts.sketches(of: targets + candidates, threads: threads, isUrgent: isUrgent)
+    let finder = Self.finder(targets, candidates, sketches)
+    let state = Locked((made: 0, done: 0, isComplete: true))
+    // The largest first: whatever is last is short.
+    let order = targets.sorted { $0.size > $1.size }
+    Crew.each(order.count, threads: threads, isUrgent: isUrgent) { index in
+      guard goesOn() else { return state.withLock { $0.isComplete = false } }
+      let target = order[index]
+      guard let sketch = sketches[target.sha256] else { return }
+      let file = BaseFinder.File(name: target.name, size: target.size, sketch: sketch)
+      let bases = finder.bases(for: file).map { candidates[$0] }
+        .filter { known[target.sha256]?.contains($0.sha256) != true }
+      let isMade = !isMade(target, held) && make(target, bases, facts)
+      let done = state.withLock { state in
+        state.done += 1
+        if isMade { state.made += 1 }
+        return state.done
+      }
+      progress(done, order.count)
+    }
+    return state.withLock { ($0.made, $0.isComplete) }
+  }
+
+  /// The files that the older manifest neither holds nor has a delta for; and for each the bases that were tried.
+  private func unmade(_ files: [DeltaFile], _ held: Set<SHA256>) throws(StoreError)
+    -> (files: [DeltaFile], tried: [SHA256: Set<SHA256>])
+  {
+    var rest: [DeltaFile] = []
+    var tried: [SHA256: Set<SHA256>] = [:]
+    for file in files where !held.contains(file.sha256) {
+      let pairs = try store.derived.pairs(of: file.sha256)
+      if pairs.contains(where: { $0.size != nil && held.contains($0.base) }) { continue }
+      rest.append(file)
+      tried[file.sha256] = Set(pairs.filter { $0.size == nil }.map(\.base))
+    }
+    return (rest, tried)
+  }
+
+  /// Whether another search has made a file's delta since this one began.
+  private func isMade(_ target: DeltaFile, _ held: Set<SHA256>) -> Bool {
+    let pairs = (try? store.derived.pairs(of: target.sha256)) ?? []
+    return pairs.contains { $0.size != nil && held.contains($0.base) }
+  }
+
+  private static func finder(_ targets: [DeltaFile], _ candidates: [DeltaFile], _ sketches: [SHA256: Sketch])
+    -> BaseFinder
+  {
+    let none = Sketch([], .tokens)
+    var finder = BaseFinder(wanted: targets.compactMap { sketches[$0.sha256] })
+    for file in candidates {
+      finder.add(BaseFinder.File(name: file.name, size: file.size, sketch: sketches[file.sha256] ?? none))
+    }
+    finder.seal()
+    return finder
+  }
+
+  /// Makes and keeps one file's delta; true where there is one now.
+  private func make(_ target: DeltaFile, _ bases: [DeltaFile], _ facts: DerivedFacts) -> Bool {
+    guard let largest = bases.map(\.size).max() else { return false }
+    return budget.withRoom(for: MemoryBudget.cost(target: target.size, base: largest)) {
+      let start = Clock.monotonicNanoseconds()
+      defer { counters.worked(nanoseconds: Clock.monotonicNanoseconds() - start) }
+      guard let bytes = try? store.bytes(of: target.sha256, limit: DeltaTrial.largestFile) else {
+        return false
+      }
+      let plain = facts.plainSize(target.sha256, target.ctype, size: Int64(target.size))
+      let delta = DeltaTrial.best(of: bytes, sha256: target.sha256, plain: Int(plain), bases: bases.count) {
+        let sha256 = bases[$0].sha256
+        guard let bytes = try? store.bytes(of: sha256, limit: DeltaTrial.largestFile) else { return nil }
+        return DeltaTrial.Base(sha256: sha256, bytes: bytes)
+      }
+      do throws(StoreError) {
+        guard let delta else {
+          try store.derived.reject(bases.map(\.sha256), for: target.sha256)
+          return false
+        }
+        try store.derived.keep(delta.coded, of: target.sha256, on: delta.base)
+        counters.made(bytes: delta.coded.count)
+        return true
+      } catch {
+        // A full disk: devices fetch plain bodies, and the next start tries again.
+        counters.failed()
+        return false
+      }
+    }
+  }
+}

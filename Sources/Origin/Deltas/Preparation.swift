@@ -1,0 +1,130 @@
+import Manifests
+import Platform
+import Store
+
+/// The deltas and the cost of a release that is about to be made.
+///
+/// Deltas are named by the bytes that they join, not by versions: they are made while the release is only planned,
+/// and when it commits, it is visible at once. Releases of other bundles meanwhile wait for nothing.
+final class Preparation: Sendable {
+  /// How far it is, for the publisher who waits.
+  struct Status: Sendable {
+    /// Every delta on the version that is to be replaced is stored, or found not worth making.
+    var isReady = false
+    /// And those on the other versions whose cost is told, and all costs.
+    var isDone = false
+    /// Seconds from the start until it was ready.
+    var readyAfter: Double?
+    var filesDone = 0
+    var files = 0
+    var deltas = 0
+    /// By how many versions back a device is; 0: a new device.
+    var costs: [Int: UpdateCost] = [:]
+  }
+
+  let id: String
+  /// Monotonic nanoseconds.
+  let startedAt = Clock.monotonicNanoseconds()
+  private let preview: ReleasePreview
+  private let state = Locked(Status())
+
+  init(id: String, _ preview: ReleasePreview) {
+    self.id = id
+    self.preview = preview
+  }
+
+  var status: Status { state.withLock { $0 } }
+  var seconds: Double { Double(Clock.monotonicNanoseconds() - startedAt) / 1e9 }
+
+  /// How many versions back a cost is told of.
+  private static let distances = [1, 2, 5]
+
+  /// Does all of it, on the calling thread and a crew of its own.
+  func run(_ search: DeltaSearch, goesOn: @escaping @Sendable () -> Bool) {
+    do throws(StoreError) {
+      try work(search, goesOn)
+    } catch {
+      // What can't be prepared is fetched plain; the release itself says what is wrong with the store.
+      becomeReady()
+    }
+    becomeReady()
+    state.withLock { $0.isDone = true }
+  }
+
+  private func work(_ search: DeltaSearch, _ goesOn: @escaping @Sendable () -> Bool) throws(StoreError) {
+    let facts = DerivedFacts(store: search.store)
+    var next = preview.new
+    if let channel = preview.channel, channel.version != .none {
+      let versions =
+        [channel.version] + (try search.store.versions(channel, below: channel.version, limit: 4))
+      let current = try search.store.contents(channel, at: channel.version)
+      next = Self.next(current, preview)
+      for distance in Self.distances where distance <= versions.count && goesOn() {
+        let older =
+          distance == 1 ? current : try search.store.contents(channel, at: versions[distance - 1])
+        let new = distance == 1 ? preview.new : Self.changes(from: older, to: next)
+        try prepare(new, on: older, distance, search, facts, goesOn)
+      }
+    }
+    becomeReady()
+    let whole = UpdateCost(whole: next, facts)
+    state.withLock { $0.costs[0] = whole }
+  }
+
+  private func prepare(
+    _ new: DeltaSearch.Contents, on older: DeltaSearch.Contents, _ distance: Int, _ search: DeltaSearch,
+    _ facts: DerivedFacts, _ goesOn: @escaping @Sendable () -> Bool
+  ) throws(StoreError) {
+    let made = try search.run(new, on: older, goesOn: goesOn) { [state] done, all in
+      state.withLock { state in
+        guard distance == 1 else { return }
+        state.filesDone = done
+        state.files = all
+      }
+    }
+    let cost = try UpdateCost(new, holding: Set(older.map(\.content.sha256)), facts)
+    state.withLock { state in
+      state.costs[distance] = cost
+      guard distance == 1 else { return }
+      state.deltas = made.made
+    }
+    if distance == 1 { becomeReady() }
+  }
+
+  private func becomeReady() {
+    let seconds = seconds
+    state.withLock { state in
+      if !state.isReady { state.readyAfter = seconds }
+      state.isReady = true
+    }
+  }
+
+  /// The manifest after the release.
+  private static func next(_ current: DeltaSearch.Contents, _ preview: ReleasePreview) -> DeltaSearch.Contents
+  {
+    let touched = Set(preview.new.map(\.url)).union(preview.gone)
+    return current.filter { !touched.contains($0.url) } + preview.new
+  }
+
+  /// What of `next` a device with `older` doesn't have under the same URL.
+  private static func changes(from older: DeltaSearch.Contents, to next: DeltaSearch.Contents)
+    -> DeltaSearch.Contents
+  {
+    let had = Dictionary(older.map { ($0.url, $0.content.sha256) }) { $1 }
+    return next.filter { had[$0.url] != $0.content.sha256 }
+  }
+}
+
+extension Preparation.Status {
+  /// - Parameter late: whether the release no longer waits for it.
+  func json(id: String, late: Bool, seconds: Double) -> JSONValue {
+    var costs = JSONObject()
+    for (distance, cost) in self.costs { costs[distance == 0 ? "new" : "last\(distance)"] = cost.json }
+    return [
+      "cost": .object(costs), "deltas": .integer(Int64(deltas)), "done": .bool(isDone),
+      "files": .integer(Int64(files)), "filesDone": .integer(Int64(filesDone)), "id": .string(id),
+      "late": .bool(late), "milliseconds": .integer(Int64((readyAfter ?? seconds) * 1000)),
+      "ready": .bool(isReady),
+    ]
+  }
+}

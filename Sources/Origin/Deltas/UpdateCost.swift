@@ -1,0 +1,60 @@
+import Manifests
+import Platform
+import Store
+
+/// What devices download for an update: of each new file its smallest delta on what they hold, else its plain body.
+struct UpdateCost: Sendable {
+  /// Files that come over the wire, each once.
+  var files = 0
+  /// Of these, as deltas.
+  var deltas = 0
+  /// Bytes as they are sent, and what they would be without deltas.
+  var bytes: Int64 = 0
+  var plainBytes: Int64 = 0
+
+  typealias Contents = [(url: ResourceURL, content: ResourceContent)]
+
+  /// The cost of getting `new` for a device that holds `held`.
+  init(_ new: Contents, holding held: Set<SHA256>, _ facts: DerivedFacts) throws(StoreError) {
+    var seen = held
+    for (_, content) in new where seen.insert(content.sha256).inserted {
+      let plain = facts.plainSize(content.sha256, content.ctype, size: content.size)
+      files += 1
+      plainBytes += plain
+      let pairs = try facts.store.derived.pairs(of: content.sha256)
+      let delta = pairs.filter { held.contains($0.base) }.compactMap(\.size).min()
+      if delta != nil { deltas += 1 }
+      bytes += min(plain, delta ?? plain)
+    }
+  }
+
+  /// What a device without anything downloads for `contents`.
+  ///
+  /// Beyond `exact` bytes, sizes that were never worked out are taken in proportion.
+  init(whole contents: Contents, _ facts: DerivedFacts, exact: Int64 = 64 << 20) {
+    var seen: Set<SHA256> = []
+    var (known, coded, rest): (Int64, Int64, Int64) = (0, 0, 0)
+    for (_, content) in contents where seen.insert(content.sha256).inserted {
+      files += 1
+      guard content.ctype.isCompressible else {
+        plainBytes += content.size
+        continue
+      }
+      if known < exact {
+        known += content.size
+        coded += facts.plainSize(content.sha256, content.ctype, size: content.size)
+      } else {
+        rest += content.size
+      }
+    }
+    plainBytes += coded + (known > 0 ? Int64(Double(rest) * Double(coded) / Double(known)) : 0)
+    bytes = plainBytes
+  }
+
+  var json: JSONValue {
+    [
+      "bytes": .integer(bytes), "deltas": .integer(Int64(deltas)), "files": .integer(Int64(files)),
+      "plainBytes": .integer(plainBytes),
+    ]
+  }
+}

@@ -1,0 +1,10 @@
+import Glibc
+
+extension Kernel {
+  /// Lets the calling thread run only where no other wants to, as `nice -n 10` does for a process.
+  package static func lowerPriority() {
+    // "Under the current Linux/NPTL implementation of POSIX threads, the nice value is a per-thread attribute"
+    // (setpriority(2)). That it can't be had costs some speed elsewhere, nothing else.
+    _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+  }
+}

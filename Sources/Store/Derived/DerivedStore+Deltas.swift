@@ -1,0 +1,71 @@
+import Glibc
+import Platform
+
+/// A delta that is stored, or a pair that is not worth one.
+package struct StoredDelta: Hashable, Sendable {
+  package let base: SHA256
+  /// Bytes; nil: tried, and not worth a delta.
+  package let size: Int64?
+}
+
+extension DerivedStore {
+  /// What is known of deltas that give `target`. A delta whose file is gone is forgotten.
+  package func pairs(of target: SHA256) throws(StoreError) -> [StoredDelta] {
+    let rows = try work { (db) throws(StoreError) in
+      try db.all("SELECT base, size FROM delta WHERE target = ?", target) { row in
+        StoredDelta(base: row.get(0), size: row.isNull(1) ? nil : row.get(1, as: Int64.self))
+      }
+    }
+    var kept: [StoredDelta] = []
+    for row in rows {
+      guard let size = row.size, (try? Kernel.status(path(target, row.base)))??.size != size else {
+        kept.append(row)
+        continue
+      }
+      try work { (db) throws(StoreError) in
+        try db.run("DELETE FROM delta WHERE target = ? AND base = ?", target, row.base)
+      }
+    }
+    return kept
+  }
+
+  /// Keeps a delta: its file first, then the row that names it.
+  package func keep(_ delta: [UInt8], of target: SHA256, on base: SHA256) throws(StoreError) {
+    let path = path(target, base)
+    try StoreError.disk { () throws(SystemError) in
+      let folder = DurableFile.parent(of: path)
+      if try Kernel.status(folder) == nil { try Kernel.makeFolder(folder, mode: 0o750) }
+      try DurableFile.write(delta, to: path)
+    }
+    try note(target, base, Int64(delta.count))
+  }
+
+  /// Remembers that the bases give `target` no delta worth keeping.
+  package func reject(_ bases: [SHA256], for target: SHA256) throws(StoreError) {
+    for base in bases { try note(target, base, nil) }
+  }
+
+  private func note(_ target: SHA256, _ base: SHA256, _ size: Int64?) throws(StoreError) {
+    try work { (db) throws(StoreError) in
+      if let size {
+        try db.run("INSERT OR REPLACE INTO delta (target, base, size) VALUES (?, ?, ?)", target, base, size)
+      } else {
+        try db.run("INSERT OR IGNORE INTO delta (target, base, size) VALUES (?, ?, NULL)", target, base)
+      }
+    }
+  }
+
+  /// Opens a stored delta; nil where there is none.
+  package func open(_ target: SHA256, on base: SHA256) throws(StoreError) -> StoredBlob? {
+    try StoreError.disk { () throws(SystemError) -> StoredBlob? in
+      guard let file = try Kernel.openExisting(path(target, base), O_RDONLY) else { return nil }
+      let size = try Kernel.status(file).size
+      return StoredBlob(file: file, size: size)
+    }
+  }
+
+  /// Where a delta's file is, whether it is there or not.
+  package func deltaFile(_ target: SHA256, on base: SHA256) -> String { path(target, base) }
+
+  private func path(_ target: SHA256, _ base: SHA256) -> String { file(target, "\(base.hex).dcz") }
+}

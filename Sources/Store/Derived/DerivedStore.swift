@@ -1,0 +1,93 @@
+import Glibc
+import Platform
+
+/// What can be made again from the blobs: sketches, deltas, and what was counted of polls. Losing it loses nothing.
+///
+/// The rows are in `derived.db`, the files under `derived/`. Any thread may call it; calls take turns.
+package final class DerivedStore: Sendable {
+  private let folder: DataFolder
+  private let connection: Locked<Held>
+
+  private struct Held: @unchecked Sendable {  // only the thread that holds the lock uses it
+    let database: Database
+  }
+
+  /// Opens what there is, or begins anew where it is missing, damaged or of another format.
+  init(_ folder: DataFolder) throws(StoreError) {
+    self.folder = folder
+    try StoreError.disk { () throws(SystemError) in
+      if try Kernel.status(folder.derived) == nil { try Kernel.makeFolder(folder.derived, mode: 0o750) }
+    }
+    do {
+      connection = Locked(Held(database: try Self.open(folder.derivedDatabase)))
+    } catch {
+      try StoreError.disk { () throws(SystemError) in
+        for ending in ["", "-wal", "-shm"] where try Kernel.status(folder.derivedDatabase + ending) != nil {
+          try Kernel.remove(folder.derivedDatabase + ending)
+        }
+      }
+      connection = Locked(Held(database: try Self.open(folder.derivedDatabase)))
+    }
+  }
+
+  private static func open(_ path: String) throws(StoreError) -> Database {
+    let database = try Database(path: path, .writing)
+    // A power cut may cost rows here; their absence costs work, nothing else.
+    try database.script("PRAGMA synchronous = NORMAL")
+    let format = try database.value(Int64.self, "PRAGMA user_version") ?? 0
+    if format == DerivedSchema.format { return database }
+    try database.write { () throws(StoreError) in
+      let tables = try database.all("SELECT name FROM sqlite_schema WHERE type = 'table'") { row in
+        row.get(0, as: String.self)
+      }
+      for table in tables { try database.script("DROP TABLE \"\(table)\"") }
+      try database.script(DerivedSchema.sql)
+      try database.script("PRAGMA user_version = \(DerivedSchema.format)")
+    }
+    return database
+  }
+
+  func work<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try connection.withLock { (held) throws(StoreError) -> Result in try body(held.database) }
+  }
+
+  /// `derived/ab/cdef….<ending>`
+  func file(_ sha256: SHA256, _ ending: String) -> String {
+    let hex = sha256.hex
+    return "\(folder.derived)/\(hex.prefix(2))/\(hex.dropFirst(2)).\(ending)"
+  }
+}
+
+extension DataFolder {
+  package var derived: String { path + "/derived" }
+  package var derivedDatabase: String { path + "/derived.db" }
+}
+
+/// The tables of `derived.db`. Another number makes it anew.
+enum DerivedSchema {
+  static let format: Int64 = 1
+
+  static let sql = """
+    -- What a blob is like, by the way it was cut: eight bytes a hash.
+    CREATE TABLE sketch (
+      sha256 BLOB NOT NULL, cut INTEGER NOT NULL, hashes BLOB NOT NULL, PRIMARY KEY (sha256, cut)
+    ) STRICT, WITHOUT ROWID;
+    -- Bytes of a blob's best plain body: gzip, zstd or uncoded.
+    CREATE TABLE plain (
+      sha256 BLOB NOT NULL, coded INTEGER NOT NULL, size INTEGER NOT NULL, PRIMARY KEY (sha256, coded)
+    ) STRICT, WITHOUT ROWID;
+    -- A pair that was tried; size NULL: it isn't worth a delta.
+    CREATE TABLE delta (
+      target BLOB NOT NULL, base BLOB NOT NULL, size INTEGER, PRIMARY KEY (target, base)
+    ) STRICT, WITHOUT ROWID;
+    -- From which base version to which version of a channel every delta is made.
+    CREATE TABLE done (
+      channel_id INTEGER NOT NULL, base INTEGER NOT NULL, version INTEGER NOT NULL, PRIMARY KEY (channel_id, base)
+    ) STRICT, WITHOUT ROWID;
+    -- What a sample of the polls reported, by day since 1970.
+    CREATE TABLE census (
+      channel_id INTEGER NOT NULL, version INTEGER NOT NULL, day INTEGER NOT NULL, polls INTEGER NOT NULL,
+      PRIMARY KEY (channel_id, version, day)
+    ) STRICT, WITHOUT ROWID;
+    """
+}

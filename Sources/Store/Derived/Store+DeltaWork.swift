@@ -1,0 +1,118 @@
+import Glibc
+import Manifests
+import Platform
+
+/// What a release would do, before it is made: enough to make its deltas and to say what it costs.
+package struct ReleasePreview: Sendable {
+  /// The channel as it is; nil where it is still to be made.
+  package let channel: ChannelInfo?
+  /// What the channel's manifest gains or what changes in it, sorted by URL.
+  package let new: [(url: ResourceURL, content: ResourceContent)]
+  /// URLs that leave.
+  package let gone: [ResourceURL]
+}
+
+extension Store {
+  /// What a release would do.
+  /// - Throws: the refusals of `commit`, except for bytes that are missing.
+  package func preview(_ request: ReleaseRequest) throws(StoreError) -> ReleasePreview {
+    let plan = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db) }
+    if plan.isChange, let channel = plan.channel { try checkFreeze(of: channel, request) }
+    return ReleasePreview(
+      channel: plan.channel, new: plan.union.compactMap { step in step.new.map { (step.url, $0) } },
+      gone: plan.union.filter { $0.new == nil }.map(\.url))
+  }
+
+  /// Each URL of a kept version with its content, sorted by URL.
+  package func contents(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
+    -> [(url: ResourceURL, content: ResourceContent)]
+  {
+    try connections.reading { (db) throws(StoreError) in
+      guard try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
+      var contents: [(url: ResourceURL, content: ResourceContent)] = []
+      try db.eachEntry(of: channel, at: version) { (url, row) in contents.append((url, row.content)) }
+      return contents
+    }
+  }
+
+  /// Those of `digests` whose bytes the manifest of a version holds, under whatever URL.
+  package func held(_ digests: some Sequence<SHA256>, _ channel: ChannelInfo, at version: ManifestVersion)
+    throws(StoreError) -> Set<SHA256>
+  {
+    try connections.reading { (db) throws(StoreError) in
+      var held: Set<SHA256> = []
+      for sha256 in digests {
+        let row = try db.value(
+          Int64.self,
+          """
+          SELECT 1 FROM blob AS b
+          JOIN resource AS r ON r.blob_id = b.id
+          JOIN url AS u ON u.id = r.url_id
+          JOIN entry AS e ON e.resource_id = r.id
+          WHERE b.sha256 = ?1 AND u.channel_id = ?2 AND e.since <= ?3 AND (e.until IS NULL OR e.until > ?3)
+          LIMIT 1
+          """, sha256, channel.id, version.number)
+        if row != nil { held.insert(sha256) }
+      }
+      return held
+    }
+  }
+
+  /// The live URLs of a channel that begin with `prefix`, at most `limit`.
+  package func liveURLs(_ channel: ChannelName, app: Int64, beginning prefix: String, limit: Int)
+    throws(StoreError) -> [ResourceURL]
+  {
+    try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT u.text FROM url AS u JOIN channel AS c ON c.id = u.channel_id
+        WHERE c.app_id = ?1 AND c.name = ?2 AND u.text >= ?3 AND u.text < ?3 || char(1114111)
+          AND EXISTS (SELECT 1 FROM entry AS e WHERE e.url_id = u.id AND e.until IS NULL)
+        LIMIT ?4
+        """, app, channel.text, prefix, limit
+      ) { (row) throws(StoreError) in try Stored.url(row.get(0)) }
+    }
+  }
+
+  /// The bytes of a blob, checked, whether a release names it or it waits for one; nil where there is none or they
+  /// are more than `limit`.
+  package func bytes(of sha256: SHA256, limit: Int) throws(StoreError) -> [UInt8]? {
+    let waiting = try blobs.waiting(sha256) != nil
+    for path in waiting ? [folder.whole(sha256), folder.blob(sha256)] : [folder.blob(sha256)] {
+      let bytes = try StoreError.disk { () throws(SystemError) -> [UInt8]? in
+        guard let size = try Kernel.status(path)?.size, size <= limit else { return nil }
+        return try DurableFile.read(path, limit: limit)
+      }
+      if let bytes, SHA256.of(bytes) == sha256 { return bytes }
+    }
+    return nil
+  }
+
+  /// For each bundle that is kept, the versions just before its last `count` changes: what devices may be at.
+  package func basesWorthDeltas(_ channel: ChannelInfo, count: Int) throws(StoreError) -> [ManifestVersion] {
+    try connections.reading { (db) throws(StoreError) in
+      let versions = try db.all(
+        """
+        SELECT DISTINCT (SELECT max(version) FROM release AS r
+          WHERE r.channel_id = ?1 AND r.version < changed.version) AS base
+        FROM (SELECT version, row_number() OVER (PARTITION BY bundle_id ORDER BY version DESC) AS place
+          FROM release_bundle WHERE channel_id = ?1) AS changed
+        WHERE place <= ?2 AND base IS NOT NULL ORDER BY base DESC
+        """, channel.id, count
+      ) { row in ManifestVersion(row.get(0)) }
+      return versions
+    }
+  }
+
+  /// The kept versions of a channel below `version`, newest first, at most `limit`.
+  package func versions(_ channel: ChannelInfo, below version: ManifestVersion, limit: Int) throws(StoreError)
+    -> [ManifestVersion]
+  {
+    try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        "SELECT version FROM release WHERE channel_id = ? AND version < ? ORDER BY version DESC LIMIT ?",
+        channel.id, version.number, limit
+      ) { row in ManifestVersion(row.get(0)) }
+    }
+  }
+}
