@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages build demo test test-long bench lint gates clean
+.PHONY: help packages build demo test test-long test-large test-browser fuzz-archive bench bench-archive bench-deltas bench-mirror test-mirror-kills test-s3 kills keeping lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -24,6 +24,7 @@ demo: build ## publish, poll and pull a small web app, step by step
 	@public/demo/run.sh $(XCACHE)
 
 test: packages ## run every test
+	@command -v nginx >/dev/null || .ci/packages nginx-light
 	swift build --build-tests $(STRICT)
 	swift test --skip-build
 
@@ -31,10 +32,16 @@ test-long: packages ## the end-to-end tests with what takes long: 2 GB files, ma
 	swift build --build-tests $(STRICT)
 	XCACHE_LONG_TESTS=1 swift test --skip-build --filter EndToEnd
 
-bench: ## measure publishing: real input, against rsync, and at 100,000 resources (about 5 minutes)
-	Benchmarks/real-input.sh
-	Benchmarks/rsync.sh
-	Benchmarks/scale.sh
+bench-mirror: build ## measure the static copy against rsync (about 3 minutes)
+	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/mirror.sh
+
+test-mirror-kills: build ## kill mirror runs at 50 random moments while a device reads through nginx
+	@.ci/packages nginx-light python3
+	Tests/Mirror/kill.py $(XCACHE) 50
+
+test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object server killed on the way
+	@.ci/packages python3-venv curl
+	Tests/S3/run.sh $(XCACHE)
 
 test-large: packages ## the tests of zip entries over 4 GB: minutes, and 10 GB of disk
 	swift build --build-tests $(STRICT)
@@ -46,11 +53,32 @@ fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
 bench-archive: build ## a bundle zip against zip -6
 	@Benchmarks/archive.sh
 
+test-browser: ## load two versions in headless Chromium, which fetches the second as a delta
+	@.ci/packages chromium
+	swift build --product xcache
+	Tests/Browser/dictionary.py .build/debug/xcache
+
+bench-deltas: build ## measure what updates of a published app cost
+	swift build -c release --product delta-bench
+	Benchmarks/deltas.sh
+
+bench: ## measure publishing: real input, against rsync, and at 100,000 resources (about 5 minutes)
+	Benchmarks/real-input.sh
+	Benchmarks/rsync.sh
+	Benchmarks/scale.sh
+
 lint: ## check the format of every Swift file
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
 
 gates: ## check what no compiler checks
 	@.ci/gates
+
+kills: build ## kill -9 gc and backup 30 times each; doctor --deep must stay clean (minutes)
+	Benchmarks/kills.sh
+	XCACHE_KILLS=30 swift test --filter StoreTests.KillTests
+
+keeping: build ## gc, the database's size and polls meanwhile, at 1,000 releases over 20,000 resources (minutes)
+	Benchmarks/keeping.sh
 
 clean: ## remove what was built
 	rm -rf .build

@@ -48,13 +48,14 @@ let package = Package(
 
     // Floor 4
     library("Origin", ["CAssets", "Compression", "HTTP", "Manifests", "Platform", "Store"]),
+    library("Mirror", ["Archive", "Compression", "HTTPClient", "Manifests", "Platform", "Store"]),
     library("Publishing", ["Archive", "HTTPClient", "Manifests", "Platform"]),
 
     // Floor 5
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "HTTP", "Manifests", "Origin", "Platform", "Publishing", "Server", "Store",
+        "HTTP", "Manifests", "Mirror", "Origin", "Platform", "Publishing", "Server", "Store",
         "XCacheClient",
       ],
       swiftSettings: swift),
@@ -78,6 +79,7 @@ let package = Package(
       "XCacheClientTests",
       ["Archive", "Compression", "XCacheClient", "Manifests", "Platform", "SocketServer"]),
     tests("OriginTests", ["Archive", "Compression", "Origin", "Store", "Manifests", "HTTP", "Platform"]),
+    tests("MirrorTests", ["Mirror", "Store", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     tests(
       "PublishingTests", ["Archive", "Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     // Runs the program itself; what it imports only reads answers.

@@ -30,7 +30,7 @@ compare() {
   [ -n "$(find "$1" -type f -print -quit)" ] || fail "$1 is empty"
   found=$(diff -rq "$1" "$2" | wc -l || true)
   differences=$((differences + found))
-  [ "$found" = 0 ] || diff -rq "$1" "$2" | head -5 >&2
+  [ "$found" = 0 ] || diff -rq "$1" "$2" | head -5 >&2 || true
 }
 
 # check FROM TO SOURCE BASE: a device at FROM and a new one come to the newest version; both must be like SOURCE.

@@ -96,7 +96,8 @@ def commits(port, rounds, apps):
               f"{statistics.median(patch):.1f} ms, the whole manifest, coded, within {statistics.median(coded):.0f} ms")
 
 
-if sys.argv[1] == "make":
-    make(sys.argv[2], int(sys.argv[3]))
-else:
-    commits(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])
+if __name__ == "__main__":
+    if sys.argv[1] == "make":
+        make(sys.argv[2], int(sys.argv[3]))
+    else:
+        commits(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])

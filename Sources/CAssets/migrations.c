@@ -13,10 +13,20 @@ static const unsigned char m0003[] = {
 #embed "../../Migrations/0003_operations.sql"
 };
 
+static const unsigned char m0004[] = {
+#embed "../../Migrations/0004_mirrors.sql"
+};
+
+static const unsigned char m0005[] = {
+#embed "../../Migrations/0005_keeping.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
     {"0003_operations.sql", m0003, sizeof m0003},
+    {"0004_mirrors.sql", m0004, sizeof m0004},
+    {"0005_keeping.sql", m0005, sizeof m0005},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

@@ -15,9 +15,10 @@ package final class Origin: Sendable {
   let zips: ZipEndpoint
   let api: APIEndpoint
   let deltas: DeltaEndpoint
-  let census: PollCensus
+  let adoption: AdoptionDesk
   private let desk: DeltaDesk
   private let backlog: BacklogWorker
+  private let keeper: Housekeeper
   let pages = Pages()
   /// What `/metrics` shows.
   let metrics: @Sendable () -> String
@@ -40,6 +41,11 @@ package final class Origin: Sendable {
     /// Tells the deltas of an update's zip; nil: those that this origin makes.
     package var zipDeltas: ZipDeltas.Source?
     package var metrics: @Sendable () -> String = { "" }
+    /// When garbage is collected each day; nil: only when asked.
+    package var gc: DailyCollection?
+    /// Brings a release's files to where devices download them before any device is told of it; nil: the CDN fetches
+    /// what it lacks. What it throws, the release is refused with.
+    package var push: (@Sendable (PreparedRelease) throws(StoreError) -> Void)?
     /// Where errors of the origin itself are told, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
 
@@ -56,7 +62,7 @@ package final class Origin: Sendable {
     if let wait = options.deltaWait { wishes.wait = wait }
     if let threads = options.deltaThreads { wishes.threads = threads }
     let desk = DeltaDesk(store: store, options: wishes)
-    let census = PollCensus()
+    let adoption = AdoptionDesk(store: store, log: options.log)
     deltas = DeltaEndpoint(store: store, counters: desk.counters, log: options.log)
     downloads = DownloadEndpoint(
       store: store, coded: CodedFiles(store: store), deltas: deltas, log: options.log)
@@ -66,24 +72,28 @@ package final class Origin: Sendable {
       desk: ZipDesk(
         store: store, deltas: options.zipDeltas ?? source.deltas, limit: options.zipBytes, log: options.log))
     let releases = ReleaseDesk(
-      store: store, catalog: catalog, builder: builder, publicURL: options.publicURL, deltas: desk)
+      store: store, catalog: catalog, builder: builder, publicURL: options.publicURL, deltas: desk,
+      push: options.push)
     let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
     api = APIEndpoint(
-      store: store, releases: releases, deltas: desk, documents: documents,
+      store: store, releases: releases, deltas: desk, documents: documents, adoption: adoption,
       largestUpload: options.largestUpload, log: options.log)
-    self.census = census
+    self.adoption = adoption
+    keeper = Housekeeper(store: store, adoption: adoption, gc: options.gc, log: options.log)
     self.desk = desk
     backlog = BacklogWorker(
-      store: store, catalog: catalog, builder: builder, desk: desk, census: census, log: options.log)
-    metrics = { [attempts = api.attempts] in
-      options.metrics() + desk.counters.prometheusText(pending: desk.backlog.pending) + attempts.metrics
+      store: store, catalog: catalog, builder: builder, desk: desk, log: options.log)
+    metrics = { [attempts = api.attempts, metrics = options.metrics] in
+      metrics() + adoption.prometheusText + attempts.metrics
+        + desk.counters.prometheusText(pending: desk.backlog.pending)
     }
     openFiles = options.openFiles
   }
 
-  /// Makes deltas on older versions from now on, on a thread of their own.
+  /// Makes deltas on older versions and keeps house from now on, each on a thread of its own.
   package func startBackgroundWork() throws(SystemError) {
     _ = try OSThread(name: "deltas") { [backlog] in backlog.run() }
+    try keeper.start()
   }
 
   /// Answers for one event loop; called on that loop's thread.
@@ -93,7 +103,11 @@ package final class Origin: Sendable {
   package func beginStopping() {
     stopping.store(true, ordering: .relaxed)
     desk.stop()
+    keeper.beginStopping()
   }
+
+  /// Writes what was counted last, once no event loop runs any more.
+  package func finish() { keeper.finish() }
 
   var isReady: Bool { !stopping.load(ordering: .relaxed) }
 }

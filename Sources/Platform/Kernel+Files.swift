@@ -79,6 +79,16 @@ extension Kernel {
     _ = try retrying("rename", on: to) { Glibc.rename(from, to) }
   }
 
+  /// Gives a file a second name; false where the file system can't: another one, or one without links.
+  package static func link(_ existing: String, to path: String) throws(SystemError) -> Bool {
+    do {
+      _ = try retrying("link", on: path) { Glibc.link(existing, path) }
+      return true
+    } catch  where [EXDEV, EPERM, EMLINK, ENOTSUP].contains(error.code) {
+      return false
+    }
+  }
+
   /// Removes a file; one that isn't there is no error.
   package static func remove(_ path: String) throws(SystemError) {
     do {
@@ -103,7 +113,8 @@ extension Kernel {
         throw error
       }
       try makeFolder(String(path[..<slash]), mode: mode)
-      _ = try retrying("mkdir", on: path) { mkdir(path, mode) }
+      // Another thread may have been here first.
+      try makeFolder(path, mode: mode)
     }
   }
 

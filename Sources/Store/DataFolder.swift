@@ -33,13 +33,7 @@ package struct DataFolder: Sendable {
     for folder in [path, blobs, temporary, whole, quarantine] where try Kernel.status(folder) == nil {
       try Kernel.makeFolder(folder, mode: 0o750)
     }
-    var made = false
-    for byte in UInt8.min...UInt8.max {
-      let folder = "\(blobs)/\(Hex.encode([byte].span.bytes))"
-      if try Kernel.status(folder) != nil { continue }
-      try Kernel.makeFolder(folder, mode: 0o750)
-      made = true
-    }
+    let made = try makeBlobFolders()
     guard made else { return }
     try Kernel.syncFolder(blobs)
     try Kernel.syncFolder(path)

@@ -12,14 +12,19 @@ package final class Store: Sendable {
   let connections: Connections
   let blobs: BlobStore
   let clock: @Sendable () -> Int64
+  /// Held by the one garbage collection that runs.
+  let collecting = Locked<Void>(())
   let tokenUses = Locked<[String: Int64]>([:])
   // Held as long as the store lives; the kernel lifts it when the process ends, however it ends.
-  private let lock: FileLock
+  private let lock: FileLock?
 
   /// How a store is opened.
   package struct Options: Sendable {
     /// Make the folder where it is missing.
     package var creates = true
+    /// Read beside the process that has the folder, without its lock. Such a store is for reading, for leases and for
+    /// registering mirrors; a lease keeps what is read from being removed meanwhile.
+    package var isBeside = false
     package var disk = Disk.real
     /// Milliseconds since 1970.
     package var clock: @Sendable () -> Int64 = { Clock.unixMilliseconds() }
@@ -33,11 +38,24 @@ package final class Store: Sendable {
     let folder = DataFolder(path: path)
     clock = options.clock
     self.folder = folder
-    lock = try Self.takeFolder(folder, creates: options.creates)
-    connections = try Connections(path: folder.database)
-    derived = try DerivedStore(folder)
-    blobs = try BlobStore(folder: folder, disk: options.disk, connections: connections, clock: options.clock)
-    madeAdminToken = try Self.makeFirstToken(connections, folder, now: options.clock())
+    if options.isBeside {
+      try Self.require(folder)
+      lock = nil
+    } else {
+      lock = try Self.takeFolder(folder, creates: options.creates)
+    }
+    connections = try Connections(path: folder.database, migrates: !options.isBeside)
+    derived = try DerivedStore(folder, isBeside: options.isBeside)
+    blobs = try BlobStore(
+      folder: folder, disk: options.disk, connections: connections, clock: options.clock,
+      cleansUp: !options.isBeside)
+    madeAdminToken =
+      options.isBeside ? false : try Self.makeFirstToken(connections, folder, now: options.clock())
+  }
+
+  private static func require(_ folder: DataFolder) throws(StoreError) {
+    let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(folder.database) }
+    guard status != nil else { throw .noDataFolder(path: folder.path) }
   }
 
   private static func takeFolder(_ folder: DataFolder, creates: Bool) throws(StoreError) -> FileLock {
@@ -101,6 +119,9 @@ package final class Store: Sendable {
         try blobs.scrub(sha256)
       } catch .corruptBlob {
         bad.append(sha256)
+      } catch .unknownBlob {
+        // Removed since the list was made.
+        continue
       }
     }
     return bad

@@ -10,6 +10,13 @@ extension StoreError: CustomStringConvertible {
     case .foreignDatabase: "xcache.db is a database of another program; give another folder with --data"
     case .newerDatabase(let migration):
       "the database was made by a newer xcache (it has \(migration)); run that version or a later one"
+    case .olderDatabase:
+      "the database was made by an older xcache; start this version's `xcache serve` on it once, then try again"
+    case .pushFailed(let place, let reason):
+      "the release waits, since its files could not be pushed to \(place): \(reason); nothing has to be sent again, "
+        + "publish once more"
+    case .unknownLease: "the lease has ended; what was read under it may have been removed, so begin anew"
+    case .notEmpty(let path): "\(path) holds an origin's data already; give a new folder with --data"
     case .alteredMigration(let name):
       "the database was made by an xcache whose \(name) differs from this one's; run the one that made it"
     case .corruptRow(let text):
@@ -52,6 +59,13 @@ extension StoreError: CustomStringConvertible {
       let go of them
       """
     case .archive(let error): "a zip of the channel's files can't be made: \(error)"
+    case .notPinned(let version): "version \(version) is not pinned"
+    case .leased(let holders):
+      "nothing was removed, since someone reads just now: \(holders.joined(separator: ", ")); try again later"
+    case .noBackup(let path):
+      "\(path) holds no backup that was finished; `xcache backup --to \(path)` makes one"
+    case .foreignBackup(let path):
+      "\(path) holds the data or a backup of another origin, or is this one's data folder; give a folder of its own"
     case .tokenNameTaken(let name):
       "a token named \"\(name)\" is in use; revoke it first or choose another name"
     case .unknownToken(let name): "no token in use has the id or name \"\(name)\""

@@ -15,6 +15,8 @@ package enum StoreError: Error, Sendable {
   case foreignDatabase
   /// Thrown when the database holds a migration that this program doesn't know.
   case newerDatabase(migration: String)
+  /// Thrown when a program that may not change the database finds migrations missing in it.
+  case olderDatabase
   /// Thrown when an applied migration differs from the one in this program.
   case alteredMigration(name: String)
   /// Thrown when a row holds a value that the store never writes.
@@ -65,8 +67,25 @@ package enum StoreError: Error, Sendable {
   /// Thrown when a channel is to be removed in which something is published.
   case channelHolds(AppName, ChannelName, resources: Int)
 
+  // Mirrors.
+  /// Thrown when a lease ended, or never was.
+  case unknownLease(String)
+  /// Thrown when an origin is restored into a folder that holds one already.
+  case notEmpty(path: String)
   /// Thrown when a zip of a channel's files can't be made.
   case archive(ArchiveError)
+
+  // Keeping.
+  /// Thrown when a version is not pinned.
+  case notPinned(ManifestVersion)
+  /// Thrown when something reads what gc would remove; with who it is.
+  case leased(by: [String])
+  /// Thrown when a folder holds no backup that was finished.
+  case noBackup(path: String)
+  /// Thrown when a backup goes into the data folder itself, or into another origin's backup.
+  case foreignBackup(path: String)
+  /// Thrown when a release's files could not be brought to where devices download them.
+  case pushFailed(place: String, reason: String)
 
   // Tokens.
   case tokenNameTaken(String)

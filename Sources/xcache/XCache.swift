@@ -13,8 +13,9 @@ enum XCache {
     ServeCommand.command, PublishCommand.command, UnpublishCommand.command, StatusCommand.command,
     LogCommand.command, ShowCommand.command, DiffCommand.command, RollbackCommand.command,
     PromoteCommand.command, AuditCommand.command,
-    PullCommand.command, TokenCommand.command,
+    PullCommand.command, MirrorCommand.command, TokenCommand.command,
     PrefetchCommand.command, PolicyCommand.command, ChannelCommand.command,
+    GCCommand.command, PinCommand.command, DoctorCommand.command, BackupCommand.command, RestoreCommand.command,
   ]
 
   // An ordinary function: a closure written in main.swift would belong to the main actor.

@@ -25,7 +25,7 @@ struct BadInputTests {
       Case(testDescription: "no folder", prepare: { _ in }, says: ["there is no folder site"]),
       Case(
         testDescription: "a file for a folder", prepare: { try $0.write("site", "x") },
-        says: ["site is not a folder"]),
+        says: ["site is neither a folder nor a zip"]),
       Case(
         testDescription: "a link that leaves the folder",
         prepare: {

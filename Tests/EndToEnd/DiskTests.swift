@@ -136,6 +136,7 @@ struct DiskTests {
         try Kernel.truncate(file, to: Int64(size))
       }
       let before = site.server.peakMemory
+      #expect(before > 1 << 20)
       let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--json"]
       let publisher = try Outcome(try site.start(words), seconds: 300)
       #expect(publisher.exitCode == 0, "\(publisher.errors)")
@@ -148,8 +149,8 @@ struct DiskTests {
       print(
         "\(size >> 20) MiB: publish \(publisher.peakMemory >> 20) MiB resident at most, pull",
         "\(device.peakMemory >> 20) MiB, serve \(site.server.peakMemory >> 20) MiB (+\(grown >> 20))")
-      #expect(publisher.peakMemory < 64 << 20)
-      #expect(device.peakMemory < 64 << 20)
+      #expect((1 << 20..<64 << 20).contains(publisher.peakMemory))
+      #expect((1 << 20..<64 << 20).contains(device.peakMemory))
       #expect(grown < 32 << 20)
     }
   }

@@ -18,11 +18,14 @@ struct ScaleTests {
   private static func costs(of count: Int) throws -> Costs {
     try Site.with { site throws in
       let files = Files(
-        uniqueKeysWithValues: (0..<count).map { ("d\($0 / 100)/f\(100_000 + $0).js", "export default \($0)") })
+        uniqueKeysWithValues: (0..<count).map { ("d\($0 / 100)/f\(100_000 + $0).js", "export default \($0)") }
+      )
       let folder = try site.scratch.folder("site", files)
       // The hash cache trusts files that are at least two seconds old.
       usleep(2_050_000)
-      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now", "--json"]
+      let words = [
+        "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now", "--json",
+      ]
       #expect(try site.start(words).wait() == 0)
       try site.scratch.write("site/d0/f100000.js", "export default 'changed'")
       let outcome = try Outcome(try site.start(words))

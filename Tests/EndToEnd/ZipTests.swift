@@ -1,3 +1,4 @@
+import Glibc
 import Manifests
 import Platform
 import Testing
@@ -10,8 +11,15 @@ struct ZipTests {
   static let second: Files = ["index.html": "<p>two", "app.js": first["app.js"] ?? "", "new.js": "new()"]
   static let publicURL = ["--public-url", "https://cdn.example.com/hxm"]
 
+  /// A zip, once it is there: one of an update waits for its deltas, and says so.
   private func fetch(_ site: Site, _ name: String) throws -> [UInt8] {
-    let answer = try site.web.ask("/xcache/shop/bundle/\(name)")
+    var answer = try site.web.ask("/xcache/shop/bundle/\(name)")
+    _ = try Wait.until(60) {
+      guard answer["retry-after"] != nil else { return true }
+      usleep(100_000)
+      answer = try site.web.ask("/xcache/shop/bundle/\(name)")
+      return answer.status == 200
+    }
     try #require(answer.status == 200, "\(answer.text)")
     return answer.body
   }

@@ -4,16 +4,23 @@ import Testing
 @testable import Origin
 
 @Suite struct PollMemoTests {
-  private static func answer(_ text: String) -> PollMemo.Answer {
-    PollMemo.Answer(document: .json(Array(text.utf8)), version: 1, channel: 1)
+  private static func channel() throws -> ChannelCatalog {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    return try #require(origin.origin.catalog.current.channels.first)
+  }
+
+  private static func answer(_ text: String, _ channel: ChannelCatalog) -> PollMemo.Answer {
+    PollMemo.Answer(document: .json(Array(text.utf8)), reported: .number(1), channel: channel)
   }
 
   /// A thousand queries fall on sixty-four places: what is found is always the query's own.
-  @Test func neverGivesAnotherQuerysAnswer() {
+  @Test func neverGivesAnotherQuerysAnswer() throws {
+    let channel = try Self.channel()
     var memo = PollMemo()
     var kept: [Int: CodedDocument] = [:]
     for number in 0..<1000 {
-      let answer = Self.answer("\(number)")
+      let answer = Self.answer("\(number)", channel)
       kept[number] = answer.document
       memo.keep(answer, for: Array("app=shop&version=\(number)".utf8).span.bytes, edition: 1)
     }
@@ -27,10 +34,10 @@ import Testing
     #expect((1...64).contains(found))
   }
 
-  @Test func forgetsWithTheEdition() {
+  @Test func forgetsWithTheEdition() throws {
     var memo = PollMemo()
     let query = Array("version=1".utf8)
-    memo.keep(Self.answer("a"), for: query.span.bytes, edition: 1)
+    memo.keep(Self.answer("a", try Self.channel()), for: query.span.bytes, edition: 1)
     #expect(memo.answer(to: query.span.bytes, edition: 1) != nil)
     #expect(memo.answer(to: query.span.bytes, edition: 2) == nil)
     #expect(memo.answer(to: Array("version=2".utf8).span.bytes, edition: 1) == nil)

@@ -4,8 +4,9 @@ set -euo pipefail
 xcache=$(realpath "${1:?usage: run.sh PATH-OF-XCACHE}")
 app=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
-server=
+server= host=
 finish() {
+  if [ -n "$host" ] && kill -TERM "$host" 2>/dev/null; then wait "$host" || true; fi
   if [ -n "$server" ] && kill -TERM "$server" 2>/dev/null; then wait "$server" || true; fi
   rm -rf "$work"
 }
@@ -18,7 +19,20 @@ run() { echo "  \$ xcache $*"; "$xcache" "$@" 2>&1 | sed 's/^/    /'; }
 base=https://m.example.com/shop/
 
 step "1. An origin starts: one binary, one folder."
-"$xcache" serve --data "$work/data" --listen 127.0.0.1:0 2>"$work/server.log" &
+# Where there is a Python, it plays the CDN: a static host of the copy, from which devices download.
+cdn=()
+mkdir "$work/www"
+if command -v python3 >/dev/null; then
+  python3 -u -m http.server 0 --bind 127.0.0.1 --directory "$work/www" >"$work/host.log" 2>&1 &
+  host=$!
+  for _ in $(seq 100); do
+    port=$(sed -n 's/.* port \([0-9]*\) .*/\1/p' "$work/host.log")
+    [ -n "$port" ] && break
+    sleep 0.1
+  done
+  [ -n "$port" ] && cdn=(--public-url "http://127.0.0.1:$port" --cdn push "$work/www")
+fi
+"$xcache" serve --data "$work/data" --listen 127.0.0.1:0 ${cdn[@]+"${cdn[@]}"} 2>"$work/server.log" &
 server=$!
 for _ in $(seq 100); do
   XCACHE_SERVER=$(grep -om1 'http://[^,]*' "$work/server.log" || true)
@@ -38,6 +52,8 @@ run publish 1 --bundle main --base-url $base -m "first release"
 
 step "3. A new device polls, and gets the whole manifest and every file."
 run pull --to "$work/behind" --tree $base
+
+cp -r "$work/behind" "$work/old"
 
 step "4. Version 2: one price changed, so the bundler renamed a script. Only what the origin lacks is sent."
 run publish 2 --bundle main --base-url $base -m "honey is cheaper, milk is new"
@@ -78,8 +94,36 @@ run log
 run prefetch log
 run policy log
 
-step "13. The origin stops cleanly."
+step "13. A static copy of all of it, which any static host serves, read back to be sure."
+run mirror --data "$work/data" --to "$work/www"
+run mirror verify "$work/www"
+
+step "14. The origin stops cleanly, and is lost."
 kill -TERM "$server"
 wait "$server"
 server=
 sed -n '$s/^/    /p' "$work/server.log"
+rm -r "$work/data"
+
+if [ ${#cdn[@]} -gt 0 ]; then
+  step "15. A device at version 1 fails five times in a row, then turns to the copy."
+  for _ in 1 2 3 4 5; do run pull --to "$work/old" --fallback "http://127.0.0.1:$port" --force || true; done
+  run pull --to "$work/old" --fallback "http://127.0.0.1:$port" --tree $base --force
+  diff -r "$work/old/tree" 2
+fi
+
+step "16. A new origin from the copy alone: bundles, configs, numbers and bytes are back."
+run restore --from "$work/www" --data "$work/restored"
+"$xcache" serve --data "$work/restored" --listen 127.0.0.1:0 2>"$work/restored.log" &
+server=$!
+for _ in $(seq 100); do
+  XCACHE_SERVER=$(grep -om1 'http://[^,]*' "$work/restored.log" || true)
+  [ -n "$XCACHE_SERVER" ] && break
+  sleep 0.1
+done
+XCACHE_TOKEN=$(cat "$work/restored/admin.token")
+run publish 2 --bundle main --base-url $base
+run status
+kill -TERM "$server"
+wait "$server"
+server=

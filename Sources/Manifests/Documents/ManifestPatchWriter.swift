@@ -10,7 +10,7 @@ package struct ManifestPatchWriter {
   /// lost are null.
   package mutating func append(_ url: ResourceURL, from old: Entry?, to new: Entry?) {
     switch (old, new) {
-    case (_?, nil): members.append(key: url.text) { CanonicalJSON.append(.null, to: &$0) }
+    case (_?, nil): append(url, now: nil)
     case (nil, let new?): members.append(key: url.text) { new.appendCanonicalJSON(to: &$0) }
     case (let old?, let new?) where old != new:
       members.append(key: url.text) { Self.append(new, after: old, to: &$0) }

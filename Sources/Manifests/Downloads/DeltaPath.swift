@@ -23,6 +23,12 @@ package struct DeltaPath: Hashable, Sendable, CustomStringConvertible {
     self.init(channel: channel, target: target, base: base)
   }
 
+  /// The path at the end of a delta's URL; nil where the text is none.
+  package init?(download: String) {
+    let parts = download.split(separator: "/", omittingEmptySubsequences: false).suffix(4)
+    self.init(parsing: Array(parts.joined(separator: "/").utf8).span.bytes)
+  }
+
   package var text: String { "\(channel.space)/delta/\(target)/\(base).dcz" }
   package var description: String { text }
 

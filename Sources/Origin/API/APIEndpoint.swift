@@ -11,6 +11,7 @@ struct APIEndpoint: Sendable {
   let releases: ReleaseDesk
   let deltas: DeltaDesk
   let documents: DocumentDesk
+  let adoption: AdoptionDesk
   /// Bytes.
   let largestUpload: UInt64
   let log: @Sendable (String) -> Void
@@ -89,6 +90,12 @@ struct APIEndpoint: Sendable {
       return try AuditCalls(store: store, call: call, caller: token).reply()
     case (.delete, "tokens", 2):
       return try TokenCalls(store: store, caller: token, call: call).revoke(call.path[1])
+    case (.get, "apps", 5...) where KeepingCalls.takes(call),
+      (.head, "apps", 5...) where KeepingCalls.takes(call):
+      return try KeepingCalls(self, call, token).read()
+    case (.delete, "apps", 6) where KeepingCalls.takes(call): return try KeepingCalls(self, call, token).unpin()
+    case (.get, "mirror", 1), (.get, "mirrors", 1), (.delete, "leases", 2):
+      return try MirrorCalls(store: store, call: call, caller: token).reply()
     case (.get, "apps", 5...) where DocumentCalls.takes(call),
       (.head, "apps", 5...) where DocumentCalls.takes(call):
       return try DocumentCalls(self, call, token).read()
@@ -105,8 +112,13 @@ struct APIEndpoint: Sendable {
     switch (call.path.first, call.path.last, call.path.count) {
     case ("tokens", _, 1):
       return try TokenCalls(store: store, caller: token, call: call).create(Self.parse(body))
+    case ("mirrors", _, 1), ("leases", _, 1...2):
+      return try MirrorCalls(store: store, call: call, caller: token).reply(Self.parse(body))
     case ("blobs", "missing", 2):
       return try BlobCalls(store: store, caller: token).missing(Self.parse(body))
+    case ("gc", _, 1): return try KeepingCalls(self, call, token).collect(Self.parse(body))
+    case ("apps", _, 5) where KeepingCalls.takes(call):
+      return try KeepingCalls(self, call, token).pin(Self.parse(body))
     case ("apps", _, 5...) where DocumentCalls.takes(call):
       return try DocumentCalls(self, call, token).change(Self.parse(body))
     case ("apps", "releases", 5):
@@ -122,7 +134,8 @@ struct APIEndpoint: Sendable {
   }
 
   private func notAnswered(_ call: APIRequest) -> Problem {
-    let known = ["apps", "audit", "blobs", "tokens"].contains(call.path.first ?? "")
+    let known = ["apps", "audit", "blobs", "gc", "leases", "mirror", "mirrors", "tokens"].contains(
+      call.path.first ?? "")
     return known
       ? Problem(.notFound, "not-found", "the API has no \(call.method.name) under this path")
       : Problem.notFound

@@ -77,6 +77,9 @@ struct APIRequest: Sendable {
     return md5
   }
 
+  /// What the query says under a name, as text.
+  func text(_ name: String) -> String? { query[name] }
+
   func version(_ name: String) throws(Problem) -> ManifestVersion? {
     guard let text = query[name] else { return nil }
     guard let version = ManifestVersion(text: text) else {

@@ -20,6 +20,8 @@ struct ChannelCalls {
     case (5, "log"): return try log(channel)
     case (5, "diff"): return try diff(channel)
     case (5, "manifest"): return try manifest(channel)
+    case (6, let document?) where call.path[4] == "mirror":
+      return try MirrorCalls(store: store, call: call, caller: caller).document(document, of: channel)
     case (6, _) where call.path[4] == "releases": return try release(channel)
     case (7, "entries") where call.path[4] == "bundles": return try entries(channel)
     default: throw .notFound

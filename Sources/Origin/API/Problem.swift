@@ -58,6 +58,8 @@ extension Problem {
     case .channelRemoved: self.init(.conflict, "channel-removed", words)
     case .channelHolds: self.init(.conflict, "channel-holds", words)
     case .unknownToken: self.init(.notFound, "unknown-token", words)
+    case .notPinned: self.init(.notFound, "not-pinned", words)
+    case .leased: self.init(.conflict, "leased", words)
     case .unknownBase: self.init(.conflict, "unknown-base", words)
     case .appNameTaken: self.init(.conflict, "app-name-taken", words)
     case .tokenNameTaken: self.init(.conflict, "token-name-taken", words)
@@ -75,6 +77,8 @@ extension Problem {
       self.init(
         .unprocessableContent, "missing-blobs", words,
         [.init(key: "missing", value: .strings(digests.map(\.hex)))])
+    // A status that publishers try again after.
+    case .pushFailed: self.init(.serviceUnavailable, "push-failed", words)
     case .digestMismatch: self.init(.unprocessableContent, "digest-mismatch", words)
     case .contentMismatch: self.init(.unprocessableContent, "content-mismatch", words)
     default: self.init(.internalServerError, "internal", words)

@@ -10,19 +10,22 @@ final class ReleaseDesk: Sendable {
   private let builder: AnswerBuilder
   let publicURL: BaseURL
   let deltas: DeltaDesk
+  let push: (@Sendable (PreparedRelease) throws(StoreError) -> Void)?
 
   /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it:
   /// 50 MB take about a second, and whoever asks for the whole meanwhile waits for it.
   static let codedAtOnce = 1 << 20
 
   init(
-    store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, publicURL: BaseURL, deltas: DeltaDesk
+    store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, publicURL: BaseURL, deltas: DeltaDesk,
+    push: (@Sendable (PreparedRelease) throws(StoreError) -> Void)? = nil
   ) {
     self.store = store
     self.catalog = catalog
     self.builder = builder
     self.publicURL = publicURL
     self.deltas = deltas
+    self.push = push
   }
 
   /// Begins to make the deltas of a release and to work out what it costs devices, or joins who does already.
@@ -49,6 +52,8 @@ final class ReleaseDesk: Sendable {
     let outcome = try store.commit(
       request,
       digest: { (prepared) throws(StoreError) in
+        // Only here are the download URLs known that no other release takes; the bytes are on the disk already.
+        try self.push?(prepared)
         next = self.map(after: prepared)
         return next.digest
       },

@@ -11,7 +11,6 @@ struct BacklogWorker: Sendable {
   let catalog: Published<Catalog>
   let builder: AnswerBuilder
   let desk: DeltaDesk
-  let census: PollCensus
   let log: @Sendable (String) -> Void
 
   /// Works until the desk is stopped.
@@ -50,7 +49,7 @@ struct BacklogWorker: Sendable {
   /// reported" (DESIGN §5).
   private func bases(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {
     var bases = Set(try store.basesWorthDeltas(channel, count: desk.options.versions))
-    for version in try census.commonVersions(of: channel.id, store)
+    for version in try store.commonVersions(of: channel)
     where version < channel.version && version != .none {
       if try store.digest(channel, at: version) != nil { bases.insert(version) }
     }

@@ -39,6 +39,12 @@ final class Preparation: Sendable {
   /// How many versions back a cost is told of.
   private static let distances = [1, 2, 5]
 
+  /// No more is done for it, whatever is left.
+  func giveUp() {
+    becomeReady()
+    state.withLock { $0.isDone = true }
+  }
+
   /// Does all of it, on the calling thread and a crew of its own.
   func run(_ search: DeltaSearch, goesOn: @escaping @Sendable () -> Bool) {
     do throws(StoreError) {
@@ -47,8 +53,7 @@ final class Preparation: Sendable {
       // What can't be prepared is fetched plain; the release itself says what is wrong with the store.
       becomeReady()
     }
-    becomeReady()
-    state.withLock { $0.isDone = true }
+    giveUp()
   }
 
   private func work(_ search: DeltaSearch, _ goesOn: @escaping @Sendable () -> Bool) throws(StoreError) {

@@ -7,14 +7,14 @@ final class OriginHandler: Handler {
   let origin: Origin
   var catalog: PublishedReader<Catalog>
   private let downloads: DownloadCache
-  private var census: PollCensus.Sampler
+  private let polls: PollCounter
   private var memo = PollMemo()
 
   init(_ origin: Origin) {
     self.origin = origin
     catalog = PublishedReader(origin.catalog)
     downloads = DownloadCache(capacity: origin.openFiles)
-    census = PollCensus.Sampler(origin.census)
+    polls = origin.adoption.makeCounter()
   }
 
   func handle(_ request: borrowing Request) -> Answer {
@@ -27,6 +27,7 @@ final class OriginHandler: Handler {
 
   private func elsewhere(_ path: RawSpan, _ request: borrowing Request) -> Answer {
     if let document = ClientDocument(path: path) { return named(document, request) }
+    if path.equals("/report") { return failure(request) }
     if path.equals("/healthz") { return reading(request) { _ in .now(Probe.alive) } }
     if path.equals("/readyz") {
       return reading(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) }
@@ -85,7 +86,7 @@ final class OriginHandler: Handler {
     if request.method == .get, let query = request.query,
       let kept = memo.answer(to: query, edition: catalog.currentEdition)
     {
-      if let version = kept.version { census.saw(version, of: kept.channel) }
+      polls.saw(kept.reported, of: kept.channel)
       return .now(kept.document.response(to: request))
     }
     return reading(request) { request in
@@ -94,9 +95,8 @@ final class OriginHandler: Handler {
         return .now(Self.noApp(query, catalog.current))
       }
       if let text = request.query, let document = origin.configure.document(channel, query) {
-        let version: Int64? = if case .number(let number) = query.version { number } else { nil }
         memo.keep(
-          PollMemo.Answer(document: document, version: version, channel: channel.channel.id), for: text,
+          PollMemo.Answer(document: document, reported: query.version, channel: channel), for: text,
           edition: catalog.currentEdition)
       }
       return poll(channel, query, request)
@@ -104,7 +104,7 @@ final class OriginHandler: Handler {
   }
 
   private func poll(_ channel: ChannelCatalog, _ query: PollQuery, _ request: borrowing Request) -> Answer {
-    if case .number(let version) = query.version { census.saw(version, of: channel.channel.id) }
+    polls.saw(query.version, of: channel)
     return origin.configure.answer(channel, query, request)
   }
 

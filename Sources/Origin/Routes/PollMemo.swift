@@ -7,8 +7,9 @@ import HTTP
 struct PollMemo {
   struct Answer {
     let document: CodedDocument
-    let version: Int64?
-    let channel: Int64
+    /// What the device said it has.
+    let reported: PollQuery.Version
+    let channel: ChannelCatalog
   }
 
   private struct Slot {

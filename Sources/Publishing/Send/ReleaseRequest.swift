@@ -53,12 +53,12 @@ package struct ReleaseOptions: Hashable, Sendable {
   package var dryRun: Bool
   /// Refused when a bundle changed after this version.
   package var ifVersion: ManifestVersion?
-  /// Why it is released though the channel is frozen.
-  package var breakGlass: String?
   /// Refused when an update from the version it replaces costs a device more than this many bytes.
   package var maxUpdate: Int64?
   /// Returns when the deltas on older versions are made, too.
   package var waitsForDeltas = false
+  /// Why it is released though the channel is frozen.
+  package var breakGlass: String?
 
   package init(
     message: String = "", now: Bool = false, dryRun: Bool = false, ifVersion: ManifestVersion? = nil,

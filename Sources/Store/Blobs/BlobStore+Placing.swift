@@ -14,8 +14,20 @@ extension BlobStore {
   /// Makes whole files durable under `blobs/`.
   /// - Throws: `missingBlobs` for those that aren't there; `diskFull` or `system`, and nothing counts as placed.
   func place(_ digests: [SHA256]) throws(StoreError) {
-    let waiting = state.withLock { state in digests.filter { state.placed[$0] == nil } }
+    let waiting = state.withLock { state in
+      let waiting = digests.filter { state.placed[$0] == nil }
+      for sha256 in waiting { state.placing[sha256, default: 0] += 1 }
+      return waiting
+    }
     guard !waiting.isEmpty else { return }
+    defer {
+      state.withLock { state in
+        for sha256 in waiting {
+          let others = (state.placing[sha256] ?? 1) - 1
+          state.placing[sha256] = others > 0 ? others : nil
+        }
+      }
+    }
     let many = waiting.count > Self.fewFiles
     if many { try syncAll(waiting) } else { try syncEach(waiting) }
     let gone = try StoreError.disk { () throws(SystemError) in try rename(waiting) }

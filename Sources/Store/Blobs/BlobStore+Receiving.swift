@@ -5,6 +5,7 @@ extension BlobStore {
   /// Takes over a checked file: whole files wait for their release, and a quarantined blob is whole again.
   func accept(_ digest: FileDigest, from path: String) throws(StoreError) -> IncomingBlob.Result {
     let sha256 = digest.sha256
+    try promise([sha256])
     let row = try connections.reading { (db) throws(StoreError) in try Self.row(of: sha256, in: db) }
     if let row, !row.isQuarantined { return .alreadyThere }
     if state.withLock({ $0.placed[sha256] != nil || $0.whole[sha256] != nil }) { return .alreadyThere }
@@ -31,6 +32,7 @@ extension BlobStore {
 
   /// Those of `digests` whose bytes must be sent before a release can name them, in order.
   func missing(of digests: [SHA256]) throws(StoreError) -> [SHA256] {
+    try promise(digests)
     let unstored = try connections.reading { (db) throws(StoreError) in
       var unstored: [SHA256] = []
       for sha256 in digests where try Self.row(of: sha256, in: db)?.isQuarantined ?? true {

@@ -16,6 +16,7 @@ extension BlobStore {
   func survey(_ contents: [(url: ResourceURL, content: ResourceContent)]) throws(StoreError) -> Survey {
     var known: [SHA256: FileDigest] = [:]
     var open: [SHA256] = []
+    try promise(contents.lazy.map(\.content.sha256))
     try connections.reading { (db) throws(StoreError) in
       var seen: Set<SHA256> = []
       for (_, content) in contents where seen.insert(content.sha256).inserted {

@@ -25,6 +25,12 @@ final class BlobStore: Sendable {
     var placed: [SHA256: FileDigest] = [:]
     /// Blobs that were hashed since the start.
     var verified: Set<SHA256> = []
+    /// Those being renamed to their names under `blobs/`, and by how many releases at once.
+    var placing: [SHA256: Int] = [:]
+    /// What publishers were told is there, and when, in milliseconds since 1970.
+    var promised: [SHA256: Int64] = [:]
+    /// Rows of blobs are being removed.
+    var isRemoving = false
     var nextIncoming = 0
   }
 
@@ -32,7 +38,8 @@ final class BlobStore: Sendable {
   static let patience: Int64 = 24 * 3600 * 1000
 
   init(
-    folder: DataFolder, disk: Disk, connections: Connections, clock: @escaping @Sendable () -> Int64
+    folder: DataFolder, disk: Disk, connections: Connections, clock: @escaping @Sendable () -> Int64,
+    cleansUp: Bool = true
   ) throws(StoreError) {
     self.folder = folder
     self.disk = disk
@@ -41,7 +48,7 @@ final class BlobStore: Sendable {
     root = try StoreError.disk { () throws(SystemError) in
       try Kernel.open(folder.path, O_RDONLY | O_DIRECTORY)
     }
-    state = Locked(State(unchecked: try Self.cleanUp(folder, now: clock())))
+    state = Locked(State(unchecked: cleansUp ? try Self.cleanUp(folder, now: clock()) : []))
   }
 
   /// Removes what a stopped process left half received or too old; gives the whole files that stay.
@@ -64,16 +71,21 @@ final class BlobStore: Sendable {
   }
 
   /// Removes whole files that no release took within a day.
-  func sweep() throws(StoreError) {
+  /// - Returns: their sizes.
+  @discardableResult
+  func sweep() throws(StoreError) -> [Int64] {
     let limit = clock() - Self.patience
     let candidates = state.withLock { Array($0.whole.keys) + Array($0.unchecked) }
-    try StoreError.disk { () throws(SystemError) in
+    return try StoreError.disk { () throws(SystemError) in
+      var sizes: [Int64] = []
       for sha256 in candidates {
         let path = folder.whole(sha256)
         guard let status = try Kernel.status(path), status.modified / 1_000_000 <= limit else { continue }
         state.withLock { $0.forgetWhole(sha256) }
         try Kernel.remove(path)
+        sizes.append(status.size)
       }
+      return sizes
     }
   }
 

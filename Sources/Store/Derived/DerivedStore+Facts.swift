@@ -62,36 +62,37 @@ extension DerivedStore {
     }
   }
 
-  // MARK: - The census
+  // MARK: - Removing
 
-  /// Adds sampled polls of one day; days before `oldest` are forgotten.
-  package func count(_ polls: [(channel: Int64, version: Int64, polls: Int)], day: Int64, oldest: Int64)
-    throws(StoreError)
-  {
-    try work { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
-        for poll in polls {
-          try db.run(
-            """
-            INSERT INTO census (channel_id, version, day, polls) VALUES (?, ?, ?, ?)
-            ON CONFLICT DO UPDATE SET polls = polls + excluded.polls
-            """, poll.channel, poll.version, day, poll.polls)
+  /// Forgets what is known of blobs that `stays` doesn't name.
+  func forget(exceptAbout stays: Set<String>) throws(StoreError) {
+    func gone(_ sha256: SHA256) -> Bool { !stays.contains(sha256.hex) }
+    let sketches = try work { (db) throws(StoreError) in
+      try db.all("SELECT sha256 FROM sketch UNION SELECT sha256 FROM plain") { $0.get(0, as: SHA256.self) }
+    }
+    for part in sketches.filter(gone).batches(of: 500) {
+      try work { (db) throws(StoreError) in
+        try db.write { () throws(StoreError) in
+          for sha256 in part {
+            try db.run("DELETE FROM sketch WHERE sha256 = ?", sha256)
+            try db.run("DELETE FROM plain WHERE sha256 = ?", sha256)
+          }
         }
-        try db.run("DELETE FROM census WHERE day < ?", oldest)
       }
     }
-  }
-
-  /// The versions that at least one in a hundred of a channel's polls reported, newest first.
-  package func commonVersions(of channel: Int64) throws(StoreError) -> [ManifestVersion] {
-    try work { (db) throws(StoreError) in
-      try db.all(
-        """
-        SELECT version FROM census WHERE channel_id = ?1 GROUP BY version
-        HAVING sum(polls) * 100 >= (SELECT sum(polls) FROM census WHERE channel_id = ?1)
-        ORDER BY version DESC
-        """, channel
-      ) { row in ManifestVersion(row.get(0)) }
+    let deltas = try work { (db) throws(StoreError) in
+      try db.all("SELECT target, base FROM delta") {
+        (target: $0.get(0, as: SHA256.self), base: $0.get(1, as: SHA256.self))
+      }
+    }
+    for part in deltas.filter({ gone($0.target) || gone($0.base) }).batches(of: 500) {
+      try work { (db) throws(StoreError) in
+        try db.write { () throws(StoreError) in
+          for delta in part {
+            try db.run("DELETE FROM delta WHERE target = ? AND base = ?", delta.target, delta.base)
+          }
+        }
+      }
     }
   }
 }

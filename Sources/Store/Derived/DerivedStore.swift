@@ -13,8 +13,14 @@ package final class DerivedStore: Sendable {
   }
 
   /// Opens what there is, or begins anew where it is missing, damaged or of another format.
-  init(_ folder: DataFolder) throws(StoreError) {
+  ///
+  /// - Parameter isBeside: another process has it; then nothing is begun anew.
+  init(_ folder: DataFolder, isBeside: Bool = false) throws(StoreError) {
     self.folder = folder
+    if isBeside {
+      connection = Locked(Held(database: try Database(path: folder.derivedDatabase, .writing)))
+      return
+    }
     try StoreError.disk { () throws(SystemError) in
       if try Kernel.status(folder.derived) == nil { try Kernel.makeFolder(folder.derived, mode: 0o750) }
     }
@@ -65,7 +71,7 @@ extension DataFolder {
 
 /// The tables of `derived.db`. Another number makes it anew.
 enum DerivedSchema {
-  static let format: Int64 = 1
+  static let format: Int64 = 2
 
   static let sql = """
     -- What a blob is like, by the way it was cut: eight bytes a hash.
@@ -83,11 +89,6 @@ enum DerivedSchema {
     -- From which base version to which version of a channel every delta is made.
     CREATE TABLE done (
       channel_id INTEGER NOT NULL, base INTEGER NOT NULL, version INTEGER NOT NULL, PRIMARY KEY (channel_id, base)
-    ) STRICT, WITHOUT ROWID;
-    -- What a sample of the polls reported, by day since 1970.
-    CREATE TABLE census (
-      channel_id INTEGER NOT NULL, version INTEGER NOT NULL, day INTEGER NOT NULL, polls INTEGER NOT NULL,
-      PRIMARY KEY (channel_id, version, day)
     ) STRICT, WITHOUT ROWID;
     """
 }

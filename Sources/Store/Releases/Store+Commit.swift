@@ -23,7 +23,10 @@ extension Store {
     guard draft.isChange else { return .unchanged(draft) }
     if let channel = draft.channel { try checkFreeze(of: channel, request) }
     let survey = try blobs.survey(draft.contents)
-    if request.dryRun { return .dryRun(draft, missing: survey.missing, now: clock()) }
+    if request.dryRun {
+      blobs.endPromises(draft.contents.lazy.map(\.content.sha256))
+      return .dryRun(draft, missing: survey.missing, now: clock())
+    }
     guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
     try blobs.place(survey.waiting)
     let outcome = try connections.writing { (db) throws(StoreError) in
@@ -36,6 +39,7 @@ extension Store {
       return outcome
     }
     if outcome.changed { blobs.forgetPlaced(survey.waiting) }
+    blobs.endPromises(draft.contents.lazy.map(\.content.sha256))
     return outcome
   }
 

@@ -18,14 +18,18 @@ final class Connections: Sendable {
     let database: Database
   }
 
-  /// Opens the database at `path` and brings its schema up to date.
-  init(path: String) throws(StoreError) {
+  /// Opens the database at `path` and brings its schema up to date; `migrates` false: refuses one that isn't.
+  init(path: String, migrates: Bool = true) throws(StoreError) {
     self.path = path
     // Even opening another program's database would change it: to write-ahead logging.
     let header = try StoreError.disk { () throws(SystemError) in try DatabaseHeader(path: path) }
     if let header, !Migrations.mayOwn(header) { throw .foreignDatabase }
     let database = try Database(path: path, .writing)
-    try Migrations.embedded.apply(to: database)
+    if migrates {
+      try Migrations.embedded.apply(to: database)
+    } else {
+      try Migrations.embedded.check(database)
+    }
     writer = Locked(Held(database: database))
   }
 

@@ -43,6 +43,20 @@ struct Migrations: Sendable {
         ) STRICT
         """)
     }
+    for position in try applied(to: database)..<steps.count { try apply(position, to: database) }
+  }
+
+  /// Passes where the database has exactly these steps: for a program that reads beside the one that may apply them.
+  /// - Throws: `foreignDatabase`, `newerDatabase`, `alteredMigration`, `olderDatabase`.
+  func check(_ database: Database) throws(StoreError) {
+    guard try database.value(Int64.self, "PRAGMA application_id") == Self.applicationID else {
+      throw .foreignDatabase
+    }
+    guard try applied(to: database) == steps.count else { throw .olderDatabase }
+  }
+
+  /// How many of the steps a database has.
+  private func applied(to database: Database) throws(StoreError) -> Int {
     let applied = try database.all("SELECT name, sha256 FROM migration ORDER BY position") { row in
       (name: row.get(0, as: String.self), sha256: row.get(1, as: SHA256.self))
     }
@@ -52,7 +66,7 @@ struct Migrations: Sendable {
         throw .alteredMigration(name: known.name)
       }
     }
-    for position in applied.count..<steps.count { try apply(position, to: database) }
+    return applied.count
   }
 
   private func apply(_ position: Int, to database: Database) throws(StoreError) {

@@ -15,6 +15,9 @@ enum PullCommand {
       .value("server", "URL", environment: "XCACHE_SERVER", "the origin's address"),
     ] + Command.channel + [
       .value(
+        "fallback", "URL", environment: "XCACHE_FALLBACK",
+        "the static copy that is asked once the origin failed five polls in a row"),
+      .value(
         "preset", "FILE.zip",
         "first take what is newer from this zip, the origin's bundle/N.zip or bundle/A-B.zip"),
       .value("tree", "BASE-URL", "also write the files below this URL as paths, into DIR/tree"),
@@ -31,6 +34,9 @@ enum PullCommand {
     let remote = try RemoteOrigin(arguments)
     var settings = DeviceSettings(
       folder: folder, server: try remote.server.text, app: try remote.app.text, channel: remote.channel.text)
+    settings.fallback = try arguments.value("fallback").map {
+      try SettingsValue.url($0, in: "--fallback").text
+    }
     settings.comparesWithGzip = true
     let device = try Device(settings)
     if device.wasDamaged {
@@ -67,6 +73,7 @@ enum PullCommand {
     -> [String]
   {
     var lines: [String] = []
+    if update.source == .fallback { lines.append("the origin failed too often; the static copy answers") }
     switch update.kind {
     case .notDue:
       lines.append("not due: the next poll is in \((update.wait + 999) / 1000) s (--force asks now)")
@@ -128,6 +135,7 @@ enum PullCommand {
       "from": .string(update.from),
       "kept": .integer(update.kept), "kind": .string(update.kind.rawValue),
       "missing": .integer(update.missing),
+      "source": .string(update.source == .fallback ? "fallback" : "origin"),
       "to": .string(update.to), "waitMilliseconds": .integer(update.wait),
     ]
     document["version"] = .string(device.version)

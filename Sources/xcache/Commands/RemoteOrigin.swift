@@ -7,13 +7,14 @@ struct RemoteOrigin {
   let settings: Settings
   private let arguments: Arguments
 
-  init(_ arguments: Arguments) throws {
+  /// - Parameter namesChannel: false for commands that may be given several channels.
+  init(_ arguments: Arguments, namesChannel: Bool = true) throws {
     self.arguments = arguments
     var given = Settings()
     // `value` looks into the environment, too, where the flag isn't given.
     if let text = try arguments.value("server") { given.server = try SettingsValue.url(text, in: "--server") }
     if let text = try arguments.value("app") { given.app = try SettingsValue.app(text, in: "--app") }
-    if let text = try arguments.value("channel") {
+    if namesChannel, let text = try arguments.value("channel") {
       given.channel = try SettingsValue.channel(text, in: "--channel")
     }
     given.token = try Self.token(arguments)

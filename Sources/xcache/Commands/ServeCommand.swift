@@ -28,11 +28,12 @@ enum ServeCommand {
         "how long a release waits for its deltas on the version it replaces (default: 30; 0: not at all)"),
       .value("delta-threads", "N", "threads for deltas on older versions (default: half the cores)"),
       .value("threads", "N", "event loops (default: the machine's cores)"),
-    ] + ServeLimits.options,
+      .value("gc", "HH:MM", "collect garbage every day at this local time, as `xcache gc` does"),
+    ] + GCCommand.policyOptions + ServeMirror.options + ServeLimits.options,
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    _ = try arguments.operands()
+    let pushPlace = try ServeMirror.place(arguments)
     guard let data = try arguments.value("data") else {
       throw UsageError("--data DIR is needed: where everything is kept")
     }
@@ -47,7 +48,9 @@ enum ServeCommand {
     configuration.accessLog = try ServeLimits.accessLog(arguments, log)
     let store = try Store(path: data)
     let server = try listen(configuration)
-    options.metrics = { server.metrics.prometheusText }
+    let watch = try ServeMirror.watch(arguments, store, log)
+    options.metrics = { server.metrics.prometheusText + (watch?.prometheusText ?? "") }
+    if let pushPlace { options.push = try ServeMirror.push(to: pushPlace, store, log) }
     if try arguments.value("public-url") == nil { options.publicURL = try Self.url(of: server.address) }
     let origin = try Origin(store: store, options: options)
     try origin.startBackgroundWork()
@@ -55,13 +58,28 @@ enum ServeCommand {
     if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
     log("xcache \(XCache.version) listens on http://\(server.address), data in \(data)")
 
+    try watch?.start()
     let signal = Signals.wait()
     log("stopping on \(signal == 2 ? "SIGINT" : "SIGTERM")")
     origin.beginStopping()
     server.stop(graceSeconds: 10)
+    watch?.stop()
+    origin.finish()
     configuration.accessLog?.close()
     log("stopped")
     return .done
+  }
+
+  private static func gc(_ arguments: Arguments) throws -> DailyCollection? {
+    let policy = try GCCommand.policy(arguments)
+    guard let text = try arguments.value("gc") else { return nil }
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false).map {
+      $0.utf8.count == 2 ? Int($0) : nil
+    }
+    guard parts.count == 2, let hour = parts[0], let minute = parts[1], (0..<24).contains(hour),
+      (0..<60).contains(minute)
+    else { throw UsageError("--gc \(text) is no time of day; write it like 03:00") }
+    return DailyCollection(minute: hour * 60 + minute, policy: policy)
   }
 
   private static func configuration(_ arguments: Arguments) throws -> ServerConfiguration {
@@ -100,6 +118,7 @@ enum ServeCommand {
     options.deltaThreads = try arguments.number("delta-threads", in: 1...256)
     options.openFiles = min(1024, max(16, openFiles))
     options.log = log
+    options.gc = try gc(arguments)
     options.largestUpload =
       try arguments.number("max-upload", in: 1...Int.max).map(UInt64.init) ?? options.largestUpload
     return options

@@ -12,7 +12,9 @@ enum StatusCommand {
     let remote = try RemoteOrigin(arguments)
     let state = try remote.api.get(try remote.path)
     if arguments.has("json") {
-      terminal.say(String(decoding: state.canonical, as: UTF8.self))
+      var state = state.object ?? JSONObject()
+      state["adoption"] = try remote.api.get("\(try remote.path)/adoption")
+      terminal.say(String(decoding: JSONValue.object(state).canonical, as: UTF8.self))
       return .done
     }
     let version = state["version"]?.string ?? "?"
@@ -39,6 +41,9 @@ enum StatusCommand {
       ])
     }
     for line in table.lines { terminal.say(line) }
+    let adoption = AdoptionChart.lines(try remote.api.get("\(try remote.path)/adoption"))
+    if !adoption.isEmpty { terminal.say("") }
+    for line in adoption { terminal.say(line) }
     return .done
   }
 

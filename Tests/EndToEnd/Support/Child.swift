@@ -89,12 +89,20 @@ final class Child: Sendable {
   }
 
   private func notePeak() {
-    guard let status = try? DurableFile.read("/proc/\(id)/status") else { return }
-    let lines = String(decoding: status, as: UTF8.self).split(separator: "\n")
+    let lines = Child.read("/proc/\(id)/status").split(separator: "\n")
     guard let line = lines.first(where: { $0.hasPrefix("VmHWM:") }),
       let kilobytes = Int(line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1])
     else { return }
     peak.store(kilobytes << 10, ordering: .relaxed)
+  }
+
+  /// A file of the kernel's, which says that it has no bytes; empty where there is none.
+  private static func read(_ path: String) -> String {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8192, alignment: 8)
+    defer { buffer.deallocate() }
+    guard let file = try? Kernel.open(path, O_RDONLY), let count = try? Kernel.read(file, at: 0, into: buffer)
+    else { return "" }
+    return String(decoding: buffer[..<count], as: UTF8.self)
   }
 
   /// What each open descriptor leads to.

@@ -1,21 +1,22 @@
 import Manifests
 import Platform
-import Store
 
 /// What an answer offers beside its patch: of each new resource the smallest stored delta whose base the device's
 /// manifest holds.
-struct DeltaOffers: Sendable {
-  let store: Store
+package struct DeltaOffers: Sendable {
+  private let store: Store
+
+  package init(store: Store) { self.store = store }
 
   /// The value of `deltas`.
-  func render(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
+  package func render(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
     throws(StoreError) -> [UInt8]
   {
     DeltaOffer.render(try offers(changes, channel, from: base))
   }
 
   /// Sorted by URL like the changes.
-  func offers(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
+  package func offers(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
     throws(StoreError) -> [DeltaOffer]
   {
     var pairs: [SHA256: [StoredDelta]] = [:]

@@ -1,0 +1,57 @@
+import Manifests
+import Platform
+import Store
+
+/// How a file is to be answered by whoever serves the mirror.
+package struct FileHead: Hashable, Sendable {
+  package let type: String
+  /// nil, `gzip` or `zstd`.
+  package var coding: String?
+  /// Its bytes never change.
+  package let isImmutable: Bool
+
+  var cacheControl: String { isImmutable ? "public, max-age=31536000, immutable" : "no-cache" }
+}
+
+/// A file on its way into a mirror.
+struct Placement: Sendable {
+  let path: String
+  let size: Int64
+  /// What the bytes must have; nil: whatever they have.
+  let sha256: SHA256?
+  let head: FileHead
+  /// Gives the bytes; one that is made for this is made at the path given.
+  let source: @Sendable (String) throws(MirrorError) -> LocalFile
+}
+
+/// Where a mirror is kept.
+///
+/// What `place` and `write` took is safe once `settle` has returned, and a reader never sees half of a file.
+protocol Destination: Sendable {
+  /// For people, and to tell mirrors apart at the origin.
+  var name: String { get }
+
+  /// Keeps other runs away until `end`.
+  func begin() throws(MirrorError)
+  func end()
+  /// The bytes of each path's file; nil where there is none.
+  func sizes(of paths: [String]) throws(MirrorError) -> [Int64?]
+  /// The same, with the sha256 of the bytes read back.
+  func files(at paths: [String]) throws(MirrorError) -> [MirrorIndex.File?]
+  /// All bytes of a document; nil where there is none.
+  func read(_ path: String) throws(MirrorError) -> [UInt8]?
+  /// Brings files that never change, checking that they have the sha256 that they should.
+  ///
+  /// - Parameter placed: called for each file with what it is, from any thread.
+  func place(
+    _ files: [Placement],
+    _ placed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
+  ) throws(MirrorError)
+  /// Writes a document: a reader sees the old or the new one.
+  func write(_ bytes: [UInt8], as path: String, _ head: FileHead) throws(MirrorError)
+  /// Waits until what came so far survives a power cut.
+  func settle() throws(MirrorError)
+  func remove(_ paths: [String]) throws(MirrorError)
+  /// Every file below the spaces, with the time of its last change in milliseconds since 1970.
+  func list() throws(MirrorError) -> [(path: String, changed: Int64)]
+}

@@ -1,0 +1,195 @@
+import Glibc
+import Platform
+import Synchronization
+
+/// A mirror in a folder of this machine, which any static host may serve.
+///
+/// New files are made in `.xcache-mirror`, synced, and renamed to where they belong.
+final class FolderDestination: Destination {
+  let name: String
+  private let root: String
+  private let hardLinks: Bool
+  private let staging: String
+  private let lock = Locked<FileLock?>(nil)
+  private let counter = Atomic<Int>(0)
+  // syncfs(2): "Since Linux 5.8, syncfs() will also report an error if one or more inodes failed to be written back
+  // since the last syncfs() call", counted for each open file: so it is open before anything is written.
+  private let handle: Descriptor
+
+  /// Files between two syncs: each sync waits for the disk once, however many files there are.
+  private static let batch = 25_000
+  private static let threads = 2
+
+  init(_ path: String, hardLinks: Bool = false, staging: String = ".xcache-mirror") throws(MirrorError) {
+    self.hardLinks = hardLinks
+    root = try MirrorError.disk { () throws(SystemError) in
+      try Kernel.makeFolder(path)
+      return try Kernel.realPath(path)
+    }
+    let root = root
+    handle = try MirrorError.disk { () throws(SystemError) in try Kernel.open(root, O_RDONLY | O_DIRECTORY) }
+    self.staging = "\(root)/\(staging)"
+    let folder = self.staging
+    try MirrorError.disk { () throws(SystemError) in try Kernel.makeFolder(folder) }
+    name = root
+  }
+
+  private func path(_ path: String) -> String { "\(root)/\(path)" }
+
+  private func stagingName() -> String { "\(staging)/\(counter.add(1, ordering: .relaxed).newValue)" }
+
+  func begin() throws(MirrorError) {
+    let taken = try MirrorError.disk { () throws(SystemError) in
+      try Kernel.makeFolder(staging)
+      return try FileLock.take(staging + "/lock")
+    }
+    guard let taken else { throw .locked(place: root, process: FileLock.holder(staging + "/lock")) }
+    var own: FileLock? = taken
+    lock.withLock { $0 = own.take() }
+    try MirrorError.disk { () throws(SystemError) in
+      // What a run that was ended left behind.
+      for name in try Folder.textNames(staging) where name != "lock" && name != "unfinished" {
+        try Kernel.remove("\(staging)/\(name)")
+      }
+    }
+  }
+
+  func end() { lock.withLock { $0 = nil } }
+
+  func sizes(of paths: [String]) throws(MirrorError) -> [Int64?] {
+    let sizes = Locked([Int64?](repeating: nil, count: paths.count))
+    let slice = 4096
+    try Parallel.forEach((paths.count + slice - 1) / slice, threads: Self.threads) {
+      [self] (part) throws(MirrorError) in
+      let range = part * slice..<min(paths.count, (part + 1) * slice)
+      var found: [Int64?] = []
+      for index in range {
+        let status = try MirrorError.disk { () throws(SystemError) in
+          try Kernel.status(path(paths[index]), followLinks: false)
+        }
+        found.append(status?.kind == .file ? status?.size : nil)
+      }
+      let part = found
+      sizes.withLock { $0.replaceSubrange(range, with: part) }
+    }
+    return sizes.withLock { $0 }
+  }
+
+  func files(at paths: [String]) throws(MirrorError) -> [MirrorIndex.File?] {
+    let files = Locked([MirrorIndex.File?](repeating: nil, count: paths.count))
+    try Parallel.forEach(paths.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
+      let file = try FileCheck.digest(path(paths[index]))
+      files.withLock { $0[index] = file }
+    }
+    return files.withLock { $0 }
+  }
+
+  func read(_ path: String) throws(MirrorError) -> [UInt8]? {
+    try MirrorError.disk { () throws(SystemError) in try DurableFile.read(self.path(path)) }
+  }
+
+  // MARK: - Files that never change
+
+  func place(
+    _ files: [Placement],
+    _ placed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
+  ) throws(MirrorError) {
+    var rest = files[...]
+    while !rest.isEmpty {
+      let batch = Array(rest.prefix(Self.batch))
+      rest = rest.dropFirst(batch.count)
+      let names = Locked([String](repeating: "", count: batch.count))
+      try Parallel.forEach(batch.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
+        let target = stagingName()
+        let file = try stage(batch[index], at: target)
+        names.withLock { $0[index] = target }
+        try placed(batch[index], file)
+      }
+      // Bytes first, then names: a name never leads to bytes that a power cut took.
+      try settle()
+      let staged = names.withLock { $0 }
+      try Parallel.forEach(batch.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
+        try move(staged[index], to: path(batch[index].path))
+      }
+    }
+  }
+
+  private func stage(_ file: Placement, at target: String) throws(MirrorError) -> MirrorIndex.File {
+    let local = try file.source(target)
+    if local.path != target {
+      try MirrorError.disk { () throws(SystemError) in
+        if hardLinks, try Kernel.link(local.path, to: target) { return }
+        let source = try Kernel.open(local.path, O_RDONLY)
+        // Readable by whoever serves it, whatever the data folder allows.
+        let copy = try Kernel.open(target, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
+        try Kernel.copy(from: source, to: copy)
+      }
+    }
+    return try FileCheck.require(file, at: target)
+  }
+
+  private func move(_ staged: String, to target: String) throws(MirrorError) {
+    try MirrorError.disk { () throws(SystemError) in try Self.rename(staged, to: target) }
+  }
+
+  private static func rename(_ staged: String, to target: String) throws(SystemError) {
+    do {
+      try Kernel.rename(staged, to: target)
+    } catch  where error.code == ENOENT {
+      try Kernel.makeFolder(DurableFile.parent(of: target))
+      try Kernel.rename(staged, to: target)
+    }
+  }
+
+  // MARK: - Documents
+
+  func write(_ bytes: [UInt8], as path: String, _ head: FileHead) throws(MirrorError) {
+    let target = stagingName()
+    try MirrorError.disk { () throws(SystemError) in
+      let file = try Kernel.open(target, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
+      try Kernel.write(bytes.span.bytes, to: file, path: path)
+      try Kernel.sync(file, path: path)
+    }
+    try move(target, to: self.path(path))
+  }
+
+  func settle() throws(MirrorError) {
+    try MirrorError.disk { () throws(SystemError) in try Kernel.syncFileSystem(handle) }
+  }
+
+  func remove(_ paths: [String]) throws(MirrorError) {
+    try MirrorError.disk { () throws(SystemError) in
+      for path in paths {
+        try Kernel.remove(self.path(path))
+        try removeEmptyFolders(above: path)
+      }
+    }
+  }
+
+  private func removeEmptyFolders(above path: String) throws(SystemError) {
+    var folder = DurableFile.parent(of: path)
+    while folder.contains("/") {
+      do {
+        try Kernel.removeFolder(self.path(folder))
+      } catch  where error.code == ENOTEMPTY || error.code == EEXIST {
+        return
+      }
+      folder = DurableFile.parent(of: folder)
+    }
+  }
+
+  func list() throws(MirrorError) -> [(path: String, changed: Int64)] {
+    try MirrorError.disk { () throws(SystemError) in
+      var files: [(path: String, changed: Int64)] = []
+      var open = try Folder.textNames(root).filter { $0 == "xcache" || $0.hasPrefix("xcache_") }
+      while let path = open.popLast() {
+        guard let status = try Kernel.status(self.path(path), followLinks: false) else { continue }
+        switch status.kind {
+        case .folder: open += try Folder.textNames(self.path(path)).map { "\(path)/\($0)" }
+        default: files.append((path, status.changed / 1_000_000))
+        }
+      }
+      return files
+    }
+  }
+}

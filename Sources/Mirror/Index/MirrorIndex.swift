@@ -1,0 +1,42 @@
+import Manifests
+import Platform
+
+/// `mirror.json`: every file of a mirror with size and sha256, how new it is, and of which origin.
+package struct MirrorIndex: Sendable {
+  /// What a file has to be.
+  package struct File: Hashable, Sendable {
+    package let sha256: SHA256
+    /// Bytes.
+    package let size: Int64
+  }
+
+  package struct Channel: Sendable {
+    package let app: AppName
+    package let appID: Int64
+    package let channel: ChannelName
+    package let publicURL: BaseURL
+    package let version: ManifestVersion
+    package let digest: SHA256
+    /// Oldest first.
+    package let versions: [ManifestVersion]
+    /// Tells what the files were made from: as long as it is the same, so are they.
+    package let inputs: SHA256
+    /// By path from the mirror's root, names unescaped; sorted by path.
+    package var files: [(path: String, file: File)]
+
+    package var folder: String { "\(channel.space)/\(app)" }
+  }
+
+  package static let path = "mirror.json"
+
+  /// The origin's id.
+  package let origin: String
+  package let defaultApp: AppName?
+  /// When the run ended that wrote it, in milliseconds since 1970.
+  package let at: Int64
+  package var channels: [Channel]
+  /// Files that no kept version names any more, and since when, in milliseconds since 1970.
+  package var leaving: [String: Int64]
+
+  package var fileCount: Int { channels.reduce(0) { $0 + $1.files.count } }
+}

@@ -1,0 +1,39 @@
+import Manifests
+
+/// Paths of a mirror's files, from its root, names unescaped: `xcache/1/3/1/…/https%3A%2F%2F…`.
+package enum MirrorPath {
+  /// Whether a path that a document names stays below the root.
+  static func isSafe(_ path: String) -> Bool {
+    !path.isEmpty && !path.utf8.contains(0)
+      && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
+        !$0.isEmpty && $0 != "." && $0 != ".."
+      }
+  }
+
+  /// The path as it stands in a URL.
+  static func escaped(_ path: String) -> String {
+    var out: [UInt8] = []
+    out.reserveCapacity(path.utf8.count + 32)
+    for byte in path.utf8 {
+      if byte == UInt8(ascii: "%") { out.append(contentsOf: "%25".utf8) } else { out.append(byte) }
+    }
+    return String(decoding: out, as: UTF8.self)
+  }
+
+  /// The type of a mirror's own document, or of anything else that isn't a resource.
+  static func documentType(_ path: String) -> String {
+    switch path.split(separator: ".").last {
+    case "json": "application/json"
+    case "js": "application/javascript"
+    case "zip": "application/zip"
+    default: "application/octet-stream"
+    }
+  }
+
+  /// `{space}/{app id}/…`: an app's name begins with a letter.
+  static func isResource(_ path: String) -> Bool {
+    let parts = path.split(separator: "/", maxSplits: 2)
+    return parts.count == 3 && parts[0].hasPrefix("xcache")
+      && parts[1].utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  }
+}

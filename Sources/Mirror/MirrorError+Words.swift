@@ -1,0 +1,23 @@
+extension MirrorError: CustomStringConvertible {
+  /// What is wrong, where, and what to do.
+  package var description: String {
+    switch self {
+    case .system(let error): error.description
+    case .store(let error): error.description
+    case .unreachable(let url, let error): "\(url): \(error)"
+    case .refused(let url, let status, let words):
+      "\(url) answered \(status)\(words.isEmpty ? "" : ": \(words)")"
+    case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
+    case .wrongBytes(let path):
+      "\(path) has other bytes than its manifest says; `xcache doctor` finds out where they went wrong"
+    case .locked(let place, let process):
+      "another run works on \(place)\(process.map { " (process \($0))" } ?? ""); wait for it, or end it"
+    case .noMirror(let place): "there is no mirror at \(place): mirror.json is missing"
+    case .otherOrigin(let place):
+      "\(place) is the mirror of another origin; give another place, or remove its mirror.json to take it over"
+    case .noChannel(let what): "there is nothing to mirror: \(what)"
+    case .keepsChanging(let place): "\(place) was written again and again while it was read; try again later"
+    case .badPlace(let words): words
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import HTTPClient
+import Platform
+import Store
+
+/// Why a mirror could not be made, read or restored from; `description` says it to people.
+package enum MirrorError: Error, Sendable {
+  case system(SystemError)
+  case store(StoreError)
+  /// Thrown when there is no whole answer.
+  case unreachable(url: String, HTTPClientError)
+  /// Thrown when a server answers with a failure; its own words where it gave some.
+  case refused(url: String, status: Int, words: String)
+  /// Thrown when a document isn't what its name says.
+  case unreadable(path: String, reason: String)
+  /// Thrown when bytes have another sha256 or size than was said of them.
+  case wrongBytes(path: String)
+  /// Thrown when another run works on the same mirror.
+  case locked(place: String, process: Int32?)
+  /// Thrown when no mirror is there.
+  case noMirror(place: String)
+  /// Thrown when the mirror is another origin's.
+  case otherOrigin(place: String)
+  /// Thrown when nothing was found to mirror.
+  case noChannel(String)
+  /// Thrown when the mirror was written again and again while it was read.
+  case keepsChanging(place: String)
+  /// Thrown when a destination's address or settings can't be used.
+  case badPlace(String)
+
+  /// Runs a call on the disk and says its error as this type.
+  static func disk<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(MirrorError) -> Result
+  {
+    do {
+      return try body()
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// Runs a call on the store and says its error as this type.
+  static func store<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(MirrorError) -> Result
+  {
+    do {
+      return try body()
+    } catch {
+      throw .store(error)
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import Manifests
+import Platform
+import Store
+
+/// All that a channel's mirror consists of. What is mirrored is listed here and nowhere else.
+struct ChannelPlan: Sendable {
+  let state: ChannelState
+  /// In the order in which they are written.
+  let documents: [PlannedDocument]
+  /// That the patches name, each once, with its size.
+  let deltas: [(path: DeltaPath, size: Int64)]
+  /// Tells what the files are made from: as long as it is the same, so are they.
+  let inputs: SHA256
+
+  /// Goes up when the files that are made of the same inputs become others.
+  private static let format = 1
+
+  init(_ state: ChannelState, of origin: OriginState, from source: any MirrorSource, options: MirrorOptions)
+    throws(MirrorError)
+  {
+    self.state = state
+    let patches = try Self.patches(state, source)
+    documents = Self.documents(state, source, patches)
+    deltas = try Self.deltas(of: patches)
+    let facts =
+      [
+        "\(Self.format)", origin.id, state.folder, "\(state.appID)", state.publicURL.text, state.version.text,
+        state.digest.hex, state.versions.map(\.text).joined(separator: ","), "\(state.extras)",
+        "\(options.precompressed)",
+      ]
+      + patches.map { SHA256.of($0.bytes).hex }
+    inputs = SHA256.of(Array(facts.joined(separator: "\n").utf8))
+  }
+
+  /// The patches are made first: they tell which deltas there are by now.
+  private static func patches(_ state: ChannelState, _ source: any MirrorSource) throws(MirrorError)
+    -> [(path: String, bytes: [UInt8])]
+  {
+    var patches: [(path: String, bytes: [UInt8])] = []
+    for base in state.versions.dropLast() {
+      let patch = MirrorDocument.patch(from: base, to: state.version)
+      patches.append((patch.path, try source.document(patch, of: state)))
+    }
+    return patches
+  }
+
+  private static func deltas(of patches: [(path: String, bytes: [UInt8])]) throws(MirrorError)
+    -> [(path: DeltaPath, size: Int64)]
+  {
+    var sizes: [DeltaPath: Int64] = [:]
+    for (name, bytes) in patches {
+      let answer: ConfigureAnswer
+      do {
+        answer = try ConfigureAnswer.parse(bytes)
+      } catch {
+        throw .unreadable(path: name, reason: error.description)
+      }
+      guard case .patch(let patch) = answer else { continue }
+      for offer in patch.deltas {
+        guard let path = DeltaPath(download: offer.download) else {
+          throw .unreadable(path: name, reason: "it names \(offer.download), which is no delta")
+        }
+        sizes[path] = offer.size
+      }
+    }
+    return sizes.sorted { $0.key.text < $1.key.text }.map { ($0.key, $0.value) }
+  }
+
+  private static func documents(
+    _ state: ChannelState, _ source: any MirrorSource, _ patches: [(path: String, bytes: [UInt8])]
+  ) -> [PlannedDocument] {
+    let newest = NewestManifest(state, source)
+    func document(
+      _ name: String, _ stage: PlannedDocument.Stage, isFixed: Bool = false,
+      _ bytes: @escaping @Sendable () throws(MirrorError) -> [UInt8]
+    ) -> PlannedDocument {
+      PlannedDocument(path: "\(state.folder)/\(name)", stage: stage, isFixed: isFixed, bytes: bytes)
+    }
+    func made(_ made: MirrorDocument, _ stage: PlannedDocument.Stage, isFixed: Bool = false)
+      -> PlannedDocument
+    {
+      document(made.path, stage, isFixed: isFixed) { () throws(MirrorError) in
+        if case .whole(state.version) = made { return try newest.fixed() }
+        return try source.document(made, of: state)
+      }
+    }
+    return state.scripts.map { made(.script($0), .versioned, isFixed: true) }
+      + state.versions.map { made(.release($0), .versioned, isFixed: true) }
+      + state.versions.map { made(.whole($0), .versioned, isFixed: true) }
+      + patches.map { patch in document(patch.path, .versioned) { patch.bytes } }
+      + [
+        document("configure.json", .current) { () throws(MirrorError) in try newest.current() },
+        made(.prefetch(state.extras.prefetch ?? 0), .current),
+        made(.policy(state.extras.policy ?? 0), .current),
+        made(.info(state.version), .current),
+        document("version.json", .newest) { Documents.nothingNew(state.version, extras: state.extras) },
+      ]
+  }
+}
+
+/// The newest manifest, asked for once: its map stands in two documents.
+private final class NewestManifest: Sendable {
+  private let state: ChannelState
+  private let source: any MirrorSource
+  private let bytes = Locked<[UInt8]?>(nil)
+
+  init(_ state: ChannelState, _ source: any MirrorSource) {
+    self.state = state
+    self.source = source
+  }
+
+  /// `configure/N.json`
+  func fixed() throws(MirrorError) -> [UInt8] {
+    if let known = bytes.withLock({ $0 }) { return known }
+    let made = try source.document(.whole(state.version), of: state)
+    bytes.withLock { $0 = made }
+    return made
+  }
+
+  /// `configure.json`: the same map, and what answers carry beside it now.
+  func current() throws(MirrorError) -> [UInt8] {
+    let fixed = try fixed()
+    bytes.withLock { $0 = nil }
+    if state.extras == .none { return fixed }
+    let frame = Documents.whole(state.version, digest: state.digest)
+    let map = fixed[frame.prefix.count..<fixed.count - frame.suffix.count]
+    return Documents.whole(state.version, digest: state.digest, extras: state.extras).around(Array(map))
+  }
+}

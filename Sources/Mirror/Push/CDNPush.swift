@@ -1,0 +1,58 @@
+import Manifests
+import Platform
+import Store
+
+/// Brings a release's immutable files to where devices download them, before any device is told of it (DESIGN §4,
+/// guarantee 6).
+package final class CDNPush: Sendable {
+  private let store: Store
+  private let destination: any Destination
+
+  package init(_ place: MirrorPlace, store: Store) throws(MirrorError) {
+    self.store = store
+    destination = try place.pushDestination()
+  }
+
+  package var place: String { destination.name }
+
+  /// Brings what a release adds: resources, and the deltas on the version that it replaces. What is there stays.
+  package func push(_ release: PreparedRelease) throws(MirrorError) {
+    let files = try resources(of: release) + deltas(of: release)
+    let there = try destination.sizes(of: files.map(\.path))
+    let missing = zip(files, there).filter { $0.size != $1 }.map(\.0)
+    try destination.place(missing) { _, _ in }
+    try destination.settle()
+  }
+
+  private func resources(of release: PreparedRelease) throws(MirrorError) -> [Placement] {
+    var files: [String: Placement] = [:]
+    for change in release.changes {
+      guard let entry = change.entry, let place = DownloadPlace(entry.download) else { continue }
+      let path = place.path.filePath
+      let blob = store.folder.blob(entry.sha256)
+      files[path] = Placement(
+        path: path, size: entry.size, sha256: entry.sha256,
+        head: FileHead(type: entry.ctype, isImmutable: true)
+      ) { _ in LocalFile(path: blob, isTemporary: false) }
+    }
+    return Array(files.values)
+  }
+
+  private func deltas(of release: PreparedRelease) throws(MirrorError) -> [Placement] {
+    let channel = release.channel
+    if channel.version == .none { return [] }
+    let offers = try MirrorError.store { () throws(StoreError) in
+      try DeltaOffers(store: store).offers(release.changes, channel, from: channel.version)
+    }
+    var files: [String: Placement] = [:]
+    for offer in offers {
+      guard let delta = DeltaPath(download: offer.download) else { continue }
+      let file = store.derived.deltaFile(delta.target, on: delta.base)
+      files[delta.text] = Placement(
+        path: delta.text, size: offer.size, sha256: nil,
+        head: FileHead(type: MirrorPath.documentType(delta.text), isImmutable: true)
+      ) { _ in LocalFile(path: file, isTemporary: false) }
+    }
+    return Array(files.values)
+  }
+}

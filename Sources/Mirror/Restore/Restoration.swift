@@ -1,0 +1,94 @@
+import Glibc
+import Manifests
+import Platform
+import Store
+
+/// Makes an origin of a mirror alone (DESIGN §6).
+package struct Restoration {
+  private let reader: any MirrorReader
+  private let progress: @Sendable (MirrorProgress) -> Void
+
+  package init(
+    from reader: any MirrorReader, progress: @escaping @Sendable (MirrorProgress) -> Void = { _ in }
+  ) {
+    self.reader = reader
+    self.progress = progress
+  }
+
+  package struct Report: Sendable {
+    package let channels: [MirrorReport.Channel]
+    package let files: Int
+    package let bytes: Int64
+  }
+
+  /// - Throws: `noMirror`, `unreadable`, `wrongBytes`, `store(.notEmpty)`; then the folder holds no origin.
+  package func restore(into store: Store) throws(MirrorError) -> Report {
+    let isEmpty = try MirrorError.store { () throws(StoreError) in try store.channels().isEmpty }
+    guard isEmpty else { throw .store(.notEmpty(path: store.folder.path)) }
+    let (index, _) = try reader.index()
+    var channels: [RestoredChannel] = []
+    for channel in index.channels { channels.append(try ChannelReader(channel, reader).restored()) }
+    let files = try receive(channels, into: store)
+    try MirrorError.store { () throws(StoreError) in
+      try store.restore(channels, defaultApp: index.defaultApp)
+    }
+    return Report(
+      channels: index.channels.map { .init(app: $0.app, channel: $0.channel, version: $0.version) },
+      files: files.count, bytes: files.reduce(0) { $0 + $1.size })
+  }
+
+  /// Brings every resource's bytes, each once.
+  private func receive(_ channels: [RestoredChannel], into store: Store) throws(MirrorError) -> [Entry] {
+    var seen: Set<SHA256> = []
+    let entries = channels.flatMap { $0.releases.flatMap { $0.items.map(\.entry) } }
+      .filter { seen.insert($0.sha256).inserted }
+    let total = entries.reduce(0) { $0 + $1.size }
+    let done = Locked((files: 0, bytes: Int64(0)))
+    let (reader, progress) = (reader, progress)
+    let scratch = store.folder.temporary
+    try Parallel.forEach(entries.count, threads: reader.threads) { (index) throws(MirrorError) in
+      let entry = entries[index]
+      try Self.receive(entry, from: reader, at: "\(scratch)/incoming-restore-\(index)", into: store)
+      let now = done.withLock { done in
+        done.files += 1
+        done.bytes += entry.size
+        return done
+      }
+      progress(
+        MirrorProgress(files: now.files, filesTotal: entries.count, bytes: now.bytes, bytesTotal: total))
+    }
+    return entries
+  }
+
+  private static func receive(
+    _ entry: Entry, from reader: any MirrorReader, at scratch: String, into store: Store
+  ) throws(MirrorError) {
+    guard let place = DownloadPlace(entry.download) else {
+      throw .unreadable(path: entry.download, reason: "it is no download URL")
+    }
+    let path = place.path.filePath
+    guard let local = try reader.local(path, at: scratch, size: entry.size) else {
+      throw .unreadable(path: path, reason: "it is missing in the mirror")
+    }
+    defer { if local.isTemporary { try? Kernel.remove(local.path) } }
+    do {
+      var incoming = try store.receive(BlobClaim(sha256: entry.sha256, md5: entry.md5, size: entry.size))
+      let file = try Kernel.open(local.path, O_RDONLY)
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
+      defer { buffer.deallocate() }
+      while true {
+        let count = try Kernel.read(file, into: buffer)
+        if count == 0 { break }
+        try incoming.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
+      }
+      _ = try incoming.finish()
+    } catch let error as StoreError {
+      if case .digestMismatch = error { throw MirrorError.wrongBytes(path: path) }
+      throw MirrorError.store(error)
+    } catch let error as SystemError {
+      throw MirrorError.system(error)
+    } catch {
+      fatalError("an error of no known type: \(error)")
+    }
+  }
+}

@@ -1,0 +1,219 @@
+import Compression
+import Manifests
+import Platform
+import Store
+
+/// Brings the files of one channel, and notes what each of them is.
+struct ChannelWork {
+  private let run: MirrorRun
+  private let plan: ChannelPlan
+  /// All files of the channel, those that were there included.
+  private(set) var files: [String: MirrorIndex.File] = [:]
+
+  init(_ run: MirrorRun, _ plan: ChannelPlan) {
+    self.run = run
+    self.plan = plan
+  }
+
+  // MARK: - Resources
+
+  mutating func placeResources() throws(MirrorError) {
+    let resources = try run.source.resources(of: plan.state)
+    let paths = resources.map(\.path.filePath)
+    let wanted = zip(paths, resources).map {
+      (path: $0, file: MirrorIndex.File(sha256: $1.sha256, size: $1.size))
+    }
+    for (path, file) in wanted { files[path] = file }
+    let isRight = try present(wanted)
+    let missing = resources.indices.filter { !isRight[$0] }
+    let source = run.source
+    let placements = missing.map { index in
+      let resource = resources[index]
+      return Placement(
+        path: paths[index], size: resource.size, sha256: resource.sha256,
+        head: FileHead(type: resource.ctype.text, isImmutable: true)
+      ) { (path) throws(MirrorError) in try source.file(of: resource, at: path) }
+    }
+    try place(placements)
+    if run.options.precompressed { try placeCoded(resources, paths) }
+  }
+
+  /// Whether each file is there. A resource's path tells its bytes, so its size is enough, unless files are repaired.
+  private func present(_ wanted: [(path: String, file: MirrorIndex.File)]) throws(MirrorError) -> [Bool] {
+    if run.options.repairs {
+      return zip(wanted, try run.destination.files(at: wanted.map(\.path))).map { $0.file == $1 }
+    }
+    return zip(wanted, try run.destination.sizes(of: wanted.map(\.path))).map { $0.file.size == $1 }
+  }
+
+  /// Brings files and notes what they are.
+  private mutating func place(_ placements: [Placement]) throws(MirrorError) {
+    if placements.isEmpty { return }
+    let placed = Locked<[(String, MirrorIndex.File)]>([])
+    let meter = run.meter
+    meter.plan(placements.count, placements.reduce(0) { $0 + $1.size })
+    try run.destination.place(placements) { (placement, file) throws(MirrorError) in
+      placed.withLock { $0.append((placement.path, file)) }
+      try meter.placed(file.size)
+    }
+    for (path, file) in placed.withLock({ $0 }) { files[path] = file }
+  }
+
+  // MARK: - Deltas
+
+  mutating func placeDeltas() throws(MirrorError) {
+    let source = run.source
+    let there = try run.destination.sizes(of: plan.deltas.map(\.path.text))
+    var missing: [Placement] = []
+    for ((delta, size), found) in zip(plan.deltas, there) {
+      if !run.options.repairs, let known = run.before[delta.text], known.size == size, found == size {
+        files[delta.text] = known
+        continue
+      }
+      missing.append(
+        Placement(
+          path: delta.text, size: size, sha256: nil,
+          head: FileHead(type: MirrorPath.documentType(delta.text), isImmutable: true)
+        ) { (path) throws(MirrorError) in try source.file(of: delta, at: path) })
+    }
+    try place(missing)
+  }
+
+  // MARK: - Coded siblings
+
+  /// Sizes that are worth coding, and that fit in memory while they are coded.
+  private static let codedSizes: ClosedRange<Int64> = 512...(64 << 20)
+  /// Bytes that are coded before they are placed.
+  private static let codedBatch: Int64 = 64 << 20
+
+  private mutating func placeCoded(_ resources: [MirroredResource], _ paths: [String]) throws(MirrorError) {
+    var batch: [Int] = []
+    var bytes: Int64 = 0
+    for index in resources.indices {
+      let resource = resources[index]
+      guard resource.ctype.isCompressible, Self.codedSizes.contains(resource.size) else { continue }
+      if try keepsCoded(paths[index]) { continue }
+      batch.append(index)
+      bytes += resource.size
+      if bytes >= Self.codedBatch {
+        try placeCoded(batch.map { (paths[$0], resources[$0].ctype.text) })
+        (batch, bytes) = ([], 0)
+      }
+    }
+    try placeCoded(batch.map { (paths[$0], resources[$0].ctype.text) })
+  }
+
+  /// Whether both siblings of a resource were there before and still are.
+  private mutating func keepsCoded(_ path: String) throws(MirrorError) -> Bool {
+    let known = Self.codings.compactMap { coding in
+      run.before[path + coding.ending].map { (path: path + coding.ending, file: $0) }
+    }
+    guard known.count == Self.codings.count, try present(known).allSatisfy({ $0 }) else { return false }
+    for (path, file) in known { files[path] = file }
+    return true
+  }
+
+  private static let codings: [(name: String, ending: String)] = [("gzip", ".gz"), ("zstd", ".zst")]
+
+  private mutating func placeCoded(_ batch: [(path: String, type: String)]) throws(MirrorError) {
+    guard !batch.isEmpty else { return }
+    let made = Locked<[Placement]>([])
+    let destination = run.destination
+    try Parallel.forEach(batch.count, threads: 2) { (index) throws(MirrorError) in
+      guard let plain = try destination.read(batch[index].path) else { return }
+      for coding in Self.codings {
+        let bytes = coding.name == "gzip" ? Gzip.encode([plain]) : Zstd.encode([plain], level: 9)
+        guard bytes.count < plain.count - plain.count / 20 else { continue }
+        let file = Placement(
+          path: batch[index].path + coding.ending, size: Int64(bytes.count), sha256: SHA256.of(bytes),
+          head: FileHead(type: batch[index].type, coding: coding.name, isImmutable: true)
+        ) { (path) throws(MirrorError) in
+          try MirrorError.disk { () throws(SystemError) in try DurableFile.write(bytes, to: path) }
+          return LocalFile(path: path, isTemporary: true)
+        }
+        made.withLock { $0.append(file) }
+      }
+    }
+    let placements = made.withLock { $0 }
+    try place(placements)
+  }
+
+  // MARK: - Documents
+
+  mutating func writeDocuments() throws(MirrorError) {
+    let documents = plan.documents.sorted { $0.stage < $1.stage }
+    let there = try run.destination.sizes(of: documents.map(\.path))
+    try removeStaleCodings(documents)
+    var settled: PlannedDocument.Stage?
+    for (document, size) in zip(documents, there) {
+      if document.isFixed, !run.options.repairs, let known = run.before[document.path], known.size == size {
+        try keep(document.path, known)
+        continue
+      }
+      let bytes = try document.bytes()
+      let file = MirrorIndex.File(sha256: SHA256.of(bytes), size: Int64(bytes.count))
+      if try isRight(document.path, file, size) {
+        try keep(document.path, file)
+        continue
+      }
+      if settled != document.stage {
+        // What a document names is on the disk before the document is.
+        try run.destination.settle()
+        try run.markUnfinished()
+        settled = document.stage
+      }
+      try write(bytes, document, file)
+    }
+  }
+
+  private func isRight(_ path: String, _ file: MirrorIndex.File, _ size: Int64?) throws(MirrorError) -> Bool {
+    if run.options.repairs { return try run.destination.files(at: [path]).first == file }
+    return run.before[path] == file && size == file.size
+  }
+
+  private mutating func keep(_ path: String, _ file: MirrorIndex.File) throws(MirrorError) {
+    files[path] = file
+    guard run.options.precompressed else { return }
+    for coding in Self.codings {
+      let sibling = path + coding.ending
+      if let known = run.before[sibling], try present([(sibling, known)]) == [true] {
+        files[sibling] = known
+      } else if let bytes = try run.destination.read(path) {
+        try writeCoded(bytes, path)
+        return
+      }
+    }
+  }
+
+  private mutating func write(_ bytes: [UInt8], _ document: PlannedDocument, _ file: MirrorIndex.File)
+    throws(MirrorError)
+  {
+    let head = FileHead(type: MirrorPath.documentType(document.path), isImmutable: document.isFixed)
+    if run.options.precompressed { try writeCoded(bytes, document.path) }
+    try run.destination.write(bytes, as: document.path, head)
+    run.meter.wrote(file.size)
+    files[document.path] = file
+    try run.meter.hold()
+  }
+
+  private mutating func writeCoded(_ bytes: [UInt8], _ path: String) throws(MirrorError) {
+    for coding in Self.codings {
+      let coded = coding.name == "gzip" ? Gzip.encode([bytes]) : Zstd.encode([bytes])
+      let type = MirrorPath.documentType(path)
+      let head = FileHead(type: type, coding: coding.name, isImmutable: false)
+      try run.destination.write(coded, as: path + coding.ending, head)
+      run.meter.wrote(Int64(coded.count))
+      files[path + coding.ending] = MirrorIndex.File(sha256: SHA256.of(coded), size: Int64(coded.count))
+    }
+  }
+
+  /// A coded sibling that is no longer written would go on being served in place of the newer document.
+  private func removeStaleCodings(_ documents: [PlannedDocument]) throws(MirrorError) {
+    if run.options.precompressed { return }
+    let stale = documents.flatMap { document in Self.codings.map { document.path + $0.ending } }
+      .filter { run.before[$0] != nil }
+    if stale.isEmpty { return }
+    try run.markUnfinished()
+    try run.destination.remove(stale)
+  }
+}

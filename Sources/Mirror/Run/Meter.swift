@@ -1,0 +1,66 @@
+import Platform
+
+/// Counts what a run does, tells of it, and keeps the origin's lease alive meanwhile. Any thread may call it.
+final class Meter: Sendable {
+  private let source: any MirrorSource
+  private let progress: @Sendable (MirrorProgress) -> Void
+  private let state = Locked(State())
+
+  private struct State {
+    var held: UInt64 = 0
+    var planned = (files: 0, bytes: Int64(0))
+    var placed = (files: 0, bytes: Int64(0))
+    var written = (files: 0, bytes: Int64(0))
+  }
+
+  /// Seconds for which the origin keeps everything; asked for again after a sixth of it.
+  private static let hold = 600
+
+  init(_ source: any MirrorSource, _ progress: @escaping @Sendable (MirrorProgress) -> Void) {
+    self.source = source
+    self.progress = progress
+  }
+
+  /// Files and bytes written so far.
+  var written: (Int, Int64) { state.withLock { ($0.written.files, $0.written.bytes) } }
+
+  /// Begins the lease, or renews it where it is time.
+  func hold() throws(MirrorError) {
+    let now = Clock.monotonicNanoseconds()
+    let isDue = state.withLock { state in
+      guard state.held == 0 || now - state.held > UInt64(Self.hold / 6) * 1_000_000_000 else { return false }
+      state.held = now
+      return true
+    }
+    if isDue { try source.hold(Self.hold) }
+  }
+
+  /// So much more is to be brought.
+  func plan(_ files: Int, _ bytes: Int64) {
+    state.withLock { state in
+      state.planned.files += files
+      state.planned.bytes += bytes
+    }
+  }
+
+  /// A file that was planned is brought.
+  func placed(_ bytes: Int64) throws(MirrorError) {
+    wrote(bytes)
+    let done = state.withLock { state in
+      state.placed.files += 1
+      state.placed.bytes += bytes
+      return MirrorProgress(
+        files: state.placed.files, filesTotal: state.planned.files, bytes: state.placed.bytes,
+        bytesTotal: state.planned.bytes)
+    }
+    progress(done)
+    try hold()
+  }
+
+  func wrote(_ bytes: Int64) {
+    state.withLock { state in
+      state.written.files += 1
+      state.written.bytes += bytes
+    }
+  }
+}

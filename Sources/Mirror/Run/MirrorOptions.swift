@@ -1,0 +1,49 @@
+import Manifests
+
+/// What a run is asked for.
+package struct MirrorOptions: Sendable {
+  package var channels: Set<ChannelName> = [.online]
+  /// How many versions before the newest have a patch.
+  package var keep = 5
+  /// Remove what no kept version has named for `grace`.
+  package var prunes = false
+  /// Milliseconds.
+  package var grace: Int64 = 24 * 3600 * 1000
+  /// Write `.gz` and `.zst` files beside what they make smaller.
+  package var precompressed = false
+  /// Read every file back, and write those anew that are wrong.
+  package var repairs = false
+  /// What the origin calls this mirror; nil: where it is.
+  package var name: String?
+
+  package init() {}
+}
+
+/// What a run did.
+package struct MirrorReport: Sendable {
+  package struct Channel: Sendable {
+    package let app: AppName
+    package let channel: ChannelName
+    package let version: ManifestVersion
+  }
+
+  package let place: String
+  package var channels: [Channel] = []
+  /// All files of the mirror, and their bytes; `mirror.json` isn't counted.
+  package var files = 0
+  package var bytes: Int64 = 0
+  /// What this run wrote, `mirror.json` included.
+  package var written = 0
+  package var writtenBytes: Int64 = 0
+  package var removed = 0
+  /// Files that no kept version names and whose grace time runs.
+  package var leaving = 0
+}
+
+/// How far a run is.
+package struct MirrorProgress: Sendable {
+  package let files: Int
+  package let filesTotal: Int
+  package let bytes: Int64
+  package let bytesTotal: Int64
+}

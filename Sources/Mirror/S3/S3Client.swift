@@ -1,0 +1,143 @@
+import Glibc
+import HTTPClient
+import Platform
+
+/// The calls of S3's API that a mirror needs.
+struct S3Client: Sendable {
+  let settings: S3Settings
+  private let web = Web()
+  private let signer: S3Signer
+
+  /// "UNSIGNED-PAYLOAD" would spare this hash, but the store then takes whatever arrives.
+  private static let emptyHash = SHA256.of([]).hex
+
+  init(_ settings: S3Settings) {
+    self.settings = settings
+    signer = S3Signer(
+      accessKey: settings.accessKey, secretKey: settings.secretKey, sessionToken: settings.sessionToken,
+      region: settings.region)
+  }
+
+  /// What is sent: the body, and the sha256 of its bytes.
+  struct Payload: Sendable {
+    var body: HTTPBody
+    var sha256: String
+
+    static let none = Payload(body: .none, sha256: S3Client.emptyHash)
+
+    static func bytes(_ bytes: [UInt8]) -> Payload {
+      Payload(body: .bytes(bytes), sha256: SHA256.of(bytes).hex)
+    }
+  }
+
+  /// The answer to a signed request, whatever its status. Each attempt is signed anew: a signature lasts 15 minutes.
+  func send(
+    _ method: String, _ key: String, query: [(String, String)] = [], fields: [(String, String)] = [],
+    _ payload: Payload = .none, sink: () throws(MirrorError) -> HTTPSink = { .memory(limit: 1 << 30) }
+  ) throws(MirrorError) -> HTTPReply {
+    try web.send { () throws(MirrorError) in
+      let path = key.isEmpty ? String(settings.urlPath("").dropLast()) : settings.urlPath(key)
+      let request = S3Signer.Request(
+        method: method, host: settings.host, path: path.isEmpty ? "/" : path, query: query, fields: fields,
+        payloadHash: payload.sha256)
+      let signed = signer.fields(for: request, at: Clock.unixMilliseconds() / 1000)
+      let text = S3Signer.query(query)
+      let url =
+        "\(settings.scheme)://\(settings.host)\(request.path)\(text.isEmpty ? "" : "?" + text)"
+      return (HTTPRequest(method, url, fields: signed, body: payload.body), try sink())
+    }
+  }
+
+  /// The same for what has to succeed.
+  /// - Throws: `refused` with the store's own words.
+  func require(
+    _ method: String, _ key: String, query: [(String, String)] = [], fields: [(String, String)] = [],
+    _ payload: Payload = .none
+  ) throws(MirrorError) -> HTTPReply {
+    let reply = try send(method, key, query: query, fields: fields, payload)
+    guard reply.isSuccess else { throw refusal(key, reply) }
+    return reply
+  }
+
+  func refusal(_ key: String, _ reply: HTTPReply) -> MirrorError {
+    let text = String(decoding: reply.body, as: UTF8.self)
+    let words = [XMLText.first("Code", in: text), XMLText.first("Message", in: text)].compactMap { $0 }
+    return .refused(
+      url: "\(settings.name) (\(key))", status: reply.status, words: words.joined(separator: ", "))
+  }
+
+  // MARK: - Objects
+
+  /// Every object below a prefix: its key, size, ETag, and when it was written, in milliseconds since 1970.
+  func list(_ prefix: String) throws(MirrorError) -> [(key: String, size: Int64, changed: Int64)] {
+    var objects: [(key: String, size: Int64, changed: Int64)] = []
+    var token: String?
+    repeat {
+      var query = [("list-type", "2"), ("max-keys", "1000"), ("prefix", prefix)]
+      if let token { query.append(("continuation-token", token)) }
+      let reply = try require("GET", "", query: query)
+      let text = String(decoding: reply.body, as: UTF8.self)
+      for item in XMLText.all("Contents", in: text) {
+        guard let key = XMLText.first("Key", in: item),
+          let size = XMLText.first("Size", in: item).flatMap({ Int64($0) })
+        else { throw .unreadable(path: settings.name, reason: "its listing isn't what S3 answers") }
+        let changed = XMLText.first("LastModified", in: item).flatMap { XMLText.milliseconds($0) } ?? 0
+        objects.append((key, size, changed))
+      }
+      token =
+        XMLText.first("IsTruncated", in: text) == "true"
+        ? XMLText.first("NextContinuationToken", in: text) : nil
+    } while token != nil
+    return objects
+  }
+
+  /// Parts of a large object; the least that S3 takes is 5 MiB, the most parts 10,000.
+  static let partSize: Int64 = 16 << 20
+
+  /// Sends a large file in parts; nothing is to be seen of it before the last has arrived.
+  func putParts(_ path: String, size: Int64, as key: String, _ fields: [(String, String)]) throws(MirrorError)
+  {
+    let begun = try require("POST", key, query: [("uploads", "")], fields: fields)
+    guard let upload = XMLText.first("UploadId", in: String(decoding: begun.body, as: UTF8.self)) else {
+      throw .unreadable(path: settings.name, reason: "it began no upload")
+    }
+    do throws(MirrorError) {
+      let part = max(Self.partSize, (size + 9_999) / 10_000)
+      var list = ""
+      for number in 1...Int((size + part - 1) / part) {
+        let start = Int64(number - 1) * part
+        let payload = Payload.bytes(try Self.bytes(of: path, at: start, count: Int(min(part, size - start))))
+        let reply = try require(
+          "PUT", key, query: [("partNumber", "\(number)"), ("uploadId", upload)], payload)
+        let tag = reply.field("etag") ?? ""
+        list += "<Part><PartNumber>\(number)</PartNumber><ETag>\(tag)</ETag></Part>"
+      }
+      let document = "<CompleteMultipartUpload>\(list)</CompleteMultipartUpload>"
+      let reply = try require("POST", key, query: [("uploadId", upload)], .bytes(Array(document.utf8)))
+      // "A 200 OK response can contain either a success or an error" (CompleteMultipartUpload).
+      if String(decoding: reply.body, as: UTF8.self).contains("<Error>") { throw refusal(key, reply) }
+    } catch {
+      _ = try? send("DELETE", key, query: [("uploadId", upload)])
+      throw error
+    }
+  }
+
+  static func bytes(of path: String, at offset: Int64, count: Int) throws(MirrorError) -> [UInt8] {
+    try MirrorError.disk { () throws(SystemError) in
+      let file = try Kernel.open(path, O_RDONLY)
+      var bytes = [UInt8](repeating: 0, count: count)
+      var filled = 0
+      while filled < count {
+        let got = try bytes.withUnsafeMutableBytes { buffer in
+          let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+          return Result { () throws(SystemError) in
+            try Kernel.read(file, at: offset + Int64(filled), into: rest)
+          }
+        }.get()
+        if got == 0 { throw SystemError("read", on: path, code: EIO) }
+        filled += got
+      }
+      return bytes
+    }
+  }
+}

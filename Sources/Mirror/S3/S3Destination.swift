@@ -1,0 +1,176 @@
+import Glibc
+import HTTPClient
+import Platform
+
+/// A mirror in a bucket of an S3-compatible store.
+///
+/// A PUT is whole or not at all, so nothing is staged. What is there is listed once, when a run first asks.
+final class S3Destination: Destination {
+  private let client: S3Client
+  private let listsOnce: Bool
+  private var settings: S3Settings { client.settings }
+  private let lockedAt = Locked<Int64>(0)
+  private let listed = Locked<[String: (size: Int64, changed: Int64)]?>(nil)
+
+  /// Objects that are sent at a time.
+  private static let threads = 8
+  /// Larger ones are sent in parts.
+  private static let wholeLimit: Int64 = 64 << 20
+  /// Milliseconds after which a lock is written again, and after which it is that of a run that was ended.
+  private static let lockTimes: (renewed: Int64, dead: Int64) = (60_000, 600_000)
+  private static let lockPath = ".xcache-mirror/lock"
+
+  /// - Parameter listsOnce: false for one that lives long: it asks for each file that it is asked about.
+  init(_ settings: S3Settings, listsOnce: Bool = true) {
+    client = S3Client(settings)
+    self.listsOnce = listsOnce
+  }
+
+  var name: String { settings.name }
+
+  func begin() throws(MirrorError) {
+    // S3 has no lock that every store keeps; an object that says who works keeps honest runs apart.
+    let key = settings.key(Self.lockPath)
+    let now = Clock.unixMilliseconds()
+    let reply = try client.send("GET", key)
+    if reply.isSuccess, let since = Int64(String(decoding: reply.body, as: UTF8.self)),
+      now - since < Self.lockTimes.dead
+    {
+      throw .locked(place: name, process: nil)
+    }
+    try lock()
+  }
+
+  /// Writes the lock, where it is time.
+  private func lock() throws(MirrorError) {
+    let now = Clock.unixMilliseconds()
+    let isDue = lockedAt.withLock { at in
+      guard now - at >= Self.lockTimes.renewed else { return false }
+      at = now
+      return true
+    }
+    if isDue { _ = try client.require("PUT", settings.key(Self.lockPath), .bytes(Array("\(now)".utf8))) }
+  }
+
+  func end() { _ = try? client.send("DELETE", settings.key(Self.lockPath)) }
+
+  // MARK: - What is there
+
+  private func inventory() throws(MirrorError) -> [String: (size: Int64, changed: Int64)] {
+    if let known = listed.withLock({ $0 }) { return known }
+    let prefix = settings.prefix.isEmpty ? "" : settings.prefix + "/"
+    var found: [String: (size: Int64, changed: Int64)] = [:]
+    for object in try client.list(prefix) {
+      found[String(object.key.dropFirst(prefix.count))] = (object.size, object.changed)
+    }
+    let inventory = found
+    listed.withLock { $0 = inventory }
+    return inventory
+  }
+
+  private func note(_ path: String, size: Int64?) {
+    let now = Clock.unixMilliseconds()
+    listed.withLock { $0?[path] = size.map { ($0, now) } }
+  }
+
+  func sizes(of paths: [String]) throws(MirrorError) -> [Int64?] {
+    if !listsOnce { return try ask(for: paths) }
+    let inventory = try inventory()
+    return paths.map { inventory[$0]?.size }
+  }
+
+  private func ask(for paths: [String]) throws(MirrorError) -> [Int64?] {
+    let sizes = Locked([Int64?](repeating: nil, count: paths.count))
+    try Parallel.forEach(paths.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
+      let reply = try client.send("HEAD", settings.key(paths[index]))
+      let size = reply.isSuccess ? reply.field("content-length").flatMap { Int64($0) } : nil
+      sizes.withLock { $0[index] = size }
+    }
+    return sizes.withLock { $0 }
+  }
+
+  func files(at paths: [String]) throws(MirrorError) -> [MirrorIndex.File?] {
+    let files = Locked([MirrorIndex.File?](repeating: nil, count: paths.count))
+    let reader = S3Reader(client)
+    try Parallel.forEach(paths.count, threads: Self.threads) { (index) throws(MirrorError) in
+      let file = try reader.facts(paths[index])?.file
+      files.withLock { $0[index] = file }
+    }
+    return files.withLock { $0 }
+  }
+
+  func read(_ path: String) throws(MirrorError) -> [UInt8]? { try S3Reader(client).read(path) }
+
+  func list() throws(MirrorError) -> [(path: String, changed: Int64)] {
+    try inventory().filter { $0.key.hasPrefix("xcache/") || $0.key.hasPrefix("xcache_") }
+      .map { ($0.key, $0.value.changed) }
+  }
+
+  // MARK: - Writing
+
+  private static func fields(_ head: FileHead) -> [(String, String)] {
+    [("Content-Type", head.type), ("Cache-Control", head.cacheControl)]
+      + (head.coding.map { [("Content-Encoding", $0)] } ?? [])
+  }
+
+  func place(
+    _ files: [Placement],
+    _ placed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
+  ) throws(MirrorError) {
+    let folder = try Scratch()
+    try Parallel.forEach(files.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
+      let file = files[index]
+      let local = try file.source("\(folder.path)/\(index)")
+      defer { if local.isTemporary { try? Kernel.remove(local.path) } }
+      let found = try send(file, local.path)
+      note(file.path, size: file.size)
+      if listsOnce { try lock() }
+      try placed(file, found)
+    }
+  }
+
+  private func send(_ file: Placement, _ path: String) throws(MirrorError) -> MirrorIndex.File {
+    let found = try FileCheck.require(file, at: path)
+    let (key, fields) = (settings.key(file.path), Self.fields(file.head))
+    if file.size > Self.wholeLimit {
+      try client.putParts(path, size: file.size, as: key, fields)
+    } else {
+      let bytes = try S3Client.bytes(of: path, at: 0, count: Int(file.size))
+      _ = try client.require("PUT", key, fields: fields, .init(body: .bytes(bytes), sha256: found.sha256.hex))
+    }
+    return found
+  }
+
+  func write(_ bytes: [UInt8], as path: String, _ head: FileHead) throws(MirrorError) {
+    _ = try client.require("PUT", settings.key(path), fields: Self.fields(head), .bytes(bytes))
+    note(path, size: Int64(bytes.count))
+  }
+
+  /// A PUT that was answered is kept.
+  func settle() throws(MirrorError) {}
+
+  func remove(_ paths: [String]) throws(MirrorError) {
+    try Parallel.forEach(paths.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
+      let reply = try client.send("DELETE", settings.key(paths[index]))
+      guard reply.isSuccess || reply.status == 404 else { throw client.refusal(paths[index], reply) }
+      note(paths[index], size: nil)
+    }
+  }
+
+  /// A folder of its own for files on their way; gone with it.
+  private final class Scratch: Sendable {
+    let path: String
+
+    init() throws(MirrorError) {
+      let parent = Environment.variables["TMPDIR"] ?? "/tmp"
+      let path = "\(parent)/xcache-mirror-\(Hex.encode(Secrets.random(8).span.bytes))"
+      try MirrorError.disk { () throws(SystemError) in try Kernel.makeFolder(path, mode: 0o700) }
+      self.path = path
+    }
+
+    deinit {
+      for name in (try? Folder.textNames(path)) ?? [] { try? Kernel.remove("\(path)/\(name)") }
+      try? Kernel.removeFolder(path)
+    }
+  }
+}

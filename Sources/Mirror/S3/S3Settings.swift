@@ -1,0 +1,68 @@
+import Manifests
+
+/// Where an S3-compatible store is, and who asks.
+package struct S3Settings: Sendable {
+  package let bucket: String
+  /// Without slashes at its ends; may be empty.
+  package let prefix: String
+  package let endpoint: BaseURL
+  package let region: String
+  package let accessKey: String
+  package let secretKey: String
+  package let sessionToken: String?
+  /// `endpoint/bucket/key` instead of `bucket.endpoint/key`.
+  package let isPathStyle: Bool
+
+  /// Reads `s3://bucket/prefix`; what flags don't say comes from the usual AWS environment variables.
+  /// - Throws: `badPlace`.
+  package init(
+    _ place: String, endpoint: String?, region: String?, environment: [String: String]
+  ) throws(MirrorError) {
+    let rest = place.dropFirst("s3://".count)
+    let parts = rest.split(separator: "/", maxSplits: 1)
+    guard place.hasPrefix("s3://"), let bucket = parts.first else {
+      throw .badPlace("\(place) is no s3://bucket/prefix")
+    }
+    self.bucket = String(bucket)
+    prefix = parts.count > 1 ? parts[1].split(separator: "/").joined(separator: "/") : ""
+    func variable(_ names: String...) -> String? {
+      names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+    }
+    let region = region ?? variable("AWS_REGION", "AWS_DEFAULT_REGION") ?? "us-east-1"
+    self.region = region
+    let given = endpoint ?? variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+    // Stores other than Amazon's rarely answer to a host name for each bucket.
+    isPathStyle = given != nil
+    let text = given ?? "https://\(bucket).s3.\(region).amazonaws.com"
+    guard let url = try? BaseURL(text) else {
+      throw .badPlace("\(text) is no http or https URL; give the store's address with --endpoint")
+    }
+    self.endpoint = url
+    guard let accessKey = variable("AWS_ACCESS_KEY_ID"), let secretKey = variable("AWS_SECRET_ACCESS_KEY")
+    else {
+      throw .badPlace("the store's keys are missing: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+    }
+    self.accessKey = accessKey
+    self.secretKey = secretKey
+    sessionToken = variable("AWS_SESSION_TOKEN")
+  }
+
+  var name: String { "s3://\(bucket)\(prefix.isEmpty ? "" : "/" + prefix)" }
+
+  /// The key of a mirror's file.
+  func key(_ path: String) -> String { prefix.isEmpty ? path : "\(prefix)/\(path)" }
+
+  /// The URL's path of a key, escaped once, as S3 signs it.
+  func urlPath(_ key: String) -> String {
+    let base = String(endpoint.path) + (isPathStyle ? "/\(bucket)" : "")
+    return base + "/" + S3Signer.escaped(key, keepsSlash: true)
+  }
+
+  /// `host` or `host:port`, as the request's Host field has it.
+  var host: String {
+    let rest = endpoint.text.drop { $0 != "/" }.dropFirst(2)
+    return String(rest.prefix { $0 != "/" })
+  }
+
+  var scheme: String { String(endpoint.text.prefix { $0 != ":" }) }
+}

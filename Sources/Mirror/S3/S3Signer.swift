@@ -1,0 +1,88 @@
+import Glibc
+import HTTPClient
+import Platform
+
+/// Signs requests (AWS Signature Version 4, "Create a signed AWS API request").
+struct S3Signer: Sendable {
+  let accessKey: String
+  let secretKey: String
+  let sessionToken: String?
+  let region: String
+
+  /// A request before it is signed.
+  struct Request {
+    var method: String
+    var host: String
+    /// Escaped.
+    var path: String
+    /// Names and values, not escaped.
+    var query: [(String, String)] = []
+    /// Fields to sign beside Host and those that the signature brings.
+    var fields: [(String, String)] = []
+    /// Lower-case hexadecimal.
+    var payloadHash: String
+  }
+
+  /// All fields that the request is sent with, but Host.
+  /// - Parameter seconds: since 1970.
+  func fields(for request: Request, at seconds: Int64) -> [HTTPField] {
+    let stamp = Self.timestamp(seconds)
+    let day = String(stamp.prefix(8))
+    var signed = request.fields.map { ($0.0.lowercased(), $0.1) }
+    signed += [("host", request.host), ("x-amz-content-sha256", request.payloadHash), ("x-amz-date", stamp)]
+    if let sessionToken { signed.append(("x-amz-security-token", sessionToken)) }
+    signed.sort { $0.0 < $1.0 }
+    let names = signed.map(\.0).joined(separator: ";")
+    let canonical = [
+      request.method, request.path, Self.query(request.query),
+      signed.map { "\($0.0):\($0.1)\n" }.joined(), names, request.payloadHash,
+    ].joined(separator: "\n")
+    let scope = "\(day)/\(region)/s3/aws4_request"
+    let toSign = ["AWS4-HMAC-SHA256", stamp, scope, SHA256.of(Array(canonical.utf8)).hex].joined(
+      separator: "\n")
+    let signature = Hex.encode(HMAC.sha256(key(day), Array(toSign.utf8)).span.bytes)
+    let authorization =
+      "AWS4-HMAC-SHA256 Credential=\(accessKey)/\(scope), SignedHeaders=\(names), Signature=\(signature)"
+    return signed.filter { $0.0 != "host" }.map { HTTPField($0.0, $0.1) } + [
+      HTTPField("Authorization", authorization)
+    ]
+  }
+
+  private func key(_ day: String) -> [UInt8] {
+    [day, region, "s3", "aws4_request"].reduce(Array("AWS4\(secretKey)".utf8)) {
+      HMAC.sha256($0, Array($1.utf8))
+    }
+  }
+
+  /// The query in the order and form in which it is signed and sent.
+  static func query(_ items: [(String, String)]) -> String {
+    items.map { (escaped($0.0), escaped($0.1)) }.sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }
+      .joined(separator: "&")
+  }
+
+  /// Everything but unreserved characters as capital escapes.
+  static func escaped(_ text: String, keepsSlash: Bool = false) -> String {
+    var out: [UInt8] = []
+    for byte in text.utf8 {
+      let isLetter = (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+      if isLetter || (0x30...0x39).contains(byte) || "-._~".utf8.contains(byte)
+        || (keepsSlash && byte == UInt8(ascii: "/"))
+      {
+        out.append(byte)
+      } else {
+        out += "%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8
+      }
+    }
+    return String(decoding: out, as: UTF8.self)
+  }
+
+  /// `20130524T000000Z`
+  static func timestamp(_ seconds: Int64) -> String {
+    var time = time_t(seconds)
+    var parts = tm()
+    gmtime_r(&time, &parts)
+    var text = [CChar](repeating: 0, count: 32)
+    strftime(&text, text.count, "%Y%m%dT%H%M%SZ", &parts)
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,90 @@
+import Manifests
+import Platform
+import Store
+
+/// A data folder, beside the server that may run on it.
+package final class DataSource: MirrorSource {
+  private let store: Store
+  private let lease = Locked<String?>(nil)
+  private let infos = Locked<[ChannelName: [AppName: ChannelInfo]]>([:])
+
+  package init(data: String) throws(MirrorError) {
+    var options = Store.Options()
+    options.isBeside = true
+    store = try MirrorError.store { () throws(StoreError) in try Store(path: data, options: options) }
+  }
+
+  package init(store: Store) { self.store = store }
+
+  package func origin() throws(MirrorError) -> OriginState {
+    try MirrorError.store { () throws(StoreError) in
+      OriginState(id: try store.originID(), defaultApp: try store.defaultApp())
+    }
+  }
+
+  package func channels(_ names: Set<ChannelName>, keep: Int) throws(MirrorError) -> [ChannelState] {
+    try MirrorError.store { () throws(StoreError) in
+      var states: [ChannelState] = []
+      for info in try store.channels() where names.contains(info.name) {
+        guard info.version > .none, let digest = info.digest else { continue }
+        infos.withLock { $0[info.name, default: [:]][info.app] = info }
+        states.append(
+          ChannelState(
+            app: info.app, appID: info.appID, channel: info.name, publicURL: info.publicURL,
+            version: info.version, digest: digest, versions: try store.keptVersions(of: info, keep: keep),
+            extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info)))
+      }
+      return states
+    }
+  }
+
+  package func resources(of channel: ChannelState) throws(MirrorError) -> [MirroredResource] {
+    let info = info(channel)
+    return try MirrorError.store { () throws(StoreError) in
+      try store.mirroredResources(
+        of: info, from: channel.versions.first ?? channel.version, through: channel.version)
+    }
+  }
+
+  package func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8] {
+    let info = info(channel)
+    return try MirrorError.store { () throws(StoreError) in try store.mirrorDocument(document, of: info) }
+  }
+
+  package func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile {
+    LocalFile(path: store.folder.blob(resource.sha256), isTemporary: false)
+  }
+
+  package func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile {
+    LocalFile(path: store.derived.deltaFile(delta.target, on: delta.base), isTemporary: false)
+  }
+
+  /// The channel as it was when the run began.
+  private func info(_ channel: ChannelState) -> ChannelInfo {
+    guard let info = infos.withLock({ $0[channel.channel]?[channel.app] }) else {
+      fatalError("a channel that this source didn't give")
+    }
+    return info
+  }
+
+  // MARK: - The lease
+
+  package func hold(_ seconds: Int) throws(MirrorError) {
+    let held = lease.withLock { $0 }
+    try MirrorError.store { () throws(StoreError) in
+      if let held { return try store.renewLease(held, seconds: seconds) }
+      let taken = try store.takeLease(holder: "mirror", seconds: seconds)
+      lease.withLock { $0 = taken.id }
+    }
+  }
+
+  package func release() {
+    guard let held = lease.withLock({ $0.take() }) else { return }
+    // It ends by itself otherwise.
+    try? store.endLease(held)
+  }
+
+  package func register(_ name: String, _ versions: [MirroredVersion]) throws(MirrorError) {
+    try MirrorError.store { () throws(StoreError) in try store.register(mirror: name, versions) }
+  }
+}

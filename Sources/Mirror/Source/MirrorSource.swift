@@ -1,0 +1,55 @@
+import Manifests
+import Platform
+import Store
+
+/// A channel as it is to be mirrored: one version, which doesn't change while the run lasts.
+package struct ChannelState: Hashable, Sendable {
+  package let app: AppName
+  package let appID: Int64
+  package let channel: ChannelName
+  package let publicURL: BaseURL
+  package let version: ManifestVersion
+  package let digest: SHA256
+  /// The versions that the mirror keeps, oldest first; the last is `version`.
+  package let versions: [ManifestVersion]
+  package let extras: AnswerExtras
+  /// That the policy names.
+  package let scripts: [SHA256]
+
+  /// `xcache/shop`, where the channel's documents are.
+  package var folder: String { "\(channel.space)/\(app)" }
+}
+
+/// What an origin is called, and the app that answers polls which name none.
+package struct OriginState: Hashable, Sendable {
+  package let id: String
+  package let defaultApp: AppName?
+}
+
+/// A file of this machine that has a resource's bytes.
+package struct LocalFile: Sendable {
+  package let path: String
+  /// Whether it was made for the caller, who may move or remove it.
+  package let isTemporary: Bool
+}
+
+/// Where a mirror's contents come from: a data folder or a running origin.
+package protocol MirrorSource: Sendable {
+  func origin() throws(MirrorError) -> OriginState
+  /// Every channel with a release whose name is among `names`, with the `keep` versions before the newest.
+  func channels(_ names: Set<ChannelName>, keep: Int) throws(MirrorError) -> [ChannelState]
+  /// Every resource that a kept version names, each once.
+  func resources(of channel: ChannelState) throws(MirrorError) -> [MirroredResource]
+  func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8]
+  /// A file with the resource's bytes; one that is made for this is made at `path`. They aren't checked yet.
+  func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile
+  /// The same of a delta that a patch names.
+  func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile
+
+  /// Sees to it that nothing is removed at the origin for `seconds` from now.
+  func hold(_ seconds: Int) throws(MirrorError)
+  /// Lets go.
+  func release()
+  /// Tells the origin what the mirror names.
+  func register(_ name: String, _ versions: [MirroredVersion]) throws(MirrorError)
+}

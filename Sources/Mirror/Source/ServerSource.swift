@@ -1,0 +1,175 @@
+import HTTPClient
+import Manifests
+import Platform
+import Store
+
+/// A running origin: its API tells what is there, the files come over the paths that devices use.
+package final class ServerSource: MirrorSource {
+  private let server: BaseURL
+  private let token: String?
+  private let web = Web()
+  private let lease = Locked<String?>(nil)
+
+  package init(server: BaseURL, token: String?) {
+    self.server = server
+    self.token = token
+  }
+
+  // MARK: - The API
+
+  private func call(_ method: String, _ path: String, _ body: JSONValue? = nil) throws(MirrorError) -> [UInt8]
+  {
+    let url = "\(server)/api/v1/\(path)"
+    var fields = [HTTPField("Content-Type", "application/json")]
+    if let token { fields.append(HTTPField("Authorization", "Bearer \(token)")) }
+    let request = HTTPRequest(
+      method, url, fields: fields, body: body.map { .bytes($0.canonical) } ?? .none, decodes: true)
+    let reply = try web.send { () throws(MirrorError) in (request, .memory(limit: 1 << 30)) }
+    guard reply.isSuccess else {
+      let words = (try? JSONValue.parse(reply.body))?["detail"]?.string ?? ""
+      throw .refused(url: url, status: reply.status, words: words)
+    }
+    return reply.body
+  }
+
+  private func json(_ method: String, _ path: String, _ body: JSONValue? = nil) throws(MirrorError)
+    -> JSONValue
+  {
+    try reading(path) { (bytes) throws(JSONError) in
+      try JSONValue.parse(bytes)
+    } of: { () throws(MirrorError) in
+      try call(method, path, body)
+    }
+  }
+
+  private func reading<Value>(
+    _ path: String, _ parse: ([UInt8]) throws(JSONError) -> Value, of bytes: () throws(MirrorError) -> [UInt8]
+  ) throws(MirrorError) -> Value {
+    let bytes = try bytes()
+    do {
+      return try parse(bytes)
+    } catch {
+      throw .unreadable(path: "\(server)/api/v1/\(path)", reason: error.description)
+    }
+  }
+
+  // MARK: - What is there
+
+  package func origin() throws(MirrorError) -> OriginState {
+    let overview = try json("GET", "mirror?channels=&keep=0")
+    guard let id = overview["origin"]?.string else {
+      throw .unreadable(path: "\(server)/api/v1/mirror", reason: "it doesn't tell the origin's id")
+    }
+    return OriginState(id: id, defaultApp: overview["defaultApp"]?.string.flatMap { try? AppName($0) })
+  }
+
+  package func channels(_ names: Set<ChannelName>, keep: Int) throws(MirrorError) -> [ChannelState] {
+    let path = "mirror?channels=\(names.map(\.text).sorted().joined(separator: ","))&keep=\(keep)"
+    let overview = try json("GET", path)
+    return try reading(path) { (_) throws(JSONError) in
+      var states: [ChannelState] = []
+      for item in overview["channels"]?.array ?? [] { states.append(try ChannelState(json: item)) }
+      return states
+    } of: {
+      []
+    }
+  }
+
+  private func path(_ channel: ChannelState) -> String {
+    "apps/\(channel.app)/channels/\(channel.channel)/mirror"
+  }
+
+  package func resources(of channel: ChannelState) throws(MirrorError) -> [MirroredResource] {
+    let first = channel.versions.first ?? channel.version
+    let path = "\(path(channel))/resources?from=\(first)&version=\(channel.version)"
+    return try reading(path) { (bytes) throws(JSONError) in
+      var resources: [MirroredResource] = []
+      var reader = JSONReader(bytes)
+      try reader.members { (key, reader) throws(JSONError) in
+        guard key == "resources" else { return _ = try reader.value() }
+        resources = try reader.array { (reader) throws(JSONError) in
+          try MirroredResource(json: reader.value())
+        }
+      }
+      return resources
+    } of: { () throws(MirrorError) in
+      try call("GET", path)
+    }
+  }
+
+  package func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8] {
+    try call("GET", "\(path(channel))/document?\(document.query)")
+  }
+
+  package func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile {
+    try fetch(resource.path.text, size: resource.size, to: path)
+  }
+
+  package func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile {
+    try fetch(delta.text, size: 1 << 40, to: path)
+  }
+
+  private func fetch(_ text: String, size: Int64, to path: String) throws(MirrorError) -> LocalFile {
+    let url = "\(server)/\(text)"
+    guard try web.download(url, to: path, limit: size) else {
+      throw .refused(url: url, status: 404, words: "")
+    }
+    return LocalFile(path: path, isTemporary: true)
+  }
+
+  // MARK: - The lease
+
+  package func hold(_ seconds: Int) throws(MirrorError) {
+    let body: JSONValue = ["holder": .string("mirror"), "seconds": .integer(seconds)]
+    if let held = lease.withLock({ $0 }) {
+      _ = try call("POST", "leases/\(held)", body)
+    } else {
+      let taken = try json("POST", "leases", body)["id"]?.string
+      lease.withLock { $0 = taken }
+    }
+  }
+
+  package func release() {
+    guard let held = lease.withLock({ $0.take() }) else { return }
+    // It ends by itself otherwise.
+    _ = try? call("DELETE", "leases/\(held)")
+  }
+
+  package func register(_ name: String, _ versions: [MirroredVersion]) throws(MirrorError) {
+    let items: [JSONValue] = versions.map {
+      ["app": .string($0.app.text), "channel": .string($0.channel.text), "version": .string($0.version.text)]
+    }
+    _ = try call("POST", "mirrors", ["name": .string(name), "versions": .array(items)])
+  }
+}
+
+extension ChannelState {
+  fileprivate init(json: JSONValue) throws(JSONError) {
+    guard let app = try? AppName(try json.string("app")) else { throw .member("app") }
+    guard let channel = try? ChannelName(try json.string("channel")) else { throw .member("channel") }
+    guard let publicURL = try? BaseURL(try json.string("publicURL")) else { throw .member("publicURL") }
+    var versions: [ManifestVersion] = []
+    for item in json["versions"]?.array ?? [] {
+      guard let version = item.string.flatMap({ ManifestVersion(text: $0) }) else {
+        throw .member("versions")
+      }
+      versions.append(version)
+    }
+    self.init(
+      app: app, appID: try json.size("appID"), channel: channel, publicURL: publicURL,
+      version: try json.version("version"), digest: try json.sha256("digest"), versions: versions,
+      extras: AnswerExtras(
+        interval: json["interval"]?.integer.map { Int($0) }, policy: json["policy"]?.integer,
+        prefetch: json["prefetch"]?.integer),
+      scripts: (json["scripts"]?.array ?? []).compactMap { $0.string.flatMap { SHA256(hex: $0) } })
+  }
+}
+
+extension MirroredResource {
+  fileprivate init(json: JSONValue) throws(JSONError) {
+    let text = Array(try json.string("path").utf8)
+    guard let path = DownloadPath(parsing: text.span.bytes) else { throw .member("path") }
+    guard let ctype = ContentType(try json.string("ctype")) else { throw .member("ctype") }
+    self.init(path: path, sha256: try json.sha256("sha256"), size: try json.size("size"), ctype: ctype)
+  }
+}

@@ -1,0 +1,115 @@
+import Manifests
+import Platform
+
+/// Holds the documents of one channel against each other.
+struct ChannelCheck {
+  private let channel: MirrorIndex.Channel
+  private let reader: any MirrorReader
+  private(set) var divergences: [Divergence] = []
+  /// The type that a manifest gives each resource, by path.
+  private(set) var types: [String: String] = [:]
+
+  init(_ channel: MirrorIndex.Channel, _ reader: any MirrorReader) {
+    self.channel = channel
+    self.reader = reader
+  }
+
+  mutating func run() throws(MirrorError) {
+    var listed: [String: MirrorIndex.File] = [:]
+    for (path, file) in channel.files { listed[path] = file }
+    let newest = try manifest("configure.json", channel.version)
+    if let newest, newest.map.digest != channel.digest {
+      add("configure.json", .document("its digest isn't the one that mirror.json names"))
+    }
+    for version in channel.versions {
+      guard let manifest = try manifest("configure/\(version).json", version) else { continue }
+      checkDownloads(manifest, "configure/\(version).json", listed)
+      if version != channel.version { try checkPatch(from: manifest, to: newest, listed) }
+    }
+    if let newest { checkDownloads(newest, "configure.json", listed) }
+    try checkVersion()
+  }
+
+  private mutating func add(_ name: String, _ kind: Divergence.Kind) {
+    divergences.append(Divergence(path: "\(channel.folder)/\(name)", kind: kind))
+  }
+
+  private mutating func answer(_ name: String) throws(MirrorError) -> ConfigureAnswer? {
+    guard let bytes = try reader.read("\(channel.folder)/\(name)") else {
+      add(name, .missing)
+      return nil
+    }
+    do {
+      return try ConfigureAnswer.parse(bytes)
+    } catch {
+      add(name, .document(error.description))
+      return nil
+    }
+  }
+
+  private mutating func manifest(_ name: String, _ version: ManifestVersion) throws(MirrorError) -> Manifest?
+  {
+    guard let answer = try answer(name) else { return nil }
+    guard case .whole(let whole) = answer else {
+      add(name, .document("it is no whole manifest"))
+      return nil
+    }
+    if whole.version != version {
+      add(name, .document("it is version \(whole.version), not \(version)"))
+      return nil
+    }
+    do {
+      return try whole.manifest()
+    } catch {
+      add(name, .document(error.description))
+      return nil
+    }
+  }
+
+  /// Each download is a file of the mirror, "mapped by their path below the public URL".
+  private mutating func checkDownloads(
+    _ manifest: Manifest, _ name: String, _ listed: [String: MirrorIndex.File]
+  ) {
+    for item in manifest.items {
+      guard let path = DownloadPlace(item.entry.download)?.path.filePath else {
+        add(name, .outside(download: item.entry.download))
+        continue
+      }
+      types[path] = item.entry.ctype
+      if listed[path] != MirrorIndex.File(sha256: item.entry.sha256, size: item.entry.size) {
+        add(name, .unlisted(download: item.entry.download))
+      }
+    }
+  }
+
+  private mutating func checkPatch(
+    from base: Manifest, to newest: Manifest?, _ listed: [String: MirrorIndex.File]
+  )
+    throws(MirrorError)
+  {
+    let name = "patch/\(base.version)-\(channel.version).json"
+    guard let answer = try answer(name) else { return }
+    guard case .patch(let patch) = answer else { return add(name, .document("it is no patch")) }
+    for offer in patch.deltas
+    where listed[DeltaPath(download: offer.download)?.text ?? ""]?.size != offer.size {
+      add(name, .unlisted(download: offer.download))
+    }
+    do {
+      if let newest, try base.applying(patch) != newest {
+        add(name, .document("it doesn't lead to configure.json's manifest"))
+      }
+    } catch {
+      add(name, .document(error.description))
+    }
+  }
+
+  private mutating func checkVersion() throws(MirrorError) {
+    guard let answer = try answer("version.json") else { return }
+    guard case .upToDate(let version, _) = answer else {
+      return add("version.json", .document("it is no document of a version alone"))
+    }
+    if version != channel.version {
+      add("version.json", .document("it says version \(version), and configure.json is \(channel.version)"))
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import Manifests
+import Platform
+
+/// Something in a mirror that isn't as it should be.
+package struct Divergence: Hashable, Sendable, CustomStringConvertible {
+  package enum Severity: String, Hashable, Sendable {
+    case error, warning
+  }
+
+  package enum Kind: Hashable, Sendable {
+    case missing
+    case size(Int64, expected: Int64)
+    case bytes
+    /// The host says another type than the manifest.
+    case type(String, expected: String)
+    /// A manifest names a file that `mirror.json` doesn't list, or lists with other bytes.
+    case unlisted(download: String)
+    /// A manifest's download isn't below its public URL, so no mirror can have it.
+    case outside(download: String)
+    /// A document isn't what its name says.
+    case document(String)
+    /// The last run is too long ago: how long, and what was allowed, in seconds.
+    case old(Int64, allowed: Int64)
+  }
+
+  /// From the mirror's root.
+  package let path: String
+  package let kind: Kind
+  package var severity: Severity = .error
+
+  package var description: String { "\(severity.rawValue): \(path): \(words)" }
+
+  package var words: String {
+    switch kind {
+    case .missing: "it is missing"
+    case .size(let size, let expected): "it has \(size) bytes, not \(expected)"
+    case .bytes: "its bytes are others than mirror.json says"
+    case .type(let type, let expected): "it is served as \(type), not as \(expected)"
+    case .unlisted(let download): "it names \(download), which mirror.json doesn't list with these bytes"
+    case .outside(let download): "it names \(download), which is no download below a public URL"
+    case .document(let reason): reason
+    case .old(let age, let allowed): "the last run was \(age) s ago, and \(allowed) s are allowed"
+    }
+  }
+
+  package var json: JSONValue {
+    ["path": .string(path), "severity": .string(severity.rawValue), "what": .string(words)]
+  }
+}

@@ -1,0 +1,121 @@
+import Manifests
+import Platform
+
+/// Reads a whole mirror back and holds it against `mirror.json` and against itself.
+package struct Verification {
+  private let reader: any MirrorReader
+  /// Seconds that the last run may be ago.
+  private let maxAge: Int64?
+  private let progress: @Sendable (MirrorProgress) -> Void
+
+  /// How often it begins again where the mirror was written meanwhile.
+  private static let attempts = 5
+
+  package init(
+    _ reader: any MirrorReader, maxAge: Int64? = nil,
+    progress: @escaping @Sendable (MirrorProgress) -> Void = { _ in }
+  ) {
+    self.reader = reader
+    self.maxAge = maxAge
+    self.progress = progress
+  }
+
+  package struct Report: Sendable {
+    /// When the last run ended, in milliseconds since 1970.
+    package let at: Int64
+    package let channels: [MirrorReport.Channel]
+    package let files: Int
+    package let bytes: Int64
+    /// Sorted by path.
+    package let divergences: [Divergence]
+
+    package var hasErrors: Bool { divergences.contains { $0.severity == .error } }
+  }
+
+  /// - Throws: `noMirror`, `keepsChanging`, and what reading may throw.
+  package func run() throws(MirrorError) -> Report {
+    for _ in 0..<Self.attempts {
+      let (index, bytes) = try reader.index()
+      let report = try verify(index)
+      // What a run replaced meanwhile diverges from what was read first.
+      if try reader.read(MirrorIndex.path) == bytes { return report }
+    }
+    throw .keepsChanging(place: reader.name)
+  }
+
+  private func verify(_ index: MirrorIndex) throws(MirrorError) -> Report {
+    var divergences = try checkAge(index)
+    var types: [String: String] = [:]
+    for channel in index.channels {
+      var check = ChannelCheck(channel, reader)
+      try check.run()
+      divergences += check.divergences
+      types.merge(check.types) { first, _ in first }
+    }
+    let files = index.channels.flatMap(\.files)
+    divergences += try checkFiles(files, types)
+    return Report(
+      at: index.at,
+      channels: index.channels.map { .init(app: $0.app, channel: $0.channel, version: $0.version) },
+      files: files.count, bytes: files.reduce(0) { $0 + $1.file.size },
+      divergences: Set(divergences).sorted { ($0.path, $0.words) < ($1.path, $1.words) })
+  }
+
+  private func checkAge(_ index: MirrorIndex) throws(MirrorError) -> [Divergence] {
+    let age = (Clock.unixMilliseconds() - index.at) / 1000
+    guard let maxAge, age > maxAge else { return [] }
+    return [Divergence(path: MirrorIndex.path, kind: .old(age, allowed: maxAge))]
+  }
+
+  private func checkFiles(_ files: [(path: String, file: MirrorIndex.File)], _ types: [String: String])
+    throws(MirrorError) -> [Divergence]
+  {
+    let found = Locked<[Divergence]>([])
+    let done = Locked((files: 0, bytes: Int64(0)))
+    let total = files.reduce(0) { $0 + $1.file.size }
+    let (reader, progress) = (reader, progress)
+    try Parallel.forEach(files.count, threads: reader.threads) { (index) throws(MirrorError) in
+      let (path, expected) = files[index]
+      let divergences = Self.check(path, expected, try reader.facts(path), types[path], reader.wrongType)
+      found.withLock { $0 += divergences }
+      let now = done.withLock { done in
+        done.files += 1
+        done.bytes += expected.size
+        return done
+      }
+      progress(MirrorProgress(files: now.files, filesTotal: files.count, bytes: now.bytes, bytesTotal: total))
+    }
+    return found.withLock { $0 }
+  }
+
+  private static func check(
+    _ path: String, _ expected: MirrorIndex.File, _ facts: FileFacts?, _ type: String?,
+    _ wrongType: Divergence.Severity?
+  ) -> [Divergence] {
+    guard let facts else { return [Divergence(path: path, kind: .missing)] }
+    var divergences: [Divergence] = []
+    if facts.file.size != expected.size {
+      divergences.append(Divergence(path: path, kind: .size(facts.file.size, expected: expected.size)))
+    } else if facts.file.sha256 != expected.sha256 {
+      divergences.append(Divergence(path: path, kind: .bytes))
+    }
+    // "types by type/subtype": a host may add or leave out a charset.
+    if let wrongType,
+      let expected = type
+        ?? (MirrorPath.isResource(path) || isCoded(path) ? nil : MirrorPath.documentType(path)),
+      essence(facts.type ?? "") != essence(expected)
+    {
+      let kind = Divergence.Kind.type(facts.type ?? "no type", expected: expected)
+      divergences.append(Divergence(path: path, kind: kind, severity: wrongType))
+    }
+    return divergences
+  }
+
+  private static func isCoded(_ path: String) -> Bool { path.hasSuffix(".gz") || path.hasSuffix(".zst") }
+
+  /// Type and subtype; both names of JavaScript are one (RFC 9239, section 6).
+  private static func essence(_ type: String) -> String {
+    let essence = type.prefix { $0 != ";" && $0 != " " }.lowercased()
+    return essence == "text/javascript" ? "application/javascript" : essence
+  }
+}

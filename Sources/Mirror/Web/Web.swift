@@ -1,0 +1,56 @@
+import Glibc
+import HTTPClient
+import Platform
+
+/// HTTP with patience: what may be cured by asking again is asked again.
+struct Web: Sendable {
+  private let http = HTTPClient()
+  var attempts = 6
+
+  /// The answer to a request, whatever its status.
+  ///
+  /// - Parameter make: makes the request, and the place for its answer, anew for each attempt.
+  func send(_ make: () throws(MirrorError) -> (HTTPRequest, HTTPSink)) throws(MirrorError) -> HTTPReply {
+    var policy = RetryPolicy(attempts: attempts)
+    while true {
+      let (request, sink) = try make()
+      let outcome: RetryPolicy.Outcome
+      let last: Result<HTTPReply, MirrorError>
+      do {
+        let reply = try http.send(request, into: sink)
+        guard RetryPolicy.transient.contains(reply.status) else { return reply }
+        outcome = .status(reply.status, retryAfter: reply.retryAfter)
+        last = .success(reply)
+      } catch {
+        if case .callback(let cause as MirrorError) = error { throw cause }
+        if case .callback(let cause as SystemError) = error { throw .system(cause) }
+        outcome = .error(error)
+        last = .failure(.unreachable(url: request.url, error))
+      }
+      guard case .wait(let milliseconds) = policy.next(after: outcome) else { return try last.get() }
+      usleep(UInt32(milliseconds) * 1000)
+    }
+  }
+
+  /// The body of a GET, at most `limit` bytes; nil where nothing is there.
+  /// - Throws: `refused` for every status but 200 and 404.
+  func get(_ url: String, limit: Int = 1 << 30, fields: [HTTPField] = []) throws(MirrorError) -> HTTPReply? {
+    let reply = try send { () throws(MirrorError) in
+      (HTTPRequest("GET", url, fields: fields, redirects: 5), .memory(limit: limit))
+    }
+    if reply.status == 404 { return nil }
+    guard reply.isSuccess else { throw .refused(url: url, status: reply.status, words: "") }
+    return reply
+  }
+
+  /// Fetches a file; false where nothing is there.
+  func download(_ url: String, to path: String, limit: Int64) throws(MirrorError) -> Bool {
+    let reply = try send { () throws(MirrorError) in
+      let file = try WrittenFile(path)
+      return (HTTPRequest("GET", url, redirects: 5), .stream(limit: limit) { try file.write($0) })
+    }
+    if reply.status == 404 { return false }
+    guard reply.isSuccess else { throw .refused(url: url, status: reply.status, words: "") }
+    return true
+  }
+}

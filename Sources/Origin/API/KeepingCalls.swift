@@ -1,0 +1,136 @@
+import HTTP
+import Manifests
+import Store
+
+/// `POST /gc`, and `/apps/{app}/channels/{channel}/pins…` and `…/adoption`.
+struct KeepingCalls {
+  let store: Store
+  let adoption: AdoptionDesk
+  let call: APIRequest
+  let caller: AccessToken
+
+  init(_ api: APIEndpoint, _ call: APIRequest, _ caller: AccessToken) {
+    store = api.store
+    adoption = api.adoption
+    self.call = call
+    self.caller = caller
+  }
+
+  /// Whether a call about a channel is for here.
+  static func takes(_ call: APIRequest) -> Bool {
+    guard call.path[2] == "channels" else { return false }
+    switch (call.path[4], call.path.count) {
+    case ("pins", 5), ("pins", 6), ("adoption", 5): return true
+    default: return false
+    }
+  }
+
+  // MARK: - Collecting
+
+  func collect(_ body: JSONValue) throws(Problem) -> Response {
+    guard caller.scope >= .admin, caller.isUnlimited else {
+      throw Problem(
+        .forbidden, "scope",
+        "token \"\(caller.name)\" may not collect garbage; this takes an admin token without limits")
+    }
+    var policy = KeepPolicy()
+    policy.versions = try Self.number("keepVersions", in: body, 1...1_000_000) ?? policy.versions
+    policy.days = try Self.number("keepDays", in: body, 0...90) ?? policy.days
+    let isDryRun = body["dryRun"]?.bool ?? false
+    // What was counted last keeps versions, too.
+    adoption.flush()
+    let report = try APIEndpoint.store { [policy] () throws(StoreError) in
+      try store.collect(policy, dryRun: isDryRun)
+    }
+    return APIEndpoint.document(report.json(dryRun: isDryRun))
+  }
+
+  private static func number(_ key: String, in body: JSONValue, _ range: ClosedRange<Int>) throws(Problem)
+    -> Int?
+  {
+    guard let value = body[key], !value.isNull else { return nil }
+    guard let number = value.integer.flatMap({ Int(exactly: $0) }), range.contains(number) else {
+      throw .badRequest("\"\(key)\" is a whole number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
+  // MARK: - A channel
+
+  private func channel(_ names: ChannelNames) throws(Problem) -> ChannelInfo {
+    try APIEndpoint.store { () throws(StoreError) in try store.channel(names.app, names.channel) }
+  }
+
+  func read() throws(Problem) -> Response {
+    let names = try ChannelNames(call)
+    try names.check(caller, may: .read)
+    let channel = try channel(names)
+    guard call.path.count == 5 else { throw .notFound }
+    if call.path[4] == "adoption" { return try adoption(of: channel) }
+    let pins = try APIEndpoint.store { () throws(StoreError) in try store.pins(of: channel) }
+    return APIEndpoint.document(["pins": .array(pins.map(\.json))])
+  }
+
+  func pin(_ body: JSONValue) throws(Problem) -> Response {
+    guard call.path[4] == "pins" else { throw .notFound }
+    let names = try ChannelNames(call)
+    try names.check(caller, may: .publish)
+    guard let version = body["version"]?.string.flatMap({ ManifestVersion(text: $0) }) else {
+      throw .badRequest("\"version\" is the version to pin, as a string")
+    }
+    guard let reason = body["reason"]?.string, (1...1024).contains(reason.utf8.count) else {
+      throw .badRequest("\"reason\" says why, in 1 to 1024 bytes")
+    }
+    let channel = try channel(names)
+    let pin = try APIEndpoint.store { () throws(StoreError) in
+      try store.pin(version, of: channel, reason: reason, author: caller.name)
+    }
+    return APIEndpoint.document(pin.json, .created)
+  }
+
+  func unpin() throws(Problem) -> Response {
+    let names = try ChannelNames(call)
+    try names.check(caller, may: .publish)
+    guard let version = ManifestVersion(text: call.path[5]) else {
+      throw .badRequest("\(call.path[5]) is not a version")
+    }
+    let channel = try channel(names)
+    try APIEndpoint.store { () throws(StoreError) in try store.unpin(version, of: channel) }
+    return APIEndpoint.document(["version": .string(version.text)])
+  }
+
+  private func adoption(of channel: ChannelInfo) throws(Problem) -> Response {
+    var document = JSONObject()
+    // Polls are counted by clock hours: the last hour is this one and the one before.
+    for (name, hours) in [("hour", 2), ("day", 24), ("week", 7 * 24)] {
+      let adoption = try APIEndpoint.store { () throws(StoreError) in
+        try store.adoption(of: channel, hours: hours)
+      }
+      document[name] = [
+        "polls": .integer(adoption.polls),
+        "versions": .array(
+          adoption.shares.map {
+            ["polls": .integer($0.polls), "version": .string(AdoptionDesk.name($0.version))]
+          }),
+      ]
+    }
+    let failures = try APIEndpoint.store { () throws(StoreError) in try store.failures(of: channel, days: 7) }
+    document["failures"] = .array(
+      failures.prefix(500).map {
+        [
+          "failures": .integer($0.failures), "reason": .string($0.reason.rawValue), "url": .string($0.url),
+          "version": .string(AdoptionDesk.name($0.version)),
+        ]
+      })
+    return APIEndpoint.document(.object(document))
+  }
+}
+
+extension Pin {
+  fileprivate var json: JSONValue {
+    [
+      "at": .string(Timestamp.text(at)), "author": .string(author), "reason": .string(reason),
+      "version": .string(version.text),
+    ]
+  }
+}

@@ -1,0 +1,114 @@
+import Manifests
+import Platform
+import Store
+
+/// What devices tell of themselves, counted: the versions that polls report, and failures. No device is told apart
+/// from another.
+final class AdoptionDesk: Sendable {
+  private let store: Store
+  private let log: @Sendable (String) -> Void
+  private let counters = Locked<[PollCounter]>([])
+  private let failures = Locked<[FailureKey: Int]>([:])
+
+  private struct FailureKey: Hashable {
+    let channel: Int64
+    let version: Int64
+    let reason: FailureReason
+    let url: String
+  }
+
+  /// Kinds of failures that are told apart between two writes.
+  private static let mostFailures = 2048
+
+  init(store: Store, log: @escaping @Sendable (String) -> Void) {
+    self.store = store
+    self.log = log
+  }
+
+  /// A counter for one event loop.
+  func makeCounter() -> PollCounter {
+    let counter = PollCounter()
+    counters.withLock { $0.append(counter) }
+    return counter
+  }
+
+  /// Notes a device's failure; where too many kinds came, without its URL, and where those are too many, not.
+  func saw(_ reason: FailureReason, version: Int64, url: String, of channel: Int64) {
+    failures.withLock { failures in
+      for url in [url, ""] {
+        let key = FailureKey(channel: channel, version: version, reason: reason, url: url)
+        if failures[key] != nil || failures.count < Self.mostFailures {
+          failures[key, default: 0] += 1
+          return
+        }
+      }
+    }
+  }
+
+  /// Writes what was counted since the last call.
+  func flush() {
+    var polls: [PollCount: Int] = [:]
+    for counter in counters.withLock({ $0 }) {
+      for count in counter.drain() {
+        polls[PollCount(channel: count.channel, version: count.version, polls: 0), default: 0] += count.polls
+      }
+    }
+    let seen = failures.withLock { failures in
+      defer { failures = [:] }
+      return failures
+    }
+    do throws(StoreError) {
+      try store.count(
+        polls.map { PollCount(channel: $0.key.channel, version: $0.key.version, polls: $0.value) })
+      try store.count(
+        seen.map { key, count in
+          FailureCount(
+            channel: key.channel, version: key.version, reason: key.reason, url: key.url, failures: count)
+        })
+    } catch {
+      // Counts are for looking at; an origin that can't write them has worse troubles, and tells them here, too.
+      log("error: polls of the last seconds are not counted: \(error)")
+    }
+  }
+
+  /// Polls of the last hour and failures of the last day, in the Prometheus text format.
+  var prometheusText: String {
+    guard let channels = try? store.channels() else { return "" }
+    var polls = ""
+    var failures = ""
+    for channel in channels {
+      let labels = "app=\"\(channel.app)\",channel=\"\(channel.name)\""
+      for share in ((try? store.adoption(of: channel, hours: 1))?.shares ?? []).prefix(Self.mostSamples) {
+        polls += "xcache_polls_last_hour{\(labels),version=\"\(Self.name(share.version))\"} \(share.polls)\n"
+      }
+      var reasons: [String: Int] = [:]
+      for failure in (try? store.failures(of: channel, days: 1)) ?? [] {
+        reasons[
+          "version=\"\(Self.name(failure.version))\",reason=\"\(failure.reason.rawValue)\"", default: 0] +=
+          failure.failures
+      }
+      for (key, count) in reasons.sorted(by: { $0.key < $1.key }).prefix(Self.mostSamples) {
+        failures += "xcache_device_failures_today{\(labels),\(key)} \(count)\n"
+      }
+    }
+    return """
+      # HELP xcache_polls_last_hour Polls of this clock hour by the version that they reported.
+      # TYPE xcache_polls_last_hour gauge
+      \(polls)# HELP xcache_device_failures_today Failures that devices told today (UTC).
+      # TYPE xcache_device_failures_today gauge
+      \(failures)
+      """
+  }
+
+  /// Of one channel.
+  private static let mostSamples = 100
+
+  /// What a reported version is called.
+  static func name(_ version: Int64) -> String {
+    switch version {
+    case PollCount.none: "none"
+    case PollCount.other: "other"
+    default: String(version)
+    }
+  }
+}

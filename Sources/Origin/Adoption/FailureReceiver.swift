@@ -1,0 +1,74 @@
+import HTTP
+import Manifests
+import Store
+
+/// Takes what a device tells of a failure: `POST /report?app=…&channel=…` with
+/// `{"reason":"integrity","url":"https://…","version":"553"}`.
+final class FailureReceiver: BodyReceiver {
+  private let origin: Origin
+  private let channel: ChannelCatalog
+  private var body: [UInt8] = []
+
+  /// Bytes: a URL and some words.
+  static let limit = 8 << 10
+
+  init(_ origin: Origin, _ channel: ChannelCatalog) {
+    self.origin = origin
+    self.channel = channel
+  }
+
+  func receive(_ bytes: RawSpan) -> Bool {
+    bytes.withUnsafeBytes { body.append(contentsOf: $0) }
+    return body.count <= Self.limit
+  }
+
+  func finish() -> Response {
+    guard let document = try? JSONValue.parse(body),
+      let reason = document["reason"]?.string.flatMap({ FailureReason(rawValue: $0) })
+    else {
+      let reasons = FailureReason.allCases.map(\.rawValue).joined(separator: ", ")
+      return ClientFailure.response(
+        .badRequest, "a report is {\"reason\",\"url\",\"version\"}; \"reason\" is one of \(reasons)")
+    }
+    let version = document["version"]?.string.flatMap { ManifestVersion(text: $0)?.number } ?? PollCount.none
+    let url = document["url"]?.string ?? ""
+    origin.adoption.saw(
+      reason, version: version > channel.version.number ? PollCount.other : version,
+      url: url.utf8.count <= 2048 ? url : "", of: channel.channel.id)
+    return Self.thanks
+  }
+
+  func abort() {}
+
+  private static let thanks = Response(
+    .ok,
+    HeadFields([
+      ("Content-Type", "application/json"), ("Cache-Control", "no-store"),
+      ("Access-Control-Allow-Origin", "*"),
+    ]), .bytes(SharedBytes(Array("{\"code\":200}".utf8))))
+}
+
+extension OriginHandler {
+  /// `POST /report`.
+  func failure(_ request: borrowing Request) -> Answer {
+    switch request.method {
+    case .post:
+      let query = Self.query(request)
+      let catalog = catalog.refresh()
+      guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
+      return .receive(limit: UInt64(FailureReceiver.limit)) { [origin] in FailureReceiver(origin, channel) }
+    case .options: return .now(Self.reportOptions)
+    default:
+      return .now(
+        ClientFailure.response(.methodNotAllowed, "failures are told by POST", allow: "POST, OPTIONS"))
+    }
+  }
+
+  private static let reportOptions = Response(
+    .noContent,
+    HeadFields([
+      ("Allow", "POST, OPTIONS"), ("Access-Control-Allow-Origin", "*"),
+      ("Access-Control-Allow-Methods", "POST"), ("Access-Control-Allow-Headers", "*"),
+      ("Access-Control-Max-Age", "86400"),
+    ]))
+}

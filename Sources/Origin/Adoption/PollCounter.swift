@@ -1,0 +1,121 @@
+import Store
+import Synchronization
+
+/// One event loop's count of polls by channel and reported version.
+///
+/// The loop alone adds; a poll costs it a few atomic operations on memory that it alone touches, no lock and no
+/// allocation. The desk's thread takes the counts out every few seconds. There are two tables, so that keys which
+/// are out of use can be cleared in the one that the loop has left.
+final class PollCounter: Sendable {
+  private let tables = (PollTable(), PollTable())
+  private let active = Atomic<Int>(0)
+
+  /// Notes a poll.
+  func saw(_ reported: PollQuery.Version, of channel: ChannelCatalog) {
+    let version: Int64 =
+      switch reported {
+      case .absent: PollCount.none
+      // Nothing above the newest is kept, so that inventing numbers fills no table.
+      case .number(let version) where version >= 0 && version <= channel.version.number: version
+      case .number, .unknown: PollCount.other
+      }
+    let table = active.load(ordering: .acquiring) == 0 ? tables.0 : tables.1
+    table.add(channel.channel.id, version)
+  }
+
+  /// Takes out what was counted since the last call.
+  func drain() -> [PollCount] {
+    let place = active.load(ordering: .relaxed)
+    let (current, spare) = place == 0 ? tables : (tables.1, tables.0)
+    // The spare one was left at an earlier call at the latest, some seconds ago.
+    var counts = spare.drain()
+    spare.clear()
+    counts += current.drain()
+    if current.isCrowded { active.store(1 - place, ordering: .releasing) }
+    return counts
+  }
+}
+
+/// A table of counters with keys at fixed places, written by one thread and emptied by another.
+private final class PollTable: @unchecked Sendable {  // all that is shared is atomic; the pointers never change
+  private let keys: UnsafeMutablePointer<Atomic<UInt64>>
+  private let counts: UnsafeMutablePointer<Atomic<Int>>
+  /// The loop's alone, but for `clear`, which is called when the loop has left the table.
+  private let used = Atomic<Int>(0)
+
+  private static let places = 1024
+  private static let probes = 16
+
+  init() {
+    keys = .allocate(capacity: Self.places)
+    counts = .allocate(capacity: Self.places)
+    for place in 0..<Self.places {
+      (keys + place).initialize(to: Atomic(0))
+      (counts + place).initialize(to: Atomic(0))
+    }
+  }
+
+  deinit {
+    for place in 0..<Self.places {
+      (keys + place).deinitialize(count: 1)
+      (counts + place).deinitialize(count: 1)
+    }
+    keys.deallocate()
+    counts.deallocate()
+  }
+
+  var isCrowded: Bool { used.load(ordering: .relaxed) > Self.places / 2 }
+
+  /// Counts one poll; where there is no place for its key, under `other`, and where there is none for that, not.
+  func add(_ channel: Int64, _ version: Int64) {
+    let key = Self.key(channel, version)
+    if key != 0, count(key) { return }
+    _ = count(Self.key(channel, PollCount.other))
+  }
+
+  private func count(_ key: UInt64) -> Bool {
+    var place = Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> 40)
+    for _ in 0..<Self.probes {
+      place &= Self.places - 1
+      let found = keys[place].load(ordering: .relaxed)
+      if found == 0 {
+        keys[place].store(key, ordering: .releasing)
+        used.add(1, ordering: .relaxed)
+      }
+      if found == 0 || found == key {
+        counts[place].add(1, ordering: .relaxed)
+        return true
+      }
+      place += 1
+    }
+    return false
+  }
+
+  func drain() -> [PollCount] {
+    var taken: [PollCount] = []
+    for place in 0..<Self.places {
+      let key = keys[place].load(ordering: .acquiring)
+      if key == 0 { continue }
+      let polls = counts[place].exchange(0, ordering: .relaxed)
+      if polls > 0 { taken.append(Self.count(key, polls)) }
+    }
+    return taken
+  }
+
+  func clear() {
+    guard used.load(ordering: .relaxed) > 0 else { return }
+    for place in 0..<Self.places { keys[place].store(0, ordering: .relaxed) }
+    used.store(0, ordering: .relaxed)
+  }
+
+  // MARK: - Keys: 20 bits of the channel's number, 44 of the version plus one.
+
+  private static func key(_ channel: Int64, _ version: Int64) -> UInt64 {
+    guard channel > 0, channel < 1 << 20, version < 1 << 44 - 2 else { return 0 }
+    return UInt64(channel) << 44 | UInt64(version + 1)
+  }
+
+  private static func count(_ key: UInt64, _ polls: Int) -> PollCount {
+    PollCount(channel: Int64(key >> 44), version: Int64(key & (1 << 44 - 1)) - 1, polls: polls)
+  }
+}

@@ -1,0 +1,99 @@
+import Glibc
+import Platform
+import Store
+import Synchronization
+
+/// When garbage is collected each day, and what stays.
+package struct DailyCollection: Sendable {
+  /// Minutes after midnight, in the machine's time zone.
+  package let minute: Int
+  package let policy: KeepPolicy
+
+  package init(minute: Int, policy: KeepPolicy) {
+    self.minute = minute
+    self.policy = policy
+  }
+
+  /// Whether a minute of the day is the one; a round that someone's reading put off is tried again for two hours.
+  func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
+}
+
+/// What is done by the clock: counts are written every 10 seconds, garbage is collected once a day.
+final class Housekeeper: Sendable {
+  private let store: Store
+  private let adoption: AdoptionDesk
+  private let gc: DailyCollection?
+  private let log: @Sendable (String) -> Void
+  private let stopping = Atomic<Bool>(false)
+  private let thread = Locked<OSThread?>(nil)
+
+  private static let flushSeconds = 10
+  private static let secondsBetweenTries = 300
+
+  init(
+    store: Store, adoption: AdoptionDesk, gc: DailyCollection?, log: @escaping @Sendable (String) -> Void
+  ) {
+    self.store = store
+    self.adoption = adoption
+    self.gc = gc
+    self.log = log
+  }
+
+  func start() throws(SystemError) {
+    let made = try OSThread(name: "housekeeping") { [self] in run() }
+    thread.withLock { $0 = made }
+  }
+
+  func beginStopping() { stopping.store(true, ordering: .relaxed) }
+
+  /// Ends the thread and writes what was counted last.
+  func finish() {
+    beginStopping()
+    let running = thread.withLock { thread in
+      defer { thread = nil }
+      return thread
+    }
+    running?.join()
+    adoption.flush()
+  }
+
+  private func run() {
+    OSThread.lowerPriority()
+    var second = 0
+    var lastTry = -Self.secondsBetweenTries
+    var isDone = true
+    while !stopping.load(ordering: .relaxed) {
+      usleep(250_000)
+      second += 1
+      if second % (4 * Self.flushSeconds) == 0 { adoption.flush() }
+      guard let gc else { continue }
+      let isDue = gc.isDue(atMinute: Self.minuteOfDay)
+      if !isDue { isDone = false }
+      guard isDue, !isDone, second / 4 - lastTry >= Self.secondsBetweenTries else { continue }
+      lastTry = second / 4
+      isDone = collect(gc.policy)
+    }
+  }
+
+  /// - Returns: whether the round is over.
+  private func collect(_ policy: KeepPolicy) -> Bool {
+    do throws(StoreError) {
+      let report = try store.collect(policy)
+      log(
+        "gc dropped \(report.channels.reduce(0) { $0 + $1.dropped.count }) versions and "
+          + "freed \(report.freedBytes) bytes")
+      return report.stoppedFor.isEmpty
+    } catch {
+      log("gc: \(error)")
+      guard case .leased = error else { return true }
+      return false
+    }
+  }
+
+  private static var minuteOfDay: Int {
+    var seconds = time_t(Clock.unixMilliseconds() / 1000)
+    var parts = tm()
+    localtime_r(&seconds, &parts)
+    return Int(parts.tm_hour) * 60 + Int(parts.tm_min)
+  }
+}

@@ -1,0 +1,85 @@
+import Manifests
+
+/// Polls that reported one version of a channel.
+package struct PollCount: Hashable, Sendable {
+  package let channel: Int64
+  /// 0: none was reported; -1: one that isn't kept.
+  package let version: Int64
+  package let polls: Int
+
+  /// What a device without a manifest reports, and versions that are not kept, all together.
+  package static let none: Int64 = 0
+  package static let other: Int64 = -1
+
+  package init(channel: Int64, version: Int64, polls: Int) {
+    self.channel = channel
+    self.version = version
+    self.polls = polls
+  }
+}
+
+/// Which versions a channel's polls reported over some hours.
+package struct Adoption: Hashable, Sendable {
+  package struct Share: Hashable, Sendable {
+    package let version: Int64
+    package let polls: Int
+  }
+
+  /// Newest version first; the last two may be `PollCount.none` and `.other`.
+  package let shares: [Share]
+
+  package var polls: Int { shares.reduce(0) { $0 + $1.polls } }
+}
+
+extension Store {
+  /// Adds polls to the hour that it is; versions that are not kept count as `other`.
+  package func count(_ polls: [PollCount]) throws(StoreError) {
+    if polls.isEmpty { return }
+    let now = clock()
+    try connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        for count in polls where count.polls > 0 {
+          try db.run(
+            """
+            INSERT INTO poll_count (channel_id, hour, version, polls) VALUES (?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET polls = polls + excluded.polls
+            """, count.channel, now / 3_600_000, try db.counted(count.version, in: count.channel), count.polls
+          )
+        }
+        try db.forgetCounts(before: now)
+      }
+    }
+  }
+
+  /// What the polls of the last `hours` hours reported, this one among them.
+  package func adoption(of channel: ChannelInfo, hours: Int) throws(StoreError) -> Adoption {
+    let first = clock() / 3_600_000 - Int64(hours) + 1
+    return try connections.reading { (db) throws(StoreError) in
+      Adoption(
+        shares: try db.all(
+          """
+          SELECT version, sum(polls) FROM poll_count WHERE channel_id = ? AND hour >= ?
+          GROUP BY version ORDER BY version DESC
+          """, channel.id, first
+        ) { .init(version: $0.get(0), polls: $0.get(1)) })
+    }
+  }
+
+  /// The kept versions that at least one in a hundred of last week's polls reported, newest first: deltas against
+  /// them are worth making (DESIGN §5).
+  package func commonVersions(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {
+    let week = try adoption(of: channel, hours: 7 * 24)
+    return week.shares.filter { $0.version > 0 && $0.polls * 100 >= week.polls }.map {
+      ManifestVersion($0.version)
+    }
+  }
+}
+
+extension Database {
+  /// The version that counts for what was reported.
+  func counted(_ version: Int64, in channel: Int64) throws(StoreError) -> Int64 {
+    if version == PollCount.none { return version }
+    guard version > 0, try isKept(ManifestVersion(version), in: channel) else { return PollCount.other }
+    return version
+  }
+}

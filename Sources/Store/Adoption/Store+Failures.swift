@@ -1,0 +1,101 @@
+import Manifests
+import Platform
+
+/// What went wrong on a device.
+package enum FailureReason: String, Sendable, CaseIterable {
+  /// A file or document could not be fetched.
+  case download
+  /// The server said that it isn't there.
+  case notFound = "not-found"
+  /// The bytes had another size or hash than the manifest says.
+  case integrity
+  /// A patch or a delta didn't lead to the digest that was promised.
+  case patch
+  /// A document could not be read.
+  case manifest
+  /// The device had no room.
+  case storage
+  case timeout
+  case other
+}
+
+/// Failures of one kind that devices told.
+package struct FailureCount: Hashable, Sendable {
+  package let channel: Int64
+  /// The version that the device was going to, or had; as in `PollCount`.
+  package let version: Int64
+  package let reason: FailureReason
+  /// Empty: not told, or not one of the channel's.
+  package let url: String
+  package let failures: Int
+
+  package init(channel: Int64, version: Int64, reason: FailureReason, url: String, failures: Int) {
+    self.channel = channel
+    self.version = version
+    self.reason = reason
+    self.url = url
+    self.failures = failures
+  }
+}
+
+extension Store {
+  /// URLs that are told apart for each version, reason and day; further ones count together.
+  package static let urlsOfFailures = 20
+
+  /// Adds failures to the day that it is.
+  package func count(_ failures: [FailureCount]) throws(StoreError) {
+    if failures.isEmpty { return }
+    let day = clock() / 86_400_000
+    try connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        for failure in failures {
+          let version = try db.counted(failure.version, in: failure.channel)
+          try db.run(
+            """
+            INSERT INTO failure_count (channel_id, day, version, reason, url, failures) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET failures = failures + excluded.failures
+            """, failure.channel, day, version, failure.reason.rawValue,
+            try db.told(failure, version, day), failure.failures)
+        }
+      }
+    }
+  }
+
+  /// The failures of the last `days` days, those of the newest version first, then the most frequent.
+  package func failures(of channel: ChannelInfo, days: Int) throws(StoreError) -> [FailureCount] {
+    let first = clock() / 86_400_000 - Int64(days) + 1
+    return try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT version, reason, url, sum(failures) AS total FROM failure_count WHERE channel_id = ? AND day >= ?
+        GROUP BY version, reason, url ORDER BY version DESC, total DESC, reason, url
+        """, channel.id, first
+      ) { row in
+        FailureCount(
+          channel: channel.id, version: row.get(0), reason: FailureReason(rawValue: row.get(1)) ?? .other,
+          url: row.get(2), failures: row.get(3))
+      }
+    }
+  }
+}
+
+extension Database {
+  /// The URL that a failure is counted under: one of the channel's, and not one too many.
+  fileprivate func told(_ failure: FailureCount, _ version: Int64, _ day: Int64) throws(StoreError) -> String
+  {
+    if failure.url.isEmpty { return "" }
+    let isKnown =
+      try value(
+        Int64.self, "SELECT 1 FROM url WHERE channel_id = ? AND text = ?", failure.channel, failure.url)
+      != nil
+    guard isKnown else { return "" }
+    let others =
+      try value(
+        Int.self,
+        """
+        SELECT count(*) FROM failure_count
+        WHERE channel_id = ? AND day = ? AND version = ? AND reason = ? AND url <> ?
+        """, failure.channel, day, version, failure.reason.rawValue, failure.url) ?? 0
+    return others < Store.urlsOfFailures ? failure.url : ""
+  }
+}

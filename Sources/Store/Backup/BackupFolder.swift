@@ -1,0 +1,106 @@
+import Glibc
+import Manifests
+import Platform
+
+/// A folder that holds a copy of an origin's data, laid out as a data folder is.
+///
+/// `xcache.db` is renamed into place once every file that it names is on the disk, so that a run that is stopped
+/// at any moment leaves the copy from before; `backup.json` tells of the run that ended last.
+struct BackupFolder {
+  let folder: DataFolder
+
+  init(_ path: String) { folder = DataFolder(path: path) }
+
+  var notes: String { folder.path + "/backup.json" }
+  var partialDatabase: String { folder.database + ".part" }
+
+  /// Takes the folder for this run alone; makes it where it is missing.
+  func take() throws(StoreError) -> FileLock {
+    let lock = try StoreError.disk { () throws(SystemError) in
+      try Kernel.makeFolder(folder.path, mode: 0o750)
+      return try FileLock.take(folder.lock)
+    }
+    guard let lock else { throw .inUse(path: folder.path, process: FileLock.holder(folder.lock)) }
+    _ = try StoreError.disk { () throws(SystemError) in try folder.makeBlobFolders() }
+    return lock
+  }
+
+  /// The id of the origin whose data it holds; nil where it holds none.
+  func originID() throws(StoreError) -> String? {
+    guard try StoreError.disk({ () throws(SystemError) in try Kernel.status(folder.database) }) != nil else {
+      return nil
+    }
+    return try Database(path: folder.database, .reading).value(String.self, "SELECT id FROM origin")
+  }
+
+  /// Puts a finished database into its place, with every byte before it on the disk.
+  func install() throws(StoreError) {
+    try StoreError.disk { () throws(SystemError) in
+      try sync()
+      // What SQLite left of the database before belongs to no other.
+      for ending in ["-wal", "-shm"] { try Kernel.remove(folder.database + ending) }
+      try Kernel.rename(partialDatabase, to: folder.database)
+      try Kernel.syncFolder(folder.path)
+    }
+  }
+
+  func sync() throws(SystemError) {
+    try Kernel.syncFileSystem(Kernel.open(folder.path, O_RDONLY | O_DIRECTORY))
+  }
+
+  func removePartialDatabase() throws(StoreError) {
+    try StoreError.disk { () throws(SystemError) in
+      for ending in ["", "-journal", "-wal", "-shm"] { try Kernel.remove(partialDatabase + ending) }
+    }
+  }
+}
+
+/// A copy of files that are many, made durable together: each gets its name when the bytes of all are on the disk.
+struct FileBatch {
+  private var parts: [(part: String, path: String)] = []
+
+  /// Copies a file; nothing has the name `path` before `finish`.
+  /// - Returns: bytes.
+  mutating func copy(_ source: borrowing Descriptor, to path: String) throws(SystemError) -> Int64 {
+    let part = path + ".part"
+    let target = try Kernel.open(part, O_RDWR | O_CREAT | O_TRUNC, mode: 0o640)
+    try Kernel.copy(from: source, to: target)
+    parts.append((part, path))
+    return try Kernel.status(target).size
+  }
+
+  /// Forgets the file that was copied last.
+  mutating func drop() throws(SystemError) {
+    if let last = parts.popLast() { try Kernel.remove(last.part) }
+  }
+
+  /// - Parameter before: called before each file gets its name.
+  mutating func finish(
+    in folder: BackupFolder, before: () throws(SystemError) -> Void = {}
+  ) throws(SystemError) {
+    if parts.isEmpty { return }
+    try folder.sync()
+    for (part, path) in parts {
+      try before()
+      try Kernel.rename(part, to: path)
+    }
+    parts = []
+    try folder.sync()
+  }
+}
+
+extension DataFolder {
+  /// Makes `blobs/00` to `blobs/ff` where they are missing.
+  /// - Returns: whether one was made.
+  @discardableResult
+  func makeBlobFolders() throws(SystemError) -> Bool {
+    var made = false
+    for byte in UInt8.min...UInt8.max {
+      let folder = "\(blobs)/\(Hex.encode([byte].span.bytes))"
+      if try Kernel.status(folder) != nil { continue }
+      try Kernel.makeFolder(folder, mode: 0o750)
+      made = true
+    }
+    return made
+  }
+}

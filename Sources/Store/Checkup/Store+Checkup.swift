@@ -1,0 +1,122 @@
+import Glibc
+import Manifests
+import Platform
+
+extension Store {
+  /// Looks whether everything holds that an origin promises; changes nothing.
+  ///
+  /// - Parameters:
+  ///   - deep: also hashes every blob, checks the whole of SQLite's file and works out every kept version's digest.
+  ///   - progress: is told how much of a step is done, and of how much.
+  package func checkup(
+    deep: Bool, progress: (_ step: String, _ done: Int64, _ all: Int64) -> Void = { _, _, _ in }
+  ) throws(StoreError) -> Checkup {
+    var checkup = Checkup()
+    try connections.reading { (db) throws(StoreError) in
+      progress("database", 0, 1)
+      checkup.findings += try db.structureFindings(deep: deep)
+      // Rows of a file that is torn may be anything; asking them would only confuse.
+      if !checkup.isClean { return }
+      for rule in Invariant.all {
+        checkup.findings += try db.all(rule.breaches) { (row) in
+          .damage(rule.code, "\(rule.words): \(row.get(0, as: String.self))")
+        }
+      }
+    }
+    guard checkup.isClean else { return checkup }
+    try checkDigests(deep: deep, &checkup, progress)
+    try checkBlobs(deep: deep, &checkup, progress)
+    try noteOrphans(&checkup)
+    return checkup
+  }
+
+  /// Compares the digests that releases recorded with what the rows come to: of the newest ones, or of all.
+  private func checkDigests(
+    deep: Bool, _ checkup: inout Checkup, _ progress: (String, Int64, Int64) -> Void
+  ) throws(StoreError) {
+    for channel in try channels() {
+      let versions = try keptVersions(of: channel)
+      checkup.releases += versions.count
+      let asked = deep ? versions : versions.suffix(1)
+      for (index, version) in asked.enumerated() {
+        progress("manifests", Int64(index), Int64(asked.count))
+        do {
+          guard let recorded = try digest(channel, at: version),
+            try digestByQuery(channel, at: version) != recorded
+          else { continue }
+          checkup.findings.append(
+            .damage("manifest-digest", "\(channel.app) \(channel.name) version \(version) has another digest")
+          )
+        } catch .unknownVersion {
+          // Dropped meanwhile, beside a server.
+          continue
+        }
+      }
+    }
+  }
+
+  private func checkBlobs(
+    deep: Bool, _ checkup: inout Checkup, _ progress: (String, Int64, Int64) -> Void
+  ) throws(StoreError) {
+    let all = try blobs.all()
+    let bytes = all.reduce(0) { $0 + $1.1 }
+    var done: Int64 = 0
+    for (sha256, size) in all {
+      checkup.blobs += 1
+      if let problem = try blobs.problem(sha256, size: size, deep: deep), try blobs.counts(sha256) {
+        checkup.findings.append(.damage("blob-bytes", "\(folder.blob(sha256)) \(problem)"))
+      }
+      done += size
+      if deep {
+        checkup.hashed += size
+        progress("files", done, bytes)
+      }
+    }
+  }
+
+  private func noteOrphans(_ checkup: inout Checkup) throws(StoreError) {
+    var orphans = 0
+    for sha256 in try blobs.files() where try !blobs.hasRow(sha256) { orphans += 1 }
+    if orphans > 0 {
+      checkup.findings.append(
+        .note(
+          "orphans", "\(orphans) files under \(folder.blobs) belong to no release; `xcache gc` removes them"))
+    }
+    let aside = try connections.reading { (db) throws(StoreError) in
+      try db.value(Int.self, "SELECT count(*) FROM blob WHERE quarantined_at IS NOT NULL") ?? 0
+    }
+    if aside > 0 {
+      checkup.findings.append(
+        .note("quarantine", "\(aside) damaged files were set aside in \(folder.quarantine)"))
+    }
+  }
+
+  /// The kept versions of a channel, oldest first.
+  package func keptVersions(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.all("SELECT version FROM release WHERE channel_id = ? ORDER BY version", channel.id) {
+        ManifestVersion($0.get(0))
+      }
+    }
+  }
+}
+
+extension Database {
+  /// What SQLite's own checks say: of the file's structure, and of references between rows.
+  func structureFindings(deep: Bool) throws(StoreError) -> [Finding] {
+    // "PRAGMA quick_check is like integrity_check except that it does not verify UNIQUE constraints and does not
+    // verify that index content matches table content."
+    let words =
+      deep
+      ? try all("PRAGMA integrity_check(20)") { $0.get(0, as: String.self) }
+      : try all("PRAGMA quick_check(20)") { $0.get(0, as: String.self) }
+    var findings = words.filter { $0 != "ok" }.map { Finding.damage("sqlite", $0) }
+    findings += try all("PRAGMA foreign_key_check") { row in
+      .damage(
+        "foreign-key",
+        "a row of \(row.get(0, as: String.self)) names one of \(row.get(2, as: String.self)) that isn't there"
+      )
+    }.prefix(20)
+    return findings
+  }
+}

@@ -1,0 +1,41 @@
+import Manifests
+
+/// What a garbage collection dropped and what it left, or, of a dry run, would.
+package struct CollectionReport: Sendable {
+  package struct Channel: Sendable {
+    package let app: AppName
+    package let name: ChannelName
+    /// Versions whose manifests can't be told any more.
+    package let dropped: [ManifestVersion]
+    package let kept: [KeptVersion]
+  }
+
+  /// Files and their bytes.
+  package struct Files: Hashable, Sendable {
+    package internal(set) var count = 0
+    package internal(set) var bytes: Int64 = 0
+
+    mutating func add(_ size: Int64) {
+      count += 1
+      bytes += size
+    }
+  }
+
+  package internal(set) var channels: [Channel] = []
+  /// Rows of manifests' history.
+  package internal(set) var entries = 0
+  package internal(set) var resources = 0
+  package internal(set) var urls = 0
+  package internal(set) var blobs = Files()
+  /// Files under `blobs/` that no row named.
+  package internal(set) var orphans = Files()
+  /// Coded bodies, deltas and zips.
+  package internal(set) var derived = Files()
+  package internal(set) var temporary = Files()
+  /// Blobs that nothing names, but that a publisher who is at work counts on.
+  package internal(set) var promised = 0
+  /// Who began to read in the middle, which ended the round early.
+  package internal(set) var stoppedFor: [String] = []
+
+  package var freedBytes: Int64 { blobs.bytes + orphans.bytes + derived.bytes + temporary.bytes }
+}

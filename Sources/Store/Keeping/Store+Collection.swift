@@ -1,0 +1,261 @@
+import Glibc
+import Manifests
+import Platform
+
+extension Store {
+  /// Drops manifest history beyond the policy, and then every file that nothing needs any more.
+  ///
+  /// Safe at any moment and after any crash: first a channel's releases go, in one transaction, then the rows that no
+  /// release needs, then the files that no row names. Each step asks anew what is needed, so one that was cut off is
+  /// finished by the next round. Transactions are small, and a publisher who waits goes first.
+  /// - Parameter dryRun: only works out what would go.
+  /// - Throws: `leased` where someone reads (mirror, backup) and nothing was begun.
+  package func collect(_ policy: KeepPolicy = KeepPolicy(), dryRun: Bool = false) throws(StoreError)
+    -> CollectionReport
+  {
+    if dryRun { return try CollectionForecast(self, policy).report() }
+    return try collecting.withLock { (_) throws(StoreError) -> CollectionReport in
+      let holders = try connections.reading { (db) throws(StoreError) in try db.leaseHolders(now: clock()) }
+      guard holders.isEmpty else { throw .leased(by: holders) }
+      var collection = Collection(store: self, policy: policy)
+      do throws(StoreError) {
+        try collection.run()
+      } catch {
+        guard case .leased(let holders) = error else { throw error }
+        collection.report.stoppedFor = holders
+      }
+      return collection.report
+    }
+  }
+
+  /// What `collect` goes by: why each version of a channel would stay.
+  package func keptVersions(of channel: ChannelInfo, _ policy: KeepPolicy) throws(StoreError) -> [KeptVersion]
+  {
+    try connections.reading { (db) throws(StoreError) in
+      try db.keepers(of: channel.id, policy, now: clock())
+    }
+  }
+}
+
+/// One round of garbage collection.
+struct Collection {
+  let store: Store
+  let policy: KeepPolicy
+  var report = CollectionReport()
+
+  /// Rows in one transaction: some milliseconds.
+  private static let batch = 500
+
+  mutating func run() throws(StoreError) {
+    for channel in try store.channels() where channel.version > .none { try dropReleases(of: channel) }
+    for channel in try store.channels() { try dropEntries(of: channel) }
+    try dropResources()
+    try dropURLs()
+    try dropBlobs()
+    try dropOrphans()
+    try dropTemporary()
+    try dropDerived()
+    try transaction { (db) throws(StoreError) in try db.forgetCounts(before: store.clock()) }
+  }
+
+  /// Runs `body` as one transaction, unless someone reads what it may remove.
+  private func transaction<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result)
+    throws(StoreError) -> Result
+  {
+    try store.step("gc")
+    let result = try store.connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        try db.refuseLeased(now: store.clock())
+        return try body(db)
+      }
+    }
+    rest()
+    return result
+  }
+
+  /// Lets others have the disk, and the connection that writes, which is handed over in no order.
+  private func rest() {
+    usleep(500)
+    var rounds = 0
+    while store.connections.isWriting, rounds < 50 {
+      usleep(1000)
+      rounds += 1
+    }
+  }
+
+  // MARK: - Rows
+
+  private mutating func dropReleases(of channel: ChannelInfo) throws(StoreError) {
+    let outcome = try transaction { (db) throws(StoreError) -> CollectionReport.Channel in
+      let kept = try db.keepers(of: channel.id, policy, now: store.clock())
+      let staying = Set(kept.map(\.version))
+      let dropped = try db.versions(of: channel.id).filter { !staying.contains($0) }
+      for version in dropped {
+        try db.run(
+          "DELETE FROM release_bundle WHERE channel_id = ? AND version = ?", channel.id, version.number)
+        try db.run("DELETE FROM release WHERE channel_id = ? AND version = ?", channel.id, version.number)
+      }
+      return .init(app: channel.app, name: channel.name, dropped: dropped, kept: kept)
+    }
+    report.channels.append(outcome)
+  }
+
+  /// A row that ended stays as long as one of the versions in which it was is kept. Once it is not needed, it never
+  /// will be again: new versions are higher.
+  private mutating func dropEntries(of channel: ChannelInfo) throws(StoreError) {
+    let rows = try store.connections.reading { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT e.url_id, e.bundle_id, e.since FROM bundle AS b
+        JOIN entry AS e ON e.bundle_id = b.id AND e.until IS NOT NULL
+        WHERE b.channel_id = ?1 AND NOT EXISTS (SELECT 1 FROM release AS r
+          WHERE r.channel_id = ?1 AND r.version >= e.since AND r.version < e.until)
+        """, channel.id
+      ) {
+        (url: $0.get(0, as: Int64.self), bundle: $0.get(1, as: Int64.self), since: $0.get(2, as: Int64.self))
+      }
+    }
+    for part in rows.batches(of: Self.batch) {
+      try transaction { (db) throws(StoreError) in
+        for row in part {
+          try db.run(
+            "DELETE FROM entry WHERE url_id = ? AND bundle_id = ? AND since = ? AND until IS NOT NULL",
+            row.url,
+            row.bundle, row.since)
+        }
+      }
+      report.entries += part.count
+    }
+  }
+
+  private mutating func dropResources() throws(StoreError) {
+    let rows = try store.connections.reading { (db) throws(StoreError) in
+      try db.all(
+        "SELECT id FROM resource WHERE NOT EXISTS (SELECT 1 FROM entry WHERE resource_id = resource.id)"
+      ) { $0.get(0, as: Int64.self) }
+    }
+    for part in rows.batches(of: Self.batch) {
+      report.resources += try transaction { (db) throws(StoreError) in
+        var gone = 0
+        for id in part {
+          // A release may have taken it again.
+          let row = try db.value(
+            Int64.self,
+            """
+            DELETE FROM resource WHERE id = ?1
+            AND NOT EXISTS (SELECT 1 FROM entry WHERE resource_id = ?1) RETURNING 1
+            """, id)
+          if row != nil { gone += 1 }
+        }
+        return gone
+      }
+    }
+  }
+
+  /// URLs that had one content go with it: their names mostly carry its hash, and it gets version 1 again should it
+  /// come back. One that had several stays, so that its resource versions go on rising.
+  private mutating func dropURLs() throws(StoreError) {
+    let rows = try store.connections.reading { (db) throws(StoreError) in
+      try db.all(
+        "SELECT id FROM url WHERE versions <= 1 AND NOT EXISTS (SELECT 1 FROM resource WHERE url_id = url.id)"
+      ) { $0.get(0, as: Int64.self) }
+    }
+    for part in rows.batches(of: Self.batch) {
+      report.urls += try transaction { (db) throws(StoreError) in
+        var gone = 0
+        for id in part {
+          let row = try db.value(
+            Int64.self,
+            """
+            DELETE FROM url WHERE id = ?1 AND versions <= 1
+            AND NOT EXISTS (SELECT 1 FROM resource WHERE url_id = ?1) RETURNING 1
+            """, id)
+          if row != nil { gone += 1 }
+        }
+        return gone
+      }
+    }
+  }
+
+  // MARK: - Files
+
+  private mutating func dropBlobs() throws(StoreError) {
+    let rows = try store.connections.reading { (db) throws(StoreError) in
+      try db.all(
+        "SELECT sha256, size FROM blob WHERE NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)"
+      ) { (sha256: $0.get(0, as: SHA256.self), size: $0.get(1, as: Int64.self)) }
+    }
+    for part in rows.batches(of: Self.batch) {
+      try store.step("gc")
+      let outcome = try store.blobs.remove(part.map(\.sha256), now: store.clock())
+      for (sha256, size) in part where outcome.removed.contains(sha256) { report.blobs.add(size) }
+      report.promised += outcome.promised
+      rest()
+    }
+  }
+
+  private mutating func dropOrphans() throws(StoreError) {
+    // The files first: one that is listed and has no row afterwards belongs to no release that was acknowledged.
+    let files = try store.blobs.files()
+    let named = try store.connections.reading { (db) throws(StoreError) in
+      Set(try db.all("SELECT sha256 FROM blob") { $0.get(0, as: SHA256.self) })
+    }
+    for part in files.filter({ !named.contains($0) }).batches(of: Self.batch) {
+      try store.step("gc")
+      for size in try store.blobs.removeOrphans(part, now: store.clock()) { report.orphans.add(size) }
+      rest()
+    }
+  }
+
+  private mutating func dropTemporary() throws(StoreError) {
+    for size in try store.blobs.sweep() { report.temporary.add(size) }
+    for size in try store.blobs.sweepQuarantine() { report.temporary.add(size) }
+  }
+
+  private mutating func dropDerived() throws(StoreError) {
+    let sweep = DerivedSweep(store: store)
+    for path in try sweep.unneeded() {
+      try store.step("gc")
+      let size = try StoreError.disk { () throws(SystemError) -> Int64 in
+        let size = try Kernel.status(path)?.size ?? 0
+        try Kernel.remove(path)
+        return size
+      }
+      report.derived.add(size)
+    }
+  }
+}
+
+extension Array {
+  /// Slices of up to `size` elements, in order.
+  func batches(of size: Int) -> [ArraySlice<Element>] {
+    stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+  }
+}
+
+extension Store {
+  /// Tells the disk of a test that a step comes next.
+  func step(_ name: StaticString) throws(StoreError) {
+    try StoreError.disk { () throws(SystemError) in try blobs.disk.before(name, folder.path) }
+  }
+}
+
+extension Database {
+  func versions(of channel: Int64) throws(StoreError) -> [ManifestVersion] {
+    try all("SELECT version FROM release WHERE channel_id = ? ORDER BY version", channel) {
+      ManifestVersion($0.get(0))
+    }
+  }
+
+  /// - Throws: `leased`.
+  func refuseLeased(now: Int64) throws(StoreError) {
+    let holders = try leaseHolders(now: now)
+    if !holders.isEmpty { throw .leased(by: holders) }
+  }
+
+  /// Forgets polls and failures that were counted more than 90 days ago.
+  func forgetCounts(before now: Int64) throws(StoreError) {
+    try run("DELETE FROM poll_count WHERE hour < ?", now / 3_600_000 - 90 * 24)
+    try run("DELETE FROM failure_count WHERE day < ?", now / 86_400_000 - 90)
+  }
+}

@@ -1,0 +1,50 @@
+import Manifests
+
+/// A version that stays until someone unpins it.
+package struct Pin: Hashable, Sendable {
+  package let version: ManifestVersion
+  package let author: String
+  package let reason: String
+  /// Milliseconds since 1970.
+  package let at: Int64
+}
+
+extension Store {
+  /// Pins a kept version; one that is pinned gets the new reason.
+  /// - Throws: `unknownVersion` where it isn't kept.
+  package func pin(
+    _ version: ManifestVersion, of channel: ChannelInfo, reason: String, author: String
+  ) throws(StoreError) -> Pin {
+    let pin = Pin(version: version, author: author, reason: reason, at: clock())
+    try connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        guard version > .none, try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
+        try db.run(
+          """
+          INSERT INTO pin (channel_id, version, at, author, reason) VALUES (?, ?, ?, ?, ?)
+          ON CONFLICT DO UPDATE SET at = excluded.at, author = excluded.author, reason = excluded.reason
+          """, channel.id, version.number, pin.at, author, reason)
+      }
+    }
+    return pin
+  }
+
+  /// - Throws: `notPinned`.
+  package func unpin(_ version: ManifestVersion, of channel: ChannelInfo) throws(StoreError) {
+    let wasPinned = try connections.writing { (db) throws(StoreError) in
+      try db.value(
+        Int64.self, "DELETE FROM pin WHERE channel_id = ? AND version = ? RETURNING 1", channel.id,
+        version.number) != nil
+    }
+    guard wasPinned else { throw .notPinned(version) }
+  }
+
+  /// The pinned versions of a channel, oldest first.
+  package func pins(of channel: ChannelInfo) throws(StoreError) -> [Pin] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        "SELECT version, author, reason, at FROM pin WHERE channel_id = ? ORDER BY version", channel.id
+      ) { Pin(version: ManifestVersion($0.get(0)), author: $0.get(1), reason: $0.get(2), at: $0.get(3)) }
+    }
+  }
+}

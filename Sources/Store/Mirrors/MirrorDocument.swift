@@ -1,0 +1,111 @@
+import Manifests
+import Platform
+
+/// A document of a mirror that is made at the origin, by what it is about.
+package enum MirrorDocument: Hashable, Sendable {
+  /// `configure/N.json`
+  case whole(ManifestVersion)
+  /// `patch/A-N.json`
+  case patch(from: ManifestVersion, to: ManifestVersion)
+  /// `release/N.json`
+  case release(ManifestVersion)
+  /// `info.json`
+  case info(ManifestVersion)
+  /// `prefetchConfig.json`, `policy.json`: a version of the document, 0 before the first.
+  case prefetch(Int64)
+  case policy(Int64)
+  /// `script/{sha256}.js`
+  case script(SHA256)
+
+  /// The document's path below its channel's folder.
+  package var path: String {
+    switch self {
+    case .whole(let version): "configure/\(version).json"
+    case .patch(let base, let version): "patch/\(base)-\(version).json"
+    case .release(let version): "release/\(version).json"
+    case .info: "info.json"
+    case .prefetch: "prefetchConfig.json"
+    case .policy: "policy.json"
+    case .script(let sha256): "script/\(sha256.hex).js"
+    }
+  }
+
+  /// How the API is asked for it.
+  package var query: String {
+    switch self {
+    case .whole(let version): "kind=whole&version=\(version)"
+    case .patch(let base, let version): "kind=patch&from=\(base)&version=\(version)"
+    case .release(let version): "kind=release&version=\(version)"
+    case .info(let version): "kind=info&version=\(version)"
+    case .prefetch(let version): "kind=prefetch&version=\(version)"
+    case .policy(let version): "kind=policy&version=\(version)"
+    case .script(let sha256): "kind=script&sha256=\(sha256.hex)"
+    }
+  }
+
+  /// Reads what `query` says; nil for anything else.
+  package init?(kind: String, from: ManifestVersion?, version: ManifestVersion?, sha256: SHA256?) {
+    switch (kind, from, version, sha256) {
+    case ("whole", _, let version?, _): self = .whole(version)
+    case ("patch", let base?, let version?, _): self = .patch(from: base, to: version)
+    case ("release", _, let version?, _): self = .release(version)
+    case ("info", _, let version?, _): self = .info(version)
+    case ("prefetch", _, let version?, _): self = .prefetch(version.number)
+    case ("policy", _, let version?, _): self = .policy(version.number)
+    case ("script", _, _, let sha256?): self = .script(sha256)
+    default: return nil
+    }
+  }
+}
+
+extension Store {
+  /// The bytes of a mirror's document.
+  /// - Throws: `unknownVersion`; `unknownBlob` for a script that isn't kept.
+  package func mirrorDocument(_ document: MirrorDocument, of channel: ChannelInfo) throws(StoreError)
+    -> [UInt8]
+  {
+    switch document {
+    case .whole(let version): return try wholeDocument(channel, at: version)
+    case .patch(let base, let version):
+      return try patchDocument(channel, from: base, to: version, extras: answerExtras(of: channel))
+    case .release(let version): return try releaseDocument(channel, at: version)
+    case .info(let version): return try infoDocument(channel, at: version)
+    case .prefetch(0): return Documents.prefetchConfig(0, config: Array("[]".utf8))
+    case .prefetch(let version):
+      let record = try self.document(.prefetch, of: channel, at: version)
+      return Documents.prefetchConfig(version, config: record?.content ?? Array("[]".utf8))
+    case .policy(0): return Documents.policy(0, .none)
+    case .policy(let version):
+      let json = try self.document(.policy, of: channel, at: version).flatMap {
+        try? JSONValue.parse($0.content)
+      }
+      return Documents.policy(version, json.map { Policy(reading: $0) } ?? .none)
+    case .script(let sha256):
+      guard let bytes = try script(sha256) else { throw .unknownBlob(sha256) }
+      return bytes
+    }
+  }
+
+  /// What every answer of a channel carries beside its news.
+  package func answerExtras(of channel: ChannelInfo) throws(StoreError) -> AnswerExtras {
+    let extras = try extras(of: channel)
+    return AnswerExtras(
+      interval: extras.interval, policy: extras.policy?.version, prefetch: extras.prefetch?.version)
+  }
+
+  /// The scripts that a channel's policy names.
+  package func policyScripts(of channel: ChannelInfo) throws(StoreError) -> [SHA256] {
+    guard let record = try document(.policy, of: channel), let json = try? JSONValue.parse(record.content)
+    else {
+      return []
+    }
+    return Set(Policy(reading: json).scripts.map(\.sha256)).sorted { $0.hex < $1.hex }
+  }
+
+  private func infoDocument(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) -> [UInt8]
+  {
+    guard let digest = try digest(channel, at: version) else { throw .unknownVersion(version) }
+    return Documents.info(
+      try manifest(channel, at: version).map { Array($0.url.text.utf8)[...] }, digest: digest)
+  }
+}

@@ -1,0 +1,115 @@
+import Manifests
+import Platform
+
+/// A channel as a mirror tells it: the versions that it kept, with what an origin needs to go on from them.
+package struct RestoredChannel: Sendable {
+  /// What a bundle held at a version.
+  package struct Bundle: Sendable {
+    package let name: BundleName
+    /// The last version at which it changed.
+    package let version: ManifestVersion
+    package let counts: ChangeCounts
+    package let resources: Int
+    package let bytes: Int64
+    package let urls: [ResourceURL]
+  }
+
+  package struct Release: Sendable {
+    package let version: ManifestVersion
+    package let kind: ReleaseKind
+    /// Milliseconds since 1970.
+    package let at: Int64
+    package let digest: SHA256
+    package let counts: ChangeCounts
+    package let newBytes: Int64
+    package let resources: Int
+    package let bytes: Int64
+    package let bundles: [Bundle]
+    /// The manifest, sorted by URL.
+    package let items: [ManifestItem]
+  }
+
+  /// A version of a document that the channel had beside its manifest.
+  package struct Document: Sendable {
+    package let document: ChannelDocument
+    package let version: Int64
+    /// Canonical JSON.
+    package let content: [UInt8]
+
+    package init(_ document: ChannelDocument, version: Int64, content: [UInt8]) {
+      self.document = document
+      self.version = version
+      self.content = content
+    }
+  }
+
+  package let app: AppName
+  package let appID: Int64
+  package let name: ChannelName
+  package let publicURL: BaseURL
+  /// The lowest number that its next release might have had.
+  package let leastNext: Int64
+  /// Oldest first.
+  package let releases: [Release]
+  /// How many resource versions a URL was given, where that is more than the newest manifest says.
+  package let counters: [(url: ResourceURL, versions: Int64)]
+  package let documents: [Document]
+  package let scripts: [[UInt8]]
+  package let interval: Int?
+
+  package init(
+    app: AppName, appID: Int64, name: ChannelName, publicURL: BaseURL, leastNext: Int64, releases: [Release],
+    counters: [(url: ResourceURL, versions: Int64)], documents: [Document], scripts: [[UInt8]], interval: Int?
+  ) {
+    self.app = app
+    self.appID = appID
+    self.name = name
+    self.publicURL = publicURL
+    self.leastNext = leastNext
+    self.releases = releases
+    self.counters = counters
+    self.documents = documents
+    self.scripts = scripts
+    self.interval = interval
+  }
+}
+
+extension RestoredChannel.Bundle {
+  /// Reads one of `release/N.json`'s bundles.
+  /// - Throws: `member`.
+  package init(json: JSONValue) throws(JSONError) {
+    guard let name = try? BundleName(try json.string("name")) else { throw .member("name") }
+    var urls: [ResourceURL] = []
+    for item in json["urls"]?.array ?? [] {
+      guard let url = item.string.flatMap({ try? ResourceURL($0) }) else { throw .member("urls") }
+      urls.append(url)
+    }
+    self.init(
+      name: name, version: try json.version("version"), counts: try ChangeCounts(json: json),
+      resources: Int(try json.size("resources")), bytes: try json.size("bytes"), urls: urls)
+  }
+}
+
+extension RestoredChannel.Release {
+  /// Reads `release/N.json`, whose manifest has these items.
+  /// - Throws: `member`.
+  package init(json: JSONValue, items: [ManifestItem]) throws(JSONError) {
+    guard let kind = ReleaseKind(rawValue: try json.string("kind")) else { throw .member("kind") }
+    var bundles: [RestoredChannel.Bundle] = []
+    for item in json["bundles"]?.array ?? [] { bundles.append(try RestoredChannel.Bundle(json: item)) }
+    self.init(
+      version: try json.version("version"), kind: kind, at: try json.size("at"),
+      digest: try json.sha256("digest"),
+      counts: try ChangeCounts(json: json), newBytes: try json.size("newBytes"),
+      resources: Int(try json.size("resources")), bytes: try json.size("bytes"), bundles: bundles,
+      items: items)
+  }
+}
+
+extension ChangeCounts {
+  fileprivate init(json: JSONValue) throws(JSONError) {
+    self.init(
+      added: Int(try json.size("added")), changed: Int(try json.size("changed")),
+      removed: Int(try json.size("removed")))
+  }
+}

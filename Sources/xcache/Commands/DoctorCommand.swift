@@ -1,0 +1,65 @@
+import Manifests
+import Store
+
+/// `xcache doctor`: whether a data folder, or a backup, holds what it promises.
+enum DoctorCommand {
+  static let command = Command(
+    name: "doctor", operands: "", summary: "check a data folder or a backup",
+    notes: """
+      Checks SQLite's structure, the references between rows, the rules that releases keep, and that every file is
+      there with its size. --deep hashes every file, too, and works out every kept version's digest. It changes
+      nothing, and runs beside a server. Exit code 1: something is damaged.
+      """,
+    options: [
+      .value("data", "DIR", environment: "XCACHE_DATA", "the data folder, or a backup of one (needed)"),
+      .flag("deep", "read every byte"),
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands()
+    let store = try KeepingWords.besideStore(arguments)
+    let progress = ProgressLine(terminal)
+    let checkup = try store.checkup(deep: arguments.has("deep")) { step, done, all in
+      progress.show(
+        "\(step)", done, of: all, step == "files" ? "\(Bytes.text(done)) of \(Bytes.text(all))" : "")
+    }
+    terminal.endProgress()
+    if arguments.has("json") {
+      terminal.say(String(decoding: checkup.json.canonical, as: UTF8.self))
+    } else {
+      for line in lines(checkup, terminal) { terminal.say(line) }
+    }
+    return checkup.isClean ? .done : .failed
+  }
+
+  private static func lines(_ checkup: Checkup, _ terminal: Terminal) -> [String] {
+    var lines = checkup.findings.map { finding in
+      switch finding.kind {
+      case .damage: "\(terminal.colour("damage", .red)): \(finding.text)"
+      case .note: "note: \(finding.text)"
+      }
+    }
+    let hashed = checkup.hashed > 0 ? ", \(Bytes.text(checkup.hashed)) hashed" : ""
+    lines.append("\(checkup.releases) releases, \(checkup.blobs) files\(hashed)")
+    lines.append(
+      checkup.isClean
+        ? terminal.colour("everything holds", .green)
+        : "restore what is damaged from a backup (`xcache restore`), or publish the damaged files again")
+    return lines
+  }
+}
+
+extension Checkup {
+  fileprivate var json: JSONValue {
+    [
+      "clean": .bool(isClean),
+      "files": .integer(blobs),
+      "findings": .array(
+        findings.map {
+          ["code": .string($0.code), "kind": .string($0.kind.rawValue), "text": .string($0.text)]
+        }),
+      "hashedBytes": .integer(hashed), "releases": .integer(releases),
+    ]
+  }
+}

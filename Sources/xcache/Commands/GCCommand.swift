@@ -1,0 +1,122 @@
+import Manifests
+import Origin
+import Publishing
+import Store
+
+/// `xcache gc`: drops history beyond the policy and every file that nothing needs.
+enum GCCommand {
+  static let command = Command(
+    name: "gc", operands: "", summary: "drop old manifest history and the files that nothing needs",
+    notes: """
+      What stays: the newest versions of each channel; versions that devices reported within --keep-days, that are
+      pinned (`xcache pin`), or that a registered mirror names; what a publisher is just sending. While a mirror or a
+      backup reads, nothing is removed. Safe at any moment, also beside a running server, which then does the work;
+      --data works on a folder that no server has. `serve --gc 03:00` does it every day.
+      """,
+    options: Command.remote + policyOptions + [
+      .flag("dry-run", "only say what would go"),
+      .value("data", "DIR", "work on this data folder instead of a server"),
+    ],
+    run: run)
+
+  static let policyOptions: [Option] = [
+    .value("keep-versions", "N", "the newest versions of each channel that stay (default: 50)"),
+    .value("keep-days", "N", "days that a version stays after a device reported it, 0 to 90 (default: 90)"),
+  ]
+
+  static func policy(_ arguments: Arguments) throws(UsageError) -> KeepPolicy {
+    var policy = KeepPolicy()
+    policy.versions = try arguments.number("keep-versions", in: 1...1_000_000) ?? policy.versions
+    policy.days = try arguments.number("keep-days", in: 0...90) ?? policy.days
+    return policy
+  }
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands()
+    let policy = try policy(arguments)
+    let isDryRun = arguments.has("dry-run")
+    let report: JSONValue
+    if let data = try arguments.value("data") {
+      var options = Store.Options()
+      options.creates = false
+      report = try Store(path: data, options: options).collect(policy, dryRun: isDryRun).json(
+        dryRun: isDryRun)
+    } else {
+      report = try RemoteOrigin(arguments).api.send(
+        "POST", "gc",
+        json: [
+          "dryRun": .bool(isDryRun), "keepDays": .integer(policy.days),
+          "keepVersions": .integer(policy.versions),
+        ])
+    }
+    if arguments.has("json") {
+      terminal.say(String(decoding: report.canonical, as: UTF8.self))
+    } else {
+      for line in lines(report, terminal) { terminal.say(line) }
+    }
+    return report["stoppedFor"]?.array?.isEmpty ?? true ? .done : .failed
+  }
+
+  private static func lines(_ report: JSONValue, _ terminal: Terminal) -> [String] {
+    let isDryRun = report["dryRun"]?.bool ?? false
+    var lines: [String] = []
+    for channel in report["channels"]?.array ?? [] {
+      let name = "\(channel["app"]?.string ?? "?") \(channel["channel"]?.string ?? "?")"
+      let (dropped, kept) = (channel["dropped"]?.array ?? [], channel["kept"]?.array ?? [])
+      lines.append(
+        terminal.colour(name, .bold)
+          + "  \(isDryRun ? "would drop" : "dropped") \(dropped.count) versions\(range(dropped)), "
+          + "\(isDryRun ? "keep" : "kept") \(kept.count)")
+      lines += reasons(kept).map { "  " + $0 }
+    }
+    func files(_ key: String) -> String {
+      "\(report[key]?["files"]?.integer ?? 0) (\(Bytes.text(report[key]?["bytes"]?.integer ?? 0)))"
+    }
+    lines.append(
+      "\(isDryRun ? "would free" : "freed") \(Bytes.text(report["freedBytes"]?.integer ?? 0)): files \(files("blobs")), "
+        + "orphans \(files("orphans")), derived \(files("derived")), temporary \(files("temporary")); "
+        + "\(report["entries"]?.integer ?? 0) rows of history")
+    if let promised = report["promised"]?.integer, promised > 0 {
+      lines.append("left \(promised) files that publishers at work count on")
+    }
+    let readers = (report["stoppedFor"]?.array ?? []).compactMap(\.string)
+    if !readers.isEmpty {
+      lines.append("stopped early for \(readers.joined(separator: ", ")); run it again when that has ended")
+    }
+    return lines
+  }
+
+  private static func range(_ versions: [JSONValue]) -> String {
+    guard let first = versions.first?.string, let last = versions.last?.string else { return "" }
+    return first == last ? " (\(first))" : " (\(first) to \(last))"
+  }
+
+  /// Versions that are kept for the same reason alone share a line.
+  private static func reasons(_ kept: [JSONValue]) -> [String] {
+    var lines: [(words: String, versions: [JSONValue])] = []
+    for version in kept {
+      let words = (version["reasons"]?.array ?? []).map(words).joined(separator: "; ")
+      if lines.last?.words == words {
+        lines[lines.count - 1].versions.append(version["version"] ?? .null)
+      } else {
+        lines.append((words, [version["version"] ?? .null]))
+      }
+    }
+    return lines.map { line in
+      let (first, last) = (line.versions.first?.string ?? "", line.versions.last?.string ?? "")
+      return "\(first == last ? first : "\(first)–\(last)"): \(line.words)"
+    }
+  }
+
+  private static func words(_ reason: JSONValue) -> String {
+    switch reason["why"]?.string {
+    case "live": "live"
+    case "recent": "one of the newest"
+    case "reported":
+      "reported by \(reason["polls"]?.integer ?? 0) polls, last in the hour of \(Moment.text(reason["last"]))"
+    case "pinned": "pinned by \(reason["author"]?.string ?? "?"): \(reason["reason"]?.string ?? "")"
+    case "mirrored": "named by mirror \(reason["mirror"]?.string ?? "?")"
+    default: "?"
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import Manifests
+import Mirror
+import Platform
+import Store
+
+/// `xcache restore`: an origin from a static copy.
+enum RestoreCommand {
+  static let command = Command(
+    name: "restore", operands: "", summary: "make an origin of a backup or of a static copy",
+    notes: """
+      --from-backup: everything, as the backup has it; every byte is checked on the way.
+      --from: of a static copy alone:
+      All channels of the copy, the versions that it keeps, resources, bundles, prefetch configs and policies come back;
+      devices see the same bytes. Versions go on at least 1,000 higher. Who published, why, and tokens are in no copy:
+      a new admin token is written to DIR/admin.token.
+      """,
+    options: [
+      .value("from-backup", "FROM", "the folder that `xcache backup` wrote"),
+      .value("from", "DIR|URL", "a static copy: a folder, an http(s) URL, or s3://bucket/prefix"),
+      .value("data", "DIR", environment: "XCACHE_DATA", "the new origin's data folder (needed)"),
+    ] + MirrorCommand.s3Options,
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands()
+    guard let data = try arguments.value("data") else {
+      throw UsageError("--data DIR is needed: where the new origin is kept")
+    }
+    switch (try arguments.value("from-backup"), try arguments.value("from")) {
+    case (let backup?, nil): return try restore(backup: backup, to: data, arguments, terminal)
+    case (nil, let copy?): return try restore(copy: copy, to: data, arguments, terminal)
+    default: throw UsageError("one of --from-backup FROM and --from DIR|URL is needed: what to restore")
+    }
+  }
+
+  private static func restore(
+    backup source: String, to data: String, _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> ExitCode {
+    let progress = ProgressLine(terminal)
+    let report = try Restore.restore(backup: source, to: data) { done, all in
+      progress.show("restoring", done, of: all, "\(Bytes.text(done)) of \(Bytes.text(all))")
+    }
+    terminal.endProgress()
+    terminal.say(
+      arguments.has("json")
+        ? String(decoding: report.json.canonical, as: UTF8.self)
+        : "restored \(report.copied) files (\(Bytes.text(report.copiedBytes))) into \(data); "
+          + "`xcache serve --data \(data)` runs it")
+    return .done
+  }
+
+  private static func restore(
+    copy place: String, to data: String, _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> ExitCode {
+    let restoration = Restoration(from: try MirrorVerify.reader(place, arguments)) { done in
+      terminal.progress(
+        Bar.line("restoring", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
+    }
+    defer { terminal.endProgress() }
+    let store = try Store(path: data)
+    let report = try restoration.restore(into: store)
+    terminal.endProgress()
+    if arguments.has("json") {
+      terminal.say(String(decoding: report.json(store.folder).canonical, as: UTF8.self))
+      return .done
+    }
+    for channel in report.channels {
+      terminal.say("\(channel.app) \(channel.channel): version \(channel.version)")
+    }
+    terminal.say("\(report.files) files, \(Bytes.text(report.bytes)) restored into \(data)")
+    terminal.say("a new admin token is in \(store.folder.adminToken)")
+    return .done
+  }
+}
+
+extension Restoration.Report {
+  fileprivate func json(_ folder: DataFolder) -> JSONValue {
+    [
+      "adminToken": .string(folder.adminToken), "bytes": .integer(bytes),
+      "channels": .array(
+        channels.map {
+          [
+            "app": .string($0.app.text), "channel": .string($0.channel.text),
+            "version": .string($0.version.text),
+          ]
+        }),
+      "files": .integer(files),
+    ]
+  }
+}

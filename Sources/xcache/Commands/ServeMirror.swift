@@ -1,0 +1,61 @@
+import Manifests
+import Mirror
+import Origin
+import Platform
+import Publishing
+import Store
+
+/// What `serve` has to do with static copies: files that are pushed before a release, and a copy that is watched.
+enum ServeMirror {
+  static let options: [Option] =
+    [
+      .value(
+        "cdn", "pull|push",
+        "pull: the CDN asks the origin for what it lacks (default). "
+          + "push DIR or push s3://…: a release waits until its files are there"),
+      .value("watch-mirror", "URL", "look at this static copy every minute, and tell of it in /metrics"),
+    ] + MirrorCommand.s3Options
+
+  /// Where releases are pushed to first; nil: nowhere.
+  static func place(_ arguments: Arguments) throws -> MirrorPlace? {
+    switch try arguments.value("cdn") {
+    case nil, "pull":
+      _ = try arguments.operands()
+      return nil
+    case "push":
+      let text = try arguments.operands("DIR or s3://bucket/prefix after --cdn push")[0]
+      return text.hasPrefix("s3://") ? .s3(try MirrorCommand.s3(text, arguments)) : .folder(text)
+    case let text?: throw UsageError("--cdn \(text): it is pull or push")
+    }
+  }
+
+  /// What brings a release's files to `place`.
+  static func push(
+    to place: MirrorPlace, _ store: Store, _ log: @escaping @Sendable (String) -> Void
+  ) throws -> @Sendable (PreparedRelease) throws(StoreError) -> Void {
+    let push = try CDNPush(place, store: store)
+    return { (release) throws(StoreError) in
+      do throws(MirrorError) {
+        try push.push(release)
+      } catch {
+        log("error: the files of a release could not be pushed to \(push.place): \(error)")
+        throw .pushFailed(place: push.place, reason: error.description)
+      }
+    }
+  }
+
+  static func watch(
+    _ arguments: Arguments, _ store: Store, _ log: @escaping @Sendable (String) -> Void
+  ) throws -> MirrorWatch? {
+    guard let text = try arguments.value("watch-mirror") else { return nil }
+    let reader = WebReader(try SettingsValue.url(text, in: "--watch-mirror"))
+    return MirrorWatch(
+      reader,
+      newest: {
+        let channels = (try? store.channels()) ?? []
+        return channels.filter { $0.version > .none && $0.name == .online }.map {
+          MirrorWatch.Newest(app: $0.app, channel: $0.name, version: $0.version)
+        }
+      }, log: log)
+  }
+}

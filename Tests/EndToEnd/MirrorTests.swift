@@ -1,0 +1,116 @@
+import Manifests
+import Platform
+import Testing
+
+@Suite("A static copy")
+struct MirrorTests {
+  static let one: Files = ["index.html": "<p>one", "app.js": "one()", "img/logo.svg": "<svg/>"]
+  static let two: Files = ["index.html": "<p>two", "app.js": "one()", "img/new.svg": "<svg></svg>"]
+
+  @Test("The data folder and the running origin give the same files, which are what the origin answers")
+  func bothSources() throws {
+    try Site.with { site in
+      try site.publish(Self.one)
+      try site.publish(Self.two)
+      let fromData = try site.mirror("--data", site.data, "--to", "www")
+      #expect(fromData["written"]?.integer == 16)
+      try site.mirror("--to", "www2")
+      let files = try site.mirrored("www")
+      #expect(try site.mirrored("www2") == files)
+      func answer(_ path: String) throws -> [UInt8] { try site.web.ask(path).body }
+      #expect(files["xcache/shop/configure.json"] == (try answer("/configure.json?app=shop")))
+      #expect(files["xcache/shop/version.json"] == (try answer("/configure.json?app=shop&version=2")))
+      #expect(
+        files["xcache/shop/patch/1-2.json"] == (try answer("/configure.json?app=shop&version=1&patch=1")))
+      let entry = try #require(try site.entry("index.html"))
+      let path = Site.path(of: entry).dropFirst().replacing("%25", with: "%")
+      #expect(files[String(path)] == Array("<p>two".utf8))
+      let registered = try site.api("GET", "mirrors").json["mirrors"]?.array
+      #expect(registered?.count == 2)
+    }
+  }
+
+  @Test("A run that has nothing to do writes mirror.json alone, and one after a release what is new")
+  func onlyWhatIsMissing() throws {
+    try Site.with { site in
+      try site.publish(Self.one)
+      try site.mirror("--to", "www")
+      #expect(try site.mirror("--to", "www")["written"]?.integer == 1)
+      try site.publish(Self.two)
+      // Two resources; release/2, configure/2, patch/1-2, configure, info, version and mirror.json.
+      #expect(try site.mirror("--to", "www")["written"]?.integer == 9)
+      try Kernel.remove(site.scratch.path + "/www/xcache/shop/configure/1.json")
+      #expect(try site.mirror("--to", "www")["written"]?.integer == 2)
+    }
+  }
+
+  @Test("What no kept version names is removed once its grace time is over, and not before")
+  func prune() throws {
+    try Site.with { site in
+      try site.publish(Self.one)
+      try site.mirror("--to", "www", "--keep", "0")
+      try site.publish(Self.two)
+      let first = try site.mirror("--to", "www", "--keep", "0", "--prune")
+      #expect(first["removed"]?.integer == 0 && first["leaving"]?.integer == 4)
+      let later = try site.mirror("--to", "www", "--keep", "0", "--prune", "--grace", "0")
+      #expect(later["removed"]?.integer == 4 && later["leaving"]?.integer == 0)
+      try site.mirror("--to", "fresh", "--keep", "0")
+      #expect(try site.mirrored("www") == site.mirrored("fresh"))
+    }
+  }
+
+  @Test("Another run keeps out, and another origin's mirror is left alone")
+  func refusals() throws {
+    try Site.with { site in
+      try site.publish(Self.one)
+      try site.mirror("--to", "www")
+      try Site.with { other in
+        try other.publish(Self.two)
+        let refused = try other.run("mirror", "--to", site.scratch.path + "/www")
+        #expect(refused.exitCode == 1 && refused.errors.contains("mirror of another origin"))
+      }
+      if let lock = try FileLock.take(site.scratch.path + "/www/.xcache-mirror/lock") {
+        let refused = try site.run("mirror", "--to", "www")
+        #expect(refused.exitCode == 1 && refused.errors.contains("another run works on"))
+        _ = consume lock
+      }
+      try site.mirror("--to", "www")
+    }
+  }
+
+  @Test("Coded siblings stand beside what they make smaller, and go when they are no longer asked for")
+  func precompressed() throws {
+    try Site.with { site in
+      let script = String(repeating: "function f() { return 1 }\n", count: 100)
+      try site.publish(["app.js": script, "tiny.js": "1"])
+      try site.mirror("--to", "www", "--precompressed")
+      let files = try site.mirrored("www")
+      #expect(
+        files.keys.filter { $0.hasSuffix(".gz") }.count == files.keys.filter { $0.hasSuffix(".zst") }.count)
+      #expect(
+        files.keys.contains { $0.hasSuffix("app.js.gz") }
+          && !files.keys.contains { $0.hasSuffix("tiny.js.gz") })
+      #expect(files["xcache/shop/configure.json.gz"] != nil)
+      #expect(try site.mirror("--to", "www", "--precompressed")["written"]?.integer == 1)
+      try site.mirror("--to", "www")
+      #expect(try site.mirrored("www")["xcache/shop/configure.json.gz"] == nil)
+    }
+  }
+}
+
+extension Site {
+  /// Runs `xcache mirror`; gives what `--json` says.
+  @discardableResult
+  func mirror(_ words: String...) throws -> JSONValue {
+    let outcome = try Outcome(try start(["mirror"] + words + ["--json"]))
+    try #require(outcome.exitCode == 0, "\(outcome.errors)")
+    return try JSONValue.parse(Array(outcome.output.utf8))
+  }
+
+  /// The files of a mirror by path, without mirror.json, which tells the time, and what runs keep for themselves.
+  func mirrored(_ name: String) throws -> [String: [UInt8]] {
+    try Scratch.files(below: "\(scratch.path)/\(name)").filter {
+      $0.key != "mirror.json" && !$0.key.hasPrefix(".xcache-mirror/")
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import Manifests
+import Platform
+import Store
+import Testing
+
+@testable import Mirror
+
+@Suite("An origin from a mirror alone")
+struct RestoreTests {
+  private func restore(_ bench: Bench, _ reader: any MirrorReader) throws -> Store {
+    let store = try Store(path: bench.folder + "/new-\(Clock.monotonicNanoseconds())")
+    _ = try Restoration(from: reader).restore(into: store)
+    return store
+  }
+
+  @Test("Manifests, bundles and bytes come back, and numbers go on a thousand higher")
+  func all() throws {
+    let bench = try Bench()
+    try bench.release("help", ["help.html": "<p>help"])
+    try bench.release("main", ["index.html": "<p>four"])
+    try bench.mirror()
+    let server = bench.serve()
+    for reader in [FolderReader(bench.www), WebReader(try BaseURL(server.url))] as [any MirrorReader] {
+      let store = try restore(bench, reader)
+      let (old, new) = try (bench.shop(bench.store), bench.shop(store))
+      #expect(new.version == ManifestVersion(5) && new.digest == old.digest && new.appID == old.appID)
+      for version in 1...5 {
+        #expect(
+          try store.digestByQuery(new, at: ManifestVersion(Int64(version)))
+            == bench.store.digest(
+              old, at: ManifestVersion(Int64(version))))
+      }
+      #expect(
+        try store.bundles(of: new).map { "\($0.name) \($0.version) \($0.resources) \($0.bytes)" }
+          == bench.store.bundles(of: old).map { "\($0.name) \($0.version) \($0.resources) \($0.bytes)" })
+      #expect(
+        try store.mirrorDocument(.whole(new.version), of: new)
+          == bench.store.mirrorDocument(
+            .whole(old.version), of: old))
+      #expect(store.madeAdminToken)
+    }
+  }
+
+  @Test("The same folder again changes nothing, and a changed bundle replaces itself alone")
+  func goesOn() throws {
+    let bench = try Bench()
+    try bench.release("help", ["help.html": "<p>help"])
+    try bench.mirror { $0.keep = 1 }
+    let store = try restore(bench, FolderReader(bench.www))
+    #expect(try !bench.release("help", ["help.html": "<p>help"], into: store).changed)
+    let changed = try bench.release("help", ["help.html": "<p>more help"], into: store)
+    #expect(changed.version == ManifestVersion(1004))
+    let items = try store.manifest(bench.shop(store), at: changed.version)
+    #expect(items.count == 4)
+    let help = try #require(items.first { $0.url.text.hasSuffix("help.html") })
+    #expect(help.entry.version == 2)
+    // A URL that came and went is counted on, too: app.0.js had its first version before.
+    let back = try bench.release("main", ["app.0.js": "run(zero)"], into: store)
+    let entry = try store.manifest(bench.shop(store), at: back.version).first {
+      $0.url.text.hasSuffix("app.0.js")
+    }
+    #expect(entry?.entry.version == 2)
+  }
+
+  @Test("A damaged mirror restores nothing, and a folder that holds an origin is left alone")
+  func refusals() throws {
+    let bench = try Bench()
+    try bench.mirror()
+    try VerifyTests.change(bench.path("same.css")) { $0[0] ^= 1 }
+    let store = try Store(path: bench.folder + "/new")
+    #expect(throws: MirrorError.self) { try Restoration(from: FolderReader(bench.www)).restore(into: store) }
+    #expect(try store.channels().isEmpty)
+    #expect(throws: MirrorError.self) {
+      try Restoration(from: FolderReader(bench.www)).restore(into: bench.store)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import Glibc
+import Manifests
+import Platform
+import SocketServer
+import Store
+
+@testable import Mirror
+
+/// An origin's store with three versions of a small app, and a mirror of it.
+final class Bench: Sendable {
+  let folder: String
+  let store: Store
+
+  static let base = "https://m.example.com/shop/"
+
+  init(versions: Int = 3) throws {
+    let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+    folder = "\(parent)/xcache-mirror-\(getpid())-\(Clock.monotonicNanoseconds())"
+    store = try Store(path: folder + "/data")
+    for version in 0..<versions { try publish(version) }
+  }
+
+  deinit { Self.removeAll(folder) }
+
+  static func removeAll(_ path: String) {
+    for name in (try? Folder.textNames(path)) ?? [] { removeAll("\(path)/\(name)") }
+    if (try? Kernel.removeFolder(path)) == nil { try? Kernel.remove(path) }
+  }
+
+  func shop(_ store: Store) throws -> ChannelInfo { try store.channel(try AppName("shop"), .online) }
+
+  var www: String { folder + "/www" }
+  var data: String { folder + "/data" }
+
+  /// One script stays, one changes its bytes, one changes its name.
+  func publish(_ version: Int) throws {
+    try release(
+      "main",
+      [
+        "index.html": "<p>version \(version)", "app.\(version).js": "run(\(version))", "same.css": "p{}",
+      ], remove: version > 0 ? ["app.\(version - 1).js"] : [])
+  }
+
+  @discardableResult
+  func release(
+    _ bundle: String, _ files: [String: String], remove: [String] = [], into other: Store? = nil
+  ) throws -> ReleaseOutcome {
+    let store = other ?? self.store
+    var set: [ResourceURL: ResourceContent] = [:]
+    for (name, text) in files {
+      let bytes = Array(text.utf8)
+      let digest = FileDigest(md5: .of(bytes), sha256: .of(bytes), size: Int64(bytes.count))
+      _ = try store.receive(
+        bytes.span.bytes, BlobClaim(sha256: digest.sha256, md5: digest.md5, size: digest.size))
+      let url = try ResourceURL(Self.base + name)
+      set[url] = ResourceContent(digest, ctype: .of(fileName: name))
+    }
+    let name = try BundleName(bundle)
+    let app = try AppName("shop")
+    let channel = try? store.channel(app, .online)
+    let base = try channel.flatMap { try store.bundles(of: $0).first { $0.name == name }?.version } ?? .none
+    return try store.commit(
+      ReleaseRequest(
+        app: app, channel: .online, author: "ci",
+        bundles: [
+          BundleChange(
+            name,
+            .update(base: base, set: set, remove: Set(try remove.map { try ResourceURL(Self.base + $0) })))
+        ],
+        publicURLForNew: try BaseURL("https://cdn.example.com/hxm")))
+  }
+
+  @discardableResult
+  func mirror(_ change: (inout MirrorOptions) -> Void = { _ in }) throws -> MirrorReport {
+    var options = MirrorOptions()
+    change(&options)
+    return try MirrorRun(from: DataSource(store: store), to: .folder(www), options).run()
+  }
+
+  /// Serves the mirror over HTTP with the types that manifests give, those in `types` excepted.
+  func serve(_ types: [String: String] = [:]) -> SocketServer {
+    SocketServer { [www] request in
+      let path = String(request.path.dropFirst().replacing("%25", with: "%"))
+      guard let bytes = try? DurableFile.read("\(www)/\(path)") else { return .answer(404) }
+      let type =
+        types.first { path.hasSuffix($0.key) }?.value
+        ?? (MirrorPath.isResource(path) ? ContentType.of(fileName: path).text : MirrorPath.documentType(path))
+      return .answer(200, [("Content-Type", type)], body: bytes)
+    }
+  }
+
+  /// The path of a file of the mirror that ends so.
+  func path(_ ending: String) throws -> String {
+    let index = try MirrorIndex(parsing: DurableFile.read(www + "/mirror.json") ?? [])
+    let path = index.channels.flatMap(\.files).first { $0.path.hasSuffix(ending) }?.path
+    return "\(www)/\(path ?? "none")"
+  }
+}

@@ -1,0 +1,84 @@
+#!/bin/bash
+# A mirror in a real distributed object store: OpenStack Swift with s3api, three nodes on loopback; one of its object
+# servers is killed in the middle of a run.   Tests/S3/run.sh XCACHE
+# Needs python3 with venv; Swift comes from PyPI into a folder of this run, or from $SWIFT_VENV.
+set -euo pipefail
+xcache=$(realpath "${1:?usage: run.sh PATH-OF-XCACHE}")
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+server= cluster=
+finish() {
+  if [ -n "$cluster" ]; then "$python" "$here/swift_cluster.py" destroy "$work/swift" >/dev/null 2>&1 || true; fi
+  if [ -n "$server" ] && kill -TERM "$server" 2>/dev/null; then wait "$server" || true; fi
+  rm -rf "$work"
+}
+trap finish EXIT
+fail() { echo "FAILED: $*" >&2; exit 1; }
+export XDG_CACHE_HOME=$work/cache XCACHE_APP=shop TMPDIR=$work
+unset XCACHE_CHANNEL XCACHE_SERVER XCACHE_TOKEN XCACHE_TOKEN_FILE AWS_SESSION_TOKEN
+
+venv=${SWIFT_VENV:-$work/venv}
+if [ ! -x "$venv/bin/swift-proxy-server" ]; then
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install -q --disable-pip-version-check swift
+fi
+python=$venv/bin/python
+export SWIFT_PYTHON=$python
+
+echo "1. a cluster of three nodes"
+cluster=yes
+"$python" "$here/swift_cluster.py" start "$work/swift" >"$work/cluster.txt"
+AWS_ENDPOINT_URL=$(sed -n 's/^endpoint=//p' "$work/cluster.txt")
+export AWS_ENDPOINT_URL AWS_ACCESS_KEY_ID=test:tester AWS_SECRET_ACCESS_KEY=testing AWS_REGION=us-east-1
+"$python" "$here/bucket.py" cdn || fail "no bucket"
+
+echo "2. an origin with two versions: 400 small files, and one of 70 MB, which goes in parts"
+mkdir -p "$work/one/a b" "$work/two"
+for i in $(seq 400); do echo "file $i" >"$work/one/$i.js"; done
+head -c 70000000 /dev/urandom >"$work/one/film.mp4"
+echo "<p>a name with a space" >"$work/one/a b/index.html"
+cp -r "$work/one/." "$work/two/"
+for i in $(seq 50); do echo "file $i, changed" >"$work/two/$i.js"; done
+"$xcache" serve --data "$work/data" --listen 127.0.0.1:0 --public-url https://cdn.example.com/hxm 2>"$work/server.log" &
+server=$!
+for _ in $(seq 100); do
+  XCACHE_SERVER=$(grep -om1 'http://[^,]*' "$work/server.log" || true)
+  [ -n "$XCACHE_SERVER" ] && break
+  sleep 0.1
+done
+export XCACHE_SERVER
+XCACHE_TOKEN=$(cat "$work/data/admin.token")
+export XCACHE_TOKEN
+publish() { "$xcache" publish "$1" --bundle main --base-url https://m.example.com/shop/ --now; }
+publish "$work/one" | tail -1
+
+echo "3. the first run, and what is there read back"
+place=s3://cdn/mirror
+"$xcache" mirror --to $place | tail -1
+"$xcache" mirror verify $place --strict | tail -1 || fail "the first run"
+"$xcache" mirror --to $place | tail -1 | grep -q "nothing was missing" || fail "a second run writes"
+
+echo "4. a second version, from the data folder; an object server is killed in the middle"
+publish "$work/two" | tail -1
+"$xcache" mirror --data "$work/data" --to $place >"$work/killed.txt" 2>&1 &
+run=$!
+sleep 0.3
+"$python" "$here/swift_cluster.py" kill "$work/swift" object 2
+wait $run || { cat "$work/killed.txt"; fail "the run with a dead object server"; }
+tail -1 "$work/killed.txt"
+"$xcache" mirror verify $place --strict | tail -1 || fail "verify with a dead object server"
+
+echo "5. the store's own copy: types, caching, a large file's parts"
+"$python" "$here/bucket.py" check cdn mirror "$work/two" || fail "objects"
+
+echo "6. faults are found and repaired"
+"$python" "$here/bucket.py" damage cdn mirror
+if "$xcache" mirror verify $place >"$work/found.txt"; then fail "damage went unseen"; fi
+grep -q "it is missing" "$work/found.txt" && grep -q "its bytes are others" "$work/found.txt" || fail "$(cat "$work/found.txt")"
+"$xcache" mirror --data "$work/data" --to $place --repair | tail -1
+"$xcache" mirror verify $place --strict | tail -1 || fail "the repair"
+
+echo "7. an origin from the bucket alone"
+"$xcache" restore --from $place --data "$work/restored" | tail -2
+cmp <(curl -s "$XCACHE_SERVER/configure.json?app=shop") <("$python" "$here/bucket.py" get cdn mirror/xcache/shop/configure.json)
+echo "all right"

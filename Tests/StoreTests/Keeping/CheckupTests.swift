@@ -1,0 +1,81 @@
+import Glibc
+import Manifests
+import Platform
+import Testing
+
+@testable import Store
+
+@Suite struct CheckupTests {
+  let scratch = Scratch()
+
+  private func filled() throws -> Store {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a.js": Sample("a"), "b.js": Sample("bb")])
+    try store.publish(base: 1, set: ["a.js": Sample("a2")], remove: ["b.js"])
+    try store.publish("other", base: 0, set: ["a.js": Sample("a2"), "c.js": Sample("c")])
+    return store
+  }
+
+  private func codes(_ store: Store, deep: Bool = true) throws -> [String] {
+    try store.checkup(deep: deep).findings.map(\.code)
+  }
+
+  @Test func aSoundFolderIsClean() throws {
+    let store = try filled()
+    let checkup = try store.checkup(deep: true)
+    #expect(checkup.findings.isEmpty)
+    #expect(checkup.releases == 3 && checkup.blobs == 4 && checkup.hashed == 6)
+  }
+
+  /// Each breach is made behind the triggers' back; every rule has been seen to fail.
+  @Test(arguments: [
+    ("entry-overlap", "UPDATE entry SET until = 3 WHERE since = 1 AND until = 2"),
+    ("entry-disagreement", "UPDATE entry SET resource_id = 1 WHERE bundle_id = 2 AND url_id = 1"),
+    ("entry-channel", "UPDATE entry SET resource_id = 4 WHERE url_id = 1 AND since = 1"),
+    ("entry-future", "UPDATE entry SET until = 9 WHERE url_id = 2"),
+    ("url-match", "UPDATE url SET match_key = 'https://m.example.com/a.js' WHERE id = 3"),
+    ("resource-version", "UPDATE url SET versions = 1"),
+    ("resource-future", "UPDATE resource SET brought_in = 9 WHERE id = 1"),
+    ("blob-missing", "UPDATE blob SET quarantined_at = 1"),
+    ("release-time", "UPDATE release SET at = 1 WHERE version = 2"),
+    ("release-total", "UPDATE release SET bytes = bytes + 1 WHERE version = 3"),
+    ("bundle-total", "UPDATE bundle SET resources = 7"),
+    ("bundle-future", "UPDATE bundle SET version = 7"),
+    ("manifest-digest", "UPDATE release SET digest = zeroblob(32) WHERE version = 1"),
+    ("foreign-key", "UPDATE resource SET content_type_id = 99 WHERE id = 1"),
+  ])
+  func everyRuleIsSeenToBreak(code: String, sql: String) throws {
+    let store = try filled()
+    try store.connections.writing { (db) throws(StoreError) in
+      let names = try db.all("SELECT name FROM sqlite_schema WHERE type = 'trigger'") {
+        $0.get(0, as: String.self)
+      }
+      for name in names {
+        try db.script("DROP TRIGGER \(name)")
+      }
+      try db.script("PRAGMA foreign_keys = OFF")
+      try db.script(sql)
+    }
+    #expect(try codes(store).contains(code))
+    #expect(try !store.checkup(deep: true).isClean)
+  }
+
+  @Test func filesThatAreMissingCutOrAlteredAreSeen() throws {
+    let store = try filled()
+    let path = store.folder.blob(Sample("a2").claim.sha256)
+    try DurableFile.write(Array("xx".utf8), to: path)
+    #expect(try codes(store, deep: false).isEmpty)
+    #expect(try codes(store) == ["blob-bytes"])
+    try DurableFile.write(Array("x".utf8), to: path)
+    #expect(try codes(store, deep: false) == ["blob-bytes"])
+    try Kernel.remove(path)
+    #expect(try codes(store, deep: false) == ["blob-bytes"])
+  }
+
+  @Test func aFileOfNoReleaseIsANote() throws {
+    let store = try filled()
+    try DurableFile.write(Array("x".utf8), to: store.folder.blob(SHA256.of(Array("x".utf8))))
+    let checkup = try store.checkup(deep: true)
+    #expect(checkup.findings.map(\.code) == ["orphans"] && checkup.isClean)
+  }
+}

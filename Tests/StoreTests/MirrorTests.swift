@@ -1,0 +1,83 @@
+import Manifests
+import Platform
+import Testing
+
+@testable import Store
+
+@Suite struct MirrorTests {
+  @Test func aLeaseLastsUntilItsEndAndIsRenewed() throws {
+    let scratch = Scratch()
+    let now = Locked<Int64>(1_000_000)
+    var options = Store.Options()
+    options.clock = { now.withLock { $0 } }
+    let store = try scratch.open(options)
+    let lease = try store.takeLease(holder: "mirror", seconds: 60)
+    now.withLock { $0 += 59_000 }
+    #expect(try store.leases().map(\.id) == [lease.id])
+    try store.renewLease(lease.id, seconds: 60)
+    now.withLock { $0 += 59_000 }
+    #expect(try store.leases().count == 1)
+    now.withLock { $0 += 1_000 }
+    #expect(try store.leases().isEmpty)
+    #expect(throws: StoreError.self) { try store.renewLease(lease.id, seconds: 60) }
+  }
+
+  @Test func aReaderBesideTheServerTakesALeaseWhileReleasesGoOn() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a.js": Sample("one")])
+    var options = Store.Options()
+    options.isBeside = true
+    let beside = try scratch.open(options)
+    let lease = try beside.takeLease(holder: "mirror", seconds: 60)
+    #expect(try store.leases() == [lease])
+    try store.publish(base: 1, set: ["a.js": Sample("two")])
+    #expect(try beside.shop().version == ManifestVersion(2))
+    try beside.endLease(lease.id)
+    #expect(try store.leases().isEmpty)
+  }
+
+  @Test func aReaderBesideNeedsAFolder() {
+    let scratch = Scratch()
+    var options = Store.Options()
+    options.isBeside = true
+    #expect(throws: StoreError.self) { try scratch.open(options) }
+  }
+
+  @Test func whatAMirrorNamesIsWhatItsLastRunSaid() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a.js": Sample("one")])
+    func versions(_ numbers: Int64...) throws -> [MirroredVersion] {
+      try numbers.map {
+        MirroredVersion(app: try AppName("shop"), channel: .online, version: ManifestVersion($0))
+      }
+    }
+    try store.register(mirror: "/srv/www", versions(1, 2))
+    try store.register(mirror: "/srv/www", versions(2, 3))
+    try store.register(mirror: "s3://bucket", versions(3))
+    #expect(try store.mirrors().map(\.name) == ["/srv/www", "s3://bucket"])
+    #expect(try store.mirrors()[0].versions == versions(2, 3))
+  }
+
+  @Test func resourcesAreThoseOfTheVersionsAskedFor() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a.js": Sample("one"), "b.js": Sample("b")])
+    try store.publish(base: 1, set: ["a.js": Sample("two")])
+    try store.publish(base: 2, set: ["a.js": Sample("three")], remove: ["b.js"])
+    let shop = try store.shop()
+    func bytes(_ first: Int64, _ last: Int64) throws -> Set<SHA256> {
+      Set(
+        try store.mirroredResources(
+          of: shop, from: ManifestVersion(first), through: ManifestVersion(last)
+        ).map(\.sha256))
+    }
+    func of(_ texts: String...) -> Set<SHA256> { Set(texts.map { .of(Array($0.utf8)) }) }
+    #expect(try bytes(1, 3) == of("one", "two", "three", "b"))
+    #expect(try bytes(2, 3) == of("two", "three", "b"))
+    #expect(try bytes(3, 3) == of("three"))
+    #expect(try bytes(1, 2) == of("one", "two", "b"))
+    #expect(try store.keptVersions(of: shop, keep: 1).map(\.number) == [2, 3])
+  }
+}
