@@ -54,7 +54,7 @@ extension OriginHandler {
     switch request.method {
     case .post:
       let query = Self.query(request)
-      let catalog = catalog.refresh()
+      let catalog = catalog.current
       guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
       return .receive(limit: UInt64(FailureReceiver.limit)) { [origin] in FailureReceiver(origin, channel) }
     case .options: return .now(Self.reportOptions)
