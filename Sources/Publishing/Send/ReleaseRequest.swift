@@ -77,7 +77,8 @@ package struct ReleaseOptions: Hashable, Sendable {
 
   fileprivate var json: JSONValue {
     [
-      "dryRun": .bool(dryRun), "ifVersion": ifVersion.map { .string($0.text) } ?? .null,
+      "dryRun": .bool(dryRun),
+      "ifVersion": ifVersion.map { .string($0.text) } ?? .null,
       "message": .string(message), "now": .bool(now),
     ]
   }
