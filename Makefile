@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages build demo test test-long test-large test-browser fuzz-archive bench bench-archive bench-deltas bench-mirror test-mirror-kills test-s3 kills keeping lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser fuzz-archive bench bench-archive bench-deltas bench-mirror test-mirror-kills test-s3 kills keeping lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -23,7 +23,13 @@ build: packages ## build the release binary, .build/release/xcache
 demo: build ## publish, poll and pull a small web app, step by step
 	@public/demo/run.sh $(XCACHE)
 
-test: packages ## run every test
+tools: # what tests read the program's files with
+	@command -v python3 >/dev/null || .ci/packages python3
+	@command -v zip >/dev/null || .ci/packages zip
+	@command -v unzip >/dev/null || .ci/packages unzip
+	@command -v bsdtar >/dev/null || .ci/packages libarchive-tools
+
+test: packages tools ## run every test
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	swift build --build-tests $(STRICT)
 	swift test --skip-build

@@ -55,14 +55,22 @@ class Origin:
         self.ask("POST", "apps/shop/channels/online/releases", json.dumps({"bundles": [change]}).encode())
 
 
-def timed(what, times, body):
-    best = []
+def processor(pid):
+    """Milliseconds of processor time that a process has used: what a busy machine doesn't change."""
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
+def timed(origin, what, times, body):
+    walls, before = [], processor(origin.process.pid)
     for _ in range(times):
         start = time.perf_counter()
         size = len(body())
-        best.append((time.perf_counter() - start) * 1000)
-    median = sorted(best)[len(best) // 2]
-    print(f"{what}: {median:.0f} ms (of {', '.join(f'{t:.0f}' for t in best)}), {size:,} bytes of answer")
+        walls.append((time.perf_counter() - start) * 1000)
+    used = (processor(origin.process.pid) - before) / times
+    median = sorted(walls)[len(walls) // 2]
+    print(f"{what}: {median:.0f} ms (of {', '.join(f'{t:.0f}' for t in walls)}), "
+          f"{used:.0f} ms of processor time at the origin, {size:,} bytes of answer")
     return median
 
 
@@ -90,16 +98,16 @@ def measure(origin, folder):
           f"xcache.db {megabytes:.1f} MB")
     steps = options.releases // 2
     asked = {"allBundles": True, "steps": steps, "dryRun": True}
-    diff = timed(f"diff 1 {options.releases}", 5, lambda: origin.ask("GET", f"{channel}/diff?from=1&to={options.releases}"))
-    timed(f"rollback --steps {steps} --dry-run", 3,
+    diff = timed(origin, f"diff 1 {options.releases}", 5, lambda: origin.ask("GET", f"{channel}/diff?from=1&to={options.releases}"))
+    timed(origin, f"rollback --steps {steps} --dry-run", 3,
           lambda: origin.ask("POST", f"{channel}/rollback", json.dumps(asked).encode()))
     asked["dryRun"] = False
-    back = timed(f"rollback --steps {steps} --all-bundles", 1,
+    back = timed(origin, f"rollback --steps {steps} --all-bundles", 1,
                  lambda: origin.ask("POST", f"{channel}/rollback", json.dumps(asked).encode()))
     # There and back again, a bundle at a time: each goes over the same rows.
     pair = [{"bundle": "main", "to": str(options.releases)}, {"bundle": "main", "to": str(options.releases - steps)}]
     for body in pair * 2:
-        back = max(back, timed(f"rollback --to {body['to']} --bundle main", 1,
+        back = max(back, timed(origin, f"rollback --to {body['to']} --bundle main", 1,
                                lambda: origin.ask("POST", f"{channel}/rollback", json.dumps(body).encode())))
     failed = [what for what, bad in (
         ("diff", diff > 300), ("rollback", back > 300), ("xcache.db", megabytes > 60)) if bad]

@@ -5,6 +5,11 @@ import Glibc
 package struct FileLock: ~Copyable, Sendable {
   private let file: Descriptor
 
+  // Closing would do, but for a child that was just forked: until it runs its program, it has the file open, too, and
+  // flock(2) says: "the lock is released either by an explicit LOCK_UN operation on any of these duplicate file
+  // descriptors, or when all such file descriptors have been closed."
+  deinit { flock(file.raw, LOCK_UN) }
+
   /// Takes the lock and writes this process's id into the file; nil where another process holds it.
   package static func take(_ path: String) throws(SystemError) -> FileLock? {
     let file = try Kernel.open(path, O_RDWR | O_CREAT)

@@ -15,7 +15,8 @@ enum XCache {
     PromoteCommand.command, AuditCommand.command,
     PullCommand.command, MirrorCommand.command, TokenCommand.command,
     PrefetchCommand.command, PolicyCommand.command, ChannelCommand.command,
-    GCCommand.command, PinCommand.command, DoctorCommand.command, BackupCommand.command, RestoreCommand.command,
+    GCCommand.command, PinCommand.command, DoctorCommand.command, BackupCommand.command,
+    RestoreCommand.command,
   ]
 
   // An ordinary function: a closure written in main.swift would belong to the main actor.

@@ -26,9 +26,11 @@ struct TokenTests {
     "Each command takes the scope it needs",
     arguments: [
       Case(
-        made: nil, words: publish + ["--app", "shop"], exitCode: 1, says: "token is unknown"),
+        made: nil, words: publish + ["--app", "shop"], exitCode: 1,
+        says: "token is unknown, expired or was revoked"),
       Case(
-        made: nil, words: status + ["--app", "shop"], exitCode: 1, says: "token is unknown"),
+        made: nil, words: status + ["--app", "shop"], exitCode: 1,
+        says: "token is unknown, expired or was revoked"),
       Case(made: ["--scope", "read"], words: status + ["--app", "shop"], exitCode: 0),
       Case(made: ["--scope", "read"], words: ["log", "--app", "shop"], exitCode: 0),
       Case(made: ["--scope", "read"], words: ["diff", "1", "2", "--app", "shop"], exitCode: 0),

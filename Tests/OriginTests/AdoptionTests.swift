@@ -99,7 +99,9 @@ import Testing
   @Test func inventedVersionsFillNothing() throws {
     let counter = origin.origin.adoption.makeCounter()
     let channel = try #require(origin.origin.catalog.current.channel(id: 1))
-    for number in 0..<100_000 as Range<Int64> { counter.saw(.number(number), of: channel) }
+    for number in 0..<100_000 as Range<Int64> {
+      counter.saw(PollCounter.version(.number(number), of: channel), of: 1)
+    }
     let polls = counter.drain()
     #expect(polls.count == 5)
     #expect(polls.reduce(0) { $0 + $1.polls } == 100_000)

@@ -11,7 +11,7 @@ import Testing
   }
 
   private static func answer(_ text: String, _ channel: ChannelCatalog) -> PollMemo.Answer {
-    PollMemo.Answer(document: .json(Array(text.utf8)), reported: .number(1), channel: channel)
+    PollMemo.Answer(document: .json(Array(text.utf8)), version: 1, channel: 1)
   }
 
   /// A thousand queries fall on sixty-four places: what is found is always the query's own.

@@ -109,10 +109,14 @@ import Testing
     Case("ends once", "UPDATE entry SET resource_id = 1 WHERE url_id = 1 AND until IS NULL"),
     Case("ends once|CHECK", "UPDATE entry SET until = 3 WHERE since = 3"),
     Case("not deleted", "DELETE FROM entry WHERE url_id = 2"),
-    Case("CHECK", "INSERT INTO token VALUES ('12345678', 't', \(digest), 'root', NULL, NULL, 0, NULL, NULL)"),
+    Case(
+      "CHECK",
+      "INSERT INTO token (id, name, hash, scope, app, channel, created_at, last_used_at, revoked_at) VALUES ('12345678', 't', \(digest), 'root', NULL, NULL, 0, NULL, NULL)"
+    ),
     Case(
       "UNIQUE",
-      "INSERT INTO token VALUES ('12345678', 'admin', \(digest), 'admin', NULL, NULL, 0, NULL, NULL)"),
+      "INSERT INTO token (id, name, hash, scope, app, channel, created_at, last_used_at, revoked_at) VALUES ('12345678', 'admin', \(digest), 'admin', NULL, NULL, 0, NULL, NULL)"
+    ),
   ])
   func theDatabaseRefuses(_ breach: Case) throws {
     let db = try database()

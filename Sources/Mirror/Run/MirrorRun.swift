@@ -117,12 +117,16 @@ package final class MirrorRun {
     index.leaving = index.leaving.filter { !named.contains($0.key) }
     if options.prunes { report.removed = try prune(&index, named, now) }
     let document = index.document
-    try destination.settle()
+    let wrote = isMarked || meter.written.0 > 0 || report.removed > 0
+    if wrote { try destination.settle() }
     try destination.write(
       document, as: MirrorIndex.path, FileHead(type: "application/json", isImmutable: false))
     meter.wrote(Int64(document.count))
-    try destination.settle()
-    try destination.remove([Self.unfinished])
+    // Where nothing else changed, the mark isn't there, and losing this mirror.json leaves the one before it.
+    if wrote {
+      try destination.settle()
+      try destination.remove([Self.unfinished])
+    }
     try register(index)
     report.files = index.fileCount
     report.bytes = channels.reduce(0) { $0 + $1.files.reduce(0) { $0 + $1.file.size } }

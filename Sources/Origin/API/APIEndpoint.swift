@@ -93,7 +93,8 @@ struct APIEndpoint: Sendable {
     case (.get, "apps", 5...) where KeepingCalls.takes(call),
       (.head, "apps", 5...) where KeepingCalls.takes(call):
       return try KeepingCalls(self, call, token).read()
-    case (.delete, "apps", 6) where KeepingCalls.takes(call): return try KeepingCalls(self, call, token).unpin()
+    case (.delete, "apps", 6) where KeepingCalls.takes(call):
+      return try KeepingCalls(self, call, token).unpin()
     case (.get, "mirror", 1), (.get, "mirrors", 1), (.delete, "leases", 2):
       return try MirrorCalls(store: store, call: call, caller: token).reply()
     case (.get, "apps", 5...) where DocumentCalls.takes(call),

@@ -35,14 +35,22 @@ struct PromoteCalls {
       throw Problem(
         .conflict, "nothing-to-promote", "channel \"\(source.channel.name)\" holds nothing to promote")
     }
-    let outcome = try APIEndpoint.store { () throws(StoreError) in
-      try desk.release(request, createsApp: caller.scope == .admin && caller.isUnlimited)
-    }
+    let outcome = try release(request)
     var answer = outcome.document
     answer["from"] = .string(source.channel.name.text)
     answer["fromVersion"] = .string(source.version.text)
     answer["warnings"] = .strings(try filesNaming(rewriting, contents))
     return APIEndpoint.document(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
+  }
+
+  /// Makes the release once its deltas on the version that it replaces are stored, or as long as releases wait.
+  private func release(_ request: ReleaseRequest) throws(Problem) -> ReleaseOutcome {
+    let createsApp = caller.scope == .admin && caller.isUnlimited
+    return try APIEndpoint.store { () throws(StoreError) in
+      // Without them devices take the files whole; promoting needn't wait in a queue for that.
+      if !request.dryRun { _ = try desk.awaitDeltas(request, createsApp: createsApp) }
+      return try desk.release(request, createsApp: createsApp)
+    }
   }
 
   private typealias Contents = [BundleName: [ResourceURL: ResourceContent]]

@@ -16,7 +16,6 @@ struct ReleaseCalls {
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
     let request = try parse(document, names)
-    for bundle in request.bundles { try caller.check(bundle: bundle.name) }
     // An app is made by whoever may do everything; a misspelt name must not make one.
     let createsApp = mayCreate(request)
     var hasDeltas = false
@@ -78,6 +77,7 @@ struct ReleaseCalls {
     }
     var changes: [BundleChange] = []
     for bundle in bundles { changes.append(try Self.change(bundle)) }
+    for change in changes { try caller.check(bundle: change.name) }
     var request = ReleaseRequest(
       app: names.app, channel: names.channel, author: caller.name, message: try Self.message(document),
       bundles: changes, ifVersion: try document.optionalVersion("ifVersion"),

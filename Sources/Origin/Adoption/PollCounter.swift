@@ -10,17 +10,20 @@ final class PollCounter: Sendable {
   private let tables = (PollTable(), PollTable())
   private let active = Atomic<Int>(0)
 
-  /// Notes a poll.
-  func saw(_ reported: PollQuery.Version, of channel: ChannelCatalog) {
-    let version: Int64 =
-      switch reported {
-      case .absent: PollCount.none
-      // Nothing above the newest is kept, so that inventing numbers fills no table.
-      case .number(let version) where version >= 0 && version <= channel.version.number: version
-      case .number, .unknown: PollCount.other
-      }
+  /// The version that a poll counts for. Nothing above the newest is kept, so that inventing numbers fills no table.
+  static func version(_ reported: PollQuery.Version, of channel: ChannelCatalog) -> Int64 {
+    switch reported {
+    case .absent: PollCount.none
+    case .number(let version) where version >= 0 && version <= channel.version.number: version
+    case .number, .unknown: PollCount.other
+    }
+  }
+
+  /// Notes a poll that counts for `version`.
+  @inline(__always)
+  func saw(_ version: Int64, of channel: Int64) {
     let table = active.load(ordering: .acquiring) == 0 ? tables.0 : tables.1
-    table.add(channel.channel.id, version)
+    table.add(channel, version)
   }
 
   /// Takes out what was counted since the last call.
@@ -37,7 +40,8 @@ final class PollCounter: Sendable {
 }
 
 /// A table of counters with keys at fixed places, written by one thread and emptied by another.
-private final class PollTable: @unchecked Sendable {  // all that is shared is atomic; the pointers never change
+private final class PollTable: @unchecked Sendable {
+  // Unchecked: all that is shared is atomic, and the pointers never change.
   private let keys: UnsafeMutablePointer<Atomic<UInt64>>
   private let counts: UnsafeMutablePointer<Atomic<Int>>
   /// The loop's alone, but for `clear`, which is called when the loop has left the table.

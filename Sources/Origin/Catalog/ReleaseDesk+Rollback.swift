@@ -9,6 +9,8 @@ extension ReleaseDesk {
     let outcome = try store.rollback(
       request,
       digest: { (prepared) throws(StoreError) in
+        // Guarantee 6: what it brings back answers at the public URL before anybody is told of it.
+        try self.push?(prepared)
         next = self.map(after: prepared)
         return next.digest
       },

@@ -9,8 +9,8 @@ final class ReleaseDesk: Sendable {
   let catalog: Published<Catalog>
   private let builder: AnswerBuilder
   let publicURL: BaseURL
-  private let deltas: DeltaDesk
-  private let push: (@Sendable (PreparedRelease) throws(StoreError) -> Void)?
+  let deltas: DeltaDesk
+  let push: (@Sendable (PreparedRelease) throws(StoreError) -> Void)?
 
   /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it:
   /// 50 MB take about a second, and whoever asks for the whole meanwhile waits for it.

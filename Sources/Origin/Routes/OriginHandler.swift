@@ -86,7 +86,7 @@ final class OriginHandler: Handler {
     if request.method == .get, let query = request.query,
       let kept = memo.answer(to: query, edition: catalog.currentEdition)
     {
-      polls.saw(kept.reported, of: kept.channel)
+      polls.saw(kept.version, of: kept.channel)
       return .now(kept.document.response(to: request))
     }
     return reading(request) { request in
@@ -95,8 +95,9 @@ final class OriginHandler: Handler {
         return .now(Self.noApp(query, catalog.current))
       }
       if let text = request.query, let document = origin.configure.document(channel, query) {
+        let version = PollCounter.version(query.version, of: channel)
         memo.keep(
-          PollMemo.Answer(document: document, reported: query.version, channel: channel), for: text,
+          PollMemo.Answer(document: document, version: version, channel: channel.channel.id), for: text,
           edition: catalog.currentEdition)
       }
       return poll(channel, query, request)
@@ -104,7 +105,7 @@ final class OriginHandler: Handler {
   }
 
   private func poll(_ channel: ChannelCatalog, _ query: PollQuery, _ request: borrowing Request) -> Answer {
-    polls.saw(query.version, of: channel)
+    polls.saw(PollCounter.version(query.version, of: channel), of: channel.channel.id)
     return origin.configure.answer(channel, query, request)
   }
 

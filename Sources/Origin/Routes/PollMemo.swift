@@ -7,9 +7,9 @@ import HTTP
 struct PollMemo {
   struct Answer {
     let document: CodedDocument
-    /// What the device said it has.
-    let reported: PollQuery.Version
-    let channel: ChannelCatalog
+    /// What the poll counts as.
+    let version: Int64
+    let channel: Int64
   }
 
   private struct Slot {

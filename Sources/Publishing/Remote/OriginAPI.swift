@@ -63,8 +63,13 @@ package final class OriginAPI: Sendable {
   }
 
   /// The JSON that answers `method` with a JSON body.
-  package func send(_ method: String, _ path: String, json: JSONValue) throws(PublishError) -> JSONValue {
+  ///
+  /// - Parameter patience: seconds without a byte after which it is given up, where the usual ones are too few.
+  package func send(_ method: String, _ path: String, json: JSONValue, patience: Int? = nil)
+    throws(PublishError) -> JSONValue
+  {
     var call = Call(method, path)
+    if let patience { call.timeouts.stall = patience }
     call.body = .bytes(json.canonical)
     call.fields = [HTTPField("Content-Type", "application/json")]
     return try send(call)

@@ -12,7 +12,13 @@ struct ReleaseRequest {
 
   /// As JSON; written piece by piece, since a first publish may name 100,000 URLs.
   var json: [UInt8] {
-    var out = Array("{\"bundles\":[".utf8)
+    var out = [UInt8(ascii: "{")]
+    if let reason = options.breakGlass {
+      out.append(contentsOf: "\"breakGlass\":".utf8)
+      CanonicalJSON.append(string: reason, to: &out)
+      out.append(UInt8(ascii: ","))
+    }
+    out.append(contentsOf: "\"bundles\":[".utf8)
     for (index, change) in changes.enumerated() {
       if index > 0 { out.append(UInt8(ascii: ",")) }
       switch change {
@@ -71,7 +77,8 @@ package struct ReleaseOptions: Hashable, Sendable {
 
   fileprivate var json: JSONValue {
     [
-      "breakGlass": breakGlass.map { .string($0) } ?? .null, "dryRun": .bool(dryRun), "ifVersion": ifVersion.map { .string($0.text) } ?? .null,
+      "dryRun": .bool(dryRun),
+      "ifVersion": ifVersion.map { .string($0.text) } ?? .null,
       "message": .string(message), "now": .bool(now),
     ]
   }

@@ -17,6 +17,7 @@ extension Store {
   /// - Throws: the refusals of `commit`, except for bytes that are missing.
   package func preview(_ request: ReleaseRequest) throws(StoreError) -> ReleasePreview {
     let plan = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db) }
+    if plan.isChange, let channel = plan.channel { try checkFreeze(of: channel, request) }
     return ReleasePreview(
       channel: plan.channel, new: plan.union.compactMap { step in step.new.map { (step.url, $0) } },
       gone: plan.union.filter { $0.new == nil }.map(\.url))

@@ -44,7 +44,7 @@ struct Collection {
   var report = CollectionReport()
 
   /// Rows in one transaction: some milliseconds.
-  private static let batch = 500
+  private static let batch = 2000
 
   mutating func run() throws(StoreError) {
     for channel in try store.channels() where channel.version > .none { try dropReleases(of: channel) }

@@ -1,8 +1,8 @@
 import Manifests
 import Platform
 
-// What a rollback of a bundle reads and writes, as sets of rows: `live` is what the bundle holds now, `then` what it
-// held at the target.
+// What a rollback of a bundle reads and writes, as sets of rows: those that are live and began after the target, and
+// those of the target that have ended. Both lie in an index of their own, however long the history between is.
 extension Database {
   /// Hands each URL of the channel's manifest that a rollback of one bundle changes, sorted, to `body`.
   func eachDifference(
@@ -26,9 +26,9 @@ extension Database {
       LEFT JOIN content_type AS t ON t.id = now.content_type_id
       LEFT JOIN public_url AS p ON p.id = now.public_url_id
       WHERE u.id IN (
-          SELECT url_id FROM entry WHERE bundle_id = ?1 AND since > ?2
+          SELECT url_id FROM entry INDEXED BY entry_live WHERE bundle_id = ?1 AND until IS NULL AND since > ?2
           UNION ALL
-          SELECT url_id FROM entry WHERE bundle_id = ?1 AND until > ?2)
+          SELECT url_id FROM entry INDEXED BY entry_by_until WHERE bundle_id = ?1 AND until > ?2 AND since <= ?2)
         AND was.id IS NOT now.id
       ORDER BY u.text
       """, bundle.id, target.number
@@ -44,9 +44,9 @@ extension Database {
       SELECT count(*) FILTER (WHERE live.id IS NULL), count(*) FILTER (WHERE live.id IS NOT NULL AND old.id IS NOT NULL),
         count(*) FILTER (WHERE old.id IS NULL), coalesce(sum(coalesce(b.size, 0) - coalesce(a.size, 0)), 0)
       FROM (
-        SELECT url_id FROM entry WHERE bundle_id = ?1 AND since > ?2
+        SELECT url_id FROM entry INDEXED BY entry_live WHERE bundle_id = ?1 AND until IS NULL AND since > ?2
         UNION
-        SELECT url_id FROM entry WHERE bundle_id = ?1 AND until > ?2) AS u
+        SELECT url_id FROM entry INDEXED BY entry_by_until WHERE bundle_id = ?1 AND until > ?2 AND since <= ?2) AS u
       LEFT JOIN resource AS live ON live.id = (SELECT resource_id FROM entry
         WHERE url_id = u.url_id AND bundle_id = ?1 AND until IS NULL)
       LEFT JOIN resource AS old ON old.id = (SELECT resource_id FROM entry
@@ -144,7 +144,7 @@ extension Database {
   {
     try run(
       """
-      UPDATE entry SET until = ?3
+      UPDATE entry INDEXED BY entry_live SET until = ?3
       WHERE bundle_id = ?1 AND since > ?2 AND until IS NULL
         AND resource_id IS NOT (SELECT old.resource_id FROM entry AS old
           WHERE old.url_id = entry.url_id AND old.bundle_id = ?1 AND old.since <= ?2 AND old.until > ?2)

@@ -122,7 +122,7 @@ struct RollbackPlan {
       resources += (now == nil ? 0 : 1) - (row.hadOne ? 1 : 0)
       bytes += (now?.content.size ?? 0) - row.sizeBefore
     }
-    if request.bundle == nil {
+    if bundles.count > 1 {
       try db.eachDifference(of: channel, from: channel.version, to: target, note)
     } else {
       try db.eachDifference(takingBack: first.info, to: target, note)

@@ -65,7 +65,7 @@ extension Store {
   }
 
   /// Tells before the bytes go to the disk what the transaction would say.
-  private func checkFreeze(of channel: ChannelInfo, _ request: ReleaseRequest) throws(StoreError) {
+  func checkFreeze(of channel: ChannelInfo, _ request: ReleaseRequest) throws(StoreError) {
     guard request.breakGlass == nil else { return }
     let freeze = try connections.reading { (db) throws(StoreError) in try db.freeze(of: channel.id) }
     if let freeze { throw .frozen(channel.app, channel.name, freeze) }

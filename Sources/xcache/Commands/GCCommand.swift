@@ -42,12 +42,13 @@ enum GCCommand {
       report = try Store(path: data, options: options).collect(policy, dryRun: isDryRun).json(
         dryRun: isDryRun)
     } else {
+      // The origin answers when it is done; asked again, it would tell of the second round alone.
       report = try RemoteOrigin(arguments).api.send(
         "POST", "gc",
         json: [
           "dryRun": .bool(isDryRun), "keepDays": .integer(policy.days),
           "keepVersions": .integer(policy.versions),
-        ])
+        ], patience: 3600)
     }
     if arguments.has("json") {
       terminal.say(String(decoding: report.canonical, as: UTF8.self))
