@@ -52,7 +52,7 @@ extension JSONReader {
     }
   }
 
-  /// The scalar of `XXXX`, or of a surrogate pair `XXXX\uXXXX` (RFC 8259, section 7).
+  /// The scalar of four digits, or of a surrogate pair: four, `\u` and four more (RFC 8259, section 7).
   private mutating func scalar() throws(JSONError) -> Unicode.Scalar {
     let start = at - 2
     let first = try codeUnit()
