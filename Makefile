@@ -64,6 +64,15 @@ bench-http: build ## what requests cost against nginx: CPU, rate, latency (about
 	@.ci/packages wrk python3
 	Benchmarks/http.sh
 
+bench-http-calm: build ## polls while thousands of others idle, read or write slowly, against nginx (about 6 minutes)
+	@command -v nginx >/dev/null || .ci/packages nginx-light
+	@.ci/packages wrk python3
+	Benchmarks/http-calm.sh
+
+bench-http-cost: build ## system calls, instructions and allocations of a poll
+	@.ci/packages wrk python3 strace valgrind binutils
+	Benchmarks/http-cost.sh
+
 test-browser: ## load two versions in headless Chromium, which fetches the second as a delta
 	@.ci/packages chromium
 	swift build --product xcache

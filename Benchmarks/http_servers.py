@@ -4,6 +4,7 @@
   http_servers.py prepare PORT FOLDER WORKERS
                                          reads each case's answer from xcache, writes it for nginx, and FOLDER/cases.json
   http_servers.py check PORT FOLDER      holds both servers' answers to each other, byte by byte
+  http_servers.py poll PORT TARGET COUNT as many requests over one connection, one after another
 """
 import gzip
 import json
@@ -231,12 +232,27 @@ def wait_for(port):
     sys.exit(f"nothing listens on port {port}")
 
 
+def poll(port, target, count):
+    connection = socket.create_connection(("127.0.0.1", port))
+    request = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+    for _ in range(count):
+        connection.sendall(request)
+        answer = b""
+        while not answer.endswith(b'"update":false,"version":"2"}}'):
+            part = connection.recv(4096)
+            assert part, answer
+            answer += part
+        assert answer.startswith(b"HTTP/1.1 200 "), answer
+
+
 if __name__ == "__main__":
     verb, arguments = sys.argv[1], sys.argv[2:]
     if verb == "folder":
         folder(arguments[0])
     elif verb == "prepare":
         prepare(int(arguments[0]), arguments[1], arguments[2])
+    elif verb == "poll":
+        poll(int(arguments[0]), arguments[1], int(arguments[2]))
     else:
         for entry in load(arguments[1]):
             wait_for(entry["ports"]["nginx"])
