@@ -69,8 +69,9 @@ difference 'Collected : ([0-9]+)' callgrind --callgrind-out-file="$work/profile"
 gate "instructions per poll, over $polls polls" "$((number / polls))" 4000
 callgrind_annotate "$work/profile" | awk -v top="${TOP:-0}" '/^ *[0-9,]+ \(/ && top-- > 0 { print substr($0, 1, 160) }'
 
-# What its other threads allocate with time is in the difference too: hence two digits, not the bare count.
+# The longer run has more seconds too, and the other threads allocate a few times in each; a poll that allocated once
+# would make it 1.00.
 difference 'total heap usage: ([0-9,]+) allocs' memcheck
 gate "allocations per poll, $number more for $polls polls more" \
-  "$(awk -v a="$number" -v n="$polls" 'BEGIN { printf "%.2f", (a > 0 ? a : 0) / n }')" 0
+  "$(awk -v a="$number" -v n="$polls" 'BEGIN { printf "%.2f", (a > 0 ? a : 0) / n }')" 0.05
 exit $failed
