@@ -40,7 +40,7 @@ struct KeepingCalls {
     // What was counted last keeps versions, too.
     adoption.flush()
     let report = try APIEndpoint.store { [policy] () throws(StoreError) in
-      try store.collect(policy, dryRun: isDryRun)
+      try store.collect(policy, dryRun: isDryRun, by: caller.actor(call))
     }
     return APIEndpoint.document(report.json(dryRun: isDryRun))
   }
@@ -83,7 +83,7 @@ struct KeepingCalls {
     }
     let channel = try channel(names)
     let pin = try APIEndpoint.store { () throws(StoreError) in
-      try store.pin(version, of: channel, reason: reason, author: caller.name)
+      try store.pin(version, of: channel, reason: reason, by: caller.actor(call))
     }
     return APIEndpoint.document(pin.json, .created)
   }
@@ -95,7 +95,9 @@ struct KeepingCalls {
       throw .badRequest("\(call.path[5]) is not a version")
     }
     let channel = try channel(names)
-    try APIEndpoint.store { () throws(StoreError) in try store.unpin(version, of: channel) }
+    try APIEndpoint.store { () throws(StoreError) in
+      try store.unpin(version, of: channel, by: caller.actor(call))
+    }
     return APIEndpoint.document(["version": .string(version.text)])
   }
 

@@ -106,7 +106,9 @@ struct PolicyCalls {
       try store.channel(names.app, names.channel)
     }
     // Kept before the policy names it: a policy never names bytes that aren't stored.
-    let sha256 = try APIEndpoint.store { () throws(StoreError) in try store.keepScript(bytes) }
+    let sha256 = try APIEndpoint.store { () throws(StoreError) in
+      try store.keepScript(bytes, for: channel, by: Actor(name: caller.name, address: names.address))
+    }
     let path = PolicyScriptPath.text(channel.name, channel.app, sha256)
     let script = PolicyScript(
       name: name, download: channel.publicURL.text + path, sha256: sha256, signature: signature)
