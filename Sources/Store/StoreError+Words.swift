@@ -33,7 +33,10 @@ extension StoreError: CustomStringConvertible {
     case .unknownChannel(let app, let channel): "app \"\(app)\" has no channel named \"\(channel)\""
     case .unknownBundle(let bundle): "no bundle named \"\(bundle)\" in this channel"
     case .appNameTaken(let app, let other):
-      "an app's name must differ from others in more than case: \"\(app)\", but there is \"\(other)\""
+      """
+      no app is named \"\(app)\", but there is \"\(other)\": write it like that, or choose a name that differs in more \
+      than case
+      """
     case .unknownBase(let bundle, let base):
       "version \(base) of bundle \"\(bundle)\" is not kept; fetch the bundle's entries and plan again"
     case .changedSince(let bundle, let limit, let release): Self.changedWords(bundle, limit, release)
@@ -47,6 +50,8 @@ extension StoreError: CustomStringConvertible {
     case .unknownVersion(let version): "version \(version) is not kept"
     case .unknownMoment(let oldest):
       "the version of that moment is not kept any more; the oldest one that is: \(oldest)"
+    case .unknownPrefetch(let oldest):
+      "the prefetch config of then is not kept; the oldest one that is: \(oldest); go back without the prefetch config"
     case .tooManySteps(let steps, let kept):
       "\(steps) steps back lead beyond what is kept: \(kept) distinct contents lie before the one that is live"
     case .frozen(let app, let channel, let freeze): Self.frozenWords(app, channel, freeze)

@@ -61,7 +61,7 @@ import Testing
     #expect(try origin.ask("GET", "/configure.json").json["data"]?["version"]?.string == "2")
 
     let done = try origin.api("POST", "\(Self.channel)/rollback", ["bundle": "main", "to": "1"])
-    #expect(done.status == 201 && done.json["receipt"]?.string?.hasPrefix("3:") == true)
+    #expect(done.status == 201 && done.json["receipt"]?.string?.hasPrefix("4:") == true)
     #expect(done.json["takesBack"]?.array?.first?["releases"]?.array?.first?["author"]?.string == "admin")
     let polled = try origin.ask("GET", "/configure.json?version=2&patch=1").json["data"]
     #expect(polled?["patch"] == patch || polled?["resourcemap"] == first)

@@ -39,6 +39,7 @@ enum UnpublishCommand {
       options.dryRun
         ? "dry run: −\(removed), would become version \(answer.version)"
         : "−\(removed), \(terminal.colour("version \(answer.version)", .bold))")
+    for line in ReleaseWords.receipt(answer.json) { terminal.say(line) }
     return .done
   }
 }
