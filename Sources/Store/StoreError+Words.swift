@@ -47,11 +47,12 @@ extension StoreError: CustomStringConvertible {
       "the bytes of \(digests.count) files are not stored; send them, then commit again"
     case .contentMismatch(let url, let claimed, let stored): Self.contentWords(url, claimed, stored)
     case .badRequest(let fault): fault.description
+    case .unknownVersion(.none): "there is no release of that time; the first one came later"
     case .unknownVersion(let version): "version \(version) is not kept"
     case .unknownMoment(let oldest):
       "the version of that moment is not kept any more; the oldest one that is: \(oldest)"
-    case .unknownPrefetch(let oldest):
-      "the prefetch config of then is not kept; the oldest one that is: \(oldest); go back without the prefetch config"
+    case .unknownDocument(let document, let oldest):
+      "the \(document.rawValue) document of then is not kept; the oldest version that is: \(oldest)"
     case .tooManySteps(let steps, let kept):
       "\(steps) steps back lead beyond what is kept: \(kept) distinct contents lie before the one that is live"
     case .frozen(let app, let channel, let freeze): Self.frozenWords(app, channel, freeze)

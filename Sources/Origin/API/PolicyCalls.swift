@@ -124,7 +124,7 @@ struct PolicyCalls {
   private func checkScripts() throws(Problem) { try names.check(caller, may: .admin) }
 
   private func make(_ kind: DocumentRecord.Kind, _ change: Change) throws(Problem) -> Response {
-    let request = try DocumentRequest(.policy, kind, names, caller, body)
+    let request = try DocumentRequest(.policy, kind, names, caller, body, store)
     var refusal: Problem?
     let outcome = try APIEndpoint.store { () throws(StoreError) in
       try desk.change(request) { (_, newest) throws(StoreError) -> [UInt8]? in

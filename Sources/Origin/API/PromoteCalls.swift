@@ -26,7 +26,7 @@ struct PromoteCalls {
       app: names.app, channel: names.channel, author: caller.name,
       message: try ReleaseCalls.message(document),
       bundles: try changes(contents, rewriting, in: names),
-      ifVersion: try document.optionalVersion("ifVersion"), dryRun: document["dryRun"]?.bool ?? false)
+      ifVersion: try document.ifVersion(names, store), dryRun: document["dryRun"]?.bool ?? false)
     request.source = source
     request.address = call.address
     request.breakGlass = try ReleaseCalls.breakGlass(document)
@@ -90,7 +90,7 @@ struct PromoteCalls {
   private func prefetch(_ document: JSONValue, _ source: ReleaseSource, _ rewriting: URLRewriting)
     throws(Problem) -> PrefetchWish
   {
-    let name = document["version"]?.string.flatMap { VersionName($0) }
+    let name = try document.versionName("version")
     let record = try APIEndpoint.store { () throws(StoreError) in
       try store.prefetch(of: source.channel, while: source.version, as: name)
     }
@@ -129,12 +129,13 @@ struct PromoteCalls {
       throw Problem(.forbidden, "scope", "token \"\(caller.name)\" may not read channel \(from)")
     }
     let bundle = try document.name("bundle") { (text) throws(NameError) in try BundleName(text) }
-    let wanted = document["version"]?.string
-    let name = wanted.map { VersionName($0) }
-    if case .some(nil) = name { throw .badRequest("\"version\": \(VersionName.rule)") }
+    let name = try document.versionName("version")
     return try APIEndpoint.store { () throws(StoreError) in
       let channel = try store.channel(names.app, from)
-      let version = try store.version((name ?? nil) ?? .number(channel.version), of: channel)
+      let version = try store.version(name ?? .number(channel.version), of: channel)
+      if version == .none, name == nil {
+        return (ReleaseSource(channel: channel, version: version, bundle: bundle), [:])
+      }
       let contents = try store.contents(of: channel, at: version, bundle: bundle)
       return (ReleaseSource(channel: channel, version: version, bundle: bundle), contents)
     }

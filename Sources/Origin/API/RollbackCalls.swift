@@ -47,7 +47,7 @@ struct RollbackCalls {
     var request = RollbackRequest(
       app: names.app, channel: names.channel, bundle: bundle, to: try Self.target(document),
       by: caller.actor(call), message: try ReleaseCalls.message(document),
-      ifVersion: try document.optionalVersion("ifVersion"), breakGlass: try ReleaseCalls.breakGlass(document),
+      ifVersion: try document.ifVersion(names, desk.store), breakGlass: try ReleaseCalls.breakGlass(document),
       dryRun: document["dryRun"]?.bool ?? false)
     request.withPrefetch = document["withPrefetch"]?.bool ?? false
     return request
@@ -60,21 +60,6 @@ struct RollbackCalls {
       return .version(name)
     case (nil, let steps?) where (1...1_000_000).contains(steps): return .steps(Int(steps))
     default: throw .badRequest("a rollback goes \"to\" a version, or so many \"steps\" back: 1 or more")
-    }
-  }
-}
-
-extension VersionName {
-  static let rule = "a version is a number, or a time with its offset such as 2026-11-19T14:05+08:00"
-
-  /// Reads a number or a moment.
-  init?(_ text: String) {
-    if let version = ManifestVersion(text: text) {
-      self = .number(version)
-    } else if let moment = Timestamp.parse(text) {
-      self = .moment(moment)
-    } else {
-      return nil
     }
   }
 }

@@ -35,25 +35,26 @@ struct PrefetchFollower {
 }
 
 extension Database {
-  /// The prefetch config that devices had at a moment, or last while `version` was the newest; nil: none.
-  /// - Throws: `unknownPrefetch` where the versions of then aren't kept.
-  func prefetch(of channel: Int64, while version: ManifestVersion, at moment: Int64? = nil) throws(StoreError)
-    -> DocumentRecord?
-  {
+  /// The document that devices had at a moment, else last while `version` was the newest; nil: none.
+  /// - Throws: `unknownDocument` where the versions of then aren't kept.
+  func live(
+    _ name: ChannelDocument, of channel: Int64, while version: ManifestVersion = .none,
+    at moment: Int64? = nil
+  ) throws(StoreError) -> DocumentRecord? {
     let live = try value(
       Int64.self,
       """
       SELECT version FROM document
-      WHERE channel_id = ?1 AND name = 'prefetch' AND CASE WHEN ?3 IS NULL THEN manifest_version <= ?2 ELSE at <= ?3 END
+      WHERE channel_id = ?1 AND name = ?4 AND CASE WHEN ?3 IS NULL THEN manifest_version <= ?2 ELSE at <= ?3 END
       ORDER BY version DESC LIMIT 1
-      """, channel, version.number, moment)
-    if let live { return try document(.prefetch, of: channel, at: live) }
+      """, channel, version.number, moment, name.rawValue)
+    if let live { return try document(name, of: channel, at: live) }
     // An origin that was restored from a mirror knows the newest one alone.
     let oldest =
       try value(
-        Int64?.self, "SELECT min(version) FROM document WHERE channel_id = ? AND name = 'prefetch'", channel)
-      ?? nil
-    if let oldest, oldest > 1 { throw .unknownPrefetch(oldestKept: oldest) }
+        Int64?.self, "SELECT min(version) FROM document WHERE channel_id = ? AND name = ?", channel,
+        name.rawValue) ?? nil
+    if let oldest, oldest > 1 { throw .unknownDocument(name, oldestKept: oldest) }
     return nil
   }
 
@@ -65,7 +66,7 @@ extension Database {
   {
     var moment: Int64?
     if case .version(.moment(let at)) = name { moment = at }
-    let live = try prefetch(of: channel.id, while: target, at: moment)
+    let live = try self.live(.prefetch, of: channel.id, while: target, at: moment)
     return PrefetchWish(content: live?.content ?? Array("[]".utf8), source: live?.version ?? 0, from: nil)
   }
 
@@ -111,14 +112,14 @@ extension Database {
 extension Store {
   /// The prefetch config that devices of a channel had last while `version` was the newest one; where it is named by a
   /// moment, at that one. nil: none.
-  /// - Throws: `unknownPrefetch` where the versions of then aren't kept.
+  /// - Throws: `unknownDocument` where the versions of then aren't kept.
   package func prefetch(of channel: ChannelInfo, while version: ManifestVersion, as name: VersionName?)
     throws(StoreError) -> DocumentRecord?
   {
     var moment: Int64?
     if case .moment(let at) = name { moment = at }
     return try connections.reading { [moment] (db) throws(StoreError) in
-      try db.prefetch(of: channel.id, while: version, at: moment)
+      try db.live(.prefetch, of: channel.id, while: version, at: moment)
     }
   }
 }

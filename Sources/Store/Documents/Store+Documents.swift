@@ -21,6 +21,16 @@ extension Store {
     }
   }
 
+  /// The version of a document that devices had at a moment, in milliseconds since 1970; nil where there was none.
+  /// - Throws: `unknownDocument` where that isn't kept.
+  package func document(_ document: ChannelDocument, of channel: ChannelInfo, atMoment moment: Int64)
+    throws(StoreError) -> DocumentRecord?
+  {
+    try connections.reading { (db) throws(StoreError) in
+      try db.live(document, of: channel.id, at: moment)
+    }
+  }
+
   /// The newest `limit` versions of a document below `before`, newest first, without their contents.
   package func log(
     _ document: ChannelDocument, of channel: ChannelInfo, limit: Int = 50, before: Int64? = nil

@@ -72,7 +72,7 @@ extension Store {
         parameters: [
           "breakGlass": request.breakGlass.map { .string($0) } ?? .null,
           "bundle": request.bundle.map { .string($0.text) } ?? .null, "message": .string(request.message),
-          "to": .string(plan.target.text), "withPrefetch": .bool(request.withPrefetch),
+          "to": .string(plan.target.text), "withPrefetch": request.withPrefetch ? true : .null,
         ],
         result: ["digest": .string(digest.hex), "version": .string(version.text)]),
       by: request.actor, now: clock())

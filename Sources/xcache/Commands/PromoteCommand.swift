@@ -24,7 +24,7 @@ enum PromoteCommand {
       VersionWord.option,
       .flag("with-prefetch", "promote the prefetch config, too"),
       .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "N", "refuse when a bundle changed in --to after version N"),
+      .value("if-version", "V", "refuse when a bundle changed in --to after version V, a number or a time"),
       .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
       .flag("now", "make it visible without waiting for deltas"),
       .flag("dry-run", "say what would happen, change nothing"),
@@ -46,7 +46,7 @@ enum PromoteCommand {
     body["map"] = .array(try arguments.all("map").map(rule))
     body["version"] = try VersionWord.one(arguments, try arguments.value("version")).map { .string($0) }
     body["message"] = .string(try arguments.value("message") ?? "")
-    body["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0.text) }
+    body["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0) }
     body["breakGlass"] = try arguments.value("break-glass").map { .string($0) }
     body["withPrefetch"] = .bool(arguments.has("with-prefetch"))
     body["now"] = .bool(arguments.has("now"))

@@ -20,7 +20,7 @@ enum RollbackCommand {
       .value("bundle", "NAME", "this bundle alone"), .flag("all-bundles", "the whole channel"),
       .flag("with-prefetch", "bring the prefetch config of then back, too"),
       .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "N", "refuse when something of it changed after version N"),
+      .value("if-version", "V", "refuse when something of it changed after version V, a number or a time"),
       .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
       .flag("now", "make it visible without waiting for deltas"),
       .flag("dry-run", "print the patch and what it costs devices, change nothing"),
@@ -59,7 +59,7 @@ enum RollbackCommand {
     request["to"] = version.map { .string($0) }
     request["steps"] = steps.map { .integer($0) }
     request["message"] = .string(try arguments.value("message") ?? "")
-    request["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0.text) }
+    request["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0) }
     request["breakGlass"] = try arguments.value("break-glass").map { .string($0) }
     request["withPrefetch"] = .bool(arguments.has("with-prefetch"))
     request["now"] = .bool(arguments.has("now"))

@@ -10,7 +10,7 @@ enum UnpublishCommand {
     options: Command.remote + Command.channel + [
       .value("bundle", "NAME", "the bundle; may be repeated"),
       .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "N", "refuse when the bundle changed after version N"),
+      .value("if-version", "V", "refuse when the bundle changed after version V, a number or a time"),
       .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
       .flag("dry-run", "say what would happen, change nothing"),
     ],
