@@ -18,6 +18,7 @@ int xcache_accept4(int fd, struct sockaddr *address, unsigned *length, int flags
   return accept4(fd, address, length, flags);
 }
 int xcache_syncfs(int fd) { return syncfs(fd); }
+int xcache_start_writing(int fd) { return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
 int xcache_openat(int folder, const char *path, int flags, unsigned mode) {
   return openat(folder, path, flags, mode);
 }

@@ -17,6 +17,7 @@ int xcache_errno(void);
 char **xcache_environment(void);
 int xcache_accept4(int fd, struct sockaddr *address, unsigned *length, int flags);
 int xcache_syncfs(int fd);
+int xcache_start_writing(int fd);
 int xcache_openat(int folder, const char *path, int flags, unsigned mode);
 int xcache_fcntl(int fd, int command, int value);
 ssize_t xcache_copy_file_range(int from, int to, size_t count);
