@@ -160,13 +160,14 @@ extension EventLoop {
       parser = partial.parser
       connection.partialHead = nil
     } else {
-      parser = RequestParser()
+      parser.restart()
     }
   }
 
   /// Lets the handler answer the request whose head was parsed in `input`.
   private func answer(_ input: UnsafeMutableRawBufferPointer, _ connection: Connection) {
-    connection.state.begin(parser.head, limit: limits.requestsPerConnection, draining: isDraining)
+    connection.state.begin(
+      keepAlive: parser.head.keepAlive, limit: limits.requestsPerConnection, draining: isDraining)
     connection.exchange.isHead = parser.head.method == .head
     connection.exchange.isHTTP11 = parser.head.isHTTP11
     connection.exchange.start = now

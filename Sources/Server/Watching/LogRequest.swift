@@ -16,8 +16,9 @@ struct LogRequest {
     method = head.target.isAbsent ? Method.other.name : head.method.name
     target = bytes.extracting(head.target.range).array
     isHTTP11 = head.isHTTP11
-    let agent = head.fields[Int(FieldName.userAgent.rawValue)]
-    userAgent = agent.isAbsent ? [] : bytes.extracting(agent.range).array
+    userAgent =
+      head.has(.userAgent)
+      ? bytes.extracting(head.fields[Int(FieldName.userAgent.rawValue)].range).array : []
   }
 
   /// A request of which nothing was read.

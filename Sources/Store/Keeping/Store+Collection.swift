@@ -10,21 +10,30 @@ extension Store {
   /// finished by the next round. Transactions are small, and a publisher who waits goes first.
   /// - Parameter dryRun: only works out what would go.
   /// - Throws: `leased` where someone reads (mirror, backup) and nothing was begun.
-  package func collect(_ policy: KeepPolicy = KeepPolicy(), dryRun: Bool = false) throws(StoreError)
-    -> CollectionReport
-  {
+  package func collect(
+    _ policy: KeepPolicy = KeepPolicy(), dryRun: Bool = false, by actor: Actor = .local
+  ) throws(StoreError) -> CollectionReport {
     if dryRun { return try CollectionForecast(self, policy).report() }
     return try collecting.withLock { (_) throws(StoreError) -> CollectionReport in
       let holders = try connections.reading { (db) throws(StoreError) in try db.leaseHolders(now: clock()) }
       guard holders.isEmpty else { throw .leased(by: holders) }
-      var collection = Collection(store: self, policy: policy)
+      var collection = Collection(store: self, policy: policy, actor: actor)
       do throws(StoreError) {
         try collection.run()
       } catch {
         guard case .leased(let holders) = error else { throw error }
         collection.report.stoppedFor = holders
       }
+      try note(collection)
       return collection.report
+    }
+  }
+
+  /// Files go before their rows and outside of transactions, so the trail tells of them when they are gone.
+  private func note(_ collection: Collection) throws(StoreError) {
+    guard let act = collection.report.act(collection.policy) else { return }
+    try connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in _ = try db.audit(act, by: collection.actor, now: clock()) }
     }
   }
 
@@ -41,6 +50,7 @@ extension Store {
 struct Collection {
   let store: Store
   let policy: KeepPolicy
+  let actor: Actor
   var report = CollectionReport()
 
   /// Rows in one transaction: some milliseconds.
@@ -95,7 +105,10 @@ struct Collection {
           "DELETE FROM release_bundle WHERE channel_id = ? AND version = ?", channel.id, version.number)
         try db.run("DELETE FROM release WHERE channel_id = ? AND version = ?", channel.id, version.number)
       }
-      return .init(app: channel.app, name: channel.name, dropped: dropped, kept: kept)
+      let outcome = CollectionReport.Channel(
+        app: channel.app, name: channel.name, dropped: dropped, kept: kept)
+      if let act = outcome.act(policy) { try db.audit(act, by: actor, now: store.clock()) }
+      return outcome
     }
     report.channels.append(outcome)
   }

@@ -17,16 +17,25 @@ extension Store {
     if request.dryRun {
       return try connections.reading { (db) throws(StoreError) in
         let plan = try RollbackPlan(request, in: db)
-        return plan.outcome(plan.release(changed: plan.isChange, now: clock()))
+        var outcome = plan.outcome(plan.release(changed: plan.isChange, now: clock()))
+        if request.withPrefetch {
+          let wish = try db.prefetchWish(takingBack: plan.channel, to: plan.target, request.target)
+          outcome.release.prefetch = try db.forecast(wish, in: plan.channel)
+        }
+        return outcome
       }
     }
     return try connections.writing { (db) throws(StoreError) in
       let outcome = try db.write { () throws(StoreError) in
         let plan = try RollbackPlan(request, in: db)
-        guard plan.isChange else { return plan.outcome(plan.release(changed: false, now: clock())) }
+        guard plan.isChange else {
+          var release = plan.release(changed: false, now: clock())
+          try follow(request, plan, at: plan.channel.version, in: db, &release)
+          return plan.outcome(release)
+        }
         return plan.outcome(try write(plan, of: request, in: db, digest: digest))
       }
-      if outcome.release.changed { committed(outcome.release) }
+      if outcome.release.changed || outcome.release.extras != nil { committed(outcome.release) }
       return outcome
     }
   }
@@ -56,17 +65,30 @@ extension Store {
     var release = plan.release(changed: true, now: at)
     release.channel = channel.after(
       version, at: at, digest: digest, resources: plan.resources, bytes: plan.bytes)
+    try follow(request, plan, at: version, in: db, &release)
     release.receipt = try db.audit(
       AuditAct(
         "rollback", app: channel.app, channel: channel.name,
         parameters: [
           "breakGlass": request.breakGlass.map { .string($0) } ?? .null,
           "bundle": request.bundle.map { .string($0.text) } ?? .null, "message": .string(request.message),
-          "to": .string(plan.target.text),
+          "to": .string(plan.target.text), "withPrefetch": request.withPrefetch ? true : .null,
         ],
         result: ["digest": .string(digest.hex), "version": .string(version.text)]),
       by: request.actor, now: clock())
     return release
+  }
+
+  /// Brings the prefetch config of then back, where that is asked for.
+  private func follow(
+    _ request: RollbackRequest, _ plan: RollbackPlan, at version: ManifestVersion, in db: Database,
+    _ release: inout ReleaseOutcome
+  ) throws(StoreError) {
+    guard request.withPrefetch else { return }
+    let wish = try db.prefetchWish(takingBack: plan.channel, to: plan.target, request.target)
+    let follower = PrefetchFollower(
+      actor: request.actor, message: request.message, breakGlass: request.breakGlass)
+    try release.follow(wish, in: plan.channel, at: version, by: follower, now: clock(), in: db)
   }
 }
 
