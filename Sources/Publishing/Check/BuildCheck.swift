@@ -8,16 +8,15 @@ package enum BuildCheck {
   }
 
   /// What is found in `bundles`, zips among them, as one release.
-  /// - Parameter others: base URLs of bundles that aren't checked.
   /// - Throws: `PublishError` of the scan; `duplicates`; `unreadable`.
   package static func report(
-    _ bundles: [BundleSource], others: [BaseURL] = [], options: CheckOptions = .all
+    _ bundles: [BundleSource], _ options: CheckOptions = .all
   ) throws(PublishError) -> CheckReport {
     let unpacked = try UnpackedZips(bundles)
     // Its folders are there until the last file is read.
     defer { withExtendedLifetime(unpacked) {} }
     var checked: [CheckedBundle] = []
     for bundle in unpacked.bundles { checked.append(try CheckedBundle(bundle)) }
-    return try SiteCheck(checked, others: others, options: options).report()
+    return try SiteCheck(checked, options).report()
   }
 }

@@ -45,7 +45,8 @@ enum CheckCommand {
       guard let rule = CheckRule(rawValue: word) else {
         let nearest = Spelling.nearest(to: word, among: CheckRule.allCases.map(\.rawValue))
         throw UsageError(
-          "--no-check \(word) is no rule\(nearest.map { "; did you mean \($0)?" } ?? ""): \(CheckRule.list), or all")
+          "--no-check \(word) is no rule\(nearest.map { "; did you mean \($0)?" } ?? ""): \(CheckRule.list), or all"
+        )
       }
       options.off.insert(rule)
     }
@@ -56,8 +57,9 @@ enum CheckCommand {
     let settings = try Settings.file(from: ".")
     let bundles = try sources(arguments, settings)
     let names = Set(bundles.map(\.name))
-    let others = settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
-    let report = try BuildCheck.report(bundles, others: others, options: options(arguments, settings))
+    var options = try options(arguments, settings)
+    options.others = settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
+    let report = try BuildCheck.report(bundles, options)
     if arguments.has("json") {
       terminal.say(String(decoding: report.json.canonical, as: UTF8.self))
     } else {

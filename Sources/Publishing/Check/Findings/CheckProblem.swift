@@ -9,6 +9,8 @@ enum CheckProblem: Hashable, Sendable {
     case otherCase(String)
     /// This is there, with the ending that browsers don't add.
     case ending(String)
+    /// This is there: the wanted path ends in its path.
+    case elsewhere(String)
   }
 
   case missing(Reference.Kind, target: String, Reason)

@@ -4,13 +4,17 @@ extension Finding {
 
   /// `file:line:column: `, as far as it is known.
   package var spot: String {
-    guard let place else { return "" }
+    guard let name = place else { return "" }
+    // A name with a line break in it would look like two findings.
+    let isPlain = !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+    let place = isPlain ? name : String(name.debugDescription.dropFirst().dropLast())
     return position.map { "\(place):\($0.line):\($0.column): " } ?? "\(place): "
   }
 
   /// What is wrong, and what to do.
   package var words: String {
-    repeats == 0 ? problem.words : "\(problem.words) (\(repeats) more in this file)"
+    if repeats == 0 { return problem.words }
+    return problem.words + (rule == .sourcemap ? " (and \(repeats) more)" : " (\(repeats) more in this file)")
   }
 }
 
@@ -51,6 +55,10 @@ extension CheckProblem {
 
   private static func missing(_ kind: Reference.Kind, _ target: String, _ reason: Reason) -> String {
     switch reason {
+    case .unknown where kind == .sourceMap:
+      "\(kind.noun) \(target) is not in the bundle: no device asks for it, but build without the comment that names it"
+    case .elsewhere(let there):
+      "\(kind.noun) \(target) is not in the bundle, but \(there) is: build with the bundle's base path"
     case .unknown: "\(kind.noun) \(target) is not in the bundle: build again, or correct the reference"
     case .excluded:
       "\(kind.noun) \(target) is left out by include or exclude: let it in, or take the reference away"

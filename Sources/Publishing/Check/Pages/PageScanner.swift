@@ -78,7 +78,8 @@ struct PageScanner {
       addAll(StyleScanner.references(tokens.bytes, value))
     } else {
       for found in StyleScanner.references(Array(text.utf8)) {
-        append(Reference(kind: found.kind, text: found.text, at: value.lowerBound, isCertain: found.isCertain))
+        append(
+          Reference(kind: found.kind, text: found.text, at: value.lowerBound, isCertain: found.isCertain))
       }
     }
   }
@@ -135,7 +136,9 @@ struct PageScanner {
       add(words.contains("alternate") || tag.value("disabled") != nil ? .hint : .stylesheet, value)
     } else if words.contains("manifest") {
       add(.appManifest, value)
-    } else if !words.isDisjoint(with: ["icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon"]) {
+    } else if !words.isDisjoint(with: [
+      "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon",
+    ]) {
       add(.icon, value)
     } else if !words.isDisjoint(with: ["preload", "modulepreload", "prefetch", "apple-touch-startup-image"]) {
       add(.hint, value)

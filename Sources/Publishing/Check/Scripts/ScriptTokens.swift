@@ -102,7 +102,9 @@ struct ScriptTokens {
     }
     let start = cursor.at + 19
     cursor.at = start
-    cursor.skip { $0 > 0x20 && $0 != UInt8(ascii: "*") && $0 != UInt8(ascii: "'") && $0 != UInt8(ascii: "\"") }
+    cursor.skip {
+      $0 > 0x20 && $0 != UInt8(ascii: "*") && $0 != UInt8(ascii: "'") && $0 != UInt8(ascii: "\"")
+    }
     sourceMap = start..<cursor.at
   }
 

@@ -2,19 +2,24 @@ import Manifests
 
 /// What names and sizes tell, without a look into the files.
 enum FileNames {
-  static func findings(_ site: Site) -> [Finding] {
+  /// - Parameter used: places in the site of files that others refer to.
+  static func findings(_ site: Site, used: Set<Int>) -> [Finding] {
+    let usedFiles = Set(used.map { site.files[$0].source.location })
     // An index page has two URLs.
     var locations: Set<String> = []
     let files = site.files.filter { locations.insert($0.source.location).inserted }
-    return files.compactMap(empty) + files.compactMap(name) + twins(files) + Weight.findings(files)
+    return files.compactMap { empty($0, isUsed: usedFiles.contains($0.source.location)) }
+      + files.compactMap(name) + twins(files) + Weight.findings(files)
   }
 
-  private static func empty(_ file: CheckedBundle.File) -> Finding? {
+  private static func empty(_ file: CheckedBundle.File, isUsed: Bool) -> Finding? {
     guard file.source.status.size == 0 else { return nil }
     let essence = String(file.ctype.essence)
     let severity: Finding.Severity
     switch essence {
-    case "text/html": severity = .error
+    case "text/html":
+      let isIndex = file.source.path == "index.html" || file.source.path.hasSuffix("/index.html")
+      severity = isIndex || isUsed ? .error : .warning
     case "text/css", "application/javascript", "application/json", "application/wasm",
       "application/manifest+json":
       severity = .warning

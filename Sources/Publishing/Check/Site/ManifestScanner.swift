@@ -25,8 +25,9 @@ enum ManifestScanner {
   private static func place(of text: String, in bytes: [UInt8]) -> Int {
     let wanted = [UInt8(ascii: "\"")] + Array(text.utf8) + [UInt8(ascii: "\"")]
     guard bytes.count >= wanted.count else { return 0 }
-    return (0...(bytes.count - wanted.count)).first { bytes[$0] == wanted[0]
-      && bytes[$0..<($0 + wanted.count)].elementsEqual(wanted)
+    return (0...(bytes.count - wanted.count)).first {
+      bytes[$0] == wanted[0]
+        && bytes[$0..<($0 + wanted.count)].elementsEqual(wanted)
     } ?? 0
   }
 }

@@ -45,7 +45,9 @@ struct Site: Sendable {
 
   /// The base URL under which `url` lies; nil where it belongs to nobody or to another bundle.
   func base(of url: ResourceURL) -> Base? {
-    let own = bases.filter { url.text.hasPrefix($0.prefix) }.max { $0.prefix.utf8.count < $1.prefix.utf8.count }
+    let own = bases.filter { url.text.hasPrefix($0.prefix) }.max {
+      $0.prefix.utf8.count < $1.prefix.utf8.count
+    }
     guard let own else { return nil }
     let isForeign = foreignBases.contains {
       $0.utf8.count > own.prefix.utf8.count && url.text.hasPrefix($0)

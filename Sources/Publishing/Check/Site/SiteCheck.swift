@@ -3,12 +3,11 @@ import Platform
 
 /// Checks that the files of a release are whole among themselves.
 package struct SiteCheck: Sendable {
-  private let site: Site
+  let site: Site
   private let options: CheckOptions
 
-  /// - Parameter others: base URLs of bundles that aren't part of the release: what lies below them isn't checked.
-  package init(_ bundles: [CheckedBundle], others: [BaseURL] = [], options: CheckOptions = .all) {
-    site = Site(bundles, others: others)
+  package init(_ bundles: [CheckedBundle], _ options: CheckOptions = .all) {
+    site = Site(bundles, others: options.others)
     self.options = options
   }
 
@@ -25,16 +24,9 @@ package struct SiteCheck: Sendable {
     var report = CheckReport()
     report.files = site.files.count
     report.bytesRead = reports.reduce(0) { $0 + $1.bytesRead }
-    report.add(wanted(judge.findings()))
-    report.add(wanted(FileNames.findings(site)))
+    report.add(judge.findings().filter(options.wants))
+    report.add(FileNames.findings(site, used: Set(reports.flatMap(\.used))).filter(options.wants))
     return report
-  }
-
-  private func wanted(_ findings: [Finding]) -> [Finding] {
-    findings.filter { finding in
-      !options.off.contains(finding.rule)
-        && !(finding.problem.target.map { target in options.ignore.contains { $0.matches(target) } } ?? false)
-    }
   }
 
   /// The reports of all files, by their place in the site; those that aren't read are empty.
@@ -63,7 +55,7 @@ private final class CheckWork: Sendable {
     var locations: Set<String> = []
     order = site.files.indices.filter { index in
       let file = site.files[index]
-      return FileCheck.Form(file) != nil && file.source.status.size <= FileCheck.limit
+      return TextForm(file) != nil && file.source.status.size <= FileCheck.limit
         && locations.insert(file.source.location).inserted
     }.sorted { site.files[$1].source.status.size < site.files[$0].source.status.size }
     state = Locked(State(reports: Array(repeating: FileReport(), count: site.files.count)))
@@ -72,7 +64,7 @@ private final class CheckWork: Sendable {
   func run() {
     while let index = take() {
       let file = site.files[index]
-      guard let form = FileCheck.Form(file) else { continue }
+      guard let form = TextForm(file) else { continue }
       do {
         let report = FileCheck.report(site, file, form, try Self.bytes(of: file.source))
         state.withLock { $0.reports[index] = report }

@@ -7,7 +7,11 @@ struct SiteJudge {
   private let live: Set<String>
   /// Match keys in small letters, once something is missing.
   private lazy var lowered: [String: Int] = Dictionary(
-    site.files.enumerated().map { ($1.url.matchKey.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
+    site.files.enumerated().map { ($1.url.matchKey.lowercased(), $0) },
+    uniquingKeysWith: { first, _ in first })
+  /// Files by their names.
+  private lazy var named: [String: [Int]] = Dictionary(
+    grouping: site.files.indices, by: { String(site.files[$0].url.path.split(separator: "/").last ?? "") })
 
   init(_ site: Site, _ reports: [FileReport], live: Set<String>) {
     self.site = site
@@ -18,11 +22,23 @@ struct SiteJudge {
   mutating func findings() -> [Finding] {
     let modules = loadedModules()
     var findings: [Finding] = []
+    var firstMap: Int?
     for (index, report) in reports.enumerated() {
       findings += report.findings
       var seen: [String: Int] = [:]
+      // A browser that finds one alternative doesn't ask for the next; where none is there, the first is told.
+      var groups = report.servedGroups
       for miss in report.misses where !live.contains(miss.url.matchKey) {
+        if let group = miss.reference.group {
+          guard miss.reference.isCertain, groups.insert(group).inserted else { continue }
+        }
         guard let finding = finding(miss, in: index, isLoaded: modules.contains(index)) else { continue }
+        if finding.rule == .sourcemap, let first = firstMap {
+          // No device asks for one, so one line is enough.
+          findings[first].repeats += 1
+          continue
+        }
+        if finding.rule == .sourcemap { firstMap = findings.count }
         let key = "\(finding.rule) \(miss.url.text)"
         if let first = seen[key] {
           findings[first].repeats += 1
@@ -63,9 +79,15 @@ struct SiteJudge {
     }
     let reason = reason(miss)
     if rule == .sourcemap, reason == .excluded { return nil }
-    var certain = miss.reference.isCertain && hasEnding && Self.breaks(kind)
-    if kind == .staticImport || kind == .dynamicImport {
-      certain = certain && (isLoaded || FileCheck.Form(site.files[file]) == .page)
+    let isImport = kind == .staticImport || kind == .dynamicImport
+    // Modules that no page loads and that are named without an ending were written for a bundler.
+    if isImport, !isLoaded, case .ending = reason { return nil }
+    // What lacks its ending is no path that somebody else answers.
+    var isNamed = hasEnding
+    if case .ending = reason { isNamed = true }
+    var certain = miss.reference.isCertain && isNamed && kind.breaksPages
+    if isImport {
+      certain = certain && (isLoaded || TextForm(site.files[file]) == .page)
     }
     var isOtherCase = false
     if case .otherCase = reason { isOtherCase = true }
@@ -73,16 +95,6 @@ struct SiteJudge {
       rule: isOtherCase ? .case : rule, severity: certain ? .error : .warning,
       place: site.files[file].source.location, position: miss.position,
       problem: .missing(kind, target: target(miss.url), reason))
-  }
-
-  /// Whether a page is broken when such a reference leads nowhere.
-  private static func breaks(_ kind: Reference.Kind) -> Bool {
-    switch kind {
-    case .script, .moduleScript, .stylesheet, .image, .media, .frame, .styleImport, .styleURL, .staticImport,
-      .dynamicImport:
-      true
-    case .icon, .hint, .appManifest, .link, .moduleURL, .sourceMap, .appIcon, .appPage: false
-    }
   }
 
   /// Endings of what a server makes when it is asked for.
@@ -108,7 +120,16 @@ struct SiteJudge {
     if let base = site.base(of: miss.url), isExcluded(site.path(of: miss.url, under: base), base.filter) {
       return .excluded
     }
-    return .unknown
+    return elsewhere(miss.url).map { .elsewhere(name($0)) } ?? .unknown
+  }
+
+  /// The only file of that name, when it lies at the end of the wanted path: the base path is wrong.
+  private mutating func elsewhere(_ url: ResourceURL) -> Int? {
+    guard let name = url.path.split(separator: "/").last, let found = named[String(name)], found.count == 1,
+      let base = site.base(of: url), let there = site.base(of: site.files[found[0]].url)
+    else { return nil }
+    let path = site.path(of: site.files[found[0]].url, under: there)
+    return site.path(of: url, under: base).hasSuffix("/\(path)") ? found[0] : nil
   }
 
   private func withEnding(_ url: ResourceURL) -> Int? {

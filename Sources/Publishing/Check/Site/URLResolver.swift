@@ -19,7 +19,8 @@ struct URLResolver {
     // "Remove all ASCII tab or newline from input."
     let written = text.utf8.contains { $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
     let text = TextBytes.trimmed(
-      written ? String(decoding: text.utf8.filter { $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
+      written
+        ? String(decoding: text.utf8.filter { $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
         : text)
     guard let first = text.utf8.first, first != UInt8(ascii: "#") else { return .itself }
     guard let absolute = absolute(text, first), let url = try? ResourceURL(absolute) else { return .other }

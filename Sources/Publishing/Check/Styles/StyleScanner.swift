@@ -134,7 +134,9 @@ struct StyleScanner {
     while !cursor.isAtEnd {
       let byte = cursor.byte
       if byte == UInt8(ascii: ")") || TextBytes.isSpace(byte) { break }
-      if byte == UInt8(ascii: "\\") { escape(&value) } else {
+      if byte == UInt8(ascii: "\\") {
+        escape(&value)
+      } else {
         value.append(byte)
         cursor.at += 1
       }
@@ -176,7 +178,9 @@ struct StyleScanner {
         return value
       }
       if TextBytes.isLineBreak(byte) { return nil }
-      if byte == UInt8(ascii: "\\") { escape(&value) } else {
+      if byte == UInt8(ascii: "\\") {
+        escape(&value)
+      } else {
         value.append(byte)
         cursor.at += 1
       }

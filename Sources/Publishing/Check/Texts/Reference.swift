@@ -10,6 +10,17 @@ struct Reference: Hashable, Sendable {
     case sourceMap
     // In web app manifests
     case appIcon, appPage
+
+    /// Whether a page is broken when such a reference leads nowhere.
+    var breaksPages: Bool {
+      switch self {
+      case .script, .moduleScript, .stylesheet, .image, .media, .frame, .styleImport, .styleURL,
+        .staticImport,
+        .dynamicImport:
+        true
+      case .icon, .hint, .appManifest, .link, .moduleURL, .sourceMap, .appIcon, .appPage: false
+      }
+    }
   }
 
   let kind: Kind
