@@ -27,6 +27,7 @@ extension Store {
     }
     return try connections.writing { (db) throws(StoreError) in
       let outcome = try db.write { () throws(StoreError) in
+        try step("rollback")
         let plan = try RollbackPlan(request, in: db)
         guard plan.isChange else {
           var release = plan.release(changed: false, now: clock())
@@ -35,6 +36,7 @@ extension Store {
         }
         return plan.outcome(try write(plan, of: request, in: db, digest: digest))
       }
+      try step("rollback")
       if outcome.release.changed || outcome.release.extras != nil { committed(outcome.release) }
       return outcome
     }
@@ -56,11 +58,14 @@ extension Store {
       VALUES (?, ?, 'rollback', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, channel.id, version.number, at, request.actor.name, request.message, digest, plan.counts.added,
       plan.counts.changed, plan.counts.removed, plan.newBytes, plan.resources, plan.bytes)
+    try step("rollback")
     let source = ReleaseSource(channel: channel, version: plan.target, bundle: request.bundle)
     try db.note(source, of: version, in: channel.id)
     try db.noteBrokenGlass(request.breakGlass, plan.freeze, version, in: channel.id)
     for bundle in plan.bundles { try db.endRows(of: bundle.info, takenBackTo: plan.target, at: version) }
+    try step("rollback")
     for bundle in plan.bundles { try db.beginRows(of: bundle.info, takenBackTo: plan.target, at: version) }
+    try step("rollback")
     for bundle in plan.bundles { try db.note(bundle, version, in: channel.id) }
     var release = plan.release(changed: true, now: at)
     release.channel = channel.after(
@@ -76,6 +81,7 @@ extension Store {
         ],
         result: ["digest": .string(digest.hex), "version": .string(version.text)]),
       by: request.actor, now: clock())
+    try step("rollback")
     return release
   }
 

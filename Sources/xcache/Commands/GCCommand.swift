@@ -117,6 +117,7 @@ enum GCCommand {
       "reported by \(reason["polls"]?.integer ?? 0) polls, last in the hour of \(Moment.text(reason["last"]))"
     case "pinned": "pinned by \(reason["author"]?.string ?? "?"): \(reason["reason"]?.string ?? "")"
     case "mirrored": "named by mirror \(reason["mirror"]?.string ?? "?")"
+    case "lastNumber": "the last number of a removed channel"
     default: "?"
     }
   }
