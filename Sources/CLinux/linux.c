@@ -30,6 +30,7 @@ int xcache_epoll_wait(int epoll, struct epoll_event *events, int capacity, int m
   return syscall(SYS_epoll_pwait, epoll, events, capacity, milliseconds, NULL, 0);
 }
 int xcache_syncfs(int fd) { return syncfs(fd); }
+int xcache_start_writing(int fd) { return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
 int xcache_openat(int folder, const char *path, int flags, unsigned mode) {
   return openat(folder, path, flags, mode);
 }

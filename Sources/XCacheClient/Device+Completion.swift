@@ -50,7 +50,8 @@ extension Device {
   private func survey(_ entries: [HeldEntry]) throws(ClientError) -> (bad: [HeldEntry], wrong: Int) {
     let bad = Locked<Set<CachedName>>([])
     let (folder, cache) = (folder, cache)
-    try Workers.forEach(entries, threads: settings.connections) { entry throws(ClientError) in
+    try Parallel.forEach(entries.count, threads: settings.connections) { index throws(ClientError) in
+      let entry = entries[index]
       guard folder.digest(folder.file(entry.name)) != entry.bytes else {
         return cache.withLock { $0.prove(entry) }
       }

@@ -134,6 +134,7 @@ extension EventLoop {
         return used
       case .failed(let error):
         connection.exchange = Exchange(start: now)
+        note(parser.head, in: UnsafeRawBufferPointer(input).bytes, connection)
         refuse(connection, error.status)
         return filled
       case .complete(let count):

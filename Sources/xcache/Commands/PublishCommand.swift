@@ -122,7 +122,7 @@ enum PublishCommand {
       folders: folders, baseURL: base, mapsIndex: arguments.has("index") ? true : nil)
   }
 
-  private static func globs(_ name: String, _ arguments: Arguments) throws -> [Glob] {
+  static func globs(_ name: String, _ arguments: Arguments) throws -> [Glob] {
     try arguments.all(name).map { text in
       guard let glob = Glob(text) else {
         throw UsageError("--\(name) \(text) is no pattern: a [ or { isn't closed")
