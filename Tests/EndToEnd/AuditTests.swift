@@ -6,11 +6,12 @@ import Testing
 /// The trail of what was done, and that nobody changes it unseen.
 @Suite("The audit trail") struct AuditTests {
   private static func run(_ site: Site, _ words: String...) throws -> Outcome {
-    try Outcome(try site.start(words + ["--app", "shop"]))
+    try Outcome(try site.start(words))
   }
 
   /// Acts of most kinds; gives the receipts that were printed.
   private static func history(_ site: Site) throws -> [String] {
+    try site.scratch.write("xcache.json", #"{"app":"shop"}"#)
     var receipts: [String] = []
     for text in ["1", "2", "3"] {
       receipts.append(try site.publish(["a.js": text])["receipt"]?.string ?? "")
@@ -21,7 +22,7 @@ import Testing
       ["token", "create", "ci", "--expires", "1d"], ["unpublish", "--bundle", "main"],
       ["gc", "--keep-versions", "1", "--keep-days", "0"],
     ] {
-      let outcome = try Outcome(try site.start(words + ["--app", "shop"]))
+      let outcome = try Outcome(try site.start(words))
       #expect(outcome.exitCode == 0, "\(words): \(outcome.errors)")
       for line in outcome.output.split(separator: "\n") where line.hasPrefix("receipt ") {
         receipts.append(String(line.dropFirst("receipt ".count)))
@@ -66,7 +67,8 @@ import Testing
       let file = try site.scratch.write("trail.jsonl", export.output)
       #expect(try Outcome(try site.start(["audit", "verify", "--file", file] + against)).exitCode == 0)
       let copy = site.scratch.path + "/copy"
-      #expect(try Self.run(site, "mirror", "--to", copy, "--channel", "test").exitCode == 0)
+      let mirrored = try Self.run(site, "mirror", "--to", copy, "--channel", "test")
+      #expect(mirrored.exitCode == 0, "\(mirrored.errors)")
       #expect(try site.run("mirror", "verify", copy).output.contains("audit receipt 12:"))
       let held = try Self.run(site, "audit", "verify", "--against", copy)
       #expect(held.exitCode == 0 && held.output.hasPrefix("row 12 is the one of the receipt\n"))
@@ -106,7 +108,7 @@ import Testing
       ),
       // One is cut out, and those behind it close the gap.
       (
-        "DELETE FROM audit WHERE id = 4; UPDATE audit SET id = -id WHERE id > 4; UPDATE audit SET id = -id - 1 WHERE id < 0",
+        "DELETE FROM audit WHERE id = 4; UPDATE audit SET id = id + 100 WHERE id > 4; UPDATE audit SET id = id - 101 WHERE id > 100",
         "row 4 was altered"
       ),
     ])

@@ -101,7 +101,7 @@ struct TokenTests {
         (["rollback", "--all-bundles", "--steps", "1"], 1),
         (["rollback", "--bundle", "activity-1", "--to", "4", "--with-prefetch"], 1),
         (["unpublish", "--bundle", "main"], 1), (["promote", "--from", "online", "--to", "test"], 1),
-        (["channel", "freeze", "--channel", "online", "--reason", "x"], 1), (["gc"], 1),
+        (["channel", "freeze", "--channel", "online", "--reason", "x"], 1),
         (["unpublish", "--bundle", "activity-1"], 0),
       ] {
         let outcome = try Outcome(try site.start(act + ["--app", "shop"], token: token))
