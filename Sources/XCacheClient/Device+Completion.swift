@@ -28,7 +28,8 @@ extension Device {
     var seen: Set<SHA256> = []
     let fetched = absent.filter { seen.insert($0.sha256).inserted }
     let (folder, cache) = (folder, cache)
-    let run = FetchRun(fetcher: fetcher, connections: settings.connections, progress: progress)
+    let run = FetchRun(
+      fetcher: fetcher(for: index.version), connections: settings.connections, progress: progress)
     report.bytesFetched = try run.run(fetched, to: { folder.staged($0.sha256) }) {
       entry throws(ClientError) in
       try cache.withLock { cache throws(ClientError) in

@@ -16,6 +16,13 @@ final class Unsettled: Sendable {
   func add(file: String) { add { $0.files.append(file) } }
   func add(folder: String) { add { $0.folders.insert(folder) } }
 
+  /// A file that may not be synced yet has another name now.
+  func move(file: String, to name: String) {
+    state.withLock { state in
+      if let place = state.files.firstIndex(of: file) { state.files[place] = name }
+    }
+  }
+
   private func add(_ note: (inout State) -> Void) {
     state.withLock { state in
       if state.areMany { return }

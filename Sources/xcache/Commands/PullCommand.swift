@@ -44,6 +44,8 @@ enum PullCommand {
     if device.wasDamaged {
       terminal.note("\(folder)/index.json was damaged; starting from nothing, with the files as bases")
     }
+    // Also where it throws: that is what there is to report.
+    defer { device.finishReports() }
     let progress: @Sendable (Progress) -> Void = { done in
       terminal.progress(
         Bar.line("fetching", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
