@@ -123,7 +123,7 @@ final class S3Destination: Destination {
       let local = try file.source("\(folder.path)/\(index)")
       defer { if local.isTemporary { try? Kernel.remove(local.path) } }
       let found = try send(file, local.path)
-      note(file.path, size: file.size)
+      note(file.path, size: found.size)
       if listsOnce { try lock() }
       try placed(file, found)
     }
@@ -132,10 +132,10 @@ final class S3Destination: Destination {
   private func send(_ file: Placement, _ path: String) throws(MirrorError) -> MirrorIndex.File {
     let found = try FileCheck.require(file, at: path)
     let (key, fields) = (settings.key(file.path), Self.fields(file.head))
-    if file.size > Self.wholeLimit {
-      try client.putParts(path, size: file.size, as: key, fields)
+    if found.size > Self.wholeLimit {
+      try client.putParts(path, size: found.size, as: key, fields)
     } else {
-      let bytes = try S3Client.bytes(of: path, at: 0, count: Int(file.size))
+      let bytes = try S3Client.bytes(of: path, at: 0, count: Int(found.size))
       _ = try client.require("PUT", key, fields: fields, .init(body: .bytes(bytes), sha256: found.sha256.hex))
     }
     return found
