@@ -171,7 +171,10 @@ final class FolderDestination: Destination {
       defer { waiting = [] }
       return waiting
     }
-    for (staged, path) in documents { try move(staged, to: path) }
+    for (staged, path) in documents {
+      try move(staged, to: path)
+      unsettled.moved(staged, to: self.path(path))
+    }
   }
 
   func settle() throws(MirrorError) {

@@ -16,6 +16,13 @@ final class Unsettled: Sendable {
   func add(file: String) { add { $0.files.append(file) } }
   func add(folder: String) { add { $0.folders.insert(folder) } }
 
+  /// A file whose bytes may not be safe yet has another name now.
+  func moved(_ file: String, to path: String) {
+    state.withLock { state in
+      if let index = state.files.firstIndex(of: file) { state.files[index] = path }
+    }
+  }
+
   private func add(_ note: (inout State) -> Void) {
     state.withLock { state in
       if state.areMany { return }
