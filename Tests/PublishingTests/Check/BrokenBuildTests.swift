@@ -54,6 +54,14 @@ import Testing
         "b.js": "export const c = () => import(\"./chunk.3f1c.js\")",
       ]),
     Build(
+      "a style sheet that a later import needs",
+      [
+        "index.html": page("<script type=module src=js/a.js></script>"),
+        "js/a.js":
+          "const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=[\"./a.js\",\"../css/b.css\"])))=>i.map(i=>d[i])",
+        "css/a.css": "@font-face{src:url(x.woff2),url(y.woff),url(z.ttf)}", "css/y.woff": "x",
+      ]),
+    Build(
       "a module named without its ending",
       [
         "index.html": page("<script type=module src=app.js></script>"), "app.js": "import './lib'\n",

@@ -6,17 +6,20 @@ struct Reference: Hashable, Sendable {
     // In style sheets
     case styleImport, styleURL
     // In scripts
-    case staticImport, dynamicImport, moduleURL
+    case staticImport, dynamicImport, moduleURL, moduleStyle
     case sourceMap
     // In web app manifests
     case appIcon, appPage
+
+    /// Whether it means something only in a script that a page loads as a module.
+    var isOfModule: Bool { self == .staticImport || self == .dynamicImport || self == .moduleStyle }
 
     /// Whether a page is broken when such a reference leads nowhere.
     var breaksPages: Bool {
       switch self {
       case .script, .moduleScript, .stylesheet, .image, .media, .frame, .styleImport, .styleURL,
         .staticImport,
-        .dynamicImport:
+        .dynamicImport, .moduleStyle:
         true
       case .icon, .hint, .appManifest, .link, .moduleURL, .sourceMap, .appIcon, .appPage: false
       }
