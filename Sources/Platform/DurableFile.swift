@@ -43,7 +43,7 @@ package enum DurableFile {
 
   /// The folder that holds `path`.
   package static func parent(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 }

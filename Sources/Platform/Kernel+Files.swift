@@ -70,6 +70,9 @@ extension Kernel {
     _ = try retrying("syncfs") { xcache_syncfs(raw) }
   }
 
+  /// Lets the disk begin with what a file has, so that the sync to come waits less; it promises nothing.
+  package static func startWriting(_ file: borrowing Descriptor) { _ = xcache_start_writing(file.raw) }
+
   /// Makes a folder's own entries (names that came, went or moved) durable.
   package static func syncFolder(_ path: String) throws(SystemError) {
     try sync(open(path, O_RDONLY | O_DIRECTORY), path: path)
@@ -151,6 +154,11 @@ extension Kernel {
   package static func truncate(_ file: borrowing Descriptor, to size: Int64) throws(SystemError) {
     let raw = file.raw
     _ = try retrying("ftruncate") { ftruncate(raw, off_t(size)) }
+  }
+
+  /// Lets `target` share all bytes of `source`; false where the file system can't.
+  package static func share(_ source: borrowing Descriptor, with target: borrowing Descriptor) -> Bool {
+    xcache_reflink(source.raw, target.raw) == 0
   }
 
   /// Copies a whole file's bytes inside the kernel, sharing them where the file system can.

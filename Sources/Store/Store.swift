@@ -44,7 +44,7 @@ package final class Store: Sendable {
     } else {
       lock = try Self.takeFolder(folder, creates: options.creates)
     }
-    connections = try Connections(path: folder.database, migrates: !options.isBeside)
+    connections = try Connections(path: folder.database, isBeside: options.isBeside)
     derived = try DerivedStore(folder, isBeside: options.isBeside)
     blobs = try BlobStore(
       folder: folder, disk: options.disk, connections: connections, clock: options.clock,

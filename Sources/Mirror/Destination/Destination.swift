@@ -26,7 +26,8 @@ struct Placement: Sendable {
 
 /// Where a mirror is kept.
 ///
-/// What `place` and `write` took is safe once `settle` has returned, and a reader never sees half of a file.
+/// What `place` and `show` brought is safe once `settle` has returned, and so are the bytes that `show` will bring. A
+/// reader never sees half of a file.
 protocol Destination: Sendable {
   /// For people, and to tell mirrors apart at the origin.
   var name: String { get }
@@ -47,8 +48,10 @@ protocol Destination: Sendable {
     _ files: [Placement],
     _ placed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
   ) throws(MirrorError)
-  /// Writes a document: a reader sees the old or the new one.
+  /// Takes a document; a reader sees the old or the new one, and the new one at the latest after `show`.
   func write(_ bytes: [UInt8], as path: String, _ head: FileHead) throws(MirrorError)
+  /// Lets readers see the documents that came since the last call, in their order. The caller settles first.
+  func show() throws(MirrorError)
   /// Waits until what came so far survives a power cut.
   func settle() throws(MirrorError)
   func remove(_ paths: [String]) throws(MirrorError)

@@ -12,6 +12,10 @@ final class FolderDestination: Destination {
   private let staging: String
   private let lock = Locked<FileLock?>(nil)
   private let counter = Atomic<Int>(0)
+  private let copier = FileCopier()
+  private let unsettled = Unsettled()
+  /// Documents that nobody sees yet: where they are, and where they belong.
+  private let waiting = Locked<[(staged: String, path: String)]>([])
   // syncfs(2): "Since Linux 5.8, syncfs() will also report an error if one or more inodes failed to be written back
   // since the last syncfs() call", counted for each open file: so it is open before anything is written.
   private let handle: Descriptor
@@ -103,42 +107,51 @@ final class FolderDestination: Destination {
         let target = stagingName()
         let file = try stage(batch[index], at: target)
         names.withLock { $0[index] = target }
+        unsettled.add(file: target)
         try placed(batch[index], file)
       }
       // Bytes first, then names: a name never leads to bytes that a power cut took.
       try settle()
       let staged = names.withLock { $0 }
       try Parallel.forEach(batch.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
-        try move(staged[index], to: path(batch[index].path))
+        try move(staged[index], to: batch[index].path)
       }
     }
   }
 
   private func stage(_ file: Placement, at target: String) throws(MirrorError) -> MirrorIndex.File {
     let local = try file.source(target)
-    if local.path != target {
-      try MirrorError.disk { () throws(SystemError) in
-        if hardLinks, try Kernel.link(local.path, to: target) { return }
-        let source = try Kernel.open(local.path, O_RDONLY)
-        // Readable by whoever serves it, whatever the data folder allows.
-        let copy = try Kernel.open(target, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
-        try Kernel.copy(from: source, to: copy)
-      }
-    }
-    return try FileCheck.require(file, at: target)
+    if local.path == target { return try FileCheck.require(file, at: target) }
+    if hardLinks, try link(local.path, to: target) { return try FileCheck.require(file, at: target) }
+    return try copier.copy(file, from: local.path, to: target)
   }
 
-  private func move(_ staged: String, to target: String) throws(MirrorError) {
-    try MirrorError.disk { () throws(SystemError) in try Self.rename(staged, to: target) }
+  private func link(_ existing: String, to target: String) throws(MirrorError) -> Bool {
+    try MirrorError.disk { () throws(SystemError) in try Kernel.link(existing, to: target) }
   }
 
-  private static func rename(_ staged: String, to target: String) throws(SystemError) {
+  private func move(_ staged: String, to path: String) throws(MirrorError) {
+    let target = self.path(path)
+    try MirrorError.disk { () throws(SystemError) in try rename(staged, to: target) }
+    unsettled.move(file: staged, to: target)
+    unsettled.add(folder: DurableFile.parent(of: target))
+  }
+
+  private func rename(_ staged: String, to target: String) throws(SystemError) {
     do {
       try Kernel.rename(staged, to: target)
     } catch  where error.code == ENOENT {
-      try Kernel.makeFolder(DurableFile.parent(of: target))
+      try makeFolder(DurableFile.parent(of: target))
       try Kernel.rename(staged, to: target)
     }
+  }
+
+  /// Makes a folder and those above it that are missing.
+  private func makeFolder(_ path: String) throws(SystemError) {
+    let parent = DurableFile.parent(of: path)
+    if path.utf8.count > root.utf8.count, try Kernel.status(parent) == nil { try makeFolder(parent) }
+    try Kernel.makeFolder(path)
+    unsettled.add(folder: parent)
   }
 
   // MARK: - Documents
@@ -148,13 +161,27 @@ final class FolderDestination: Destination {
     try MirrorError.disk { () throws(SystemError) in
       let file = try Kernel.open(target, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
       try Kernel.write(bytes.span.bytes, to: file, path: path)
-      try Kernel.sync(file, path: path)
+      Kernel.startWriting(file)
     }
-    try move(target, to: self.path(path))
+    unsettled.add(file: target)
+    waiting.withLock { $0.append((target, path)) }
+  }
+
+  func show() throws(MirrorError) {
+    let documents = waiting.withLock { waiting in
+      defer { waiting = [] }
+      return waiting
+    }
+    for (staged, path) in documents { try move(staged, to: path) }
   }
 
   func settle() throws(MirrorError) {
-    try MirrorError.disk { () throws(SystemError) in try Kernel.syncFileSystem(handle) }
+    try MirrorError.disk { () throws(SystemError) in
+      // syncfs waits for what others write, too; a few files are sooner safe alone.
+      guard let (files, folders) = unsettled.take() else { return try Kernel.syncFileSystem(handle) }
+      for file in files { try Kernel.sync(Kernel.open(file, O_RDONLY), path: file) }
+      for folder in folders { try Kernel.syncFolder(folder) }
+    }
   }
 
   func remove(_ paths: [String]) throws(MirrorError) {

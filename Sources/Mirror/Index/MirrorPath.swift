@@ -4,10 +4,21 @@ import Manifests
 package enum MirrorPath {
   /// Whether a path that a document names stays below the root.
   static func isSafe(_ path: String) -> Bool {
-    !path.isEmpty && !path.utf8.contains(0)
-      && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
-        !$0.isEmpty && $0 != "." && $0 != ".."
+    // Bytes of the segment so far, and how many of them are dots.
+    var (count, dots) = (0, 0)
+    func ends() -> Bool { count > 0 && !(count == dots && count <= 2) }
+    for byte in path.utf8 {
+      switch byte {
+      case 0: return false
+      case UInt8(ascii: "/"):
+        guard ends() else { return false }
+        (count, dots) = (0, 0)
+      default:
+        count += 1
+        if byte == UInt8(ascii: ".") { dots += 1 }
       }
+    }
+    return ends()
   }
 
   /// The path as it stands in a URL.

@@ -111,10 +111,13 @@ private final class NewestManifest: Sendable {
 
   /// `configure/N.json`
   func fixed() throws(MirrorError) -> [UInt8] {
-    if let known = bytes.withLock({ $0 }) { return known }
-    let made = try source.document(.whole(state.version), of: state)
-    bytes.withLock { $0 = made }
-    return made
+    // Held while it is made: whoever asks meanwhile waits for the same bytes.
+    try bytes.withLock { (known) throws(MirrorError) -> [UInt8] in
+      if let known { return known }
+      let made = try source.document(.whole(state.version), of: state)
+      known = made
+      return made
+    }
   }
 
   /// `configure.json`: the same map, and what answers carry beside it now.

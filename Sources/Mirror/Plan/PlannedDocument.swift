@@ -3,7 +3,7 @@ import Platform
 /// A document of a channel's mirror: where it is, and how its bytes are made.
 struct PlannedDocument: Sendable {
   /// When it is written: a document never names what a later one brings.
-  enum Stage: Int, Comparable, Sendable {
+  enum Stage: Int, Comparable, CaseIterable, Sendable {
     /// Documents of one version.
     case versioned
     /// The newest of each kind.

@@ -140,30 +140,70 @@ struct ChannelWork {
 
   // MARK: - Documents
 
+  /// Documents that are made at a time, and by how many threads.
+  private static let made = (documents: 4, threads: 2)
+
   mutating func writeDocuments() throws(MirrorError) {
-    let documents = plan.documents.sorted { $0.stage < $1.stage }
-    let there = try run.destination.sizes(of: documents.map(\.path))
-    try removeStaleCodings(documents)
-    var settled: PlannedDocument.Stage?
-    for (document, size) in zip(documents, there) {
+    try removeStaleCodings(plan.documents)
+    for stage in PlannedDocument.Stage.allCases {
+      var rest = try unkept(plan.documents.filter { $0.stage == stage })[...]
+      var changes = false
+      while !rest.isEmpty {
+        let batch = Array(rest.prefix(Self.made.documents))
+        rest = rest.dropFirst(batch.count)
+        for (document, made) in zip(batch, try make(batch.map(\.document))) {
+          changes = try write(made, document.document, document.size) || changes
+        }
+      }
+      if changes { try show() }
+    }
+  }
+
+  /// Those that may have to be written, with the size that each has now; the others are noted as they are.
+  private mutating func unkept(_ documents: [PlannedDocument]) throws(MirrorError)
+    -> [(document: PlannedDocument, size: Int64?)]
+  {
+    var rest: [(document: PlannedDocument, size: Int64?)] = []
+    for (document, size) in zip(documents, try run.destination.sizes(of: documents.map(\.path))) {
       if document.isFixed, !run.options.repairs, let known = run.before[document.path], known.size == size {
         try keep(document.path, known)
-        continue
+      } else {
+        rest.append((document, size))
       }
-      let bytes = try document.bytes()
-      let file = MirrorIndex.File(sha256: SHA256.of(bytes), size: Int64(bytes.count))
-      if try isRight(document.path, file, size) {
-        try keep(document.path, file)
-        continue
-      }
-      if settled != document.stage {
-        // What a document names is on the disk before the document is.
-        try run.destination.settle()
-        try run.markUnfinished()
-        settled = document.stage
-      }
-      try write(bytes, document, file)
     }
+    return rest
+  }
+
+  private typealias Made = (bytes: [UInt8], file: MirrorIndex.File)
+
+  private func make(_ documents: [PlannedDocument]) throws(MirrorError) -> [Made] {
+    let made = Locked([Made?](repeating: nil, count: documents.count))
+    try Parallel.forEach(documents.count, threads: Self.made.threads) { (index) throws(MirrorError) in
+      let bytes = try documents[index].bytes()
+      let file = MirrorIndex.File(sha256: SHA256.of(bytes), size: Int64(bytes.count))
+      made.withLock { $0[index] = (bytes, file) }
+    }
+    return made.withLock { $0.compactMap(\.self) }
+  }
+
+  /// Writes a document unless it is there already; gives whether it did.
+  private mutating func write(_ made: Made, _ document: PlannedDocument, _ size: Int64?) throws(MirrorError)
+    -> Bool
+  {
+    if try isRight(document.path, made.file, size) {
+      try keep(document.path, made.file)
+      return false
+    }
+    // A store without renames shows a document as soon as it comes.
+    try run.markUnfinished()
+    try write(made.bytes, document, made.file)
+    return true
+  }
+
+  /// What the documents name is safe before they are seen, and so are their own bytes.
+  private func show() throws(MirrorError) {
+    try run.destination.settle()
+    try run.destination.show()
   }
 
   private func isRight(_ path: String, _ file: MirrorIndex.File, _ size: Int64?) throws(MirrorError) -> Bool {
@@ -214,6 +254,7 @@ struct ChannelWork {
       .filter { run.before[$0] != nil }
     if stale.isEmpty { return }
     try run.markUnfinished()
+    try run.destination.settle()
     try run.destination.remove(stale)
   }
 }

@@ -92,11 +92,12 @@ package final class MirrorRun {
     return zip(files, sizes).allSatisfy { $0.file.size == $1 }
   }
 
-  /// Notes, durably, that documents and `mirror.json` may disagree from now on.
+  /// Notes that documents and `mirror.json` may disagree from now on; called before the first document is written.
   func markUnfinished() throws(MirrorError) {
     if isMarked { return }
     try destination.write([], as: Self.unfinished, FileHead(type: "text/plain", isImmutable: false))
-    try destination.settle()
+    // It has no bytes that could be lost. Its name is safe when the first document is shown, which settles before.
+    try destination.show()
     isMarked = true
   }
 
@@ -108,7 +109,7 @@ package final class MirrorRun {
   ) throws(MirrorError) {
     let now = Clock.unixMilliseconds()
     var index = MirrorIndex(
-      origin: origin.id, defaultApp: origin.defaultApp, at: now, channels: channels,
+      origin: origin.id, defaultApp: origin.defaultApp, at: now, audit: origin.audit, channels: channels,
       leaving: old?.leaving ?? [:])
     let named = Set(channels.lazy.flatMap { $0.files.lazy.map(\.path) })
     for path in before.keys where !named.contains(path) && index.leaving[path] == nil {
@@ -118,9 +119,10 @@ package final class MirrorRun {
     if options.prunes { report.removed = try prune(&index, named, now) }
     let document = index.document
     let wrote = isMarked || meter.written.0 > 0 || report.removed > 0
-    if wrote { try destination.settle() }
     try destination.write(
       document, as: MirrorIndex.path, FileHead(type: "application/json", isImmutable: false))
+    try destination.settle()
+    try destination.show()
     meter.wrote(Int64(document.count))
     // Where nothing else changed, the mark isn't there, and losing this mirror.json leaves the one before it.
     if wrote {

@@ -146,6 +146,9 @@ final class S3Destination: Destination {
     note(path, size: Int64(bytes.count))
   }
 
+  /// A PUT is seen at once.
+  func show() throws(MirrorError) {}
+
   /// A PUT that was answered is kept.
   func settle() throws(MirrorError) {}
 

@@ -18,7 +18,9 @@ package final class DerivedStore: Sendable {
   init(_ folder: DataFolder, isBeside: Bool = false) throws(StoreError) {
     self.folder = folder
     if isBeside {
-      connection = Locked(Held(database: try Database(path: folder.derivedDatabase, .writing)))
+      let database = try Database(path: folder.derivedDatabase, .beside)
+      database.leavesLog()
+      connection = Locked(Held(database: database))
       return
     }
     try StoreError.disk { () throws(SystemError) in

@@ -105,7 +105,16 @@ extension Store {
   private func infoDocument(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) -> [UInt8]
   {
     guard let digest = try digest(channel, at: version) else { throw .unknownVersion(version) }
-    return Documents.info(
-      try manifest(channel, at: version).map { Array($0.url.text.utf8)[...] }, digest: digest)
+    let urls = try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT u.text FROM url AS u WHERE u.channel_id = ?1 AND EXISTS (
+          SELECT 1 FROM entry AS e
+          WHERE e.url_id = u.id AND e.since <= ?2 AND (e.until IS NULL OR e.until > ?2))
+        ORDER BY u.text
+        """, channel.id, version.number
+      ) { Array($0.get(0, as: String.self).utf8)[...] }
+    }
+    return Documents.info(urls, digest: digest)
   }
 }

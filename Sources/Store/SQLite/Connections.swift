@@ -7,6 +7,7 @@ import Synchronization
 /// (sqlite.org/wal.html).
 final class Connections: Sendable {
   private let path: String
+  private let isBeside: Bool
   private let writer: Locked<Held>
   private let writers = Atomic<Int>(0)
   private let editions = Atomic<Int>(0)
@@ -18,17 +19,21 @@ final class Connections: Sendable {
     let database: Database
   }
 
-  /// Opens the database at `path` and brings its schema up to date; `migrates` false: refuses one that isn't.
-  init(path: String, migrates: Bool = true) throws(StoreError) {
+  /// Opens the database at `path` and brings its schema up to date.
+  /// - Parameter isBeside: another process has it: a schema that isn't up to date is refused, and neither a commit nor
+  ///   the end waits for the disk. What is committed so are leases and mirrors' names; a power cut ends those anyway.
+  init(path: String, isBeside: Bool = false) throws(StoreError) {
     self.path = path
+    self.isBeside = isBeside
     // Even opening another program's database would change it: to write-ahead logging.
     let header = try StoreError.disk { () throws(SystemError) in try DatabaseHeader(path: path) }
     if let header, !Migrations.mayOwn(header) { throw .foreignDatabase }
-    let database = try Database(path: path, .writing)
-    if migrates {
-      try Migrations.embedded.apply(to: database)
-    } else {
+    let database = try Database(path: path, isBeside ? .beside : .writing)
+    if isBeside {
+      database.leavesLog()
       try Migrations.embedded.check(database)
+    } else {
+      try Migrations.embedded.apply(to: database)
     }
     writer = Locked(Held(database: database))
   }
@@ -58,6 +63,7 @@ final class Connections: Sendable {
       held = rested
     } else {
       held = Held(database: try Database(path: path, .reading))
+      if isBeside { held.database.leavesLog() }
     }
     defer { idle.withLock { if $0.count < Self.mostIdle { $0.append(held) } } }
     return try held.database.snapshot { () throws(StoreError) in try body(held.database) }

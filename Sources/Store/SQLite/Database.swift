@@ -8,6 +8,8 @@ final class Database {
 
   enum Access: Sendable {
     case writing, reading
+    /// As `writing`, for rows that a power cut may take: those of a program beside the one that has the folder.
+    case beside
   }
 
   /// Opens the file at `path`, which is created where it is missing and may be written.
@@ -15,7 +17,7 @@ final class Database {
     var opened: OpaquePointer?
     // NOMUTEX: "The new database connection will use the "multi-thread" threading mode": one thread at a time.
     let flags =
-      SQLITE_OPEN_READWRITE | (access == .writing ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX
+      SQLITE_OPEN_READWRITE | (access == .reading ? 0 : SQLITE_OPEN_CREATE) | SQLITE_OPEN_NOMUTEX
       | SQLITE_OPEN_EXRESCODE
     let code = sqlite3_open_v2(path, &opened, flags, nil)
     guard code == SQLITE_OK, let opened else {
@@ -44,18 +46,25 @@ final class Database {
     // no connection depends on what another did.
     try script("PRAGMA journal_mode = WAL")
     // "Writers sync the WAL on every transaction commit if PRAGMA synchronous is set to FULL" (sqlite.org/wal.html):
-    // an acknowledged release survives power loss (guarantee 1).
-    try script("PRAGMA synchronous = FULL")
+    // an acknowledged release survives power loss (guarantee 1). "WAL mode is always consistent with
+    // synchronous=NORMAL", where a power cut may take the last commits.
+    try script(access == .beside ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL")
     // "Foreign key constraints are disabled by default (for backwards compatibility), so must be enabled separately
     // for each database connection."
     try script("PRAGMA foreign_keys = ON")
     try script("PRAGMA cell_size_check = ON")
     try script("PRAGMA cache_size = -16384")
     try script("PRAGMA temp_store = MEMORY")
+    // Some builds overwrite whatever is deleted with zeros; there is nothing secret in here, and gc deletes a lot.
+    try script("PRAGMA secure_delete = OFF")
     // A log that one large release blew up is cut back at the next reset.
     try script("PRAGMA journal_size_limit = 67108864")
     if access == .reading { try script("PRAGMA query_only = ON") }
   }
+
+  /// Leaves the log as it is when this connection is the last to close. "The default behavior is to run a checkpoint
+  /// when the last database connection is closed", which waits for the disk three times.
+  func leavesLog() { _ = xcache_sqlite_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1) }
 
   /// Runs SQL text that is not kept: pragmas and migrations.
   func script(_ sql: String) throws(StoreError) {

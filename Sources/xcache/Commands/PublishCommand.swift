@@ -20,7 +20,7 @@ enum PublishCommand {
       .value("bundle", "NAME[=DIR]", "the bundle, and its folder; may be repeated"),
       .value("base-url", "URL", "the URL under which the folder's files are"),
       .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "N", "refuse when the bundle changed after version N"),
+      .value("if-version", "V", "refuse when the bundle changed after version V, a number or a time"),
       .value("include", "GLOB", "publish only what matches; may be repeated"),
       .value("exclude", "GLOB", "leave out what matches; may be repeated"),
       .flag("index", "let dir/index.html answer for dir/, too"),
@@ -69,12 +69,11 @@ enum PublishCommand {
     return .done
   }
 
-  static func ifVersion(_ arguments: Arguments) throws -> ManifestVersion? {
-    guard let text = try arguments.value("if-version") else { return nil }
-    guard let version = ManifestVersion(text: text) else {
-      throw UsageError("--if-version \(text) is no version")
+  /// A number or a time, as the API takes it.
+  static func ifVersion(_ arguments: Arguments) throws -> String? {
+    try arguments.value("if-version").map { (text) throws(UsageError) in
+      try VersionWord.read(text, in: "--if-version")
     }
-    return version
   }
 
   private static func words(of progress: Publisher.Progress) -> String {

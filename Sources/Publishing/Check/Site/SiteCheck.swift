@@ -32,7 +32,7 @@ package struct SiteCheck: Sendable {
   /// The reports of all files, by their place in the site; those that aren't read are empty.
   private func read() throws(PublishError) -> [FileReport] {
     let work = CheckWork(site)
-    Workers.run(min(Workers.cores, max(1, site.files.count))) { work.run() }
+    Parallel.run(threads: min(Parallel.cores, site.files.count)) { work.run() }
     return try work.finish()
   }
 }

@@ -1,0 +1,54 @@
+import Glibc
+import Platform
+import Synchronization
+
+/// Copies files and checks their bytes on the way.
+final class FileCopier: Sendable {
+  /// Until the file system said that it can't.
+  private let shares = Atomic<Bool>(true)
+
+  private static let piece: Int64 = 1 << 18
+  /// Bytes from which the disk is told to begin at once.
+  private static let large: Int64 = 1 << 16
+
+  /// Makes `target`, which shares the bytes of `source` where the file system can.
+  /// - Throws: `wrongBytes` where they aren't what was to be placed.
+  func copy(_ file: Placement, from source: String, to target: String) throws(MirrorError) -> MirrorIndex.File {
+    let copied = try MirrorError.disk { () throws(SystemError) -> MirrorIndex.File? in
+      let from = try Kernel.open(source, O_RDONLY)
+      // Readable by whoever serves it, whatever the data folder allows.
+      let to = try Kernel.open(target, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
+      if shares.load(ordering: .relaxed) {
+        if Kernel.share(from, with: to) { return nil }
+        shares.store(false, ordering: .relaxed)
+      }
+      return try Self.write(from, to, target, most: file.size)
+    }
+    guard let copied else { return try FileCheck.require(file, at: target) }
+    guard copied.size == file.size, copied.sha256 == file.sha256 ?? copied.sha256 else {
+      throw .wrongBytes(path: file.path)
+    }
+    return copied
+  }
+
+  /// Copies up to a piece more than `most` bytes, and tells what they were.
+  private static func write(
+    _ source: borrowing Descriptor, _ target: borrowing Descriptor, _ path: String, most: Int64
+  ) throws(SystemError) -> MirrorIndex.File {
+    var hasher = SHA256Hasher()
+    var size: Int64 = 0
+    let count = Int(max(1, min(most + 1, piece)))
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
+    defer { buffer.deallocate() }
+    while size <= most {
+      let count = try Kernel.read(source, into: buffer)
+      if count == 0 { break }
+      let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes
+      hasher.update(bytes)
+      try Kernel.write(bytes, to: target, path: path)
+      size += Int64(count)
+    }
+    if size >= large { Kernel.startWriting(target) }
+    return MirrorIndex.File(sha256: hasher.finish(), size: size)
+  }
+}
