@@ -236,6 +236,8 @@ import Testing
       [
         "a.css": "@font-face{src:url(f.eot);src:url(f.eot?#iefix),url(f.woff2),url(f.woff),url(f.svg#f)}",
         "f.woff2": "x",
+        "b.css":
+          "@font-face{src:url({{a}}),url(g.woff)}@font-face{src:url(data:font/woff2;base64,AA),url(h.woff)}",
       ]),
     Build(
       "names with escapes",

@@ -38,6 +38,7 @@ struct FileCheck {
   // MARK: References
 
   private mutating func take(_ reference: Reference) {
+    if reference.isPlaceholder { return serve(reference) }
     if reference.kind == .staticImport || reference.kind == .dynamicImport, isBare(reference.text) {
       return bare(reference)
     }
