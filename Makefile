@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-deltas bench-mirror test-mirror-kills test-s3 kills keeping lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-deltas bench-mirror test-mirror test-mirror-kills test-s3 kills keeping lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -44,6 +44,10 @@ bench-mirror: build ## measure the static copy against rsync (about 3 minutes)
 test-mirror-kills: build ## kill mirror runs at 50 random moments while a device reads through nginx
 	@.ci/packages nginx-light python3
 	Tests/Mirror/kill.py $(XCACHE) 50
+
+test-mirror: build ## mirror a published app, lose its origin and bring it back, with devices at each version (2 minutes)
+	@.ci/packages nginx-light python3 python3-pip curl
+	XCACHE_BINARY=$(abspath $(XCACHE)) Tests/Mirror/fallback.sh
 
 test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object server killed on the way
 	@.ci/packages python3-venv curl

@@ -27,10 +27,11 @@ fi
 xcache() { "$XCACHE_BINARY" "$@"; }
 export XDG_CACHE_HOME=$work/cache
 
-# start_server NAME [OPTIONS…]: an origin over a new folder; sets server_pid, server_port, and what commands need.
+# start_server NAME [OPTIONS…]: an origin over a folder, at $listen or any port; sets server_pid, server_port, and what
+# commands need.
 start_server() {
   local name=$1; shift
-  "$XCACHE_BINARY" serve --data "$work/$name" --listen 127.0.0.1:0 "$@" 2>"$work/$name.log" &
+  "$XCACHE_BINARY" serve --data "$work/$name" --listen "${listen:-127.0.0.1:0}" "$@" 2>"$work/$name.log" &
   server_pid=$!
   started+=("$server_pid")
   for _ in $(seq 500); do

@@ -30,34 +30,36 @@ bar() {
   printf '  %-44s %8s  (at most %s: %s)\n' "$1" "$2" "$3" "$words"
 }
 
-# measure DATA: first and no-change runs of both, the one after the other and the other way round.
+# measure DATA: first and no-change runs of both, the one after the other and the other way round. Each round has new
+# folders, and nothing is removed before all are done: some file systems look for a free inode for long where many were
+# freed just now, and who comes first after that would pay.
 measure() {
-  local data=$1 mirror_first=0 rsync_first=0 mirror_same=0 rsync_same=0
+  local data=$1 round mirror_first=0 rsync_first=0 mirror_same=0 rsync_same=0
   # Once for nothing, so that both find the files and themselves in memory; the tree that rsync copies.
-  mirror "$data" tree >/dev/null
-  copy "$work/tree" "$work/warm"
-  rm -rf "$work/warm"
+  mirror "$data" "$data-tree" >/dev/null
+  copy "$work/$data-tree" "$work/$data-warm"
   for round in $(seq "$rounds"); do
-    rm -rf "$work/www" "$work/copy"
     sync
     if ((round % 2)); then
-      timed mirror_first mirror "$data" www
+      timed mirror_first mirror "$data" "$data-www$round"
       sync
-      timed rsync_first copy "$work/tree" "$work/copy"
+      timed rsync_first copy "$work/$data-tree" "$work/$data-copy$round"
     else
-      timed rsync_first copy "$work/tree" "$work/copy"
+      timed rsync_first copy "$work/$data-tree" "$work/$data-copy$round"
       sync
-      timed mirror_first mirror "$data" www
+      timed mirror_first mirror "$data" "$data-www$round"
     fi
     sync
-    timed mirror_same mirror "$data" www
-    timed rsync_same copy "$work/tree" "$work/copy"
+    timed mirror_same mirror "$data" "$data-www$round"
+    timed rsync_same copy "$work/$data-tree" "$work/$data-copy$round"
   done
-  echo "  $rounds rounds: first mirror $(seconds $mirror_first) s, rsync $(seconds $rsync_first) s; no change mirror $(seconds $mirror_same) s, rsync $(seconds $rsync_same) s"
+  echo "  $rounds rounds at load $(cut -d' ' -f1 /proc/loadavg): first mirror $(seconds $mirror_first) s, rsync $(seconds $rsync_first) s; no change mirror $(seconds $mirror_same) s, rsync $(seconds $rsync_same) s"
   bar "first run against rsync" "$(ratio $mirror_first $rsync_first)" 1.2
   bar "no-change run against rsync" "$(ratio $mirror_same $rsync_same)" 0.5
-  rm -rf "$work/www" "$work/copy" "$work/tree"
 }
+
+# files FOLDER: inode, time of change, size and name of each file; a file that was written anew has another inode.
+files() { (cd "$1" && find . -type f ! -path './.xcache-mirror/*' -printf '%i %T@ %s %p\n' | sort); }
 
 echo "streamlit, three versions"
 start_server streamlit
@@ -74,16 +76,21 @@ start_server scale
 publish() { xcache publish "$work/large" --app bench --bundle main --base-url https://m.example.com/scale --now >/dev/null; }
 publish
 measure scale
-mirror scale www >/dev/null
+mirror scale scale-www1 >/dev/null
+files "$work/scale-www1" >"$work/before"
 echo changed >"$work/large/d0/f0.js"
 publish
+sync
 begin=$(now)
-mirror scale www --json >"$work/changed.json"
+mirror scale scale-www1 --json >"$work/changed.json"
 bar "one changed resource, seconds" "$(seconds $(($(now) - begin)))" 3
-# "bytes written = new files + whole-manifest documents + mirror.json", and what one version's small documents take.
-documents=$(cd "$work/www" && stat -c %s mirror.json xcache/bench/configure.json xcache/bench/configure/2.json \
-  xcache/bench/release/2.json xcache/bench/info.json xcache/bench/patch/1-2.json xcache/bench/version.json |
-  awk '{ n += $1 } END { print n }')
-bar "bytes written beyond its documents" $(($(field writtenBytes <"$work/changed.json") - documents)) "$(stat -c %s "$work/large/d0/f0.js")"
+# "bytes written = new files + whole-manifest documents + mirror.json": what the run says, and what the disk shows.
+files "$work/scale-www1" | comm -13 "$work/before" - >"$work/written"
+seen=$(awk '{ n += $3 } END { print n }' "$work/written")
+said=$(field writtenBytes <"$work/changed.json")
+cut -d' ' -f3- "$work/written" | sed 's/^/    /'
+bar "files written" "$(wc -l <"$work/written")" 8
+bar "bytes written, as counted from outside" "$seen" "$said"
+bar "bytes written, as the run says" "$said" "$seen"
 stop "$server_pid"
 exit $verdict

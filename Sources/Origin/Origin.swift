@@ -45,7 +45,7 @@ package final class Origin: Sendable {
     package var gc: DailyCollection?
     /// Brings a release's files to where devices download them before any device is told of it; nil: the CDN fetches
     /// what it lacks. What it throws, the release is refused with.
-    package var push: (@Sendable (PreparedRelease) throws(StoreError) -> Void)?
+    package var push: ReleasePush?
     /// Where errors of the origin itself are told, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
 
@@ -74,7 +74,7 @@ package final class Origin: Sendable {
     let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
     let releases = ReleaseDesk(
       store: store, catalog: catalog, builder: builder, publicURL: options.publicURL, deltas: desk,
-      documents: documents, push: options.push)
+      documents: documents, push: options.push, log: options.log)
     api = APIEndpoint(
       store: store, releases: releases, deltas: desk, documents: documents, adoption: adoption,
       largestUpload: options.largestUpload, log: options.log)

@@ -13,8 +13,9 @@ extension StoreError: CustomStringConvertible {
     case .olderDatabase:
       "the database was made by an older xcache; start this version's `xcache serve` on it once, then try again"
     case .pushFailed(let place, let reason):
-      "the release waits, since its files could not be pushed to \(place): \(reason); nothing has to be sent again, "
-        + "publish once more"
+      "the release is staged, since its files could not be pushed to \(place): \(reason); the origin goes on trying "
+        + "and shows it once they are there, unless it is restarted; publishing once more sends nothing again"
+    case .unpushed: "other releases came each time that its files had been pushed; publish once more"
     case .unknownLease: "the lease has ended; what was read under it may have been removed, so begin anew"
     case .notEmpty(let path): "\(path) holds an origin's data already; give a new folder with --data"
     case .alteredMigration(let name):

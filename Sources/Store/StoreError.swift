@@ -88,6 +88,8 @@ package enum StoreError: Error, Sendable {
   case foreignBackup(path: String)
   /// Thrown when a release's files could not be brought to where devices download them.
   case pushFailed(place: String, reason: String)
+  /// Thrown when a release came, each time that its files had been pushed, after another one that changed them.
+  case unpushed
 
   // Tokens.
   case tokenNameTaken(String)

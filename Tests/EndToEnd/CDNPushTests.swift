@@ -16,18 +16,32 @@ struct CDNPushTests {
 
       // A file stands where the folder of the next release has to be made.
       _ = try scratch.write("cdn/xcache/1/2", "in the way")
-      let folder = try site.scratch.folder("next", ["a.js": "two", "b.js": "b"])
-      let refused = try Outcome(
-        try site.start([
-          "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now",
-        ]), seconds: 120)
+      let refused = try site.tryToPublish(["a.js": "two", "b.js": "b"])
       #expect(refused.exitCode == 1)
       #expect(refused.errors.contains("could not be pushed to"), "\(refused.errors)")
       #expect(try site.poll("version=1")["data"]?["update"]?.bool == false)
 
+      // The origin goes on by itself.
       try Kernel.remove(cdn + "/xcache/1/2")
-      let again = try site.publish(["a.js": "two", "b.js": "b"])
-      #expect(again["version"]?.string == "2" && again["uploaded"]?.integer == 0)
+      #expect(try Wait.until(60) { try site.poll("version=1")["data"]?["version"]?.string == "2" })
+      #expect(try site.publish(["a.js": "two", "b.js": "b"])["changed"]?.bool == false)
+    }
+  }
+
+  @Test("A staged release never comes after one that replaces it, and keeps out nobody")
+  func replaced() throws {
+    let scratch = try Scratch()
+    let cdn = scratch.path + "/cdn"
+    try Site.with(["--public-url", "https://cdn.example.com/x", "--cdn", "push", cdn]) { site in
+      try site.publish(["a.js": "one"])
+      _ = try scratch.write("cdn/xcache/1/2", "in the way")
+      #expect(try site.tryToPublish(["a.js": "staged"]).exitCode == 1)
+      // What is pushed nowhere needs no push: the bytes of version 1 are there already.
+      #expect(try site.publish(["a.js": "one"])["changed"]?.bool == false)
+      try Kernel.remove(cdn + "/xcache/1/2")
+      #expect(try site.publish(["a.js": "three"])["version"]?.string == "2")
+      let log = try Wait.until(20) { try site.poll("version=2")["data"]?["update"]?.bool == true }
+      #expect(!log, "the staged release came after the one that replaced it")
     }
   }
 
@@ -56,5 +70,14 @@ struct CDNPushTests {
     #expect(isSeen, "\(nginx.url): \(metrics)")
     site.server.signal(SIGTERM)
     #expect(try site.server.wait(seconds: 15) == 0)
+  }
+}
+
+extension Site {
+  /// Publishes what the origin may refuse.
+  func tryToPublish(_ files: Files) throws -> Outcome {
+    let folder = try scratch.folder("next-\(Clock.monotonicNanoseconds())", files)
+    let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now"]
+    return try Outcome(try start(words), seconds: 120)
   }
 }

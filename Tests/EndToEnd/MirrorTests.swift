@@ -79,6 +79,36 @@ struct MirrorTests {
     }
   }
 
+  @Test("Zips of kept versions are the origin's, from either source; they are listed, verified and pruned")
+  func zips() throws {
+    try Site.with { site in
+      try site.publish(Self.one)
+      try site.publish(Self.two)
+      // The deltas of the step are made in the background.
+      let isThere = try Wait.until(60) {
+        try site.mirror("--to", "www", "--zips")["zipsToCome"]?.integer == 0
+      }
+      #expect(isThere)
+      let files = try site.mirrored("www")
+      let names = ["1.zip", "1-2.zip", "2.zip"].map { "xcache/shop/bundle/\($0)" }
+      #expect(Set(files.keys.filter { $0.hasSuffix(".zip") }) == Set(names))
+      for name in names {
+        let isSame = try Wait.until(60) { try site.web.ask("/" + name).body == files[name] }
+        #expect(isSame, "\(name)")
+      }
+      #expect(try site.mirror("--data", site.data, "--to", "www2", "--zips")["zipsToCome"]?.integer == 0)
+      #expect(try site.mirrored("www2") == files)
+      #expect(try site.run("mirror", "verify", "www").exitCode == 0)
+      #expect(try site.mirror("--to", "www", "--zips")["written"]?.integer == 1)
+      try Kernel.remove(site.scratch.path + "/www/" + names[1])
+      let broken = try site.run("mirror", "verify", "www")
+      #expect(broken.exitCode == 1 && broken.output.contains("bundle/1-2.zip: it is missing"))
+      #expect(try site.mirror("--to", "www", "--zips")["written"]?.integer == 2)
+      try site.mirror("--to", "www", "--prune", "--grace", "0")
+      #expect(try site.mirrored("www").keys.allSatisfy { !$0.hasSuffix(".zip") })
+    }
+  }
+
   @Test("Coded siblings stand beside what they make smaller, and go when they are no longer asked for")
   func precompressed() throws {
     try Site.with { site in

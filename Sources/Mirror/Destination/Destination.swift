@@ -16,7 +16,8 @@ package struct FileHead: Hashable, Sendable {
 /// A file on its way into a mirror.
 struct Placement: Sendable {
   let path: String
-  let size: Int64
+  /// Bytes; nil: however many it has.
+  let size: Int64?
   /// What the bytes must have; nil: whatever they have.
   let sha256: SHA256?
   let head: FileHead

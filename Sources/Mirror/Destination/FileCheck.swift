@@ -6,8 +6,8 @@ enum FileCheck {
   /// What the file at `path` is.
   /// - Throws: `wrongBytes` where that isn't what was to be placed.
   static func require(_ placement: Placement, at path: String) throws(MirrorError) -> MirrorIndex.File {
-    guard let found = try digest(path, upTo: placement.size), found.size == placement.size,
-      found.sha256 == placement.sha256 ?? found.sha256
+    guard let found = try digest(path, upTo: placement.size ?? .max),
+      found.size == placement.size ?? found.size, found.sha256 == placement.sha256 ?? found.sha256
     else { throw .wrongBytes(path: placement.path) }
     return found
   }

@@ -13,7 +13,8 @@ final class FileCopier: Sendable {
 
   /// Makes `target`, which shares the bytes of `source` where the file system can.
   /// - Throws: `wrongBytes` where they aren't what was to be placed.
-  func copy(_ file: Placement, from source: String, to target: String) throws(MirrorError) -> MirrorIndex.File {
+  func copy(_ file: Placement, from source: String, to target: String) throws(MirrorError) -> MirrorIndex.File
+  {
     let copied = try MirrorError.disk { () throws(SystemError) -> MirrorIndex.File? in
       let from = try Kernel.open(source, O_RDONLY)
       // Readable by whoever serves it, whatever the data folder allows.
@@ -22,10 +23,10 @@ final class FileCopier: Sendable {
         if Kernel.share(from, with: to) { return nil }
         shares.store(false, ordering: .relaxed)
       }
-      return try Self.write(from, to, target, most: file.size)
+      return try Self.write(from, to, target, most: file.size ?? .max)
     }
     guard let copied else { return try FileCheck.require(file, at: target) }
-    guard copied.size == file.size, copied.sha256 == file.sha256 ?? copied.sha256 else {
+    guard copied.size == file.size ?? copied.size, copied.sha256 == file.sha256 ?? copied.sha256 else {
       throw .wrongBytes(path: file.path)
     }
     return copied
@@ -37,7 +38,7 @@ final class FileCopier: Sendable {
   ) throws(SystemError) -> MirrorIndex.File {
     var hasher = SHA256Hasher()
     var size: Int64 = 0
-    let count = Int(max(1, min(most + 1, piece)))
+    let count = Int(min(most, piece - 1)) + 1
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
     defer { buffer.deallocate() }
     while size <= most {

@@ -133,7 +133,7 @@ final class FolderDestination: Destination {
   private func move(_ staged: String, to path: String) throws(MirrorError) {
     let target = self.path(path)
     try MirrorError.disk { () throws(SystemError) in try rename(staged, to: target) }
-    unsettled.move(file: staged, to: target)
+    unsettled.moved(staged, to: target)
     unsettled.add(folder: DurableFile.parent(of: target))
   }
 

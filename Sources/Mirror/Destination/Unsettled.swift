@@ -16,10 +16,10 @@ final class Unsettled: Sendable {
   func add(file: String) { add { $0.files.append(file) } }
   func add(folder: String) { add { $0.folders.insert(folder) } }
 
-  /// A file that may not be synced yet has another name now.
-  func move(file: String, to name: String) {
+  /// A file whose bytes may not be safe yet has another name now.
+  func moved(_ file: String, to path: String) {
     state.withLock { state in
-      if let place = state.files.firstIndex(of: file) { state.files[place] = name }
+      if let index = state.files.firstIndex(of: file) { state.files[index] = path }
     }
   }
 

@@ -9,6 +9,8 @@ struct ChannelPlan: Sendable {
   let documents: [PlannedDocument]
   /// That the patches name, each once, with its size.
   let deltas: [(path: DeltaPath, size: Int64)]
+  /// Of each kept version, and of each step from one to the newest; none unless asked for.
+  let zips: [BundleZip]
   /// Tells what the files are made from: as long as it is the same, so are they.
   let inputs: SHA256
 
@@ -22,15 +24,28 @@ struct ChannelPlan: Sendable {
     let patches = try Self.patches(state, source)
     documents = Self.documents(state, source, patches)
     deltas = try Self.deltas(of: patches)
+    zips =
+      options.zips
+      ? state.versions.map { .whole($0) }
+        + state.versions.dropLast().map { .update(from: $0, to: state.version) } : []
     let facts =
       [
         "\(Self.format)", origin.id, state.folder, "\(state.appID)", state.publicURL.text, state.version.text,
         state.digest.hex, state.versions.map(\.text).joined(separator: ","), "\(state.extras)",
-        "\(options.precompressed)",
+        "\(options.precompressed)", "\(options.zips)",
       ]
       + patches.map { SHA256.of($0.bytes).hex }
     inputs = SHA256.of(Array(facts.joined(separator: "\n").utf8))
   }
+
+  /// How many zips aren't among the channel's files.
+  func missingZips(in channel: MirrorIndex.Channel) -> Int {
+    if zips.isEmpty { return 0 }
+    let wanted = Set(zips.map(path))
+    return wanted.count - channel.files.count { wanted.contains($0.path) }
+  }
+
+  func path(of zip: BundleZip) -> String { "\(state.folder)/\(zip)" }
 
   /// The patches are made first: they tell which deltas there are by now.
   private static func patches(_ state: ChannelState, _ source: any MirrorSource) throws(MirrorError)

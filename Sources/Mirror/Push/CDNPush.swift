@@ -15,6 +15,11 @@ package final class CDNPush: Sendable {
 
   package var place: String { destination.name }
 
+  /// What a release adds, from the root of `place`.
+  package func names(_ release: PreparedRelease) throws(MirrorError) -> Set<String> {
+    try Set((resources(of: release) + deltas(of: release)).map(\.path))
+  }
+
   /// Brings what a release adds: resources, and the deltas on the version that it replaces. What is there stays.
   package func push(_ release: PreparedRelease) throws(MirrorError) {
     let files = try resources(of: release) + deltas(of: release)

@@ -51,7 +51,7 @@ struct ChannelWork {
     if placements.isEmpty { return }
     let placed = Locked<[(String, MirrorIndex.File)]>([])
     let meter = run.meter
-    meter.plan(placements.count, placements.reduce(0) { $0 + $1.size })
+    meter.plan(placements.count, placements.reduce(0) { $0 + ($1.size ?? 0) })
     try run.destination.place(placements) { (placement, file) throws(MirrorError) in
       placed.withLock { $0.append((placement.path, file)) }
       try meter.placed(file.size)
@@ -77,6 +77,27 @@ struct ChannelWork {
         ) { (path) throws(MirrorError) in try source.file(of: delta, at: path) })
     }
     try place(missing)
+  }
+
+  // MARK: - Zips
+
+  /// Brings the zips that can be had; none ever changes.
+  mutating func placeZips() throws(MirrorError) {
+    let (source, state) = (run.source, plan.state)
+    let there = try run.destination.sizes(of: plan.zips.map(plan.path))
+    for (zip, found) in zip(plan.zips, there) {
+      let path = plan.path(of: zip)
+      if !run.options.repairs, let known = run.before[path], known.size == found {
+        files[path] = known
+      } else if try source.has(zip, of: state) {
+        // One at a time: each keeps all cores busy while it is made.
+        let head = FileHead(type: MirrorPath.documentType(path), isImmutable: true)
+        let file = Placement(path: path, size: nil, sha256: nil, head: head) { (path) throws(MirrorError) in
+          try source.file(of: zip, state, at: path)
+        }
+        try place([file])
+      }
+    }
   }
 
   // MARK: - Coded siblings

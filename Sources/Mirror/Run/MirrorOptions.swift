@@ -11,6 +11,8 @@ package struct MirrorOptions: Sendable {
   package var grace: Int64 = 24 * 3600 * 1000
   /// Write `.gz` and `.zst` files beside what they make smaller.
   package var precompressed = false
+  /// Bring the zips of kept versions.
+  package var zips = false
   /// Read every file back, and write those anew that are wrong.
   package var repairs = false
   /// What the origin calls this mirror; nil: where it is.
@@ -32,6 +34,8 @@ package struct MirrorReport: Sendable {
   /// All files of the mirror, and their bytes; `mirror.json` isn't counted.
   package var files = 0
   package var bytes: Int64 = 0
+  /// Zips of updates that the origin has no deltas for yet; a later run brings them.
+  package var zipsToCome = 0
   /// What this run wrote, `mirror.json` included.
   package var written = 0
   package var writtenBytes: Int64 = 0

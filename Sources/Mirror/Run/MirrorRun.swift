@@ -45,7 +45,9 @@ package final class MirrorRun {
     for state in states {
       let plan = try ChannelPlan(state, of: origin, from: source, options: options)
       let known = old?.channels.first { $0.app == state.app && $0.channel == state.channel }
-      channels.append(try bring(plan, known))
+      let channel = try bring(plan, known)
+      report.zipsToCome += plan.missingZips(in: channel)
+      channels.append(channel)
       report.channels.append(.init(app: state.app, channel: state.channel, version: state.version))
     }
     try finish(old, origin, channels, &report)
@@ -75,10 +77,15 @@ package final class MirrorRun {
   private func bring(_ plan: ChannelPlan, _ known: MirrorIndex.Channel?) throws(MirrorError)
     -> MirrorIndex.Channel
   {
-    if let known, known.inputs == plan.inputs, !options.repairs, try isThere(known.files) { return known }
+    if let known, known.inputs == plan.inputs, plan.missingZips(in: known) == 0, !options.repairs,
+      try isThere(known.files)
+    {
+      return known
+    }
     var work = ChannelWork(self, plan)
     try work.placeResources()
     try work.placeDeltas()
+    try work.placeZips()
     try work.writeDocuments()
     let state = plan.state
     return MirrorIndex.Channel(

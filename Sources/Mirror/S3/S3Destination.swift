@@ -9,50 +9,25 @@ final class S3Destination: Destination {
   private let client: S3Client
   private let listsOnce: Bool
   private var settings: S3Settings { client.settings }
-  private let lockedAt = Locked<Int64>(0)
+  private let lock: S3Lock
   private let listed = Locked<[String: (size: Int64, changed: Int64)]?>(nil)
 
   /// Objects that are sent at a time.
   private static let threads = 8
   /// Larger ones are sent in parts.
   private static let wholeLimit: Int64 = 64 << 20
-  /// Milliseconds after which a lock is written again, and after which it is that of a run that was ended.
-  private static let lockTimes: (renewed: Int64, dead: Int64) = (60_000, 600_000)
-  private static let lockPath = ".xcache-mirror/lock"
-
   /// - Parameter listsOnce: false for one that lives long: it asks for each file that it is asked about.
   init(_ settings: S3Settings, listsOnce: Bool = true) {
     client = S3Client(settings)
+    lock = S3Lock(client)
     self.listsOnce = listsOnce
   }
 
   var name: String { settings.name }
 
-  func begin() throws(MirrorError) {
-    // S3 has no lock that every store keeps; an object that says who works keeps honest runs apart.
-    let key = settings.key(Self.lockPath)
-    let now = Clock.unixMilliseconds()
-    let reply = try client.send("GET", key)
-    if reply.isSuccess, let since = Int64(String(decoding: reply.body, as: UTF8.self)),
-      now - since < Self.lockTimes.dead
-    {
-      throw .locked(place: name, process: nil)
-    }
-    try lock()
-  }
+  func begin() throws(MirrorError) { try lock.take() }
 
-  /// Writes the lock, where it is time.
-  private func lock() throws(MirrorError) {
-    let now = Clock.unixMilliseconds()
-    let isDue = lockedAt.withLock { at in
-      guard now - at >= Self.lockTimes.renewed else { return false }
-      at = now
-      return true
-    }
-    if isDue { _ = try client.require("PUT", settings.key(Self.lockPath), .bytes(Array("\(now)".utf8))) }
-  }
-
-  func end() { _ = try? client.send("DELETE", settings.key(Self.lockPath)) }
+  func end() { lock.free() }
 
   // MARK: - What is there
 
@@ -123,8 +98,7 @@ final class S3Destination: Destination {
       let local = try file.source("\(folder.path)/\(index)")
       defer { if local.isTemporary { try? Kernel.remove(local.path) } }
       let found = try send(file, local.path)
-      note(file.path, size: file.size)
-      if listsOnce { try lock() }
+      note(file.path, size: found.size)
       try placed(file, found)
     }
   }
@@ -132,10 +106,10 @@ final class S3Destination: Destination {
   private func send(_ file: Placement, _ path: String) throws(MirrorError) -> MirrorIndex.File {
     let found = try FileCheck.require(file, at: path)
     let (key, fields) = (settings.key(file.path), Self.fields(file.head))
-    if file.size > Self.wholeLimit {
-      try client.putParts(path, size: file.size, as: key, fields)
+    if found.size > Self.wholeLimit {
+      try client.putParts(path, size: found.size, as: key, fields)
     } else {
-      let bytes = try S3Client.bytes(of: path, at: 0, count: Int(file.size))
+      let bytes = try S3Client.bytes(of: path, at: 0, count: Int(found.size))
       _ = try client.require("PUT", key, fields: fields, .init(body: .bytes(bytes), sha256: found.sha256.hex))
     }
     return found

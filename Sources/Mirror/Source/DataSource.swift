@@ -60,6 +60,31 @@ package final class DataSource: MirrorSource {
     LocalFile(path: store.derived.deltaFile(delta.target, on: delta.base), isTemporary: false)
   }
 
+  package func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool {
+    guard case .update(let base, let version) = zip else { return true }
+    let info = info(channel)
+    return try MirrorError.store { () throws(StoreError) in
+      if try store.zipFile(zip, of: info) != nil { return true }
+      return try store.derived.isDone(info.id, from: base, to: version)
+    }
+  }
+
+  /// What the origin made already, or else one that is made for the mirror alone: the same bytes.
+  package func file(of zip: BundleZip, _ channel: ChannelState, at path: String) throws(MirrorError)
+    -> LocalFile
+  {
+    let info = info(channel)
+    return try MirrorError.store { () throws(StoreError) in
+      if let made = try store.zipFile(zip, of: info) { return LocalFile(path: made, isTemporary: false) }
+      var deltas: [ZipDelta] = []
+      if case .update(let base, let version) = zip {
+        deltas = try store.zipDeltas(info, from: base, to: version)
+      }
+      try store.makeZip(zip, of: info, deltas: deltas, threads: Environment.cores, at: path)
+      return LocalFile(path: path, isTemporary: true)
+    }
+  }
+
   /// The channel as it was when the run began.
   private func info(_ channel: ChannelState) -> ChannelInfo {
     guard let info = infos.withLock({ $0[channel.channel]?[channel.app] }) else {

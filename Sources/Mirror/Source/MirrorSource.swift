@@ -48,6 +48,11 @@ package protocol MirrorSource: Sendable {
   /// The same of a delta that a patch names.
   func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile
 
+  /// Whether a zip can be had now; one of an update waits until the deltas are made that belong into it.
+  func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool
+  /// A zip that can be had.
+  func file(of zip: BundleZip, _ channel: ChannelState, at path: String) throws(MirrorError) -> LocalFile
+
   /// Sees to it that nothing is removed at the origin for `seconds` from now.
   func hold(_ seconds: Int) throws(MirrorError)
   /// Lets go.

@@ -111,6 +111,22 @@ package final class ServerSource: MirrorSource {
     try fetch(delta.text, size: 1 << 40, to: path)
   }
 
+  package func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool {
+    let url = "\(server)/\(channel.folder)/\(zip)"
+    // The answer waits some seconds for a zip that is made just now, and is asked for again.
+    let reply = try web.send { () throws(MirrorError) in (HTTPRequest("HEAD", url), .memory(limit: 1 << 16)) }
+    guard reply.isSuccess || reply.status == 404 || reply.status == 503 else {
+      throw .refused(url: url, status: reply.status, words: "")
+    }
+    return reply.isSuccess
+  }
+
+  package func file(of zip: BundleZip, _ channel: ChannelState, at path: String) throws(MirrorError)
+    -> LocalFile
+  {
+    try fetch("\(channel.folder)/\(zip)", size: .max, to: path)
+  }
+
   private func fetch(_ text: String, size: Int64, to path: String) throws(MirrorError) -> LocalFile {
     let url = "\(server)/\(text)"
     guard try web.download(url, to: path, limit: size) else {

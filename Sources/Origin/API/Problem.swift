@@ -79,6 +79,7 @@ extension Problem {
         .unprocessableContent, "missing-blobs", words,
         [.init(key: "missing", value: .strings(digests.map(\.hex)))])
     // A status that publishers try again after.
+    case .unpushed: self.init(.serviceUnavailable, "unpushed", words)
     case .pushFailed: self.init(.serviceUnavailable, "push-failed", words)
     case .digestMismatch: self.init(.unprocessableContent, "digest-mismatch", words)
     case .contentMismatch: self.init(.unprocessableContent, "content-mismatch", words)

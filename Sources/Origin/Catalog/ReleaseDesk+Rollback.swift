@@ -3,18 +3,37 @@ import Store
 
 extension ReleaseDesk {
   /// Brings an older version's content back; when this returns, every poll that begins sees it.
+  /// - Throws: `pushFailed`: then it is staged, and tried again by itself.
   func rollback(_ request: RollbackRequest) throws(StoreError) -> RollbackOutcome {
+    let scope = StagedReleases.Scope(
+      app: request.app, channel: request.channel, bundles: request.bundle.map { [$0] })
+    return try staging(scope, isDryRun: request.dryRun) { (isWanted) throws(StoreError) in
+      try self.commit(request, scope, isWanted)
+    } version: {
+      $0.release.version
+    }
+  }
+
+  private func commit(
+    _ request: RollbackRequest, _ scope: StagedReleases.Scope, _ isWanted: @escaping @Sendable () -> Bool
+  ) throws(StoreError) -> RollbackOutcome {
     // Written by `digest`, read by `committed`, both on this thread and in that order.
     var next = ManifestMap.empty
-    let outcome = try store.rollback(
-      request,
-      digest: { (prepared) throws(StoreError) in
-        // Guarantee 6: what it brings back answers at the public URL before anybody is told of it.
-        try self.push?(prepared)
-        next = self.map(after: prepared)
-        return next.digest
-      },
-      committed: { show($0, next) })
+    let outcome = try pushing { (check) throws(StoreError) in
+      try store.rollback(
+        request,
+        digest: { (prepared) throws(StoreError) in
+          guard isWanted() else { throw .unpushed }
+          // Guarantee 6: what it brings back answers at the public URL before anybody is told of it.
+          try check(prepared)
+          next = self.map(after: prepared)
+          return next.digest
+        },
+        committed: {
+          staged.drop(scope)
+          show($0, next)
+        })
+    }
     if outcome.release.changed, !request.dryRun, let channel = outcome.release.channel {
       prepare(channel, next, outcome.release)
     }

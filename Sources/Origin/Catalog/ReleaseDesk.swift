@@ -11,7 +11,8 @@ final class ReleaseDesk: Sendable {
   let publicURL: BaseURL
   let deltas: DeltaDesk
   let documents: DocumentDesk
-  let push: (@Sendable (PreparedRelease) throws(StoreError) -> Void)?
+  let push: ReleasePush?
+  let staged: StagedReleases
 
   /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it:
   /// 50 MB take about a second, and whoever asks for the whole meanwhile waits for it.
@@ -19,8 +20,7 @@ final class ReleaseDesk: Sendable {
 
   init(
     store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, publicURL: BaseURL, deltas: DeltaDesk,
-    documents: DocumentDesk,
-    push: (@Sendable (PreparedRelease) throws(StoreError) -> Void)? = nil
+    documents: DocumentDesk, push: ReleasePush? = nil, log: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.store = store
     self.catalog = catalog
@@ -29,6 +29,7 @@ final class ReleaseDesk: Sendable {
     self.deltas = deltas
     self.documents = documents
     self.push = push
+    staged = StagedReleases(log: log)
   }
 
   /// Begins to make the deltas of a release and to work out what it costs devices, or joins who does already.
@@ -57,20 +58,37 @@ final class ReleaseDesk: Sendable {
   /// Makes a release; when this returns, every poll that begins sees it.
   ///
   /// - Parameter createsApp: whether an app or channel that doesn't exist is made.
+  /// - Throws: `pushFailed`: then it is staged, and tried again by itself.
   func release(_ request: ReleaseRequest, createsApp: Bool) throws(StoreError) -> ReleaseOutcome {
     var request = request
     request.publicURLForNew = createsApp ? publicURL : nil
+    let (asked, scope) = (request, request.scope)
+    return try staging(scope, isDryRun: request.dryRun) { (isWanted) throws(StoreError) in
+      try self.commit(asked, scope, isWanted)
+    } version: {
+      $0.version
+    }
+  }
+
+  private func commit(
+    _ request: ReleaseRequest, _ scope: StagedReleases.Scope, _ isWanted: @escaping @Sendable () -> Bool
+  ) throws(StoreError) -> ReleaseOutcome {
     // Written by `digest`, read by `committed`, both on this thread and in that order.
     var next = ManifestMap.empty
-    let outcome = try store.commit(
-      request,
-      digest: { (prepared) throws(StoreError) in
-        // Only here are the download URLs known that no other release takes; the bytes are on the disk already.
-        try self.push?(prepared)
-        next = self.map(after: prepared)
-        return next.digest
-      },
-      committed: { show($0, next) })
+    let outcome = try pushing { (check) throws(StoreError) in
+      try store.commit(
+        request,
+        digest: { (prepared) throws(StoreError) in
+          guard isWanted() else { throw .unpushed }
+          try check(prepared)
+          next = self.map(after: prepared)
+          return next.digest
+        },
+        committed: {
+          staged.drop(scope)
+          show($0, next)
+        })
+    }
     if outcome.changed, let channel = outcome.channel { prepare(channel, next, outcome) }
     return outcome
   }

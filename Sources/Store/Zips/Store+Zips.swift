@@ -9,19 +9,26 @@ extension Store {
   /// A zip that was made before; nil where there is none.
   /// - Throws: `unknownVersion`.
   package func zip(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> StoredZip? {
+    guard let path = try zipFile(zip, of: channel) else { return nil }
+    return try StoreError.disk { () throws(SystemError) -> StoredZip? in
+      guard let file = try Kernel.openExisting(path, O_RDONLY) else { return nil }
+      // The least recently used go first when room is needed.
+      try? Kernel.setModified(path, to: Clock.unixMilliseconds())
+      let size = try Kernel.status(file).size
+      let tag = path.dropLast(4)
+      return StoredZip(file: file, size: size, tag: String(tag.reversed().prefix { $0 != "." }.reversed()))
+    }
+  }
+
+  /// Where a zip is that was made before; nil where there is none.
+  /// - Throws: `unknownVersion`.
+  package func zipFile(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> String? {
     let key = try zipKey(zip, of: channel)
     let folder = folder.zips(of: channel)
-    return try StoreError.disk { () throws(SystemError) -> StoredZip? in
-      guard try Kernel.status(folder) != nil,
-        let name = try Folder.textNames(folder).first(where: {
-          $0.hasPrefix(key + ".") && $0.hasSuffix(".zip")
-        }),
-        let file = try Kernel.openExisting("\(folder)/\(name)", O_RDONLY)
-      else { return nil }
-      // The least recently used go first when room is needed.
-      try? Kernel.setModified("\(folder)/\(name)", to: Clock.unixMilliseconds())
-      let size = try Kernel.status(file).size
-      return StoredZip(file: file, size: size, tag: String(name.dropFirst(key.utf8.count + 1).dropLast(4)))
+    return try StoreError.disk { () throws(SystemError) -> String? in
+      guard try Kernel.status(folder) != nil else { return nil }
+      return try Folder.textNames(folder).first { $0.hasPrefix(key + ".") && $0.hasSuffix(".zip") }
+        .map { "\(folder)/\($0)" }
     }
   }
 
@@ -45,6 +52,33 @@ extension Store {
     } catch {
       try? Kernel.remove(part)
       throw StoreError(zip: error)
+    }
+  }
+
+  /// Makes a zip as a new file at `path`, for whoever asked.
+  /// - Throws: as above; what there is at `path` then is no zip.
+  package func makeZip(
+    _ zip: BundleZip, of channel: ChannelInfo, deltas: [ZipDelta], threads: Int, at path: String
+  ) throws(StoreError) {
+    let inputs = try contents(of: zip, channel, deltas).inputs
+    do {
+      _ = try Self.write(inputs, threads: threads, to: path)
+    } catch {
+      throw StoreError(zip: error)
+    }
+  }
+
+  /// The deltas that belong into the zip of an update: those that are offered to devices.
+  package func zipDeltas(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion)
+    throws(StoreError) -> [ZipDelta]
+  {
+    let changes = try changes(channel, from: from, to: to)
+    let offers = try DeltaOffers(store: self).offers(changes, channel, from: from)
+    let targets = Dictionary(
+      changes.compactMap { change in change.entry.map { (change.url, $0.sha256) } }
+    ) { $1 }
+    return offers.compactMap { offer in
+      targets[offer.url].map { ZipDelta(offer, path: derived.deltaFile($0, on: offer.base)) }
     }
   }
 

@@ -24,6 +24,7 @@ enum MirrorCommand {
         "data", "DIR", environment: "XCACHE_DATA", "the origin's data folder, also beside a running server"),
       .value("channel", "NAME", "the channel; may be repeated (default: online)"),
       .value("keep", "N", "patches from the last N versions (default: 5)"),
+      .flag("zips", "the zips of these versions, and those from each to the newest, too"),
       .flag("prune", "remove what no kept version has named for the grace time"),
       .value("grace", "HOURS", "how long that stays (default: 24)"),
       .flag("precompressed", "write .gz and .zst files beside what they make smaller"),
@@ -93,6 +94,7 @@ enum MirrorCommand {
     options.keep = try arguments.number("keep", in: 0...1000) ?? options.keep
     options.prunes = arguments.has("prune")
     if let hours = try arguments.number("grace", in: 0...100_000) { options.grace = Int64(hours) * 3_600_000 }
+    options.zips = arguments.has("zips")
     options.precompressed = arguments.has("precompressed")
     options.repairs = arguments.has("repair")
     options.name = try arguments.value("name")
@@ -107,6 +109,10 @@ extension MirrorReport {
       written > 1
         ? "\(written) files written, \(Bytes.text(writtenBytes)); \(files) files, \(Bytes.text(bytes)) in all"
         : "nothing was missing: \(files) files, \(Bytes.text(bytes))")
+    if zipsToCome > 0 {
+      lines.append(
+        "\(zipsToCome) zips of updates wait until the origin has made their deltas; run again then")
+    }
     if removed > 0 { lines.append("\(removed) files removed") }
     if leaving > 0 {
       lines.append("\(leaving) files are named by no kept version; --prune removes them in time")
@@ -126,6 +132,7 @@ extension MirrorReport {
         }),
       "files": .integer(files), "leaving": .integer(leaving), "place": .string(place),
       "removed": .integer(removed), "written": .integer(written), "writtenBytes": .integer(writtenBytes),
+      "zipsToCome": .integer(zipsToCome),
     ]
   }
 }

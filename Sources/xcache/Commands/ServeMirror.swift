@@ -32,9 +32,15 @@ enum ServeMirror {
   /// What brings a release's files to `place`.
   static func push(
     to place: MirrorPlace, _ store: Store, _ log: @escaping @Sendable (String) -> Void
-  ) throws -> @Sendable (PreparedRelease) throws(StoreError) -> Void {
+  ) throws -> ReleasePush {
     let push = try CDNPush(place, store: store)
-    return { (release) throws(StoreError) in
+    return ReleasePush { (release) throws(StoreError) in
+      do throws(MirrorError) {
+        return try push.names(release)
+      } catch {
+        throw .pushFailed(place: push.place, reason: error.description)
+      }
+    } push: { (release) throws(StoreError) in
       do throws(MirrorError) {
         try push.push(release)
       } catch {

@@ -1,0 +1,83 @@
+import Dispatch
+import Manifests
+import Platform
+import Store
+
+/// Releases whose files could not be pushed: each is tried again until it is visible or another one takes its place.
+///
+/// They are kept in memory; who publishes again after a restart sends nothing twice.
+final class StagedReleases: Sendable {
+  /// What a release replaces.
+  struct Scope: Sendable {
+    let app: AppName
+    let channel: ChannelName
+    /// nil: all of them.
+    let bundles: Set<BundleName>?
+
+    func overlaps(_ other: Scope) -> Bool {
+      guard app == other.app, channel == other.channel else { return false }
+      guard let bundles, let others = other.bundles else { return true }
+      return !bundles.isDisjoint(with: others)
+    }
+  }
+
+  private struct State {
+    var newest = 0
+    var scopes: [Int: Scope] = [:]
+  }
+
+  private let state = Locked(State())
+  private let log: @Sendable (String) -> Void
+
+  /// Seconds before the first attempt; each further wait is twice as long, up to the longest.
+  private static let waits = (first: 2.0, longest: 300.0)
+
+  init(log: @escaping @Sendable (String) -> Void) { self.log = log }
+
+  /// How many there are.
+  var count: Int { state.withLock { $0.scopes.count } }
+
+  func isStaged(_ id: Int) -> Bool { state.withLock { $0.scopes[id] != nil } }
+
+  /// A newer release is made: what it replaces must not come after it.
+  func drop(_ scope: Scope) {
+    state.withLock { state in state.scopes = state.scopes.filter { !$0.value.overlaps(scope) } }
+  }
+
+  /// Keeps a release, in place of those that it replaces.
+  /// - Parameter attempt: tries again; gives the version that it came to. It is told its number, and must not commit
+  ///   once that isn't staged any more.
+  func add(_ scope: Scope, _ attempt: @escaping @Sendable (Int) throws(StoreError) -> ManifestVersion) {
+    let id = state.withLock { state in
+      state.scopes = state.scopes.filter { !$0.value.overlaps(scope) }
+      state.newest += 1
+      state.scopes[state.newest] = scope
+      return state.newest
+    }
+    log("a release of \(scope.app) \(scope.channel) is staged until its files can be pushed")
+    wait(id, scope, Self.waits.first, attempt)
+  }
+
+  private func wait(
+    _ id: Int, _ scope: Scope, _ seconds: Double,
+    _ attempt: @escaping @Sendable (Int) throws(StoreError) -> ManifestVersion
+  ) {
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + seconds) {
+      guard self.isStaged(id) else { return }
+      do throws(StoreError) {
+        let version = try attempt(id)
+        self.end(id)
+        self.log("the staged release of \(scope.app) \(scope.channel) is visible: version \(version)")
+      } catch {
+        if case .pushFailed = error {
+          self.wait(id, scope, min(seconds * 2, Self.waits.longest), attempt)
+        } else if self.isStaged(id) {
+          self.end(id)
+          self.log("error: the staged release of \(scope.app) \(scope.channel) is given up: \(error)")
+        }
+      }
+    }
+  }
+
+  private func end(_ id: Int) { state.withLock { _ = $0.scopes.removeValue(forKey: id) } }
+}
