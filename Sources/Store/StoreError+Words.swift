@@ -30,9 +30,12 @@ extension StoreError: CustomStringConvertible {
     case .unknownBlob(let sha256): "no bytes are stored with sha256 \(sha256)"
     case .corruptBlob(let sha256):
       "the stored bytes of sha256 \(sha256) are damaged and were set aside; publish the file again"
-    case .unknownApp(let app): "no app named \"\(app)\""
-    case .unknownChannel(let app, let channel): "app \"\(app)\" has no channel named \"\(channel)\""
-    case .unknownBundle(let bundle): "no bundle named \"\(bundle)\" in this channel"
+    case .unknownApp(let app):
+      "no app named \"\(app)\"; `xcache channel list` shows those there are, and an admin's first publish makes one"
+    case .unknownChannel(let app, let channel):
+      "app \"\(app)\" has no channel named \"\(channel)\"; `xcache channel list` shows those it has"
+    case .unknownBundle(let bundle):
+      "no bundle named \"\(bundle)\" in this channel; `xcache status` shows those it has"
     case .appNameTaken(let app, let other):
       """
       no app is named \"\(app)\", but there is \"\(other)\": write it like that, or choose a name that differs in more \
@@ -49,7 +52,7 @@ extension StoreError: CustomStringConvertible {
     case .contentMismatch(let url, let claimed, let stored): Self.contentWords(url, claimed, stored)
     case .badRequest(let fault): fault.description
     case .unknownVersion(.none): "there is no release of that time; the first one came later"
-    case .unknownVersion(let version): "version \(version) is not kept"
+    case .unknownVersion(let version): "version \(version) is not kept; the log shows those that are"
     case .unknownMoment(let oldest):
       "the version of that moment is not kept any more; the oldest one that is: \(oldest)"
     case .unknownDocument(let document, let oldest):

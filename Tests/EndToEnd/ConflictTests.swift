@@ -1,4 +1,5 @@
 import Manifests
+import Platform
 import Testing
 
 @Suite("Releases that contradict each other")
@@ -42,6 +43,18 @@ struct ConflictTests {
       #expect(try site.entry("b.js") == nil)
       #expect(try site.run("unpublish", "--app", "shop", "--bundle", "two").exitCode == 0)
       #expect(try site.entry("a.js") == nil)
+    }
+  }
+
+  @Test("An app's name that differs from another's in case alone is refused before anything is sent")
+  func nameInAnotherCase() throws {
+    try Site.with { site throws in
+      try site.publish(["a.js": "1"])
+      let folder = try site.scratch.folder("next", ["b.js": "sent to nobody"])
+      let words = ["publish", folder, "--app", "Shop", "--bundle", "main", "--base-url", Site.base]
+      let refused = try Outcome(try site.start(words))
+      #expect(refused.exitCode == 3 && refused.errors.contains("there is \"shop\""), "\(refused.errors)")
+      #expect(try Folder.names(site.data + "/tmp/whole").isEmpty)
     }
   }
 
