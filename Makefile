@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser fuzz-archive bench bench-archive bench-deltas bench-mirror test-mirror test-mirror-kills test-s3 kills keeping lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive bench bench-archive bench-http bench-http-calm bench-http-cost bench-deltas bench-mirror test-mirror test-mirror-kills test-s3 kills keeping lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -57,11 +57,30 @@ test-large: packages ## the tests of zip entries over 4 GB: minutes, and 10 GB o
 	swift build --build-tests $(STRICT)
 	XCACHE_LARGE_TESTS=1 swift test --skip-build --filter LargeTests
 
+test-sanitizers: packages tools ## every test under ThreadSanitizer, then under AddressSanitizer (about an hour)
+	@command -v nginx >/dev/null || .ci/packages nginx-light
+	Tests/Sanitizers/run.sh thread
+	Tests/Sanitizers/run.sh address
+
 fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
 	@Tests/Fuzz/run.sh archive $(or $(FUZZ_SECONDS),600)
 
 bench-archive: build ## a bundle zip against zip -6
 	@Benchmarks/archive.sh
+
+bench-http: build ## what requests cost against nginx: CPU, rate, latency (about 5 minutes)
+	@command -v nginx >/dev/null || .ci/packages nginx-light
+	@.ci/packages wrk python3
+	Benchmarks/http.sh
+
+bench-http-calm: build ## polls while thousands of others idle, read or write slowly, against nginx (about 6 minutes)
+	@command -v nginx >/dev/null || .ci/packages nginx-light
+	@.ci/packages wrk python3
+	Benchmarks/http-calm.sh
+
+bench-http-cost: build ## system calls, instructions and allocations of a poll
+	@.ci/packages wrk python3 strace valgrind binutils
+	Benchmarks/http-cost.sh
 
 test-browser: ## load two versions in headless Chromium, which fetches the second as a delta
 	@.ci/packages chromium

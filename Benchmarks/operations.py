@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """1,000 releases over 20,000 resources: what rolling back 500 steps and comparing the ends costs.
 
-    Benchmarks/operations.py .build/release/xcache [--releases 1000] [--resources 20000] [--changes 30]
+    Benchmarks/operations.py .build/release/xcache [--releases 1000] [--resources 20000] [--changes 30] [--folder DIR]
 
+--folder keeps the data folder as it is after the releases, and the next run begins from there.
 Fails where `rollback --steps 500` or `diff 1 1000` takes over 300 ms at the origin, or xcache.db is over 60 MB.
 """
-import argparse, hashlib, json, os, random, subprocess, sys, tempfile, time, urllib.request
+import argparse, hashlib, json, os, random, shutil, subprocess, sys, tempfile, time, urllib.request
 
 parser = argparse.ArgumentParser()
 parser.add_argument("xcache")
 parser.add_argument("--releases", type=int, default=1000)
 parser.add_argument("--resources", type=int, default=20000)
 parser.add_argument("--changes", type=int, default=30)
+parser.add_argument("--folder")
 options = parser.parse_args()
 BASE = "https://m.example.com/app/"
 dice = random.Random(7)
@@ -76,15 +78,25 @@ def timed(origin, what, times, body):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        origin = Origin(folder)
-        try:
-            return measure(origin, folder)
-        finally:
-            origin.process.terminate()
-            origin.process.wait(20)
+        filled = options.folder or folder + "/filled"
+        if not os.path.exists(filled + "/data"):
+            os.makedirs(filled, exist_ok=True)
+            serving(filled, lambda origin: fill(origin))
+        shutil.copytree(filled + "/data", folder + "/data")
+        os.sync()
+        return serving(folder, lambda origin: measure(origin, folder))
 
 
-def measure(origin, folder):
+def serving(folder, body):
+    origin = Origin(folder)
+    try:
+        return body(origin)
+    finally:
+        origin.process.terminate()
+        origin.process.wait(20)
+
+
+def fill(origin):
     urls = [f"{BASE}static/js/chunk-{hashlib.sha1(b'%d' % n).hexdigest()[:12]}.js" for n in range(options.resources)]
     number = len(urls)
     origin.release(0, {url: content(n) for n, url in enumerate(urls)})
@@ -92,6 +104,9 @@ def measure(origin, folder):
         changed = dice.sample(urls, options.changes)
         origin.release(version - 1, {url: content(number + n) for n, url in enumerate(changed)})
         number += options.changes
+
+
+def measure(origin, folder):
     channel = "apps/shop/channels/online"
     megabytes = os.path.getsize(folder + "/data/xcache.db") / 1e6
     print(f"{options.releases} releases over {options.resources} resources, {options.changes} changes each: "

@@ -71,10 +71,10 @@ package final class Origin: Sendable {
     zips = ZipEndpoint(
       desk: ZipDesk(
         store: store, deltas: options.zipDeltas ?? source.deltas, limit: options.zipBytes, log: options.log))
+    let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
     let releases = ReleaseDesk(
       store: store, catalog: catalog, builder: builder, publicURL: options.publicURL, deltas: desk,
-      push: options.push, log: options.log)
-    let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
+      documents: documents, push: options.push, log: options.log)
     api = APIEndpoint(
       store: store, releases: releases, deltas: desk, documents: documents, adoption: adoption,
       largestUpload: options.largestUpload, log: options.log)

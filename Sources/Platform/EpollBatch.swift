@@ -23,7 +23,7 @@ package struct EpollBatch: ~Copyable {
   /// - Parameter milliseconds: -1 waits without end.
   package mutating func wait(_ epoll: Int32, milliseconds: Int32) -> Int {
     let room = Int32(truncatingIfNeeded: events.count)
-    let count = epoll_wait(epoll, events.baseAddress, room, milliseconds)
+    let count = xcache_epoll_wait(epoll, events.baseAddress, room, milliseconds)
     if count >= 0 { return Int(count) }
     let code = xcache_errno()
     if code != EINTR { fatalError("epoll_wait: errno \(code)") }

@@ -72,7 +72,7 @@ extension Kernel {
   /// Reads what has arrived into `buffer`, which isn't empty.
   package static func receive(_ socket: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
     while true {
-      let count = Glibc.recv(socket, buffer.baseAddress, buffer.count, 0)
+      let count = xcache_recv(socket, buffer.baseAddress, buffer.count)
       if count > 0 { return .bytes(count) }
       if count == 0 { return .end }
       if let failure = failure("recv") { return failure }
@@ -85,7 +85,7 @@ extension Kernel {
   package static func send(_ socket: Int32, _ bytes: UnsafeRawBufferPointer, more: Bool = false) -> Transfer {
     let flags = Int32(MSG_NOSIGNAL) | (more ? Int32(MSG_MORE) : 0)
     while true {
-      let count = Glibc.send(socket, bytes.baseAddress, bytes.count, flags)
+      let count = xcache_send(socket, bytes.baseAddress, bytes.count, flags)
       if count >= 0 { return .bytes(count) }
       if let failure = failure("send") { return failure }
     }

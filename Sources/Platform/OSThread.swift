@@ -1,9 +1,11 @@
 import CLinux
 import Glibc
+import Synchronization
 
-/// A thread of the operating system, joined by its owner.
+/// A thread of the operating system, joined by its owner, or left to itself when the owner lets go of it.
 package final class OSThread: Sendable {
   private let handle: pthread_t
+  private let isJoined = Atomic<Bool>(false)
 
   /// Starts `body` on a new thread; `name` (15 bytes at most) shows in `top -H`.
   ///
@@ -36,5 +38,11 @@ package final class OSThread: Sendable {
   }
 
   /// Waits until the thread has ended; called once.
-  package func join() { pthread_join(handle, nil) }
+  package func join() {
+    isJoined.store(true, ordering: .relaxed)
+    pthread_join(handle, nil)
+  }
+
+  // pthread_create(3): a thread that is neither joined nor detached keeps its stack after its end.
+  deinit { if !isJoined.load(ordering: .relaxed) { pthread_detach(handle) } }
 }

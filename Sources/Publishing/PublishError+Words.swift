@@ -27,6 +27,7 @@ extension PublishError {
       "files with the same URL:"
         + PublishError.lines(list.map { "\($0.url): \($0.files.joined(separator: ", "))" })
     case .bundleTwice(let name): "bundle \(name) is given twice: name all its folders in xcache.json"
+    case .broken(let report): PublishError.words(of: report)
     case .unreachable(let server, let error): "\(server) can't be reached: \(error)"
     case .notAnOrigin(let server, let found): "\(server) doesn't answer like an xcache origin: \(found)"
     case .refused(let problem): problem.words
@@ -40,9 +41,18 @@ extension PublishError {
 
   /// 3 where the origin refuses what is asked, 1 for all else.
   package var exitCode: Int32 {
-    if case .overBudget = self { return 3 }
-    guard case .refused(let problem) = self else { return 1 }
-    return problem.status == 409 ? 3 : 1
+    switch self {
+    case .overBudget, .broken: 3
+    case .refused(let problem): problem.status == 409 ? 3 : 1
+    default: 1
+    }
+  }
+
+  private static func words(of report: CheckReport) -> String {
+    let errors = report.findings.filter { $0.severity == .error }.map(\.text)
+    return
+      "the build has \(errors.count) \(errors.count == 1 ? "error" : "errors"); nothing was released. Correct "
+      + "\(errors.count == 1 ? "it" : "them"), or publish with --no-check RULE:" + lines(errors)
   }
 
   /// Each on a line of its own; a list that is very long is cut.

@@ -28,6 +28,8 @@ package enum PublishError: Error, Sendable {
   /// Thrown when files of one bundle have URLs that match: for each URL, its files.
   case duplicates([Duplicate])
   case bundleTwice(BundleName)
+  /// Thrown when the check of the build found errors.
+  case broken(CheckReport)
 
   // The origin
   /// Thrown when there is no answer, after all attempts.

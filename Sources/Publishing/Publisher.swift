@@ -8,6 +8,8 @@ package struct Publisher: Sendable {
   package enum Progress: Hashable, Sendable {
     /// Files whose digests are known, of all; bytes that were read for it.
     case hashing(done: Int, of: Int, bytes: Int64)
+    /// The build is checked.
+    case checking
     /// Bytes of files sent, of those that the origin lacks; more than these where attempts failed.
     case sending(Int64, of: Int64)
     /// The origin makes deltas on what devices have: files done, of all that are new.
@@ -36,31 +38,32 @@ package struct Publisher: Sendable {
   /// - Throws: `PublishError`; then the origin is as it was, but for files that it keeps for the next attempt.
   package func publish(
     _ bundles: [BundleSource], to app: AppName, _ channel: ChannelName, _ options: ReleaseOptions = .init(),
-    rehash: Bool = false
+    check: CheckOptions = .all, rehash: Bool = false
   ) throws(PublishError) -> PublishResult {
     let unpacked = try UnpackedZips(bundles)
     // Its folders are there until the last file is sent.
     defer { withExtendedLifetime(unpacked) {} }
     let local = try resources(of: unpacked.bundles, rehash: rehash)
     do {
-      return try publish(local, to: app, channel, options, trustsCache: !rehash)
+      return try publish(local, to: app, channel, options, check, trustsCache: !rehash)
     } catch {
       // What was kept is of a version that this origin has forgotten, or never had.
       guard !rehash, case .refused(let problem) = error, problem.code == "unknown-base" else { throw error }
-      return try publish(local, to: app, channel, options, trustsCache: false)
+      return try publish(local, to: app, channel, options, check, trustsCache: false)
     }
   }
 
   private func publish(
     _ local: LocalBundles, to app: AppName, _ channel: ChannelName, _ options: ReleaseOptions,
-    trustsCache: Bool
+    _ check: CheckOptions, trustsCache: Bool
   ) throws(PublishError) -> PublishResult {
     let remote = try RemoteChannel(api, cache, app, channel)
     var plans: [Plan] = []
     for bundle in local.bundles {
-      let held = try remote.bundle(bundle.name, trustsCache: trustsCache)
-      plans.append(Plan(bundle.name, local: bundle.resources, remote: held))
+      let held = try remote.bundle(bundle.source.name, trustsCache: trustsCache)
+      plans.append(Plan(bundle.source.name, local: bundle.resources, remote: held))
     }
+    let found = try self.check(local, plans, remote, check)
     let healing = local.files(of: remote.damaged)
     let uploads = try upload(plans, healing)
     let request = ReleaseRequest(changes: plans.map { .publish($0) }, options: options)
@@ -77,7 +80,7 @@ package struct Publisher: Sendable {
       answer: answer, plans: plans, files: local.bundles.reduce(0) { $0 + $1.resources.count },
       filesRead: local.filesRead, bytes: local.bytes,
       uploaded: uploads.count, uploadedBytes: uploads.reduce(0) { $0 + $1.digest.size },
-      bytesSent: api.bytesSent, cost: preparation.map(ReleaseCost.init))
+      bytesSent: api.bytesSent, check: found, cost: preparation.map(ReleaseCost.init))
   }
 
   /// Makes one release that takes whole bundles away.
@@ -91,8 +94,8 @@ package struct Publisher: Sendable {
   // MARK: Local files
 
   /// What is here: the resources of each bundle by URL, and how many files were read for it.
-  private struct LocalBundles {
-    var bundles: [(name: BundleName, resources: [LocalResource])] = []
+  struct LocalBundles {
+    var bundles: [(source: BundleSource, resources: [LocalResource])] = []
     var filesRead = 0
 
     var bytes: Int64 { bundles.reduce(0) { $0 + $1.resources.reduce(0) { $0 + $1.content.size } } }
@@ -121,7 +124,7 @@ package struct Publisher: Sendable {
     for (bundle, files) in zip(bundles, mapped) {
       let hashed = try hash(bundle, files.map(\.file), rehash: rehash)
       local.filesRead += hashed.read
-      local.bundles.append((bundle.name, zip(files, hashed.files).map { LocalResource($0, $1) }))
+      local.bundles.append((bundle, zip(files, hashed.files).map { LocalResource($0, $1) }))
     }
     return local
   }
@@ -207,11 +210,11 @@ package struct Publisher: Sendable {
   private func keep(
     _ answer: ReleaseAnswer, _ local: LocalBundles, _ remote: RemoteChannel
   ) {
-    for (name, resources) in local.bundles
-    where answer.bundles.contains(where: { $0.name == name.text && $0.isChanged }) {
+    for (source, resources) in local.bundles
+    where answer.bundles.contains(where: { $0.name == source.name.text && $0.isChanged }) {
       remote.keep(
         RemoteBundle(version: answer.version, entries: resources.map(RemoteBundle.Entry.init)),
-        as: name)
+        as: source.name)
     }
   }
 }

@@ -34,7 +34,10 @@ extension StoreError: CustomStringConvertible {
     case .unknownChannel(let app, let channel): "app \"\(app)\" has no channel named \"\(channel)\""
     case .unknownBundle(let bundle): "no bundle named \"\(bundle)\" in this channel"
     case .appNameTaken(let app, let other):
-      "an app's name must differ from others in more than case: \"\(app)\", but there is \"\(other)\""
+      """
+      no app is named \"\(app)\", but there is \"\(other)\": write it like that, or choose a name that differs in more \
+      than case
+      """
     case .unknownBase(let bundle, let base):
       "version \(base) of bundle \"\(bundle)\" is not kept; fetch the bundle's entries and plan again"
     case .changedSince(let bundle, let limit, let release): Self.changedWords(bundle, limit, release)
@@ -45,9 +48,12 @@ extension StoreError: CustomStringConvertible {
       "the bytes of \(digests.count) files are not stored; send them, then commit again"
     case .contentMismatch(let url, let claimed, let stored): Self.contentWords(url, claimed, stored)
     case .badRequest(let fault): fault.description
+    case .unknownVersion(.none): "there is no release of that time; the first one came later"
     case .unknownVersion(let version): "version \(version) is not kept"
     case .unknownMoment(let oldest):
       "the version of that moment is not kept any more; the oldest one that is: \(oldest)"
+    case .unknownDocument(let document, let oldest):
+      "the \(document.rawValue) document of then is not kept; the oldest version that is: \(oldest)"
     case .tooManySteps(let steps, let kept):
       "\(steps) steps back lead beyond what is kept: \(kept) distinct contents lie before the one that is live"
     case .frozen(let app, let channel, let freeze): Self.frozenWords(app, channel, freeze)

@@ -55,6 +55,8 @@ package enum StoreError: Error, Sendable {
   case unknownVersion(ManifestVersion)
   /// Thrown when a moment lies before the oldest release that is kept.
   case unknownMoment(oldestKept: ManifestVersion)
+  /// Thrown when a document's version of then lies before the oldest one that is kept.
+  case unknownDocument(ChannelDocument, oldestKept: Int64)
   /// Thrown when there are fewer distinct contents to go back to.
   case tooManySteps(Int, kept: Int)
 

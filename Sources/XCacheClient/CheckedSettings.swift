@@ -58,6 +58,9 @@ struct CheckedSettings: Sendable {
     return url + "&patch=1"
   }
 
+  /// Where the origin is told of failures.
+  var reportURL: String { "\(server)/report?app=\(app)&channel=\(channel)" }
+
   /// Where the mirror has one of the channel's documents.
   func mirrorURL(_ document: String) -> String {
     "\(fallback ?? server)/\(channel.space)/\(app)/\(document)"

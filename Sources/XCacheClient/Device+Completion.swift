@@ -28,7 +28,8 @@ extension Device {
     var seen: Set<SHA256> = []
     let fetched = absent.filter { seen.insert($0.sha256).inserted }
     let (folder, cache) = (folder, cache)
-    let run = FetchRun(fetcher: fetcher, connections: settings.connections, progress: progress)
+    let run = FetchRun(
+      fetcher: fetcher(for: index.version), connections: settings.connections, progress: progress)
     report.bytesFetched = try run.run(fetched, to: { folder.staged($0.sha256) }) {
       entry throws(ClientError) in
       try cache.withLock { cache throws(ClientError) in
@@ -49,7 +50,8 @@ extension Device {
   private func survey(_ entries: [HeldEntry]) throws(ClientError) -> (bad: [HeldEntry], wrong: Int) {
     let bad = Locked<Set<CachedName>>([])
     let (folder, cache) = (folder, cache)
-    try Workers.forEach(entries, threads: settings.connections) { entry throws(ClientError) in
+    try Parallel.forEach(entries.count, threads: settings.connections) { index throws(ClientError) in
+      let entry = entries[index]
       guard folder.digest(folder.file(entry.name)) != entry.bytes else {
         return cache.withLock { $0.prove(entry) }
       }

@@ -44,7 +44,8 @@ extension Device {
     let total = entries.reduce(0) { $0 + $1.size }
     let state = Locked(Progress(filesTotal: entries.count, bytesTotal: total))
     let folder = folder
-    try Workers.forEach(entries, threads: settings.connections) { entry throws(ClientError) in
+    try Parallel.forEach(entries.count, threads: settings.connections) { index throws(ClientError) in
+      let entry = entries[index]
       try preset.extract(entry, to: folder.staged(entry.sha256), in: folder)
       let now = state.withLock { now in
         now.files += 1

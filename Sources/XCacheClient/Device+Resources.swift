@@ -92,7 +92,7 @@ extension Device {
   func supply(_ entry: HeldEntry) throws(ClientError) -> Int64? {
     let part = folder.incoming()
     var received: Int64?
-    if try !copyHeld(entry, to: part) { received = try fetcher.fetch(entry, to: part) }
+    if try !copyHeld(entry, to: part) { received = try fetcher(for: index.version).fetch(entry, to: part) }
     try cache.withLock { cache throws(ClientError) in try cache.place(part, for: entry) }
     return received
   }

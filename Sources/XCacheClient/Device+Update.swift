@@ -60,6 +60,7 @@ extension Device {
     } catch {
       var random = SystemRandomNumberGenerator()
       policy.withLock { $0.failed(source, at: now(), using: &random) }
+      report(error, from: source, holding: held)
       throw error
     }
   }
@@ -104,7 +105,7 @@ extension Device {
     let copied = try stageCopies(&plan)
     try makeRoom(for: plan.fetch)
     let deltas = try deltaBook(offer.deltas, from: held)
-    let bytes = try stage(plan.fetch, deltas, progress)
+    let bytes = try stage(plan.fetch, of: next.version, deltas, progress)
     let gzipBytes = settings.comparesWithGzip ? gzipCost(of: plan.fetch) : nil
     try cache.withLock { cache throws(ClientError) in try cache.commit(next, at: now()) }
     try makeRoom(for: [])
@@ -198,10 +199,11 @@ extension Device {
   }
 
   private func stage(
-    _ entries: [HeldEntry], _ deltas: DeltaBook, _ progress: (@Sendable (Progress) -> Void)?
+    _ entries: [HeldEntry], of version: ManifestVersion, _ deltas: DeltaBook,
+    _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> Int64 {
     let folder = folder
-    var fetcher = fetcher
+    var fetcher = fetcher(for: version)
     fetcher.deltas = deltas
     let run = FetchRun(fetcher: fetcher, connections: settings.connections, progress: progress)
     do {
@@ -210,7 +212,12 @@ extension Device {
       // "set-aside files go first when the disk limit is reached"
       try cache.withLock { cache throws(ClientError) in try cache.makeRoom(for: 0, limit: 0) }
       let left = entries.filter { folder.status(folder.staged($0.sha256)) == nil }
-      return try run.run(left, to: { folder.staged($0.sha256) })
+      do {
+        return try run.run(left, to: { folder.staged($0.sha256) })
+      } catch  where error.isDiskFull {
+        reporter.report(FailureReport(version: version.text, url: "", reason: .storage))
+        throw error
+      }
     }
   }
 

@@ -1,3 +1,4 @@
+import Manifests
 import Platform
 
 /// A device that follows one channel: it polls, fetches what is new, switches to it in one step, and gives pages
@@ -20,6 +21,7 @@ public final class Device: Sendable {
   let work = Locked(())
   let urls = Locked(URLTable())
   let documents: Locked<DeviceDocuments>
+  let reporter: FailureReporter
 
   /// Opens the device's folder, makes it where it is missing, and finishes what a crash left undone.
   ///
@@ -44,6 +46,7 @@ public final class Device: Sendable {
     self.now = now
     cache = Locked(try DeviceCache.open(folder, for: owner, at: now()))
     documents = Locked(DeviceDocuments(folder))
+    reporter = FailureReporter(transport, checked)
     let saved = try? DurableFile.read(folder.poll, limit: 1 << 16)
     policy = Locked(
       PollPolicy(saved: saved, server: checked.server.text, hasFallback: checked.fallback != nil))
@@ -61,5 +64,14 @@ public final class Device: Sendable {
 
   var index: DeviceIndex { cache.withLock { $0.index } }
 
-  var fetcher: Fetcher { Fetcher(transport: transport, folder: folder, pauses: settings.retryPauses) }
+  /// Fetches files of a version.
+  func fetcher(for version: ManifestVersion) -> Fetcher {
+    var fetcher = Fetcher(transport: transport, folder: folder, pauses: settings.retryPauses)
+    fetcher.failed = { [reporter] entry, error in
+      // A disk that is full is made room on, and the file fetched once more.
+      guard let reason = FailureReport.Reason(error), reason != .storage else { return }
+      reporter.report(FailureReport(version: version.text, url: entry.url.text, reason: reason))
+    }
+    return fetcher
+  }
 }

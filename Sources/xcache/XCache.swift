@@ -14,7 +14,7 @@ enum XCache {
     LogCommand.command, ShowCommand.command, DiffCommand.command, RollbackCommand.command,
     PromoteCommand.command, AuditCommand.command,
     PullCommand.command, MirrorCommand.command, TokenCommand.command,
-    PrefetchCommand.command, PolicyCommand.command, ChannelCommand.command,
+    PrefetchCommand.command, PolicyCommand.command, CheckCommand.command, ChannelCommand.command,
     GCCommand.command, PinCommand.command, DoctorCommand.command, BackupCommand.command,
     RestoreCommand.command,
   ]

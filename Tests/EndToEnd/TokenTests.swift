@@ -84,6 +84,43 @@ struct TokenTests {
     }
   }
 
+  @Test("A token for some bundles publishes these alone, and ends when it was said to")
+  func limits() throws {
+    try Site.with { site throws in
+      for bundle in ["main", "activity-1"] {
+        try site.publish(["\(bundle).js": "1"], as: bundle)
+        try site.publish(["\(bundle).js": "2"], as: bundle)
+      }
+      let words = ["token", "create", "ci", "--bundle", "activity-*", "--expires", "90d", "--app", "shop"]
+      let token = try Outcome(try site.start(words)).output.filter { !$0.isWhitespace }
+      let list = try site.run("token", "list").output
+      #expect(list.contains("activity-*") && !list.contains(token))
+      for (act, exitCode) in [
+        (["rollback", "--bundle", "activity-1", "--steps", "1"], Int32(0)),
+        (["rollback", "--bundle", "main", "--steps", "1"], 1),
+        (["rollback", "--all-bundles", "--steps", "1"], 1),
+        (["rollback", "--bundle", "activity-1", "--to", "4", "--with-prefetch"], 1),
+        (["unpublish", "--bundle", "main"], 1), (["promote", "--from", "online", "--to", "test"], 1),
+        (["channel", "freeze", "--channel", "online", "--reason", "x"], 1),
+        (["unpublish", "--bundle", "activity-1"], 0),
+      ] {
+        let outcome = try Outcome(try site.start(act + ["--app", "shop"], token: token))
+        #expect(outcome.exitCode == exitCode, "\(act): \(outcome.errors)")
+        #expect(!outcome.errors.contains(token))
+        if exitCode != 0 { #expect(outcome.errors.contains("token \"ci\""), "\(act): \(outcome.errors)") }
+      }
+      for text in ["90", "0d", "-1d", "soon", "1y"] {
+        #expect(try site.run("token", "create", "x", "--expires", text).exitCode == 2, "\(text)")
+      }
+      #expect(try site.run("token", "create", "x", "--bundle", "a/b").exitCode == 2)
+      let body: JSONValue = ["expiresIn": 1, "name": "short", "scope": "read"]
+      let short = try site.api("POST", "tokens", body).json["token"]?.string
+      let refused = "token is unknown, expired or was revoked"
+      #expect(
+        try Wait.until(30) { try site.run("status", "--app", "shop", token: short).errors.contains(refused) })
+    }
+  }
+
   @Test("A revoked token is none any more, and its name is free again")
   func revoked() throws {
     try Site.with { site throws in

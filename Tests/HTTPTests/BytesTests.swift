@@ -39,6 +39,25 @@ import Testing
     }
   }
 
+  @Test func targetsEndAndNotableBytesAreFoundAtEveryPlace() {
+    for length in 1...20 {
+      for place in 0..<length {
+        // 0x7F ends a line before anything looks for a target in it.
+        for byte in UInt8.min...UInt8.max where byte != 0x7F {
+          var bytes = [UInt8](repeating: 0x61, count: length)
+          bytes[place] = byte
+          let span = bytes.span.bytes
+          guard span.endOfTarget(from: 0) == (ByteClass(byte).has(.target) ? length : place),
+            span.firstNotable(from: 0) == (ByteClass(byte).has(.notable) ? place : length)
+          else {
+            Issue.record("byte \(byte) at \(place) of \(length)")
+            return
+          }
+        }
+      }
+    }
+  }
+
   @Test func searchesBeginWhereTheyAreTold() {
     let bytes = [UInt8]("a,bc,defghijkl,m".utf8)
     let span = bytes.span.bytes

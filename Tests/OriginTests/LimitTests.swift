@@ -49,10 +49,10 @@ import Testing
     #expect(try origin.api("GET", "audit", token: token).status == 403)
     let log = try origin.api("GET", "audit")
     let rows = log.json["rows"]?.array ?? []
-    #expect(rows.compactMap { $0["act"]?.string } == ["token.create", "publish"])
+    #expect(rows.compactMap { $0["act"]?.string } == ["token.create", "publish", "token.create"])
     #expect(!log.text.contains(token) && !log.text.contains(String(token.suffix(20))))
     let page = try origin.api("GET", "audit/export?after=1").json["rows"]?.array
-    #expect(page?.compactMap { $0["id"]?.integer } == [2])
+    #expect(page?.compactMap { $0["id"]?.integer } == [2, 3])
   }
 
   @Test func wrongTokensShutAnAddressOutForAWhile() throws {
@@ -88,8 +88,22 @@ import Testing
       statuses.append(try origin.api("GET", "tokens", token: "xcache_wrong").status)
     }
     #expect(statuses.dropLast().allSatisfy { $0 == 401 } && statuses.last == 429)
-    let reply = try origin.api("GET", "tokens")
+    let reply = try origin.api("GET", "tokens", token: "xcache_other")
     #expect(reply.status == 429 && reply.field("Retry-After") == "1")
     #expect(try origin.ask("GET", "/metrics").text.contains("xcache_token_failures_total 11"))
+  }
+
+  /// One who fails all the time doesn't lock out those behind the same address.
+  @Test func aRightTokenIsTakenFromAnAddressThatFails() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    let wrong = "xcache_0123456789ab_" + String(repeating: "A", count: 43)
+    var statuses: [Int] = []
+    for _ in 0..<(Attempts.free + 3) {
+      statuses.append(
+        try origin.ask("GET", "/api/v1/apps", ["Authorization: Bearer \(wrong)"]).status)
+      #expect(try origin.api("GET", Self.online).status == 200)
+    }
+    #expect(statuses == Array(repeating: 401, count: Attempts.free + 1) + [429, 429])
   }
 }

@@ -63,7 +63,7 @@ import Testing
       remote: RemoteBundle(version: ManifestVersion(9), entries: [.init(try PlanTests.resource("b", "2"))]))
     let request = ReleaseRequest(
       changes: [.publish(plan), .unpublish(try BundleName("old"))],
-      options: ReleaseOptions(message: "say \"hi\"", now: true, ifVersion: ManifestVersion(3)))
+      options: ReleaseOptions(message: "say \"hi\"", now: true, ifVersion: "3"))
     let json = try JSONValue.parse(request.json)
     #expect(json.canonical == request.json)
     #expect(json["bundles"]?.array?.count == 2)

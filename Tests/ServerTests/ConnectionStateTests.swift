@@ -31,7 +31,7 @@ import Testing
   @Test func theNextHeadHasItsOwnTime() {
     var state = ConnectionState(now: 0, timeouts: timeouts)
     state.waitForHead(0, timeouts)
-    state.begin(head("GET / HTTP/1.1\r\n"), limit: 10, draining: false)
+    state.begin(keepAlive: true, limit: 10, draining: false)
     state.waitForHead(14 * Self.second, timeouts)
     #expect(state.deadline == 29 * Self.second)
   }
@@ -85,18 +85,18 @@ import Testing
   ])
   func whoCloses(_ request: String, _ closes: Bool) {
     var state = ConnectionState(now: 0, timeouts: timeouts)
-    state.begin(head(request), limit: 10, draining: false)
+    state.begin(keepAlive: head(request).keepAlive, limit: 10, draining: false)
     #expect(state.closesAfterAnswers == closes)
   }
 
   @Test func theLastRequestAndADrainClose() {
     var state = ConnectionState(now: 0, timeouts: timeouts)
-    for _ in 0..<9 { state.begin(head("GET / HTTP/1.1\r\n"), limit: 10, draining: false) }
+    for _ in 0..<9 { state.begin(keepAlive: true, limit: 10, draining: false) }
     #expect(!state.closesAfterAnswers)
-    state.begin(head("GET / HTTP/1.1\r\n"), limit: 10, draining: false)
+    state.begin(keepAlive: true, limit: 10, draining: false)
     #expect(state.closesAfterAnswers)
     var draining = ConnectionState(now: 0, timeouts: timeouts)
-    draining.begin(head("GET / HTTP/1.1\r\n"), limit: 10, draining: true)
+    draining.begin(keepAlive: true, limit: 10, draining: true)
     #expect(draining.closesAfterAnswers && draining.announcement(isHTTP11: true) == .close)
   }
 }

@@ -35,18 +35,86 @@ import Testing
     #expect(other.answer(toHead: true)?.status == 200)
     server.server.stop(graceSeconds: 0)
     log.close()
-    var text = [UInt8](repeating: 0, count: 4096)
-    let count = pread(file.raw, &text, text.count, 0)
-    let lines = String(decoding: text[..<max(count, 0)], as: UTF8.self).split(separator: "\n")
-    #expect(lines.count == 2)
+    let lines = Self.lines(of: file)
+    try #require(lines.count == 3)
     switch format {
     case .common:
-      #expect(lines.first?.hasPrefix("127.0.0.1 - - [") == true)
-      #expect(lines.first?.hasSuffix("] \"GET /a/../b?q=1 HTTP/1.1\" 200 6") == true)
+      #expect(lines[1].hasPrefix("127.0.0.1 - - ["))
+      #expect(lines[1].hasSuffix("] \"GET /a/../b?q=1 HTTP/1.1\" 200 6"))
       #expect(lines.last?.hasSuffix("\"HEAD /later?x HTTP/1.0\" 200 0") == true)
     case .json:
-      #expect(lines.first?.contains("\"target\":\"/a/../b?q=1\",\"status\":200,\"bytes\":6,") == true)
-      #expect(lines.first?.hasSuffix("\"agent\":\"\\\"x\\\"\"}") == true)
+      #expect(lines[1].contains("\"target\":\"/a/../b?q=1\",\"status\":200,\"bytes\":6,"))
+      #expect(lines[1].hasSuffix("\"agent\":\"\\\"x\\\"\"}"))
     }
+  }
+
+  /// What is sent, and what the access line says in quotes and behind them.
+  static let refused: [(String, String)] = [
+    ("\u{1}\u{2}\r\n\r\n", "\"-\" 400"),
+    ("GET /\(String(repeating: "a", count: 9_000)) HTTP/1.1\r\n", "\"-\" 414"),
+    ("GET / HTTP/2.0\r\n\r\n", "\"-\" 505"),
+    ("GET /%zz\"\u{7f} HTTP/1.1\r\n\r\n", "\"-\" 400"),
+    ("GET /%zz\" HTTP/1.1\r\n\r\n", "\"GET /%zz\\\" HTTP/1.1\" 400"),
+    ("GET /a HTTP/1.1\r\n\r\n", "\"GET /a HTTP/1.1\" 400"),
+    ("GET /b HTTP/1.1\r\nHost: h\r\n" + String(repeating: "A: b\r\n", count: 200), "\"GET /b HTTP/1.1\" 431"),
+    ("BREW /c HTTP/1.1\r\nHost: h\r\n\r\n", "\"- /c HTTP/1.1\" 501"),
+    ("HEAD /d HTTP/1.0\r\nUser-Agent: x", "\"HEAD /d HTTP/1.0\" 408"),
+    ("GET /e", "\"-\" 408"),
+    ("PUT /count HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc", "\"PUT /count HTTP/1.1\" 408"),
+    (
+      "PUT /count HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nz\r\n",
+      "\"PUT /count HTTP/1.1\" 400"
+    ),
+    (
+      "PUT /count HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999\r\n\r\n", "\"PUT /count HTTP/1.1\" 413"
+    ),
+  ]
+
+  @Test(arguments: refused) func aRefusedRequestHasALine(_ sent: String, _ line: String) throws {
+    let file = TestFile.nameless()
+    let log = try AccessLog(Descriptor(owning: dup(file.raw)), format: .common) { _ in }
+    let server = try TestServer {
+      $0.accessLog = log
+      $0.timeouts.head = 200_000_000
+      $0.timeouts.body = 200_000_000
+    }
+    let client = server.client()
+    client.send(sent)
+    let answer = try #require(client.answer())
+    server.server.stop(graceSeconds: 0)
+    log.close()
+    let lines = Self.lines(of: file)
+    try #require(lines.count == 1)
+    #expect(lines[0].hasPrefix("127.0.0.1 - - ["))
+    #expect(lines[0].hasSuffix("] \(line) \(answer.body.count)"))
+  }
+
+  @Test func whatIsUnknownIsADashInJSONToo() throws {
+    let file = TestFile.nameless()
+    let log = try AccessLog(Descriptor(owning: dup(file.raw)), format: .json) { _ in }
+    let server = try TestServer {
+      $0.accessLog = log
+      $0.limits.connections = 1
+    }
+    let client = server.client()
+    client.send("nothing\r\n\r\n")
+    #expect(client.line()?.contains(" 400 ") == true)
+    let refused = server.client()
+    #expect(refused.answer()?.status == 503)
+    server.server.stop(graceSeconds: 0)
+    log.close()
+    let lines = Self.lines(of: file)
+    #expect(lines.count == 2)
+    for (line, status) in zip(lines, [400, 503]) {
+      #expect(line.contains("\"method\":\"-\",\"target\":\"-\",\"status\":\(status),"))
+    }
+    // The refusal took no time: its clock runs from the accept, not from the machine's start.
+    #expect(server.server.metrics.latencySum < 5_000_000_000)
+  }
+
+  private static func lines(of file: borrowing Descriptor) -> [String] {
+    var text = [UInt8](repeating: 0, count: 16_384)
+    let count = pread(file.raw, &text, text.count, 0)
+    return String(decoding: text[..<max(count, 0)], as: UTF8.self).split(separator: "\n").map(String.init)
   }
 }

@@ -201,7 +201,7 @@ import Testing
       if case StoreError.appNameTaken = $0 { true } else { false }
     }
     #expect { _ = try store.channel(try AppName("SHOP"), .online) } throws: {
-      if case StoreError.unknownApp = $0 { true } else { false }
+      if case StoreError.appNameTaken = $0 { true } else { false }
     }
     request.app = try AppName("other")
     request.publicURLForNew = nil

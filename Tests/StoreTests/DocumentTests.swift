@@ -63,8 +63,8 @@ import Testing
       _ = try Self.push(store, #"[{"é":"\u0000"}]"#, Self.request())
       _ = try Self.push(store, "[]", Self.request(.prefetch, .rollback, source: 0))
       _ = try store.setInterval(60, of: AppName("shop"), .online)
-      _ = try store.keepScript([0, 1, 255])
-      _ = try store.keepScript([0, 1, 255])
+      _ = try store.keepScript([0, 1, 255], for: store.shop(), by: .local)
+      _ = try store.keepScript([0, 1, 255], for: store.shop(), by: .local)
     }
     let store = try scratch.open()
     let channel = try store.shop()
@@ -117,7 +117,7 @@ import Testing
     try store.publish(base: 0, set: ["a": Sample("a")])
     _ = try Self.push(store, "[1]", Self.request())
     _ = try Self.push(store, "[2]", Self.request())
-    _ = try store.keepScript([1])
+    _ = try store.keepScript([1], for: store.shop(), by: .local)
     #expect(throws: StoreError.self) {
       try store.connections.writing { (db) throws(StoreError) in try db.script(statement) }
     }

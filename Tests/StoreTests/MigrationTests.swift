@@ -51,13 +51,21 @@ import Testing
     }
   }
 
-  @Test func anAlteredMigrationIsRefused() throws {
-    let db = try Database(path: scratch.path + "/a.db", .writing)
+  /// A digest of another size is what a damaged file may hold.
+  @Test(arguments: ["zeroblob(32)", "zeroblob(31)", "zeroblob(33)", "x''"])
+  func anAlteredMigrationIsRefused(digest: String) throws {
+    let path = scratch.path + "/a.db"
+    let db = try Database(path: path, .writing)
     try Migrations.embedded.apply(to: db)
-    try db.script("UPDATE migration SET sha256 = zeroblob(32)")
+    try db.script("UPDATE migration SET sha256 = \(digest) WHERE position = 1")
     #expect { try Migrations.embedded.apply(to: db) } throws: {
-      if case StoreError.alteredMigration("0001_origin.sql") = $0 { true } else { false }
+      guard case StoreError.alteredMigration("0001_origin.sql") = $0, let error = $0 as? StoreError else {
+        return false
+      }
+      return "\(error)".contains("xcache whose 0001_origin.sql differs")
     }
+    #expect(throws: StoreError.self) { _ = try Connections(path: path) }
+    #expect(throws: StoreError.self) { _ = try Connections(path: path, migrates: false) }
   }
 
   @Test func aDatabaseOfAnotherProgramIsLeftAlone() throws {

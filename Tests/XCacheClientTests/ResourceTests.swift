@@ -106,7 +106,7 @@ import Testing
     let device = device
     let isDone = Locked(false)
     let answers = Locked<Set<Int64>>([])
-    try Workers.forEach(Array(0..<4), threads: 4) { i throws(ClientError) in
+    try Parallel.forEach(4, threads: 4) { i throws(ClientError) in
       if i == 0 {
         defer { isDone.withLock { $0 = true } }
         for version in 0..<20 {

@@ -16,6 +16,9 @@ int xcache_errno(void);
 /// The process's own `environ`, which Swift's concurrency checks can't let through.
 char **xcache_environment(void);
 int xcache_accept4(int fd, struct sockaddr *address, unsigned *length, int flags);
+ssize_t xcache_recv(int socket, void *bytes, size_t count);
+ssize_t xcache_send(int socket, const void *bytes, size_t count, int flags);
+int xcache_epoll_wait(int epoll, struct epoll_event *events, int capacity, int milliseconds);
 int xcache_syncfs(int fd);
 int xcache_start_writing(int fd);
 int xcache_openat(int folder, const char *path, int flags, unsigned mode);

@@ -53,6 +53,27 @@ extension RawSpan {
     return RawSpan.lowercased(word(byteCount &- 8)) == lowercase.word(byteCount &- 8)
   }
 
+  /// A number that equal bytes share and others hardly ever do, for places in a table; not for keeping: it
+  /// depends on nothing but the bytes, so who can choose them can make them meet.
+  package var fingerprint: UInt64 {
+    var hash = UInt64(truncatingIfNeeded: byteCount)
+    guard byteCount >= 8 else { return RawSpan.mixed(hash ^ shortWord(0) &<< 8) }
+    var index = 0
+    while index &+ 8 < byteCount {
+      hash = RawSpan.mixed(hash ^ word(index))
+      index &+= 8
+    }
+    // The last eight bytes, some of which may be in it already.
+    return RawSpan.mixed(hash ^ word(byteCount &- 8))
+  }
+
+  /// One round of mixing (the multiplier of MurmurHash3's finaliser).
+  @inline(__always)
+  private static func mixed(_ hash: UInt64) -> UInt64 {
+    let product = hash &* 0xFF51_AFD7_ED55_8CCD
+    return product ^ product &>> 32
+  }
+
   /// Where `byte` is first found at or after `start`.
   package func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
     let pattern = UInt64(byte) &* RawSpan.ones
@@ -92,6 +113,44 @@ extension RawSpan {
       index &+= 1
     }
     return nil
+  }
+
+  /// Where the first byte at or after `start` is that can't stand in a request target (``ByteClass/target``).
+  @inline(__always)
+  func endOfTarget(from start: Int) -> Int {
+    var index = start
+    while index &+ 8 <= byteCount {
+      let word = word(index)
+      // A byte below 0x24 borrows, one above 0x7E has its top bit already or is 0x7F, which ended the line
+      // before; `<` and `>` differ in one bit. Only `!` is marked and may stand there.
+      let angle = RawSpan.zeros((word & (0xFD &* RawSpan.ones)) ^ (0x3C &* RawSpan.ones))
+      let marks = ((word &- (0x24 &* RawSpan.ones)) | word | angle) & RawSpan.tops
+      guard marks != 0 else {
+        index &+= 8
+        continue
+      }
+      index &+= marks.trailingZeroBitCount &>> 3
+      guard ByteClass(at(index)).has(.target) else { return index }
+      index &+= 1
+    }
+    while index < byteCount, ByteClass(at(index)).has(.target) { index &+= 1 }
+    return index
+  }
+
+  /// Where the first `%`, `.`, `?` or `\` is at or after `start`; the end without one.
+  @inline(__always)
+  func firstNotable(from start: Int) -> Int {
+    var index = start
+    while index &+ 8 <= byteCount {
+      let word = word(index)
+      let marks =
+        RawSpan.zeros(word ^ (0x25 &* RawSpan.ones)) | RawSpan.zeros(word ^ (0x2E &* RawSpan.ones))
+        | RawSpan.zeros(word ^ (0x3F &* RawSpan.ones)) | RawSpan.zeros(word ^ (0x5C &* RawSpan.ones))
+      if marks != 0 { return index &+ marks.trailingZeroBitCount &>> 3 }
+      index &+= 8
+    }
+    while index < byteCount, !ByteClass(at(index)).has(.notable) { index &+= 1 }
+    return index
   }
 
   /// How many bytes from `start` on are all of a class.

@@ -8,6 +8,10 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
   /// How many names there are.
   package static let count = 26
 
+  /// The name's place in a set of names.
+  @inline(__always)
+  package var bit: UInt32 { 1 &<< UInt32(rawValue) }
+
   /// The name in lower case.
   package var name: StaticString {
     switch self {

@@ -7,6 +7,7 @@ package struct Request: ~Escapable {
 
   /// A request whose head was parsed, and its path normalised, in `bytes`.
   @_lifetime(copy bytes)
+  @inline(__always)
   package init(_ head: RequestHead, in bytes: RawSpan, from peer: PeerAddress) {
     self.head = head
     self.bytes = bytes
@@ -38,8 +39,8 @@ package struct Request: ~Escapable {
   /// The first value of a known field, without blanks around it.
   @_lifetime(copy self)
   package func field(_ name: FieldName) -> RawSpan? {
-    let slice = head.fields[Int(name.rawValue)]
-    return slice.isAbsent ? nil : bytes.extracting(slice.range)
+    guard head.has(name) else { return nil }
+    return bytes.extracting(head.fields[Int(name.rawValue)].range)
   }
 
   /// The first value of any field; `name` is in lower case. Walks the head.

@@ -18,8 +18,10 @@ package struct RequestHead: Sendable {
   /// The client wants to go on after this request.
   package var keepAlive = true
   package var expectsContinue = false
-  /// Where each known field's first value stands, without blanks around it.
+  /// Where the first value of each field that is `present` stands, without blanks around it.
   package var fields = InlineArray<26, ByteSlice>(repeating: .absent)
+  /// The known fields that are there, one bit each.
+  package var present: UInt32 = 0
   /// The known fields that stand on more than one line, one bit each.
   package var repeated: UInt32 = 0
   /// Where the header lines begin and end, for the names that aren't known.
@@ -28,9 +30,31 @@ package struct RequestHead: Sendable {
 
   package init() {}
 
-  package func has(_ name: FieldName) -> Bool { !fields[Int(name.rawValue)].isAbsent }
+  /// Forgets everything but `fields`, of which `present` says what counts.
+  mutating func restart() {
+    method = .other
+    isHTTP11 = true
+    target = .absent
+    path = .absent
+    query = .absent
+    hasQuery = false
+    authority = .absent
+    pathNeedsNormalising = false
+    bodyLength = .none
+    keepAlive = true
+    expectsContinue = false
+    present = 0
+    repeated = 0
+    lines = .absent
+    fieldCount = 0
+  }
+
+  package func has(_ name: FieldName) -> Bool { present & name.bit != 0 }
+
+  /// Whether one of several fields is there; `names` is their bits.
+  package func hasAny(_ names: UInt32) -> Bool { present & names != 0 }
 
   package func isRepeated(_ name: FieldName) -> Bool {
-    repeated &>> UInt32(name.rawValue) & 1 == 1
+    repeated & name.bit != 0
   }
 }

@@ -16,11 +16,11 @@ extension RequestParser {
   }
 
   private mutating func note(_ name: FieldName, _ value: ByteSlice, of bytes: RawSpan) {
-    let index = Int(name.rawValue)
-    if head.fields[index].isAbsent {
-      head.fields[index] = value
+    if head.present & name.bit == 0 {
+      head.present |= name.bit
+      head.fields[Int(name.rawValue)] = value
     } else {
-      head.repeated |= 1 &<< UInt32(name.rawValue)
+      head.repeated |= name.bit
     }
     if name == .connection { takeConnection(bytes.extracting(value.range)) }
   }
@@ -57,9 +57,10 @@ extension RequestParser {
       if head.isHTTP11 { throw .host }
       return
     }
-    if head.isRepeated(.host) || !isAuthority(value(.host, of: bytes)) { throw .host }
+    let host = head.fields[Int(FieldName.host.rawValue)]
+    if head.isRepeated(.host) || !isAuthority(bytes.extracting(host.range)) { throw .host }
     // §3.2.2: with an absolute target the Host field is ignored.
-    if head.authority.isAbsent { head.authority = head.fields[Int(FieldName.host.rawValue)] }
+    if head.authority.isAbsent { head.authority = host }
   }
 
   /// RFC 9112 §6.1 to §6.3, refusing whatever two readers could frame differently.

@@ -4,19 +4,36 @@ extension RequestParser {
     _ line: Range<Int>, of bytes: RawSpan, _ limits: RequestLimits
   ) throws(RequestError) {
     let text = bytes.extracting(line)
-    let index = text.run(of: .token, from: 0)
-    guard index > 0, index < text.byteCount, text[index] == 0x20 else { throw .requestLine }
-    head.method = Method(text.extracting(0..<index))
-    let start = index &+ 1
-    guard let end = text.firstIndex(of: 0x20, from: start), end > start else { throw .requestLine }
+    var index = 3
+    // Nearly every request begins so.
+    if text.byteCount > 8, text.word(0) & 0xFFFF_FFFF == 0x2054_4547 /* "GET " */ {
+      head.method = .get
+    } else {
+      index = text.run(of: .token, from: 0)
+      guard index > 0, index < text.byteCount, text[index] == 0x20 else { throw .requestLine }
+      head.method = Method(text.extracting(0..<index))
+    }
+    let start = line.lowerBound &+ index &+ 1
+    // The line's CR ends the run at the latest.
+    var end = bytes.endOfTarget(from: start)
+    let isClean = end < bytes.byteCount && bytes.at(end) == 0x20
+    if !isClean {
+      guard let blank = text.firstIndex(of: 0x20, from: index &+ 1) else { throw .requestLine }
+      end = line.lowerBound &+ blank
+    }
+    guard end > start else { throw .requestLine }
     guard end &- start <= limits.targetBytes else { throw .targetTooLong }
-    try takeVersion(text.extracting((end &+ 1)..<text.byteCount))
-    let target = (line.lowerBound &+ start)..<(line.lowerBound &+ end)
-    head.target = ByteSlice(target)
-    try takeTarget(target, of: bytes)
+    try takeVersion(bytes.extracting((end &+ 1)..<line.upperBound))
+    head.target = ByteSlice(start..<end)
+    try takeTarget(start..<end, of: bytes, isClean: isClean)
   }
 
   private mutating func takeVersion(_ text: RawSpan) throws(RequestError) {
+    if text.byteCount == 8, text.word(0) == 0x312E_312F_5054_5448 /* "HTTP/1.1" */ {
+      head.isHTTP11 = true
+      head.keepAlive = true
+      return
+    }
     guard text.byteCount == 8, text.starts(with: "HTTP/"), text[6] == 0x2E else { throw .requestLine }
     let major = text[5] &- 0x30
     let minor = text[7] &- 0x30
@@ -27,8 +44,15 @@ extension RequestParser {
   }
 
   /// Takes the target in one of its forms: origin, absolute, or `*` for OPTIONS (RFC 9112 §3.2).
-  private mutating func takeTarget(_ range: Range<Int>, of bytes: RawSpan) throws(RequestError) {
-    if bytes[range.lowerBound] == 0x2F { return try takePath(range, of: bytes) }
+  ///
+  /// - Parameter isClean: each of its bytes may stand in a target.
+  private mutating func takeTarget(
+    _ range: Range<Int>, of bytes: RawSpan, isClean: Bool
+  ) throws(RequestError) {
+    if bytes[range.lowerBound] == 0x2F {
+      guard isClean else { throw .target }
+      return try takePath(range, of: bytes)
+    }
     let target = bytes.extracting(range)
     if target.equals("*") {
       guard head.method == .options else { throw .target }
@@ -40,6 +64,7 @@ extension RequestParser {
       head.path = ByteSlice(range)
       return
     }
+    guard isClean else { throw .target }
     try takeAbsolute(range, of: bytes)
   }
 
@@ -63,50 +88,42 @@ extension RequestParser {
       let slash = range.lowerBound &+ scheme &- 1
       head.path = ByteSlice(slash..<slash &+ 1)
       if end < target.byteCount {
-        try takeQuery((range.lowerBound &+ end)..<range.upperBound, of: bytes)
+        takeQuery((range.lowerBound &+ end)..<range.upperBound)
       }
       return
     }
     try takePath((range.lowerBound &+ end)..<range.upperBound, of: bytes)
   }
 
-  /// Takes `/path?query`, checking each byte and each escape.
+  /// Takes `/path?query`, whose bytes may all stand in a target, checking each escape of the path.
   private mutating func takePath(_ range: Range<Int>, of bytes: RawSpan) throws(RequestError) {
-    let text = bytes.extracting(range)
-    var index = 0
-    while index < text.byteCount {
-      let byte = text.at(index)
-      let kind = ByteClass(byte)
-      guard kind.has(.target) else { throw .target }
-      if kind.has(.notable) {
-        if byte == 0x3F { break }
-        try lookAt(byte, index, of: text)
-      }
-      index &+= 1
+    var index = bytes.firstNotable(from: range.lowerBound)
+    while index < range.upperBound, bytes.at(index) != 0x3F {
+      try lookAt(index, of: bytes, end: range.upperBound)
+      index = bytes.firstNotable(from: index &+ 1)
     }
-    head.path = ByteSlice(range.lowerBound..<range.lowerBound &+ index)
-    guard index < text.byteCount else { return }
-    try takeQuery((range.lowerBound &+ index)..<range.upperBound, of: bytes)
+    index = min(index, range.upperBound)
+    head.path = ByteSlice(range.lowerBound..<index)
+    if index < range.upperBound { takeQuery(index..<range.upperBound) }
   }
 
   /// Checks a byte of a path that may mean more than itself.
-  private mutating func lookAt(_ byte: UInt8, _ index: Int, of text: RawSpan) throws(RequestError) {
-    switch byte {
+  private mutating func lookAt(_ index: Int, of bytes: RawSpan, end: Int) throws(RequestError) {
+    switch bytes.at(index) {
     case 0x25:
-      guard index &+ 2 < text.byteCount, let high = text[index &+ 1].hexadecimal,
-        let low = text[index &+ 2].hexadecimal, high | low != 0
+      guard index &+ 2 < end, let high = bytes[index &+ 1].hexadecimal,
+        let low = bytes[index &+ 2].hexadecimal, high | low != 0
       else { throw .target }
       head.pathNeedsNormalising = true
     case 0x2E:
-      if index > 0, text[index &- 1] == 0x2F { head.pathNeedsNormalising = true }
+      if index > 0, bytes[index &- 1] == 0x2F { head.pathNeedsNormalising = true }
     default:
       throw .target
     }
   }
 
   /// Takes `?query`.
-  private mutating func takeQuery(_ range: Range<Int>, of bytes: RawSpan) throws(RequestError) {
-    guard bytes.extracting(range).run(of: .target, from: 0) == range.count else { throw .target }
+  private mutating func takeQuery(_ range: Range<Int>) {
     head.query = ByteSlice((range.lowerBound &+ 1)..<range.upperBound)
     head.hasQuery = true
   }

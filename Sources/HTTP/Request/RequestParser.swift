@@ -24,6 +24,16 @@ package struct RequestParser: Sendable {
 
   package init() {}
 
+  /// Forgets the head at hand, for the next one.
+  package mutating func restart() {
+    head.restart()
+    lineStart = 0
+    searched = 0
+    atRequestLine = true
+    emptyLines = 0
+    closes = false
+  }
+
   /// Goes on with the head that `bytes` begins with.
   package mutating func parse(_ bytes: RawSpan, limits: RequestLimits) -> Outcome {
     do throws(RequestError) {

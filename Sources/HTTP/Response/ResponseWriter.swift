@@ -1,7 +1,7 @@
 /// Writes the heads of answers: the rendered part, then Date, Server and Connection.
 ///
-/// The last part is rendered once a second and copied after each head.
-package struct ResponseWriter: Sendable {
+/// The last part is rendered once a second and copied after each head. One loop's own.
+package final class ResponseWriter {
   private let server: String
   private var second: Int64 = .min
   private var keptOpen = SharedBytes([])
@@ -21,7 +21,7 @@ package struct ResponseWriter: Sendable {
   }
 
   /// Renders the date again when the second has changed.
-  package mutating func tick(_ now: Int64) {
+  package func tick(_ now: Int64) {
     guard now != second else { return }
     second = now
     var common = HeadFields()

@@ -9,6 +9,11 @@ package enum Preconditions {
     case failed
   }
 
+  /// The fields that make a request conditional, one bit each.
+  static let conditions =
+    FieldName.ifMatch.bit | FieldName.ifNoneMatch.bit | FieldName.ifModifiedSince.bit
+    | FieldName.ifUnmodifiedSince.bit
+
   /// Weighs the request's conditions against what would be answered.
   ///
   /// - Parameters:
@@ -17,6 +22,7 @@ package enum Preconditions {
   package static func evaluate(
     _ request: borrowing Request, tag: EntityTag?, lastModified: HTTPDate? = nil
   ) -> Outcome {
+    guard request.head.hasAny(conditions) else { return .proceed }
     if request.head.has(.ifMatch) {
       if !lists(request, .ifMatch, tag, weakly: false) { return .failed }
     } else if let since = date(request, .ifUnmodifiedSince), let lastModified, lastModified > since {

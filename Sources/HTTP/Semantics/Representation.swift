@@ -34,6 +34,8 @@ package struct Representation: Sendable {
 
   /// The answer to a GET or HEAD, after its conditions and ranges (RFC 9110 §13.2.2, §14.2).
   package func response(to request: borrowing Request) -> Response {
+    // Most requests ask for the whole, whatever they have.
+    if !request.head.hasAny(Preconditions.conditions | FieldName.range.bit) { return whole }
     switch Preconditions.evaluate(request, tag: tag, lastModified: lastModified) {
     case .notModified: return notModified
     case .failed: return Response(.preconditionFailed, fields.withoutContentFields)

@@ -40,4 +40,23 @@ package struct URLRewriting: Sendable {
     }
     return url
   }
+
+  /// A prefetch config whose pages and apis are rewritten; bodies stay as they are.
+  package func apply(toPrefetch config: JSONValue) throws(ResourceURLError) -> JSONValue {
+    var pages: [JSONValue] = []
+    for page in config.array ?? [] {
+      var calls: [JSONValue] = []
+      for call in page["interfaces"]?.array ?? [] { calls.append(try apply(to: "api", of: call)) }
+      var page = try apply(to: "url", of: page).object ?? JSONObject()
+      page["interfaces"] = .array(calls)
+      pages.append(.object(page))
+    }
+    return .array(pages)
+  }
+
+  private func apply(to key: String, of value: JSONValue) throws(ResourceURLError) -> JSONValue {
+    guard var object = value.object, let text = value[key]?.string else { return value }
+    object[key] = .string(try apply(to: try ResourceURL(text)).text)
+    return .object(object)
+  }
 }

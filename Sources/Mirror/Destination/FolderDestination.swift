@@ -133,6 +133,7 @@ final class FolderDestination: Destination {
   private func move(_ staged: String, to path: String) throws(MirrorError) {
     let target = self.path(path)
     try MirrorError.disk { () throws(SystemError) in try rename(staged, to: target) }
+    unsettled.moved(staged, to: target)
     unsettled.add(folder: DurableFile.parent(of: target))
   }
 
@@ -171,10 +172,7 @@ final class FolderDestination: Destination {
       defer { waiting = [] }
       return waiting
     }
-    for (staged, path) in documents {
-      try move(staged, to: path)
-      unsettled.moved(staged, to: self.path(path))
-    }
+    for (staged, path) in documents { try move(staged, to: path) }
   }
 
   func settle() throws(MirrorError) {

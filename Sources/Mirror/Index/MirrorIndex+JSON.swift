@@ -1,12 +1,15 @@
 import Manifests
 import Platform
+import Store
 
 extension MirrorIndex {
   /// The document. It has 100,000 lines of files, hence no tree in between.
   package var document: [UInt8] {
     var out: [UInt8] = []
     out.reserveCapacity(fileCount * 300 + 1024)
-    put("{\"at\":\(at),\"channels\":[", to: &out)
+    put("{\"at\":\(at),\"audit\":", to: &out)
+    CanonicalJSON.append(audit.map { .string($0.text) } ?? .null, to: &out)
+    put(",\"channels\":[", to: &out)
     for (index, channel) in channels.enumerated() {
       if index > 0 { out.append(UInt8(ascii: ",")) }
       channel.append(to: &out)
@@ -37,11 +40,13 @@ extension MirrorIndex {
     var reader = JSONReader(bytes)
     var (origin, at, format): (String?, Int64?, Int64?)
     var app: AppName?
+    var audit: AuditHead?
     var channels: [Channel] = []
     var leaving: [String: Int64] = [:]
     try reader.members { (key, reader) throws(JSONError) in
       switch key {
       case "at": at = try reader.value().integer
+      case "audit": audit = try reader.value().string.flatMap { AuditHead($0) }
       case "channels":
         channels = try reader.array { (reader) throws(JSONError) in try Channel(reading: &reader) }
       case "defaultApp": app = try reader.value().string.flatMap { try? AppName($0) }
@@ -56,7 +61,7 @@ extension MirrorIndex {
     guard format == Int64(Self.format) else { throw .member("format") }
     guard let origin else { throw .member("origin") }
     guard let at else { throw .member("at") }
-    self.init(origin: origin, defaultApp: app, at: at, channels: channels, leaving: leaving)
+    self.init(origin: origin, defaultApp: app, at: at, audit: audit, channels: channels, leaving: leaving)
   }
 }
 

@@ -1,5 +1,6 @@
 import Manifests
 import Platform
+import Store
 
 /// `mirror.json`: every file of a mirror with size and sha256, how new it is, and of which origin.
 package struct MirrorIndex: Sendable {
@@ -34,6 +35,9 @@ package struct MirrorIndex: Sendable {
   package let defaultApp: AppName?
   /// When the run ended that wrote it, in milliseconds since 1970.
   package let at: Int64
+  /// The newest row of the origin's audit trail when the run began: proof, kept elsewhere, of what was done till then.
+  /// nil in the copies of older origins.
+  package var audit: AuditHead?
   package var channels: [Channel]
   /// Files that no kept version names any more, and since when, in milliseconds since 1970.
   package var leaving: [String: Int64]

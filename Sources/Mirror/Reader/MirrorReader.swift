@@ -26,7 +26,7 @@ package struct FileFacts: Sendable {
 
 extension MirrorReader {
   /// - Throws: `noMirror`, `unreadable`.
-  func index() throws(MirrorError) -> (MirrorIndex, [UInt8]) {
+  package func index() throws(MirrorError) -> (MirrorIndex, [UInt8]) {
     guard let bytes = try read(MirrorIndex.path) else { throw .noMirror(place: name) }
     return (try MirrorIndex(parsing: bytes), bytes)
   }

@@ -116,7 +116,7 @@ package final class MirrorRun {
   ) throws(MirrorError) {
     let now = Clock.unixMilliseconds()
     var index = MirrorIndex(
-      origin: origin.id, defaultApp: origin.defaultApp, at: now, channels: channels,
+      origin: origin.id, defaultApp: origin.defaultApp, at: now, audit: origin.audit, channels: channels,
       leaving: old?.leaving ?? [:])
     let named = Set(channels.lazy.flatMap { $0.files.lazy.map(\.path) })
     for path in before.keys where !named.contains(path) && index.leaving[path] == nil {

@@ -18,7 +18,8 @@ package final class DataSource: MirrorSource {
 
   package func origin() throws(MirrorError) -> OriginState {
     try MirrorError.store { () throws(StoreError) in
-      OriginState(id: try store.originID(), defaultApp: try store.defaultApp())
+      OriginState(
+        id: try store.originID(), defaultApp: try store.defaultApp(), audit: try store.auditHead())
     }
   }
 

@@ -24,6 +24,8 @@ package struct ChannelState: Hashable, Sendable {
 package struct OriginState: Hashable, Sendable {
   package let id: String
   package let defaultApp: AppName?
+  /// The newest row of its audit trail; nil where it doesn't tell.
+  package let audit: AuditHead?
 }
 
 /// A file of this machine that has a resource's bytes.

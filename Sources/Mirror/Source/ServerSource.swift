@@ -60,7 +60,9 @@ package final class ServerSource: MirrorSource {
     guard let id = overview["origin"]?.string else {
       throw .unreadable(path: "\(server)/api/v1/mirror", reason: "it doesn't tell the origin's id")
     }
-    return OriginState(id: id, defaultApp: overview["defaultApp"]?.string.flatMap { try? AppName($0) })
+    return OriginState(
+      id: id, defaultApp: overview["defaultApp"]?.string.flatMap { try? AppName($0) },
+      audit: overview["audit"]?.string.flatMap { AuditHead($0) })
   }
 
   package func channels(_ names: Set<ChannelName>, keep: Int) throws(MirrorError) -> [ChannelState] {

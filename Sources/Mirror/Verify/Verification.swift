@@ -1,5 +1,6 @@
 import Manifests
 import Platform
+import Store
 
 /// Reads a whole mirror back and holds it against `mirror.json` and against itself.
 package struct Verification {
@@ -23,6 +24,8 @@ package struct Verification {
   package struct Report: Sendable {
     /// When the last run ended, in milliseconds since 1970.
     package let at: Int64
+    /// The newest row of the origin's audit trail at that time; nil where the copy doesn't tell.
+    package let audit: AuditHead?
     package let channels: [MirrorReport.Channel]
     package let files: Int
     package let bytes: Int64
@@ -55,7 +58,7 @@ package struct Verification {
     let files = index.channels.flatMap(\.files)
     divergences += try checkFiles(files, types)
     return Report(
-      at: index.at,
+      at: index.at, audit: index.audit,
       channels: index.channels.map { .init(app: $0.app, channel: $0.channel, version: $0.version) },
       files: files.count, bytes: files.reduce(0) { $0 + $1.file.size },
       divergences: Set(divergences).sorted { ($0.path, $0.words) < ($1.path, $1.words) })

@@ -2,10 +2,10 @@ import HTTP
 import Platform
 import Synchronization
 
-/// Slows down those who show wrong tokens, address by address.
+/// Slows down those who show wrong tokens, address by address; a right token is taken at any time.
 ///
-/// The first few failures cost nothing. Each further one shuts the address out for twice as long as the one before,
-/// up to half a minute; after ten quiet minutes it is forgotten.
+/// The first few failures cost nothing. After each further one, wrong tokens of the address are refused with 429 for
+/// twice as long as after the one before, up to half a minute; after ten quiet minutes it is forgotten.
 final class Attempts: Sendable {
   private let addresses = Locked<[Key: Record]>([:])
   private let failures = Atomic<Int>(0)
@@ -77,7 +77,7 @@ final class Attempts: Sendable {
     # HELP xcache_token_failures_total Requests that showed a token which is none.
     # TYPE xcache_token_failures_total counter
     xcache_token_failures_total \(failures.load(ordering: .relaxed))
-    # HELP xcache_token_refusals_total Requests refused unread, since their address failed too often.
+    # HELP xcache_token_refusals_total Wrong tokens from addresses that failed too often.
     # TYPE xcache_token_refusals_total counter
     xcache_token_refusals_total \(refusals.load(ordering: .relaxed))
 

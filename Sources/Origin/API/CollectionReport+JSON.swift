@@ -7,6 +7,7 @@ extension CollectionReport {
     [
       "blobs": blobs.json, "channels": .array(channels.map(\.json)), "derived": derived.json,
       "dryRun": .bool(dryRun), "entries": .integer(entries), "freedBytes": .integer(freedBytes),
+      "longestWriteMilliseconds": .integer((longestWrite + 999_999) / 1_000_000),
       "orphans": orphans.json, "promised": .integer(promised), "resources": .integer(resources),
       "stoppedFor": .strings(stoppedFor), "temporary": temporary.json, "urls": .integer(urls),
     ]
@@ -37,6 +38,7 @@ extension KeepReason {
     case .pinned(let author, let reason):
       ["author": .string(author), "reason": .string(reason), "why": "pinned"]
     case .mirrored(let name): ["mirror": .string(name), "why": "mirrored"]
+    case .lastNumber: ["why": "lastNumber"]
     }
   }
 }

@@ -50,10 +50,14 @@ struct DocumentCalls {
   }
 
   private func show(_ document: ChannelDocument, _ channel: ChannelInfo) throws(Problem) -> Response {
-    let version = try call.version("version")
-    let record = try APIEndpoint.store { () throws(StoreError) in
-      version == ManifestVersion.none
-        ? nil : try store.document(document, of: channel, at: version?.number)
+    let name = try call.versionName("version")
+    let record = try APIEndpoint.store { () throws(StoreError) -> DocumentRecord? in
+      switch name {
+      case nil: try store.document(document, of: channel)
+      case .number(.none): nil
+      case .number(let version): try store.document(document, of: channel, at: version.number)
+      case .moment(let moment): try store.document(document, of: channel, atMoment: moment)
+      }
     }
     return APIEndpoint.document(record?.whole(document) ?? DocumentRecord.absent(document))
   }
@@ -74,9 +78,9 @@ struct DocumentCalls {
     try names.check(caller, may: .publish)
     try caller.checkReachesAllBundles()
     switch (call.path[4], call.path.count) {
-    case ("prefetch", 5): return try PrefetchCalls(desk, names, caller, body).push()
+    case ("prefetch", 5): return try PrefetchCalls(store, desk, names, caller, body).push()
     case ("prefetch", 6) where call.path[5] == "rollback":
-      return try PrefetchCalls(desk, names, caller, body).rollback()
+      return try PrefetchCalls(store, desk, names, caller, body).rollback()
     case ("policy", 5): return try PolicyCalls(store, desk, names, caller, body).change()
     case ("settings", 5): return try set(body, names)
     default: throw .notFound

@@ -40,7 +40,7 @@ struct KeepingCalls {
     // What was counted last keeps versions, too.
     adoption.flush()
     let report = try APIEndpoint.store { [policy] () throws(StoreError) in
-      try store.collect(policy, dryRun: isDryRun)
+      try store.collect(policy, dryRun: isDryRun, by: caller.actor(call))
     }
     return APIEndpoint.document(report.json(dryRun: isDryRun))
   }
@@ -75,7 +75,7 @@ struct KeepingCalls {
     guard call.path[4] == "pins" else { throw .notFound }
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
-    guard let version = body["version"]?.string.flatMap({ ManifestVersion(text: $0) }) else {
+    guard let name = try body.versionName("version") else {
       throw .badRequest("\"version\" is the version to pin, as a string")
     }
     guard let reason = body["reason"]?.string, (1...1024).contains(reason.utf8.count) else {
@@ -83,7 +83,7 @@ struct KeepingCalls {
     }
     let channel = try channel(names)
     let pin = try APIEndpoint.store { () throws(StoreError) in
-      try store.pin(version, of: channel, reason: reason, author: caller.name)
+      try store.pin(store.version(name, of: channel), of: channel, reason: reason, by: caller.actor(call))
     }
     return APIEndpoint.document(pin.json, .created)
   }
@@ -91,11 +91,14 @@ struct KeepingCalls {
   func unpin() throws(Problem) -> Response {
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
-    guard let version = ManifestVersion(text: call.path[5]) else {
-      throw .badRequest("\(call.path[5]) is not a version")
+    guard let name = VersionName(call.path[5]) else {
+      throw .badRequest("\(call.path[5]): \(VersionName.rule)")
     }
     let channel = try channel(names)
-    try APIEndpoint.store { () throws(StoreError) in try store.unpin(version, of: channel) }
+    let version = try APIEndpoint.store { () throws(StoreError) in try store.version(name, of: channel) }
+    try APIEndpoint.store { () throws(StoreError) in
+      try store.unpin(version, of: channel, by: caller.actor(call))
+    }
     return APIEndpoint.document(["version": .string(version.text)])
   }
 

@@ -53,8 +53,10 @@ struct MirrorCalls {
       ])
     }
     let origin = try Self.store { () throws(StoreError) in (try store.originID(), try store.defaultApp()) }
+    let head = try Self.store { () throws(StoreError) in try store.auditHead() }
     return APIEndpoint.document([
-      "channels": .array(channels), "defaultApp": origin.1.map { .string($0.text) } ?? .null,
+      "audit": .string(head.text), "channels": .array(channels),
+      "defaultApp": origin.1.map { .string($0.text) } ?? .null,
       "origin": .string(origin.0),
     ])
   }

@@ -106,7 +106,9 @@ struct PolicyCalls {
       try store.channel(names.app, names.channel)
     }
     // Kept before the policy names it: a policy never names bytes that aren't stored.
-    let sha256 = try APIEndpoint.store { () throws(StoreError) in try store.keepScript(bytes) }
+    let sha256 = try APIEndpoint.store { () throws(StoreError) in
+      try store.keepScript(bytes, for: channel, by: Actor(name: caller.name, address: names.address))
+    }
     let path = PolicyScriptPath.text(channel.name, channel.app, sha256)
     let script = PolicyScript(
       name: name, download: channel.publicURL.text + path, sha256: sha256, signature: signature)
@@ -122,7 +124,7 @@ struct PolicyCalls {
   private func checkScripts() throws(Problem) { try names.check(caller, may: .admin) }
 
   private func make(_ kind: DocumentRecord.Kind, _ change: Change) throws(Problem) -> Response {
-    let request = try DocumentRequest(.policy, kind, names, caller, body)
+    let request = try DocumentRequest(.policy, kind, names, caller, body, store)
     var refusal: Problem?
     let outcome = try APIEndpoint.store { () throws(StoreError) in
       try desk.change(request) { (_, newest) throws(StoreError) -> [UInt8]? in

@@ -4,12 +4,16 @@ import Store
 
 /// Changes of a prefetch config.
 struct PrefetchCalls {
+  private let store: Store
   private let desk: DocumentDesk
   private let names: ChannelNames
   private let caller: AccessToken
   private let body: JSONValue
 
-  init(_ desk: DocumentDesk, _ names: ChannelNames, _ caller: AccessToken, _ body: JSONValue) {
+  init(
+    _ store: Store, _ desk: DocumentDesk, _ names: ChannelNames, _ caller: AccessToken, _ body: JSONValue
+  ) {
+    self.store = store
     self.desk = desk
     self.names = names
     self.caller = caller
@@ -44,9 +48,7 @@ struct PrefetchCalls {
 
   /// `POST …/prefetch/rollback`: the content of an earlier version becomes the newest one.
   func rollback() throws(Problem) -> Response {
-    guard let source = body["to"]?.string.flatMap({ ManifestVersion(text: $0) }) else {
-      throw .badRequest("\"to\" is the version to go back to, a decimal number as a string")
-    }
+    let source = try source()
     var request = try request(.rollback)
     request.source = source.number
     let outcome = try APIEndpoint.store { () throws(StoreError) in
@@ -59,23 +61,49 @@ struct PrefetchCalls {
     return try outcome.response(.prefetch)
   }
 
+  /// The version that a rollback goes back to.
+  private func source() throws(Problem) -> ManifestVersion {
+    switch try body.versionName("to") {
+    case nil: throw .badRequest("\"to\" is what to go back to: \(VersionName.rule)")
+    case .number(let version): return version
+    case .moment(let moment):
+      return try APIEndpoint.store { () throws(StoreError) in
+        try store.version(of: .prefetch, at: moment, in: names)
+      }
+    }
+  }
+
   private func request(_ kind: DocumentRecord.Kind) throws(Problem) -> DocumentRequest {
-    try DocumentRequest(.prefetch, kind, names, caller, body)
+    try DocumentRequest(.prefetch, kind, names, caller, body, store)
+  }
+}
+
+extension Store {
+  /// The version that a document had at a moment; 0: there was none.
+  fileprivate func version(of document: ChannelDocument, at moment: Int64, in names: ChannelNames)
+    throws(StoreError) -> ManifestVersion
+  {
+    let channel = try channel(names.app, names.channel)
+    return ManifestVersion(try self.document(document, of: channel, atMoment: moment)?.version ?? 0)
   }
 }
 
 extension DocumentRequest {
   init(
     _ document: ChannelDocument, _ kind: DocumentRecord.Kind, _ names: ChannelNames, _ caller: AccessToken,
-    _ body: JSONValue
+    _ body: JSONValue, _ store: Store
   ) throws(Problem) {
     let message = body["message"]?.string ?? ""
     guard message.utf8.count <= 4096 else { throw .badRequest("the message is longer than 4096 bytes") }
-    let limit = body["ifVersion"].flatMap { $0.isNull ? nil : $0 }
-    let ifVersion = limit?.string.flatMap { ManifestVersion(text: $0) }
-    if limit != nil, ifVersion == nil {
-      throw .badRequest("\"ifVersion\" is a version: a decimal number as a string")
-    }
+    let ifVersion: ManifestVersion? =
+      switch try body.versionName("ifVersion") {
+      case nil: nil
+      case .number(let version): version
+      case .moment(let moment):
+        try APIEndpoint.store { () throws(StoreError) in
+          try store.version(of: document, at: moment, in: names)
+        }
+      }
     self.init(
       app: names.app, channel: names.channel, document: document, kind: kind, author: caller.name,
       message: message, ifVersion: ifVersion?.number)

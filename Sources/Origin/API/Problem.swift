@@ -50,6 +50,7 @@ extension Problem {
     case .unknownBundle: self.init(.notFound, "unknown-bundle", words)
     case .unknownVersion: self.init(.notFound, "unknown-version", words)
     case .unknownMoment: self.init(.notFound, "unknown-version", words)
+    case .unknownDocument: self.init(.notFound, "unknown-version", words)
     case .tooManySteps(_, let kept):
       self.init(.conflict, "too-many-steps", words, [.init(key: "kept", value: .integer(kept))])
     case .frozen(_, _, let freeze):

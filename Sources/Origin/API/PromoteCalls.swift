@@ -26,17 +26,21 @@ struct PromoteCalls {
       app: names.app, channel: names.channel, author: caller.name,
       message: try ReleaseCalls.message(document),
       bundles: try changes(contents, rewriting, in: names),
-      ifVersion: try document.optionalVersion("ifVersion"), dryRun: document["dryRun"]?.bool ?? false)
+      ifVersion: try document.ifVersion(names, store), dryRun: document["dryRun"]?.bool ?? false)
     request.source = source
     request.address = call.address
     request.breakGlass = try ReleaseCalls.breakGlass(document)
     for bundle in request.bundles { try caller.check(bundle: bundle.name) }
-    guard !request.bundles.isEmpty else {
-      throw Problem(
-        .conflict, "nothing-to-promote", "channel \"\(source.channel.name)\" holds nothing to promote")
+    guard !request.bundles.isEmpty else { throw Self.nothing(in: source) }
+    if document["withPrefetch"]?.bool == true {
+      try caller.checkReachesAllBundles()
+      request.prefetch = try prefetch(document, source, rewriting)
     }
-    let outcome = try release(request)
+    let (outcome, hasDeltas) = try release(request, waits: document["now"]?.bool != true)
     var answer = outcome.document
+    answer["deltasStored"] = .bool(hasDeltas)
+    answer["prefetch"] = outcome.prefetch?.json ?? .null
+    answer["left"] = .strings(try left(source, contents, names))
     answer["from"] = .string(source.channel.name.text)
     answer["fromVersion"] = .string(source.version.text)
     answer["warnings"] = .strings(try filesNaming(rewriting, contents))
@@ -44,13 +48,70 @@ struct PromoteCalls {
   }
 
   /// Makes the release once its deltas on the version that it replaces are stored, or as long as releases wait.
-  private func release(_ request: ReleaseRequest) throws(Problem) -> ReleaseOutcome {
+  private func release(_ request: ReleaseRequest, waits: Bool) throws(Problem) -> (ReleaseOutcome, Bool) {
     let createsApp = caller.scope == .admin && caller.isUnlimited
     return try APIEndpoint.store { () throws(StoreError) in
       // Without them devices take the files whole; promoting needn't wait in a queue for that.
-      if !request.dryRun { _ = try desk.awaitDeltas(request, createsApp: createsApp) }
-      return try desk.release(request, createsApp: createsApp)
+      let hasDeltas =
+        waits && !request.dryRun ? try desk.awaitDeltas(request, createsApp: createsApp) ?? false : false
+      return (try desk.release(request, createsApp: createsApp), hasDeltas)
     }
+  }
+
+  private static func nothing(in source: ReleaseSource) -> Problem {
+    guard let bundle = source.bundle else {
+      return Problem(
+        .conflict, "nothing-to-promote", "channel \"\(source.channel.name)\" holds nothing to promote")
+    }
+    return Problem(
+      .conflict, "nothing-to-promote",
+      """
+      channel "\(source.channel.name)" holds nothing of bundle "\(bundle)"; promoting takes no bundle away, \
+      `xcache unpublish --bundle \(bundle)` does
+      """)
+  }
+
+  /// Bundles that were taken out there and are still here: promoting leaves them, since whoever clears a test channel
+  /// doesn't mean to clear the other one with the next promotion.
+  private func left(_ source: ReleaseSource, _ contents: Contents, _ names: ChannelNames) throws(Problem)
+    -> [String]
+  {
+    if source.bundle != nil { return [] }
+    return try APIEndpoint.store { () throws(StoreError) in
+      let known = Set(try store.bundles(of: source.channel).map(\.name))
+      // A dry run may be about a channel that isn't there yet.
+      guard let channel = try? store.channel(names.app, names.channel) else { return [] }
+      let held = try store.bundles(of: channel).filter { $0.resources > 0 }
+      return held.map(\.name).filter { known.contains($0) && contents[$0] == nil }.map(\.text)
+    }
+  }
+
+  /// The prefetch config that goes with what is promoted, its URLs rewritten like the others.
+  private func prefetch(_ document: JSONValue, _ source: ReleaseSource, _ rewriting: URLRewriting)
+    throws(Problem) -> PrefetchWish
+  {
+    let name = try document.versionName("version")
+    let record = try APIEndpoint.store { () throws(StoreError) in
+      try store.prefetch(of: source.channel, while: source.version, as: name)
+    }
+    guard let record else {
+      return PrefetchWish(content: Array("[]".utf8), source: 0, from: source.channel.name)
+    }
+    let config = (try? JSONValue.parse(record.content)) ?? []
+    let rewritten: JSONValue
+    do {
+      rewritten = try rewriting.apply(toPrefetch: config)
+    } catch {
+      throw .badRequest("a URL of the prefetch config can't be rewritten: \(error)")
+    }
+    let check = PrefetchCheck(rewritten)
+    guard let checked = check.config else {
+      throw Problem(
+        .conflict, "prefetch-conflict",
+        "rewritten by \"map\", the prefetch config can't be used: "
+          + check.errors.map { "\($0.path): \($0.problem.words)" }.joined(separator: "\n"))
+    }
+    return PrefetchWish(content: checked.json.canonical, source: record.version, from: source.channel.name)
   }
 
   private typealias Contents = [BundleName: [ResourceURL: ResourceContent]]
@@ -68,12 +129,13 @@ struct PromoteCalls {
       throw Problem(.forbidden, "scope", "token \"\(caller.name)\" may not read channel \(from)")
     }
     let bundle = try document.name("bundle") { (text) throws(NameError) in try BundleName(text) }
-    let wanted = document["version"]?.string
-    let name = wanted.map { VersionName($0) }
-    if case .some(nil) = name { throw .badRequest("\"version\": \(VersionName.rule)") }
+    let name = try document.versionName("version")
     return try APIEndpoint.store { () throws(StoreError) in
       let channel = try store.channel(names.app, from)
-      let version = try store.version((name ?? nil) ?? .number(channel.version), of: channel)
+      let version = try store.version(name ?? .number(channel.version), of: channel)
+      if version == .none, name == nil {
+        return (ReleaseSource(channel: channel, version: version, bundle: bundle), [:])
+      }
       let contents = try store.contents(of: channel, at: version, bundle: bundle)
       return (ReleaseSource(channel: channel, version: version, bundle: bundle), contents)
     }

@@ -80,7 +80,7 @@ struct ReleaseCalls {
     for change in changes { try caller.check(bundle: change.name) }
     var request = ReleaseRequest(
       app: names.app, channel: names.channel, author: caller.name, message: try Self.message(document),
-      bundles: changes, ifVersion: try document.optionalVersion("ifVersion"),
+      bundles: changes, ifVersion: try document.ifVersion(names, desk.store),
       dryRun: document["dryRun"]?.bool ?? false)
     request.address = call.address
     request.breakGlass = try Self.breakGlass(document)

@@ -13,13 +13,21 @@ struct RollbackCalls {
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
     let request = try parse(document, names)
-    if let bundle = request.bundle {
+    if let bundle = request.bundle, !request.withPrefetch {
       try caller.check(bundle: bundle)
     } else {
+      // The prefetch config is the whole channel's, too.
       try caller.checkReachesAllBundles()
     }
-    let outcome = try APIEndpoint.store { () throws(StoreError) in try desk.rollback(request) }
+    let waits = !request.dryRun && document["now"]?.bool != true
+    let (outcome, hasDeltas) = try APIEndpoint.store { () throws(StoreError) in
+      // Where too many wait already, devices take the files whole: a rollback doesn't stand in a queue.
+      let hasDeltas = waits ? try desk.awaitDeltas(request) ?? false : false
+      return (try desk.rollback(request), hasDeltas)
+    }
     var answer = outcome.release.document
+    answer["deltasStored"] = .bool(hasDeltas)
+    answer["prefetch"] = outcome.release.prefetch?.json ?? .null
     answer["takesBack"] = .array(outcome.bundles.map(\.json))
     answer["target"] = .string(outcome.target.text)
     if request.dryRun {
@@ -36,11 +44,13 @@ struct RollbackCalls {
     guard (bundle != nil) != (document["allBundles"]?.bool == true) else {
       throw .badRequest("a rollback is of one \"bundle\", or of \"allBundles\"")
     }
-    return RollbackRequest(
+    var request = RollbackRequest(
       app: names.app, channel: names.channel, bundle: bundle, to: try Self.target(document),
       by: caller.actor(call), message: try ReleaseCalls.message(document),
-      ifVersion: try document.optionalVersion("ifVersion"), breakGlass: try ReleaseCalls.breakGlass(document),
+      ifVersion: try document.ifVersion(names, desk.store), breakGlass: try ReleaseCalls.breakGlass(document),
       dryRun: document["dryRun"]?.bool ?? false)
+    request.withPrefetch = document["withPrefetch"]?.bool ?? false
+    return request
   }
 
   private static func target(_ document: JSONValue) throws(Problem) -> RollbackRequest.Target {
@@ -54,24 +64,18 @@ struct RollbackCalls {
   }
 }
 
-extension VersionName {
-  static let rule = "a version is a number, or a time with its offset such as 2026-11-19T14:05+08:00"
-
-  /// Reads a number or a moment.
-  init?(_ text: String) {
-    if let version = ManifestVersion(text: text) {
-      self = .number(version)
-    } else if let moment = Timestamp.parse(text) {
-      self = .moment(moment)
-    } else {
-      return nil
-    }
-  }
-}
-
 extension AccessToken {
   /// Who the audit trail says that it was.
   func actor(_ call: APIRequest) -> Actor { Actor(name: name, address: call.address) }
+}
+
+extension PrefetchOutcome {
+  /// What an answer says of a prefetch config that came along.
+  var json: JSONValue {
+    [
+      "changed": .bool(changed), "source": .string(String(source)), "version": .string(String(version)),
+    ]
+  }
 }
 
 extension RollbackOutcome {

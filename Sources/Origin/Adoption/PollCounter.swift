@@ -22,8 +22,12 @@ final class PollCounter: Sendable {
   /// Notes a poll that counts for `version`.
   @inline(__always)
   func saw(_ version: Int64, of channel: Int64) {
-    let table = active.load(ordering: .acquiring) == 0 ? tables.0 : tables.1
-    table.add(channel, version)
+    // Not picked and then asked: that would count an owner of it.
+    if active.load(ordering: .acquiring) == 0 {
+      tables.0.add(channel, version)
+    } else {
+      tables.1.add(channel, version)
+    }
   }
 
   /// Takes out what was counted since the last call.

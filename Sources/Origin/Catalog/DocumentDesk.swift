@@ -33,7 +33,7 @@ final class DocumentDesk: Sendable {
 
   /// What is answered to a device that is up to date is ready at once. Whole manifest and patches carry the numbers,
   /// too, so they are made again: a small whole here, a large one in the background, patches when they are asked for.
-  private func show(_ channel: ChannelInfo, _ state: ChannelExtras) {
+  func show(_ channel: ChannelInfo, _ state: ChannelExtras) {
     guard let before = catalog.current.channel(id: channel.id) else { return }
     var next = before.saying(ChannelDocuments(state))
     let isSmall = next.map.byteCount <= ReleaseDesk.codedAtOnce

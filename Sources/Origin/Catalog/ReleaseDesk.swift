@@ -10,6 +10,7 @@ final class ReleaseDesk: Sendable {
   private let builder: AnswerBuilder
   let publicURL: BaseURL
   let deltas: DeltaDesk
+  let documents: DocumentDesk
   let push: ReleasePush?
   let staged: StagedReleases
 
@@ -19,13 +20,14 @@ final class ReleaseDesk: Sendable {
 
   init(
     store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, publicURL: BaseURL, deltas: DeltaDesk,
-    push: ReleasePush? = nil, log: @escaping @Sendable (String) -> Void = { _ in }
+    documents: DocumentDesk, push: ReleasePush? = nil, log: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.store = store
     self.catalog = catalog
     self.builder = builder
     self.publicURL = publicURL
     self.deltas = deltas
+    self.documents = documents
     self.push = push
     staged = StagedReleases(log: log)
   }
@@ -35,6 +37,16 @@ final class ReleaseDesk: Sendable {
     var request = request
     request.publicURLForNew = createsApp ? publicURL : nil
     return deltas.prepare(try store.preview(request))
+  }
+
+  /// Waits for the deltas of what a rollback brings back, from the version that it takes back.
+  /// - Returns: as of a release; nil, too, where nothing changes.
+  func awaitDeltas(_ request: RollbackRequest) throws(StoreError) -> Bool? {
+    var request = request
+    request.dryRun = true
+    let outcome = try store.rollback(request).release
+    guard outcome.changed, deltas.options.wait > 0 else { return nil }
+    return deltas.awaitReady(deltas.prepare(ReleasePreview(outcome)))
   }
 
   /// Waits for a release's deltas.
@@ -90,8 +102,14 @@ final class ReleaseDesk: Sendable {
   /// Moves the catalog on. The patch from the version before is made here: the whole fleet asks for it at once.
   func show(_ outcome: ReleaseOutcome, _ map: ManifestMap) {
     guard let info = outcome.channel else { return }
+    guard outcome.changed else {
+      // Only the prefetch config did.
+      if let extras = outcome.extras { documents.show(info, extras) }
+      return
+    }
     let before = catalog.current.channel(id: info.id)
-    var channel = ChannelCatalog(channel: info, map: map, documents: before?.documents ?? .none)
+    let said = outcome.extras.map { ChannelDocuments($0) } ?? before?.documents ?? .none
+    var channel = ChannelCatalog(channel: info, map: map, documents: said)
     if map.byteCount <= Self.codedAtOnce {
       channel = channel.adding(WholeManifest(info, map, channel.extras))
     }

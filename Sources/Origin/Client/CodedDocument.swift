@@ -7,8 +7,11 @@ final class CodedDocument: Sendable {
   private let identity: Representation
   private let gzip: Representation?
   private let zstd: Representation?
+  /// There is more than one coding to choose from.
+  private let isCoded: Bool
 
   private init(identity: Representation, gzip: Representation?, zstd: Representation?) {
+    isCoded = gzip != nil || zstd != nil
     self.identity = identity
     self.gzip = gzip
     self.zstd = zstd
@@ -58,7 +61,7 @@ final class CodedDocument: Sendable {
 
   /// The answer to a GET or HEAD, after its conditions, in the coding that the client likes best.
   func response(to request: borrowing Request) -> Response {
-    guard gzip != nil || zstd != nil else { return identity.response(to: request) }
+    guard isCoded else { return identity.response(to: request) }
     return preferred(AcceptEncoding(request)).response(to: request)
   }
 

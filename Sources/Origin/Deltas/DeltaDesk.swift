@@ -21,7 +21,6 @@ final class DeltaDesk: Sendable {
   private let store: Store
   private let budget = MemoryBudget(limit: 512 << 20)
   private let preparations = Locked<[Preparation]>([])
-  private let threads = Locked<[(preparation: Preparation, thread: OSThread)]>([])
   private let waiting = Atomic<Int>(0)
   private let preparing = Atomic<Int>(0)
   private let stopping = Atomic<Bool>(false)
@@ -63,32 +62,16 @@ final class DeltaDesk: Sendable {
     let search = search(threads: Environment.cores, isUrgent: true)
     preparing.add(1, ordering: .relaxed)
     // A thread of its own rather than a dispatch queue, whose manager would open descriptors of its own.
-    let thread = try? OSThread(name: "prepare") { [self] in
-      preparation.run(search) { !self.isStopping }
-      preparing.subtract(1, ordering: .relaxed)
-    }
-    guard let thread else {
+    do throws(SystemError) {
+      _ = try OSThread(name: "prepare") { [self] in
+        preparation.run(search) { !self.isStopping }
+        preparing.subtract(1, ordering: .relaxed)
+      }
+    } catch {
       preparing.subtract(1, ordering: .relaxed)
       preparation.giveUp()
-      return preparation
     }
-    reap(adding: thread, of: preparation)
     return preparation
-  }
-
-  /// Joins the threads of preparations that have ended.
-  private func reap(adding thread: OSThread, of preparation: Preparation) {
-    let ended = threads.withLock { threads -> [OSThread] in
-      var ended: [OSThread] = []
-      threads.removeAll { entry in
-        guard entry.preparation.status.isDone else { return false }
-        ended.append(entry.thread)
-        return true
-      }
-      threads.append((preparation, thread))
-      return ended
-    }
-    for thread in ended { thread.join() }
   }
 
   func preparation(_ id: String) -> Preparation? {

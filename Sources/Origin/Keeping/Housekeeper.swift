@@ -29,6 +29,8 @@ final class Housekeeper: Sendable {
 
   private static let flushSeconds = 10
   private static let secondsBetweenTries = 300
+  /// Who the audit trail says that it was.
+  private static let actor = Actor(name: "serve", address: "")
 
   init(
     store: Store, adoption: AdoptionDesk, gc: DailyCollection?, log: @escaping @Sendable (String) -> Void
@@ -78,7 +80,7 @@ final class Housekeeper: Sendable {
   /// - Returns: whether the round is over.
   private func collect(_ policy: KeepPolicy) -> Bool {
     do throws(StoreError) {
-      let report = try store.collect(policy)
+      let report = try store.collect(policy, by: Self.actor)
       log(
         "gc dropped \(report.channels.reduce(0) { $0 + $1.dropped.count }) versions and "
           + "freed \(report.freedBytes) bytes")

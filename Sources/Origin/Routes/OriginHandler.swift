@@ -84,7 +84,7 @@ final class OriginHandler: Handler {
   /// configure.json where the query names app and channel.
   private func configure(_ request: borrowing Request) -> Answer {
     if request.method == .get, let query = request.query,
-      let kept = memo.answer(to: query, edition: catalog.currentEdition)
+      let kept = memo.entry(for: query, edition: catalog.currentEdition)
     {
       polls.saw(kept.version, of: kept.channel)
       return .now(kept.document.response(to: request))
@@ -97,8 +97,7 @@ final class OriginHandler: Handler {
       if let text = request.query, let document = origin.configure.document(channel, query) {
         let version = PollCounter.version(query.version, of: channel)
         memo.keep(
-          PollMemo.Answer(document: document, version: version, channel: channel.channel.id), for: text,
-          edition: catalog.currentEdition)
+          document, version: version, channel: channel.channel.id, for: text, edition: catalog.currentEdition)
       }
       return poll(channel, query, request)
     }

@@ -16,7 +16,7 @@ package struct Hashing: Sendable {
 
   package init(cache: HashCache = HashCache(), threads: Int? = nil) {
     self.cache = cache
-    self.threads = threads ?? Workers.cores
+    self.threads = threads ?? Parallel.cores
   }
 
   /// The digests of `files`, in their order, and how many of them had to be read.
@@ -43,7 +43,7 @@ package struct Hashing: Sendable {
   ) throws(PublishError) -> [HashedFile] {
     if files.isEmpty { return [] }
     let job = HashJob(files, progress)
-    Workers.run(min(threads, files.count)) { job.run() }
+    Parallel.run(threads: min(threads, files.count)) { job.run() }
     return try job.finish()
   }
 }

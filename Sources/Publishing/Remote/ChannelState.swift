@@ -15,11 +15,17 @@ package struct ChannelState: Hashable, Sendable {
   package let bundles: [String: Bundle]
   /// Bytes that the origin had and lost, and that whoever has them should send again.
   package let damaged: Set<SHA256>
+  /// Whether the channel has a prefetch config.
+  package let hasPrefetch: Bool
 
   /// A channel that a first publish will make.
-  static let none = ChannelState(originID: "", version: .none, bundles: [:], damaged: [])
+  static let none = ChannelState(originID: "", version: .none, bundles: [:], damaged: [], hasPrefetch: false)
 
-  private init(originID: String, version: ManifestVersion, bundles: [String: Bundle], damaged: Set<SHA256>) {
+  private init(
+    originID: String, version: ManifestVersion, bundles: [String: Bundle], damaged: Set<SHA256>,
+    hasPrefetch: Bool
+  ) {
+    self.hasPrefetch = hasPrefetch
     self.originID = originID
     self.version = version
     self.bundles = bundles
@@ -38,6 +44,7 @@ package struct ChannelState: Hashable, Sendable {
         version: try item.version("version"), resources: resources, bytes: try item.size("bytes"))
     }
     self.bundles = bundles
+    hasPrefetch = json["prefetch"]?.object != nil
     damaged = Set((json["damaged"]?.array ?? []).compactMap { $0.string.flatMap { SHA256(hex: $0) } })
   }
 }

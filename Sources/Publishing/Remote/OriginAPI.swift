@@ -9,7 +9,7 @@ import Platform
 package final class OriginAPI: Sendable {
   package let server: BaseURL
   private let token: String?
-  private let http: HTTPClient
+  let http: HTTPClient
   /// Makes the policy of one request; the argument: whether the server has answered before.
   private let retries: @Sendable (Bool) -> RetryPolicy
   private let state = Locked(State())

@@ -3,11 +3,11 @@ import Platform
 
 /// Reads what a channel's bundles hold, from the cache and the little that changed since.
 struct RemoteChannel {
-  private let api: OriginAPI
+  let api: OriginAPI
   private let cache: CacheFolder
   private let app: AppName
   private let channel: ChannelName
-  private let state: ChannelState
+  let state: ChannelState
   /// False where the first release will make the channel.
   let exists: Bool
 
@@ -15,7 +15,7 @@ struct RemoteChannel {
   var damaged: Set<SHA256> { state.damaged }
 
   /// `apps/{app}/channels/{channel}`.
-  private var path: String { "apps/\(app)/channels/\(channel)" }
+  var path: String { "apps/\(app)/channels/\(channel)" }
 
   init(_ api: OriginAPI, _ cache: CacheFolder, _ app: AppName, _ channel: ChannelName) throws(PublishError) {
     self.api = api

@@ -55,8 +55,8 @@ package struct ReleaseOptions: Hashable, Sendable {
   package var now: Bool
   /// Everything but the release itself.
   package var dryRun: Bool
-  /// Refused when a bundle changed after this version.
-  package var ifVersion: ManifestVersion?
+  /// Refused when a bundle changed after this version: a number, or the moment at which it was live.
+  package var ifVersion: String?
   /// Refused when an update from the version it replaces costs a device more than this many bytes.
   package var maxUpdate: Int64?
   /// Returns when the deltas on older versions are made, too.
@@ -65,7 +65,7 @@ package struct ReleaseOptions: Hashable, Sendable {
   package var breakGlass: String?
 
   package init(
-    message: String = "", now: Bool = false, dryRun: Bool = false, ifVersion: ManifestVersion? = nil,
+    message: String = "", now: Bool = false, dryRun: Bool = false, ifVersion: String? = nil,
     breakGlass: String? = nil
   ) {
     self.breakGlass = breakGlass
@@ -78,7 +78,7 @@ package struct ReleaseOptions: Hashable, Sendable {
   fileprivate var json: JSONValue {
     [
       "dryRun": .bool(dryRun),
-      "ifVersion": ifVersion.map { .string($0.text) } ?? .null,
+      "ifVersion": ifVersion.map { .string($0) } ?? .null,
       "message": .string(message), "now": .bool(now),
     ]
   }

@@ -31,7 +31,7 @@ struct Uploader {
   func send(_ files: [HashedFile]) throws(PublishError) {
     let plan = UploadPlan(files, connections: Uploader.connections)
     let job = UploadJob(plan.units, api, progress)
-    Workers.run(min(Uploader.connections, plan.units.count)) { job.run() }
+    Parallel.run(threads: min(Uploader.connections, plan.units.count)) { job.run() }
     if let failure = job.failure { throw failure }
   }
 }

@@ -48,6 +48,27 @@ extension Settings {
           let name = try SettingsValue.bundle(name, in: file, at: bundle.keys)
           bundles.append(try BundleSettings(name, bundle, relativeTo: folder))
         }
+      case "check": check = try CheckOptions(value)
+      default: throw value.unknown
+      }
+    }
+  }
+}
+
+extension CheckOptions {
+  /// `{"off": [RULE…], "ignore": [PATTERN…]}`.
+  init(_ node: SettingsNode) throws(SettingsError) {
+    self.init()
+    for (key, value) in try node.members() {
+      switch key {
+      case "off":
+        for item in try value.elements() {
+          guard let rule = CheckRule(rawValue: try item.text("a rule's name")) else {
+            throw item.wanted("a rule: \(CheckRule.list)")
+          }
+          off.insert(rule)
+        }
+      case "ignore": ignore = try value.globs()
       default: throw value.unknown
       }
     }

@@ -9,6 +9,8 @@ package struct Settings: Hashable, Sendable {
   package var channel: ChannelName?
   /// By name.
   package var bundles: [BundleSettings] = []
+  /// What the check of a build leaves out.
+  package var check = CheckOptions.all
   /// The `xcache.json` that was read.
   package var file: String?
 
@@ -22,6 +24,8 @@ package struct Settings: Hashable, Sendable {
     merged.app = app ?? lower.app
     merged.channel = channel ?? lower.channel
     merged.bundles = bundles.isEmpty ? lower.bundles : bundles
+    merged.check.off.formUnion(lower.check.off)
+    merged.check.ignore += lower.check.ignore
     merged.file = file ?? lower.file
     return merged
   }
@@ -37,6 +41,11 @@ package struct BundleSettings: Hashable, Sendable {
     package var path: String
     /// Nil: the bundle's own.
     package var baseURL: BaseURL?
+
+    package init(path: String, baseURL: BaseURL?) {
+      self.path = path
+      self.baseURL = baseURL
+    }
   }
 
   package var name: BundleName
@@ -47,6 +56,9 @@ package struct BundleSettings: Hashable, Sendable {
   package var mapsIndex = false
 
   package init(_ name: BundleName) { self.name = name }
+
+  /// Every base URL that its files may have.
+  package var baseURLs: [BaseURL] { folders.compactMap(\.baseURL) + (baseURL.map { [$0] } ?? []) }
 
   /// The bundle as it is published, with what flags say in place of the file's.
   /// - Parameter folders: paths; empty: the file's own.

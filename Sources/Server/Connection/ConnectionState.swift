@@ -58,10 +58,10 @@ package struct ConnectionState: Sendable {
   }
 
   /// A head is complete.
-  package mutating func begin(_ head: borrowing RequestHead, limit: Int, draining: Bool) {
+  package mutating func begin(keepAlive: Bool, limit: Int, draining: Bool) {
     requests &+= 1
     phase = .idle
-    if !head.keepAlive || requests >= limit || draining { closesAfterAnswers = true }
+    if !keepAlive || requests >= limit || draining { closesAfterAnswers = true }
   }
 
   /// What the next answer says about the connection.

@@ -65,6 +65,7 @@ extension EventLoop {
     let connection = Connection(
       descriptor, token: token, peer: peer, refused: true,
       state: ConnectionState(now: now, timeouts: timeouts))
+    connection.exchange.start = now
     lingering += 1
     guard register(connection) else { return }
     guard lingering <= EventLoop.lingerLimit else { return close(connection) }

@@ -60,12 +60,18 @@ extension EventLoop {
 
   /// Answers 408 to a client that is too slow with its head or body.
   func timeOut(_ connection: Connection) {
-    if let upload = connection.upload { abandon(upload) }
-    connection.upload = nil
+    if let upload = connection.upload {
+      abandon(upload)
+      connection.upload = nil
+    } else {
+      connection.exchange = Exchange(start: now)
+      if let parser = connection.partialHead?.parser {
+        note(parser.head, in: connection.stash.span.bytes, connection)
+      }
+    }
     // Its request was answered already, and only its body is slow.
     if connection.discarding != nil { return close(connection) }
     connection.state.becomeIdle(now, timeouts)
-    connection.exchange = Exchange(start: now)
     refuse(connection, .requestTimeout)
     proceed(connection)
   }
@@ -93,8 +99,13 @@ extension EventLoop {
     return false
   }
 
+  /// Keeps for the access line what could be read of a head that isn't whole or right.
+  func note(_ head: borrowing RequestHead, in bytes: RawSpan, _ connection: Connection) {
+    if log != nil { connection.exchange.logged = LogRequest(head, in: bytes, from: connection.peer) }
+  }
+
   private func addLine(_ response: Response, _ connection: Connection) {
-    guard let request = connection.exchange.logged else { return }
+    let request = connection.exchange.logged ?? LogRequest(from: connection.peer)
     connection.exchange.logged = nil
     let isEmpty = connection.exchange.isHead || response.status.isBodyless
     let passed = Clock.monotonicNanoseconds() &- connection.exchange.start

@@ -134,6 +134,7 @@ extension EventLoop {
         return used
       case .failed(let error):
         connection.exchange = Exchange(start: now)
+        note(parser.head, in: UnsafeRawBufferPointer(input).bytes, connection)
         refuse(connection, error.status)
         return filled
       case .complete(let count):
@@ -159,13 +160,14 @@ extension EventLoop {
       parser = partial.parser
       connection.partialHead = nil
     } else {
-      parser = RequestParser()
+      parser.restart()
     }
   }
 
   /// Lets the handler answer the request whose head was parsed in `input`.
   private func answer(_ input: UnsafeMutableRawBufferPointer, _ connection: Connection) {
-    connection.state.begin(parser.head, limit: limits.requestsPerConnection, draining: isDraining)
+    connection.state.begin(
+      keepAlive: parser.head.keepAlive, limit: limits.requestsPerConnection, draining: isDraining)
     connection.exchange.isHead = parser.head.method == .head
     connection.exchange.isHTTP11 = parser.head.isHTTP11
     connection.exchange.start = now

@@ -28,7 +28,7 @@ final class EventLoop {
   var parser = RequestParser()
   /// Answers in the outbox, by status, whose latency is measured when they are sent.
   var answered = AnswerTally()
-  var writer: ResponseWriter
+  let writer: ResponseWriter
   var log: LogBuffer?
 
   var connections: [Connection?] = []
@@ -43,6 +43,8 @@ final class EventLoop {
 
   /// Nanoseconds of the monotonic clock when the present round began.
   var now = Clock.monotonicNanoseconds()
+  /// When the second of the Date field is over.
+  private var secondEnds: UInt64 = 0
   var isAccepting = true
   /// A descriptor to give up, so that a client can be refused when no other is left.
   var spare: Descriptor?
@@ -94,7 +96,7 @@ final class EventLoop {
   private func round() {
     let count = events.wait(epoll, milliseconds: patience)
     now = Clock.monotonicNanoseconds()
-    writer.tick(Clock.unixSeconds())
+    if now >= secondEnds { tick() }
     for index in 0..<count {
       let event = events[index]
       take(event.events, token: event.token)
@@ -105,6 +107,13 @@ final class EventLoop {
       for token in turns { if let connection = connection(token) { drive(connection) } }
     }
     expire()
+  }
+
+  /// Has the Date field rendered for the second that begins, and finds out when that ends.
+  private func tick() {
+    let milliseconds = Clock.unixMilliseconds()
+    writer.tick(milliseconds / 1000)
+    secondEnds = now &+ UInt64(1000 - milliseconds % 1000) * 1_000_000
   }
 
   /// How long to wait for events at most, in milliseconds.

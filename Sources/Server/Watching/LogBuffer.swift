@@ -33,12 +33,16 @@ struct LogBuffer {
     lines.removeAll(keepingCapacity: true)
   }
 
-  /// `host - - [10/Oct/2000:13:55:36 +0000] "GET /x HTTP/1.1" 200 2326`
+  /// `host - - [10/Oct/2000:13:55:36 +0000] "GET /x HTTP/1.1" 200 2326`; `"-"` for a request that couldn't be read.
   private mutating func addCommon(_ request: LogRequest, _ status: UInt16, _ bytes: UInt64) {
     let time = LogTime(Clock.unixMilliseconds() / 1000)
-    lines.append(contentsOf: "\(request.peer) - - [\(time.common)] \"\(request.method) ".utf8)
-    addEscaped(request.target)
-    lines.append(contentsOf: " HTTP/1.\(request.isHTTP11 ? 1 : 0)\" \(status) \(bytes)\n".utf8)
+    lines.append(contentsOf: "\(request.peer) - - [\(time.common)] \"\(request.method)".utf8)
+    if !request.target.isEmpty {
+      lines.append(0x20)
+      addEscaped(request.target)
+      lines.append(contentsOf: " HTTP/1.\(request.isHTTP11 ? 1 : 0)".utf8)
+    }
+    lines.append(contentsOf: "\" \(status) \(bytes)\n".utf8)
   }
 
   private mutating func addJSON(
@@ -47,7 +51,7 @@ struct LogBuffer {
     let time = LogTime(Clock.unixMilliseconds() / 1000)
     lines.append(contentsOf: "{\"time\":\"\(time.iso)\",\"peer\":\"\(request.peer)\"".utf8)
     lines.append(contentsOf: ",\"method\":\"\(request.method)\",\"target\":\"".utf8)
-    addEscaped(request.target)
+    if request.target.isEmpty { lines.append(0x2D) } else { addEscaped(request.target) }
     lines.append(contentsOf: "\",\"status\":\(status),\"bytes\":\(bytes)".utf8)
     lines.append(contentsOf: ",\"microseconds\":\(microseconds),\"agent\":\"".utf8)
     addEscaped(request.userAgent)

@@ -81,7 +81,7 @@ package struct AuditHead: Hashable, Sendable {
 
 extension SHA256 {
   /// 32 zero bytes: what the first row follows.
-  fileprivate static var zero: SHA256 {
+  static var zero: SHA256 {
     let zeros = [UInt8](repeating: 0, count: byteCount)
     return SHA256(bytes: zeros.span.bytes) ?? SHA256.of([])
   }

@@ -5,7 +5,7 @@ extension Database {
   /// The newest row of the trail.
   func auditHead() throws(StoreError) -> AuditHead {
     try first("SELECT id, hash FROM audit ORDER BY id DESC LIMIT 1") {
-      AuditHead(row: $0.get(0), hash: $0.get(1))
+      AuditHead(row: $0.get(0), hash: $0.hash(1))
     } ?? .none
   }
 
@@ -53,6 +53,11 @@ extension AuditRow {
     self.init(
       id: row.get(0), at: row.get(1), author: row.get(2), address: row.get(3), act: row.get(4),
       app: row.get(5),
-      channel: row.get(6), parameters: row.get(7), result: row.get(8), hash: row.get(9))
+      channel: row.get(6), parameters: row.get(7), result: row.get(8), hash: row.hash(9))
   }
+}
+
+extension Statement {
+  /// The hash of a row of the trail; one of another size, which only a damaged file holds, is zeros: no row's hash.
+  fileprivate func hash(_ column: Int32) -> SHA256 { withBytes(column) { SHA256(bytes: $0) } ?? .zero }
 }

@@ -28,6 +28,7 @@ extension BlobStore {
         }
       }
     }
+    awaitRemoval(of: waiting)
     let many = waiting.count > Self.fewFiles
     if many { try syncAll(waiting) } else { try syncEach(waiting) }
     let gone = try StoreError.disk { () throws(SystemError) in try rename(waiting) }
@@ -47,6 +48,13 @@ extension BlobStore {
         state.placed[sha256] = state.placed[sha256] ?? state.whole[sha256]
         state.forgetWhole(sha256)
       }
+    }
+  }
+
+  /// Waits while files of these names are being removed; none is from then on, since these count as being placed.
+  private func awaitRemoval(of digests: [SHA256]) {
+    while state.withLock({ state in !state.going.isEmpty && digests.contains(where: state.going.contains) }) {
+      usleep(1000)
     }
   }
 

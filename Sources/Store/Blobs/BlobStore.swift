@@ -27,6 +27,8 @@ final class BlobStore: Sendable {
     var verified: Set<SHA256> = []
     /// Those being renamed to their names under `blobs/`, and by how many releases at once.
     var placing: [SHA256: Int] = [:]
+    /// Those whose files are being removed: no row names them, and a release that needs one waits.
+    var going: Set<SHA256> = []
     /// What publishers were told is there, and when, in milliseconds since 1970.
     var promised: [SHA256: Int64] = [:]
     /// Rows of blobs are being removed.

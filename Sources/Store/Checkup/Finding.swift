@@ -25,6 +25,8 @@ package struct Checkup: Sendable {
   package internal(set) var findings: [Finding] = []
   package internal(set) var releases = 0
   package internal(set) var blobs = 0
+  /// Rows of the audit trail that follow each other from the first on.
+  package internal(set) var acts: Int64 = 0
   /// Bytes that were hashed; 0 unless the check-up was a deep one.
   package internal(set) var hashed: Int64 = 0
 

@@ -24,10 +24,25 @@ extension Store {
       }
     }
     guard checkup.isClean else { return checkup }
+    try checkAudit(&checkup, progress)
     try checkDigests(deep: deep, &checkup, progress)
     try checkBlobs(deep: deep, &checkup, progress)
     try noteOrphans(&checkup)
     return checkup
+  }
+
+  /// Follows the audit trail; what is wrong with it is told at the first row where it shows.
+  private func checkAudit(_ checkup: inout Checkup, _ progress: (String, Int64, Int64) -> Void)
+    throws(StoreError)
+  {
+    progress("audit trail", 0, 1)
+    let (found, head) = try verifyAudit()
+    checkup.acts = head.row
+    guard let found else { return }
+    checkup.findings.append(
+      .damage(
+        "audit-chain",
+        "audit trail: \(found); rows up to \(head.row) hold, compare the rest with an export or a backup"))
   }
 
   /// Compares the digests that releases recorded with what the rows come to: of the newest ones, or of all.

@@ -12,6 +12,20 @@ package struct ReleasePreview: Sendable {
   package let gone: [ResourceURL]
 }
 
+extension ReleasePreview {
+  /// What a rollback would do, of which a dry run told.
+  package init(_ outcome: ReleaseOutcome) {
+    self.init(
+      channel: outcome.channel,
+      new: outcome.changes.compactMap { change in
+        guard let entry = change.entry, let ctype = ContentType(entry.ctype) else { return nil }
+        let digest = FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size)
+        return (change.url, ResourceContent(digest, ctype: ctype))
+      },
+      gone: outcome.changes.filter { $0.entry == nil }.map(\.url))
+  }
+}
+
 extension Store {
   /// What a release would do.
   /// - Throws: the refusals of `commit`, except for bytes that are missing.

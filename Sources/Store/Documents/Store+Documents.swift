@@ -21,6 +21,16 @@ extension Store {
     }
   }
 
+  /// The version of a document that devices had at a moment, in milliseconds since 1970; nil where there was none.
+  /// - Throws: `unknownDocument` where that isn't kept.
+  package func document(_ document: ChannelDocument, of channel: ChannelInfo, atMoment moment: Int64)
+    throws(StoreError) -> DocumentRecord?
+  {
+    try connections.reading { (db) throws(StoreError) in
+      try db.live(document, of: channel.id, at: moment)
+    }
+  }
+
   /// The newest `limit` versions of a document below `before`, newest first, without their contents.
   package func log(
     _ document: ChannelDocument, of channel: ChannelInfo, limit: Int = 50, before: Int64? = nil
@@ -52,10 +62,8 @@ extension Store {
         guard let content = try change(DocumentReader(db, channel), newest), content != newest?.content else {
           return .unchanged(newest)
         }
-        let record = DocumentRecord(request, content, after: newest, in: channel, now: clock())
-        try db.insert(record, request.document, of: channel.id)
-        try db.audit(
-          request.act(record), by: Actor(name: request.author, address: request.address), now: clock())
+        let record = try db.make(
+          request, content, after: newest, in: channel, at: channel.version, now: clock())
         moved = (channel, try db.extras(of: channel.id))
         return .changed(record, replaced: newest)
       }
@@ -87,14 +95,23 @@ extension Store {
   // MARK: - Scripts
 
   /// Keeps a script's bytes, which policies name by their hash.
-  package func keepScript(_ bytes: [UInt8]) throws(StoreError) -> SHA256 {
+  package func keepScript(_ bytes: [UInt8], for channel: ChannelInfo, by actor: Actor) throws(StoreError)
+    -> SHA256
+  {
     let sha256 = SHA256.of(bytes)
     try connections.writing { (db) throws(StoreError) in
       try db.write { () throws(StoreError) in
-        try db.run(
-          "INSERT INTO policy_script (sha256, bytes, stored_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-          sha256,
-          bytes, clock())
+        let isNew = try db.value(
+          Int64.self,
+          """
+          INSERT INTO policy_script (sha256, bytes, stored_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1
+          """, sha256, bytes, clock())
+        guard isNew != nil else { return }
+        try db.audit(
+          AuditAct(
+            "policy.store", app: channel.app, channel: channel.name,
+            parameters: ["bytes": .integer(bytes.count), "sha256": .string(sha256.hex)]), by: actor,
+          now: clock())
       }
     }
     return sha256
@@ -130,13 +147,29 @@ package struct DocumentReader {
 
 extension DocumentRecord {
   fileprivate init(
-    _ request: DocumentRequest, _ content: [UInt8], after newest: DocumentRecord?, in channel: ChannelInfo,
-    now: Int64
+    _ request: DocumentRequest, _ content: [UInt8], after newest: DocumentRecord?,
+    at manifestVersion: ManifestVersion, now: Int64
   ) {
     self.init(
       version: (newest?.version ?? 0) + 1, kind: request.kind, source: request.source,
       // Times never go back, whatever the clock does.
       at: max(now, newest?.at ?? 0), author: request.author, message: request.message,
-      manifestVersion: channel.version, content: content)
+      manifestVersion: manifestVersion, content: content)
+  }
+}
+
+extension Database {
+  /// Writes a new version of a document, and what the audit trail says of it.
+  /// - Parameter more: what its row in the trail says beside that.
+  func make(
+    _ request: DocumentRequest, _ content: [UInt8], after newest: DocumentRecord?, in channel: ChannelInfo,
+    at manifestVersion: ManifestVersion, now: Int64, more: [JSONObject.Member] = []
+  ) throws(StoreError) -> DocumentRecord {
+    let record = DocumentRecord(request, content, after: newest, at: manifestVersion, now: now)
+    try insert(record, request.document, of: channel.id)
+    var act = request.act(record)
+    act.parameters = .object(JSONObject((act.parameters.object?.members ?? []) + more))
+    try audit(act, by: Actor(name: request.author, address: request.address), now: now)
+    return record
   }
 }

@@ -16,7 +16,7 @@ struct CollectionForecast {
     var staying: Set<String> = []
     try store.connections.reading { (db) throws(StoreError) in
       var needed: Set<Int64> = []
-      for channel in try db.channels() where channel.version > .none {
+      for channel in try db.channels() + db.removedChannels() where channel.version > .none {
         let kept = try db.keepers(of: channel.id, policy, now: store.clock())
         let versions = kept.map(\.version.number)
         let dropped = try db.versions(of: channel.id).filter { !versions.contains($0.number) }
@@ -31,7 +31,7 @@ struct CollectionForecast {
     }
     let sweep = DerivedSweep(store: store)
     let versions = Dictionary(
-      uniqueKeysWithValues: try store.channels().map { (channel) throws(StoreError) in
+      uniqueKeysWithValues: try allChannels().map { (channel) throws(StoreError) in
         let kept = try store.keptVersions(of: channel, policy)
         return (String(channel.id), Set(kept.map(\.version.number)))
       })
@@ -39,6 +39,10 @@ struct CollectionForecast {
       report.derived.add((try? Kernel.status(path))??.size ?? 0)
     }
     return report
+  }
+
+  private func allChannels() throws(StoreError) -> [ChannelInfo] {
+    try store.connections.reading { (db) throws(StoreError) in try db.channels() + db.removedChannels() }
   }
 
   /// Notes the resources that kept versions name.
@@ -80,7 +84,12 @@ struct CollectionForecast {
     }
     report.resources = resources
     var goingURLs = 0
-    try db.each("SELECT id FROM url WHERE versions <= 1") { row in
+    try db.each(
+      """
+      SELECT id FROM url
+      WHERE versions <= 1 OR channel_id IN (SELECT id FROM channel WHERE removed_at IS NOT NULL)
+      """
+    ) { row in
       if !urls.contains(row.get(0)) { goingURLs += 1 }
     }
     report.urls = goingURLs

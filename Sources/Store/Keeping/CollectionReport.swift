@@ -37,5 +37,8 @@ package struct CollectionReport: Sendable {
   /// Who began to read in the middle, which ended the round early.
   package internal(set) var stoppedFor: [String] = []
 
+  /// The longest time for which a publisher would have had to wait for one of its transactions, in nanoseconds.
+  package internal(set) var longestWrite: Int64 = 0
+
   package var freedBytes: Int64 { blobs.bytes + orphans.bytes + derived.bytes + temporary.bytes }
 }

@@ -21,6 +21,8 @@ package enum KeepReason: Hashable, Sendable {
   case pinned(author: String, reason: String)
   /// A registered mirror names it.
   case mirrored(String)
+  /// Its channel was removed, and should it be made again, its numbers go on from here.
+  case lastNumber
 }
 
 /// A version that stays, and every reason for it.
@@ -32,6 +34,32 @@ package struct KeptVersion: Hashable, Sendable {
 extension Database {
   /// Who still needs which versions of a channel. What this doesn't name, gc drops.
   func keepers(of channel: Int64, _ policy: KeepPolicy, now: Int64) throws(StoreError) -> [KeptVersion] {
+    // Nobody can look back in a removed channel, and nobody is answered for it; but a mirror may still stand.
+    var reasons: [Int64: [KeepReason]] =
+      try isRemoved(channel) ? lastNumber(of: channel) : users(of: channel, policy, now)
+    try each(
+      """
+      SELECT v.version, m.name FROM mirror_version AS v JOIN mirror AS m ON m.id = v.mirror_id
+      WHERE v.channel_id = ? ORDER BY m.name
+      """, channel
+    ) { row in reasons[row.get(0), default: []].append(.mirrored(row.get(1))) }
+    var kept: [KeptVersion] = []
+    // Devices and mirrors may name versions that went long ago.
+    for (version, why) in reasons where try isKept(ManifestVersion(version), in: channel) {
+      kept.append(KeptVersion(version: ManifestVersion(version), reasons: why))
+    }
+    return kept.sorted { $0.version < $1.version }
+  }
+
+  private func lastNumber(of channel: Int64) throws(StoreError) -> [Int64: [KeepReason]] {
+    let newest = try value(
+      Int64.self, "SELECT version FROM release WHERE channel_id = ? ORDER BY version DESC LIMIT 1", channel)
+    return newest.map { [$0: [.lastNumber]] } ?? [:]
+  }
+
+  private func users(of channel: Int64, _ policy: KeepPolicy, _ now: Int64) throws(StoreError)
+    -> [Int64: [KeepReason]]
+  {
     var reasons: [Int64: [KeepReason]] = [:]
     var isFirst = true
     try each(
@@ -53,18 +81,7 @@ extension Database {
     try each("SELECT version, author, reason FROM pin WHERE channel_id = ?", channel) { row in
       reasons[row.get(0), default: []].append(.pinned(author: row.get(1), reason: row.get(2)))
     }
-    try each(
-      """
-      SELECT v.version, m.name FROM mirror_version AS v JOIN mirror AS m ON m.id = v.mirror_id
-      WHERE v.channel_id = ? ORDER BY m.name
-      """, channel
-    ) { row in reasons[row.get(0), default: []].append(.mirrored(row.get(1))) }
-    var kept: [KeptVersion] = []
-    // Devices and mirrors may name versions that went long ago.
-    for (version, why) in reasons where try isKept(ManifestVersion(version), in: channel) {
-      kept.append(KeptVersion(version: ManifestVersion(version), reasons: why))
-    }
-    return kept.sorted { $0.version < $1.version }
+    return reasons
   }
 
   /// Who reads just now what gc would remove.

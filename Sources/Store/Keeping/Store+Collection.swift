@@ -7,24 +7,38 @@ extension Store {
   ///
   /// Safe at any moment and after any crash: first a channel's releases go, in one transaction, then the rows that no
   /// release needs, then the files that no row names. Each step asks anew what is needed, so one that was cut off is
-  /// finished by the next round. Transactions are small, and a publisher who waits goes first.
+  /// finished by the next round. Transactions are small, a publisher who waits goes first, and all of it runs on a
+  /// thread of its own that lets others have the processor.
   /// - Parameter dryRun: only works out what would go.
   /// - Throws: `leased` where someone reads (mirror, backup) and nothing was begun.
-  package func collect(_ policy: KeepPolicy = KeepPolicy(), dryRun: Bool = false) throws(StoreError)
-    -> CollectionReport
-  {
+  package func collect(
+    _ policy: KeepPolicy = KeepPolicy(), dryRun: Bool = false, by actor: Actor = .local
+  ) throws(StoreError) -> CollectionReport {
     if dryRun { return try CollectionForecast(self, policy).report() }
-    return try collecting.withLock { (_) throws(StoreError) -> CollectionReport in
+    return try OSThread.behind("gc") { [self] () throws(StoreError) in try collectNow(policy) }
+  }
+
+  private func collectNow(_ policy: KeepPolicy) throws(StoreError) -> CollectionReport {
+    try collecting.withLock { (_) throws(StoreError) -> CollectionReport in
       let holders = try connections.reading { (db) throws(StoreError) in try db.leaseHolders(now: clock()) }
       guard holders.isEmpty else { throw .leased(by: holders) }
-      var collection = Collection(store: self, policy: policy)
+      var collection = Collection(store: self, policy: policy, actor: actor)
       do throws(StoreError) {
         try collection.run()
       } catch {
         guard case .leased(let holders) = error else { throw error }
         collection.report.stoppedFor = holders
       }
+      try note(collection)
       return collection.report
+    }
+  }
+
+  /// Files go before their rows and outside of transactions, so the trail tells of them when they are gone.
+  private func note(_ collection: Collection) throws(StoreError) {
+    guard let act = collection.report.act(collection.policy) else { return }
+    try connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in _ = try db.audit(act, by: collection.actor, now: clock()) }
     }
   }
 
@@ -41,36 +55,70 @@ extension Store {
 struct Collection {
   let store: Store
   let policy: KeepPolicy
+  let actor: Actor
   var report = CollectionReport()
 
-  /// Rows in one transaction: some milliseconds.
-  private static let batch = 2000
+  private var pace = Pace()
+
+  init(store: Store, policy: KeepPolicy) {
+    self.store = store
+    self.policy = policy
+  }
 
   mutating func run() throws(StoreError) {
-    for channel in try store.channels() where channel.version > .none { try dropReleases(of: channel) }
-    for channel in try store.channels() { try dropEntries(of: channel) }
+    defer { report.longestWrite = pace.longest }
+    let removed = try store.connections.reading { (db) throws(StoreError) in try db.removedChannels() }
+    let channels = try store.channels() + removed
+    for channel in channels where channel.version > .none { try dropReleases(of: channel) }
+    for channel in channels { try dropEntries(of: channel) }
     try dropResources()
     try dropURLs()
+    for channel in removed {
+      try transaction { (db) throws(StoreError) in try db.forgetBundles(ofRemoved: channel.id) }
+    }
     try dropBlobs()
     try dropOrphans()
     try dropTemporary()
     try dropDerived()
-    try transaction { (db) throws(StoreError) in try db.forgetCounts(before: store.clock()) }
+    let now = store.clock()
+    try transaction { (db) throws(StoreError) in try db.forgetCounts(before: now) }
   }
 
   /// Runs `body` as one transaction, unless someone reads what it may remove.
-  private func transaction<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result)
-    throws(StoreError) -> Result
-  {
+  private mutating func transaction<Result: Sendable>(
+    rows: Int = 1, _ body: (Database) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
     try store.step("gc")
-    let result = try store.connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
+    let (result, took) = try store.connections.writing { (db) throws(StoreError) in
+      let begin = Clock.monotonicNanoseconds()
+      let result = try db.write { () throws(StoreError) in
         try db.refuseLeased(now: store.clock())
         return try body(db)
       }
+      return (result, Int64(Clock.monotonicNanoseconds() - begin))
     }
+    pace.took(took, rows: rows)
     rest()
     return result
+  }
+
+  /// Runs `body` for each row, as many in one transaction as the pace allows.
+  /// - Returns: for how many it said that something went.
+  private mutating func eachInBatches<Row>(
+    _ rows: [Row], _ body: (Database, Row) throws(StoreError) -> Bool
+  ) throws(StoreError) -> Int {
+    var rest = rows[...]
+    var gone = 0
+    while !rest.isEmpty {
+      let part = rest.prefix(pace.rows)
+      rest = rest.dropFirst(part.count)
+      gone += try transaction(rows: part.count) { (db) throws(StoreError) in
+        var gone = 0
+        for row in part where try body(db, row) { gone += 1 }
+        return gone
+      }
+    }
+    return gone
   }
 
   /// Lets others have the disk, and the connection that writes, which is handed over in no order.
@@ -86,8 +134,10 @@ struct Collection {
   // MARK: - Rows
 
   private mutating func dropReleases(of channel: ChannelInfo) throws(StoreError) {
+    let (policy, now) = (policy, store.clock())
     let outcome = try transaction { (db) throws(StoreError) -> CollectionReport.Channel in
-      let kept = try db.keepers(of: channel.id, policy, now: store.clock())
+      try db.forgetNotes(ofRemoved: channel.id)
+      let kept = try db.keepers(of: channel.id, policy, now: now)
       let staying = Set(kept.map(\.version))
       let dropped = try db.versions(of: channel.id).filter { !staying.contains($0) }
       for version in dropped {
@@ -95,7 +145,10 @@ struct Collection {
           "DELETE FROM release_bundle WHERE channel_id = ? AND version = ?", channel.id, version.number)
         try db.run("DELETE FROM release WHERE channel_id = ? AND version = ?", channel.id, version.number)
       }
-      return .init(app: channel.app, name: channel.name, dropped: dropped, kept: kept)
+      let outcome = CollectionReport.Channel(
+        app: channel.app, name: channel.name, dropped: dropped, kept: kept)
+      if let act = outcome.act(policy) { try db.audit(act, by: actor, now: store.clock()) }
+      return outcome
     }
     report.channels.append(outcome)
   }
@@ -115,16 +168,11 @@ struct Collection {
         (url: $0.get(0, as: Int64.self), bundle: $0.get(1, as: Int64.self), since: $0.get(2, as: Int64.self))
       }
     }
-    for part in rows.batches(of: Self.batch) {
-      try transaction { (db) throws(StoreError) in
-        for row in part {
-          try db.run(
-            "DELETE FROM entry WHERE url_id = ? AND bundle_id = ? AND since = ? AND until IS NOT NULL",
-            row.url,
-            row.bundle, row.since)
-        }
-      }
-      report.entries += part.count
+    report.entries += try eachInBatches(rows) { (db, row) throws(StoreError) in
+      try db.run(
+        "DELETE FROM entry WHERE url_id = ? AND bundle_id = ? AND since = ? AND until IS NOT NULL",
+        row.url, row.bundle, row.since)
+      return true
     }
   }
 
@@ -134,46 +182,37 @@ struct Collection {
         "SELECT id FROM resource WHERE NOT EXISTS (SELECT 1 FROM entry WHERE resource_id = resource.id)"
       ) { $0.get(0, as: Int64.self) }
     }
-    for part in rows.batches(of: Self.batch) {
-      report.resources += try transaction { (db) throws(StoreError) in
-        var gone = 0
-        for id in part {
-          // A release may have taken it again.
-          let row = try db.value(
-            Int64.self,
-            """
-            DELETE FROM resource WHERE id = ?1
-            AND NOT EXISTS (SELECT 1 FROM entry WHERE resource_id = ?1) RETURNING 1
-            """, id)
-          if row != nil { gone += 1 }
-        }
-        return gone
-      }
+    report.resources += try eachInBatches(rows) { (db, id) throws(StoreError) in
+      // A release may have taken it again.
+      try db.value(
+        Int64.self,
+        """
+        DELETE FROM resource WHERE id = ?1
+        AND NOT EXISTS (SELECT 1 FROM entry WHERE resource_id = ?1) RETURNING 1
+        """, id) != nil
     }
   }
 
   /// URLs that had one content go with it: their names mostly carry its hash, and it gets version 1 again should it
-  /// come back. One that had several stays, so that its resource versions go on rising.
+  /// come back. One that had several stays, so that its resource versions go on rising; not in a removed channel.
   private mutating func dropURLs() throws(StoreError) {
     let rows = try store.connections.reading { (db) throws(StoreError) in
       try db.all(
-        "SELECT id FROM url WHERE versions <= 1 AND NOT EXISTS (SELECT 1 FROM resource WHERE url_id = url.id)"
+        """
+        SELECT id FROM url
+        WHERE (versions <= 1 OR channel_id IN (SELECT id FROM channel WHERE removed_at IS NOT NULL))
+          AND NOT EXISTS (SELECT 1 FROM resource WHERE url_id = url.id)
+        """
       ) { $0.get(0, as: Int64.self) }
     }
-    for part in rows.batches(of: Self.batch) {
-      report.urls += try transaction { (db) throws(StoreError) in
-        var gone = 0
-        for id in part {
-          let row = try db.value(
-            Int64.self,
-            """
-            DELETE FROM url WHERE id = ?1 AND versions <= 1
-            AND NOT EXISTS (SELECT 1 FROM resource WHERE url_id = ?1) RETURNING 1
-            """, id)
-          if row != nil { gone += 1 }
-        }
-        return gone
-      }
+    report.urls += try eachInBatches(rows) { (db, id) throws(StoreError) in
+      try db.value(
+        Int64.self,
+        """
+        DELETE FROM url WHERE id = ?1
+        AND (versions <= 1 OR channel_id IN (SELECT id FROM channel WHERE removed_at IS NOT NULL))
+        AND NOT EXISTS (SELECT 1 FROM resource WHERE url_id = ?1) RETURNING 1
+        """, id) != nil
     }
   }
 
@@ -185,12 +224,19 @@ struct Collection {
         "SELECT sha256, size FROM blob WHERE NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)"
       ) { (sha256: $0.get(0, as: SHA256.self), size: $0.get(1, as: Int64.self)) }
     }
-    for part in rows.batches(of: Self.batch) {
+    store.blobs.forgetPromises(now: store.clock())
+    var rest = rows[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(pace.rows)
+      rest = rest.dropFirst(part.count)
       try store.step("gc")
-      let outcome = try store.blobs.remove(part.map(\.sha256), now: store.clock())
+      let begin = Clock.monotonicNanoseconds()
+      let outcome = try store.blobs.removeRows(of: part.map(\.sha256), now: store.clock())
+      pace.took(Int64(Clock.monotonicNanoseconds() - begin), rows: part.count)
+      try store.blobs.unlink()
       for (sha256, size) in part where outcome.removed.contains(sha256) { report.blobs.add(size) }
       report.promised += outcome.promised
-      rest()
+      self.rest()
     }
   }
 
@@ -200,9 +246,11 @@ struct Collection {
     let named = try store.connections.reading { (db) throws(StoreError) in
       Set(try db.all("SELECT sha256 FROM blob") { $0.get(0, as: SHA256.self) })
     }
-    for part in files.filter({ !named.contains($0) }).batches(of: Self.batch) {
+    for part in files.filter({ !named.contains($0) }).batches(of: 500) {
       try store.step("gc")
-      for size in try store.blobs.removeOrphans(part, now: store.clock()) { report.orphans.add(size) }
+      let sizes = try store.blobs.markOrphans(part, now: store.clock()).values
+      try store.blobs.unlink()
+      for size in sizes { report.orphans.add(size) }
       rest()
     }
   }

@@ -13,9 +13,9 @@ extension Store {
   /// Pins a kept version; one that is pinned gets the new reason.
   /// - Throws: `unknownVersion` where it isn't kept.
   package func pin(
-    _ version: ManifestVersion, of channel: ChannelInfo, reason: String, author: String
+    _ version: ManifestVersion, of channel: ChannelInfo, reason: String, by actor: Actor
   ) throws(StoreError) -> Pin {
-    let pin = Pin(version: version, author: author, reason: reason, at: clock())
+    let pin = Pin(version: version, author: actor.name, reason: reason, at: clock())
     try connections.writing { (db) throws(StoreError) in
       try db.write { () throws(StoreError) in
         guard version > .none, try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
@@ -23,20 +23,32 @@ extension Store {
           """
           INSERT INTO pin (channel_id, version, at, author, reason) VALUES (?, ?, ?, ?, ?)
           ON CONFLICT DO UPDATE SET at = excluded.at, author = excluded.author, reason = excluded.reason
-          """, channel.id, version.number, pin.at, author, reason)
+          """, channel.id, version.number, pin.at, pin.author, reason)
+        try db.audit(
+          AuditAct(
+            "pin", app: channel.app, channel: channel.name,
+            parameters: ["reason": .string(reason), "version": .string(version.text)]), by: actor, now: pin.at
+        )
       }
     }
     return pin
   }
 
   /// - Throws: `notPinned`.
-  package func unpin(_ version: ManifestVersion, of channel: ChannelInfo) throws(StoreError) {
-    let wasPinned = try connections.writing { (db) throws(StoreError) in
-      try db.value(
-        Int64.self, "DELETE FROM pin WHERE channel_id = ? AND version = ? RETURNING 1", channel.id,
-        version.number) != nil
+  package func unpin(_ version: ManifestVersion, of channel: ChannelInfo, by actor: Actor) throws(StoreError)
+  {
+    try connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        let reason = try db.value(
+          String.self, "DELETE FROM pin WHERE channel_id = ? AND version = ? RETURNING reason", channel.id,
+          version.number)
+        guard let reason else { throw .notPinned(version) }
+        try db.audit(
+          AuditAct(
+            "unpin", app: channel.app, channel: channel.name, parameters: ["version": .string(version.text)],
+            result: ["reason": .string(reason)]), by: actor, now: clock())
+      }
     }
-    guard wasPinned else { throw .notPinned(version) }
   }
 
   /// The pinned versions of a channel, oldest first.

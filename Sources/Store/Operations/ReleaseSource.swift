@@ -6,7 +6,7 @@ package struct ReleaseSource: Sendable {
   package let channel: ChannelInfo
   package let version: ManifestVersion
   /// The one bundle that it is about; nil: all of the channel.
-  let bundle: BundleName?
+  package let bundle: BundleName?
 
   package init(channel: ChannelInfo, version: ManifestVersion, bundle: BundleName?) {
     self.channel = channel

@@ -12,10 +12,10 @@ struct RollbackPlan {
   }
 
   let channel: ChannelInfo
-  let freeze: ChannelFreeze?
+  private(set) var freeze: ChannelFreeze?
   let target: ManifestVersion
   /// The bundles that change, sorted by name.
-  let bundles: [Bundle]
+  private(set) var bundles: [Bundle] = []
   /// What becomes of the channel's manifest, sorted by URL.
   private(set) var changes: [EntryChange] = []
   private(set) var counts = ChangeCounts()
@@ -41,14 +41,33 @@ struct RollbackPlan {
     self.target = target
     try Self.checkLimit(request, scope, channel, in: db)
     scope.removeAll { $0.version <= target }
-    bundles = try Self.bundles(scope, target, in: db)
     (resources, bytes) = (channel.resources, channel.bytes)
-    let freeze = bundles.isEmpty ? nil : try db.freeze(of: channel.id)
-    self.freeze = freeze
+    let isAlone = try Self.holdsAll(scope, of: channel, in: db)
+    if isAlone {
+      // Then the bundle's rows are the manifest's: read once, they tell both.
+      try readChanges(of: scope, in: db)
+      if !counts.isEmpty { bundles = [try bundle(scope[0], counts, bytes - channel.bytes, in: db)] }
+    } else {
+      for info in scope {
+        let (counts, bytes) = try db.growth(takingBack: info, to: target)
+        if !counts.isEmpty { bundles.append(try bundle(info, counts, bytes, in: db)) }
+      }
+    }
+    freeze = bundles.isEmpty ? nil : try db.freeze(of: channel.id)
     if let freeze, request.breakGlass == nil { throw .frozen(channel.app, channel.name, freeze) }
-    if request.bundle != nil, let bundle = bundles.first { try Self.check(bundle.info, target, in: db) }
+    if request.bundle != nil, !isAlone, let bundle = bundles.first {
+      try Self.check(bundle.info, target, in: db)
+    }
     try checkBytes(in: db)
-    try readChanges(request, in: db)
+    if !isAlone { try readChanges(of: bundles.map(\.info), in: db) }
+  }
+
+  /// Whether this is one bundle, and no other one of the channel holds anything.
+  private static func holdsAll(_ scope: [BundleInfo], of channel: ChannelInfo, in db: Database)
+    throws(StoreError) -> Bool
+  {
+    guard scope.count == 1, let bundle = scope.first else { return false }
+    return try db.bundles(of: channel.id).allSatisfy { $0.id == bundle.id || $0.resources == 0 }
   }
 
   private static func target(
@@ -78,18 +97,10 @@ struct RollbackPlan {
     }
   }
 
-  private static func bundles(_ scope: [BundleInfo], _ target: ManifestVersion, in db: Database)
-    throws(StoreError)
-    -> [Bundle]
+  private func bundle(_ info: BundleInfo, _ counts: ChangeCounts, _ bytes: Int64, in db: Database)
+    throws(StoreError) -> Bundle
   {
-    var bundles: [Bundle] = []
-    for info in scope {
-      let (counts, bytes) = try db.growth(takingBack: info, to: target)
-      if counts.isEmpty { continue }
-      bundles.append(
-        Bundle(info: info, counts: counts, bytes: bytes, takenBack: try db.stamps(of: info, after: target)))
-    }
-    return bundles
+    Bundle(info: info, counts: counts, bytes: bytes, takenBack: try db.stamps(of: info, after: target))
   }
 
   /// Only where others stay as they are can one bundle's past contradict them.
@@ -109,7 +120,7 @@ struct RollbackPlan {
     guard damaged.isEmpty else { throw .missingBlobs(damaged) }
   }
 
-  private mutating func readChanges(_ request: RollbackRequest, in db: Database) throws(StoreError) {
+  private mutating func readChanges(of bundles: [BundleInfo], in db: Database) throws(StoreError) {
     guard let first = bundles.first else { return }
     var changes: [EntryChange] = []
     var (counts, newBytes, resources, bytes) = (counts, newBytes, resources, bytes)
@@ -125,7 +136,7 @@ struct RollbackPlan {
     if bundles.count > 1 {
       try db.eachDifference(of: channel, from: channel.version, to: target, note)
     } else {
-      try db.eachDifference(takingBack: first.info, to: target, note)
+      try db.eachDifference(takingBack: first, to: target, note)
     }
     self.changes = changes
     (self.counts, self.newBytes, self.resources, self.bytes) = (counts, newBytes, resources, bytes)

@@ -29,6 +29,8 @@ package struct RollbackRequest: Sendable {
   package var breakGlass: String?
   /// Say what would happen, change nothing.
   package var dryRun: Bool
+  /// Whether the prefetch config that was live then comes back with it.
+  package var withPrefetch = false
 
   package init(
     app: AppName, channel: ChannelName, bundle: BundleName? = nil, to target: Target, by actor: Actor,
@@ -57,7 +59,7 @@ package struct RollbackOutcome: Sendable {
   }
 
   /// Its changes are there in a dry run, too.
-  package let release: ReleaseOutcome
+  package internal(set) var release: ReleaseOutcome
   /// The version whose content it has.
   package let target: ManifestVersion
   /// Those that change, sorted by name.

@@ -17,16 +17,27 @@ extension Store {
     if request.dryRun {
       return try connections.reading { (db) throws(StoreError) in
         let plan = try RollbackPlan(request, in: db)
-        return plan.outcome(plan.release(changed: plan.isChange, now: clock()))
+        var outcome = plan.outcome(plan.release(changed: plan.isChange, now: clock()))
+        if request.withPrefetch {
+          let wish = try db.prefetchWish(takingBack: plan.channel, to: plan.target, request.target)
+          outcome.release.prefetch = try db.forecast(wish, in: plan.channel)
+        }
+        return outcome
       }
     }
     return try connections.writing { (db) throws(StoreError) in
       let outcome = try db.write { () throws(StoreError) in
+        try step("rollback")
         let plan = try RollbackPlan(request, in: db)
-        guard plan.isChange else { return plan.outcome(plan.release(changed: false, now: clock())) }
+        guard plan.isChange else {
+          var release = plan.release(changed: false, now: clock())
+          try follow(request, plan, at: plan.channel.version, in: db, &release)
+          return plan.outcome(release)
+        }
         return plan.outcome(try write(plan, of: request, in: db, digest: digest))
       }
-      if outcome.release.changed { committed(outcome.release) }
+      try step("rollback")
+      if outcome.release.changed || outcome.release.extras != nil { committed(outcome.release) }
       return outcome
     }
   }
@@ -47,26 +58,43 @@ extension Store {
       VALUES (?, ?, 'rollback', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, channel.id, version.number, at, request.actor.name, request.message, digest, plan.counts.added,
       plan.counts.changed, plan.counts.removed, plan.newBytes, plan.resources, plan.bytes)
+    try step("rollback")
     let source = ReleaseSource(channel: channel, version: plan.target, bundle: request.bundle)
     try db.note(source, of: version, in: channel.id)
     try db.noteBrokenGlass(request.breakGlass, plan.freeze, version, in: channel.id)
     for bundle in plan.bundles { try db.endRows(of: bundle.info, takenBackTo: plan.target, at: version) }
+    try step("rollback")
     for bundle in plan.bundles { try db.beginRows(of: bundle.info, takenBackTo: plan.target, at: version) }
+    try step("rollback")
     for bundle in plan.bundles { try db.note(bundle, version, in: channel.id) }
     var release = plan.release(changed: true, now: at)
     release.channel = channel.after(
       version, at: at, digest: digest, resources: plan.resources, bytes: plan.bytes)
+    try follow(request, plan, at: version, in: db, &release)
     release.receipt = try db.audit(
       AuditAct(
         "rollback", app: channel.app, channel: channel.name,
         parameters: [
           "breakGlass": request.breakGlass.map { .string($0) } ?? .null,
           "bundle": request.bundle.map { .string($0.text) } ?? .null, "message": .string(request.message),
-          "to": .string(plan.target.text),
+          "to": .string(plan.target.text), "withPrefetch": request.withPrefetch ? true : .null,
         ],
         result: ["digest": .string(digest.hex), "version": .string(version.text)]),
       by: request.actor, now: clock())
+    try step("rollback")
     return release
+  }
+
+  /// Brings the prefetch config of then back, where that is asked for.
+  private func follow(
+    _ request: RollbackRequest, _ plan: RollbackPlan, at version: ManifestVersion, in db: Database,
+    _ release: inout ReleaseOutcome
+  ) throws(StoreError) {
+    guard request.withPrefetch else { return }
+    let wish = try db.prefetchWish(takingBack: plan.channel, to: plan.target, request.target)
+    let follower = PrefetchFollower(
+      actor: request.actor, message: request.message, breakGlass: request.breakGlass)
+    try release.follow(wish, in: plan.channel, at: version, by: follower, now: clock(), in: db)
   }
 }
 

@@ -29,6 +29,25 @@ extension Database {
       """, read: ChannelInfo.init)
   }
 
+  /// Channels that were removed, of which rows are still there.
+  func removedChannels() throws(StoreError) -> [ChannelInfo] {
+    try all(
+      """
+      SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next
+      FROM channel AS c
+      JOIN app AS a ON a.id = c.app_id
+      JOIN public_url AS p ON p.id = c.public_url_id
+      LEFT JOIN release AS r ON r.channel_id = c.id
+        AND r.version = (SELECT max(version) FROM release WHERE channel_id = c.id)
+      WHERE c.removed_at IS NOT NULL
+      ORDER BY a.id, c.id
+      """, read: ChannelInfo.init)
+  }
+
+  func isRemoved(_ channel: Int64) throws(StoreError) -> Bool {
+    try value(Int64.self, "SELECT 1 FROM channel WHERE id = ? AND removed_at IS NOT NULL", channel) != nil
+  }
+
   func bundles(of channel: Int64) throws(StoreError) -> [BundleInfo] {
     try all(
       "SELECT id, name, version, resources, bytes FROM bundle WHERE channel_id = ? ORDER BY name", channel,

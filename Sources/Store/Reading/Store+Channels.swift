@@ -7,7 +7,8 @@ extension Database {
     // The column compares without case; names that differ only in case are not the same name.
     if let channel = try channel(app, name), channel.app == app { return channel }
     let known = try value(String.self, "SELECT name FROM app WHERE name = ?", app.text)
-    throw known == app.text ? .unknownChannel(app, name) : .unknownApp(app)
+    guard let known else { throw .unknownApp(app) }
+    throw known == app.text ? .unknownChannel(app, name) : .appNameTaken(app, by: try Stored.app(known))
   }
 }
 

@@ -84,4 +84,8 @@ package struct ReleaseOutcome: Sendable {
   package let missing: [SHA256]
   /// The row of the audit trail that tells of it; nil where nothing was changed.
   package var receipt: AuditHead?
+  /// What became of the prefetch config that came along; nil where none was to.
+  package internal(set) var prefetch: PrefetchOutcome?
+  /// What the channel says beside its manifest, where that changed with it.
+  package internal(set) var extras: ChannelExtras?
 }

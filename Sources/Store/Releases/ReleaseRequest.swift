@@ -19,6 +19,8 @@ package struct ReleaseRequest: Sendable {
   package var breakGlass: String?
   /// Where a promotion's content comes from.
   package var source: ReleaseSource?
+  /// The prefetch config that is promoted with it.
+  package var prefetch: PrefetchWish?
 
   package init(
     app: AppName, channel: ChannelName, author: String, message: String = "", bundles: [BundleChange],

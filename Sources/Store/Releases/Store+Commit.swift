@@ -20,12 +20,12 @@ extension Store {
     let edition = connections.edition
     let draft = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db)
     }
-    guard draft.isChange else { return .unchanged(draft) }
-    if let channel = draft.channel { try checkFreeze(of: channel, request) }
+    guard draft.isChange || request.prefetch != nil else { return .unchanged(draft) }
+    if draft.isChange, let channel = draft.channel { try checkFreeze(of: channel, request) }
     let survey = try blobs.survey(draft.contents)
     if request.dryRun {
       blobs.endPromises(draft.contents.lazy.map(\.content.sha256))
-      return .dryRun(draft, missing: survey.missing, now: clock())
+      return try dryRun(draft, of: request, missing: survey.missing)
     }
     guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
     try blobs.place(survey.waiting)
@@ -35,7 +35,7 @@ extension Store {
         let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
         return try write(plan, of: request, in: db, digest: digest)
       }
-      if outcome.changed { committed(outcome) }
+      if outcome.changed || outcome.extras != nil { committed(outcome) }
       return outcome
     }
     if outcome.changed { blobs.forgetPlaced(survey.waiting) }
@@ -47,7 +47,11 @@ extension Store {
     _ plan: ReleasePlan, of request: ReleaseRequest, in db: Database,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
   ) throws(StoreError) -> ReleaseOutcome {
-    guard plan.isChange else { return .unchanged(plan) }
+    guard plan.isChange else {
+      var outcome = ReleaseOutcome.unchanged(plan)
+      if let channel = plan.channel { try follow(request, channel, in: db, &outcome) }
+      return outcome
+    }
     let freeze = try plan.channel.flatMap { (channel) throws(StoreError) in try db.freeze(of: channel.id) }
     if let freeze, request.breakGlass == nil { throw .frozen(request.app, request.channel, freeze) }
     var writer = try ReleaseWriter(plan, of: request, in: db, blobs: blobs, now: clock())
@@ -58,10 +62,35 @@ extension Store {
     if let channel = outcome.channel {
       if let source = request.source { try db.note(source, of: outcome.version, in: channel.id) }
       try db.noteBrokenGlass(request.breakGlass, freeze, outcome.version, in: channel.id)
+      try follow(request, channel, in: db, &outcome)
     }
     outcome.receipt = try db.audit(
       request.act(outcome), by: Actor(name: request.author, address: request.address), now: clock())
     return outcome
+  }
+
+  private func dryRun(_ plan: ReleasePlan, of request: ReleaseRequest, missing: [SHA256]) throws(StoreError)
+    -> ReleaseOutcome
+  {
+    var outcome =
+      plan.isChange ? ReleaseOutcome.dryRun(plan, missing: missing, now: clock()) : .unchanged(plan)
+    if let wish = request.prefetch {
+      outcome.prefetch = try connections.reading { (db) throws(StoreError) in
+        try db.forecast(wish, in: plan.channel)
+      }
+    }
+    return outcome
+  }
+
+  /// Has the prefetch config come along, where one is to.
+  private func follow(
+    _ request: ReleaseRequest, _ channel: ChannelInfo, in db: Database, _ outcome: inout ReleaseOutcome
+  ) throws(StoreError) {
+    guard let wish = request.prefetch else { return }
+    let follower = PrefetchFollower(
+      actor: Actor(name: request.author, address: request.address), message: request.message,
+      breakGlass: request.breakGlass)
+    try outcome.follow(wish, in: channel, at: outcome.version, by: follower, now: clock(), in: db)
   }
 
   /// Tells before the bytes go to the disk what the transaction would say.
@@ -73,6 +102,18 @@ extension Store {
 }
 
 extension ReleaseOutcome {
+  /// Has a prefetch config come along with what is made in this transaction.
+  mutating func follow(
+    _ wish: PrefetchWish, in channel: ChannelInfo, at version: ManifestVersion, by follower: PrefetchFollower,
+    now: Int64, in db: Database
+  ) throws(StoreError) {
+    let made = try db.follow(wish, in: channel, at: version, by: follower, now: now)
+    prefetch = made
+    guard made.changed else { return }
+    extras = try db.extras(of: channel.id)
+    receipt = try db.auditHead()
+  }
+
   /// What is said where the channel already is as it was asked to be.
   static func unchanged(_ plan: ReleasePlan) -> ReleaseOutcome {
     ReleaseOutcome(

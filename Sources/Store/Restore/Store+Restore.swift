@@ -20,6 +20,7 @@ extension Store {
         for channel in channels.sorted(by: { $0.appID < $1.appID }) {
           var writer = ChannelRestorer(channel, in: db, blobs: blobs, now: now)
           try writer.write()
+          try db.audit(channel.act, by: .local, now: now)
         }
         if let app = defaultApp, let id = try db.appID(app) {
           try db.run("UPDATE default_app SET app_id = ? WHERE one = 1", id)
@@ -27,6 +28,18 @@ extension Store {
       }
     }
     blobs.forgetPlaced(Array(digests))
+  }
+}
+
+extension RestoredChannel {
+  /// What the audit trail of the new folder begins with.
+  fileprivate var act: AuditAct {
+    AuditAct(
+      "restore", app: app, channel: name,
+      result: [
+        "digest": releases.last.map { .string($0.digest.hex) } ?? .null,
+        "version": releases.last.map { .string($0.version.text) } ?? .null,
+      ])
   }
 }
 

@@ -55,6 +55,8 @@ final class Database {
     try script("PRAGMA cell_size_check = ON")
     try script("PRAGMA cache_size = -16384")
     try script("PRAGMA temp_store = MEMORY")
+    // Some builds overwrite whatever is deleted with zeros; there is nothing secret in here, and gc deletes a lot.
+    try script("PRAGMA secure_delete = OFF")
     // A log that one large release blew up is cut back at the next reset.
     try script("PRAGMA journal_size_limit = 67108864")
     if access == .reading { try script("PRAGMA query_only = ON") }

@@ -58,11 +58,12 @@ struct Migrations: Sendable {
   /// How many of the steps a database has.
   private func applied(to database: Database) throws(StoreError) -> Int {
     let applied = try database.all("SELECT name, sha256 FROM migration ORDER BY position") { row in
-      (name: row.get(0, as: String.self), sha256: row.get(1, as: SHA256.self))
+      // As bytes: a damaged file may hold any number of them.
+      (name: row.get(0, as: String.self), sha256: row.get(1, as: [UInt8].self))
     }
     for (position, known) in applied.enumerated() {
       guard position < steps.count else { throw .newerDatabase(migration: known.name) }
-      guard steps[position].name == known.name, SHA256.of(steps[position].sql) == known.sha256 else {
+      guard steps[position].name == known.name, SHA256.of(steps[position].sql).bytes == known.sha256 else {
         throw .alteredMigration(name: known.name)
       }
     }

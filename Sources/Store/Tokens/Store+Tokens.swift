@@ -99,9 +99,13 @@ extension Store {
       try StoreError.disk { () throws(SystemError) in
         try DurableFile.write(Array((secret.text + "\n").utf8), to: folder.adminToken, mode: 0o600)
       }
-      _ = try db.insert(
-        secret, name: "admin", scope: .admin, app: nil, channel: nil, bundles: nil, expiresAt: nil, now: now)
-      return true
+      return try db.write { () throws(StoreError) in
+        let token = try db.insert(
+          secret, name: "admin", scope: .admin, app: nil, channel: nil, bundles: nil, expiresAt: nil, now: now
+        )
+        try db.audit(token.act, by: .local, now: now)
+        return true
+      }
     }
   }
 }

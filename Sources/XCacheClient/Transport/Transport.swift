@@ -1,4 +1,4 @@
-/// How a device reaches a server: one GET at a time on each thread that calls it.
+/// How a device reaches a server: one request at a time on each thread that calls it.
 ///
 /// Linux has `CurlTransport`; an app gives its own over the platform's HTTP stack, and tests one in memory.
 public protocol Transport: Sendable {
@@ -10,6 +10,17 @@ public protocol Transport: Sendable {
   func get(
     _ request: TransportRequest, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply
+
+  /// Sends a JSON document to `url` by POST, and waits for the end of it, some seconds at most.
+  ///
+  /// What becomes of it is of no concern: a device tells the origin of files that it couldn't get, and goes on. A
+  /// transport without this method sends no such reports.
+  func tell(_ document: [UInt8], to url: String)
+}
+
+extension Transport {
+  /// Sends nothing.
+  public func tell(_ document: [UInt8], to url: String) {}
 }
 
 /// What is asked of a server.

@@ -16,7 +16,8 @@ struct FetchRun: Sendable {
     let total = entries.reduce(0) { $0 &+ $1.size }
     let state = Locked(State(progress: Progress(filesTotal: entries.count, bytesTotal: total)))
     let (fetcher, report) = (fetcher, progress)
-    try Workers.forEach(entries, threads: connections) { entry throws(ClientError) in
+    try Parallel.forEach(entries.count, threads: connections) { index throws(ClientError) in
+      let entry = entries[index]
       do throws(ClientError) {
         let received = try fetcher.fetch(entry, to: target(entry)) { count in
           let (now, goesOn) = state.withLock { $0.came(count) }

@@ -9,6 +9,8 @@ struct Fetcher: Sendable {
   let pauses: [UInt32]
   /// Deltas to try before the plain body.
   var deltas: DeltaBook?
+  /// Told of each file that can't be had.
+  var failed: @Sendable (HeldEntry, ClientError) -> Void = { _, _ in }
 
   /// Fetches an entry's bytes to `target` and gives how many came over the wire.
   ///
@@ -26,7 +28,10 @@ struct Fetcher: Sendable {
       do {
         return try attempt(entry, to: target, arrived)
       } catch {
-        guard error.isTransient, let pause = pauses.popFirst() else { throw error }
+        guard error.isTransient, let pause = pauses.popFirst() else {
+          failed(entry, error)
+          throw error
+        }
         usleep(pause * 1000)
       }
     }

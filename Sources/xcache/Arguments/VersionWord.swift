@@ -3,11 +3,12 @@ import Manifests
 /// A version on the command line: a number, or a time at which it was live.
 enum VersionWord {
   /// The word as the API takes it.
+  /// - Parameter place: the option that has it; empty for an operand.
   /// - Throws: `UsageError` for what is neither.
   static func read(_ text: String, in place: String) throws(UsageError) -> String {
     if ManifestVersion(text: text) != nil || Timestamp.parse(text) != nil { return text }
     throw UsageError(
-      "\(place) \(text) is no version: write a number, or a time with its offset such as 2026-11-19T14:05+08:00"
+      "\(place.isEmpty ? "" : place + " ")\(text) is no version: write a number, or a time with its offset such as 2026-11-19T14:05+08:00"
     )
   }
 
@@ -24,7 +25,7 @@ enum VersionWord {
   static func one(_ arguments: Arguments, _ operand: String?) throws(UsageError) -> String? {
     let at = try at(arguments)
     if let operand, at != nil { throw UsageError("which version: \(operand), or the one of --at?") }
-    return try operand.map { (text) throws(UsageError) in try read(text, in: "the version") } ?? at
+    return try operand.map { (text) throws(UsageError) in try read(text, in: "") } ?? at
   }
 
   static let option = Option.value(

@@ -12,13 +12,16 @@ enum AuditCommand {
       Every act that changes something is a row: when, which token, from where, what, and what came of it. Each row's
       hash is made of the row and the hash before. verify follows the chain here, not at the origin, and names the first
       row that was altered, dropped or moved (exit code 3). The end of a trail can be cut off without a trace in the
-      chain: --receipt checks that a row which publish printed (receipt 17:ab12…) is still the one it was. export prints
-      one JSON document a line, which verify --file checks without a server.
+      chain: --against checks that a row which publish printed (receipt 17:ab12…), or which a static copy has in its
+      mirror.json, is still the one it was. export prints one JSON document a line, which verify --file checks without a
+      server.
       """,
     options: Command.remote + [
       .value("limit", "N", "how many rows (log, default: 20)"),
       .value("before", "ROW", "only rows below ROW (log)"),
-      .value("receipt", "ROW:HASH", "a receipt that must be in the trail; may be repeated (verify)"),
+      .value(
+        "against", "ROW:HASH|DIR|URL",
+        "a receipt, or the copy that has one, which must be in the trail; may be repeated (verify)"),
       .value("file", "FILE", "check this export (verify)"),
     ],
     run: run)
@@ -79,12 +82,7 @@ enum AuditCommand {
 
   private static func verify(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands("verify")
-    let receipts = try arguments.all("receipt").map { text in
-      guard let receipt = AuditHead(text) else {
-        throw UsageError("--receipt \(text): a receipt is a row's number, a colon and 64 hexadecimal digits")
-      }
-      return receipt
-    }
+    let receipts = try arguments.all("against").map { try receipt($0, arguments) }
     var chain = AuditChain(receipts: receipts)
     if let file = try arguments.value("file") {
       for row in try rows(of: file) { chain.take(row) }
@@ -102,9 +100,23 @@ enum AuditCommand {
     } else if let broken {
       terminal.say(terminal.colour("\(broken)", .red))
     } else {
+      for receipt in receipts { terminal.say("row \(receipt.row) is the one of the receipt") }
       terminal.say("intact: \(chain.head.row) rows, receipt \(chain.head.text)")
     }
     return broken == nil ? .done : .refused
+  }
+
+  /// A receipt as it is written, or the one that a static copy has.
+  private static func receipt(_ text: String, _ arguments: Arguments) throws -> AuditHead {
+    if let receipt = AuditHead(text) { return receipt }
+    // 64 digits are easily cut off when they are copied.
+    if text.first?.isNumber == true, text.contains(":") {
+      throw UsageError("--against \(text): a receipt is a row's number, a colon and 64 hexadecimal digits")
+    }
+    guard let head = try MirrorVerify.reader(text, arguments).index().0.audit, head.row > 0 else {
+      throw Failure("\(text)/mirror.json has no receipt; a run of `xcache mirror` writes it")
+    }
+    return head
   }
 
   /// Hands every row of the origin's trail to `body`, oldest first.

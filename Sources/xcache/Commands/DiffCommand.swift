@@ -4,15 +4,23 @@ import Publishing
 /// `xcache diff A B`: what changed between two versions.
 enum DiffCommand {
   static let command = Command(
-    name: "diff", operands: "A B", summary: "show what changed between two versions",
-    notes: "A version is a number, or a time at which it was live: 2026-11-19T14:05+08:00.",
-    options: Command.remote + Command.channel, run: run)
+    name: "diff", operands: "A [B]", summary: "show what changed between two versions",
+    notes: """
+      A version is a number, or a time at which it was live: 2026-11-19T14:05+08:00. --at TIME stands for A; without B
+      the newest version is meant.
+      """,
+    options: Command.remote + Command.channel + [VersionWord.option], run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let versions = try arguments.operands("A, the older version,", "B, the newer version,").map {
-      VersionWord.escaped(try VersionWord.read($0, in: "diff"))
+    var words = (try VersionWord.at(arguments)).map { [$0] } ?? []
+    words += try arguments.operands.map { (text) throws(UsageError) in try VersionWord.read(text, in: "") }
+    if words.isEmpty { throw UsageError("A, the older version, is missing") }
+    if words.count > 2 {
+      throw UsageError("a diff is between two versions, but there is a third: \(words[2])")
     }
     let remote = try RemoteOrigin(arguments)
+    if words.count == 1 { words.append(try remote.newestVersion) }
+    let versions = words.map { VersionWord.escaped($0) }
     let diff = try remote.api.get(
       "\(try remote.path)/diff?from=\(versions[0])&to=\(versions[1])", limit: 1 << 30)
     if arguments.has("json") {

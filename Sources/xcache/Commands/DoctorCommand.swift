@@ -6,8 +6,8 @@ enum DoctorCommand {
   static let command = Command(
     name: "doctor", operands: "", summary: "check a data folder or a backup",
     notes: """
-      Checks SQLite's structure, the references between rows, the rules that releases keep, and that every file is
-      there with its size. --deep hashes every file, too, and works out every kept version's digest. It changes
+      Checks SQLite's structure, the references between rows, the rules that releases keep, the audit trail's
+      chain of hashes, and that every file is there with its size. --deep hashes every file, too, and works out every kept version's digest. It changes
       nothing, and runs beside a server. Exit code 1: something is damaged.
       """,
     options: [
@@ -41,7 +41,7 @@ enum DoctorCommand {
       }
     }
     let hashed = checkup.hashed > 0 ? ", \(Bytes.text(checkup.hashed)) hashed" : ""
-    lines.append("\(checkup.releases) releases, \(checkup.blobs) files\(hashed)")
+    lines.append("\(checkup.releases) releases, \(checkup.acts) acts, \(checkup.blobs) files\(hashed)")
     lines.append(
       checkup.isClean
         ? terminal.colour("everything holds", .green)
@@ -53,7 +53,7 @@ enum DoctorCommand {
 extension Checkup {
   fileprivate var json: JSONValue {
     [
-      "clean": .bool(isClean),
+      "auditRows": .integer(acts), "clean": .bool(isClean),
       "files": .integer(blobs),
       "findings": .array(
         findings.map {

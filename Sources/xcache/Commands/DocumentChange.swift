@@ -6,7 +6,7 @@ enum DocumentChange {
   static func body(_ arguments: Arguments) throws -> JSONObject {
     var body = JSONObject()
     body["message"] = .string(try arguments.value("message") ?? "")
-    body["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0.text) }
+    body["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0) }
     return body
   }
 

@@ -66,7 +66,7 @@ enum GCCommand {
       let (dropped, kept) = (channel["dropped"]?.array ?? [], channel["kept"]?.array ?? [])
       lines.append(
         terminal.colour(name, .bold)
-          + "  \(isDryRun ? "would drop" : "dropped") \(dropped.count) versions\(range(dropped)), "
+          + "  \(isDryRun ? "would drop" : "dropped") \(dropped.count) versions\(dropped.isEmpty ? "" : " (\(Ranges.text(dropped)))"), "
           + "\(isDryRun ? "keep" : "kept") \(kept.count)")
       lines += reasons(kept).map { "  " + $0 }
     }
@@ -87,11 +87,6 @@ enum GCCommand {
     return lines
   }
 
-  private static func range(_ versions: [JSONValue]) -> String {
-    guard let first = versions.first?.string, let last = versions.last?.string else { return "" }
-    return first == last ? " (\(first))" : " (\(first) to \(last))"
-  }
-
   /// Versions that are kept for the same reason alone share a line.
   private static func reasons(_ kept: [JSONValue]) -> [String] {
     var lines: [(words: String, versions: [JSONValue])] = []
@@ -103,10 +98,7 @@ enum GCCommand {
         lines.append((words, [version["version"] ?? .null]))
       }
     }
-    return lines.map { line in
-      let (first, last) = (line.versions.first?.string ?? "", line.versions.last?.string ?? "")
-      return "\(first == last ? first : "\(first)–\(last)"): \(line.words)"
-    }
+    return lines.map { "\(Ranges.text($0.versions)): \($0.words)" }
   }
 
   private static func words(_ reason: JSONValue) -> String {
@@ -117,6 +109,7 @@ enum GCCommand {
       "reported by \(reason["polls"]?.integer ?? 0) polls, last in the hour of \(Moment.text(reason["last"]))"
     case "pinned": "pinned by \(reason["author"]?.string ?? "?"): \(reason["reason"]?.string ?? "")"
     case "mirrored": "named by mirror \(reason["mirror"]?.string ?? "?")"
+    case "lastNumber": "the last number of a removed channel"
     default: "?"
     }
   }

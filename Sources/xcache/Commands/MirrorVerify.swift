@@ -33,7 +33,8 @@ enum MirrorVerify {
 
 extension Verification.Report {
   fileprivate func lines(_ terminal: Terminal) -> [String] {
-    let words = channels.map { "\($0.app) \($0.channel): version \($0.version)" }
+    var words = channels.map { "\($0.app) \($0.channel): version \($0.version)" }
+    if let audit { words.append("audit receipt \(audit.text)") }
     let errors = divergences.count { $0.severity == .error }
     let warnings = divergences.count - errors
     let verdict =
@@ -47,7 +48,7 @@ extension Verification.Report {
 
   fileprivate var json: JSONValue {
     [
-      "at": .integer(at), "bytes": .integer(bytes),
+      "at": .integer(at), "audit": audit.map { .string($0.text) } ?? .null, "bytes": .integer(bytes),
       "channels": .array(
         channels.map {
           [

@@ -4,10 +4,13 @@ import Publishing
 /// `xcache pin`: versions that gc leaves alone.
 enum PinCommand {
   static let command = Command(
-    name: "pin", operands: "VERSION \"why\" | list | remove VERSION",
+    name: "pin", operands: "V \"why\" | list | remove V",
     summary: "keep a version, whatever gc would do",
-    notes: "A pinned version stays, with every file that it names, until the pin is removed.",
-    options: Command.remote + Command.channel, run: run)
+    notes: """
+      A pinned version stays, with every file that it names, until the pin is removed. V is a number, or a time at which
+      the version was live; --at TIME stands for it, too.
+      """,
+    options: Command.remote + Command.channel + [VersionWord.option], run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let remote = try RemoteOrigin(arguments)
@@ -20,26 +23,33 @@ enum PinCommand {
       result = try remote.api.get(pins)
       line = table(result).joined(separator: "\n")
     case "remove":
-      let version = try version(arguments.operands("remove", "VERSION")[1])
-      result = try remote.api.send(OriginAPI.Call("DELETE", "\(pins)/\(version)"))
-      line = "version \(version) is not pinned any more"
-    case nil: throw UsageError("pin VERSION \"why\", pin list, or pin remove VERSION?")
+      let version = try version(arguments, after: ["remove"], before: [])[0]
+      result = try remote.api.send(OriginAPI.Call("DELETE", "\(pins)/\(VersionWord.escaped(version))"))
+      line = "version \(result["version"]?.string ?? version) is not pinned any more"
+    case nil: throw UsageError("pin V \"why\", pin list, or pin remove V?")
     default:
-      let words = try arguments.operands("VERSION", "\"why\"")
-      let version = try version(words[0])
+      let words = try version(arguments, after: [], before: ["\"why\""])
       result = try remote.api.send(
-        "POST", pins, json: ["reason": .string(words[1]), "version": .string(version.text)])
-      line = "pinned version \(version)"
+        "POST", pins, json: ["reason": .string(words[1]), "version": .string(words[0])])
+      line = "pinned version \(result["version"]?.string ?? words[0])"
     }
     terminal.say(arguments.has("json") ? String(decoding: result.canonical, as: UTF8.self) : line)
     return .done
   }
 
-  private static func version(_ text: String) throws(UsageError) -> ManifestVersion {
-    guard let version = ManifestVersion(text: text), version > .none else {
-      throw UsageError("\(text) is no version: a whole number from 1 on is needed")
+  /// The version, an operand or the value of `--at`, and the operands after it.
+  private static func version(_ arguments: Arguments, after first: [String], before rest: [String])
+    throws(UsageError) -> [String]
+  {
+    let words = Array(arguments.operands.dropFirst(first.count))
+    let at = try VersionWord.at(arguments)
+    let expected = (at == nil ? ["V, the version,"] : []) + rest
+    if words.count < expected.count { throw UsageError("\(expected[words.count]) is missing") }
+    if words.count > expected.count {
+      throw UsageError("nothing is expected after that: \(words[expected.count])")
     }
-    return version
+    if let at { return [at] + words }
+    return [try VersionWord.read(words[0], in: "")] + words.dropFirst()
   }
 
   private static func table(_ result: JSONValue) -> [String] {

@@ -16,14 +16,15 @@ enum PolicyCommand {
       passed; status shows it. A PATTERN is a URL with wildcards: https://third.example.com/*, *://*.example.com/pay/*.
       Its query counts only where it has a ?. A script is signed off the server: 64 bytes of Ed25519 over the file, in
       base64; the app has the public key. Scripts take an admin token, the rest a publish token.
-      set takes the whole policy as `show --json` has it under "policy".
+      set takes the whole policy as `show --json` has it under "policy". show --at TIME shows the policy of then.
       """,
     options: Command.remote + Command.channel + [
       .value("for", "TIME", "until when kill or a bypass holds: 30m, 6h, 2d (default: until lifted)"),
       .value("name", "NAME", "the script's name (default: the file's)"),
       .value("signature", "SIG", "the script's signature in base64"),
       .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "N", "refuse when the policy changed after version N"),
+      .value("if-version", "V", "refuse when the policy changed after version V, a number or a time"),
+      .value("version", "V", "show this version, not the newest"), VersionWord.option,
       .value("limit", "N", "how many versions (log, default: 20)"),
     ],
     run: run)
@@ -65,7 +66,9 @@ enum PolicyCommand {
   private static func show(_ arguments: Arguments, _ terminal: Terminal) throws {
     _ = try arguments.operands("show")
     let remote = try RemoteOrigin(arguments)
-    let record = try remote.api.get("\(try remote.path)/policy")
+    let word = try VersionWord.one(arguments, try arguments.value("version"))
+    let version = word.map { "?version=\(VersionWord.escaped($0))" } ?? ""
+    let record = try remote.api.get("\(try remote.path)/policy\(version)")
     if arguments.has("json") {
       terminal.say(String(decoding: record.canonical, as: UTF8.self))
       return

@@ -13,12 +13,13 @@ enum PrefetchCommand {
       check needs no server where FILE is given, and --url URL prints what a device would send for that page:
           xcache prefetch check prefetch.json --url 'https://m.example.com/help/new?id=163'
       A page's parameters go to the api with "urlParam":true, into the body with "bodyParam":true, there as strings;
-      "paramTypes":{"id":"number"} makes numbers of them. rollback --to 0 empties the config.
+      "paramTypes":{"id":"number"} makes numbers of them. rollback --to 0 empties the config. V is a number of the
+      config's own counter, or a time at which it was live.
       """,
     options: Command.remote + Command.channel + [
       .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "N", "refuse when the config changed after version N"),
-      .value("version", "V", "show or check this version, not the newest"),
+      .value("if-version", "V", "refuse when the config changed after version V, a number or a time"),
+      .value("version", "V", "show or check this version, not the newest"), VersionWord.option,
       .value("to", "V", "the version whose content a rollback brings back"),
       .value("url", "URL", "print the requests of this page (check)"),
       .value("limit", "N", "how many versions (log, default: 20)"),
@@ -72,20 +73,23 @@ enum PrefetchCommand {
   }
 
   private static func record(_ remote: RemoteOrigin, _ arguments: Arguments) throws -> JSONValue {
-    let version = try arguments.version("version").map { "?version=\($0)" } ?? ""
+    let word = try VersionWord.one(arguments, try arguments.value("version"))
+    let version = word.map { "?version=\(VersionWord.escaped($0))" } ?? ""
     return try remote.api.get("\(try remote.path)/prefetch\(version)")
   }
 
   private static func rollback(_ arguments: Arguments, _ terminal: Terminal) throws {
     _ = try arguments.operands("rollback")
-    guard let version = try arguments.version("to") else {
-      throw UsageError("--to V is needed: the version whose content comes back")
+    guard let version = try VersionWord.one(arguments, try arguments.value("to")) else {
+      throw UsageError("--to V or --at TIME is needed: the version whose content comes back")
     }
     let remote = try RemoteOrigin(arguments)
     var body = try DocumentChange.body(arguments)
-    body["to"] = .string(version.text)
+    body["to"] = .string(version)
     let answer = try remote.api.send("POST", "\(try remote.path)/prefetch/rollback", json: .object(body))
-    DocumentChange.tell(answer, "content of version \(version)", replaces: true, arguments, terminal)
+    DocumentChange.tell(
+      answer, "content of version \(answer["source"]?.string ?? version)", replaces: true, arguments, terminal
+    )
   }
 
   // MARK: - Check

@@ -7,9 +7,11 @@ enum PromoteCommand {
     name: "promote", operands: "--from CHANNEL --to CHANNEL",
     summary: "release in one channel what another one holds",
     notes: """
-      The same bytes, nothing is sent. Each bundle becomes in --to exactly what it is in --from; bundles that only --to
-      has stay. --map rewrites URLs by prefix; files whose text names the host that is rewritten are listed, since what
-      they link to stays behind. --at promotes what --from held at that time.
+      The same bytes, nothing is sent. Each bundle becomes in --to exactly what it is in --from; bundles that --from
+      holds nothing of stay as they are in --to, also those that were unpublished there: these are listed, and
+      `xcache unpublish` takes them out. --map rewrites URLs by prefix; files whose text names the host that is rewritten
+      are listed, since what they link to stays behind. --at promotes what --from held at that time. --with-prefetch
+      promotes the prefetch config that goes with it, pages and apis rewritten by --map.
           xcache promote --from test --to online --map https://test.m.example.com=https://m.example.com
       """,
     options: Command.remote + [
@@ -20,9 +22,11 @@ enum PromoteCommand {
       .value("map", "URL=URL", "URLs below the first lie below the second; may be repeated"),
       .value("version", "V", "the version of --from that is promoted (default: the newest)"),
       VersionWord.option,
+      .flag("with-prefetch", "promote the prefetch config, too"),
       .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "N", "refuse when a bundle changed in --to after version N"),
+      .value("if-version", "V", "refuse when a bundle changed in --to after version V, a number or a time"),
       .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
+      .flag("now", "make it visible without waiting for deltas"),
       .flag("dry-run", "say what would happen, change nothing"),
     ],
     run: run)
@@ -42,11 +46,14 @@ enum PromoteCommand {
     body["map"] = .array(try arguments.all("map").map(rule))
     body["version"] = try VersionWord.one(arguments, try arguments.value("version")).map { .string($0) }
     body["message"] = .string(try arguments.value("message") ?? "")
-    body["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0.text) }
+    body["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0) }
     body["breakGlass"] = try arguments.value("break-glass").map { .string($0) }
+    body["withPrefetch"] = .bool(arguments.has("with-prefetch"))
+    body["now"] = .bool(arguments.has("now"))
     body["dryRun"] = .bool(arguments.has("dry-run"))
     let answer = try remote.api.send(
-      "POST", "apps/\(try remote.app)/channels/\(target)/promote", json: .object(body))
+      "POST", "apps/\(try remote.app)/channels/\(target)/promote", json: .object(body),
+      patience: ReleaseWords.patience)
     if arguments.has("json") {
       terminal.say(String(decoding: answer.canonical, as: UTF8.self))
     } else {
@@ -71,8 +78,12 @@ enum PromoteCommand {
     var lines = (answer["warnings"]?.array ?? []).compactMap(\.string).map {
       terminal.colour("\($0) names a host that is rewritten", .yellow)
     }
+    lines += (answer["left"]?.array ?? []).compactMap(\.string).map {
+      "bundle \($0) stays in \(channel), though \(answer["from"]?.string ?? "?") holds nothing of it any more"
+    }
+    let prefetch = ReleaseWords.prefetch(answer, dryRun: dryRun)
     guard answer["changed"]?.bool == true else {
-      return lines + ["nothing changed: \(channel) \(version) has the content of \(source)"]
+      return lines + ["nothing changed: \(channel) \(version) has the content of \(source)"] + prefetch
     }
     func count(_ key: String) -> Int64 { answer[key]?.integer ?? 0 }
     let counts = "+\(count("added")) ~\(count("changed_count")) −\(count("removed"))"
@@ -81,7 +92,6 @@ enum PromoteCommand {
         ? "dry run: \(counts), would become \(channel) version \(version)"
         : "\(counts), \(channel) \(terminal.colour("version \(version)", .bold)) with the content of \(source)"
     )
-    if let receipt = answer["receipt"]?.string { lines.append("receipt \(receipt)") }
-    return lines
+    return lines + prefetch + ReleaseWords.end(answer, dryRun: dryRun)
   }
 }

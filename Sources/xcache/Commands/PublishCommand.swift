@@ -13,13 +13,14 @@ enum PublishCommand {
       By xcache.json: xcache publish                (all its bundles, or those named with --bundle)
       A zip stands for the folder of its files: xcache publish dist.zip --app shop --bundle main --base-url https://…/
       Only what the origin lacks is sent. What is published already makes no new version. The bundle's files become
-      exactly those of DIR; other bundles stay as they are.
+      exactly those of DIR; other bundles stay as they are. The build is checked before it is sent, as `xcache check`
+      does: errors refuse the release (exit code 3), warnings are printed.
       """,
     options: Command.remote + Command.channel + [
       .value("bundle", "NAME[=DIR]", "the bundle, and its folder; may be repeated"),
       .value("base-url", "URL", "the URL under which the folder's files are"),
       .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "N", "refuse when the bundle changed after version N"),
+      .value("if-version", "V", "refuse when the bundle changed after version V, a number or a time"),
       .value("include", "GLOB", "publish only what matches; may be repeated"),
       .value("exclude", "GLOB", "leave out what matches; may be repeated"),
       .flag("index", "let dir/index.html answer for dir/, too"),
@@ -30,6 +31,7 @@ enum PublishCommand {
       .value(
         "max-update", "SIZE", "refuse when devices on the current version would download more: 500KB, 2MB"),
       .flag("wait-deltas", "return when the deltas on older versions are made, too"),
+      CheckCommand.noCheck,
       .flag("rehash", "read every file again, whatever the caches say"),
     ],
     run: run)
@@ -48,13 +50,17 @@ enum PublishCommand {
       }
       options.maxUpdate = size
     }
+    var check = try CheckCommand.options(arguments, remote.settings)
+    let names = Set(bundles.map(\.name))
+    check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
     let publisher = Publisher(try remote.api, cache: CacheFolder(environment: Environment.variables)) {
       terminal.progress(words(of: $0))
     }
     defer { terminal.endProgress() }
     let result = try publisher.publish(
-      bundles, to: try remote.app, remote.channel, options, rehash: arguments.has("rehash"))
+      bundles, to: try remote.app, remote.channel, options, check: check, rehash: arguments.has("rehash"))
     terminal.endProgress()
+    for line in result.check.map({ CheckWords.warnings($0, terminal) }) ?? [] { terminal.note(line) }
     if arguments.has("json") {
       terminal.say(String(decoding: result.json(dryRun: options.dryRun).canonical, as: UTF8.self))
     } else {
@@ -63,18 +69,18 @@ enum PublishCommand {
     return .done
   }
 
-  static func ifVersion(_ arguments: Arguments) throws -> ManifestVersion? {
-    guard let text = try arguments.value("if-version") else { return nil }
-    guard let version = ManifestVersion(text: text) else {
-      throw UsageError("--if-version \(text) is no version")
+  /// A number or a time, as the API takes it.
+  static func ifVersion(_ arguments: Arguments) throws -> String? {
+    try arguments.value("if-version").map { (text) throws(UsageError) in
+      try VersionWord.read(text, in: "--if-version")
     }
-    return version
   }
 
   private static func words(of progress: Publisher.Progress) -> String {
     switch progress {
     case .hashing(let done, let all, _):
       Bar.line("hashing", Int64(done), of: Int64(all), "\(done) of \(all) files")
+    case .checking: "checking the build"
     case .sending(let done, let all):
       Bar.line("sending", done, of: all, "\(Bytes.text(done)) of \(Bytes.text(all))")
     case .preparing(let done, let all):
@@ -123,7 +129,7 @@ enum PublishCommand {
       folders: folders, baseURL: base, mapsIndex: arguments.has("index") ? true : nil)
   }
 
-  private static func globs(_ name: String, _ arguments: Arguments) throws -> [Glob] {
+  static func globs(_ name: String, _ arguments: Arguments) throws -> [Glob] {
     try arguments.all(name).map { text in
       guard let glob = Glob(text) else {
         throw UsageError("--\(name) \(text) is no pattern: a [ or { isn't closed")

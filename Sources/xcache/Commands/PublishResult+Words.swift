@@ -35,6 +35,7 @@ extension PublishResult {
   /// The same as one document: the origin's answer, and what this side did for it.
   func json(dryRun: Bool) -> JSONValue {
     var document = answer.json.object ?? JSONObject()
+    if let check { document["check"] = check.json }
     document["dryRun"] = .bool(dryRun)
     if let cost { document["deltas"] = cost.json }
     document["files"] = .integer(files)

@@ -9,17 +9,19 @@ enum PullCommand {
     notes: """
       DIR becomes a device's folder: files/ holds each resource under its download's name, index.json the manifest.
       A second pull asks for what changed and fetches that alone. Two polls are 30 seconds apart unless --force.
+      --version and --at make a device of that version, in a new folder and without a poll; a time takes a token that may
+      read the channel.
       """,
     options: [
-      .value("to", "DIR", "the device's folder (needed)"),
-      .value("server", "URL", environment: "XCACHE_SERVER", "the origin's address"),
-    ] + Command.channel + [
+      .value("to", "DIR", "the device's folder (needed)")
+    ] + Command.remote + Command.channel + [
       .value(
         "fallback", "URL", environment: "XCACHE_FALLBACK",
         "the static copy that is asked once the origin failed five polls in a row"),
       .value(
         "preset", "FILE.zip",
         "first take what is newer from this zip, the origin's bundle/N.zip or bundle/A-B.zip"),
+      .value("version", "V", "be a device that holds version V, not the newest"), VersionWord.option,
       .value("tree", "BASE-URL", "also write the files below this URL as paths, into DIR/tree"),
       .flag("complete", "also fetch every listed file that is missing or damaged"),
       .flag("force", "poll although the last poll was less than the interval ago"),
@@ -42,36 +44,42 @@ enum PullCommand {
     if device.wasDamaged {
       terminal.note("\(folder)/index.json was damaged; starting from nothing, with the files as bases")
     }
+    // Also where it throws: that is what there is to report.
+    defer { device.finishReports() }
     let progress: @Sendable (Progress) -> Void = { done in
       terminal.progress(
         Bar.line("fetching", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
     }
     defer { terminal.endProgress() }
-    let preset = try arguments.value("preset").map { try device.install(preset: $0, progress: progress) }
+    var preset = try arguments.value("preset").map { try device.install(preset: $0, progress: progress) }
     if let preset, !arguments.has("json") { terminal.say(line(preset)) }
-    let update = try device.update(force: arguments.has("force"), progress: progress)
+    let word = try VersionWord.one(arguments, try arguments.value("version"))
+    if let word {
+      if preset != nil { throw UsageError("--preset or a version: which of them?") }
+      preset = try PullVersion(remote: remote, device: device, folder: folder).run(word, progress: progress)
+      if let preset, !arguments.has("json") { terminal.say(line(preset)) }
+    }
+    let update = word == nil ? try device.update(force: arguments.has("force"), progress: progress) : nil
     let completion = arguments.has("complete") ? try device.complete(progress: progress) : nil
     let tree = try arguments.value("tree").map { try device.writeTree(below: $0) }
     terminal.endProgress()
     if arguments.has("json") {
       terminal.say(String(decoding: json(device, preset, update, completion, tree).canonical, as: UTF8.self))
     } else {
-      for line in lines(update, completion, tree) { terminal.say(line) }
+      for line in (update.map(lines) ?? []) + lines(completion, tree) { terminal.say(line) }
     }
     return tree.map { $0.clashes.isEmpty ? .done : .failed } ?? .done
   }
 
   private static func line(_ preset: PresetReport) -> String {
     guard preset.isTaken else {
-      return "preset: version \(preset.version) is not newer than \(preset.from), which is here already"
+      return "version \(preset.version) of the zip is not newer than \(preset.from), which is here already"
     }
     return
-      "preset: version \(preset.from) → \(preset.version), \(preset.files) files, \(Bytes.text(preset.bytes)) from the zip"
+      "version \(preset.from) → \(preset.version), \(preset.files) files, \(Bytes.text(preset.bytes)) from the zip"
   }
 
-  private static func lines(_ update: UpdateReport, _ completion: CompletionReport?, _ tree: TreeReport?)
-    -> [String]
-  {
+  private static func lines(_ update: UpdateReport) -> [String] {
     var lines: [String] = []
     if update.source == .fallback { lines.append("the origin failed too often; the static copy answers") }
     switch update.kind {
@@ -96,6 +104,11 @@ enum PullCommand {
     if update.missing > 0 {
       lines.append("\(update.missing) listed files are missing; --complete fetches them")
     }
+    return lines
+  }
+
+  private static func lines(_ completion: CompletionReport?, _ tree: TreeReport?) -> [String] {
+    var lines: [String] = []
     if let completion {
       lines.append(
         "complete: \(completion.right) files right, \(completion.wrong) damaged, \(completion.fetched) fetched, "
@@ -123,21 +136,12 @@ enum PullCommand {
   }
 
   private static func json(
-    _ device: Device, _ preset: PresetReport?, _ update: UpdateReport, _ completion: CompletionReport?,
+    _ device: Device, _ preset: PresetReport?, _ update: UpdateReport?, _ completion: CompletionReport?,
     _ tree: TreeReport?
   ) -> JSONValue {
     var document: JSONObject = JSONObject()
-    document["update"] = [
-      "bytesFetched": .integer(update.bytesFetched), "bytesTotal": .integer(update.bytesTotal),
-      "bytesByGzip": update.bytesByGzip.map { .integer(Int64($0)) } ?? .null,
-      "copied": .integer(update.copied), "deltas": .integer(update.deltas),
-      "deltasFailed": .integer(update.deltasFailed), "fetched": .integer(update.fetched),
-      "from": .string(update.from),
-      "kept": .integer(update.kept), "kind": .string(update.kind.rawValue),
-      "missing": .integer(update.missing),
-      "source": .string(update.source == .fallback ? "fallback" : "origin"),
-      "to": .string(update.to), "waitMilliseconds": .integer(update.wait),
-    ]
+    document["update"] = update.map(json) ?? .null
+    document["documentFailures"] = .strings(update?.documents.failures.map { "\($0)" } ?? [])
     document["version"] = .string(device.version)
     if let preset {
       document["preset"] = [
@@ -147,7 +151,6 @@ enum PullCommand {
     }
     document["prefetch"] = .string(device.prefetch.version)
     document["policy"] = .string(device.runtimePolicy.version)
-    document["documentFailures"] = .strings(update.documents.failures.map { "\($0)" })
     document["digest"] = .string(device.digest)
     if let completion {
       document["completion"] = [
@@ -165,5 +168,19 @@ enum PullCommand {
       ]
     }
     return .object(document)
+  }
+
+  private static func json(_ update: UpdateReport) -> JSONValue {
+    [
+      "bytesFetched": .integer(update.bytesFetched), "bytesTotal": .integer(update.bytesTotal),
+      "bytesByGzip": update.bytesByGzip.map { .integer(Int64($0)) } ?? .null,
+      "copied": .integer(update.copied), "deltas": .integer(update.deltas),
+      "deltasFailed": .integer(update.deltasFailed), "fetched": .integer(update.fetched),
+      "from": .string(update.from),
+      "kept": .integer(update.kept), "kind": .string(update.kind.rawValue),
+      "missing": .integer(update.missing),
+      "source": .string(update.source == .fallback ? "fallback" : "origin"),
+      "to": .string(update.to), "waitMilliseconds": .integer(update.wait),
+    ]
   }
 }

@@ -55,6 +55,15 @@ struct RemoteOrigin {
 
   var channel: ChannelName { settings.channel ?? .online }
 
+  /// The newest version of the channel.
+  var newestVersion: String {
+    get throws {
+      let newest = try api.get(try path)["version"]?.string ?? "0"
+      if newest == "0" { throw Failure("nothing is published yet in channel \(channel) of app \(try app)") }
+      return newest
+    }
+  }
+
   /// The API's path of the channel.
   var path: String {
     get throws { "apps/\(try app)/channels/\(channel)" }

@@ -10,16 +10,19 @@ enum RollbackCommand {
       --bundle takes one bundle back, the others stay; --all-bundles the whole channel. --steps counts distinct
       contents back from the one that is live: a rollback counts as the version that it went to. What comes back has its
       old download URLs: devices that still have the files fetch nothing. A URL that another bundle holds now with
-      other bytes is refused (exit code 3). V is a number, or a time at which the version was live.
+      other bytes is refused (exit code 3). V is a number, or a time at which the version was live. --with-prefetch
+      brings the channel's prefetch config back, too: the one of that time, or the last one while version V was live.
       """,
     options: Command.remote + Command.channel + [
       .value("to", "V", "the version whose content comes back"),
       VersionWord.option,
       .value("steps", "N", "so many distinct contents back"),
       .value("bundle", "NAME", "this bundle alone"), .flag("all-bundles", "the whole channel"),
+      .flag("with-prefetch", "bring the prefetch config of then back, too"),
       .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "N", "refuse when something of it changed after version N"),
+      .value("if-version", "V", "refuse when something of it changed after version V, a number or a time"),
       .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
+      .flag("now", "make it visible without waiting for deltas"),
       .flag("dry-run", "print the patch and what it costs devices, change nothing"),
     ],
     run: run)
@@ -29,7 +32,8 @@ enum RollbackCommand {
     let remote = try RemoteOrigin(arguments)
     let dryRun = arguments.has("dry-run")
     let answer = try remote.api.send(
-      "POST", "\(try remote.path)/rollback", json: .object(try request(arguments, dryRun: dryRun)))
+      "POST", "\(try remote.path)/rollback", json: .object(try request(arguments, dryRun: dryRun)),
+      patience: ReleaseWords.patience)
     if arguments.has("json") {
       terminal.say(String(decoding: answer.canonical, as: UTF8.self))
     } else {
@@ -55,8 +59,10 @@ enum RollbackCommand {
     request["to"] = version.map { .string($0) }
     request["steps"] = steps.map { .integer($0) }
     request["message"] = .string(try arguments.value("message") ?? "")
-    request["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0.text) }
+    request["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0) }
     request["breakGlass"] = try arguments.value("break-glass").map { .string($0) }
+    request["withPrefetch"] = .bool(arguments.has("with-prefetch"))
+    request["now"] = .bool(arguments.has("now"))
     request["dryRun"] = .bool(dryRun)
     return request
   }
@@ -65,6 +71,7 @@ enum RollbackCommand {
     let (version, target) = (answer["version"]?.string ?? "?", answer["target"]?.string ?? "?")
     guard answer["changed"]?.bool == true else {
       return ["nothing changed: version \(version) has the content of version \(target)"]
+        + ReleaseWords.prefetch(answer, dryRun: dryRun)
     }
     func count(_ key: String) -> Int64 { answer[key]?.integer ?? 0 }
     let counts = "+\(count("added")) ~\(count("changed_count")) −\(count("removed"))"
@@ -83,8 +90,7 @@ enum RollbackCommand {
       lines.append(
         "takes back of \(bundle["bundle"]?.string ?? "?"): " + words.joined(separator: ", ") + more)
     }
-    if let receipt = answer["receipt"]?.string { lines.append("receipt \(receipt)") }
-    return lines
+    return lines + ReleaseWords.prefetch(answer, dryRun: dryRun) + ReleaseWords.end(answer, dryRun: dryRun)
   }
 
   private static func patch(_ patch: JSONValue?, _ terminal: Terminal) -> [String] {

@@ -20,11 +20,7 @@ enum ShowCommand {
     }
     let remote = try RemoteOrigin(arguments)
     var word = try VersionWord.one(arguments, arguments.operands.first)
-    if word == nil {
-      let newest = try remote.api.get(try remote.path)["version"]?.string ?? "0"
-      if newest == "0" { throw Failure("nothing is published yet in this channel") }
-      word = newest
-    }
+    if word == nil { word = try remote.newestVersion }
     let version = VersionWord.escaped(word ?? "")
     if arguments.has("manifest") {
       let map = try remote.api.get("\(try remote.path)/manifest?version=\(version)", limit: 1 << 30)

@@ -23,6 +23,11 @@ enum StatusCommand {
       terminal.say("nothing is published yet")
       return .done
     }
+    if let freeze = state["freeze"], let reason = freeze["reason"]?.string {
+      terminal.say(
+        terminal.colour("FROZEN", .red) + "     by \(freeze["author"]?.string ?? "?") since "
+          + "\(Moment.text(freeze["at"])): \(reason)")
+    }
     terminal.say("released   \(Moment.text(state["at"]))")
     terminal.say(
       "holds      \(state["resources"]?.integer ?? 0) resources, \(Bytes.text(state["bytes"]?.integer ?? 0))")

@@ -10,7 +10,7 @@ enum UnpublishCommand {
     options: Command.remote + Command.channel + [
       .value("bundle", "NAME", "the bundle; may be repeated"),
       .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "N", "refuse when the bundle changed after version N"),
+      .value("if-version", "V", "refuse when the bundle changed after version V, a number or a time"),
       .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
       .flag("dry-run", "say what would happen, change nothing"),
     ],
@@ -39,6 +39,7 @@ enum UnpublishCommand {
       options.dryRun
         ? "dry run: −\(removed), would become version \(answer.version)"
         : "−\(removed), \(terminal.colour("version \(answer.version)", .bold))")
+    for line in ReleaseWords.receipt(answer.json) { terminal.say(line) }
     return .done
   }
 }

@@ -24,7 +24,7 @@ import Testing
     let store = try filled()
     let checkup = try store.checkup(deep: true)
     #expect(checkup.findings.isEmpty)
-    #expect(checkup.releases == 3 && checkup.blobs == 4 && checkup.hashed == 6)
+    #expect(checkup.releases == 3 && checkup.blobs == 4 && checkup.hashed == 6 && checkup.acts == 3)
   }
 
   /// Each breach is made behind the triggers' back; every rule has been seen to fail.
@@ -41,6 +41,7 @@ import Testing
     ("release-total", "UPDATE release SET bytes = bytes + 1 WHERE version = 3"),
     ("bundle-total", "UPDATE bundle SET resources = 7"),
     ("bundle-future", "UPDATE bundle SET version = 7"),
+    ("audit-chain", "UPDATE audit SET result = '{}' WHERE id = 3"),
     ("manifest-digest", "UPDATE release SET digest = zeroblob(32) WHERE version = 1"),
     ("foreign-key", "UPDATE resource SET content_type_id = 99 WHERE id = 1"),
   ])
@@ -58,6 +59,36 @@ import Testing
     }
     #expect(try codes(store).contains(code))
     #expect(try !store.checkup(deep: true).isClean)
+  }
+
+  /// The chain is followed in every check-up, and the first bad row is named.
+  @Test(arguments: [
+    ("UPDATE audit SET author = 'bob' WHERE id >= 2", "row 2 was altered"),
+    ("DELETE FROM audit WHERE id = 2", "row 2 was dropped"),
+    ("UPDATE audit SET hash = zeroblob(32) WHERE id = 1", "row 1 was altered"),
+  ])
+  func theFirstBadRowOfTheTrailIsNamed(sql: String, words: String) throws {
+    let store = try filled()
+    try store.connections.writing { (db) throws(StoreError) in
+      for name in ["audit_is_immutable", "audit_stays"] { try db.script("DROP TRIGGER \(name)") }
+      try db.script(sql)
+    }
+    for deep in [false, true] {
+      let findings = try store.checkup(deep: deep).findings
+      #expect(findings.map(\.code) == ["audit-chain"])
+      #expect(findings.first?.text.contains(words) == true)
+    }
+  }
+
+  /// A hash of another size, which a check of the schema forbids, is a bad row and no end of the process.
+  @Test func aDamagedHashIsABadRow() throws {
+    let store = try filled()
+    try store.connections.writing { (db) throws(StoreError) in
+      try db.script("DROP TRIGGER audit_is_immutable; PRAGMA ignore_check_constraints = ON")
+      try db.script("UPDATE audit SET hash = x'00' WHERE id = 3")
+    }
+    #expect(try store.verifyAudit().0 == .altered(3))
+    #expect(try !store.checkup(deep: false).isClean)
   }
 
   @Test func filesThatAreMissingCutOrAlteredAreSeen() throws {

@@ -46,6 +46,9 @@ final class CrashingStore {
   private let now = Locked<Int64>(Clock.unixMilliseconds())
   private(set) var store: Store
 
+  /// What a crash looks like.
+  static let code = EIO
+
   init() throws {
     store = try Store(path: scratch.data)
     try reopen()
@@ -67,7 +70,7 @@ final class CrashingStore {
         left = left.map { $0 - 1 }
         return left == 0
       }
-      if fails { throw SystemError("crash", on: path, code: EIO) }
+      if fails { throw SystemError("crash", on: path, code: Self.code) }
     }
     store = try Store(path: scratch.data, options: options)
   }

@@ -86,10 +86,10 @@ import Testing
       let version = model.channels["online"]?.manifests.keys.sorted().randomElement(using: &random)
     else { return }
     if model.channels["online"]?.pins.contains(version) == true {
-      try store.unpin(ManifestVersion(version), of: shop)
+      try store.unpin(ManifestVersion(version), of: shop, by: .local)
       model.channels["online"]?.pins.remove(version)
     } else {
-      _ = try store.pin(ManifestVersion(version), of: shop, reason: "a test", author: "me")
+      _ = try store.pin(ManifestVersion(version), of: shop, reason: "a test", by: .local)
       model.channels["online"]?.pins.insert(version)
     }
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// The process is killed before a step of gc or backup; what it left must hold everything that is promised.
+/// The process is killed before a step of gc, backup or rollback; what it left must hold everything that is promised.
 ///
 /// A few steps are tried by default, 30 of each with XCACHE_KILLS=30 (`make kills`).
 @Suite struct KillTests {
@@ -88,5 +88,39 @@ import Testing
     #expect(try again.checkup(deep: true).findings.isEmpty)
     #expect([30, 60].contains(try again.shop().version.number))
     #expect(try !store.backUp(to: target).damaged.contains { _ in true })
+  }
+
+  /// Two bundles go back at once; the process ends before one of the six steps, in its transaction or just after.
+  @Test(arguments: steps)
+  func rollback(step: Int) async throws {
+    let scratch = Scratch()
+    try await #require(processExitsWith: .signal(SIGKILL)) {
+      [data = scratch.data as String, step = step as Int] in
+      _ = try Self.fill(data)
+      var options = Store.Options()
+      options.disk = Self.killing(at: step % 6 + 1, "rollback")
+      let store = try Store(path: data, options: options)
+      try store.publish("other", base: 0, set: ["c.js": Sample("c"), "d.js": Sample("d")])
+      _ = try store.rollback(
+        RollbackRequest(
+          app: try AppName("shop"), channel: .online,
+          to: .version(.number(ManifestVersion(Int64(30 - step % 29)))), by: .local))
+      kill(getpid(), SIGKILL)
+    }
+    let store = try scratch.open()
+    #expect(try store.checkup(deep: true).findings.isEmpty)
+    let shop = try store.shop()
+    // All of it or nothing: with its release, its rows, its counts and its row of the trail.
+    #expect(shop.version.number == (step % 6 == 5 ? 32 : 31))
+    #expect(try store.auditHead().row == shop.version.number)
+    #expect(try store.verifyAudit().0 == nil)
+    // And it can be done now.
+    let again = try store.rollback(
+      RollbackRequest(
+        app: shop.app, channel: shop.name, to: .version(.number(ManifestVersion(1))), by: .local))
+    #expect(again.release.changed && again.release.version.number == shop.version.number + 1)
+    #expect(
+      try store.manifest(shop, at: again.release.version).map(\.entry)
+        == store.manifest(shop, at: ManifestVersion(1)).map(\.entry))
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Manifests
 import Platform
 
@@ -22,6 +23,9 @@ final class FakeOrigin: Transport {
     var downloads: [String: [UInt8]] = [:]
     var versions: [String: [SHA256: Entry]] = [:]
     var log: [String] = []
+    /// Documents that were posted, with their URL.
+    var told: [(url: String, document: JSONValue)] = []
+    var isHolding = false
     var fault: (@Sendable (String) -> Fault?)?
     var extra = ""
     /// What patches offer.
@@ -111,6 +115,22 @@ final class FakeOrigin: Transport {
       defer { state.log = [] }
       return state.log
     }
+  }
+
+  /// What was posted since the last call.
+  func takeTold() -> [(url: String, document: JSONValue)] {
+    state.withLock { state in
+      defer { state.told = [] }
+      return state.told
+    }
+  }
+
+  /// While true, whoever posts waits.
+  func hold(_ holds: Bool) { state.withLock { $0.isHolding = holds } }
+
+  func tell(_ document: [UInt8], to url: String) {
+    while state.withLock({ $0.isHolding }) { usleep(1_000) }
+    state.withLock { $0.told.append((url, (try? JSONValue.parse(document)) ?? .null)) }
   }
 
   // MARK: Answers

@@ -1,0 +1,77 @@
+#!/bin/bash
+# What a poll costs, counted rather than timed: system calls (strace), instructions in user space (callgrind) and heap
+# allocations (memcheck). Counts don't depend on the machine's load, but for the system calls: a busy machine brings
+# more requests per wake-up, so fewer calls each.
+#   POLLS=4000 TOP=0 (lines of the callgrind profile to print) BARS=1 (the bars are multiplied with it)
+. "$(dirname "$0")/http-lib.sh"
+needs python3 wrk strace valgrind strip
+polls=${POLLS:-4000}
+failed=0
+gate() { # gate WHAT VALUE BAR
+  local bar; bar=$(awk -v a="$3" -v b="${BARS:-1}" 'BEGIN { print a * b }')
+  if at_most "$2" "$bar"; then echo "$1: $2 (at most $bar)"; else echo "FAILED $1: $2 (at most $bar)"; failed=1; fi
+}
+start_shop
+query="app=shop&channel=online&version=2&patch=1"
+
+# System calls, while wrk keeps 64 connections busy; those of accepting and closing these are in the count.
+strace -f -c -p "$server_pid" -o "$work/strace" 2>"$work/strace.log" &
+tracer=$!
+started+=("$tracer")
+for _ in $(seq 100); do grep -q attached "$work/strace.log" && break; sleep 0.05; done
+grep -q attached "$work/strace.log" || fail "strace can't look at the server: $(cat "$work/strace.log")"
+wrk -t1 -c64 -d3s "$XCACHE_SERVER/configure.json?$query" >"$work/wrk"
+# Its way to be told to stop is SIGINT; a background job of a script ignores that, but not SIGTERM.
+kill -TERM "$tracer"
+wait "$tracer" || true
+requests=$(awk '/requests in/ { print $1 }' "$work/wrk")
+[ "$requests" -ge 10000 ] || fail "only $requests requests were answered under strace: $(cat "$work/wrk")"
+calls=$(awk '$NF == "total" { print $4 }' "$work/strace")
+gate "system calls per poll, $calls over $requests polls at 64 connections" \
+  "$(awk -v c="$calls" -v n="$requests" 'BEGIN { printf "%.2f", c / n }')" 2.2
+awk 'NR <= 7' "$work/strace"
+stop "$server_pid"
+
+# valgrind can't read the debug information of Swift.
+strip --strip-debug -o "$work/xcache" "$XCACHE_BINARY"
+
+# counted COUNT PATTERN TOOL [OPTION…]: the number that the tool logs for a server which is started, polled COUNT times
+# over one connection, and stopped.
+counted() {
+  local count=$1 pattern=$2 name=$3-$1 port='' server
+  shift 2
+  valgrind --tool="$1" --log-file="$work/$name.log" "${@:2}" \
+    "$work/xcache" serve --data "$work/data" --listen 127.0.0.1:0 --threads 1 2>"$work/$name.out" &
+  server=$!
+  started+=("$server")
+  for _ in $(seq 1200); do
+    port=$(sed -nE 's/.* listens on http:\/\/127\.0\.0\.1:([0-9]+),.*/\1/p' "$work/$name.out")
+    [ -n "$port" ] && break
+    sleep 0.1
+  done
+  [ -n "$port" ] || fail "no server under valgrind: $(tail -5 "$work/$name.log" "$work/$name.out")"
+  "${servers[@]}" poll "$port" "/configure.json?$query" "$count"
+  stop "$server"
+  number=$(sed -nE "s/.*$pattern.*/\\1/p" "$work/$name.log" | tr -d ,)
+  [ -n "$number" ] || fail "nothing was counted: $(tail -5 "$work/$name.log")"
+}
+
+# difference PATTERN TOOL [OPTION…]: how much the number grows with $polls polls more; sets number.
+difference() {
+  local short
+  counted 500 "$@"
+  short=$number
+  counted $((500 + polls)) "$@"
+  number=$((number - short))
+}
+
+difference 'Collected : ([0-9]+)' callgrind --callgrind-out-file="$work/profile"
+gate "instructions per poll, over $polls polls" "$((number / polls))" 4000
+callgrind_annotate "$work/profile" | awk -v top="${TOP:-0}" '/^ *[0-9,]+ \(/ && top-- > 0 { print substr($0, 1, 160) }'
+
+# The longer run has more seconds too, and the other threads allocate a few times in each; a poll that allocated once
+# would make it 1.00.
+difference 'total heap usage: ([0-9,]+) allocs' memcheck
+gate "allocations per poll, $number more for $polls polls more" \
+  "$(awk -v a="$number" -v n="$polls" 'BEGIN { printf "%.2f", (a > 0 ? a : 0) / n }')" 0.05
+exit $failed

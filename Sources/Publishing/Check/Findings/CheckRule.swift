@@ -1,0 +1,55 @@
+/// What a build is checked for; each rule can be switched off by its name.
+package enum CheckRule: String, CaseIterable, Comparable, Sendable {
+  /// A reference to what isn't there.
+  case missing
+  /// Names that differ only in the case of letters.
+  case `case`
+  case empty
+  /// Names with characters that mean something else in a URL.
+  case name
+  case charset
+  /// http inside https.
+  case mixed
+  /// A URL that this release removes, and another live bundle refers to.
+  case removed
+  /// A page of the prefetch config that no bundle holds.
+  case prefetch
+  /// A reference with a query to a file that has none.
+  case query
+  /// A reference that leaves the bundle, though the bundle has such a file.
+  case outside
+  /// A module that is imported by a bare name.
+  case bare
+  /// A link to a page that isn't there.
+  case link
+  case sourcemap
+  case manifest
+  /// Files that no device needs.
+  case weight
+
+  package static func < (a: CheckRule, b: CheckRule) -> Bool { a.rawValue < b.rawValue }
+
+  /// The names of all rules.
+  package static var list: String { allCases.map(\.rawValue).joined(separator: ", ") }
+
+  /// What it finds, in a few words.
+  package var summary: String {
+    switch self {
+    case .missing: "references to files that aren't there"
+    case .case: "names that differ only in the case of letters"
+    case .empty: "empty files"
+    case .name: "names with characters that break in URLs"
+    case .charset: "pages that don't name their charset"
+    case .mixed: "http inside https"
+    case .removed: "URLs that this release removes and another live bundle needs"
+    case .prefetch: "pages of the prefetch config that no bundle holds"
+    case .query: "references whose query keeps devices from their copy"
+    case .outside: "references that leave the bundle by a wrong base path"
+    case .bare: "modules imported by a bare name"
+    case .link: "links to pages that aren't there"
+    case .sourcemap: "source maps that are missing or none"
+    case .manifest: "web app manifests that can't be read"
+    case .weight: "files that no device needs"
+    }
+  }
+}

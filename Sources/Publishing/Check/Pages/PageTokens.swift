@@ -1,0 +1,238 @@
+/// A tag of a page, and its attributes.
+struct PageTag {
+  struct Attribute {
+    let name: String
+    /// As written; character references are in it.
+    let value: Range<Int>
+  }
+
+  /// In small letters.
+  var name = ""
+  var isEnd = false
+  var attributes: [Attribute] = []
+  var closesItself = false
+  /// Where its `<` stands.
+  var start = 0
+
+  /// The first attribute of that name: later ones don't count.
+  func value(_ name: String) -> Range<Int>? { attributes.first { $0.name == name }?.value }
+}
+
+/// The tags of a page, by the tokenizer of the HTML standard (section 13.2.5): comments, doctypes and the text of
+/// scripts, styles and titles hold none.
+struct PageTokens {
+  private var cursor: TextCursor
+  private var foreignDepth = 0
+  /// The text of the last script or style.
+  private(set) var rawText: Range<Int>?
+  private(set) var hasDoctype = false
+
+  var bytes: [UInt8] { cursor.bytes }
+
+  init(_ bytes: [UInt8]) {
+    cursor = TextCursor(bytes, bytes.indices)
+  }
+
+  /// The next tag; nil at the end. Of a script or style its text is in `rawText`.
+  mutating func next() -> PageTag? {
+    rawText = nil
+    while true {
+      cursor.seek(UInt8(ascii: "<"))
+      if cursor.isAtEnd { return nil }
+      let start = cursor.at
+      cursor.at += 1
+      switch cursor.byte {
+      case UInt8(ascii: "!"): declaration()
+      case UInt8(ascii: "?"): bogusComment()
+      case UInt8(ascii: "/"):
+        cursor.at += 1
+        if TextBytes.isLetter(cursor.byte) {
+          if let tag = tag(start, isEnd: true) { return ended(tag) }
+        } else if cursor.byte == UInt8(ascii: ">") {
+          cursor.at += 1
+        } else {
+          bogusComment()
+        }
+      default:
+        if TextBytes.isLetter(cursor.byte), let tag = tag(start, isEnd: false) { return begun(tag) }
+      }
+    }
+  }
+
+  // MARK: What holds no tags
+
+  private mutating func bogusComment() {
+    cursor.seek(UInt8(ascii: ">"))
+    if !cursor.isAtEnd { cursor.at += 1 }
+  }
+
+  /// Behind `<`, at `!`.
+  private mutating func declaration() {
+    if cursor.starts(with: "!--") {
+      cursor.at += 3
+      comment()
+    } else if foreignDepth > 0, cursor.starts(with: "![cdata[") {
+      cursor.at = cursor.seek(text: "]]>") ? cursor.at + 3 : cursor.end
+    } else {
+      if cursor.starts(with: "!doctype") { hasDoctype = true }
+      bogusComment()
+    }
+  }
+
+  /// Behind `<!--`: ends at `-->` or `--!>`; `<!-->` and `<!--->` are whole.
+  private mutating func comment() {
+    if cursor.byte == UInt8(ascii: ">") {
+      cursor.at += 1
+      return
+    }
+    if cursor.starts(with: "->") {
+      cursor.at += 2
+      return
+    }
+    while cursor.seek(text: "--") {
+      if cursor.byte(2) == UInt8(ascii: ">") {
+        cursor.at += 3
+        return
+      }
+      if cursor.starts(with: "!>", ahead: 2) {
+        cursor.at += 4
+        return
+      }
+      cursor.at += 1
+    }
+  }
+
+  // MARK: Tags
+
+  /// At the first letter of a name; nil where the text ends inside the tag.
+  private mutating func tag(_ start: Int, isEnd: Bool) -> PageTag? {
+    var tag = PageTag(isEnd: isEnd, start: start)
+    let name = cursor.at
+    cursor.skip { !TextBytes.isSpace($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ">") }
+    tag.name = TextBytes.text(cursor.bytes[name..<cursor.at].map(TextBytes.lowered))
+    while !cursor.isAtEnd {
+      let byte = cursor.byte
+      if byte == UInt8(ascii: ">") {
+        cursor.at += 1
+        return tag
+      }
+      tag.closesItself = byte == UInt8(ascii: "/") && cursor.byte(1) == UInt8(ascii: ">")
+      if TextBytes.isSpace(byte) || byte == UInt8(ascii: "/") {
+        cursor.at += 1
+      } else {
+        attribute(&tag)
+      }
+    }
+    return nil
+  }
+
+  private mutating func attribute(_ tag: inout PageTag) {
+    let start = cursor.at
+    // "before attribute name state": a `=` that comes first is part of the name.
+    cursor.at += 1
+    cursor.skip {
+      !TextBytes.isSpace($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ">") && $0 != UInt8(ascii: "=")
+    }
+    let name = TextBytes.text(cursor.bytes[start..<cursor.at].map(TextBytes.lowered))
+    cursor.skip { TextBytes.isSpace($0) }
+    guard cursor.byte == UInt8(ascii: "=") else {
+      tag.attributes.append(.init(name: name, value: cursor.at..<cursor.at))
+      return
+    }
+    cursor.at += 1
+    cursor.skip { TextBytes.isSpace($0) }
+    tag.attributes.append(.init(name: name, value: value()))
+  }
+
+  private mutating func value() -> Range<Int> {
+    let quote = cursor.byte
+    if quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
+      cursor.at += 1
+      let start = cursor.at
+      cursor.seek(quote)
+      let end = cursor.at
+      if !cursor.isAtEnd { cursor.at += 1 }
+      return start..<end
+    }
+    let start = cursor.at
+    cursor.skip { !TextBytes.isSpace($0) && $0 != UInt8(ascii: ">") }
+    return start..<cursor.at
+  }
+
+  private mutating func ended(_ tag: PageTag) -> PageTag {
+    if isForeign(tag.name), foreignDepth > 0 { foreignDepth -= 1 }
+    return tag
+  }
+
+  private func isForeign(_ name: String) -> Bool { name == "svg" || name == "math" }
+
+  /// Goes to the end tag of an element whose text holds no tags.
+  private mutating func begun(_ tag: PageTag) -> PageTag {
+    if isForeign(tag.name) {
+      if !tag.closesItself { foreignDepth += 1 }
+      return tag
+    }
+    switch tag.name {
+    case "script", "style":
+      if foreignDepth > 0, tag.closesItself { return tag }
+      let start = cursor.at
+      if tag.name == "script" { script() } else { _ = rawText(of: tag.name) }
+      rawText = start..<cursor.at
+    case "title", "textarea", "xmp", "iframe", "noembed", "noframes", "noscript":
+      // Where scripts run, the text of noscript isn't read.
+      if foreignDepth == 0 { _ = rawText(of: tag.name) }
+    case "plaintext": if foreignDepth == 0 { cursor.at = cursor.end }
+    default: break
+    }
+    return tag
+  }
+
+  /// Goes to `</name` and what may follow it; false, and the end, where it isn't.
+  private mutating func rawText(of name: String) -> Bool {
+    while true {
+      cursor.seek(UInt8(ascii: "<"))
+      if cursor.isAtEnd { return false }
+      if isTag(name, closing: true) { return true }
+      cursor.at += 1
+    }
+  }
+
+  /// Whether `<name` or `</name` stands here as a whole.
+  private func isTag(_ name: String, closing: Bool) -> Bool {
+    if closing, cursor.byte(1) != UInt8(ascii: "/") { return false }
+    var ahead = closing ? 2 : 1
+    for byte in name.utf8 {
+      guard TextBytes.lowered(cursor.byte(ahead)) == byte else { return false }
+      ahead += 1
+    }
+    let after = cursor.byte(ahead)
+    return TextBytes.isSpace(after) || after == UInt8(ascii: "/") || after == UInt8(ascii: ">")
+  }
+
+  /// The "script data" states: inside `<!--`, a `<script>` hides one `</script>`.
+  private mutating func script() {
+    var isEscaped = false
+    var isTwice = false
+    while !cursor.isAtEnd {
+      if isEscaped, cursor.starts(with: "-->") {
+        isEscaped = false
+        isTwice = false
+        cursor.at += 3
+        continue
+      }
+      if cursor.byte == UInt8(ascii: "<") {
+        if cursor.starts(with: "<!--") {
+          isEscaped = true
+          // `<!-->` ends what it begins.
+          cursor.at += 2
+        } else if isTag("script", closing: true) {
+          if !isTwice { return }
+          isTwice = false
+        } else if isEscaped, isTag("script", closing: false) {
+          isTwice = true
+        }
+      }
+      cursor.at += 1
+    }
+  }
+}

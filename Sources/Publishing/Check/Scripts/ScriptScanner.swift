@@ -1,0 +1,130 @@
+/// What a script refers to by itself.
+struct ScriptContent {
+  /// Imports, `new URL("…", import.meta.url)` and the source map, in their order.
+  var references: [Reference] = []
+  /// Whether it can only be a module.
+  var isModule = false
+}
+
+/// Finds the imports of a script (ECMA-262, section 16.2) and its source map.
+struct ScriptScanner {
+  private var tokens: ScriptTokens
+  private var content = ScriptContent()
+
+  private init(_ bytes: [UInt8], _ part: Range<Int>) { tokens = ScriptTokens(bytes, part) }
+
+  /// What `bytes`, all or a part of them, refer to. Of a text that is no script, nothing is certain.
+  static func content(_ bytes: [UInt8], _ part: Range<Int>? = nil) -> ScriptContent {
+    var scanner = ScriptScanner(bytes, part ?? bytes.indices)
+    scanner.scan()
+    if let map = scanner.tokens.sourceMap {
+      scanner.content.references.append(
+        Reference(kind: .sourceMap, text: TextBytes.text(bytes[map]), at: map.lowerBound))
+    }
+    if !scanner.tokens.isSure {
+      for index in scanner.content.references.indices { scanner.content.references[index].isCertain = false }
+    }
+    return scanner.content
+  }
+
+  private mutating func scan() {
+    var isAfterDot = false
+    var isAfterNew = false
+    while true {
+      let token = tokens.next()
+      if token.kind == .end { return }
+      if token.kind == .name, !isAfterDot {
+        if tokens.equals(token, "import") {
+          importing(token)
+        } else if tokens.equals(token, "export") {
+          exporting()
+        } else if isAfterNew, tokens.equals(token, "URL") {
+          moduleURL()
+        }
+      }
+      isAfterNew = token.kind == .name && tokens.equals(token, "new")
+      isAfterDot = token.kind == .sign && token.byte == UInt8(ascii: ".")
+    }
+  }
+
+  // MARK: Statements
+
+  private mutating func importing(_ word: ScriptToken) {
+    let isAtTop = tokens.isAtTop
+    var ahead = tokens
+    let token = ahead.next()
+    switch token.kind {
+    case .string where isAtTop:
+      tokens = ahead
+      add(.staticImport, token)
+    case .sign where token.byte == UInt8(ascii: "("):
+      let name = ahead.next()
+      guard name.kind == .string || name.kind == .template else { return }
+      let after = ahead.next()
+      guard isSign(after, ")") || isSign(after, ",") else { return }
+      add(.dynamicImport, name)
+    case .sign where token.byte == UInt8(ascii: "."):
+      let name = ahead.next()
+      if ahead.equals(name, "meta") { content.isModule = true }
+    case .name where isAtTop, .sign where isAtTop && (isSign(token, "{") || isSign(token, "*")):
+      clause(from: token, &ahead)
+    default: break
+    }
+  }
+
+  private mutating func exporting() {
+    guard tokens.isAtTop else { return }
+    var ahead = tokens
+    let token = ahead.next()
+    content.isModule = true
+    if isSign(token, "{") || isSign(token, "*") { clause(from: token, &ahead) }
+  }
+
+  /// Reads names, commas and braces up to `from "…"`. What was read is not read again, so that the work stays in
+  /// proportion to the text.
+  private mutating func clause(from first: ScriptToken, _ ahead: inout ScriptTokens) {
+    var token = first
+    while true {
+      if token.kind == .name, ahead.equals(token, "from") {
+        let name = ahead.next()
+        if name.kind == .string {
+          tokens = ahead
+          add(.staticImport, name)
+          return
+        }
+        token = name
+        continue
+      }
+      let isPart =
+        token.kind == .name && !ahead.equals(token, "import") && !ahead.equals(token, "export")
+        || token.kind == .string || isSign(token, "{") || isSign(token, "}") || isSign(token, ",")
+        || isSign(token, "*")
+      guard isPart, ahead.depth <= 1 else { return }
+      tokens = ahead
+      token = ahead.next()
+    }
+  }
+
+  /// Behind `new URL`: `("…", import.meta.url)`.
+  private mutating func moduleURL() {
+    var ahead = tokens
+    guard isSign(ahead.next(), "(") else { return }
+    let name = ahead.next()
+    guard name.kind == .string || name.kind == .template, isSign(ahead.next(), ",") else { return }
+    for word: StaticString in ["import", ".", "meta", ".", "url"] {
+      guard ahead.equals(ahead.next(), word) else { return }
+    }
+    content.isModule = true
+    add(.moduleURL, name)
+  }
+
+  private func isSign(_ token: ScriptToken, _ sign: Unicode.Scalar) -> Bool {
+    token.kind == .sign && UInt32(token.byte) == sign.value
+  }
+
+  private mutating func add(_ kind: Reference.Kind, _ token: ScriptToken) {
+    if kind == .staticImport { content.isModule = true }
+    let text = ScriptText.decode(tokens.bytes, (token.start + 1)..<max(token.start + 1, token.end - 1))
+    content.references.append(Reference(kind: kind, text: text, at: token.start))
+  }
+}

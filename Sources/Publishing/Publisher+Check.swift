@@ -1,0 +1,18 @@
+import Manifests
+
+extension Publisher {
+  /// What the check of a release finds; nil where it changes nothing, or all rules are off.
+  /// - Throws: `broken`, when there are errors.
+  func check(
+    _ local: LocalBundles, _ plans: [Plan], _ remote: RemoteChannel, _ options: CheckOptions
+  ) throws(PublishError) -> CheckReport? {
+    if options.isOff || plans.allSatisfy(\.isEmpty) { return nil }
+    progress(.checking)
+    let check = SiteCheck(local.bundles.map { CheckedBundle($0.resources, of: $0.source) }, options)
+    let live = LiveBundles(remote, without: Set(plans.map(\.bundle)))
+    var report = try check.report { (missing) throws(PublishError) in try live.keys(of: missing) }
+    report.add(try LiveCheck(check.site, live).findings(removed: plans.flatMap(\.remove), options))
+    if report.errors > 0 { throw .broken(report) }
+    return report
+  }
+}

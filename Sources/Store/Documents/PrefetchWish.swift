@@ -1,0 +1,133 @@
+import Manifests
+import Platform
+
+/// The prefetch config that comes along with a rollback or a promotion.
+package struct PrefetchWish: Hashable, Sendable {
+  /// Canonical JSON: the config array.
+  package let content: [UInt8]
+  /// The version that it was where it comes from; 0: there was none, which is an empty one.
+  package let source: Int64
+  /// The channel that it is promoted from; nil: it comes back in its own.
+  package let from: ChannelName?
+
+  package init(content: [UInt8], source: Int64, from: ChannelName?) {
+    self.content = content
+    self.source = source
+    self.from = from
+  }
+}
+
+/// What became of a prefetch config that came along, or, of a dry run, would.
+package struct PrefetchOutcome: Hashable, Sendable {
+  /// False: it was that already.
+  package let changed: Bool
+  /// The newest version afterwards.
+  package let version: Int64
+  /// The version whose content it has, where that comes from.
+  package let source: Int64
+}
+
+/// Who has a prefetch config come along, and why.
+struct PrefetchFollower {
+  let actor: Actor
+  let message: String
+  let breakGlass: String?
+}
+
+extension Database {
+  /// The document that devices had at a moment, else last while `version` was the newest; nil: none.
+  /// - Throws: `unknownDocument` where the versions of then aren't kept.
+  func live(
+    _ name: ChannelDocument, of channel: Int64, while version: ManifestVersion = .none,
+    at moment: Int64? = nil
+  ) throws(StoreError) -> DocumentRecord? {
+    let live = try value(
+      Int64.self,
+      """
+      SELECT version FROM document
+      WHERE channel_id = ?1 AND name = ?4 AND CASE WHEN ?3 IS NULL THEN manifest_version <= ?2 ELSE at <= ?3 END
+      ORDER BY version DESC LIMIT 1
+      """, channel, version.number, moment, name.rawValue)
+    if let live { return try document(name, of: channel, at: live) }
+    // An origin that was restored from a mirror knows the newest one alone.
+    let oldest =
+      try value(
+        Int64?.self, "SELECT min(version) FROM document WHERE channel_id = ? AND name = ?", channel,
+        name.rawValue) ?? nil
+    if let oldest, oldest > 1 { throw .unknownDocument(name, oldestKept: oldest) }
+    return nil
+  }
+
+  /// The prefetch config that a rollback brings back.
+  func prefetchWish(
+    takingBack channel: ChannelInfo, to target: ManifestVersion, _ name: RollbackRequest.Target
+  )
+    throws(StoreError) -> PrefetchWish
+  {
+    var moment: Int64?
+    if case .version(.moment(let at)) = name { moment = at }
+    let live = try self.live(.prefetch, of: channel.id, while: target, at: moment)
+    return PrefetchWish(content: live?.content ?? Array("[]".utf8), source: live?.version ?? 0, from: nil)
+  }
+
+  /// What making a channel's prefetch config the wished one would do.
+  func forecast(_ wish: PrefetchWish, in channel: ChannelInfo?) throws(StoreError) -> PrefetchOutcome {
+    var held: DocumentRecord?
+    if let channel { held = try newest(.prefetch, of: channel.id) }
+    let isChange = held.map { $0.content != wish.content } ?? (wish.content != Array("[]".utf8))
+    return PrefetchOutcome(
+      changed: isChange, version: (held?.version ?? 0) + (isChange ? 1 : 0), source: wish.source)
+  }
+
+  /// Makes a channel's prefetch config the wished one, in the transaction of the release that it comes along with.
+  /// - Parameter version: the channel's newest after it.
+  /// - Throws: `frozen`.
+  func follow(
+    _ wish: PrefetchWish, in channel: ChannelInfo, at version: ManifestVersion, by follower: PrefetchFollower,
+    now: Int64
+  ) throws(StoreError) -> PrefetchOutcome {
+    let outcome = try forecast(wish, in: channel)
+    guard outcome.changed else { return outcome }
+    if follower.breakGlass == nil, let freeze = try freeze(of: channel.id) {
+      throw .frozen(channel.app, channel.name, freeze)
+    }
+    var request = DocumentRequest(
+      app: channel.app, channel: channel.name, document: .prefetch,
+      kind: wish.from == nil ? .rollback : .push,
+      author: follower.actor.name, message: wish.message(follower.message),
+      source: wish.from == nil ? wish.source : nil)
+    request.address = follower.actor.address
+    let held = try newest(.prefetch, of: channel.id)
+    _ = try make(
+      request, wish.content, after: held, in: channel, at: version, now: now,
+      more: [
+        .init(key: "breakGlass", value: follower.breakGlass.map { .string($0) } ?? .null),
+        .init(key: "from", value: wish.from.map { .string($0.text) } ?? .null),
+        .init(key: "fromVersion", value: .string(String(wish.source))),
+      ])
+    return outcome
+  }
+}
+
+extension Store {
+  /// The prefetch config that devices of a channel had last while `version` was the newest one; where it is named by a
+  /// moment, at that one. nil: none.
+  /// - Throws: `unknownDocument` where the versions of then aren't kept.
+  package func prefetch(of channel: ChannelInfo, while version: ManifestVersion, as name: VersionName?)
+    throws(StoreError) -> DocumentRecord?
+  {
+    var moment: Int64?
+    if case .moment(let at) = name { moment = at }
+    return try connections.reading { [moment] (db) throws(StoreError) in
+      try db.live(.prefetch, of: channel.id, while: version, at: moment)
+    }
+  }
+}
+
+extension PrefetchWish {
+  /// The log has no column for the channel that a config was promoted from.
+  fileprivate func message(_ given: String) -> String {
+    guard let from, given.isEmpty else { return given }
+    return "promoted from \(from), version \(source)"
+  }
+}

@@ -1,0 +1,103 @@
+import Manifests
+import Publishing
+
+/// `xcache check`: whether a build is whole, before it is published.
+enum CheckCommand {
+  static let command = Command(
+    name: "check", operands: "[DIR|FILE.zip]",
+    summary: "check that a build is whole: every file that its pages, styles and scripts refer to is there",
+    notes: """
+      xcache check dist --base-url https://m.example.com/shop/
+      xcache check                 (all bundles of xcache.json, or those named with --bundle)
+      `publish` checks the same before it uploads, and besides, what other live bundles and the prefetch config need.
+      Each finding is one line, file:line:column: what, and what to do [rule]. Errors make the exit code 3; warnings
+      don't. Without a base URL, references that begin with / are not checked.
+
+      Rules:
+      \(rules)
+
+      In xcache.json: "check": {"off": ["weight"], "ignore": ["legacy/*"]}; what `ignore` matches is not reported.
+      """,
+    options: [
+      .value("bundle", "NAME", "a bundle of xcache.json; may be repeated"),
+      .value("base-url", "URL", "the URL under which the folder's files will be"),
+      .value("include", "GLOB", "check only what matches; may be repeated"),
+      .value("exclude", "GLOB", "leave out what matches; may be repeated"),
+      noCheck,
+    ],
+    run: run)
+
+  static let noCheck = Option.value(
+    "no-check", "RULE", "a rule that is not checked, or all; may be repeated")
+
+  private static var rules: String {
+    let width = (CheckRule.allCases.map(\.rawValue.count).max() ?? 0) + 2
+    return CheckRule.allCases.map { rule in
+      "  \(rule.rawValue)\(String(repeating: " ", count: width - rule.rawValue.count))\(rule.summary)"
+    }.joined(separator: "\n")
+  }
+
+  /// What `--no-check` and `xcache.json` leave out.
+  static func options(_ arguments: Arguments, _ settings: Settings) throws(UsageError) -> CheckOptions {
+    var options = settings.check
+    for word in arguments.all("no-check") {
+      if word == "all" { return .none }
+      guard let rule = CheckRule(rawValue: word) else {
+        let nearest = Spelling.nearest(to: word, among: CheckRule.allCases.map(\.rawValue))
+        throw UsageError(
+          "--no-check \(word) is no rule\(nearest.map { "; did you mean \($0)?" } ?? ""): \(CheckRule.list), or all"
+        )
+      }
+      options.off.insert(rule)
+    }
+    return options
+  }
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let settings = try Settings.file(from: ".")
+    let bundles = try sources(arguments, settings)
+    let names = Set(bundles.map(\.name))
+    var options = try options(arguments, settings)
+    options.others = settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
+    let report = try BuildCheck.report(bundles, options)
+    if arguments.has("json") {
+      terminal.say(String(decoding: report.json.canonical, as: UTF8.self))
+    } else {
+      for finding in report.findings { terminal.say(CheckWords.line(finding, terminal)) }
+      terminal.say(CheckWords.summary(report))
+    }
+    return report.errors > 0 ? .refused : .done
+  }
+
+  // MARK: - What is checked
+
+  private static func sources(_ arguments: Arguments, _ settings: Settings) throws -> [BundleSource] {
+    let base = try arguments.value("base-url").map { try SettingsValue.url($0, in: "--base-url") }
+    let include = try PublishCommand.globs("include", arguments)
+    let exclude = try PublishCommand.globs("exclude", arguments)
+    var bundles: [BundleSettings] = []
+    if !arguments.operands.isEmpty {
+      let name = try arguments.value("bundle").map { try SettingsValue.bundle($0, in: "--bundle") }
+      var bundle = try name.flatMap { settings.bundle($0) } ?? BundleSettings(name ?? BundleName("checked"))
+      bundle.folders = arguments.operands.map { .init(path: $0, baseURL: nil) }
+      bundle.baseURL = try base ?? bundle.baseURL ?? BuildCheck.unknownBase()
+      bundles = [bundle]
+    } else {
+      for text in arguments.all("bundle") {
+        let name = try SettingsValue.bundle(text, in: "--bundle")
+        guard let bundle = settings.bundle(name) else {
+          throw UsageError("xcache.json has no bundle \(text): name a folder to check")
+        }
+        bundles.append(bundle)
+      }
+      if bundles.isEmpty { bundles = settings.bundles }
+      if bundles.isEmpty { throw UsageError("what is to be checked? Give DIR, or write an xcache.json") }
+    }
+    return try bundles.map { bundle in
+      var bundle = bundle
+      if !include.isEmpty { bundle.filter.include = include }
+      bundle.filter.exclude += exclude
+      return try bundle.source(baseURL: base)
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import Glibc
+import Manifests
+import Platform
+import Publishing
+import XCacheClient
+
+/// `xcache pull --at TIME`: the device of then, made of the origin's zip of that version.
+struct PullVersion {
+  let remote: RemoteOrigin
+  let device: Device
+  let folder: String
+
+  /// Seconds that a zip may take to be made.
+  private static let patience = 600
+
+  /// Makes the device one that holds the version of `word`, a number or a time.
+  func run(_ word: String, progress: @escaping @Sendable (Progress) -> Void) throws -> PresetReport {
+    let version = try number(word)
+    let path = "\(folder)/.version-\(version).zip"
+    defer { try? Kernel.remove(path) }
+    try fetch(version, to: path)
+    let report = try device.install(preset: path, progress: progress)
+    guard report.isTaken || report.from == report.version else {
+      throw Failure(
+        "\(folder) holds version \(report.from) already, and devices take only newer ones; give a new folder with --to "
+          + "for version \(report.version)")
+    }
+    return report
+  }
+
+  private func number(_ word: String) throws -> String {
+    if ManifestVersion(text: word) != nil { return word }
+    // What was live when is for those who may look into the log.
+    let release = try remote.api.get("\(try remote.path)/releases/\(VersionWord.escaped(word))")
+    return release["version"]?.string ?? "0"
+  }
+
+  private func fetch(_ version: String, to path: String) throws {
+    let url = "\(try remote.server)/\(remote.channel.space)/\(try remote.app)/bundle/\(version).zip"
+    let transport = CurlTransport()
+    for _ in 0..<Self.patience {
+      let file = try Kernel.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+      var failure: SystemError?
+      let reply: TransportReply
+      do {
+        reply = try transport.get(TransportRequest(url, limit: 1 << 40)) { bytes in
+          do throws(SystemError) {
+            try Kernel.write(bytes, to: file, path: path)
+            return true
+          } catch {
+            failure = error
+            return false
+          }
+        }
+      } catch {
+        if let failure { throw Failure(failure.description) }
+        throw Failure("\(url): \(error.reason)")
+      }
+      if reply.status == 200 { return }
+      let words = (try? JSONValue.parse(reply.failure))?["message"]?.string
+      // "is being made"
+      guard reply.status == 503 else { throw Failure("\(url): \(words ?? "status \(reply.status)")") }
+      sleep(1)
+    }
+    throw Failure("\(url): the origin didn't finish the zip within \(Self.patience) s; try again later")
+  }
+}

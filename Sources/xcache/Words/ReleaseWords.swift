@@ -1,0 +1,36 @@
+import Manifests
+
+/// What the outputs of the commands that make releases have in common.
+enum ReleaseWords {
+  /// Seconds without a byte that are waited for an answer, which may wait for deltas.
+  static let patience = 900
+
+  /// What became of a prefetch config that came along.
+  static func prefetch(_ answer: JSONValue, dryRun: Bool) -> [String] {
+    guard let prefetch = answer["prefetch"], prefetch.object != nil else { return [] }
+    let (version, source) = (prefetch["version"]?.string ?? "?", prefetch["source"]?.string ?? "?")
+    guard prefetch["changed"]?.bool == true else {
+      return ["prefetch config: nothing changed, version \(version) is that already"]
+    }
+    let content = source == "0" ? "empty, as there was none" : "the content of version \(source)"
+    let place = answer["from"]?.string.map { source == "0" ? "" : " of \($0)" } ?? ""
+    return [
+      "prefetch config: \(content)\(place), \(dryRun ? "would become" : "now") version \(version)"
+    ]
+  }
+
+  /// Whether it waited for its deltas, and the receipt.
+  static func end(_ answer: JSONValue, dryRun: Bool) -> [String] {
+    if dryRun { return [] }
+    let deltas =
+      answer["deltasStored"]?.bool == true
+      ? "visible with its deltas"
+      : "visible before its deltas were made: devices that update now fetch whole files"
+    return [deltas] + receipt(answer)
+  }
+
+  /// The row of the audit trail that tells of it.
+  static func receipt(_ answer: JSONValue) -> [String] {
+    answer["receipt"]?.string.map { ["receipt \($0)"] } ?? []
+  }
+}

@@ -1,0 +1,115 @@
+import Manifests
+import Platform
+import Testing
+
+@Suite("The check of a build")
+struct CheckTests {
+  private static func page(_ body: String) -> String { "<!doctype html><meta charset=utf-8>\(body)" }
+
+  private static func publish(
+    _ site: Site, _ bundle: String, _ files: Files, base: String, _ more: String...
+  ) throws -> Outcome {
+    let folder = try site.scratch.folder("check-\(bundle)", files)
+    return try Outcome(
+      try site.start(
+        ["publish", folder, "--app", "shop", "--bundle", bundle, "--base-url", base, "--now"] + more))
+  }
+
+  @Test("A broken build is refused before anything is sent, and says where and what to do")
+  func refused() throws {
+    try Site.with { site in
+      let files = ["index.html": Self.page("\n<script src=gone.js></script>"), "app.js": "1"]
+      let refused = try Self.publish(site, "main", files, base: Site.base)
+      #expect(refused.exitCode == 3 && refused.output.isEmpty)
+      #expect(refused.errors.contains("1 error; nothing was released"))
+      #expect(
+        refused.errors.contains(
+          "/index.html:2:13: error: the script gone.js is not in the bundle: build again, or correct the reference"
+            + " [missing]"), "\(refused.errors)")
+      #expect(try site.web.ask("/configure.json?app=shop").status == 404)
+      let released = try Self.publish(site, "main", files, base: Site.base, "--no-check", "missing")
+      #expect(released.exitCode == 0, "\(released.errors)")
+      // What changes nothing is not checked again.
+      #expect(try Self.publish(site, "main", files, base: Site.base).exitCode == 0)
+    }
+  }
+
+  @Test("Warnings are printed and refuse nothing; xcache.json switches rules off")
+  func warnings() throws {
+    try Site.with { site in
+      let folder = try site.scratch.folder("site", ["index.html": "<html><link rel=icon href=x.ico>"])
+      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now"]
+      let first = try Outcome(try site.start(words + ["--json"]))
+      #expect(first.exitCode == 0 && first.errors.contains("[charset]") && first.errors.contains("[missing]"))
+      #expect(try JSONValue.parse(Array(first.output.utf8))["check"]?["warnings"]?.integer == 2)
+      let settings = #"{"check":{"off":["charset"],"ignore":["*.ico"]}}"#
+      try DurableFile.write(Array(settings.utf8), to: "\(site.scratch.path)/xcache.json")
+      try DurableFile.write(Array("<html><link rel=icon href=y.ico>".utf8), to: "\(folder)/index.html")
+      let second = try Outcome(try site.start(words))
+      #expect(second.exitCode == 0 && second.errors.isEmpty, "\(second.errors)")
+    }
+  }
+
+  @Test("A reference may lead into another live bundle, whose release must not take the target away")
+  func otherBundles() throws {
+    try Site.with { site in
+      let shared = ["logo.png": "png", "index.html": Self.page("")]
+      let main = ["index.html": Self.page("\n<img src=common/logo.png><a href=common/index.html>")]
+      let base = "https://m.example.com"
+      #expect(try Self.publish(site, "main", main, base: base).exitCode == 3)
+      #expect(try Self.publish(site, "common", shared, base: "\(base)/common").exitCode == 0)
+      let released = try Self.publish(site, "main", main, base: base)
+      #expect(released.exitCode == 0, "\(released.errors)")
+
+      let refused = try Self.publish(site, "common", ["index.html": Self.page("")], base: "\(base)/common")
+      #expect(refused.exitCode == 3)
+      #expect(
+        refused.errors.contains(
+          "https://m.example.com/index.html:2:10: error: bundle main needs https://m.example.com/common/logo.png, "
+            + "which this release removes"), "\(refused.errors)")
+      // A link is no more than a warning.
+      let linked = try Self.publish(site, "common", ["logo.png": "png"], base: "\(base)/common")
+      #expect(linked.exitCode == 0 && linked.errors.contains("warning: bundle main needs"))
+      let forced = try Self.publish(
+        site, "common", ["index.html": Self.page("")], base: "\(base)/common", "--no-check", "removed")
+      #expect(forced.exitCode == 0, "\(forced.errors)")
+    }
+  }
+
+  @Test("Pages of the prefetch config that no bundle holds are told, those of other bundles aren't")
+  func prefetch() throws {
+    try Site.with { site in
+      let base = "https://m.example.com/shop"
+      try site.publish(["index.html": Self.page("")], as: "main", base: base)
+      try site.publish(["index.html": Self.page("")], as: "help", base: base + "/help")
+      let pages = ["index.html", "help/index.html", "gone.html"].map { page in
+        #"{"url":"\#(base)/\#(page)","interfaces":[{"api":"https://m.example.com/x","method":"GET"}]}"#
+      }
+      let file = "\(site.scratch.path)/prefetch.json"
+      try DurableFile.write(Array("[\(pages.joined(separator: ","))]".utf8), to: file)
+      #expect(try site.run("prefetch", "push", file, "--app", "shop").exitCode == 0)
+      let outcome = try Self.publish(site, "main", ["index.html": Self.page("2")], base: base)
+      #expect(outcome.exitCode == 0)
+      #expect(outcome.errors.contains("names the page \(base)/gone.html, which no bundle holds"))
+      #expect(outcome.errors.split(separator: "\n").count == 1, "\(outcome.errors)")
+    }
+  }
+
+  @Test("`xcache check` needs no server, and its exit code tells errors from warnings and slips")
+  func command() throws {
+    try Site.with { site in
+      let folder = try site.scratch.folder("dist", ["index.html": "<html><img src=a.png><img src=/b.png>"])
+      let without = try site.run("check", folder, token: "none")
+      #expect(without.exitCode == 3 && without.output.hasSuffix("1 error, 1 warning in 1 file\n"))
+      let under = try site.run("check", folder, "--base-url", "https://m.example.com/", "--json")
+      let json = try JSONValue.parse(Array(under.output.utf8))
+      #expect(under.exitCode == 3 && json["errors"]?.integer == 2)
+      #expect(json["findings"]?.array?.first?["rule"]?.string == "charset")
+      #expect(try site.run("check", folder, "--no-check", "missing").exitCode == 0)
+      let wrong = try site.run("check", folder, "--no-check", "mising")
+      #expect(wrong.exitCode == 2 && wrong.errors.contains("did you mean missing?"))
+      #expect(try site.run("check").exitCode == 2)
+      #expect(try site.run("check", "nowhere").exitCode == 1)
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import Glibc
+import Manifests
+import Platform
+import Testing
+
+/// gc, backup, restore and doctor with the real program, and what devices tell of failures.
+@Suite("Keeping") struct KeepingTests {
+  private static func run(_ site: Site, _ words: String...) throws -> Outcome {
+    try Outcome(try site.start(words + ["--app", "shop"]))
+  }
+
+  @Test("gc keeps what is pinned, says why, and leaves the newest as it is")
+  func collect() throws {
+    try Site.with { site in
+      for text in ["one", "two", "three", "four"] { try site.publish(["a.js": text]) }
+      let newest = try site.poll()
+      #expect(try Self.run(site, "pin", "2", "the app ships it").exitCode == 0)
+      let words = ["gc", "--keep-versions", "1", "--keep-days", "0"]
+      let dry = try Outcome(try site.start(words + ["--dry-run"]))
+      #expect(dry.exitCode == 0 && dry.output.contains("would drop 2 versions"), "\(dry.output)")
+      #expect(try Self.run(site, "show", "1").exitCode == 0)
+      let done = try Outcome(try site.start(words))
+      #expect(
+        done.exitCode == 0 && done.output.contains("pinned by admin: the app ships it"), "\(done.output)")
+      #expect(done.output.contains("dropped 2 versions (1, 3)"), "\(done.output)")
+      #expect(try site.poll() == newest)
+      let gone = try Self.run(site, "rollback", "--bundle", "main", "--to", "1")
+      #expect(gone.exitCode == 1 && gone.errors.contains("version 1 is not kept"))
+      #expect(try Self.run(site, "rollback", "--bundle", "main", "--to", "2").exitCode == 0)
+      let again = try Outcome(try site.start(words))
+      #expect(again.exitCode == 0, "\(again.errors)")
+      #expect(try site.run("gc", "--keep-versions", "0").exitCode == 2)
+      let ci = try site.run("token", "create", "ci").output.filter { !$0.isWhitespace }
+      #expect(try site.run("gc", token: ci).errors.contains("admin token without limits"))
+      #expect(try site.run("doctor", "--deep", "--data", site.data).exitCode == 0)
+    }
+  }
+
+  @Test("A backup of a running origin is restored, and answers the same bytes")
+  func backup() throws {
+    let site = try Site()
+    try site.publish(["a.js": "one", "b.js": "both"])
+    let backup = site.scratch.path + "/backup"
+    #expect(try site.run("restore", "--from-backup", backup, "--data", "x").errors.contains("xcache backup"))
+    #expect(try site.run("backup", "--to", backup).exitCode == 2)
+    let first = try site.run("backup", "--data", site.data, "--to", backup)
+    #expect(first.exitCode == 0 && first.output.contains("2 files copied"), "\(first.errors)")
+    try site.publish(["a.js": "two", "b.js": "both"])
+    let second = try site.run("backup", "--data", site.data, "--to", backup)
+    #expect(second.output.contains("1 files copied") && second.output.contains("2 there already"))
+    #expect(try site.run("doctor", "--deep", "--data", backup).exitCode == 0)
+    let map = try site.poll()["data"]
+    let trail = try site.run("audit", "verify").output
+    #expect(try site.run("backup", "--data", site.data, "--to", site.data).exitCode == 1)
+
+    let restored = site.scratch.path + "/restored"
+    let words = ["restore", "--from-backup", backup, "--data", restored]
+    #expect(try Outcome(try site.start(words)).exitCode == 0)
+    let twice = try Outcome(try site.start(words))
+    #expect(twice.exitCode == 1 && twice.errors.contains(restored), "\(twice.errors)")
+    site.server.signal(SIGTERM)
+    #expect(try site.server.wait() == 0)
+    Scratch.remove(site.data)
+    #expect(rename(restored, site.data) == 0)
+    try site.start()
+    #expect(try site.poll()["data"] == map)
+    #expect(try site.web.ask(Site.path(of: site.entry("a.js"))).text == "two")
+    #expect(try site.run("audit", "verify").output == trail)
+    try site.seeOff()
+  }
+
+  @Test("doctor names what is damaged or missing, and exits with 1", arguments: [true, false])
+  func doctor(isRemoved: Bool) throws {
+    try Site.with { site in
+      try site.publish(["a.js": "one", "b.js": "two"])
+      #expect(try site.run("doctor", "--deep", "--data", site.data).exitCode == 0)
+      let digest = SHA256.of(Array("one".utf8)).hex
+      let path = "\(site.data)/blobs/\(digest.prefix(2))/\(digest.dropFirst(2))"
+      try Kernel.remove(path)
+      if !isRemoved { try DurableFile.write(Array("0ne".utf8), to: path) }
+      let outcome = try site.run("doctor", "--deep", "--data", site.data)
+      #expect(outcome.exitCode == 1 && outcome.output.contains(path), "\(outcome.output)")
+      #expect(outcome.output.contains("from a backup"))
+      #expect(
+        try site.run("doctor", "--data", site.scratch.path + "/none").errors.contains(
+          "holds no origin's data"))
+    }
+  }
+
+  @Test("A file that a device can't get is told to the origin once, and shows in status")
+  func report() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "one", "b.js": "two"])
+      let digest = SHA256.of(Array("one".utf8)).hex
+      let path = "\(site.data)/blobs/\(digest.prefix(2))/\(digest.dropFirst(2))"
+      try Kernel.remove(path)
+      try DurableFile.write(Array("0ne".utf8), to: path)
+      let words = ["pull", "--to", site.scratch.path + "/device", "--app", "shop", "--force"]
+      #expect(try Outcome(try site.start(words)).exitCode == 1)
+      // Counts are written every ten seconds.
+      var failures: [JSONValue] = []
+      #expect(
+        try Wait.until(60) {
+          failures = try site.api("GET", "apps/shop/channels/online/adoption").json["failures"]?.array ?? []
+          return !failures.isEmpty
+        })
+      #expect(
+        failures.first?["url"]?.string == "\(Site.base)/a.js" && failures.first?["version"]?.string == "1")
+      #expect(failures.first?["reason"]?.string == "download" && failures.first?["failures"]?.integer == 1)
+      #expect(try Self.run(site, "status").output.contains("version 1: 1 × download"))
+    }
+  }
+}

@@ -1,0 +1,251 @@
+import Manifests
+import Platform
+import Testing
+
+/// Going back and looking back with the real program.
+@Suite("Going back, promoting, freezing") struct RollbackTests {
+  private static func version(_ site: Site, _ channel: String = "online") throws -> String? {
+    try site.poll("channel=\(channel)")["data"]?["version"]?.string
+  }
+
+  private static func run(_ site: Site, _ words: String...) throws -> Outcome {
+    try Outcome(try site.start(words + ["--app", "shop"]))
+  }
+
+  private static func config(_ site: Site, _ api: String, host: String = "m.example.com") throws -> String {
+    try site.scratch.write(
+      "prefetch.json",
+      #"[{"url":"https://\#(host)/p","interfaces":[{"api":"https://\#(host)/\#(api)","method":"GET"}]}]"#)
+  }
+
+  private static func shownConfig(_ site: Site) throws -> String {
+    let document = try JSONValue.parse(site.web.ask("/xcache/shop/prefetchConfig.json").body)
+    #expect(try site.poll()["data"]?["prefetch"] == document["data"]?["version"])
+    return String(decoding: (document["data"]?["config"] ?? .null).canonical, as: UTF8.self)
+  }
+
+  @Test("A rollback gives devices back what they had, fetching nothing, and its prefetch config with it")
+  func rollback() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "good", "b.js": "same"])
+      #expect(try Self.run(site, "prefetch", "push", Self.config(site, "old")).exitCode == 0)
+      try site.pull("device")
+      let map = try site.poll()["data"]?["resourcemap"]
+      let config = try Self.shownConfig(site)
+      try site.publish(["a.js": "bad", "b.js": "same"])
+      #expect(try Self.run(site, "prefetch", "push", Self.config(site, "new")).exitCode == 0)
+      try site.pull("device")
+
+      let dry = try Self.run(
+        site, "rollback", "--bundle", "main", "--steps", "1", "--with-prefetch", "--dry-run")
+      #expect(
+        dry.exitCode == 0 && dry.output.contains("would become version 3 with the content of version 1"))
+      #expect(dry.output.contains("prefetch config: the content of version 1, would become version 3"))
+      #expect(try Self.version(site) == "2")
+
+      let back = try Self.run(
+        site, "rollback", "--bundle", "main", "--steps", "1", "--with-prefetch", "-m", "white screen")
+      #expect(back.exitCode == 0, "\(back.errors)")
+      #expect(back.output.contains("+0 ~1 −0, version 3 with the content of version 1"))
+      #expect(back.output.contains("takes back of main: version 2 by admin"))
+      #expect(back.output.contains("prefetch config: the content of version 1, now version 3"))
+      #expect(back.output.contains("visible with its deltas\nreceipt "))
+      #expect(try site.poll()["data"]?["resourcemap"] == map)
+      #expect(try Self.shownConfig(site) == config)
+      let pulled = try site.pull("device")
+      #expect(pulled["update"]?["bytesFetched"]?.integer == 0 && pulled["prefetch"]?.string == "3")
+
+      let again = try Self.run(site, "rollback", "--bundle", "main", "--to", "1", "--with-prefetch")
+      #expect(again.exitCode == 0)
+      #expect(
+        again.output == """
+          nothing changed: version 3 has the content of version 1
+          prefetch config: nothing changed, version 3 is that already
+
+          """)
+      let log = try Self.run(site, "log").output
+      #expect(log.contains("rollback to 1") && log.contains("white screen"))
+      let json = try Self.run(site, "rollback", "--all-bundles", "--to", "2", "--now", "--json")
+      let answer = try JSONValue.parse(Array(json.output.utf8))
+      #expect(answer["version"]?.string == "4" && answer["deltasStored"]?.bool == false)
+      #expect(answer["prefetch"]?.isNull == true)
+      // Guarantee 1.
+      try site.crash()
+      #expect(try Self.version(site) == "4")
+    }
+  }
+
+  /// What can't be, with its exit code and a word that its message has.
+  @Test(
+    "What can't be done is refused in words that say what to do",
+    arguments: [
+      (["rollback", "--steps", "1"], Int32(2), "--all-bundles"),
+      (["rollback", "--bundle", "main"], 2, "--at TIME"),
+      (["rollback", "--bundle", "main", "--to", "1", "--steps", "1"], 2, "--steps"),
+      (["rollback", "--bundle", "main", "--to", "yesterday"], 2, "2026-11-19T14:05+08:00"),
+      (["rollback", "--bundle", "main", "--to", "9"], 1, "version 9 is not kept"),
+      (["rollback", "--bundle", "main", "--at", "1999-12-31T00:00Z"], 1, "no release of that time"),
+      (["rollback", "--bundle", "main", "--steps", "9"], 3, "1 distinct contents"),
+      (["rollback", "--bundle", "mian", "--steps", "1"], 1, "no bundle named \"mian\""),
+      (["rollback", "--all-bundles", "--steps", "1", "--if-version", "1"], 3, "version 2 by admin"),
+      (["promote", "--from", "test"], 2, "--to CHANNEL"),
+      (["promote", "--from", "test", "--to", "online"], 1, "no channel named \"test\""),
+      (["promote", "--from", "online", "--to", "online"], 1, "not to itself"),
+      (["promote", "--from", "online", "--to", "test", "--map", "x"], 2, "OLD-URL=NEW-URL"),
+      (["channel", "freeze", "--channel", "online"], 2, "--reason"),
+      (["channel", "freeze", "--reason", "x"], 2, "--channel NAME"),
+      (["channel", "create", "--channel", "online"], 3, "already"),
+      (["channel", "remove", "--channel", "online"], 3, "unpublish"),
+      (["channel", "thwa"], 2, "thaw"), (["show", "9"], 1, "not kept"), (["diff"], 2, "the older version"),
+      (["diff", "1", "2", "3"], 2, "3"), (["diff", "1", "9"], 1, "not kept"),
+      (["log", "--at", "noon"], 2, "noon"),
+      (["pin", "1"], 2, "\"why\""), (["pin", "9", "why"], 1, "not kept"),
+      (["pin", "remove", "1"], 1, "not pinned"),
+      (["pull", "--to", "x", "--version", "9"], 1, "not kept"),
+    ])
+  func refusals(words: [String], exitCode: Int32, says: String) throws {
+    try Self.shared { site in
+      let outcome = try Outcome(try site.start(words + ["--app", "shop"]))
+      #expect(outcome.exitCode == exitCode && outcome.output.isEmpty, "\(outcome.output)")
+      #expect(outcome.errors.contains(says), "\(outcome.errors)")
+      #expect(try Self.version(site) == "2", "nothing was changed")
+    }
+  }
+
+  /// Two versions of one bundle, for tests that change nothing.
+  private static let site = Result { () throws -> Held in
+    let site = try Site()
+    try site.publish(["a.js": "1"])
+    try site.publish(["a.js": "2"])
+    return Held(site)
+  }
+
+  private final class Held: Sendable {
+    // Each test starts processes of its own; the site's own state stays as it is.
+    nonisolated(unsafe) let site: Site
+    init(_ site: Site) { self.site = site }
+  }
+
+  private static func shared(_ body: (Site) throws -> Void) throws { try body(site.get().site) }
+
+  @Test("A promotion takes bundles and prefetch config along, URLs rewritten; twice changes nothing")
+  func promotion() throws {
+    try Site.with { site in
+      let page = "<script src=\"https://test.example.com/a.js\"></script>"
+      try site.publish(
+        ["a.js": "a", "index.html": page], base: "https://test.example.com", "--channel", "test")
+      let config = try Self.config(site, "api", host: "test.example.com")
+      #expect(try Self.run(site, "prefetch", "push", config, "--channel", "test").exitCode == 0)
+      let words = [
+        "promote", "--from", "test", "--to", "online", "--with-prefetch", "--app", "shop", "--map",
+        "https://test.example.com=https://m.example.com",
+      ]
+      let dry = try Outcome(try site.start(words + ["--dry-run"]))
+      #expect(dry.exitCode == 0 && dry.output.contains("would become online version 1"), "\(dry.errors)")
+      #expect(try site.web.ask("/xcache/shop/configure.json").status == 404)
+      let done = try Outcome(try site.start(words))
+      #expect(done.exitCode == 0, "\(done.errors)")
+      #expect(done.output.contains("https://test.example.com/index.html names a host that is rewritten"))
+      #expect(done.output.contains("online version 1 with the content of test 1"))
+      #expect(done.output.contains("prefetch config: the content of version 1 of test, now version 1"))
+      #expect(try site.entry("a.js", base: "https://m.example.com") != nil)
+      let shown = try Self.shownConfig(site)
+      #expect(shown.contains("https://m.example.com/api") && !shown.contains("test.example.com"))
+      let again = try Outcome(try site.start(words))
+      #expect(again.exitCode == 0 && again.output.contains("nothing changed: online 1"))
+      #expect(try Self.version(site) == "1")
+    }
+  }
+
+  @Test("A frozen channel says who froze it and why, and takes a release for a reason alone")
+  func freeze() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      try site.publish(["a.js": "2"])
+      let freeze = try Self.run(site, "channel", "freeze", "--channel", "online", "--reason", "the big sale")
+      #expect(freeze.exitCode == 0, "\(freeze.errors)")
+      #expect(try Self.run(site, "channel", "list").output.contains("frozen by admin: the big sale"))
+      #expect(try Self.run(site, "status").output.contains("FROZEN     by admin since 20"))
+      let folder = try site.scratch.folder("next", ["a.js": "3"])
+      let publish = ["publish", folder, "--bundle", "main", "--base-url", Site.base, "--app", "shop"]
+      for words in [
+        publish, ["unpublish", "--bundle", "main", "--app", "shop"],
+        ["rollback", "--bundle", "main", "--steps", "1", "--app", "shop"],
+      ] {
+        let refused = try Outcome(try site.start(words))
+        #expect(refused.exitCode == 3, "\(words)")
+        #expect(
+          refused.errors.contains("by admin since 20") && refused.errors.contains("the big sale")
+            && refused.errors.contains("--break-glass"))
+      }
+      #expect(try Self.version(site) == "2")
+      #expect(try Outcome(try site.start(publish + ["--break-glass", ""])).exitCode != 0)
+      let glass = try Outcome(try site.start(publish + ["--break-glass", "prices are wrong"]))
+      #expect(glass.exitCode == 0, "\(glass.errors)")
+      let shown = try Self.run(site, "show").output
+      #expect(shown.contains("in spite of the freeze by admin: prices are wrong"))
+      #expect(try Self.run(site, "channel", "thaw", "--channel", "online").exitCode == 0)
+      #expect(try Self.run(site, "channel", "thaw", "--channel", "online").output.contains("was not frozen"))
+      #expect(try Self.run(site, "rollback", "--bundle", "main", "--steps", "1").exitCode == 0)
+    }
+  }
+
+  @Test("What devices got at a moment: show, diff, log, pin, pull")
+  func moments() throws {
+    try Site.with { site in
+      var moments: [String] = []
+      var digests: [String] = []
+      for text in ["one", "two", "three"] {
+        try site.publish(["a.js": text])
+        moments.append(Timestamp.text(Clock.unixMilliseconds()))
+        digests.append(try site.poll()["data"]?["digest"]?.string ?? "")
+        // The next release has a later time.
+        let now = Clock.unixMilliseconds()
+        #expect(Wait.until(5) { Clock.unixMilliseconds() > now + 1 })
+      }
+      for (place, moment) in moments.enumerated() {
+        let version = "\(place + 1)"
+        #expect(try Self.run(site, "show", "--at", moment).output.hasPrefix("version \(version) "))
+        let manifest = try Self.run(site, "show", moment, "--manifest").output
+        #expect(SHA256.of(Array(manifest.utf8)).hex == digests[place])
+        let log = try JSONValue.parse(Array(Self.run(site, "log", "--at", moment, "--json").output.utf8))
+        #expect(log["releases"]?.array?.count == place + 1)
+        let device = "\(site.scratch.path)/then-\(version)"
+        let pulled = try Self.run(site, "pull", "--to", device, "--at", moment, "--tree", Site.base)
+        #expect(pulled.exitCode == 0, "\(pulled.errors)")
+        #expect(try site.tree(of: "then-\(version)").texts == ["a.js": ["one", "two", "three"][place]])
+      }
+      #expect(try Self.run(site, "diff", "--at", moments[0]).output.hasSuffix("+0 ~1 −0, 5 B new\n"))
+      #expect(try Self.run(site, "diff", moments[1], moments[1]).output.hasSuffix("+0 ~0 −0, 0 B new\n"))
+      #expect(try Self.run(site, "pin", "--at", moments[1], "audited").output == "pinned version 2\n")
+      #expect(try Self.run(site, "pin", "list").output.contains("audited"))
+      #expect(try Self.run(site, "pin", "remove", moments[1]).output.hasPrefix("version 2 is not pinned"))
+      let guarded = try Self.run(
+        site, "rollback", "--bundle", "main", "--to", "1", "--if-version", moments[0])
+      #expect(guarded.exitCode == 3 && guarded.errors.contains("version 3 by admin"))
+      #expect(try Self.run(site, "rollback", "--bundle", "main", "--at", moments[0]).exitCode == 0)
+      #expect(try site.poll()["data"]?["digest"]?.string == digests[0])
+    }
+  }
+
+  @Test(
+    "While no server answers, commands say where they looked",
+    arguments: [
+      ["rollback", "--all-bundles", "--steps", "1"], ["promote", "--from", "test", "--to", "online"],
+      ["channel", "list"], ["log"], ["show"], ["diff", "1"], ["pin", "list"], ["gc"], ["audit", "verify"],
+      ["token", "list"], ["pull", "--to", "device", "--at", "2026-11-19T14:05Z"],
+    ])
+  func serverDown(words: [String]) throws {
+    let scratch = try Scratch()
+    let port = Nginx.freePort()
+    let child = try Child(
+      [Binary.path] + words,
+      environment: [
+        "XCACHE_APP": "shop", "XCACHE_SERVER": "http://127.0.0.1:\(port)", "XCACHE_TOKEN": "xcache_0_0",
+        "HOME": scratch.path,
+      ], in: scratch.path)
+    let outcome = try Outcome(child)
+    #expect(outcome.exitCode == 1 && outcome.output.isEmpty)
+    #expect(outcome.errors.contains("127.0.0.1") && outcome.errors.contains("\(port)"), "\(outcome.errors)")
+  }
+}

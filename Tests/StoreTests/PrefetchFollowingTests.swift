@@ -1,0 +1,157 @@
+import Manifests
+import Platform
+import Testing
+
+@testable import Store
+
+/// A prefetch config that comes along with a rollback or a promotion: one act, all of it or nothing.
+@Suite struct PrefetchFollowingTests {
+  let scratch = Scratch()
+  private let now = Locked<Int64>(1_000_000)
+
+  /// Versions 1 to 3, a second apart, each with a config of its own that was pushed half a second later.
+  private func history() throws -> Store {
+    var options = Store.Options()
+    options.clock = { [now] in now.withLock { $0 } }
+    let store = try scratch.open(options)
+    for version in 1...3 {
+      try store.publish(base: Int64(version - 1), set: ["f.js": Sample("content \(version)")])
+      now.withLock { $0 += 500 }
+      try push(store, "[\(version)]")
+      now.withLock { $0 += 500 }
+    }
+    return store
+  }
+
+  private func push(_ store: Store, _ content: String, _ channel: ChannelName = .online) throws {
+    let request = DocumentRequest(
+      app: try AppName("shop"), channel: channel, document: .prefetch, kind: .push, author: "ci", message: "")
+    _ = try store.change(request) { _, _ in Array(content.utf8) }
+  }
+
+  private func request(_ target: RollbackRequest.Target) throws -> RollbackRequest {
+    var request = RollbackRequest(
+      app: try AppName("shop"), channel: .online, to: target, by: Actor(name: "anna", address: "10.0.0.7"),
+      message: "it burns")
+    request.withPrefetch = true
+    return request
+  }
+
+  private func newest(_ store: Store, _ channel: ChannelName = .online) throws -> DocumentRecord {
+    try #require(try store.document(.prefetch, of: store.channel(try AppName("shop"), channel)))
+  }
+
+  /// Where to, the content that comes back and the version that it was.
+  @Test(arguments: [
+    (RollbackRequest.Target.version(.number(ManifestVersion(1))), "[1]", Int64(1)),
+    (.steps(1), "[2]", 2), (.version(.moment(1_001_700)), "[2]", 2),
+    // At these moments the versions were there, their configs not yet.
+    (.version(.moment(1_001_200)), "[1]", 1), (.version(.moment(1_000_200)), "[]", 0),
+  ])
+  func itComesBack(target: RollbackRequest.Target, content: String, source: Int64) throws {
+    let store = try history()
+    var dry = try request(target)
+    dry.dryRun = true
+    let expected = PrefetchOutcome(changed: true, version: 4, source: source)
+    #expect(try store.rollback(dry).release.prefetch == expected)
+    #expect(try newest(store).version == 3)
+
+    let rows = try store.auditHead().row
+    let done = try store.rollback(try request(target))
+    #expect(done.release.prefetch == expected && done.release.version.number == 4)
+    #expect(done.release.extras?.prefetch?.version == 4)
+    let record = try newest(store)
+    #expect(String(decoding: record.content, as: UTF8.self) == content)
+    #expect(record.kind == .rollback && record.source == source && record.manifestVersion.number == 4)
+    #expect(record.author == "anna" && record.message == "it burns")
+    let acts = try store.auditRows(after: rows, limit: 9)
+    #expect(
+      acts.map(\.act) == ["prefetch.rollback", "rollback"] && acts.map(\.address) == ["10.0.0.7", "10.0.0.7"])
+    #expect(done.release.receipt == (try store.auditHead()))
+
+    // Twice in a row changes nothing, and leaves no row; but steps lead further back each time.
+    if case .steps = target { return }
+    let again = try store.rollback(try request(target))
+    #expect(!again.release.changed && again.release.extras == nil)
+    #expect(again.release.prefetch == PrefetchOutcome(changed: false, version: 4, source: source))
+    #expect(try store.auditHead().row == rows + 2)
+  }
+
+  @Test func withoutAskingItStays() throws {
+    let store = try history()
+    var request = try request(.steps(2))
+    request.withPrefetch = false
+    #expect(try store.rollback(request).release.prefetch == nil)
+    #expect(try newest(store).version == 3)
+  }
+
+  @Test func itComesBackThoughTheManifestStays() throws {
+    let store = try history()
+    try push(store, "[9]")
+    let moment = RollbackRequest.Target.version(.moment(now.withLock { $0 } - 100))
+    _ = try store.freezeChannel(try AppName("shop"), .online, reason: "sale", by: .local)
+    #expect(throws: StoreError.self) { try store.rollback(try request(moment)) }
+    _ = try store.thawChannel(try AppName("shop"), .online, by: .local)
+    var told = 0
+    let done = try store.rollback(try request(moment), committed: { _ in told += 1 })
+    #expect(!done.release.changed && told == 1 && done.release.extras?.prefetch?.version == 5)
+    #expect(try store.shop().version.number == 3)
+    #expect(try newest(store).content == Array("[3]".utf8))
+  }
+
+  @Test func whatFailsLeavesNothing() throws {
+    let store = try history()
+    let head = try store.auditHead()
+    #expect(throws: StoreError.self) {
+      try store.rollback(
+        try request(.steps(1)),
+        digest: { (_) throws(StoreError) in throw .pushFailed(place: "x", reason: "y") })
+    }
+    #expect(try newest(store).version == 3 && store.shop().version.number == 3 && store.auditHead() == head)
+  }
+
+  /// An origin that was made of a mirror knows the newest config alone.
+  @Test func whatIsNotKeptIsNotGuessed() throws {
+    let store = try history()
+    try store.connections.writing { (db) throws(StoreError) in
+      try db.script("DELETE FROM document WHERE version < 3")
+    }
+    #expect(throws: StoreError.self) { try store.rollback(try request(.steps(2))) }
+    #expect(try store.shop().version.number == 3)
+    #expect(
+      try store.rollback(try request(.version(.number(ManifestVersion(3))))).release.prefetch?.changed
+        == false)
+  }
+
+  @Test func itIsPromotedInTheSameAct() throws {
+    let store = try history()
+    let shop = try store.shop()
+    let test = try ChannelName("test")
+    func promote(dryRun: Bool = false) throws -> ReleaseOutcome {
+      var request = try store.request(
+        [try store.change("main", base: 0, set: ["f.js": Sample("content 3")])], dryRun: dryRun)
+      request.channel = test
+      request.source = ReleaseSource(channel: shop, version: shop.version, bundle: nil)
+      request.prefetch = PrefetchWish(content: Array("[3]".utf8), source: 3, from: .online)
+      request.message = ""
+      return try store.commit(request)
+    }
+    let expected = PrefetchOutcome(changed: true, version: 1, source: 3)
+    #expect(try promote(dryRun: true).prefetch == expected)
+    let made = try promote()
+    #expect(made.createdChannel && made.prefetch == expected)
+    let record = try newest(store, test)
+    #expect(record.kind == .push && record.manifestVersion.number == 1)
+    #expect(record.message == "promoted from online, version 3")
+    let again = try promote()
+    #expect(!again.changed && again.prefetch?.changed == false && again.extras == nil)
+    try push(store, "[7]", test)
+    var told = 0
+    var request = try store.request([try store.change("main", base: 0, set: ["f.js": Sample("content 3")])])
+    request.channel = test
+    request.prefetch = PrefetchWish(content: Array("[3]".utf8), source: 3, from: .online)
+    #expect(try store.commit(request, committed: { _ in told += 1 }).prefetch?.version == 3)
+    #expect(told == 1)
+    #expect(try store.verifyAudit().0 == nil)
+  }
+}
