@@ -65,7 +65,7 @@ import Testing
       return "\(error)".contains("xcache whose 0001_origin.sql differs")
     }
     #expect(throws: StoreError.self) { _ = try Connections(path: path) }
-    #expect(throws: StoreError.self) { _ = try Connections(path: path, migrates: false) }
+    #expect(throws: StoreError.self) { _ = try Connections(path: path, isBeside: true) }
   }
 
   @Test func aDatabaseOfAnotherProgramIsLeftAlone() throws {

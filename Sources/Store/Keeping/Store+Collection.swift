@@ -15,10 +15,10 @@ extension Store {
     _ policy: KeepPolicy = KeepPolicy(), dryRun: Bool = false, by actor: Actor = .local
   ) throws(StoreError) -> CollectionReport {
     if dryRun { return try CollectionForecast(self, policy).report() }
-    return try OSThread.behind("gc") { [self] () throws(StoreError) in try collectNow(policy) }
+    return try OSThread.behind("gc") { [self] () throws(StoreError) in try collectNow(policy, by: actor) }
   }
 
-  private func collectNow(_ policy: KeepPolicy) throws(StoreError) -> CollectionReport {
+  private func collectNow(_ policy: KeepPolicy, by actor: Actor) throws(StoreError) -> CollectionReport {
     try collecting.withLock { (_) throws(StoreError) -> CollectionReport in
       let holders = try connections.reading { (db) throws(StoreError) in try db.leaseHolders(now: clock()) }
       guard holders.isEmpty else { throw .leased(by: holders) }
@@ -60,9 +60,10 @@ struct Collection {
 
   private var pace = Pace()
 
-  init(store: Store, policy: KeepPolicy) {
+  init(store: Store, policy: KeepPolicy, actor: Actor) {
     self.store = store
     self.policy = policy
+    self.actor = actor
   }
 
   mutating func run() throws(StoreError) {
@@ -134,7 +135,7 @@ struct Collection {
   // MARK: - Rows
 
   private mutating func dropReleases(of channel: ChannelInfo) throws(StoreError) {
-    let (policy, now) = (policy, store.clock())
+    let (policy, actor, now) = (policy, actor, store.clock())
     let outcome = try transaction { (db) throws(StoreError) -> CollectionReport.Channel in
       try db.forgetNotes(ofRemoved: channel.id)
       let kept = try db.keepers(of: channel.id, policy, now: now)
@@ -147,7 +148,7 @@ struct Collection {
       }
       let outcome = CollectionReport.Channel(
         app: channel.app, name: channel.name, dropped: dropped, kept: kept)
-      if let act = outcome.act(policy) { try db.audit(act, by: actor, now: store.clock()) }
+      if let act = outcome.act(policy) { try db.audit(act, by: actor, now: now) }
       return outcome
     }
     report.channels.append(outcome)

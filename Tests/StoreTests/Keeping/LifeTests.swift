@@ -249,10 +249,10 @@ struct Life {
       return
     }
     if channel.pins.contains(version) {
-      try store.unpin(ManifestVersion(version), of: info)
+      try store.unpin(ManifestVersion(version), of: info, by: .local)
       model.channels[name]?.pins.remove(version)
     } else {
-      _ = try store.pin(ManifestVersion(version), of: info, reason: "a test", author: "me")
+      _ = try store.pin(ManifestVersion(version), of: info, reason: "a test", by: .local)
       model.channels[name]?.pins.insert(version)
     }
   }
