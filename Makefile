@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive bench bench-archive bench-http bench-http-calm bench-http-cost bench-deltas bench-mirror test-mirror test-mirror-kills test-s3 kills keeping lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-deltas bench-mirror test-mirror test-mirror-kills test-s3 kills keeping lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -67,6 +67,9 @@ fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
 
 bench-archive: build ## a bundle zip against zip -6
 	@Benchmarks/archive.sh
+
+bench-check: build ## check published web builds: no false error, and how long it takes
+	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/check.sh
 
 bench-http: build ## what requests cost against nginx: CPU, rate, latency (about 5 minutes)
 	@command -v nginx >/dev/null || .ci/packages nginx-light

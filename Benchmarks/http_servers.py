@@ -120,6 +120,7 @@ def write(root, entry, body):
 
 def settings(work, workers, ports, answer):
     """nginx as one would run it for such files: sendfile, its cache of open files, no access log."""
+    cache = os.environ.get("OPEN_FILE_CACHE", "on")
     blocks = "".join(f"""
   server {{
     listen 127.0.0.1:{port} backlog=4096;
@@ -141,7 +142,7 @@ http {{
   sendfile on;
   tcp_nopush on;
   keepalive_requests 10000;
-  open_file_cache max=1000 inactive=300s;
+  open_file_cache {"max=1000 inactive=300s" if cache == "on" else "off"};
   open_file_cache_valid 300s;
   client_body_temp_path {work}/nginx-body;
   proxy_temp_path {work}/nginx-proxy;
@@ -219,7 +220,10 @@ def wrk(entry, server, seconds, threads=1, connections=None):
 
 
 def percentile(out, percent):
-    value, unit = re.search(rf"^\s+{percent}%\s+([\d.]+)(us|ms|s)$", out, re.M).groups()
+    found = re.search(rf"^\s+{percent}%\s+([\d.]+)(us|ms|s)$", out, re.M)
+    if not found:
+        sys.exit(f"wrk measured no latency:\n{out}")
+    value, unit = found.groups()
     return float(value) * {"us": 1, "ms": 1e3, "s": 1e6}[unit]
 
 

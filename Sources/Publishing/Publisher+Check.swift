@@ -10,8 +10,12 @@ extension Publisher {
     progress(.checking)
     let check = SiteCheck(local.bundles.map { CheckedBundle($0.resources, of: $0.source) }, options)
     let live = LiveBundles(remote, without: Set(plans.map(\.bundle)))
-    var report = try check.report { (missing) throws(PublishError) in try live.keys(of: missing) }
-    report.add(try LiveCheck(check.site, live).findings(removed: plans.flatMap(\.remove), options))
+    let removed = plans.flatMap(\.remove)
+    let changed = removed.isEmpty ? Set(plans.flatMap { $0.put.map(\.url.text) }) : nil
+    var report = try check.report(changed: changed) { (missing) throws(PublishError) in
+      try live.keys(of: missing)
+    }
+    report.add(try LiveCheck(check.site, live).findings(removed: removed, options))
     if report.errors > 0 { throw .broken(report) }
     return report
   }

@@ -50,6 +50,32 @@ struct CheckTests {
     }
   }
 
+  @Test("A release that takes nothing away reads what changed; all, once something is missing or goes")
+  func readsWhatChanged() throws {
+    try Site.with { site in
+      var files = [
+        "index.html": Self.page("<script type=module src=a.js></script>"), "a.js": "import './b.js'",
+        "b.js": "",
+      ]
+      for index in 0..<20 { files["page\(index).html"] = "<html><meta charset=utf-8><p>\(index)" }
+      func bytesRead() throws -> Int64 {
+        let outcome = try Self.publish(site, "main", files, base: Site.base, "--json")
+        #expect(outcome.exitCode == 0, "\(outcome.errors)")
+        return try JSONValue.parse(Array(outcome.output.utf8))["check"]?["bytesRead"]?.integer ?? -1
+      }
+      func size() -> Int64 { files.values.reduce(0) { $0 + Int64($1.utf8.count) } }
+      #expect(try bytesRead() == size())
+      files["b.js"] = "let b"
+      #expect(try bytesRead() == 5)
+      files["page0.html"] = nil
+      #expect(try bytesRead() == size())
+      // That b.js is loaded as a module is known only from the files that didn't change.
+      files["b.js"] = "import './c.js'"
+      let refused = try Self.publish(site, "main", files, base: Site.base)
+      #expect(refused.exitCode == 3 && refused.errors.contains("b.js:1:8: error"), "\(refused.errors)")
+    }
+  }
+
   @Test("A reference may lead into another live bundle, whose release must not take the target away")
   func otherBundles() throws {
     try Site.with { site in

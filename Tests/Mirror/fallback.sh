@@ -23,16 +23,7 @@ same() {
   echo "   $1: $(find "$work/$1/tree" -type f | wc -l) files like $2"
 }
 
-echo "1. three versions, and a device at each"
-start_server data --public-url "$copy"
-address=${XCACHE_SERVER#http://}
-for version in "${versions[@]}"; do
-  publish "$version"
-  pull "device-$version" >/dev/null
-  same "device-$version" "$version"
-done
-
-echo "2. the copy, by nginx with the configuration of deploy/"
+echo "1. nginx with the configuration of deploy/"
 mkdir -p "$work/www" "$work/nginx"
 {
   echo "daemon off; pid $work/nginx/pid; worker_processes 1; events { worker_connections 256; } http { access_log off;"
@@ -46,22 +37,23 @@ mkdir -p "$work/www" "$work/nginx"
 nginx -t -q -p "$work/nginx" -e "$work/nginx/error.log" -c "$work/nginx.conf"
 nginx -p "$work/nginx" -e "$work/nginx/error.log" -c "$work/nginx.conf" &
 started+=("$!")
+for _ in $(seq 100); do curl -s -o /dev/null "$copy/" && break; sleep 0.1; done
+
+echo "2. three versions, pushed to the copy before they are visible, and a device at each"
+start_server data --public-url "$copy" --cdn push "$work/www"
+address=${XCACHE_SERVER#http://}
+for version in "${versions[@]}"; do
+  publish "$version"
+  pull "device-$version" >/dev/null
+  same "device-$version" "$version"
+done
+
+echo "3. the copy"
 xcache mirror --data "$work/data" --to "$work/www" --precompressed --zips | tail -2
-for _ in $(seq 100); do curl -sf -o /dev/null "$copy/mirror.json" && break; sleep 0.1; done
 xcache mirror verify "$copy" --strict | tail -1
 
-echo "3. what nginx says of a file"
-url=$(xcache show "$base/index.html" --app bench --json 2>/dev/null | python3 -c 'import json, sys
-def find(value):
-    if isinstance(value, dict):
-        if isinstance(value.get("download"), str): return value["download"]
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            found = find(item)
-            if found: return found
-print(find(json.load(sys.stdin)) or "")' || true)
-[ -n "$url" ] || url=$(curl -s "$copy/xcache/bench/configure.json" | field data resourcemap "$base/index.html" download)
+echo "4. what nginx says of a file"
+url=$(curl -s "$copy/xcache/bench/configure.json" | field data resourcemap "$base/index.html" download)
 heads=$(curl -s -D - -o /dev/null -r 0-9 "$url")
 for head in "206 Partial Content" "Content-Range: bytes 0-9/" "immutable" "Access-Control-Allow-Origin: \*" "text/html"; do
   grep -qi "$head" <<<"$heads" || fail "no $head in: $heads"
@@ -69,7 +61,7 @@ done
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$copy/.xcache-mirror/lock")" = 404 ] || fail "the mirror's own files are served"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -X POST "$copy/xcache/bench/configure.json")" = 403 ] || fail "POST is taken"
 
-echo "4. the origin is lost"
+echo "5. the origin is lost"
 kill -9 "$server_pid"
 wait "$server_pid" 2>/dev/null || true
 for device in device-1.49.0 device-1.49.1 device-1.50.0 device-new; do
@@ -82,8 +74,8 @@ for device in device-1.49.0 device-1.49.1 device-1.50.0 device-new; do
   same $device 1.50.0
 done
 
-echo "5. the origin comes back, with a release that the copy doesn't have"
-listen=$address start_server data --public-url "$copy"
+echo "6. the origin comes back, with a release that the copy doesn't have"
+listen=$address start_server data --public-url "$copy" --cdn push "$work/www"
 publish 1.49.1
 for device in device-1.49.0 device-new; do
   source=fallback

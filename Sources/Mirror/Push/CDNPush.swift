@@ -1,19 +1,23 @@
 import Manifests
 import Platform
 import Store
+import Synchronization
 
 /// Brings a release's immutable files to where devices download them, before any device is told of it (DESIGN §4,
 /// guarantee 6).
 package final class CDNPush: Sendable {
   private let store: Store
-  private let destination: any Destination
+  private let target: MirrorPlace
+  private let counter = Atomic<Int>(0)
+  /// For people.
+  package let place: String
 
   package init(_ place: MirrorPlace, store: Store) throws(MirrorError) {
     self.store = store
-    destination = try place.pushDestination()
+    target = place
+    self.place = try place.pushDestination(0).name
+    try place.sweepPush()
   }
-
-  package var place: String { destination.name }
 
   /// What a release adds, from the root of `place`.
   package func names(_ release: PreparedRelease) throws(MirrorError) -> Set<String> {
@@ -22,6 +26,10 @@ package final class CDNPush: Sendable {
 
   /// Brings what a release adds: resources, and the deltas on the version that it replaces. What is there stays.
   package func push(_ release: PreparedRelease) throws(MirrorError) {
+    let number = counter.add(1, ordering: .relaxed).newValue
+    let destination = try target.pushDestination(number)
+    // What can't be removed is swept at the next start.
+    defer { try? target.sweepPush(number) }
     let files = try resources(of: release) + deltas(of: release)
     let there = try destination.sizes(of: files.map(\.path))
     let missing = zip(files, there).filter { $0.size != $1 }.map(\.0)

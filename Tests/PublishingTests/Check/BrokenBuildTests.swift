@@ -54,6 +54,14 @@ import Testing
         "b.js": "export const c = () => import(\"./chunk.3f1c.js\")",
       ]),
     Build(
+      "a style sheet that a later import needs",
+      [
+        "index.html": page("<script type=module src=js/a.js></script>"),
+        "js/a.js":
+          "const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=[\"./a.js\",\"../css/b.css\"])))=>i.map(i=>d[i])",
+        "css/a.css": "@font-face{src:url(x.woff2),url(y.woff),url(z.ttf)}", "css/y.woff": "x",
+      ]),
+    Build(
       "a module named without its ending",
       [
         "index.html": page("<script type=module src=app.js></script>"), "app.js": "import './lib'\n",
@@ -228,6 +236,8 @@ import Testing
       [
         "a.css": "@font-face{src:url(f.eot);src:url(f.eot?#iefix),url(f.woff2),url(f.woff),url(f.svg#f)}",
         "f.woff2": "x",
+        "b.css":
+          "@font-face{src:url({{a}}),url(g.woff)}@font-face{src:url(data:font/woff2;base64,AA),url(h.woff)}",
       ]),
     Build(
       "names with escapes",

@@ -56,6 +56,11 @@ import Testing
     ("x()\n//# sourceMappingURL=a.js.map\n", ["sourceMap a.js.map"]),
     ("x = '//# sourceMappingURL=a.js.map'", []),
     ("class A { #b = 1; c() { return this.#b / 2 } }; import('./a.js')", ["dynamicImport ./a.js"]),
+    (
+      "const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=[\"./a.js\",\"../b.css\",\"c.css\"])))=>i.map(i=>d[i]);",
+      ["moduleStyle ../b.css"]
+    ),
+    ("x = __vite__mapDeps([0, './a.css'])", []),
     ("import a, b, c, d;import('./a.js')", ["dynamicImport ./a.js"]),
   ]
 

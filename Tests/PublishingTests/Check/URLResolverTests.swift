@@ -35,7 +35,9 @@ import Testing
   @Test(arguments: [
     ("{{ static }}/x.js", true), ("<%= x %>.js", true), ("${base}/x.js", true), ("%PUBLIC_URL%/x.js", true),
     ("__PUBLIC_PATH__/x.js", true), ("{file}.js", true), ("{% static 'x.js' %}", true),
-    ("a%20b%2Fc.js", false), ("a%AB%CD.js", false), ("__init__.js", false), ("_next/static/x.js", false),
+    ("src/%s", true), ("' + x + '.js", true), ("~/x.css", true), ("@Url.x", true), ("%BASE%/x.js", true),
+    ("$root/x.js", true), ("[[x]].js", true), ("50%.png", true), ("__a__.js", false), ("a%20b%2Fc.js", false),
+    ("a%AB%CD.js", false), ("__init__.js", false), ("_next/static/x.js", false),
     ("a$b.js", false), ("[id].js", false), ("x.js", false), ("%E4%BD%A0.js", false),
   ]) func placeholders(text: String, isOne: Bool) {
     #expect(Placeholder.isIn(text) == isOne, "\(text)")

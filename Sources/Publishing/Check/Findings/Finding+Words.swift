@@ -75,7 +75,7 @@ extension Reference.Kind {
   var noun: String {
     switch self {
     case .script, .moduleScript: "the script"
-    case .stylesheet, .styleImport: "the style sheet"
+    case .stylesheet, .styleImport, .moduleStyle: "the style sheet"
     case .image: "the image"
     case .media: "the media file"
     case .frame: "the embedded page"

@@ -1,12 +1,12 @@
 import HTTPClient
 import Manifests
+import Platform
 
 /// The channel's other bundles, as the origin has them; asked for when first needed.
 final class LiveBundles {
   private let remote: RemoteChannel
   private let names: [BundleName]
   private var known: [(name: BundleName, entries: [RemoteBundle.Entry])]?
-  private var downloads: JSONObject?
 
   init(_ remote: RemoteChannel, without released: Set<BundleName>) {
     self.remote = remote
@@ -44,14 +44,33 @@ final class LiveBundles {
     return PrefetchConfig(reading: document["config"] ?? []).pages.map(\.url)
   }
 
-  /// An entry's bytes; nil where the origin doesn't give them.
-  func bytes(of entry: RemoteBundle.Entry) throws(PublishError) -> [UInt8]? {
-    if downloads == nil {
-      downloads = try remote.api.get("\(remote.path)/manifest", limit: 1 << 30).object ?? JSONObject()
+  /// What `read` makes of the bytes of each entry, in their order, on several connections; nil where the origin doesn't
+  /// give them.
+  func map<Value: Sendable>(
+    _ entries: [RemoteBundle.Entry], _ read: @escaping @Sendable (Int, [UInt8]) -> Value
+  ) throws(PublishError) -> [Value?] {
+    if entries.isEmpty { return [] }
+    let downloads = try remote.api.get("\(remote.path)/manifest", limit: 1 << 30).object ?? JSONObject()
+    let wanted = entries.map { ($0, downloads[$0.url]?["download"]?.string) }
+    let state = Locked((next: 0, values: [Value?](repeating: nil, count: wanted.count)))
+    let api = remote.api
+    Parallel.run(threads: min(Self.connections, wanted.count)) {
+      while true {
+        let index = state.withLock { state in
+          defer { state.next += 1 }
+          return state.next
+        }
+        guard index < wanted.count else { return }
+        let (entry, download) = wanted[index]
+        guard let download, let bytes = api.file(download, limit: Int(entry.size)) else { continue }
+        let value = read(index, bytes)
+        state.withLock { $0.values[index] = value }
+      }
     }
-    guard let download = downloads?[entry.url]?["download"]?.string else { return nil }
-    return remote.api.file(download, limit: Int(entry.size))
+    return state.withLock { $0.values }
   }
+
+  private static let connections = 8
 }
 
 extension OriginAPI {

@@ -55,23 +55,30 @@ struct LiveCheck {
     of bundle: (name: BundleName, entries: [RemoteBundle.Entry]), to gone: Set<String>,
     _ budget: inout (files: Int, bytes: Int64)
   ) throws(PublishError) -> [Finding] {
-    var findings: [Finding] = []
+    var texts: [(entry: RemoteBundle.Entry, url: ResourceURL, form: TextForm)] = []
     var unread = 0
     for entry in bundle.entries {
       guard let url = try? ResourceURL(entry.url), let form = Self.form(entry) else { continue }
-      guard budget.files > 0, entry.size <= budget.bytes, let bytes = try live.bytes(of: entry) else {
+      guard budget.files > 0, entry.size <= budget.bytes else {
         unread += 1
         continue
       }
       budget.files -= 1
       budget.bytes -= entry.size
-      findings += Self.references(ReadText(form, bytes, at: url), bytes, url, to: gone, bundle.name)
+      texts.append((entry, url, form))
     }
+    let name = bundle.name
+    let found = try live.map(texts.map(\.entry)) { [texts] index, bytes in
+      let (_, url, form) = texts[index]
+      return Self.references(ReadText(form, bytes, at: url), bytes, url, to: gone, name)
+    }
+    unread += found.count { $0 == nil }
+    var findings = found.flatMap { $0 ?? [] }
     if unread > 0 {
       findings.append(
         Finding(
           rule: .removed, severity: .warning, place: nil, position: nil,
-          problem: .notRead(bundle: bundle.name.text, files: unread)))
+          problem: .notRead(bundle: name.text, files: unread)))
     }
     return findings
   }

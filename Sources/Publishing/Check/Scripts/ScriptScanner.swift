@@ -38,6 +38,8 @@ struct ScriptScanner {
           importing(token)
         } else if tokens.equals(token, "export") {
           exporting()
+        } else if tokens.equals(token, "__vite__mapDeps") {
+          preloads()
         } else if isAfterNew, tokens.equals(token, "URL") {
           moduleURL()
         }
@@ -118,13 +120,37 @@ struct ScriptScanner {
     add(.moduleURL, name)
   }
 
+  /// Behind Vite's `__vite__mapDeps`: where it is declared, a list of what a later import needs. A style sheet of it
+  /// that can't be loaded makes that import fail; scripts of it are named by imports, too.
+  private mutating func preloads() {
+    var ahead = tokens
+    var token = ahead.next()
+    guard isSign(token, "=") else { return }
+    // `=(i,m=__vite__mapDeps,d=(m.f||(m.f=[`
+    for _ in 0..<30 where !isSign(token, "[") { token = ahead.next() }
+    guard isSign(token, "[") else { return }
+    while true {
+      let name = ahead.next()
+      guard name.kind == .string else { return }
+      let text = text(of: name)
+      // Others are resolved against a base that the build's settings gave.
+      if text.hasSuffix(".css"), text.hasPrefix("./") || text.hasPrefix("../") { add(.moduleStyle, name) }
+      guard isSign(ahead.next(), ",") else { return }
+      tokens = ahead
+    }
+  }
+
   private func isSign(_ token: ScriptToken, _ sign: Unicode.Scalar) -> Bool {
     token.kind == .sign && UInt32(token.byte) == sign.value
   }
 
   private mutating func add(_ kind: Reference.Kind, _ token: ScriptToken) {
     if kind == .staticImport { content.isModule = true }
-    let text = ScriptText.decode(tokens.bytes, (token.start + 1)..<max(token.start + 1, token.end - 1))
-    content.references.append(Reference(kind: kind, text: text, at: token.start))
+    content.references.append(Reference(kind: kind, text: text(of: token), at: token.start))
+  }
+
+  /// A string without its quotes.
+  private func text(of token: ScriptToken) -> String {
+    ScriptText.decode(tokens.bytes, (token.start + 1)..<max(token.start + 1, token.end - 1))
   }
 }

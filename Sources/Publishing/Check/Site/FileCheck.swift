@@ -38,6 +38,7 @@ struct FileCheck {
   // MARK: References
 
   private mutating func take(_ reference: Reference) {
+    if reference.isPlaceholder { return serve(reference) }
     if reference.kind == .staticImport || reference.kind == .dynamicImport, isBare(reference.text) {
       return bare(reference)
     }
@@ -49,7 +50,7 @@ struct FileCheck {
     }
     if let target = site.file(url) { return use(reference, target) }
     if let target = site.fileWithoutQuery(url) {
-      if let group = reference.group, report.servedGroups.contains(group) { return }
+      if let group = reference.group, report.servedGroups[group] != nil { return }
       use(reference, target)
       // Fonts for browsers of old are named with an empty query.
       if url.query != "", reference.isCertain, reference.kind != .link, reference.kind != .sourceMap {
@@ -64,7 +65,8 @@ struct FileCheck {
 
   /// One of several alternatives is there, or comes from elsewhere.
   private mutating func serve(_ reference: Reference) {
-    if let group = reference.group, reference.isCertain { report.servedGroups.insert(group) }
+    guard let group = reference.group, reference.isCertain, report.servedGroups[group] == nil else { return }
+    report.servedGroups[group] = reference.at
   }
 
   private mutating func use(_ reference: Reference, _ target: Int) {

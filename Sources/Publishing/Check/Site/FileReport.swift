@@ -20,8 +20,8 @@ struct FileReport: Sendable {
   var edges: [Edge] = []
   /// Files that it refers to.
   var used: Set<Int> = []
-  /// Alternatives of which one is there, or isn't this site's.
-  var servedGroups: Set<Int> = []
+  /// Alternatives of which one is there, or isn't this site's: where the first such stands.
+  var servedGroups: [Int: Int] = [:]
   var findings: [Finding] = []
   var bytesRead: Int64 = 0
 }

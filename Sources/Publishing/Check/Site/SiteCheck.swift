@@ -12,13 +12,18 @@ package struct SiteCheck: Sendable {
   }
 
   /// What is found.
+  /// - Parameter changed: URLs of the files that are read, unless one of them lacks something: for a release that takes
+  ///   nothing away, whose other files were checked before. Nil: all.
   /// - Parameter live: asked once, where anything is missing, which of these URLs other live bundles hold: their
   ///   match keys.
   /// - Throws: `unreadable`, `changedWhileRead`; what `live` throws.
   package func report(
+    changed: Set<String>? = nil,
     live: ([ResourceURL]) throws(PublishError) -> Set<String> = { (_) throws(PublishError) in [] }
   ) throws(PublishError) -> CheckReport {
-    let reports = try read()
+    var reports = try read(changed)
+    // What a missing file means depends on who loads the one that needs it.
+    if changed != nil, reports.contains(where: { !$0.misses.isEmpty }) { reports = try read(nil) }
     let missing = reports.flatMap { $0.misses.map(\.url) }
     var judge = SiteJudge(site, reports, live: missing.isEmpty ? [] : try live(missing))
     var report = CheckReport()
@@ -30,8 +35,8 @@ package struct SiteCheck: Sendable {
   }
 
   /// The reports of all files, by their place in the site; those that aren't read are empty.
-  private func read() throws(PublishError) -> [FileReport] {
-    let work = CheckWork(site)
+  private func read(_ urls: Set<String>?) throws(PublishError) -> [FileReport] {
+    let work = CheckWork(site, urls)
     Parallel.run(threads: min(Parallel.cores, site.files.count)) { work.run() }
     return try work.finish()
   }
@@ -50,12 +55,13 @@ private final class CheckWork: Sendable {
   private let order: [Int]
   private let state: Locked<State>
 
-  init(_ site: Site) {
+  init(_ site: Site, _ urls: Set<String>?) {
     self.site = site
     var locations: Set<String> = []
     order = site.files.indices.filter { index in
       let file = site.files[index]
-      return TextForm(file) != nil && file.source.status.size <= FileCheck.limit
+      return urls?.contains(file.url.text) != false && TextForm(file) != nil
+        && file.source.status.size <= FileCheck.limit
         && locations.insert(file.source.location).inserted
     }.sorted { site.files[$1].source.status.size < site.files[$0].source.status.size }
     state = Locked(State(reports: Array(repeating: FileReport(), count: site.files.count)))

@@ -26,11 +26,12 @@ struct SiteJudge {
     for (index, report) in reports.enumerated() {
       findings += report.findings
       var seen: [String: Int] = [:]
-      // A browser that finds one alternative doesn't ask for the next; where none is there, the first is told.
-      var groups = report.servedGroups
+      // A browser that finds one alternative doesn't ask for the next: of a group the first that is missing is told.
+      var told: Set<Int> = []
       for miss in report.misses where !live.contains(miss.url.matchKey) {
         if let group = miss.reference.group {
-          guard miss.reference.isCertain, groups.insert(group).inserted else { continue }
+          let isLate = report.servedGroups[group].map { $0 < miss.reference.at } ?? false
+          guard miss.reference.isCertain, !isLate, told.insert(group).inserted else { continue }
         }
         guard let finding = finding(miss, in: index, isLoaded: modules.contains(index)) else { continue }
         if finding.rule == .sourcemap, let first = firstMap {
@@ -79,13 +80,14 @@ struct SiteJudge {
     }
     let reason = reason(miss)
     if rule == .sourcemap, reason == .excluded { return nil }
-    let isImport = kind == .staticImport || kind == .dynamicImport
+    let isImport = kind.isOfModule
     // Modules that no page loads and that are named without an ending were written for a bundler.
     if isImport, !isLoaded, case .ending = reason { return nil }
     // What lacks its ending is no path that somebody else answers.
     var isNamed = hasEnding
     if case .ending = reason { isNamed = true }
-    var certain = miss.reference.isCertain && isNamed && kind.breaksPages
+    let hasAlternative = miss.reference.group.map { reports[file].servedGroups[$0] != nil } ?? false
+    var certain = miss.reference.isCertain && !hasAlternative && isNamed && kind.breaksPages
     if isImport {
       certain = certain && (isLoaded || TextForm(site.files[file]) == .page)
     }

@@ -3,7 +3,7 @@ import Manifests
 /// A text that was read for what it refers to.
 struct ReadText {
   let form: TextForm
-  /// Those that mean something as they are written, in their order.
+  /// In their order.
   private(set) var references: [Reference] = []
   private(set) var isDocument = false
   private(set) var saysCharset = false
@@ -26,12 +26,12 @@ struct ReadText {
     case .sourceMap: isReadable = bytes.isEmpty || Self.isSourceMap(bytes)
     case .manifest: read(manifest: bytes)
     }
-    references.removeAll(where: \.isPlaceholder)
   }
 
-  /// The absolute URL; nil for what is no http URL, leads to the text itself, or has no base that is known.
+  /// The absolute URL; nil for what is no http URL, leads to the text itself, stands for something else, or has no base
+  /// that is known.
   func url(of reference: Reference) -> ResourceURL? {
-    guard let base = URLResolver.isRelative(reference.text) ? base : own,
+    guard !reference.isPlaceholder, let base = URLResolver.isRelative(reference.text) ? base : own,
       case .url(let url) = URLResolver(base: base).resolve(reference.text)
     else { return nil }
     return url
