@@ -66,7 +66,9 @@ extension EventLoop {
     } else {
       connection.exchange = Exchange(start: now)
       if let parser = connection.partialHead?.parser {
-        note(parser.head, in: connection.stash.span.bytes, connection)
+        // Of a copy: a span of the class's own array would outlive the access to it.
+        let stash = connection.stash
+        note(parser.head, in: stash.span.bytes, connection)
       }
     }
     // Its request was answered already, and only its body is slow.
