@@ -2,10 +2,10 @@
 # What a poll costs, counted rather than timed: system calls (strace), instructions in user space (callgrind) and heap
 # allocations (memcheck). Counts don't depend on the machine's load, but for the system calls: a busy machine brings
 # more requests per wake-up, so fewer calls each.
-#   POLLS=4000 TOP=0 (lines of the callgrind profile to print) BARS=1 (the bars are multiplied with it)
+#   POLLS=20000 TOP=0 (lines of the callgrind profile to print) BARS=1 (the bars are multiplied with it)
 . "$(dirname "$0")/http-lib.sh"
 needs python3 wrk strace valgrind strip
-polls=${POLLS:-4000}
+polls=${POLLS:-20000}
 failed=0
 gate() { # gate WHAT VALUE BAR
   local bar; bar=$(awk -v a="$3" -v b="${BARS:-1}" 'BEGIN { print a * b }')
@@ -69,8 +69,7 @@ difference 'Collected : ([0-9]+)' callgrind --callgrind-out-file="$work/profile"
 gate "instructions per poll, over $polls polls" "$((number / polls))" 4000
 callgrind_annotate "$work/profile" | awk -v top="${TOP:-0}" '/^ *[0-9,]+ \(/ && top-- > 0 { print substr($0, 1, 160) }'
 
-# The longer run has more seconds too, and the other threads allocate a few times in each; a poll that allocated once
-# would make it 1.00.
+# Some dozens are made once in the longer run, whatever its length; a poll that allocated once would make it 1.00.
 difference 'total heap usage: ([0-9,]+) allocs' memcheck
 gate "allocations per poll, $number more for $polls polls more" \
   "$(awk -v a="$number" -v n="$polls" 'BEGIN { printf "%.2f", (a > 0 ? a : 0) / n }')" 0.05
