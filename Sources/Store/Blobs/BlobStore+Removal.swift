@@ -60,7 +60,8 @@ extension BlobStore {
   /// Marks files under `blobs/` that no row names: placed for a release that was refused a day ago or by a process
   /// that is no more, or left by a removal that was cut off. They are then for `unlink`.
   /// - Returns: those that go, with their sizes.
-  func markOrphans(_ digests: some Swift.Collection<SHA256>, now: Int64) throws(StoreError) -> [SHA256: Int64] {
+  func markOrphans(_ digests: some Swift.Collection<SHA256>, now: Int64) throws(StoreError) -> [SHA256: Int64]
+  {
     try connections.writing { (db) throws(StoreError) in
       // No release can commit while this thread has the connection.
       try db.refuseLeased(now: now)
