@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-deltas bench-mirror test-mirror test-mirror-kills test-s3 kills keeping lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-deltas bench-mirror test-mirror test-mirror-kills test-s3 kills keeping test-lives lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -105,9 +105,13 @@ lint: ## check the format of every Swift file
 gates: ## check what no compiler checks
 	@.ci/gates
 
-kills: build ## kill -9 gc and backup 30 times each; doctor --deep must stay clean (minutes)
+kills: build ## kill -9 gc, backup and rollback 30 times each; doctor --deep must stay clean (minutes)
 	Benchmarks/kills.sh
 	XCACHE_KILLS=30 swift test --filter StoreTests.KillTests
+
+test-lives: packages ## random lives of an origin, with crashes, for SEEDS seeds (200)
+	swift build --build-tests $(STRICT)
+	XCACHE_SEEDS=$(or $(SEEDS),200) swift test --skip-build --filter StoreTests.LifeTests
 
 keeping: build ## gc, the database's size and polls meanwhile, at 1,000 releases over 20,000 resources (minutes)
 	Benchmarks/keeping.sh

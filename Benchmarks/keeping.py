@@ -1,6 +1,7 @@
 """What keeping.sh and kills.sh do in Python.
 
   keeping.py fill PORT RELEASES RESOURCES CHANGES    one channel with a history; XCACHE_TOKEN in the environment
+  keeping.py rollbacks DATABASE                      the newest version, rollbacks in the trail, and among releases
   keeping.py p99 PORT COMMAND…                       polls while COMMAND runs: the median of the seconds' p99, in µs
 """
 import base64
@@ -8,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -65,8 +67,16 @@ def p99(port, command):
     print(f"{statistics.median(seconds):.0f} {len(seconds)}")
 
 
+def rollbacks(path):
+    print(*sqlite3.connect(path).execute("""
+        SELECT (SELECT max(version) FROM release), (SELECT count(*) FROM audit WHERE act = 'rollback'),
+          (SELECT count(*) FROM release WHERE kind = 'rollback')""").fetchone())
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "fill":
         fill(*map(int, sys.argv[2:6]))
+    elif sys.argv[1] == "rollbacks":
+        rollbacks(sys.argv[2])
     else:
         p99(int(sys.argv[2]), sys.argv[3:])

@@ -31,6 +31,8 @@ export XDG_CACHE_HOME=$work/cache
 # commands need.
 start_server() {
   local name=$1; shift
+  # What an earlier server of this name said must not be read as this one's words.
+  : >"$work/$name.log"
   "$XCACHE_BINARY" serve --data "$work/$name" --listen "${listen:-127.0.0.1:0}" "$@" 2>"$work/$name.log" &
   server_pid=$!
   started+=("$server_pid")

@@ -1,5 +1,6 @@
 import HTTP
 import Manifests
+import Platform
 import Store
 
 /// `POST /gc`, and `/apps/{app}/channels/{channel}/pins…` and `…/adoption`.
@@ -40,7 +41,9 @@ struct KeepingCalls {
     // What was counted last keeps versions, too.
     adoption.flush()
     let report = try APIEndpoint.store { [policy] () throws(StoreError) in
-      try store.collect(policy, dryRun: isDryRun, by: caller.actor(call))
+      try OSThread.behind("gc") { [store, actor = caller.actor(call)] () throws(StoreError) in
+        try store.collect(policy, dryRun: isDryRun, by: actor)
+      }
     }
     return APIEndpoint.document(report.json(dryRun: isDryRun))
   }

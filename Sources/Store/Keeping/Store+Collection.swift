@@ -7,19 +7,15 @@ extension Store {
   ///
   /// Safe at any moment and after any crash: first a channel's releases go, in one transaction, then the rows that no
   /// release needs, then the files that no row names. Each step asks anew what is needed, so one that was cut off is
-  /// finished by the next round. Transactions are small, a publisher who waits goes first, and all of it runs on a
-  /// thread of its own that lets others have the processor.
+  /// finished by the next round. Transactions are small, and a publisher who waits goes first. Beside polls it is called
+  /// on a thread that lets others have the processor.
   /// - Parameter dryRun: only works out what would go.
   /// - Throws: `leased` where someone reads (mirror, backup) and nothing was begun.
   package func collect(
     _ policy: KeepPolicy = KeepPolicy(), dryRun: Bool = false, by actor: Actor = .local
   ) throws(StoreError) -> CollectionReport {
     if dryRun { return try CollectionForecast(self, policy).report() }
-    return try OSThread.behind("gc") { [self] () throws(StoreError) in try collectNow(policy, by: actor) }
-  }
-
-  private func collectNow(_ policy: KeepPolicy, by actor: Actor) throws(StoreError) -> CollectionReport {
-    try collecting.withLock { (_) throws(StoreError) -> CollectionReport in
+    return try collecting.withLock { (_) throws(StoreError) -> CollectionReport in
       let holders = try connections.reading { (db) throws(StoreError) in try db.leaseHolders(now: clock()) }
       guard holders.isEmpty else { throw .leased(by: holders) }
       var collection = Collection(store: self, policy: policy, actor: actor)
