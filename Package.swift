@@ -72,7 +72,8 @@ let package = Package(
     tests("CompressionTests", ["Compression", "Platform"]),
     tests("ArchiveTests", ["Archive", "Platform"]),
     // A server of a few lines over real sockets, for the tests of everything that is a client.
-    .target(name: "SocketServer", path: "Tests/SocketServer", swiftSettings: swift),
+    .target(
+      name: "SocketServer", dependencies: ["Platform"], path: "Tests/SocketServer", swiftSettings: swift),
     tests("HTTPClientTests", ["HTTPClient", "Platform", "SocketServer"]),
     tests("StoreTests", ["Store", "Manifests", "Platform", "CSQLite"]),
     tests(

@@ -41,7 +41,7 @@ counted() {
   local count=$1 pattern=$2 name=$3-$1 port='' server
   shift 2
   valgrind --tool="$1" --log-file="$work/$name.log" "${@:2}" \
-    "$work/xcache" serve --data "$work/data" --listen 127.0.0.1:0 --threads 1 2>"$work/$name.out" &
+    "$work/xcache" serve --data "$work/data" --listen 127.0.0.1:0 --threads 1 --max-requests 1000000 2>"$work/$name.out" &
   server=$!
   started+=("$server")
   for _ in $(seq 1200); do

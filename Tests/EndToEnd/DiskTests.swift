@@ -126,7 +126,7 @@ struct DiskTests {
   }
 
   @Test(
-    "A large file takes little memory on either side",
+    "A large file takes little memory on either side", .disabled(if: Privileges.hasSanitizer),
     arguments: Privileges.wantsLong ? [96 << 20, 2 << 30] : [96 << 20])
   func largeFile(_ size: Int) throws {
     try Site.with { site throws in

@@ -107,7 +107,8 @@ import Testing
       #expect(
         failures.first?["url"]?.string == "\(Site.base)/a.js" && failures.first?["version"]?.string == "1")
       #expect(failures.first?["reason"]?.string == "download" && failures.first?["failures"]?.integer == 1)
-      #expect(try Self.run(site, "status").output.contains("version 1: 1 × download"))
+      #expect(
+        try Self.run(site, "status").output.contains("version 1: 1 × download\n    1 × \(Site.base)/a.js\n"))
     }
   }
 }

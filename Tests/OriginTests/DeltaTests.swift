@@ -67,6 +67,43 @@ import Testing
     }
   }
 
+  /// Devices on the release that is taken back get the old bytes as a delta on its own; a promotion is no different.
+  @Test func aRollbackWaitsForItsDeltas() throws {
+    let origin = try TestOrigin()
+    let (url, name) = ("https://m.example.com/app.js", "app.js")
+    let (old, new) = (Array(Self.old.utf8), Array(Self.new.utf8))
+    func offer(_ base: String, _ space: String = "xcache") throws -> JSONValue? {
+      let path = "/\(space)/shop/configure.json?version=\(base)&patch=1"
+      return try origin.ask("GET", path).json["data"]?["deltas"]?[url]
+    }
+    try origin.publish([name: Self.old])
+    try origin.publish([name: Self.new])
+    let channel = "apps/shop/channels/online"
+    let dry = try origin.api("POST", "\(channel)/rollback", ["allBundles": true, "dryRun": true, "to": "1"])
+    #expect(dry.json["deltasStored"]?.bool == false)
+    let done = try origin.api("POST", "\(channel)/rollback", ["allBundles": true, "to": "1"])
+    #expect(done.status == 201 && done.json["deltasStored"]?.bool == true, "\(done.text)")
+    #expect(try offer("2")?["base"]?.string == SHA256.of(new).hex)
+    let path = try Self.path(offer("2")?["download"]?.string)
+    let delta = try origin.ask("GET", path).body
+    let isSame = try Dcz.decode(delta, base: new, baseSHA256: SHA256.of(new), limit: 1 << 20) == old
+    #expect(isSame && delta.count < 300)
+
+    try origin.publish([name: Self.new + "2"], channel: "test")
+    let promoted = try origin.api("POST", "apps/shop/channels/test/promote", ["from": "online"])
+    #expect(promoted.json["deltasStored"]?.bool == true, "\(promoted.text)")
+    #expect(try offer("1", "xcache_test")?["base"]?.string == SHA256.of(Array((Self.new + "2").utf8)).hex)
+    // At once where it can't wait: the answer is right, too.
+    let now: JSONValue = ["allBundles": true, "now": true, "to": "2"]
+    let hasty = try origin.api("POST", "\(channel)/rollback", now)
+    #expect(hasty.status == 201 && hasty.json["deltasStored"]?.bool == false)
+    let patient = try TestOrigin { $0.deltaWait = 0 }
+    try patient.publish([name: Self.old])
+    try patient.publish([name: Self.new])
+    let late = try patient.api("POST", "\(channel)/rollback", ["allBundles": true, "to": "1"])
+    #expect(late.status == 201 && late.json["deltasStored"]?.bool == false)
+  }
+
   @Test func aDictionaryIsNegotiated() throws {
     let origin = try Self.published()
     let map = try origin.ask("GET", "/configure.json?app=shop").json["data"]?["resourcemap"]

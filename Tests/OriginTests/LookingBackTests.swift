@@ -141,6 +141,8 @@ import Testing
     (#"{"bundle":"main","to":"2026-11-19T14:05"}"#, 400, "bad-request"),
     (#"{"bundle":"main","to":"1970-01-01T00:00Z"}"#, 404, "unknown-version"),
     (#"{"bundle":"main","to":"7"}"#, 404, "unknown-version"),
+    (#"{"bundle":"main","to":"2999-01-01T00:00Z"}"#, 400, "bad-request"),
+    (#"{"bundle":"main","ifVersion":"2999-01-01T00:00Z","to":"1"}"#, 400, "bad-request"),
     (#"{"bundle":"main","steps":9}"#, 409, "too-many-steps"),
     (#"{"bundle":"none","steps":1}"#, 404, "unknown-bundle"),
   ])

@@ -12,6 +12,7 @@ swift build --build-tests "${build[@]}"
 reports=$(mktemp -d "${TMPDIR:-/tmp}/xcache-sanitizer.XXXXXX")
 # Some of these run as other users.
 chmod 1777 "$reports"
+export XCACHE_SANITIZER=$kind
 export TSAN_OPTIONS="log_path=$reports/report"
 # The test runner keeps what it allocated until it exits, so a search for leaks finds its memory, not ours.
 export ASAN_OPTIONS="detect_leaks=0:log_path=$reports/report"

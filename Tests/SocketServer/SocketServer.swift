@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import Platform
 
 /// A server of a few lines over real sockets: one thread a connection, HTTP/1.1 with `Content-Length`, and
 /// every way to misbehave that a client must live with.
@@ -35,8 +35,8 @@ package final class SocketServer: Sendable {
   /// Outlives the server as long as a thread of it runs: a descriptor is closed by its own thread only, and
   /// shut down from outside only while it is in the set, so that no number is touched after it was given anew.
   private final class State: Sendable {
-    let open = Mutex<Set<Int32>>([])
-    let count = Mutex(0)
+    let open = Locked<Set<Int32>>([])
+    let count = Locked(0)
   }
 
   package init(_ handler: @escaping Handler) {

@@ -91,8 +91,7 @@ struct APIRequest: Sendable {
   /// A version by its number, or by a moment at which it was live.
   func versionName(_ name: String) throws(Problem) -> VersionName? {
     guard let text = query[name] else { return nil }
-    guard let version = VersionName(text) else { throw .badRequest("\(name)=\(text): \(VersionName.rule)") }
-    return version
+    return try VersionName.read(text, in: "\(name)=")
   }
 
   func number(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {

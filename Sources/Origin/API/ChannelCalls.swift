@@ -116,9 +116,7 @@ struct ChannelCalls {
 
   /// One release: what the log says of it.
   private func release(_ channel: ChannelInfo) throws(Problem) -> Response {
-    guard let name = VersionName(call.path[5]) else {
-      throw .badRequest("\(call.path[5]): \(VersionName.rule)")
-    }
+    let name = try VersionName.read(call.path[5], in: "")
     let version = try version(name, of: channel)
     let release = try APIEndpoint.store { () throws(StoreError) in try store.release(version, of: channel) }
     return APIEndpoint.document(release.json)

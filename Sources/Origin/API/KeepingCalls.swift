@@ -91,9 +91,7 @@ struct KeepingCalls {
   func unpin() throws(Problem) -> Response {
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
-    guard let name = VersionName(call.path[5]) else {
-      throw .badRequest("\(call.path[5]): \(VersionName.rule)")
-    }
+    let name = try VersionName.read(call.path[5], in: "")
     let channel = try channel(names)
     let version = try APIEndpoint.store { () throws(StoreError) in try store.version(name, of: channel) }
     try APIEndpoint.store { () throws(StoreError) in

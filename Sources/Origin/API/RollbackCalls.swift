@@ -56,8 +56,7 @@ struct RollbackCalls {
   private static func target(_ document: JSONValue) throws(Problem) -> RollbackRequest.Target {
     switch (document["to"]?.string, document["steps"]?.integer) {
     case (let text?, nil):
-      guard let name = VersionName(text) else { throw .badRequest("\"to\": \(VersionName.rule)") }
-      return .version(name)
+      return .version(try VersionName.read(text, in: "\"to\" "))
     case (nil, let steps?) where (1...1_000_000).contains(steps): return .steps(Int(steps))
     default: throw .badRequest("a rollback goes \"to\" a version, or so many \"steps\" back: 1 or more")
     }

@@ -1,4 +1,5 @@
 import Manifests
+import Platform
 import Store
 
 extension VersionName {
@@ -14,16 +15,28 @@ extension VersionName {
       return nil
     }
   }
+
+  /// The milliseconds by which a caller's clock may be ahead of ours.
+  private static let tolerance: Int64 = 60_000
+
+  /// What `text` names; `place` says where it stands.
+  /// - Throws: 400 for what is neither number nor time, and for times to come: what will be live then nobody knows, and
+  ///   an `ifVersion` of the wrong year would guard nothing.
+  static func read(_ text: String, in place: String) throws(Problem) -> VersionName {
+    guard let name = VersionName(text) else { throw .badRequest("\(place)\(text): \(rule)") }
+    if case .moment(let moment) = name, moment > Clock.unixMilliseconds() + tolerance {
+      throw .badRequest("\(place)\(text) lies in the future")
+    }
+    return name
+  }
 }
 
 extension JSONValue {
   /// A member that names a version; nil where it is absent or null.
   func versionName(_ key: String) throws(Problem) -> VersionName? {
     guard let value = self[key], !value.isNull else { return nil }
-    guard let name = value.string.flatMap({ VersionName($0) }) else {
-      throw .badRequest("\"\(key)\": \(VersionName.rule), as a string")
-    }
-    return name
+    guard let text = value.string else { throw .badRequest("\"\(key)\": \(VersionName.rule), as a string") }
+    return try VersionName.read(text, in: "\"\(key)\" ")
   }
 
   /// `ifVersion`: what a request is refused for when something changed after it. A moment stands for the version of

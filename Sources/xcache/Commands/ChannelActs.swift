@@ -28,7 +28,11 @@ enum ChannelActs {
         Bytes.text(channel["bytes"]?.integer ?? 0), state ?? "open",
       ])
     }
-    for line in table.lines { terminal.say(line) }
+    if table.isEmpty {
+      terminal.say("there is no channel yet; the first publish with an admin token makes one")
+    } else {
+      for line in table.lines { terminal.say(line) }
+    }
     return .done
   }
 

@@ -4,6 +4,7 @@ import Manifests
 enum AdoptionChart {
   private static let width = 24
   private static let mostVersions = 8
+  private static let mostURLs = 3
 
   /// - Parameter adoption: the API's document.
   static func lines(_ adoption: JSONValue) -> [String] {
@@ -51,10 +52,24 @@ enum AdoptionChart {
       }
     }
     guard !order.isEmpty else { return [] }
-    return ["failures that devices told, last week:"]
-      + order.prefix(mostVersions).map { version in
-        "  version \(version): "
-          + (reasons[version] ?? []).map { "\($0.1) × \($0.0)" }.joined(separator: ", ")
-      }
+    var lines = ["failures that devices told, last week:"]
+    for version in order.prefix(mostVersions) {
+      let words = (reasons[version] ?? []).map { "\($0.1) × \($0.0)" }
+      lines.append("  version \(version): " + words.joined(separator: ", "))
+      lines += urls(failures.filter { $0["version"]?.string == version })
+    }
+    return lines
+  }
+
+  /// The URLs that failed most, the most frequent first.
+  private static func urls(_ failures: [JSONValue]) -> [String] {
+    var counts: [String: Int64] = [:]
+    for failure in failures {
+      counts[failure["url"]?.string ?? "", default: 0] += failure["failures"]?.integer ?? 0
+    }
+    counts[""] = nil
+    let most = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    let rest = most.count > mostURLs ? ["    and \(most.count - mostURLs) more"] : []
+    return most.prefix(mostURLs).map { "    \($0.value) × \($0.key)" } + rest
   }
 }

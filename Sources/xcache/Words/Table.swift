@@ -8,6 +8,9 @@ struct Table {
     self.rightAligned = rightAligned
   }
 
+  /// Whether there is nothing below the titles.
+  var isEmpty: Bool { rows.count == 1 }
+
   mutating func add(_ cells: [String]) { rows.append(cells) }
 
   var lines: [String] {

@@ -31,6 +31,10 @@ enum Privileges {
     return (try? child.wait(seconds: 10)) == 0
   }
 
+  /// The programs were built with a sanitizer (`make test-sanitizers`), which holds back what they free: how much
+  /// memory they take says nothing.
+  static let hasSanitizer = getenv("XCACHE_SANITIZER") != nil
+
   /// Takes a while or much room: asked for with XCACHE_LONG_TESTS=1 (`make test-long`).
   static let wantsLong = getenv("XCACHE_LONG_TESTS") != nil
 }
