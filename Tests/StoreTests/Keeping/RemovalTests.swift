@@ -15,7 +15,7 @@ import Testing
         base: Int64(version), set: ["a.js": Sample("a\(version)"), "b\(version).js": Sample("b\(version)")])
     }
     let shop = try store.shop()
-    _ = try store.pin(ManifestVersion(2), of: shop, reason: "a test", author: "me")
+    _ = try store.pin(ManifestVersion(2), of: shop, reason: "a test", by: .local)
     try store.count([PollCount(channel: shop.id, version: 3, polls: 1)])
     _ = try store.commit(try store.request([BundleChange(try BundleName("main"), .unpublish)]))
     _ = try store.removeChannel(shop.app, shop.name, by: .local)
