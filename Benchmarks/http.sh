@@ -1,7 +1,7 @@
 #!/bin/bash
 # What requests cost xcache and nginx, the same requests with the same answers, in alternating rounds.
 #   THREADS=1 ROUNDS=5 SECONDS_EACH=3 BARS=1 (the bars are multiplied with it: 0.5 makes all fail)
-#   OPEN_FILE_CACHE=on (off is nginx's default: it then opens and closes the file for each request)
+#   OPEN_FILE_CACHE=off (nginx's default: it opens and closes the file for each request; `on` spares it that)
 . "$(dirname "$0")/http-lib.sh"
 needs python3 wrk nginx
 start_shop

@@ -55,7 +55,7 @@ def main():
         entry["bar"] = entry["bar"] and entry["bar"] * float(strictness)
         for server, pid in pids.items():
             measure(entry, server, pid, 1, int(threads))
-    cache = os.environ.get("OPEN_FILE_CACHE", "on")
+    cache = os.environ.get("OPEN_FILE_CACHE", "off")
     print(f"{threads} thread(s) each, nginx's open_file_cache {cache}; {count} alternating rounds of {seconds} s, "
           f"median (range); load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
     figures = rounds(table, pids, int(count), int(seconds), int(threads))

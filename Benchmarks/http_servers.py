@@ -120,7 +120,7 @@ def write(root, entry, body):
 
 def settings(work, workers, ports, answer):
     """nginx as one would run it for such files: sendfile, its cache of open files, no access log."""
-    cache = os.environ.get("OPEN_FILE_CACHE", "on")
+    cache = os.environ.get("OPEN_FILE_CACHE", "off")
     blocks = "".join(f"""
   server {{
     listen 127.0.0.1:{port} backlog=4096;

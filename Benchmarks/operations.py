@@ -30,7 +30,7 @@ class Origin:
         self.folder = folder
         self.log = open(folder + "/log", "wb")
         self.process = subprocess.Popen(
-            [options.xcache, "serve", "--data", folder + "/data", "--listen", "127.0.0.1:0"],
+            [options.xcache, "serve", "--data", folder + "/data", "--listen", "127.0.0.1:0", "--delta-wait", "0"],
             stdout=self.log, stderr=self.log)
         said = ""
         while "http://" not in said:
@@ -63,7 +63,17 @@ def processor(pid):
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
+def settle(origin):
+    """Waits until the deltas that follow a start or a release behind its back are made, a minute at most."""
+    for _ in range(120):
+        before = processor(origin.process.pid)
+        time.sleep(0.5)
+        if processor(origin.process.pid) - before < 20:
+            return
+
+
 def timed(origin, what, times, body):
+    settle(origin)
     walls, before = [], processor(origin.process.pid)
     for _ in range(times):
         start = time.perf_counter()

@@ -11,11 +11,9 @@ struct DiffTransfers: Sendable {
     throws(StoreError)
   {
     let new = changes.compactMap { change in change.now.map { (url: change.url, content: $0) } }
-    var pairs: [SHA256: [StoredDelta]] = [:]
-    for (_, content) in new where pairs[content.sha256] == nil {
-      pairs[content.sha256] = try facts.store.derived.pairs(of: content.sha256).filter { $0.size != nil }
-    }
-    let bases = Set(pairs.values.joined().map(\.base)).union(pairs.keys)
+    let targets = Set(new.map(\.content.sha256))
+    let pairs = try facts.store.derived.pairs(of: Array(targets)).mapValues { $0.filter { $0.size != nil } }
+    let bases = Set(pairs.values.joined().map(\.base)).union(targets)
     let held = try facts.store.held(bases, channel, at: base)
     var sizes: [SHA256: (plain: Int64, delta: Int64?)] = [:]
     for (_, content) in new where sizes[content.sha256] == nil {
@@ -25,7 +23,7 @@ struct DiffTransfers: Sendable {
       sizes[content.sha256] = held.contains(content.sha256) ? (0, nil) : (plain, delta)
     }
     self.sizes = sizes
-    cost = try UpdateCost(new, holding: held, facts)
+    cost = UpdateCost(new, holding: held, pairs: pairs, facts)
   }
 
   /// `plain`: bytes of the best plain body; `delta`: bytes of the delta, where there is one.

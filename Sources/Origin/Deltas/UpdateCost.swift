@@ -16,13 +16,20 @@ struct UpdateCost: Sendable {
 
   /// The cost of getting `new` for a device that holds `held`.
   init(_ new: Contents, holding held: Set<SHA256>, _ facts: DerivedFacts) throws(StoreError) {
+    let targets = Set(new.map(\.content.sha256)).subtracting(held)
+    self.init(new, holding: held, pairs: try facts.store.derived.pairs(of: Array(targets)), facts)
+  }
+
+  /// - Parameter pairs: the deltas that are known of each of the new files.
+  init(
+    _ new: Contents, holding held: Set<SHA256>, pairs: [SHA256: [StoredDelta]], _ facts: DerivedFacts
+  ) {
     var seen = held
     for (_, content) in new where seen.insert(content.sha256).inserted {
       let plain = facts.plainSize(content.sha256, content.ctype, size: content.size)
       files += 1
       plainBytes += plain
-      let pairs = try facts.store.derived.pairs(of: content.sha256)
-      let delta = pairs.filter { held.contains($0.base) }.compactMap(\.size).min()
+      let delta = pairs[content.sha256]?.filter { held.contains($0.base) }.compactMap(\.size).min()
       if delta != nil { deltas += 1 }
       bytes += min(plain, delta ?? plain)
     }

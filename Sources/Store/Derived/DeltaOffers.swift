@@ -19,14 +19,9 @@ package struct DeltaOffers: Sendable {
   package func offers(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
     throws(StoreError) -> [DeltaOffer]
   {
-    var pairs: [SHA256: [StoredDelta]] = [:]
-    var bases: Set<SHA256> = []
-    for change in changes {
-      guard let sha256 = change.entry?.sha256, pairs[sha256] == nil else { continue }
-      let stored = try store.derived.pairs(of: sha256).filter { $0.size != nil }
-      pairs[sha256] = stored
-      bases.formUnion(stored.map(\.base))
-    }
+    let targets = Set(changes.compactMap { $0.entry?.sha256 })
+    let pairs = try store.derived.pairs(of: Array(targets)).mapValues { $0.filter { $0.size != nil } }
+    let bases = Set(pairs.values.joined().map(\.base))
     if bases.isEmpty { return [] }
     let held = try store.held(bases, channel, at: base)
     var offers: [DeltaOffer] = []

@@ -11,11 +11,37 @@ package struct StoredDelta: Hashable, Sendable {
 extension DerivedStore {
   /// What is known of deltas that give `target`. A delta whose file is gone is forgotten.
   package func pairs(of target: SHA256) throws(StoreError) -> [StoredDelta] {
-    let rows = try work { (db) throws(StoreError) in
-      try db.all("SELECT base, size FROM delta WHERE target = ?", target) { row in
-        StoredDelta(base: row.get(0), size: row.isNull(1) ? nil : row.get(1, as: Int64.self))
+    try there(try work { (db) throws(StoreError) in try Self.rows(of: target, in: db) }, of: target)
+  }
+
+  /// What is known of the deltas of several targets: one transaction for a thousand, since one for each would take
+  /// and leave SQLite's lock each time, which is most of such a question's cost.
+  package func pairs(of targets: [SHA256]) throws(StoreError) -> [SHA256: [StoredDelta]] {
+    var found: [SHA256: [StoredDelta]] = [:]
+    var rest = targets[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(1000)
+      rest = rest.dropFirst(part.count)
+      let rows = try work { (db) throws(StoreError) in
+        try db.snapshot { () throws(StoreError) in
+          var rows: [(SHA256, [StoredDelta])] = []
+          for target in part { rows.append((target, try Self.rows(of: target, in: db))) }
+          return rows
+        }
       }
+      for (target, deltas) in rows where !deltas.isEmpty { found[target] = try there(deltas, of: target) }
     }
+    return found
+  }
+
+  private static func rows(of target: SHA256, in db: Database) throws(StoreError) -> [StoredDelta] {
+    try db.all("SELECT base, size FROM delta WHERE target = ?", target) { row in
+      StoredDelta(base: row.get(0), size: row.isNull(1) ? nil : row.get(1, as: Int64.self))
+    }
+  }
+
+  /// Those whose file is there; the others are forgotten.
+  private func there(_ rows: [StoredDelta], of target: SHA256) throws(StoreError) -> [StoredDelta] {
     var kept: [StoredDelta] = []
     for row in rows {
       guard let size = row.size, (try? Kernel.status(path(target, row.base)))??.size != size else {
