@@ -27,6 +27,20 @@ fi
 xcache() { "$XCACHE_BINARY" "$@"; }
 export XDG_CACHE_HOME=$work/cache
 
+# settled PID: waits until the process does nothing for half a second, as when a release's deltas are made; at most 2 min.
+settled() {
+  python3 - "$1" <<'PYTHON'
+import sys, time
+def used():
+    fields = open(f"/proc/{sys.argv[1]}/stat").read().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+for _ in range(240):
+    before = used()
+    time.sleep(0.5)
+    if used() - before < 2: break
+PYTHON
+}
+
 # start_server NAME [OPTIONS…]: an origin over a folder, at $listen or any port; sets server_pid, server_port, and what
 # commands need.
 start_server() {
