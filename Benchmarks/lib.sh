@@ -27,18 +27,20 @@ fi
 xcache() { "$XCACHE_BINARY" "$@"; }
 export XDG_CACHE_HOME=$work/cache
 
-# settled PID: waits until the process does nothing for half a second, as when a release's deltas are made; at most 2 min.
-settled() {
-  python3 - "$1" <<'PYTHON'
-import sys, time
-def used():
-    fields = open(f"/proc/{sys.argv[1]}/stat").read().rsplit(")", 1)[1].split()
-    return int(fields[11]) + int(fields[12])
-for _ in range(240):
-    before = used()
-    time.sleep(0.5)
-    if used() - before < 2: break
-PYTHON
+# ticks FILE: of processor time in a stat file. A name may hold spaces; what follows its parenthesis doesn't.
+ticks() { sed 's/.*) //' "$1" | awk '{ print $12 + $13 }'; }
+# cpu: ticks of all of the server's threads, ended ones included.
+cpu() { ticks "/proc/$server_pid/stat"; }
+
+# quiet: waits until the server does nothing for a second. Deltas and codings go on in the background after a release.
+quiet() {
+  local before
+  for _ in $(seq 120); do
+    before=$(cpu)
+    sleep 1
+    [ $(($(cpu) - before)) -gt 1 ] || return 0
+  done
+  fail "the server isn't quiet after two minutes"
 }
 
 # start_server NAME [OPTIONS…]: an origin over a folder, at $listen or any port; sets server_pid, server_port, and what

@@ -67,7 +67,7 @@ for version in 1.49.0 1.49.1 1.50.0; do
   xcache publish "$inputs/streamlit-$version" --app bench --bundle main --base-url https://m.example.com --now >/dev/null
 done
 # Deltas that are still made would take turns with both.
-settled "$server_pid"
+quiet
 measure streamlit
 stop "$server_pid"
 

@@ -37,10 +37,7 @@ echo "  server: $(memory)"
 echo "commits of one changed file:"
 python3 "$repository/Benchmarks/scale.py" commits "$server_port" "$rounds" small large | tee "$work/commits"
 
-# loops: ticks that the server's event loops used so far; cpu: those of all its threads, ended ones included.
-# A name may hold spaces; what follows its parenthesis doesn't.
-ticks() { sed 's/.*) //' "$1" | awk '{ print $12 + $13 }'; }
-cpu() { ticks "/proc/$server_pid/stat"; }
+# loops: ticks that the server's event loops used so far.
 loops() {
   local total=0 task
   for task in "/proc/$server_pid/task"/*; do
@@ -49,16 +46,6 @@ loops() {
   echo "$total"
 }
 
-# Deltas and codings go on in the background after a release; what a poll costs is measured when they are done.
-quiet() {
-  local before
-  for _ in $(seq 120); do
-    before=$(cpu)
-    sleep 1
-    [ $(($(cpu) - before)) -gt 1 ] || return 0
-  done
-  fail "the server isn't quiet after two minutes"
-}
 version() { xcache status --app "$1" --json | field version; }
 
 # polls APP: microseconds of the event loops' CPU for one "nothing new" poll, and the seconds that all other threads
