@@ -105,7 +105,7 @@ import Testing
       (["pull", "--to", "x", "--version", "9"], 1, "not kept"),
     ])
   func refusals(words: [String], exitCode: Int32, says: String) throws {
-    try Self.shared { site in
+    try Self.twoVersions { site in
       let outcome = try Outcome(try site.start(words + ["--app", "shop"]))
       #expect(outcome.exitCode == exitCode && outcome.output.isEmpty, "\(outcome.output)")
       #expect(outcome.errors.contains(says), "\(outcome.errors)")
@@ -113,21 +113,14 @@ import Testing
     }
   }
 
-  /// Two versions of one bundle, for tests that change nothing.
-  private static let site = Result { () throws -> Held in
-    let site = try Site()
-    try site.publish(["a.js": "1"])
-    try site.publish(["a.js": "2"])
-    return Held(site)
+  /// Two versions of one bundle, at a server that ends with the test.
+  private static func twoVersions(_ body: (Site) throws -> Void) throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      try site.publish(["a.js": "2"])
+      try body(site)
+    }
   }
-
-  private final class Held: Sendable {
-    // Each test starts processes of its own; the site's own state stays as it is.
-    nonisolated(unsafe) let site: Site
-    init(_ site: Site) { self.site = site }
-  }
-
-  private static func shared(_ body: (Site) throws -> Void) throws { try body(site.get().site) }
 
   @Test("A promotion takes bundles and prefetch config along, URLs rewritten; twice changes nothing")
   func promotion() throws {
