@@ -58,8 +58,8 @@ extension Device {
       policy.withLock { $0.answered(by: source, interval: offer.extras.interval) }
       return offer
     } catch {
-      var random = SystemRandomNumberGenerator()
-      policy.withLock { $0.failed(source, at: now(), using: &random) }
+      let chance = Double.random(in: 0...1)
+      policy.withLock { $0.failed(source, at: now(), chance: chance) }
       report(error, from: source, holding: held)
       throw error
     }

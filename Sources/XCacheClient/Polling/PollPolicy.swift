@@ -1,7 +1,7 @@
 /// When a device polls, and whom it asks: the origin, or its copy on the CDN after five failures in a row.
 ///
-/// It does no I/O and reads no clock: each call is told the time, in milliseconds since 1970, so that the
-/// decisions survive a restart of the app (`PollPolicy+Saved`).
+/// It does no I/O, reads no clock and draws no lots: each call is told the time, in milliseconds since 1970, so that
+/// the decisions survive a restart of the app (`PollPolicy+Saved`).
 package struct PollPolicy: Equatable, Sendable {
   /// Who answers a poll.
   package enum Source: String, Sendable {
@@ -59,10 +59,8 @@ package struct PollPolicy: Equatable, Sendable {
   }
 
   /// Takes note of a poll that brought no good answer: no connection, a timeout, an HTTP error, a code
-  /// other than 200, or JSON that can't be read.
-  package mutating func failed(
-    _ asked: Source, at now: Int64, using random: inout some RandomNumberGenerator
-  ) {
+  /// other than 200, or JSON that can't be read. `chance`, from 0 to 1, picks the next wait from its spread.
+  package mutating func failed(_ asked: Source, at now: Int64, chance: Double) {
     guard asked == .origin else { return }
     failures += 1
     if source == .mirror {
@@ -73,7 +71,7 @@ package struct PollPolicy: Equatable, Sendable {
     } else {
       return
     }
-    originDue = now + Self.spread(originWait, using: &random)
+    originDue = now + Self.spread(originWait, chance)
   }
 
   /// Whether a manifest that `answerer` offers replaces the one held.
@@ -101,10 +99,7 @@ package struct PollPolicy: Equatable, Sendable {
   }
 
   /// `milliseconds` ±20 %, so that a fleet doesn't come back to the origin in one step.
-  private static func spread(
-    _ milliseconds: Int64, using random: inout some RandomNumberGenerator
-  ) -> Int64 {
-    let fifth = milliseconds / 5
-    return milliseconds + Int64.random(in: -fifth...fifth, using: &random)
+  private static func spread(_ milliseconds: Int64, _ chance: Double) -> Int64 {
+    milliseconds + Int64(Double(milliseconds) * 0.4 * (min(max(chance, 0), 1) - 0.5))
   }
 }

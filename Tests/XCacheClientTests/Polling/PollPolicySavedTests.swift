@@ -5,10 +5,9 @@ import Testing
 @Suite struct PollPolicySavedTests {
   private func policy() -> PollPolicy {
     var policy = PollPolicy(hasFallback: true)
-    var random = SeededRandom(state: 1)
     for i in 0..<7 {
       _ = policy.begin(at: 1_800_000_000_000 + Int64(i), force: true)
-      policy.failed(.origin, at: 1_800_000_000_000 + Int64(i), using: &random)
+      policy.failed(.origin, at: 1_800_000_000_000 + Int64(i), chance: 0.1)
     }
     policy.answered(by: .mirror, interval: 90)
     return policy

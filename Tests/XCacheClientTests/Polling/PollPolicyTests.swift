@@ -2,23 +2,16 @@ import Testing
 
 @testable import XCacheClient
 
-/// A generator whose numbers are all `value`: 1 gives the lower end of a range (0 is drawn again for ever).
-struct ConstantRandom: RandomNumberGenerator {
-  var value: UInt64
-  mutating func next() -> UInt64 { value }
-}
-
 @Suite struct PollPolicyTests {
   private static let start: Int64 = 1_800_000_000_000
-  private var random = ConstantRandom(value: .max / 2)
 
   /// A policy whose origin has failed so often, each poll at its due time; and the time after the last.
-  private mutating func failing(_ times: Int, hasFallback: Bool = true) -> (PollPolicy, now: Int64) {
+  private func failing(_ times: Int, hasFallback: Bool = true) -> (PollPolicy, now: Int64) {
     var policy = PollPolicy(hasFallback: hasFallback)
     var now = Self.start
     for _ in 0..<times {
       #expect(policy.begin(at: now) == .poll(.origin))
-      policy.failed(.origin, at: now, using: &random)
+      policy.failed(.origin, at: now, chance: 0.5)
       now += 30_000
     }
     return (policy, now)
@@ -54,13 +47,12 @@ struct ConstantRandom: RandomNumberGenerator {
   }
 
   @Test(arguments: 0..<5) func fewerThanFiveFailuresStayWithTheOrigin(times: Int) {
-    var test = self
-    var (policy, now) = test.failing(times)
+    var (policy, now) = failing(times)
     #expect(policy.source == .origin)
     #expect(policy.begin(at: now) == .poll(.origin))
   }
 
-  @Test mutating func fiveInARowTurnToTheMirror() {
+  @Test func fiveInARowTurnToTheMirror() {
     var (policy, now) = failing(5)
     #expect(policy.source == .mirror)
     #expect(policy.begin(at: now - 1) == .wait(1))
@@ -68,25 +60,25 @@ struct ConstantRandom: RandomNumberGenerator {
     #expect(policy.begin(at: now) == .poll(.mirror))
   }
 
-  @Test mutating func aGoodAnswerStartsTheCountAgain() {
+  @Test func aGoodAnswerStartsTheCountAgain() {
     var (policy, now) = failing(4)
     _ = policy.begin(at: now)
     policy.answered(by: .origin, interval: nil)
     for _ in 0..<4 {
       now += 30_000
       _ = policy.begin(at: now)
-      policy.failed(.origin, at: now, using: &random)
+      policy.failed(.origin, at: now, chance: 0.5)
       #expect(policy.source == .origin)
     }
   }
 
-  @Test mutating func withoutAFallbackItStaysWithTheOrigin() {
+  @Test func withoutAFallbackItStaysWithTheOrigin() {
     var (policy, now) = failing(50, hasFallback: false)
     #expect(policy.source == .origin)
     #expect(policy.begin(at: now) == .poll(.origin))
   }
 
-  @Test mutating func theOriginIsAskedWithBackoff() {
+  @Test func theOriginIsAskedWithBackoff() {
     var (policy, now) = failing(5)
     now -= 30_000
     var waits: [Int64] = []
@@ -94,23 +86,22 @@ struct ConstantRandom: RandomNumberGenerator {
       let asked = now
       while policy.begin(at: now, force: true) != .poll(.origin) { now += 100 }
       waits.append((now - asked) / 1000)
-      policy.failed(.origin, at: now, using: &random)
+      policy.failed(.origin, at: now, chance: 0.5)
     }
     #expect(waits == [30, 60, 120, 240, 480, 600, 600, 600])
   }
 
-  @Test(arguments: [(UInt64(1), Int64(24_000)), (UInt64.max, Int64(36_000))])
-  func theBackoffIsSpreadByAFifth(random value: UInt64, wait: Int64) {
+  @Test(arguments: [(0, 24_000), (0.25, 27_000), (0.5, 30_000), (1, 36_000)] as [(Double, Int64)])
+  func theBackoffIsSpreadByAFifth(chance: Double, wait: Int64) {
     var policy = PollPolicy(hasFallback: true)
-    var random = ConstantRandom(value: value)
     for _ in 0..<5 {
       _ = policy.begin(at: Self.start, force: true)
-      policy.failed(.origin, at: Self.start, using: &random)
+      policy.failed(.origin, at: Self.start, chance: chance)
     }
     #expect(policy.originDue == Self.start + wait)
   }
 
-  @Test mutating func oneGoodAnswerOfTheOriginBringsTheDeviceBack() {
+  @Test func oneGoodAnswerOfTheOriginBringsTheDeviceBack() {
     var (policy, now) = failing(5)
     _ = policy.begin(at: now)
     policy.answered(by: .mirror, interval: nil)
@@ -122,10 +113,10 @@ struct ConstantRandom: RandomNumberGenerator {
     #expect(policy.failures == 0)
   }
 
-  @Test mutating func aFailingMirrorChangesNothing() {
+  @Test func aFailingMirrorChangesNothing() {
     var (policy, now) = failing(5)
     let before = policy
-    policy.failed(.mirror, at: now, using: &random)
+    policy.failed(.mirror, at: now, chance: 0.5)
     #expect(policy == before)
     now += 1
   }
