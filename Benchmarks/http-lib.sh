@@ -16,12 +16,14 @@ start_shop() {
   start_server data --threads "$threads"
 }
 
-# start_nginx: an nginx that serves the same answers; sets nginx_pid.
+# start_nginx FOLDER: an nginx that serves the same answers as the server at $server_port; sets nginx_pid. What both are
+# asked stands in FOLDER/cases.json then.
 start_nginx() {
   nginx -V 2>&1 | grep -q gzip_static || fail "this nginx has no gzip_static module: apt-get install nginx-light"
-  "${servers[@]}" prepare "$server_port" "$work" "$threads"
-  nginx -c "$work/nginx.conf" -e "$work/nginx.log" &
+  mkdir -p "$1"
+  "${servers[@]}" prepare "$server_port" "$1" "$threads"
+  nginx -c "$1/nginx.conf" -e "$1/nginx.log" &
   nginx_pid=$!
   started+=("$nginx_pid")
-  "${servers[@]}" check "$server_port" "$work"
+  "${servers[@]}" check "$server_port" "$1"
 }

@@ -5,6 +5,6 @@
 . "$(dirname "$0")/http-lib.sh"
 needs python3 wrk nginx
 start_shop
-start_nginx
-python3 "$repository/Benchmarks/http_rounds.py" "$server_pid" "$nginx_pid" "$work" "${ROUNDS:-5}" \
+start_nginx "$work/nginx"
+python3 "$repository/Benchmarks/http_rounds.py" "$server_pid" "$nginx_pid" "$work/nginx" "${ROUNDS:-5}" \
   "${SECONDS_EACH:-3}" "$threads" "${BARS:-1}"

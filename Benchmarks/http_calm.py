@@ -1,6 +1,7 @@
 """What http-calm.sh does when both servers run.
 
-  http_calm.py measure XCACHE_PID NGINX_PID FOLDER RUNS SECONDS BARS
+  http_calm.py measure XCACHE_PID NGINX_PID ALONE HELD RUNS SECONDS BARS
+                  ALONE and HELD are the folders of two pairs of servers, and the processes those of HELD
   http_calm.py idle|readers|heads COUNT PORT TARGET
                   clients that stay until standard input ends; says "ready" when all of them are there
 """
@@ -93,28 +94,28 @@ class Held:
         self.process.wait()
 
 
-def p99(entry, order, seconds):
-    """Per server the median of the seconds' p99, in µs: 8 connections that poll as fast as they are answered. The
-    servers take turns by the second, so that whatever else the machine does meets both."""
-    seen = {server: [] for server in order}
-    for _ in range(seconds):
+def one_run(alone, held, kind, count, order, seconds):
+    """Per server the median of the seconds' p99 in µs, of polls alone and of polls beside such clients: 8 connections
+    that poll as fast as they are answered. Polls alone go to a second pair of servers that nobody else is connected to,
+    and all four take turns by the second, so that whatever else the machine does meets each of them."""
+    poll = {"alone": poll_of(alone), "held": poll_of(held)}
+    asked = download_of(held) if kind == "readers" else poll["held"]
+    seen = {(server, place): [] for server in order for place in poll}
+    with contextlib.ExitStack() as clients:
         for server in order:
-            seen[server].append(wrk(entry, server, 1, connections=8)[3])
-    return {server: statistics.median(values) for server, values in seen.items()}
+            clients.enter_context(Held(kind, count, asked["ports"][server], asked["target"]))
+        for number in range(seconds):
+            for server, place in list(seen)[::1 if number % 2 == 0 else -1]:
+                seen[server, place].append(wrk(poll[place], server, 1, connections=8)[3])
+    return {key: statistics.median(values) for key, values in seen.items()}
 
 
-def one_run(table, order, seconds):
-    """p99 per state and server; "" is the state without other clients. The others are at both servers at once."""
-    poll = next(entry for entry in table if entry["server"] == "file")
-    download = next(entry for entry in table if entry["name"].startswith("1 MB"))
-    seen = {"": p99(poll, order, seconds)}
-    for kind, count, _ in STATES:
-        asked = download if kind == "readers" else poll
-        with contextlib.ExitStack() as held:
-            for server in order:
-                held.enter_context(Held(kind, count, asked["ports"][server], asked["target"]))
-            seen[kind] = p99(poll, order, seconds)
-    return seen
+def poll_of(table):
+    return next(entry for entry in table if entry["server"] == "file")
+
+
+def download_of(table):
+    return next(entry for entry in table if entry["name"].startswith("1 MB"))
 
 
 def resident(pid):
@@ -160,13 +161,12 @@ def idle_cost(entry, server, pid, count):
         return [max(now - then, 0) / 1e6 for now, then in zip(look(), before)], counted
 
 
-def measure(xcache, nginx, work, runs, seconds, strictness):
-    table = load(work)
+def measure(xcache, nginx, alone, held, runs, seconds, strictness):
+    alone, held = load(alone), load(held)
     missed = []
     # First, while nothing that earlier connections left can be used again.
-    poll = next(entry for entry in table if entry["server"] == "file")
     for server, pid in (("xcache", xcache), ("nginx", nginx)):
-        (own, tcp, kernel), counted = idle_cost(poll, server, pid, 10000)
+        (own, tcp, kernel), counted = idle_cost(poll_of(held), server, pid, 10000)
         total = own + tcp + kernel
         print(f"10,000 idle connections, {server}: {total:.1f} MB = {own:.1f} MB of the process, {tcp:.1f} MB of buffers, "
               f"{kernel:.1f} MB of the kernel's objects{'' if counted else ' (only root may read these)'}, "
@@ -175,27 +175,37 @@ def measure(xcache, nginx, work, runs, seconds, strictness):
             missed.append("10,000 idle connections")
     print(f"{runs} alternating runs, p99 is the median of {seconds} seconds' p99; "
           f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
-    seen = [one_run(table, ("xcache", "nginx") if number % 2 == 0 else ("nginx", "xcache"), seconds)
-            for number in range(runs)]
-    show = lambda state, server: f"{statistics.median(run[state][server] for run in seen):.0f} µs"
-    print(f"polls alone: p99 xcache {show('', 'xcache')}, nginx {show('', 'nginx')}")
-    for kind, _, words in STATES:
-        rises = {server: [run[kind][server] / run[""][server] for run in seen] for server in ("xcache", "nginx")}
-        compared = [a / b for a, b in zip(rises["xcache"], rises["nginx"])]
-        middle = {server: statistics.median(values) for server, values in rises.items()}
-        ratio = statistics.median(compared)
-        print(f"{words}: p99 xcache {show(kind, 'xcache')} ({middle['xcache']:.2f} of alone), nginx "
-              f"{show(kind, 'nginx')} ({middle['nginx']:.2f}); ratio {ratio:.2f} "
-              f"({min(compared):.2f}–{max(compared):.2f}), bar {BAR * strictness:.2f}", flush=True)
-        if ratio > BAR * strictness:
+    for kind, count, words in STATES:
+        seen = [one_run(alone, held, kind, count, ("xcache", "nginx") if number % 2 == 0 else ("nginx", "xcache"), seconds)
+                for number in range(runs)]
+        if report(words, seen, BAR * strictness):
             missed.append(words)
     if missed:
         print("FAILED, over the bar: " + "; ".join(missed))
     sys.exit(1 if missed else 0)
 
 
+def report(words, seen, bar):
+    """Prints a state; whether it is over the bar."""
+    print(words)
+    rises = {}
+    for server in ("xcache", "nginx"):
+        rises[server] = [run[server, "held"] / run[server, "alone"] for run in seen]
+        middle = {place: statistics.median(run[server, place] for run in seen) for place in ("alone", "held")}
+        print(f"  {server:7} p99 alone {middle['alone']:.0f} µs, beside them {middle['held']:.0f} µs: "
+              f"{spread(rises[server])} of alone")
+    compared = [a / b for a, b in zip(rises["xcache"], rises["nginx"])]
+    print(f"  rise, xcache/nginx: {spread(compared)}, bar {bar:.2f}", flush=True)
+    return statistics.median(compared) > bar
+
+
+def spread(values):
+    return f"{statistics.median(values):.2f} ({min(values):.2f}–{max(values):.2f})"
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "measure":
-        measure(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], int(sys.argv[5]), int(sys.argv[6]), float(sys.argv[7]))
+        xcache, nginx, alone, held, runs, seconds, strictness = sys.argv[2:]
+        measure(int(xcache), int(nginx), alone, held, int(runs), int(seconds), float(strictness))
     else:
         hold(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

@@ -22,6 +22,18 @@ import Testing
     #expect(popped == times.sorted() && heap.next == nil)
   }
 
+  @Test func deadlinesThatNobodyWantsAreForgotten() {
+    var heap = DeadlineHeap()
+    for token in 0..<1000 as Range<UInt64> {
+      heap.insert(DeadlineHeap.Entry(time: token * 7919 % 1000, token: token))
+    }
+    heap.keep { $0.token.isMultiple(of: 10) }
+    #expect(heap.count == 100)
+    var popped: [UInt64] = []
+    while let entry = heap.pop(.max) { popped.append(entry.time) }
+    #expect(popped == (0..<100).map { $0 * 10 * 7919 % 1000 }.sorted())
+  }
+
   @Test func admissionCountsPerAddress() throws {
     var limits = ServerLimits()
     limits.connections = 5

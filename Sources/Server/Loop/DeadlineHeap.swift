@@ -1,7 +1,7 @@
 /// The next times at which connections are looked at, soonest first.
 ///
 /// Lazy: a connection's real deadline is its own; an entry only says when to look. So a request that moves the
-/// deadline back costs nothing here.
+/// deadline back costs nothing here. Those of closed connections stay until their time, or until `keep`.
 struct DeadlineHeap {
   struct Entry {
     let time: UInt64
@@ -9,6 +9,8 @@ struct DeadlineHeap {
   }
 
   private var entries: [Entry] = []
+
+  var count: Int { entries.count }
 
   /// The soonest time; nil when there is none.
   var next: UInt64? { entries.first?.time }
@@ -22,6 +24,14 @@ struct DeadlineHeap {
       entries.swapAt(index, parent)
       index = parent
     }
+  }
+
+  /// Forgets the entries that aren't `wanted`.
+  mutating func keep(_ wanted: (Entry) -> Bool) {
+    let all = entries
+    entries = []
+    // Soonest first, more or less: few have far to rise.
+    for entry in all where wanted(entry) { insert(entry) }
   }
 
   /// Takes the soonest entry if its time is over.

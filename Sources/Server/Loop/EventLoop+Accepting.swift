@@ -39,22 +39,21 @@ extension EventLoop {
     let connection = Connection(
       descriptor, token: token, peer: peer, counted: counted,
       state: ConnectionState(now: now, timeouts: timeouts))
-    guard register(connection) else { return }
-    schedule(connection)
-    // The first request is often there already; if not, its arrival is reported.
+    place(connection)
+    // The first request is often there already, and its answer often the last: then nothing is watched.
     drive(connection)
+    watch(connection)
   }
 
-  private func register(_ connection: Connection) -> Bool {
-    place(connection)
+  /// Has epoll tell of what comes; what came already, it tells at once.
+  private func watch(_ connection: Connection) {
+    guard !connection.isClosed else { return }
     do throws(SystemError) {
       let events: EpollEvents = [.readable, .writable, .peerDone, .edge]
       try Kernel.watch(connection.descriptor.raw, events, token: connection.token, in: epoll)
-      return true
     } catch {
       // ENOMEM or the limit of watches: this client can't be served.
       close(connection)
-      return false
     }
   }
 
@@ -67,11 +66,12 @@ extension EventLoop {
       state: ConnectionState(now: now, timeouts: timeouts))
     connection.exchange.start = now
     lingering += 1
-    guard register(connection) else { return }
+    place(connection)
     guard lingering <= EventLoop.lingerLimit else { return close(connection) }
     connection.lingers = true
     respond(overload(), to: connection, closing: true)
     finish(connection)
+    watch(connection)
     if !connection.isClosed { schedule(connection) }
   }
 

@@ -202,6 +202,10 @@ final class EventLoop {
     freeSlots.append(slot)
     openCount -= 1
     metrics.open.subtract(1)
+    // A thousand connections a second would leave 75,000 entries behind.
+    if deadlines.count > 2 * openCount + 64 {
+      deadlines.keep { $0.token >= Token.log || self.connection($0.token)?.lookAt == $0.time }
+    }
     if connection.isRefused {
       lingering -= 1
     } else {
