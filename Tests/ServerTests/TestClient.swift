@@ -69,6 +69,16 @@ final class TestClient {
     }
   }
 
+  /// `count` bytes at most of what has come or comes next.
+  func some(_ count: Int) -> [UInt8] {
+    if buffered.isEmpty {
+      var chunk = [UInt8](repeating: 0, count: count)
+      return [UInt8](chunk[..<max(recv(socket, &chunk, count, 0), 0)])
+    }
+    defer { buffered.removeFirst(min(count, buffered.count)) }
+    return [UInt8](buffered.prefix(count))
+  }
+
   /// What comes until the server closes; nil when it doesn't in time.
   func rest() -> [UInt8]? {
     while readMore() {}

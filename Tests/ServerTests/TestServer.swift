@@ -103,6 +103,10 @@ final class TestHandler: Handler {
     let path = request.path
     let events = self.events
     if path.equals("/large") { return .now(Response(.ok, HeadFields(), .bytes(Self.large))) }
+    // More than the kernel buffers.
+    if path.equals("/huge") {
+      return .now(Response(.ok, HeadFields(), .pieces([SharedBytes](repeating: Self.large, count: 20))))
+    }
     if path.equals("/pieces") {
       return .now(Response(.ok, HeadFields(), .pieces([SharedBytes("a"), Self.large, SharedBytes("z")])))
     }

@@ -80,7 +80,7 @@ import Testing
     }
     let client = server.client()
     client.send(sent)
-    let answer = try #require(client.answer())
+    let answer = try #require(client.answer(toHead: sent.hasPrefix("HEAD")))
     server.server.stop(graceSeconds: 0)
     log.close()
     let lines = Self.lines(of: file)

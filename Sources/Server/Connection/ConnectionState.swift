@@ -15,7 +15,7 @@ package struct ConnectionState: Sendable {
     case body
     /// The client hasn't taken the answers yet.
     case writing
-    /// The last answer is sent; what the client still sends is dropped until it closes.
+    /// The last answer is with the kernel; what the client still sends is dropped until it closes.
     case lingering
     case closed
   }
@@ -103,7 +103,7 @@ package struct ConnectionState: Sendable {
     guard total > acknowledged else { return }
     let count = total &- acknowledged
     acknowledged = total
-    if phase == .writing { extend(by: count, upTo: now &+ timeouts.write, timeouts) }
+    if phase == .writing || phase == .lingering { extend(by: count, upTo: now &+ timeouts.write, timeouts) }
   }
 
   /// The last answer is sent and the client may still be sending.
@@ -125,8 +125,9 @@ package struct ConnectionState: Sendable {
     guard now >= deadline else { return .none }
     switch phase {
     case .head, .body: return .answer408
-    case .writing: return checked ? .close : .checkProgress
-    case .idle, .lingering: return .close
+    // Closed with input that nobody read, the kernel would throw away what the client hasn't taken.
+    case .writing, .lingering: return checked ? .close : .checkProgress
+    case .idle: return .close
     case .working, .closed: return .none
     }
   }

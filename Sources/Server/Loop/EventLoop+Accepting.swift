@@ -68,7 +68,6 @@ extension EventLoop {
     lingering += 1
     place(connection)
     guard lingering <= EventLoop.lingerLimit else { return close(connection) }
-    connection.lingers = true
     respond(overload(), to: connection, closing: true)
     finish(connection)
     watch(connection)

@@ -7,7 +7,7 @@ extension EventLoop {
 
   /// Renders an answer; it is sent with the next flush.
   func respond(_ response: Response, to connection: Connection, closing: Bool = false) {
-    if closing || response.closes || isDraining { connection.state.closeAfterAnswers() }
+    if closing || response.closes || isDraining { closeAfterAnswers(connection) }
     let announcement = connection.state.announcement(isHTTP11: connection.exchange.isHTTP11)
     writer.write(response.head, announcement, to: &outbox)
     queueOutbox(connection)
@@ -15,6 +15,13 @@ extension EventLoop {
     if answered.isFull { countAnswers() }
     answered.add(response.status.code, start: connection.exchange.start)
     if log != nil { addLine(response, connection) }
+  }
+
+  /// The connection ends by the server's decision, behind the answers so far; its client may be sending more.
+  func closeAfterAnswers(_ connection: Connection) {
+    connection.state.closeAfterAnswers()
+    connection.discarding = nil
+    connection.lingers = true
   }
 
   /// The outbox is sent before the queue; where answers wait in the queue already, new bytes go behind them.
@@ -42,8 +49,6 @@ extension EventLoop {
 
   /// Answers with a status of the server's own, and closes: the rest of the input can't be trusted.
   func refuse(_ connection: Connection, _ status: Status, path: String? = nil) {
-    connection.lingers = true
-    connection.discarding = nil
     respond(error(status, path: path), to: connection, closing: true)
   }
 
@@ -68,6 +73,7 @@ extension EventLoop {
       if let parser = connection.partialHead?.parser {
         // Of a copy: a span of the class's own array would outlive the access to it.
         let stash = connection.stash
+        connection.exchange.isHead = parser.head.method == .head
         note(parser.head, in: stash.span.bytes, connection)
       }
     }

@@ -156,7 +156,6 @@ extension EventLoop {
   private func refuseUpload(_ connection: Connection) -> Bool {
     connection.upload = nil
     connection.state.becomeIdle(now, timeouts)
-    connection.lingers = true
     respond(overload(), to: connection, closing: true)
     _ = flush(connection)
     return settle(connection)
@@ -176,7 +175,6 @@ extension EventLoop {
     // An answer before the end: the rest of the body isn't wanted.
     let isEarly = connection.upload?.isComplete != true
     connection.upload = nil
-    if isEarly { connection.lingers = true }
     connection.state.becomeIdle(now, timeouts)
     respond(response, to: connection, closing: isEarly)
     proceed(connection)
@@ -193,7 +191,7 @@ extension EventLoop {
     _ = context.pool.submit(always: true) { receiver.abort() }
   }
 
-  /// Reads over a body that nobody wants.
+  /// Reads over a body that nobody wants; one that is too long or broken ends the connection, behind its answer.
   func discardBody(_ connection: Connection) -> Bool {
     guard var framing = connection.discarding else { return false }
     var filled = unstash(connection)
@@ -210,17 +208,21 @@ extension EventLoop {
       case .more:
         connection.discarding = framing
         if connection.discarded <= limits.discardedBody { return true }
-        close(connection)
-        return false
+        return endBehindAnswers(connection)
       case .end(let end):
         connection.discarding = nil
         stash(connection, end..<filled)
         connection.state.becomeIdle(now, timeouts)
         return settle(connection)
       case .malformed:
-        close(connection)
-        return false
+        return endBehindAnswers(connection)
       }
     }
+  }
+
+  private func endBehindAnswers(_ connection: Connection) -> Bool {
+    closeAfterAnswers(connection)
+    connection.state.becomeIdle(now, timeouts)
+    return settle(connection)
   }
 }

@@ -17,6 +17,17 @@ extension EventLoop {
         return
       }
     }
+    rest(connection)
+  }
+
+  /// Nothing more can be done for a connection at present: it waits. One without a request, in a drain, ends.
+  func rest(_ connection: Connection) {
+    guard !connection.isClosed else { return }
+    if isDraining, connection.state.phase == .idle, connection.stash.isEmpty {
+      // Its last answer may still be on its way, and a request may cross it.
+      connection.lingers = Kernel.unacknowledged(connection.descriptor.raw) > 0
+      finish(connection)
+    }
     if !connection.isClosed { schedule(connection) }
   }
 
@@ -133,7 +144,7 @@ extension EventLoop {
         connection.partialHead = PartialHead(parser)
         return used
       case .failed(let error):
-        connection.exchange = Exchange(start: now)
+        connection.exchange = Exchange(isHead: parser.head.method == .head, start: now)
         note(parser.head, in: UnsafeRawBufferPointer(input).bytes, connection)
         refuse(connection, error.status)
         return filled
@@ -168,6 +179,8 @@ extension EventLoop {
   private func answer(_ input: UnsafeMutableRawBufferPointer, _ connection: Connection) {
     connection.state.begin(
       keepAlive: parser.head.keepAlive, limit: limits.requestsPerConnection, draining: isDraining)
+    // Nobody told this client that it is its last request: it may be sending the next one.
+    if connection.state.closesAfterAnswers, parser.head.keepAlive { connection.lingers = true }
     connection.exchange.isHead = parser.head.method == .head
     connection.exchange.isHTTP11 = parser.head.isHTTP11
     connection.exchange.start = now
@@ -199,11 +212,7 @@ extension EventLoop {
   /// Sends an answer that came from elsewhere, and goes on.
   func proceed(_ connection: Connection) {
     _ = flush(connection)
-    if settle(connection) {
-      drive(connection)
-    } else if !connection.isClosed {
-      schedule(connection)
-    }
+    if settle(connection) { drive(connection) } else { rest(connection) }
   }
 
   /// Decides what happens to a body that the handler doesn't want: it is read over, or ends the connection.
@@ -212,8 +221,7 @@ extension EventLoop {
     let length = framing.knownRemaining ?? 0
     let isTooLong = parser.head.expectsContinue || length > limits.discardedBody
     if isTooLong || connection.state.closesAfterAnswers {
-      connection.state.closeAfterAnswers()
-      connection.lingers = true
+      closeAfterAnswers(connection)
     } else {
       connection.discarding = framing
       connection.discarded = 0

@@ -240,6 +240,7 @@ final class EventLoop {
     var verdict = connection.state.expiry(now)
     if verdict == .checkProgress {
       let waiting = UInt64(Kernel.unacknowledged(connection.descriptor.raw))
+      if waiting == 0, connection.state.phase == .lingering { return close(connection) }
       connection.state.progressed(connection.sent &- min(waiting, connection.sent), now, timeouts)
       verdict = connection.state.expiry(now, checked: true)
     }
@@ -268,7 +269,6 @@ final class EventLoop {
       // A request that has arrived already is still answered.
       connection.canRead = true
       drive(connection)
-      if connection.state.phase == .idle { close(connection) }
     }
   }
 }

@@ -1,0 +1,95 @@
+import Glibc
+import HTTP
+import Platform
+import Server
+import Testing
+
+/// That a connection which the server ends takes no answer with it (RFC 9112 §9.6).
+@Suite struct ClosingTests {
+  private static let file = 3_000_000
+  private static let millisecond: UInt64 = 1_000_000
+
+  /// `size` bytes in chunks of 16,000.
+  private func chunks(_ size: Int) -> String {
+    String(repeating: "3e80\r\n\(String(repeating: "x", count: 16_000))\r\n", count: size / 16_000)
+  }
+
+  @Test(arguments: ["", "zz\r\n"]) func anUnwantedChunkedBodyDoesNotCutOffTheAnswer(_ broken: String) throws {
+    let server = try TestServer()
+    let client = server.client()
+    client.send("GET /huge HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
+    client.send(broken + chunks(320_000))
+    usleep(300_000)
+    #expect(client.answer()?.body.count == 20_000_000)
+    #expect(client.isClosedByServer())
+  }
+
+  @Test func anUnwantedChunkedBodyThatIsShortIsReadOver() throws {
+    let server = try TestServer()
+    let client = server.client()
+    client.send("POST /1 HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks(32_000))
+    client.send("0\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.answer()?.text == "/1")
+    #expect(client.answer()?.text == "/2")
+  }
+
+  /// Reads slowly, so that the server ends the connection before the client has its last answer, and sends on.
+  @Test(arguments: [10_000, 500]) func aLateRequestDoesNotCutOffTheLastAnswer(linger: UInt64) throws {
+    let server = try TestServer {
+      $0.limits.requestsPerConnection = 2
+      $0.timeouts.linger = linger * Self.millisecond
+    }
+    let client = server.client(receiveBuffer: 65_536)
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET /file HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.answer()?.text == "/")
+    var received: [UInt8] = []
+    for _ in 0..<10_000 where server.server.metrics.bytesOut < Self.file {
+      received += client.some(1000)
+      if received.count > Self.file - 300_000 { usleep(1000) }
+    }
+    try #require(server.server.metrics.bytesOut > Self.file && received.count < Self.file)
+    client.send("GET /late HTTP/1.1\r\nHost: h\r\n\r\n")
+    usleep(700_000)
+    let rest = try #require(client.rest())
+    let answer = String(decoding: (received + rest).prefix(300), as: UTF8.self)
+    #expect(answer.contains("Connection: close"))
+    let head = (answer.utf8.firstRange(of: "\r\n\r\n".utf8)).map { answer.utf8.distance(from: answer.startIndex, to: $0.upperBound) }
+    #expect(received.count + rest.count == Self.file + (head ?? 0))
+  }
+
+  @Test func aClientThatSaidItWouldCloseIsNotWaitedFor() throws {
+    let server = try TestServer()
+    let client = server.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    #expect(client.answer()?.closes == true)
+    #expect(client.isClosedByServer() && server.server.metrics.open == 0)
+  }
+
+  @Test func aDrainDoesNotWaitForThoseWhoHaveTheirAnswer() throws {
+    let server = try TestServer { $0.timeouts.linger = 300 * Self.millisecond }
+    let client = server.client()
+    client.send("GET /huge HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.line() == "HTTP/1.1 200 OK")
+    let start = Clock.monotonicNanoseconds()
+    let stopper = try OSThread(name: "stopper") { [server = server.server] in server.stop(graceSeconds: 8) }
+    usleep(300_000)
+    #expect((client.rest()?.count ?? 0) > 20_000_000)
+    stopper.join()
+    #expect(Clock.monotonicNanoseconds() - start < 4 * Timeouts.second)
+  }
+
+  @Test(
+    arguments: [
+      "HEAD / HTTP/1.1\r\n\r\n", "HEAD /%00 HTTP/1.1\r\nHost: h\r\n\r\n",
+      "HEAD / HTTP/1.1\r\nHost: h\r\nExpect: tea\r\n\r\n",
+      "HEAD / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n", "HEAD / HTTP/1.1\r\nHost: h\r\n",
+    ])
+  func aRefusedHEADHasNoBody(_ request: String) throws {
+    let server = try TestServer { $0.timeouts.head = 200 * Self.millisecond }
+    let client = server.client()
+    client.send(request)
+    let answer = try #require(client.answer(toHead: true))
+    #expect(answer.status >= 400 && answer["content-length"] != "0")
+    #expect(client.isClosedByServer())
+  }
+}
