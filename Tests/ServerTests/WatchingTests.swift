@@ -112,6 +112,44 @@ import Testing
     #expect(server.server.metrics.latencySum < 5_000_000_000)
   }
 
+  @Test func anAnswersTimeEndsWithItsLastByte() throws {
+    let server = try TestServer()
+    let client = server.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET /huge HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.answer()?.text == "/")
+    usleep(300_000)
+    // The first is counted, the second waits for its reader.
+    #expect(server.server.metrics.answers[2] == 1)
+    #expect(client.answer()?.body.count == 20_000_000)
+    for _ in 0..<100 where server.server.metrics.answers[2] < 2 { usleep(10_000) }
+    #expect(server.server.metrics.answers[2] == 2)
+    #expect(server.server.metrics.latencySum > 250_000_000)
+  }
+
+  @Test(arguments: ["", "GET /b HTTP/1.1\r\nHost: h\r\n\r\n"])
+  func aLineTellsHowMuchWasSent(pipelined: String) throws {
+    let file = TestFile.nameless()
+    let log = try AccessLog(Descriptor(owning: dup(file.raw)), format: .common) { _ in }
+    let server = try TestServer { $0.accessLog = log }
+    var client: TestClient? = server.client()
+    client?.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n" + pipelined + "GET /huge HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client?.answer()?.text == "/a")
+    usleep(200_000)
+    let sent = server.server.metrics.bytesOut
+    client = nil
+    for _ in 0..<100 where server.server.metrics.open > 0 { usleep(10_000) }
+    #expect(server.server.metrics.answers[2] == (pipelined.isEmpty ? 2 : 3))
+    server.server.stop(graceSeconds: 0)
+    log.close()
+    let lines = Self.lines(of: file)
+    #expect(lines.first?.hasSuffix("\"GET /a HTTP/1.1\" 200 2") == true)
+    let words = try #require(lines.last?.split(separator: " "))
+    let bytes = try #require(UInt64(words.last ?? ""))
+    // All that was sent but the heads.
+    #expect(lines.last?.contains("\"GET /huge HTTP/1.1\" 200 ") == true)
+    #expect(bytes < sent && bytes > sent - 1_000)
+  }
+
   private static func lines(of file: borrowing Descriptor) -> [String] {
     var text = [UInt8](repeating: 0, count: 16_384)
     let count = pread(file.raw, &text, text.count, 0)

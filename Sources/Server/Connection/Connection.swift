@@ -39,8 +39,11 @@ final class Connection {
   var exchange = Exchange()
 
   var queue = WriteQueue()
-  /// Bytes handed to the kernel so far.
+  /// Bytes of answers so far, and how many of them the kernel has.
+  var produced: UInt64 = 0
   var sent: UInt64 = 0
+  /// Answers that it hasn't whole.
+  var pending = PendingAnswers()
   /// When the loop looks at the deadline next.
   var lookAt = UInt64.max
 

@@ -9,12 +9,22 @@ extension EventLoop {
   func respond(_ response: Response, to connection: Connection, closing: Bool = false) {
     if closing || response.closes || isDraining { closeAfterAnswers(connection) }
     let announcement = connection.state.announcement(isHTTP11: connection.exchange.isHTTP11)
+    let before = outbox.count
     writer.write(response.head, announcement, to: &outbox)
+    connection.produced &+= UInt64(outbox.count &- before)
     queueOutbox(connection)
-    if !connection.exchange.isHead, !response.status.isBodyless { add(response.body, connection) }
-    if answered.isFull { countAnswers() }
-    answered.add(response.status.code, start: connection.exchange.start)
-    if log != nil { addLine(response, connection) }
+    let hasBody = !connection.exchange.isHead && !response.status.isBodyless
+    if hasBody {
+      connection.produced &+= response.body.count
+      add(response.body, connection)
+    }
+    if answered.isFull { postpone(connection) }
+    answered.add(response.status.code, start: connection.exchange.start, end: connection.produced)
+    if log != nil {
+      let request = connection.exchange.logged ?? LogRequest(from: connection.peer)
+      connection.exchange.logged = nil
+      lines.append(AccessLine(request: request, body: hasBody ? response.body.count : 0))
+    }
   }
 
   /// The connection ends by the server's decision, behind the answers so far; its client may be sending more.
@@ -110,17 +120,5 @@ extension EventLoop {
   /// Keeps for the access line what could be read of a head that isn't whole or right.
   func note(_ head: borrowing RequestHead, in bytes: RawSpan, _ connection: Connection) {
     if log != nil { connection.exchange.logged = LogRequest(head, in: bytes, from: connection.peer) }
-  }
-
-  private func addLine(_ response: Response, _ connection: Connection) {
-    let request = connection.exchange.logged ?? LogRequest(from: connection.peer)
-    connection.exchange.logged = nil
-    let isEmpty = connection.exchange.isHead || response.status.isBodyless
-    let passed = Clock.monotonicNanoseconds() &- connection.exchange.start
-    let wasEmpty = log?.since == nil
-    log?.add(
-      request, status: response.status.code, bytes: isEmpty ? 0 : response.body.count, now: now,
-      microseconds: passed / 1000)
-    if wasEmpty { deadlines.insert(DeadlineHeap.Entry(time: now &+ LogBuffer.delay, token: Token.log)) }
   }
 }

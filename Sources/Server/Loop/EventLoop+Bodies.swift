@@ -13,7 +13,9 @@ extension EventLoop {
     }
     connection.upload = Upload(UploadReceiver(make), framing, limit: limit)
     if request.head.expectsContinue {
-      outbox.append("HTTP/1.1 100 Continue\r\n\r\n")
+      let interim: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
+      outbox.append(interim)
+      connection.produced &+= UInt64(interim.utf8CodeUnitCount)
       queueOutbox(connection)
     }
     connection.state.waitForBody(now, timeouts)

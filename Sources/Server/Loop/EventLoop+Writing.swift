@@ -9,9 +9,13 @@ extension EventLoop {
   func flush(_ connection: Connection) -> Bool {
     guard !outbox.isEmpty || !connection.queue.isEmpty else { return true }
     let complete = connection.queue.isEmpty ? flushOutbox(connection) : flushQueue(connection)
-    countAnswers()
     outbox.removeAll(keeping: EventLoop.outboxSize)
-    if connection.isClosed || complete { return complete }
+    if connection.isClosed { return false }
+    if complete {
+      conclude(connection)
+      return true
+    }
+    postpone(connection)
     // In another phase the answers are sent beside it: a worker is busy, or a body arrives.
     if connection.isBetweenAnswers { connection.state.waitForWriting(now, timeouts) }
     return false
@@ -88,11 +92,5 @@ extension EventLoop {
     guard flush(connection) else { return false }
     connection.state.becomeIdle(now, timeouts)
     return settle(connection)
-  }
-
-  /// Counts the answers that went out together; their latency ends here.
-  func countAnswers() {
-    guard answered.count > 0 else { return }
-    answered.empty(into: metrics, now: Clock.monotonicNanoseconds())
   }
 }

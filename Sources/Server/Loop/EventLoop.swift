@@ -28,6 +28,8 @@ final class EventLoop {
   var parser = RequestParser()
   /// Answers in the outbox, by status, whose latency is measured when they are sent.
   var answered = AnswerTally()
+  /// Their access lines, where these are written.
+  var lines: [AccessLine] = []
   let writer: ResponseWriter
   var log: LogBuffer?
 
@@ -194,6 +196,7 @@ final class EventLoop {
   func close(_ connection: Connection) {
     guard !connection.isClosed else { return }
     connection.state.close()
+    conclude(connection)
     if let upload = connection.upload { abandon(upload) }
     connection.upload = nil
     connection.queue.removeAll()
