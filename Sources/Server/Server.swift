@@ -28,7 +28,7 @@ package final class Server: Sendable {
   }
 
   /// The counters of all loops, now.
-  package var metrics: ServerMetrics { ServerMetrics(context.metrics) }
+  package var metrics: ServerMetrics { ServerMetrics(context.metrics, context.configuration.accessLog) }
 
   /// Starts the loops.
   ///

@@ -48,8 +48,14 @@ import Testing
     #expect(enters("192.0.2.1"))
     #expect(enters("10.0.0.1") && enters("10.0.0.1") && enters("10.0.0.1"))
     #expect(!enters("127.0.0.1"))
-    admission.leave(try #require(PeerAddress("10.0.0.1")), counted: false)
+    for _ in 0..<3 { admission.leave(try #require(PeerAddress("10.0.0.1")), counted: false) }
     #expect(enters("127.0.0.1"))
+    admission.leave(try #require(PeerAddress("127.0.0.1")), counted: false)
+    // The addresses of one IPv6 network are one holder's.
+    #expect(enters("2001:db8::1") && enters("2001:db8::2") && !enters("2001:db8::3"))
+    admission.leave(try #require(PeerAddress("2001:db8::1")), counted: true)
+    #expect(enters("2001:db8::3"))
+    #expect(enters("2001:db8:0:1::1"))
   }
 
   @Test func aQueueLosesNothing() {

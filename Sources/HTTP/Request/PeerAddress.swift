@@ -13,6 +13,10 @@ package struct PeerAddress: Sendable, Hashable {
     self.init(high: 0, low: 0xFFFF_0000_0000 | UInt64(address))
   }
 
+  /// Whom to hold to a limit: an IPv4 address, or the 64 bits of an IPv6 one that name a network, for its holder has
+  /// all addresses below.
+  package var holder: PeerAddress { high == 0 ? self : PeerAddress(high: high, low: 0) }
+
   /// No address is known, as on a Unix socket.
   package static let unknown = PeerAddress(high: 0, low: 0)
 

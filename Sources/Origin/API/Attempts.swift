@@ -7,7 +7,7 @@ import Synchronization
 /// The first few failures cost nothing. After each further one, wrong tokens of the address are refused with 429 for
 /// twice as long as after the one before, up to half a minute; after ten quiet minutes it is forgotten.
 final class Attempts: Sendable {
-  private let addresses = Locked<[Key: Record]>([:])
+  private let addresses = Locked<[PeerAddress: Record]>([:])
   private let failures = Atomic<Int>(0)
   private let refusals = Atomic<Int>(0)
   private let now: @Sendable () -> Int64
@@ -16,17 +16,6 @@ final class Attempts: Sendable {
   static let longest: Int64 = 30_000
   private static let quiet: Int64 = 600_000
   private static let mostAddresses = 4096
-
-  /// An IPv4 address, or the 64 bits of an IPv6 one that name a network: its holder has all addresses below.
-  private struct Key: Hashable {
-    let high: UInt64
-    let low: UInt64
-
-    init(_ peer: PeerAddress) {
-      high = peer.high
-      low = peer.high == 0 ? peer.low : 0
-    }
-  }
 
   private struct Record {
     var failures = 0
@@ -42,7 +31,7 @@ final class Attempts: Sendable {
   /// Whole seconds for which an address is shut out; nil where it may try.
   func wait(_ peer: PeerAddress) -> Int? {
     let now = now()
-    let until = addresses.withLock { $0[Key(peer)]?.shutUntil ?? 0 }
+    let until = addresses.withLock { $0[peer.holder]?.shutUntil ?? 0 }
     guard until > now else { return nil }
     refusals.add(1, ordering: .relaxed)
     return Int((until - now + 999) / 1000)
@@ -52,19 +41,19 @@ final class Attempts: Sendable {
     failures.add(1, ordering: .relaxed)
     let now = now()
     addresses.withLock { addresses in
-      if addresses.count >= Self.mostAddresses, addresses[Key(peer)] == nil { Self.makeRoom(&addresses, now) }
-      var record = addresses[Key(peer)] ?? Record()
+      if addresses.count >= Self.mostAddresses, addresses[peer.holder] == nil { Self.makeRoom(&addresses, now) }
+      var record = addresses[peer.holder] ?? Record()
       if now - record.last > Self.quiet { record = Record() }
       record.failures += 1
       record.last = now
       let over = record.failures - Self.free
       if over > 0 { record.shutUntil = now + min(Self.longest, 1000 << Int64(min(over - 1, 20))) }
-      addresses[Key(peer)] = record
+      addresses[peer.holder] = record
     }
   }
 
   /// Forgets the quiet ones; where all are busy, the one that failed longest ago.
-  private static func makeRoom(_ addresses: inout [Key: Record], _ now: Int64) {
+  private static func makeRoom(_ addresses: inout [PeerAddress: Record], _ now: Int64) {
     addresses = addresses.filter { now - $0.value.last <= quiet }
     guard addresses.count >= mostAddresses, let oldest = addresses.min(by: { $0.value.last < $1.value.last })
     else { return }

@@ -30,8 +30,8 @@ final class Admission: Sendable {
     // Loopback and proxies stand for many clients.
     if peer.isLoopback || trusted.contains(where: { $0.contains(peer) }) { return .admitted(counted: false) }
     let fits = byAddress.withLock { counts in
-      guard counts[peer, default: 0] < limitPerAddress else { return false }
-      counts[peer, default: 0] += 1
+      guard counts[peer.holder, default: 0] < limitPerAddress else { return false }
+      counts[peer.holder, default: 0] += 1
       return true
     }
     if fits { return .admitted(counted: true) }
@@ -43,8 +43,8 @@ final class Admission: Sendable {
     open.wrappingSubtract(1, ordering: .relaxed)
     guard counted else { return }
     byAddress.withLock { counts in
-      let left = counts[peer, default: 1] - 1
-      counts[peer] = left > 0 ? left : nil
+      let left = counts[peer.holder, default: 1] - 1
+      counts[peer.holder] = left > 0 ? left : nil
     }
   }
 }

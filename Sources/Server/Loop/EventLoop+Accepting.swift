@@ -81,6 +81,7 @@ extension EventLoop {
     if spare != nil {
       spare = nil
       if case .connection(let descriptor, _) = Kernel.accept(context.listener.raw) {
+        metrics.accepted.add(1)
         var buffer = SendBuffer(capacity: 512)
         let response = overload()
         writer.write(response.head, .close, to: &buffer)

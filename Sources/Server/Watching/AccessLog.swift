@@ -1,4 +1,5 @@
 import Platform
+import Synchronization
 
 /// A file of access lines, written by a thread of its own.
 ///
@@ -14,7 +15,6 @@ package final class AccessLog: Sendable {
   private struct State {
     var buffers: [[UInt8]] = []
     var bytes = 0
-    var dropped = 0
     var ended = false
   }
 
@@ -23,6 +23,7 @@ package final class AccessLog: Sendable {
 
   package let format: Format
   private let state = Monitor(State())
+  private let droppedLines = Atomic<UInt64>(0)
   private let thread: OSThread
 
   /// Starts a writer that appends to `file`; `failed` is told once, when a write fails.
@@ -48,10 +49,16 @@ package final class AccessLog: Sendable {
     }
   }
 
-  /// Takes the lines of one loop.
-  func write(_ lines: [UInt8]) {
+  /// Lines that the disk was too slow for.
+  package var dropped: UInt64 { droppedLines.load(ordering: .relaxed) }
+
+  /// Takes `count` lines of one loop.
+  func write(_ lines: [UInt8], count: Int) {
     state.signalling { state in
-      guard state.bytes + lines.count <= AccessLog.limit else { return state.dropped += 1 }
+      guard state.bytes + lines.count <= AccessLog.limit else {
+        droppedLines.wrappingAdd(UInt64(count), ordering: .relaxed)
+        return
+      }
       state.buffers.append(lines)
       state.bytes += lines.count
     }

@@ -5,6 +5,7 @@ import Platform
 struct LogBuffer {
   private let log: AccessLog
   private var lines: [UInt8] = []
+  private var count = 0
   /// When the oldest line that waits was written; nil when none does.
   private(set) var since: UInt64?
 
@@ -21,6 +22,7 @@ struct LogBuffer {
     case .common: addCommon(request, status, bytes)
     case .json: addJSON(request, status, bytes, microseconds)
     }
+    count += 1
     if since == nil { since = now }
     if lines.count >= LogBuffer.size { flush() }
   }
@@ -29,7 +31,8 @@ struct LogBuffer {
   mutating func flush() {
     since = nil
     guard !lines.isEmpty else { return }
-    log.write(lines)
+    log.write(lines, count: count)
+    count = 0
     lines.removeAll(keepingCapacity: true)
   }
 

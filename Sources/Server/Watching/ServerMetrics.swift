@@ -13,7 +13,11 @@ package struct ServerMetrics: Sendable, Equatable {
   /// The sum of all latencies, in nanoseconds.
   package var latencySum: UInt64 = 0
 
-  init(_ loops: [LoopMetrics]) {
+  /// Access lines that the disk was too slow for.
+  package var droppedLines: UInt64 = 0
+
+  init(_ loops: [LoopMetrics], _ log: AccessLog?) {
+    droppedLines = log?.dropped ?? 0
     for loop in loops {
       accepted &+= loop.accepted.value
       open &+= loop.open.value
