@@ -37,6 +37,6 @@ import Testing
   }
 
   @Test func aMethodWithoutEndIsRefused() {
-    #expect(outcome([UInt8](repeating: 0x41, count: 2000)) == "failed targetTooLong")
+    #expect(outcome([UInt8](repeating: 0x41, count: 2000)) == "failed requestLine")
   }
 }

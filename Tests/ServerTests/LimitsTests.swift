@@ -29,6 +29,15 @@ import Testing
     #expect(server.server.metrics.timeouts == 1)
   }
 
+  @Test func anEmptyLineIsNoRequest() throws {
+    let server = try TestServer { $0.timeouts.head = 100 * Self.millisecond }
+    let client = server.client()
+    client.send(Self.get)
+    #expect(client.answer()?.status == 200)
+    client.send("\r\n")
+    #expect(client.isClosedByServer())
+  }
+
   @Test func aBodyThatStandsStillIs408() throws {
     let server = try TestServer { $0.timeouts.body = 100 * Self.millisecond }
     let client = server.client()

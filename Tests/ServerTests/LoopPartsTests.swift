@@ -1,4 +1,6 @@
+import Glibc
 import HTTP
+import Platform
 import Testing
 
 @testable import Server
@@ -81,6 +83,18 @@ import Testing
   @Test(arguments: [(0, 0), (15_999, 0), (16_000, 1), (32_000, 2), (1_000_000, 6), (UInt64.max, 20)])
   func latencyBuckets(_ nanoseconds: UInt64, _ bucket: Int) {
     #expect(LatencyBuckets.index(nanoseconds: nanoseconds) == bucket)
+  }
+
+  @Test func linesThatTheDiskIsTooSlowForAreCounted() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let log = try AccessLog(Descriptor(owning: ends[1]), format: .common) { _ in }
+    // Nobody reads: what fits the limit waits, besides what the writer has in hand.
+    for _ in 0..<40 { log.write([UInt8](repeating: 0x61, count: 1 << 20), count: 10) }
+    #expect(log.dropped >= 70 && log.dropped.isMultiple(of: 10))
+    Signals.ignorePipe()
+    close(ends[0])
+    log.close()
   }
 
   @Test func logTimes() {

@@ -36,6 +36,20 @@ import Testing
     #expect(client.answer()?.text == "/next")
   }
 
+  /// Chunks that fill the receiver's to the last byte but one, with long extensions behind them.
+  @Test func chunksWithLongExtensions() throws {
+    let server = try TestServer()
+    let client = server.client()
+    client.send("PUT /count HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
+    let extensions = ";" + String(repeating: "x", count: 8_000)
+    for _ in 0..<20 {
+      client.send("ffff\r\n" + String(repeating: "a", count: 65_535) + "\r\n1\(extensions)\r\nb\r\n")
+    }
+    client.send("0\(extensions)\r\n\r\nGET /next HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.answer()?.text == "\(20 * 65_536) \(20 * (65_535 * 97 + 98))")
+    #expect(client.answer()?.text == "/next")
+  }
+
   @Test func manyUploadsAtOnce() throws {
     let server = try TestServer { $0.loops = 2 }
     let clients = (0..<12).map { _ in server.client() }

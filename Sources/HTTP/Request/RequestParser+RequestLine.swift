@@ -128,8 +128,47 @@ extension RequestParser {
     head.hasQuery = true
   }
 
-  /// Whether `bytes` can name a host and a port, or nothing at all.
+  /// Whether `bytes` are `host [":" port]`, or nothing at all (RFC 9110 §7.2, RFC 3986 §3.2.2).
   func isAuthority(_ bytes: RawSpan) -> Bool {
-    bytes.run(of: .authority, from: 0) == bytes.byteCount
+    let end = bytes.run(of: .unreserved, from: 0)
+    if end == bytes.byteCount { return true }
+    // Nearly every host is such a name.
+    if end > 0, bytes[end] == 0x3A { return isPort(bytes, from: end &+ 1) }
+    guard let end = endOfHost(bytes), end > 0 else { return false }
+    return end == bytes.byteCount || bytes[end] == 0x3A && isPort(bytes, from: end &+ 1)
+  }
+
+  /// Where a host ends that may have escapes, signs, or the brackets of an IPv6 address.
+  private func endOfHost(_ bytes: RawSpan) -> Int? {
+    if bytes[0] == 0x5B {
+      guard let close = bytes.firstIndex(of: 0x5D, from: 1) else { return nil }
+      let address = bytes.extracting(1..<close)
+      return address.firstIndex(of: 0x3A) != nil && PeerAddress(address) != nil ? close &+ 1 : nil
+    }
+    var index = 0
+    while index < bytes.byteCount, bytes[index] != 0x3A {
+      let byte = bytes[index]
+      guard ByteClass(byte).has(.authority), byte != 0x5B, byte != 0x5D else { return nil }
+      if byte == 0x25 {
+        guard index &+ 2 < bytes.byteCount, bytes[index &+ 1].hexadecimal != nil,
+          bytes[index &+ 2].hexadecimal != nil
+        else { return nil }
+        index &+= 2
+      }
+      index &+= 1
+    }
+    return index
+  }
+
+  /// Whether the bytes from `start` on are a port: digits up to 65535, or none.
+  private func isPort(_ bytes: RawSpan, from start: Int) -> Bool {
+    var port = 0
+    for index in start..<bytes.byteCount {
+      let digit = bytes[index] &- 0x30
+      guard digit < 10 else { return false }
+      port = port &* 10 &+ Int(digit)
+      guard port <= 65_535 else { return false }
+    }
+    return true
   }
 }

@@ -34,6 +34,9 @@ package struct RequestParser: Sendable {
     closes = false
   }
 
+  /// Whether all of the `count` bytes that were parsed so far are empty lines.
+  package func hasOnlyEmptyLines(_ count: Int) -> Bool { atRequestLine && lineStart == count }
+
   /// Goes on with the head that `bytes` begins with.
   package mutating func parse(_ bytes: RawSpan, limits: RequestLimits) -> Outcome {
     do throws(RequestError) {
@@ -77,7 +80,10 @@ package struct RequestParser: Sendable {
       searched = max(searched, bytes.byteCount)
       return nil
     }
-    throw atRequestLine && limit < limits.headBytes ? .targetTooLong : .headTooLarge
+    guard atRequestLine, limit < limits.headBytes else { throw .headTooLarge }
+    // Without a blank it is no method either.
+    let blank = bytes.extracting(lineStart..<limit).firstIndex(of: 0x20)
+    throw blank == nil ? .requestLine : .targetTooLong
   }
 
   /// Up to where the line has to be over.

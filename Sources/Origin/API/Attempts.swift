@@ -41,7 +41,9 @@ final class Attempts: Sendable {
     failures.add(1, ordering: .relaxed)
     let now = now()
     addresses.withLock { addresses in
-      if addresses.count >= Self.mostAddresses, addresses[peer.holder] == nil { Self.makeRoom(&addresses, now) }
+      if addresses.count >= Self.mostAddresses, addresses[peer.holder] == nil {
+        Self.makeRoom(&addresses, now)
+      }
       var record = addresses[peer.holder] ?? Record()
       if now - record.last > Self.quiet { record = Record() }
       record.failures += 1

@@ -81,6 +81,8 @@ extension EventLoop {
     } else {
       connection.exchange = Exchange(start: now)
       if let parser = connection.partialHead?.parser {
+        // Nothing was asked.
+        if parser.hasOnlyEmptyLines(connection.stash.count) { return close(connection) }
         // Of a copy: a span of the class's own array would outlive the access to it.
         let stash = connection.stash
         connection.exchange.isHead = parser.head.method == .head

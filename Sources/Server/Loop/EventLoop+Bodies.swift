@@ -69,6 +69,7 @@ extension EventLoop {
       var filled = unstash(connection)
       if filled == 0 {
         guard let count = read(connection, behind: 0) else { return .dry }
+        connection.state.bodyArrived(count, now, timeouts)
         filled = count
       }
       switch decode(&upload, chunk, filled, connection) {
@@ -113,26 +114,29 @@ extension EventLoop {
   private func decode(
     _ upload: inout Upload, _ chunk: BodyChunk, _ filled: Int, _ connection: Connection
   ) -> Decoded {
-    connection.state.bodyArrived(filled, now, timeouts)
-    let limit = min(filled, chunk.space.count)
-    let bytes = UnsafeRawBufferPointer(rebasing: scratch[..<limit]).bytes
     var index = 0
-    while true {
-      switch upload.framing.next(bytes, from: &index) {
+    // Framing takes no space: the window moves on with it, so that a full chunk leaves no framing behind.
+    while index < filled, !chunk.isFull {
+      let window = index..<min(filled, index &+ chunk.space.count)
+      let bytes = UnsafeRawBufferPointer(rebasing: scratch[window]).bytes
+      var used = 0
+      let step = upload.framing.next(bytes, from: &used)
+      index &+= used
+      switch step {
       case .data(let range):
         guard upload.count(range.count) else { return .tooLarge }
         chunk.append(bytes.extracting(range))
-      case .more:
-        stash(connection, limit..<filled)
-        return .more
-      case .end(let end):
+      case .more: continue
+      case .end:
         upload.isComplete = true
-        stash(connection, end..<filled)
+        stash(connection, index..<filled)
         return .complete
       case .malformed:
         return .malformed
       }
     }
+    stash(connection, index..<filled)
+    return .more
   }
 
   /// Gives a worker what has arrived, unless one is busy with this body; false when none can take it.

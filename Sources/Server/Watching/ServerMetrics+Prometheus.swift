@@ -11,7 +11,9 @@ extension ServerMetrics {
       (1...5).map { ("{class=\"\($0)xx\"}", String(answers[$0])) })
     add("http_connections_open", "gauge", "Connections open now.", [("", String(open))])
     add("http_connections_accepted_total", "counter", "Connections accepted.", [("", String(accepted))])
-    add("http_connections_refused_total", "counter", "Connections over a limit, or without a descriptor for them.", [("", String(refused))])
+    add(
+      "http_connections_refused_total", "counter", "Connections over a limit or without a descriptor.",
+      [("", String(refused))])
     add("http_timeouts_total", "counter", "Connections given up for slowness.", [("", String(timeouts))])
     add("http_received_bytes_total", "counter", "Bytes read from clients.", [("", String(bytesIn))])
     add("http_sent_bytes_total", "counter", "Bytes sent to clients.", [("", String(bytesOut))])

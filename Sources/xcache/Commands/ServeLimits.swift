@@ -8,7 +8,8 @@ enum ServeLimits {
   static let options: [Option] = [
     .value("max-connections", "N", "open connections in all (default: 20000)"),
     .value(
-      "max-connections-per-address", "N", "of one address, or IPv6 /64; loopback and proxies are exempt (default: 256)"),
+      "max-connections-per-address", "N",
+      "of one address, or IPv6 /64; loopback and proxies are exempt (default: 256)"),
     .value("max-requests", "N", "requests on one connection (default: 10000)"),
     .value("max-head", "BYTES", "of a request's head (default: 16384)"),
     .value("max-fields", "N", "header fields of a request (default: 100)"),
