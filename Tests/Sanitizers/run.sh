@@ -14,7 +14,8 @@ reports=$(mktemp -d "${TMPDIR:-/tmp}/xcache-sanitizer.XXXXXX")
 chmod 1777 "$reports"
 export XCACHE_SANITIZER=$kind
 export TSAN_OPTIONS="log_path=$reports/report"
-# The test runner keeps what it allocated until it exits, so a search for leaks finds its memory, not ours.
+# The test runner keeps what it allocated until it exits, so a search for leaks finds its memory, not ours. The programs
+# that the tests start are searched (Tests/EndToEnd/Support/Child.swift).
 export ASAN_OPTIONS="detect_leaks=0:log_path=$reports/report"
 status=0
 swift test --skip-build "${build[@]}" "$@" || status=$?

@@ -34,8 +34,9 @@ final class Child: Sendable {
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     // The action that would change the folder is behind _GNU_SOURCE; env gives its place to the program.
     var arguments = (["env", "-C", folder] + words).map { strdup($0) } + [nil]
-    // Programs built with a sanitizer report where the tests do.
+    // Programs built with a sanitizer report where the tests do. That they leave nothing behind is looked for too.
     let sanitizers = Environment.variables.filter { ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key) }
+      .mapValues { $0 + ":detect_leaks=1" }
     var variables = environment.merging(sanitizers) { own, _ in own }.map { strdup("\($0)=\($1)") } + [nil]
     defer { (arguments + variables).forEach { free($0) } }
     var id: pid_t = 0
