@@ -93,6 +93,19 @@ import Testing
     #expect(answer.head.contains("Content-Range: bytes */10\r\n") && answer.body.isEmpty)
   }
 
+  /// An error is not the thing that its URL names: stored as that, it would hide it for as long as that lives.
+  @Test(arguments: ["If-Match: \"v0\"\r\n", "Range: bytes=20-\r\n"]) func errorsAreNotStored(_ fields: String) {
+    let forever = Representation(
+      HeadFields([
+        ("Content-Type", "text/plain"), ("Cache-Control", "public, max-age=31536000, immutable"),
+        ("Access-Control-Allow-Origin", "*"), ("Use-As-Dictionary", "match=\"/a/*\""),
+      ]), tag: EntityTag("v1"), body: .bytes(SharedBytes("0123456789")))
+    let head = Self.answer(fields, of: forever).head
+    #expect(head.hasPrefix("HTTP/1.1 41"))
+    #expect(head.contains("\r\nCache-Control: no-store\r\n") && !head.contains("immutable"))
+    #expect(!head.contains("Use-As-Dictionary") && head.contains("Access-Control-Allow-Origin: *"))
+  }
+
   @Test func severalParts() throws {
     let answer = Self.answer("Range: bytes=0-1,8-9\r\n")
     let boundary = try #require(answer.head.split(separator: "boundary=").last?.prefix { $0 != "\r\n" })

@@ -38,7 +38,7 @@ package struct Representation: Sendable {
     if !request.head.hasAny(Preconditions.conditions | FieldName.range.bit) { return whole }
     switch Preconditions.evaluate(request, tag: tag, lastModified: lastModified) {
     case .notModified: return notModified
-    case .failed: return Response(.preconditionFailed, fields.withoutContentFields)
+    case .failed: return Response(.preconditionFailed, errorFields)
     case .proceed: break
     }
     // §14.2: Range is for GET only.
@@ -49,14 +49,20 @@ package struct Representation: Sendable {
     return partial(ByteRanges(range, length: body.count))
   }
 
+  /// The fields of 412 and 416. What the 200 may be used for later is not true of them: stored by a cache under a URL
+  /// that never changes, the error would be all that is there (RFC 9111 §3).
+  private var errorFields: HeadFields {
+    fields.withoutContentFields.without("cache-control").without("use-as-dictionary")
+      .adding("Cache-Control", "no-store")
+  }
+
   private func partial(_ ranges: ByteRanges) -> Response {
     let length = body.count
     switch ranges {
     case .whole:
       return whole
     case .unsatisfiable:
-      let fields = fields.withoutContentFields.adding("Content-Range", "bytes */\(length)")
-      return Response(.rangeNotSatisfiable, fields)
+      return Response(.rangeNotSatisfiable, errorFields.adding("Content-Range", "bytes */\(length)"))
     case .single(let range):
       let fields = fields.adding("Content-Range", contentRange(range, length))
       return Response(.partialContent, fields, .segments(body.part(range)))
