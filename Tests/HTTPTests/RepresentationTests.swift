@@ -35,6 +35,8 @@ import Testing
     ("If-None-Match: \"v0\", \"v1\"\r\n", 304), ("If-None-Match: \"v0\"\r\nIf-None-Match: \"v1\"\r\n", 304),
     ("If-None-Match: \"v0\"\r\n", 200), ("If-None-Match: v1\r\n", 200),
     ("If-None-Match: \"a,\\\"v1\\\"\"\r\n", 200),
+    // A backslash is a byte of a tag like any other (§8.8.3).
+    ("If-None-Match: \"a\\\", \"v1\"\r\n", 304), ("If-Match: \"a\\\", \"v1\"\r\n", 200),
     ("If-Match: \"v1\"\r\n", 200), ("If-Match: *\r\n", 200), ("If-Match: \"v0\"\r\n", 412),
     ("If-Match: W/\"v1\"\r\n", 412),
     ("If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 304),
@@ -104,6 +106,11 @@ import Testing
     #expect(head.hasPrefix("HTTP/1.1 41"))
     #expect(head.contains("\r\nCache-Control: no-store\r\n") && !head.contains("immutable"))
     #expect(!head.contains("Use-As-Dictionary") && head.contains("Access-Control-Allow-Origin: *"))
+  }
+
+  @Test func aSuffixOfNothingIsTheWhole() {
+    let empty = Representation(HeadFields(), tag: nil, body: .none)
+    #expect(Self.answer("Range: bytes=-5\r\n", of: empty).status == 200)
   }
 
   @Test func severalParts() throws {
