@@ -2,7 +2,8 @@ import HTTP
 import Testing
 
 @Suite struct RepresentationTests {
-  private static let changed = HTTPDate(784_111_777)
+  /// In 1994, asked in 2026.
+  private static let changed = LastModified(HTTPDate(784_111_777), now: { 1_795_000_000 })
 
   private static func representation(weak: Bool = false) -> Representation {
     Representation(
@@ -42,6 +43,21 @@ import Testing
     ("If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 304),
     ("If-Modified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n", 200),
     ("If-Modified-Since: nonsense\r\n", 200),
+    // A two-digit year that seems over 50 years ahead is past: 1977, not 2077 (§5.6.7).
+    ("If-Modified-Since: Sunday, 06-Nov-77 08:49:37 GMT\r\n", 200),
+    ("If-Unmodified-Since: Sunday, 06-Nov-77 08:49:37 GMT\r\n", 412),
+    ("If-Modified-Since: Sunday, 06-Nov-94 08:49:37 GMT\r\n", 304),
+    ("If-Modified-Since: Sunday, 06-Nov-26 08:49:37 GMT\r\n", 304),
+    // Of a field that stands twice nothing counts.
+    (
+      "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\nIf-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
+      200
+    ),
+    (
+      "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\nIf-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n",
+      200
+    ),
+    ("Range: bytes=0-3\r\nIf-Range: \"v1\"\r\nIf-Range: \"v0\"\r\n", 200),
     ("If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 200),
     ("If-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n", 412),
     // If-None-Match makes If-Modified-Since count for nothing, If-Match does so to If-Unmodified-Since.

@@ -3,7 +3,7 @@
 /// The heads of 200 and 304 are rendered once, here; 206, 412 and 416 when they are asked for.
 package struct Representation: Sendable {
   package let tag: EntityTag?
-  package let lastModified: HTTPDate?
+  package let lastModified: LastModified?
   package let body: Body
   /// The fields of the 200, without Content-Length, Accept-Ranges, ETag and Last-Modified.
   private let fields: HeadFields
@@ -16,12 +16,12 @@ package struct Representation: Sendable {
   ///
   /// ETag, Last-Modified, Accept-Ranges and Content-Length are added here.
   package init(
-    _ fields: HeadFields, tag: EntityTag?, lastModified: HTTPDate? = nil, body: Body,
+    _ fields: HeadFields, tag: EntityTag?, lastModified: LastModified? = nil, body: Body,
     allowsRanges: Bool = true
   ) {
     var all = fields
     if let tag { all.add("ETag", tag.description) }
-    if let lastModified { all.add("Last-Modified", lastModified.description) }
+    if let lastModified { all.add("Last-Modified", lastModified.date.description) }
     self.fields = all
     self.tag = tag
     self.lastModified = lastModified
