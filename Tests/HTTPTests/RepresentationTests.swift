@@ -112,7 +112,8 @@ import Testing
   }
 
   /// An error is not the thing that its URL names: stored as that, it would hide it for as long as that lives.
-  @Test(arguments: ["If-Match: \"v0\"\r\n", "Range: bytes=20-\r\n"]) func errorsAreNotStored(_ fields: String) {
+  @Test(arguments: ["If-Match: \"v0\"\r\n", "Range: bytes=20-\r\n"]) func errorsAreNotStored(_ fields: String)
+  {
     let forever = Representation(
       HeadFields([
         ("Content-Type", "text/plain"), ("Cache-Control", "public, max-age=31536000, immutable"),

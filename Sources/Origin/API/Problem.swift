@@ -11,6 +11,8 @@ struct Problem: Error, Sendable {
   let detail: String
   /// Members of this kind of problem alone.
   var more: [JSONObject.Member] = []
+  /// The methods that are answered instead.
+  var allow: String?
   /// Seconds after which it is worth another try.
   var retryAfter: Int?
 
@@ -32,12 +34,18 @@ struct Problem: Error, Sendable {
         ]))
     var fields = HeadFields([("Content-Type", "application/problem+json"), ("Cache-Control", "no-store")])
     if status == .unauthorized { fields.add("WWW-Authenticate", "Bearer") }
+    if let allow { fields.add("Allow", allow) }
     if let retryAfter { fields.add("Retry-After", String(retryAfter)) }
     return Response(status, fields, .bytes(SharedBytes(document.canonical)))
   }
 
   static func badRequest(_ detail: String) -> Problem { Problem(.badRequest, "bad-request", detail) }
   static var notFound: Problem { Problem(.notFound, "not-found", "the API has nothing under this path") }
+  static func methodNotAllowed(_ allow: String) -> Problem {
+    var problem = Problem(.methodNotAllowed, "method", "under this path the API answers \(allow)")
+    problem.allow = allow
+    return problem
+  }
 }
 
 extension Problem {
