@@ -75,4 +75,60 @@ import Testing
     let reply = try TestOrigin().ask("OPTIONS", "*")
     #expect(reply.status == 204 && reply.field("Allow") == "GET, HEAD, OPTIONS, PUT, POST, DELETE")
   }
+
+  @Test func aBodyThatIsWantedHasALength() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    let lines = ["Authorization: Bearer \(origin.token)", "Content-MD5: 1B2M2Y8AsgTpgAmY7PhCfg=="]
+    let empty = "/api/v1/blobs/\(SHA256.of([]).hex)"
+    for (method, target) in [("PUT", empty), ("POST", "/api/v1/gc"), ("POST", "/api/v1/blobs")] {
+      let reply = try origin.ask(method, target, lines)
+      #expect(reply.status == 411 && reply.json["code"]?.string == "length", "\(target): \(reply.text)")
+    }
+    #expect(try origin.ask("POST", "/report?app=shop", []).status == 411)
+    // No bytes, said so, are a body.
+    #expect(try origin.ask("PUT", empty, lines, body: []).status == 201)
+    #expect(try origin.ask("PUT", empty, lines + ["Transfer-Encoding: chunked"]).status == 200)
+    #expect(try origin.ask("POST", "/report?app=shop", [], body: []).status == 400)
+    // What takes no body needs no length.
+    #expect(try origin.ask("DELETE", "/api/v1/tokens/nobody", lines).status == 404)
+  }
+
+  /// RFC 9110 §13.1.1: the method is not performed under a condition that isn't known to hold.
+  @Test(arguments: ["If-Match: \"nope\"", "If-Match: *", "If-None-Match: *", "If-Unmodified-Since: nonsense"])
+  func aConditionChangesNothing(_ condition: String) throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    _ = try origin.api("POST", "tokens", ["name": "ci", "scope": "read"])
+    let lines = ["Authorization: Bearer \(origin.token)", condition]
+    let md5 = "Content-MD5: 1B2M2Y8AsgTpgAmY7PhCfg=="
+    let refused = [
+      try origin.ask("DELETE", "/api/v1/tokens/ci", lines),
+      try origin.ask(
+        "POST", "/api/v1/\(Self.online)/freeze", lines, body: Array(#"{"reason":"x"}"#.utf8)),
+      try origin.ask("PUT", "/api/v1/blobs/\(SHA256.of([]).hex)", lines + [md5], body: []),
+    ]
+    for reply in refused { #expect(reply.status == 412 && reply.json["code"]?.string == "condition") }
+    let tokens = try origin.ask("GET", "/api/v1/tokens", lines)
+    #expect(tokens.status == 200)
+    let ci = tokens.json["tokens"]?.array?.first { $0["name"]?.string == "ci" }
+    #expect(ci?["revokedAt"]?.isNull == true)
+    #expect(try origin.api("GET", Self.online).json["freeze"]?.isNull == true)
+    #expect(try Folder.names("\(origin.folder)/tmp/whole").isEmpty)
+    // Refused for another reason, it is that reason that is told (§13.2.1).
+    #expect(try origin.ask("DELETE", "/api/v1/tokens/ci", [condition]).status == 401)
+  }
+
+  /// Nothing of a body is asked for, nor a worker taken, for one who shows no token.
+  @Test(arguments: [[], ["Authorization: Basic YTpi"], ["Authorization: Bearer"]])
+  func withoutATokenNothingIsReceived(_ lines: [String]) throws {
+    let origin = try TestOrigin()
+    for (method, path) in [("PUT", "blobs/\(SHA256.of([]).hex)"), ("POST", "blobs"), ("POST", "gc")] {
+      guard case .now(let response) = try origin.answer(method, "/api/v1/\(path)", lines, length: 5) else {
+        Issue.record("\(method) \(path) is received")
+        continue
+      }
+      #expect(response.status == .unauthorized)
+    }
+  }
 }

@@ -29,9 +29,13 @@ struct APIEndpoint: Sendable {
     guard let act = route.act(for: call.method) else {
       return .now(Problem.methodNotAllowed(route.allow).response)
     }
+    // Here already, so that nobody without a token is asked for a body, nor keeps a worker.
+    guard call.token != nil else { return .now(Problem.noToken.response) }
     switch act {
     case .reply(let reply):
       return .later { respond { () throws(Problem) in try reply(self, call, authorised(call)) } }
+    case _ where !call.announcesBody:
+      return .now(Problem.lengthRequired.response)
     case .change(let change):
       return .receive(limit: UInt64(Self.documentLimit)) { DocumentReceiver(call, self, change) }
     case .upload(let upload):
@@ -49,11 +53,15 @@ struct APIEndpoint: Sendable {
     }
   }
 
-  /// Who asks.
+  /// Who asks; nothing is done for someone who isn't known, nor under a condition.
   func authorised(_ call: APIRequest) throws(Problem) -> AccessToken {
-    guard let text = call.token else {
-      throw Problem(.unauthorized, "token", "the request carries no token; send Authorization: Bearer TOKEN")
-    }
+    let token = try caller(of: call)
+    if call.isConditional, call.method != .get, call.method != .head { throw .unknownCondition }
+    return token
+  }
+
+  private func caller(of call: APIRequest) throws(Problem) -> AccessToken {
+    guard let text = call.token else { throw .noToken }
     // Right ones first: an office or a CI cluster has one address, and a colleague's mistake must not lock it out.
     // Nobody guesses 256 random bits, however many tries he has.
     if let token = try Self.store({ () throws(StoreError) in try store.check(token: text) }) { return token }

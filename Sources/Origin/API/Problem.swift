@@ -41,6 +41,20 @@ struct Problem: Error, Sendable {
 
   static func badRequest(_ detail: String) -> Problem { Problem(.badRequest, "bad-request", detail) }
   static var notFound: Problem { Problem(.notFound, "not-found", "the API has nothing under this path") }
+  static var noToken: Problem {
+    Problem(.unauthorized, "token", "the request carries no token; send Authorization: Bearer TOKEN")
+  }
+  static var lengthRequired: Problem {
+    Problem(.lengthRequired, "length", "the request needs a body; send Content-Length, be it 0")
+  }
+  /// What the API changes has no entity tag and no date, so that no condition on it is known to hold; then "the origin
+  /// server MUST NOT perform the requested method" (RFC 9110 §13.1.1).
+  static var unknownCondition: Problem {
+    Problem(
+      .preconditionFailed, "condition",
+      "nothing here has an entity tag; send the request without If-Match, If-None-Match and If-Unmodified-Since"
+    )
+  }
   static func methodNotAllowed(_ allow: String) -> Problem {
     var problem = Problem(.methodNotAllowed, "method", "under this path the API answers \(allow)")
     problem.allow = allow
