@@ -22,7 +22,6 @@ package final class Origin: Sendable {
   let pages = Pages()
   /// What `/metrics` shows.
   let metrics: @Sendable () -> String
-  /// Files that one event loop keeps open.
   let openFiles: Int
   private let stopping = Atomic<Bool>(false)
 
@@ -30,6 +29,7 @@ package final class Origin: Sendable {
   package struct Options: Sendable {
     /// Where devices download from, for channels that are new.
     package var publicURL: BaseURL
+    /// Files that one event loop keeps open; as many again until they make way (see ``DescriptorBudget``).
     package var openFiles = 256
     /// Seconds that a release waits for its deltas, and threads for those on older versions; nil: the defaults.
     package var deltaWait: Double?

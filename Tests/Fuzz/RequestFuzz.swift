@@ -25,7 +25,8 @@ struct Exchange: Equatable {
   private static let limits = RequestLimits(headBytes: 2_000, targetBytes: 300, fieldCount: 20)
 
   private static let representation = Representation(
-    HeadFields([("Content-Type", "text/plain")]), tag: EntityTag("v1"), lastModified: HTTPDate(784_111_777),
+    HeadFields([("Content-Type", "text/plain")]), tag: EntityTag("v1"),
+    lastModified: LastModified(HTTPDate(784_111_777), now: { 1_795_000_000 }),
     body: .bytes(SharedBytes([UInt8](repeating: 0x61, count: 100))))
 
   init(_ input: [UInt8], splits: [Int]) {

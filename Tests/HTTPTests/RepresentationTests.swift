@@ -2,7 +2,8 @@ import HTTP
 import Testing
 
 @Suite struct RepresentationTests {
-  private static let changed = HTTPDate(784_111_777)
+  /// In 1994, asked in 2026.
+  private static let changed = LastModified(HTTPDate(784_111_777), now: { 1_795_000_000 })
 
   private static func representation(weak: Bool = false) -> Representation {
     Representation(
@@ -35,11 +36,28 @@ import Testing
     ("If-None-Match: \"v0\", \"v1\"\r\n", 304), ("If-None-Match: \"v0\"\r\nIf-None-Match: \"v1\"\r\n", 304),
     ("If-None-Match: \"v0\"\r\n", 200), ("If-None-Match: v1\r\n", 200),
     ("If-None-Match: \"a,\\\"v1\\\"\"\r\n", 200),
+    // A backslash is a byte of a tag like any other (§8.8.3).
+    ("If-None-Match: \"a\\\", \"v1\"\r\n", 304), ("If-Match: \"a\\\", \"v1\"\r\n", 200),
     ("If-Match: \"v1\"\r\n", 200), ("If-Match: *\r\n", 200), ("If-Match: \"v0\"\r\n", 412),
     ("If-Match: W/\"v1\"\r\n", 412),
     ("If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 304),
     ("If-Modified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n", 200),
     ("If-Modified-Since: nonsense\r\n", 200),
+    // A two-digit year that seems over 50 years ahead is past: 1977, not 2077 (§5.6.7).
+    ("If-Modified-Since: Sunday, 06-Nov-77 08:49:37 GMT\r\n", 200),
+    ("If-Unmodified-Since: Sunday, 06-Nov-77 08:49:37 GMT\r\n", 412),
+    ("If-Modified-Since: Sunday, 06-Nov-94 08:49:37 GMT\r\n", 304),
+    ("If-Modified-Since: Sunday, 06-Nov-26 08:49:37 GMT\r\n", 304),
+    // Of a field that stands twice nothing counts.
+    (
+      "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\nIf-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
+      200
+    ),
+    (
+      "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\nIf-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n",
+      200
+    ),
+    ("Range: bytes=0-3\r\nIf-Range: \"v1\"\r\nIf-Range: \"v0\"\r\n", 200),
     ("If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 200),
     ("If-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n", 412),
     // If-None-Match makes If-Modified-Since count for nothing, If-Match does so to If-Unmodified-Since.
@@ -91,6 +109,25 @@ import Testing
   @Test func unsatisfiable() {
     let answer = Self.answer("Range: bytes=10-\r\n")
     #expect(answer.head.contains("Content-Range: bytes */10\r\n") && answer.body.isEmpty)
+  }
+
+  /// An error is not the thing that its URL names: stored as that, it would hide it for as long as that lives.
+  @Test(arguments: ["If-Match: \"v0\"\r\n", "Range: bytes=20-\r\n"]) func errorsAreNotStored(_ fields: String)
+  {
+    let forever = Representation(
+      HeadFields([
+        ("Content-Type", "text/plain"), ("Cache-Control", "public, max-age=31536000, immutable"),
+        ("Access-Control-Allow-Origin", "*"), ("Use-As-Dictionary", "match=\"/a/*\""),
+      ]), tag: EntityTag("v1"), body: .bytes(SharedBytes("0123456789")))
+    let head = Self.answer(fields, of: forever).head
+    #expect(head.hasPrefix("HTTP/1.1 41"))
+    #expect(head.contains("\r\nCache-Control: no-store\r\n") && !head.contains("immutable"))
+    #expect(!head.contains("Use-As-Dictionary") && head.contains("Access-Control-Allow-Origin: *"))
+  }
+
+  @Test func aSuffixOfNothingIsTheWhole() {
+    let empty = Representation(HeadFields(), tag: nil, body: .none)
+    #expect(Self.answer("Range: bytes=-5\r\n", of: empty).status == 200)
   }
 
   @Test func severalParts() throws {

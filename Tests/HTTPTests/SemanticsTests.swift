@@ -58,6 +58,8 @@ import Testing
     ("bytes=5-100", 10, .single(5..<10)),
     ("bytes=-3", 10, .single(7..<10)), ("bytes=-30", 10, .single(0..<10)), ("BYTES=1-2", 10, .single(1..<3)),
     ("bytes=10-", 10, .unsatisfiable), ("bytes=-0", 10, .unsatisfiable), ("bytes=0-", 0, .unsatisfiable),
+    ("bytes=-5", 0, .whole), ("bytes=-0", 0, .unsatisfiable), ("bytes=0-1,-5", 0, .whole),
+    ("bytes=-99999999999999999999", 0, .whole), ("bytes=-5,-0", 0, .whole),
     ("bytes=99999999999999999999-", 10, .unsatisfiable),
     ("bytes=0-99999999999999999999", 10, .single(0..<10)),
     ("bytes=-99999999999999999999", 10, .single(0..<10)),

@@ -29,7 +29,7 @@ import Testing
     ("GET", "apps/sh%20op/channels/online", "read", 400, "bad-request"),
     ("GET", "apps/shop/channels/ONLINE", "read", 400, "bad-request"),
     ("GET", "nothing", "read", 404, "not-found"),
-    ("DELETE", "apps/shop/channels/online", "admin", 404, "not-found"),
+    ("DELETE", "apps/shop/channels/online", "admin", 405, "method"),
     ("DELETE", "tokens/nobody", "admin", 404, "unknown-token"),
     ("DELETE", "tokens/admin", "admin", 409, "own-token"),
   ]

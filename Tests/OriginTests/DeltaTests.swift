@@ -126,10 +126,22 @@ import Testing
     }
     let refused = [
       ["Accept-Encoding: gzip", field], ["Accept-Encoding: gzip, dcz"],
-      ["Accept-Encoding: gzip, dcz;q=0", field],
+      ["Accept-Encoding: gzip, dcz;q=0", field], ["Accept-Encoding: gzip, dcz;q=0.9", field],
+      ["Accept-Encoding: gzip;q=0.5, zstd;q=0.1, dcz;q=0.3", field],
+      ["Accept-Encoding: *;q=0.1, gzip", field],
       ["Accept-Encoding: gzip, dcz", "Available-Dictionary: :\(Self.base64(SHA256.of([1]).bytes)):"],
       ["Accept-Encoding: gzip, dcz", "Available-Dictionary: nonsense"],
     ]
+    let taken = [
+      "gzip;q=0.9, dcz", "gzip;q=0.5, dcz;q=0.5", "dcz;q=0.1", "*", "gzip;q=0.1, *;q=0.2", "identity, dcz",
+    ]
+    for accepted in taken {
+      let reply = try origin.ask("GET", path, ["Accept-Encoding: \(accepted)", field])
+      #expect(reply.field("Content-Encoding") == "dcz", "\(accepted)")
+    }
+    #expect(
+      try origin.ask("GET", path, ["Accept-Encoding: identity, dcz;q=0.9", field]).body
+        == Array(Self.new.utf8))
     for lines in refused {
       #expect(try origin.ask("GET", path, lines).field("Content-Encoding") == "gzip", "\(lines)")
     }

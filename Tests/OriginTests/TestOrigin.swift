@@ -62,6 +62,13 @@ final class TestOrigin {
     return Self.reply(try answer(Array(text.utf8)), body ?? [])
   }
 
+  /// What the event loop makes of a request before any of its body has arrived.
+  func answer(_ method: String, _ target: String, _ lines: [String], length: Int) throws -> Answer {
+    let lines = ["Host: x", "Content-Length: \(length)"] + lines
+    return try answer(
+      Array(("\(method) \(target) HTTP/1.1\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n").utf8))
+  }
+
   private func answer(_ arrived: [UInt8]) throws -> Answer {
     var bytes = arrived
     var parser = RequestParser()

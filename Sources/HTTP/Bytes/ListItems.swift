@@ -1,6 +1,7 @@
 /// Walks the members of a comma-separated list (RFC 9110 §5.6.1), blanks and empty members left out.
 ///
-/// Commas inside a quoted string don't separate.
+/// Commas inside quotes don't separate. A backslash there is a byte like any other: entity tags have no escapes
+/// (§8.8.3), and no list that is read here takes quoted strings.
 package struct ListItems: ~Escapable {
   private let bytes: RawSpan
   private var index = 0
@@ -15,11 +16,7 @@ package struct ListItems: ~Escapable {
       let start = index
       var quoted = false
       while index < bytes.byteCount, quoted || bytes[index] != 0x2C {
-        if bytes[index] == 0x22 {
-          quoted.toggle()
-        } else if quoted, bytes[index] == 0x5C, index &+ 1 < bytes.byteCount {
-          index &+= 1
-        }
+        if bytes[index] == 0x22 { quoted.toggle() }
         index &+= 1
       }
       let item = bytes.extracting(start..<index).trimmed

@@ -16,8 +16,9 @@ package struct Request: ~Escapable {
 
   package var method: Method { head.method }
   package var bodyLength: BodyLength { head.bodyLength }
-  package var hasBody: Bool {
-    if case .none = head.bodyLength { false } else { true }
+  /// The head says how long the body is, be it of no bytes, or that its end will be told.
+  package var announcesBody: Bool {
+    head.hasAny(FieldName.contentLength.bit | FieldName.transferEncoding.bit)
   }
 
   /// The normalised path, beginning with `/`; `*` for OPTIONS of the whole server.

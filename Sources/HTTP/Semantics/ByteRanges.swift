@@ -39,14 +39,17 @@ package enum ByteRanges: Sendable, Equatable {
     }
   }
 
-  /// One range, empty where it lies behind the end; nil where it is malformed.
+  /// One range, empty where it lies behind the end; nil where it is malformed, or the end of a body without bytes.
   private static func range(_ item: RawSpan, _ length: UInt64) -> Range<UInt64>? {
     guard let dash = item.firstIndex(of: 0x2D) else { return nil }
     let from = item.extracting(0..<dash)
     let to = item.extracting((dash &+ 1)..<item.byteCount)
     if from.byteCount == 0 {
       guard isNumber(to) else { return nil }
-      return length &- min(to.decimal ?? .max, length)..<length
+      let count = to.decimal ?? .max
+      // §14.1.2: satisfiable, and the whole is used; but Content-Range can't say no bytes.
+      if length == 0, count > 0 { return nil }
+      return length &- min(count, length)..<length
     }
     guard isNumber(from), to.byteCount == 0 || isNumber(to) else { return nil }
     let start = from.decimal ?? .max

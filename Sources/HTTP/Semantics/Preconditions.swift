@@ -20,18 +20,22 @@ package enum Preconditions {
   ///   - tag: the entity tag of the chosen representation; nil where nothing exists yet.
   ///   - lastModified: when it changed last, where that is known.
   package static func evaluate(
-    _ request: borrowing Request, tag: EntityTag?, lastModified: HTTPDate? = nil
+    _ request: borrowing Request, tag: EntityTag?, lastModified: LastModified? = nil
   ) -> Outcome {
     guard request.head.hasAny(conditions) else { return .proceed }
     if request.head.has(.ifMatch) {
       if !lists(request, .ifMatch, tag, weakly: false) { return .failed }
-    } else if let since = date(request, .ifUnmodifiedSince), let lastModified, lastModified > since {
+    } else if let lastModified, let since = date(request, .ifUnmodifiedSince, lastModified),
+      lastModified.date > since
+    {
       return .failed
     }
     let reads = request.method == .get || request.method == .head
     if request.head.has(.ifNoneMatch) {
       if lists(request, .ifNoneMatch, tag, weakly: true) { return reads ? .notModified : .failed }
-    } else if reads, let since = date(request, .ifModifiedSince), let lastModified, lastModified <= since {
+    } else if reads, let lastModified, let since = date(request, .ifModifiedSince, lastModified),
+      lastModified.date <= since
+    {
       return .notModified
     }
     return .proceed
@@ -39,12 +43,14 @@ package enum Preconditions {
 
   /// Whether Range counts: without If-Range always, else only while the client's copy is current (§13.1.5).
   package static func rangeApplies(
-    _ request: borrowing Request, tag: EntityTag?, lastModified: HTTPDate?
+    _ request: borrowing Request, tag: EntityTag?, lastModified: LastModified?
   ) -> Bool {
     guard let condition = request.field(.ifRange) else { return true }
+    // Of two conditions one may not hold; then only the whole is right.
+    if request.head.isRepeated(.ifRange) { return false }
     if condition.starts(with: "\"") { return tag?.matchesStrongly(condition) ?? false }
-    guard let lastModified, let date = HTTPDate(condition, now: lastModified.seconds) else { return false }
-    return date == lastModified
+    guard let lastModified, let date = HTTPDate(condition, now: lastModified.now()) else { return false }
+    return date == lastModified.date
   }
 
   /// Whether a list of tags, or `*`, names `tag`.
@@ -72,8 +78,11 @@ package enum Preconditions {
     return false
   }
 
-  private static func date(_ request: borrowing Request, _ name: FieldName) -> HTTPDate? {
-    guard let text = request.field(name) else { return nil }
-    return HTTPDate(text, now: 4_102_444_800)
+  /// The date in a field; nil where none counts: §13.1.3 has a field with more than one member ignored.
+  private static func date(
+    _ request: borrowing Request, _ name: FieldName, _ lastModified: LastModified
+  ) -> HTTPDate? {
+    guard !request.head.isRepeated(name), let text = request.field(name) else { return nil }
+    return HTTPDate(text, now: lastModified.now())
   }
 }

@@ -3,7 +3,7 @@
 /// The heads of 200 and 304 are rendered once, here; 206, 412 and 416 when they are asked for.
 package struct Representation: Sendable {
   package let tag: EntityTag?
-  package let lastModified: HTTPDate?
+  package let lastModified: LastModified?
   package let body: Body
   /// The fields of the 200, without Content-Length, Accept-Ranges, ETag and Last-Modified.
   private let fields: HeadFields
@@ -16,12 +16,12 @@ package struct Representation: Sendable {
   ///
   /// ETag, Last-Modified, Accept-Ranges and Content-Length are added here.
   package init(
-    _ fields: HeadFields, tag: EntityTag?, lastModified: HTTPDate? = nil, body: Body,
+    _ fields: HeadFields, tag: EntityTag?, lastModified: LastModified? = nil, body: Body,
     allowsRanges: Bool = true
   ) {
     var all = fields
     if let tag { all.add("ETag", tag.description) }
-    if let lastModified { all.add("Last-Modified", lastModified.description) }
+    if let lastModified { all.add("Last-Modified", lastModified.date.description) }
     self.fields = all
     self.tag = tag
     self.lastModified = lastModified
@@ -38,7 +38,7 @@ package struct Representation: Sendable {
     if !request.head.hasAny(Preconditions.conditions | FieldName.range.bit) { return whole }
     switch Preconditions.evaluate(request, tag: tag, lastModified: lastModified) {
     case .notModified: return notModified
-    case .failed: return Response(.preconditionFailed, fields.withoutContentFields)
+    case .failed: return Response(.preconditionFailed, errorFields)
     case .proceed: break
     }
     // §14.2: Range is for GET only.
@@ -49,14 +49,20 @@ package struct Representation: Sendable {
     return partial(ByteRanges(range, length: body.count))
   }
 
+  /// The fields of 412 and 416. What the 200 may be used for later is not true of them: stored by a cache under a URL
+  /// that never changes, the error would be all that is there (RFC 9111 §3).
+  private var errorFields: HeadFields {
+    fields.withoutContentFields.without("cache-control").without("use-as-dictionary")
+      .adding("Cache-Control", "no-store")
+  }
+
   private func partial(_ ranges: ByteRanges) -> Response {
     let length = body.count
     switch ranges {
     case .whole:
       return whole
     case .unsatisfiable:
-      let fields = fields.withoutContentFields.adding("Content-Range", "bytes */\(length)")
-      return Response(.rangeNotSatisfiable, fields)
+      return Response(.rangeNotSatisfiable, errorFields.adding("Content-Range", "bytes */\(length)"))
     case .single(let range):
       let fields = fields.adding("Content-Range", contentRange(range, length))
       return Response(.partialContent, fields, .segments(body.part(range)))

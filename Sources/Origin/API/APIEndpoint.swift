@@ -22,16 +22,24 @@ struct APIEndpoint: Sendable {
   private static let documentLimit = 256 << 20
 
   func answer(_ request: borrowing Request) -> Answer {
-    guard let call = APIRequest(request) else { return .now(Problem.notFound.response) }
-    switch (call.method, call.path.first, call.path.count) {
-    case (.put, "blobs", 2):
-      return .receive(limit: largestUpload) { UploadReceiver.blob(call, self) }
-    case (.post, "blobs", 1):
-      return .receive(limit: largestUpload) { UploadReceiver.pack(call, self) }
-    case (.post, _, _):
-      return .receive(limit: UInt64(Self.documentLimit)) { DocumentReceiver(call, self) }
-    default:
-      return .later { respond { () throws(Problem) in try reply(to: call, authorised(call)) } }
+    guard let call = APIRequest(request), let route = APIRoute.at(call.path) else {
+      return .now(Problem.notFound.response)
+    }
+    if call.method == .options { return .now(Response(.noContent, HeadFields([("Allow", route.allow)]))) }
+    guard let act = route.act(for: call.method) else {
+      return .now(Problem.methodNotAllowed(route.allow).response)
+    }
+    // Here already, so that nobody without a token is asked for a body, nor keeps a worker.
+    guard call.token != nil else { return .now(Problem.noToken.response) }
+    switch act {
+    case .reply(let reply):
+      return .later { respond { () throws(Problem) in try reply(self, call, authorised(call)) } }
+    case _ where !call.announcesBody:
+      return .now(Problem.lengthRequired.response)
+    case .change(let change):
+      return .receive(limit: UInt64(Self.documentLimit)) { DocumentReceiver(call, self, change) }
+    case .upload(let upload):
+      return .receive(limit: largestUpload) { upload(call, self) }
     }
   }
 
@@ -45,11 +53,15 @@ struct APIEndpoint: Sendable {
     }
   }
 
-  /// Who asks.
+  /// Who asks; nothing is done for someone who isn't known, nor under a condition.
   func authorised(_ call: APIRequest) throws(Problem) -> AccessToken {
-    guard let text = call.token else {
-      throw Problem(.unauthorized, "token", "the request carries no token; send Authorization: Bearer TOKEN")
-    }
+    let token = try caller(of: call)
+    if call.isConditional, call.method != .get, call.method != .head { throw .unknownCondition }
+    return token
+  }
+
+  private func caller(of call: APIRequest) throws(Problem) -> AccessToken {
+    guard let text = call.token else { throw .noToken }
     // Right ones first: an office or a CI cluster has one address, and a colleague's mistake must not lock it out.
     // Nobody guesses 256 random bits, however many tries he has.
     if let token = try Self.store({ () throws(StoreError) in try store.check(token: text) }) { return token }
@@ -80,69 +92,8 @@ struct APIEndpoint: Sendable {
     return Response(status, fields, .bytes(SharedBytes(value.canonical)))
   }
 
-  /// Answers what has no body.
-  func reply(to call: APIRequest, _ token: AccessToken) throws(Problem) -> Response {
-    switch (call.method, call.path.first, call.path.count) {
-    case (.get, "tokens", 1), (.head, "tokens", 1):
-      return try TokenCalls(store: store, caller: token, call: call).list()
-    case (.get, "apps", 1), (.head, "apps", 1): return try ChannelList(store: store, caller: token).reply()
-    case (.get, "audit", 1...2), (.head, "audit", 1...2):
-      return try AuditCalls(store: store, call: call, caller: token).reply()
-    case (.delete, "tokens", 2):
-      return try TokenCalls(store: store, caller: token, call: call).revoke(call.path[1])
-    case (.get, "apps", 5...) where KeepingCalls.takes(call),
-      (.head, "apps", 5...) where KeepingCalls.takes(call):
-      return try KeepingCalls(self, call, token).read()
-    case (.delete, "apps", 6) where KeepingCalls.takes(call):
-      return try KeepingCalls(self, call, token).unpin()
-    case (.get, "mirror", 1), (.get, "mirrors", 1), (.delete, "leases", 2):
-      return try MirrorCalls(store: store, call: call, caller: token).reply()
-    case (.get, "apps", 5...) where DocumentCalls.takes(call),
-      (.head, "apps", 5...) where DocumentCalls.takes(call):
-      return try DocumentCalls(self, call, token).read()
-    case (.get, "apps", 4...), (.head, "apps", 4...):
-      return try ChannelCalls(store: store, deltas: deltas, call: call, caller: token).reply()
-    case (.options, _, _):
-      return Response(.noContent, HeadFields([("Allow", "GET, HEAD, POST, PUT, DELETE, OPTIONS")]))
-    default: throw notAnswered(call)
-    }
-  }
-
-  /// Answers what has a document as its body.
-  func reply(to call: APIRequest, _ token: AccessToken, _ body: [UInt8]) throws(Problem) -> Response {
-    switch (call.path.first, call.path.last, call.path.count) {
-    case ("tokens", _, 1):
-      return try TokenCalls(store: store, caller: token, call: call).create(Self.parse(body))
-    case ("mirrors", _, 1), ("leases", _, 1...2):
-      return try MirrorCalls(store: store, call: call, caller: token).reply(Self.parse(body))
-    case ("blobs", "missing", 2):
-      return try BlobCalls(store: store, caller: token).missing(Self.parse(body))
-    case ("gc", _, 1): return try KeepingCalls(self, call, token).collect(Self.parse(body))
-    case ("apps", _, 5) where KeepingCalls.takes(call):
-      return try KeepingCalls(self, call, token).pin(Self.parse(body))
-    case ("apps", _, 5...) where DocumentCalls.takes(call):
-      return try DocumentCalls(self, call, token).change(Self.parse(body))
-    case ("apps", "releases", 5):
-      return try ReleaseCalls(desk: releases, deltas: deltas, call: call, caller: token).release(
-        Self.parse(body))
-    case ("apps", "preparations", 5):
-      return try ReleaseCalls(desk: releases, deltas: deltas, call: call, caller: token).prepare(
-        Self.parse(body))
-    case ("apps", _, 5) where OperationCalls.takes(call):
-      return try OperationCalls(self, call, token).reply(Self.parse(body))
-    default: throw notAnswered(call)
-    }
-  }
-
-  private func notAnswered(_ call: APIRequest) -> Problem {
-    let known = ["apps", "audit", "blobs", "gc", "leases", "mirror", "mirrors", "tokens"].contains(
-      call.path.first ?? "")
-    return known
-      ? Problem(.notFound, "not-found", "the API has no \(call.method.name) under this path")
-      : Problem.notFound
-  }
-
-  private static func parse(_ body: [UInt8]) throws(Problem) -> JSONValue {
+  /// The document that a body is.
+  static func parse(_ body: [UInt8]) throws(Problem) -> JSONValue {
     do {
       return try JSONValue.parse(body)
     } catch {

@@ -14,6 +14,10 @@ struct APIRequest: Sendable {
   let contentType: String?
   /// Bytes of the body, where the head tells.
   let length: Int64?
+  /// The head says that there is a body, be it of no bytes.
+  let announcesBody: Bool
+  /// It is to be done under a condition that may not hold (RFC 9110 §13.1).
+  let isConditional: Bool
   /// Who asks.
   let peer: PeerAddress
 
@@ -30,6 +34,10 @@ struct APIRequest: Sendable {
     authorization = request.field(.authorization)?.text
     contentMD5 = request.field(named: "content-md5")?.text
     contentType = request.field(.contentType)?.text
+    announcesBody = request.announcesBody
+    isConditional =
+      request.head.hasAny(FieldName.ifMatch.bit | FieldName.ifUnmodifiedSince.bit)
+      || request.field(.ifNoneMatch)?.equals("*") ?? false
     length = if case .length(let length) = request.bodyLength { Int64(exactly: length) } else { nil }
   }
 

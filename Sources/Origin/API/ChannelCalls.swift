@@ -10,7 +10,6 @@ struct ChannelCalls {
   let caller: AccessToken
 
   func reply() throws(Problem) -> Response {
-    guard call.path[2] == "channels" else { throw .notFound }
     let names = try ChannelNames(call)
     try names.check(caller, may: .read)
     let channel = try APIEndpoint.store { () throws(StoreError) in try store.channel(names.app, names.channel)

@@ -16,17 +16,6 @@ struct DocumentCalls {
     self.caller = caller
   }
 
-  /// Whether a call is for here.
-  static func takes(_ call: APIRequest) -> Bool {
-    guard call.path[2] == "channels" else { return false }
-    switch (call.path[4], call.path.count) {
-    case ("prefetch", 5), ("policy", 5), ("settings", 5): return true
-    case ("prefetch", 6): return ["log", "rollback"].contains(call.path[5])
-    case ("policy", 6): return call.path[5] == "log"
-    default: return false
-    }
-  }
-
   // MARK: - Reading
 
   func read() throws(Problem) -> Response {

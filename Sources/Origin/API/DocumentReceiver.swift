@@ -5,6 +5,7 @@ import Store
 final class DocumentReceiver: BodyReceiver {
   private let call: APIRequest
   private let api: APIEndpoint
+  private let change: APIRoute.Change
   private var state: State
   private var body: [UInt8] = []
 
@@ -13,9 +14,11 @@ final class DocumentReceiver: BodyReceiver {
     case refused(Response)
   }
 
-  init(_ call: APIRequest, _ api: APIEndpoint) {
+  /// - Parameter change: what is answered to the document.
+  init(_ call: APIRequest, _ api: APIEndpoint, _ change: @escaping APIRoute.Change) {
     self.call = call
     self.api = api
+    self.change = change
     do {
       state = .collecting(try api.authorised(call))
     } catch {
@@ -33,7 +36,7 @@ final class DocumentReceiver: BodyReceiver {
     switch state {
     case .refused(let response): return response
     case .collecting(let token):
-      return api.respond { () throws(Problem) in try api.reply(to: call, token, body) }
+      return api.respond { () throws(Problem) in try change(api, call, token, APIEndpoint.parse(body)) }
     }
   }
 

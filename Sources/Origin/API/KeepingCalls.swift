@@ -17,15 +17,6 @@ struct KeepingCalls {
     self.caller = caller
   }
 
-  /// Whether a call about a channel is for here.
-  static func takes(_ call: APIRequest) -> Bool {
-    guard call.path[2] == "channels" else { return false }
-    switch (call.path[4], call.path.count) {
-    case ("pins", 5), ("pins", 6), ("adoption", 5): return true
-    default: return false
-    }
-  }
-
   // MARK: - Collecting
 
   func collect(_ body: JSONValue) throws(Problem) -> Response {
@@ -68,14 +59,12 @@ struct KeepingCalls {
     let names = try ChannelNames(call)
     try names.check(caller, may: .read)
     let channel = try channel(names)
-    guard call.path.count == 5 else { throw .notFound }
     if call.path[4] == "adoption" { return try adoption(of: channel) }
     let pins = try APIEndpoint.store { () throws(StoreError) in try store.pins(of: channel) }
     return APIEndpoint.document(["pins": .array(pins.map(\.json))])
   }
 
   func pin(_ body: JSONValue) throws(Problem) -> Response {
-    guard call.path[4] == "pins" else { throw .notFound }
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
     guard let name = try body.versionName("version") else {

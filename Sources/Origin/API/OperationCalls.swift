@@ -14,13 +14,6 @@ struct OperationCalls {
     self.caller = caller
   }
 
-  /// Whether a call is for here.
-  static func takes(_ call: APIRequest) -> Bool {
-    call.path[2] == "channels" && acts.contains(call.path[4])
-  }
-
-  private static let acts: Set = ["create", "freeze", "promote", "remove", "rollback", "thaw"]
-
   func reply(_ body: JSONValue) throws(Problem) -> Response {
     switch call.path[4] {
     case "rollback": return try RollbackCalls(desk: api.releases, call: call, caller: caller).rollback(body)

@@ -11,6 +11,8 @@ struct Problem: Error, Sendable {
   let detail: String
   /// Members of this kind of problem alone.
   var more: [JSONObject.Member] = []
+  /// The methods that are answered instead.
+  var allow: String?
   /// Seconds after which it is worth another try.
   var retryAfter: Int?
 
@@ -32,12 +34,32 @@ struct Problem: Error, Sendable {
         ]))
     var fields = HeadFields([("Content-Type", "application/problem+json"), ("Cache-Control", "no-store")])
     if status == .unauthorized { fields.add("WWW-Authenticate", "Bearer") }
+    if let allow { fields.add("Allow", allow) }
     if let retryAfter { fields.add("Retry-After", String(retryAfter)) }
     return Response(status, fields, .bytes(SharedBytes(document.canonical)))
   }
 
   static func badRequest(_ detail: String) -> Problem { Problem(.badRequest, "bad-request", detail) }
   static var notFound: Problem { Problem(.notFound, "not-found", "the API has nothing under this path") }
+  static var noToken: Problem {
+    Problem(.unauthorized, "token", "the request carries no token; send Authorization: Bearer TOKEN")
+  }
+  static var lengthRequired: Problem {
+    Problem(.lengthRequired, "length", "the request needs a body; send Content-Length, be it 0")
+  }
+  /// What the API changes has no entity tag and no date, so that no condition on it is known to hold; then "the origin
+  /// server MUST NOT perform the requested method" (RFC 9110 §13.1.1).
+  static var unknownCondition: Problem {
+    Problem(
+      .preconditionFailed, "condition",
+      "nothing here has an entity tag; send the request without If-Match, If-None-Match and If-Unmodified-Since"
+    )
+  }
+  static func methodNotAllowed(_ allow: String) -> Problem {
+    var problem = Problem(.methodNotAllowed, "method", "under this path the API answers \(allow)")
+    problem.allow = allow
+    return problem
+  }
 }
 
 extension Problem {

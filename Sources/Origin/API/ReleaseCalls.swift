@@ -12,7 +12,6 @@ struct ReleaseCalls {
   private static let messageLimit = 4096
 
   func release(_ document: JSONValue) throws(Problem) -> Response {
-    guard call.path[2] == "channels" else { throw .notFound }
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
     let request = try parse(document, names)
@@ -37,7 +36,6 @@ struct ReleaseCalls {
 
   /// `POST …/preparations`: begins to make a release's deltas, or, with `id` alone, says how far they are.
   func prepare(_ document: JSONValue) throws(Problem) -> Response {
-    guard call.path[2] == "channels" else { throw .notFound }
     let names = try ChannelNames(call)
     try names.check(caller, may: .publish)
     if let id = document["id"]?.string { return try preparation(id) }

@@ -53,6 +53,9 @@ extension OriginHandler {
   func failure(_ request: borrowing Request) -> Answer {
     switch request.method {
     case .post:
+      guard request.announcesBody else {
+        return .now(ClientFailure.response(.lengthRequired, "a report is a body; send Content-Length"))
+      }
       let query = Self.query(request)
       let catalog = catalog.current
       guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }

@@ -59,6 +59,9 @@ final class CodedDocument: Sendable {
     ("Vary", "Accept-Encoding"),
   ]
 
+  /// What it is kept in.
+  var codings: [BodyCoding] { [.identity] + (gzip == nil ? [] : [.gzip]) + (zstd == nil ? [] : [.zstd]) }
+
   /// The answer to a GET or HEAD, after its conditions, in the coding that the client likes best.
   func response(to request: borrowing Request) -> Response {
     guard isCoded else { return identity.response(to: request) }

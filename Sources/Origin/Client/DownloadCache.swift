@@ -9,8 +9,10 @@ import Synchronization
 final class DownloadCache {
   private var young: [UInt64: DownloadFile] = [:]
   private var old: [UInt64: DownloadFile] = [:]
-  /// Files in one generation; two are kept. Each holds up to three descriptors.
+  /// Files in one generation.
   private let capacity: Int
+  /// What one file of the capacity may cost: two generations, in each the plain bytes, gzip and zstd.
+  static let descriptorsPerFile = 2 * 3
   let inbox = Inbox()
 
   init(capacity: Int) { self.capacity = capacity }

@@ -34,7 +34,7 @@ struct DownloadEndpoint: Sendable {
   }
 
   private func answer(_ file: DownloadFile, _ request: borrowing Request) -> Answer {
-    guard file.target != nil, AvailableDictionary.of(request) != nil else {
+    guard file.target != nil, AvailableDictionary.of(request, over: file.document.codings) != nil else {
       return .now(file.document.response(to: request))
     }
     let stored = StoredRequest(request)
@@ -43,7 +43,9 @@ struct DownloadEndpoint: Sendable {
 
   /// The answer as a delta on the dictionary that the client has; nil where that can't be.
   private func coded(_ file: DownloadFile, _ request: borrowing Request) -> Response? {
-    guard let target = file.target, let base = AvailableDictionary.of(request) else { return nil }
+    guard let target = file.target,
+      let base = AvailableDictionary.of(request, over: file.document.codings)
+    else { return nil }
     return deltas.coded(target.sha256, md5: target.md5, on: base, target.fields)?.response(to: request)
   }
 

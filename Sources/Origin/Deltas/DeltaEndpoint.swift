@@ -65,9 +65,12 @@ struct DeltaEndpoint: Sendable {
 
 /// The dictionary that a client has (RFC 9842 §2.2).
 enum AvailableDictionary {
-  /// The SHA-256 in `:<base64>:`, where the client takes `dcz`; else nil.
-  static func of(_ request: borrowing Request) -> SHA256? {
-    guard let field = request.field(.availableDictionary), AcceptEncoding(request).accepts(.dcz) else {
+  /// The SHA-256 in `:<base64>:`, where the client takes `dcz` and likes none of `others` better (RFC 9110 §12.5.3);
+  /// else nil.
+  static func of(_ request: borrowing Request, over others: [BodyCoding]) -> SHA256? {
+    guard let field = request.field(.availableDictionary) else { return nil }
+    let accepted = AcceptEncoding(request)
+    guard accepted.accepts(.dcz), others.allSatisfy({ accepted.weight($0) <= accepted.weight(.dcz) }) else {
       return nil
     }
     let text = field.trimmed

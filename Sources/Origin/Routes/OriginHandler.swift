@@ -28,6 +28,7 @@ final class OriginHandler: Handler {
   private func elsewhere(_ path: RawSpan, _ request: borrowing Request) -> Answer {
     if let document = ClientDocument(path: path) { return named(document, request) }
     if path.equals("/report") { return failure(request) }
+    if path.equals("*") { return .now(Self.wholeServer) }
     if path.equals("/healthz") { return reading(request) { _ in .now(Probe.alive) } }
     if path.equals("/readyz") {
       return reading(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) }
@@ -126,6 +127,10 @@ final class OriginHandler: Handler {
   }
 
   static let nothing = ClientFailure.notFound("nothing is here")
+
+  /// The answer to `OPTIONS *`: every method that is answered anywhere (RFC 9110 §9.3.7).
+  private static let wholeServer = Response(
+    .noContent, HeadFields([("Allow", "GET, HEAD, OPTIONS, PUT, POST, DELETE")]))
 
   private static let options = Response(
     .noContent,

@@ -41,10 +41,11 @@ enum ServeCommand {
     Signals.block()
     let log: @Sendable (String) -> Void = { terminal.note("\(Self.now) \($0)") }
     var configuration = try configuration(arguments)
-    let files = Environment.raiseDescriptorLimit()
-    configuration.limits.connections = min(configuration.limits.connections, max(64, files / 2))
+    let budget = DescriptorBudget(
+      descriptors: Environment.raiseDescriptorLimit(), loops: configuration.loops)
+    configuration.limits.connections = min(configuration.limits.connections, budget.connections)
     // All that was said is read before anything is made.
-    var options = try options(arguments, configuration, files / (8 * configuration.loops), log)
+    var options = try options(arguments, configuration, budget.openFiles, log)
     configuration.accessLog = try ServeLimits.accessLog(arguments, log)
     let store = try Store(path: data)
     let server = try listen(configuration)
@@ -116,7 +117,7 @@ enum ServeCommand {
     var options = Origin.Options(publicURL: try given ?? Self.url(of: configuration.address))
     options.deltaWait = try arguments.number("delta-wait", in: 0...3600).map(Double.init)
     options.deltaThreads = try arguments.number("delta-threads", in: 1...256)
-    options.openFiles = min(1024, max(16, openFiles))
+    options.openFiles = openFiles
     options.log = log
     options.gc = try gc(arguments)
     options.largestUpload =

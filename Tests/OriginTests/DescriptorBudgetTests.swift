@@ -1,0 +1,43 @@
+import HTTP
+import Testing
+
+@testable import Origin
+
+@Suite struct DescriptorBudgetTests {
+  @Test(arguments: [256, 1024, 4096, 65_536, 524_288, 1_048_576], [1, 2, 4])
+  func allThatIsKeptOpenFits(_ descriptors: Int, _ loops: Int) {
+    let budget = DescriptorBudget(descriptors: descriptors, loops: loops)
+    let downloads = budget.openFiles * DownloadCache.descriptorsPerFile * loops
+    #expect(budget.connections > 0 && budget.openFiles > 0)
+    #expect(budget.connections <= descriptors / 2 && downloads <= descriptors / 8)
+  }
+
+  @Test func shares() {
+    let small = DescriptorBudget(descriptors: 1024, loops: 2)
+    #expect(small.connections == 512 && small.openFiles == 10)
+    let large = DescriptorBudget(descriptors: 1_048_576, loops: 8)
+    #expect(large.connections == 524_288 && large.openFiles == 1024)
+    #expect(DescriptorBudget(descriptors: 64, loops: 256).openFiles == 1)
+  }
+
+  /// What the budget counts on: two generations, each file with its plain and its coded forms.
+  @Test func theCacheLetsGoOfWhatIsTooMuch() {
+    let capacity = 4
+    let cache = DownloadCache(capacity: capacity)
+    var files: [Kept] = []
+    for number in 0..<50 {
+      let path = Array("/xcache/\(number)".utf8)
+      let plain = Representation(HeadFields(), tag: nil, body: .none)
+      let file = DownloadFile(path: path, document: .file(identity: plain, gzip: nil, zstd: nil))
+      files.append(Kept(file: file))
+      cache.inbox.put(file)
+      #expect(cache.file(at: path.span.bytes) != nil)
+    }
+    let most = files.filter { $0.file != nil }.count
+    #expect(most <= 2 * capacity && DownloadCache.descriptorsPerFile == 2 * 3)
+  }
+
+  private struct Kept {
+    weak var file: DownloadFile?
+  }
+}
