@@ -16,7 +16,8 @@ struct APIRequest: Sendable {
   let length: Int64?
   /// The head says that there is a body, be it of no bytes.
   let announcesBody: Bool
-  /// It is to be done under a condition that may not hold (RFC 9110 §13.1).
+  /// It is to be done under a condition that may not hold (RFC 9110 §13.1). If-Unmodified-Since isn't one: without a
+  /// date to compare with it is ignored (§13.1.4).
   let isConditional: Bool
   /// Who asks.
   let peer: PeerAddress
@@ -35,9 +36,7 @@ struct APIRequest: Sendable {
     contentMD5 = request.field(named: "content-md5")?.text
     contentType = request.field(.contentType)?.text
     announcesBody = request.announcesBody
-    isConditional =
-      request.head.hasAny(FieldName.ifMatch.bit | FieldName.ifUnmodifiedSince.bit)
-      || request.field(.ifNoneMatch)?.equals("*") ?? false
+    isConditional = request.head.has(.ifMatch) || request.field(.ifNoneMatch)?.equals("*") ?? false
     length = if case .length(let length) = request.bodyLength { Int64(exactly: length) } else { nil }
   }
 

@@ -47,13 +47,12 @@ struct Problem: Error, Sendable {
   static var lengthRequired: Problem {
     Problem(.lengthRequired, "length", "the request needs a body; send Content-Length, be it 0")
   }
-  /// What the API changes has no entity tag and no date, so that no condition on it is known to hold; then "the origin
-  /// server MUST NOT perform the requested method" (RFC 9110 §13.1.1).
+  /// What the API changes has no entity tag, so that no condition on it is known to hold; then the method must not
+  /// be performed (RFC 9110 §13.1.1).
   static var unknownCondition: Problem {
     Problem(
       .preconditionFailed, "condition",
-      "nothing here has an entity tag; send the request without If-Match, If-None-Match and If-Unmodified-Since"
-    )
+      "nothing here has an entity tag; send the request without If-Match and If-None-Match")
   }
   static func methodNotAllowed(_ allow: String) -> Problem {
     var problem = Problem(.methodNotAllowed, "method", "under this path the API answers \(allow)")
