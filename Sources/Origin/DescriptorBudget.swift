@@ -1,19 +1,26 @@
 /// How the descriptors that the process may have open are shared out.
 ///
-/// Half are connections, and an eighth is downloads that are kept open. What is left is for what is open for a while:
-/// files that are received, or sent as a delta, a zip or after the cache let go of them, and SQLite's.
+/// Of what the loops themselves leave, half are connections, a sixteenth those that are refused, and an eighth is
+/// downloads that are kept open. The rest is for what is open for a while: files that are received, or sent as a delta,
+/// a zip or after the cache let go of them, and SQLite's.
 package struct DescriptorBudget: Sendable, Equatable {
   package let connections: Int
+  /// Connections that are told that there are too many.
+  package let refused: Int
   /// For ``Origin/Options/openFiles``.
   package let openFiles: Int
+
+  /// An epoll, its event counter, and one to give up where there are no more.
+  private static let descriptorsPerLoop = 3
 
   /// - Parameters:
   ///   - descriptors: that the process may have open.
   ///   - loops: event loops.
   package init(descriptors: Int, loops: Int) {
-    connections = max(1, descriptors / 2)
-    let files = descriptors / 8 / (DownloadCache.descriptorsPerFile * loops)
+    let shared = max(descriptors - Self.descriptorsPerLoop * loops, 2)
+    connections = shared / 2
+    refused = shared / 16
     // More than this saves no opening that is worth the memory.
-    openFiles = min(1024, max(1, files))
+    openFiles = min(1024, shared / 8 / (DownloadCache.descriptorsPerFile * loops))
   }
 }

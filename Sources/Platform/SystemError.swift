@@ -18,6 +18,9 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
   /// The kernel's own words, e.g. `No space left on device`.
   package var reason: String { String(cString: strerror(code)) }
 
+  /// The process, or the machine, has no descriptor left: it may have one in a moment.
+  package var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
+
   package var description: String {
     if let subject { "\(subject): \(reason) (\(call))" } else { "\(reason) (\(call))" }
   }

@@ -32,6 +32,8 @@ package struct ServerLimits: Sendable {
   package var request = RequestLimits()
   /// Open connections in all; more get 503.
   package var connections = 20_000
+  /// Refused clients that are kept until they have read the answer; more are closed behind it.
+  package var refused = 256
   /// Open connections of one address; loopback and trusted proxies are exempt.
   package var connectionsPerAddress = 256
   /// Requests on one connection, after which it is closed.

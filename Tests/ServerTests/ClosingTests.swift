@@ -56,6 +56,50 @@ import Testing
     #expect(answer.closes && answer.body.count == Self.file && bytes.isEmpty)
   }
 
+  /// The connection's time is over while its answers are on their way; then the client sends on, and reads.
+  @Test(arguments: [
+    "", "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", "GET /half",
+  ])
+  func aTimeoutDoesNotCutOffAnswers(last: String) throws {
+    let server = try TestServer {
+      $0.timeouts.idle = 200 * Self.millisecond
+      $0.timeouts.head = 200 * Self.millisecond
+      $0.timeouts.body = 200 * Self.millisecond
+    }
+    let client = server.client(receiveBuffer: 4_096)
+    let path = "/" + String(repeating: "x", count: 4_000)
+    for _ in 0..<9 { client.send("GET \(path) HTTP/1.1\r\nHost: h\r\n\r\n") }
+    client.send(last)
+    usleep(600_000)
+    client.send("GET /late HTTP/1.1\r\nHost: h\r\n\r\n")
+    for _ in 0..<9 { #expect(client.answer()?.text == path) }
+    if last.hasPrefix("POST") { #expect(client.answer()?.text == "/x") }
+    if last == "GET /half" { #expect(client.answer()?.status == 408) }
+    #expect(client.isClosedByServer())
+  }
+
+  /// Sends faster than one turn reads, so that the connection never has to wait.
+  @Test func aClientThatSendsForEverIsEnded() throws {
+    let server = try TestServer { $0.timeouts.linger = 300 * Self.millisecond }
+    let client = server.client()
+    client.send("nonsense\r\n\r\n")
+    let flood = [UInt8](repeating: 0x61, count: 1 << 20)
+    let start = Clock.monotonicNanoseconds()
+    while client.send(flood), Clock.monotonicNanoseconds() - start < 8 * Timeouts.second {}
+    #expect(Clock.monotonicNanoseconds() - start < 4 * Timeouts.second)
+  }
+
+  @Test func aDrainDoesNotWaitForEmptyLines() throws {
+    let server = try TestServer()
+    let client = server.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n\r\n")
+    #expect(client.answer()?.text == "/")
+    usleep(50_000)
+    let start = Clock.monotonicNanoseconds()
+    server.server.stop(graceSeconds: 8)
+    #expect(Clock.monotonicNanoseconds() - start < 4 * Timeouts.second)
+  }
+
   @Test func aClientThatSaidItWouldCloseIsNotWaitedFor() throws {
     let server = try TestServer()
     let client = server.client()
@@ -82,6 +126,8 @@ import Testing
       "HEAD / HTTP/1.1\r\n\r\n", "HEAD /%00 HTTP/1.1\r\nHost: h\r\n\r\n",
       "HEAD / HTTP/1.1\r\nHost: h\r\nExpect: tea\r\n\r\n",
       "HEAD / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n", "HEAD / HTTP/1.1\r\nHost: h\r\n",
+      "\r\nHEAD /\(String(repeating: "a", count: 9_000)) HTTP/1.1\r\n", "HEAD /\u{1} HTTP/1.1\r\n\r\n",
+      "HEAD /h",
     ])
   func aRefusedHEADHasNoBody(_ request: String) throws {
     let server = try TestServer { $0.timeouts.head = 200 * Self.millisecond }

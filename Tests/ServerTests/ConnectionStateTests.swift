@@ -17,7 +17,7 @@ import Testing
   @Test func idleIsClosedSilently() {
     let state = ConnectionState(now: 5, timeouts: timeouts)
     #expect(state.expiry(5 + timeouts.idle - 1) == .none)
-    #expect(state.expiry(5 + timeouts.idle) == .close)
+    #expect(state.expiry(5 + timeouts.idle) == .leave)
   }
 
   @Test func aHeadsTimeRunsFromItsFirstByte() {

@@ -128,7 +128,7 @@ extension RequestParser {
     head.hasQuery = true
   }
 
-  /// Whether `bytes` are `host [":" port]`, or nothing at all (RFC 9110 §7.2, RFC 3986 §3.2.2).
+  /// Whether `bytes` are `host [":" port]`, or nothing at all (RFC 9110 §7.2, RFC 3986 §3.2.2, without IPvFuture).
   func isAuthority(_ bytes: RawSpan) -> Bool {
     let end = bytes.run(of: .unreserved, from: 0)
     if end == bytes.byteCount { return true }

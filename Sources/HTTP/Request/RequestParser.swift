@@ -18,7 +18,6 @@ package struct RequestParser: Sendable {
   /// Up to where that line was searched for its end.
   private var searched = 0
   private var atRequestLine = true
-  private var emptyLines = 0
   /// A Connection field said `close`.
   var closes = false
 
@@ -30,12 +29,18 @@ package struct RequestParser: Sendable {
     lineStart = 0
     searched = 0
     atRequestLine = true
-    emptyLines = 0
     closes = false
   }
 
   /// Whether all of the `count` bytes that were parsed so far are empty lines.
   package func hasOnlyEmptyLines(_ count: Int) -> Bool { atRequestLine && lineStart == count }
+
+  /// Whether a head that isn't complete, or was refused, asks for an answer without a body.
+  package func isHEAD(_ bytes: RawSpan) -> Bool {
+    head.method == .head
+      || atRequestLine
+        && bytes.extracting(min(lineStart, bytes.byteCount)..<bytes.byteCount).starts(with: "HEAD ")
+  }
 
   /// Goes on with the head that `bytes` begins with.
   package mutating func parse(_ bytes: RawSpan, limits: RequestLimits) -> Outcome {
@@ -100,11 +105,7 @@ package struct RequestParser: Sendable {
   ) throws(RequestError) -> Bool {
     if atRequestLine {
       // RFC 9112 §2.2: at least one empty line before the request line is ignored.
-      if line.isEmpty {
-        emptyLines &+= 1
-        guard emptyLines <= 4 else { throw .requestLine }
-        return false
-      }
+      if line.isEmpty { return false }
       try takeRequestLine(line, of: bytes, limits)
       atRequestLine = false
       head.lines.start = UInt16(truncatingIfNeeded: lineStart)

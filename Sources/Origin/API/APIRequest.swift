@@ -36,7 +36,9 @@ struct APIRequest: Sendable {
     contentMD5 = request.field(named: "content-md5")?.text
     contentType = request.field(.contentType)?.text
     announcesBody = request.announcesBody
-    isConditional = request.head.has(.ifMatch) || request.field(.ifNoneMatch)?.equals("*") ?? false
+    isConditional =
+      request.head.has(.ifMatch) || request.head.isRepeated(.ifNoneMatch)
+      || request.field(.ifNoneMatch)?.equals("*") ?? false
     length = if case .length(let length) = request.bodyLength { Int64(exactly: length) } else { nil }
   }
 

@@ -45,7 +45,7 @@ struct Problem: Error, Sendable {
     Problem(.unauthorized, "token", "the request carries no token; send Authorization: Bearer TOKEN")
   }
   static var lengthRequired: Problem {
-    Problem(.lengthRequired, "length", "the request needs a body; send Content-Length, be it 0")
+    Problem(.lengthRequired, "length", "the request needs a body; send Content-Length")
   }
   /// What the API changes has no entity tag, so that no condition on it is known to hold; then the method must not
   /// be performed (RFC 9110 §13.1.1).
@@ -100,6 +100,8 @@ extension Problem {
         .unprocessableContent, "missing-blobs", words,
         [.init(key: "missing", value: .strings(digests.map(\.hex)))])
     // A status that publishers try again after.
+    case .system(let error) where error.isOutOfDescriptors:
+      self.init(.serviceUnavailable, "descriptors", words)
     case .unpushed: self.init(.serviceUnavailable, "unpushed", words)
     case .pushFailed: self.init(.serviceUnavailable, "push-failed", words)
     case .digestMismatch: self.init(.unprocessableContent, "digest-mismatch", words)

@@ -52,6 +52,7 @@ final class DownloadCache {
 
   /// Two generations: what is asked for moves to the young one, and the old one is dropped when that is full.
   private func insert(_ file: DownloadFile, _ key: UInt64) {
+    guard capacity > 0 else { return }
     if young.count >= capacity {
       old = young
       young = [:]

@@ -44,6 +44,8 @@ final class Connection {
   var sent: UInt64 = 0
   /// Answers that it hasn't whole.
   var pending = PendingAnswers()
+  /// It used up its turn with work left.
+  var takesTurn = false
   /// When the loop looks at the deadline next.
   var lookAt = UInt64.max
 

@@ -25,6 +25,8 @@ package struct ConnectionState: Sendable {
     case none
     /// Close without a word.
     case close
+    /// The same, but the last answer may still be on its way.
+    case leave
     /// Answer 408, then close.
     case answer408
     /// Look whether the client has acknowledged more, then ask again.
@@ -127,7 +129,7 @@ package struct ConnectionState: Sendable {
     case .head, .body: return .answer408
     // Closed with input that nobody read, the kernel would throw away what the client hasn't taken.
     case .writing, .lingering: return checked ? .close : .checkProgress
-    case .idle: return .close
+    case .idle: return .leave
     case .working, .closed: return .none
     }
   }

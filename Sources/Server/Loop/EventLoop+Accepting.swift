@@ -4,9 +4,6 @@ import Platform
 extension EventLoop {
   /// How long accepting pauses when no descriptor is left.
   private static let pause: UInt64 = 100_000_000
-  /// Refused clients that are kept until they have read the answer; more are just closed.
-  private static let lingerLimit = 256
-
   /// Takes one waiting connection: those that wait behind it wake this loop or another again.
   func accept() {
     repeat {
@@ -65,10 +62,13 @@ extension EventLoop {
       descriptor, token: token, peer: peer, refused: true,
       state: ConnectionState(now: now, timeouts: timeouts))
     connection.exchange.start = now
-    lingering += 1
+    refusedCount += 1
     place(connection)
-    guard lingering <= EventLoop.lingerLimit else { return close(connection) }
     respond(overload(), to: connection, closing: true)
+    guard refusedCount <= limits.refused / context.mailboxes.count else {
+      _ = flush(connection)
+      return close(connection)
+    }
     finish(connection)
     watch(connection)
     if !connection.isClosed { schedule(connection) }

@@ -81,18 +81,19 @@ extension EventLoop {
     } else {
       connection.exchange = Exchange(start: now)
       if let parser = connection.partialHead?.parser {
-        // Nothing was asked.
-        if parser.hasOnlyEmptyLines(connection.stash.count) { return close(connection) }
         // Of a copy: a span of the class's own array would outlive the access to it.
         let stash = connection.stash
-        connection.exchange.isHead = parser.head.method == .head
+        connection.exchange.isHead = parser.isHEAD(stash.span.bytes)
         note(parser.head, in: stash.span.bytes, connection)
       }
     }
-    // Its request was answered already, and only its body is slow.
-    if connection.discarding != nil { return close(connection) }
     connection.state.becomeIdle(now, timeouts)
-    refuse(connection, .requestTimeout)
+    if connection.discarding != nil {
+      // Its request was answered already, and only its body is slow.
+      closeAfterAnswers(connection)
+    } else {
+      refuse(connection, .requestTimeout)
+    }
     proceed(connection)
   }
 
@@ -104,7 +105,15 @@ extension EventLoop {
     guard mayHaveMore, !connection.inputEnded else { return close(connection) }
     Kernel.shutdownSending(connection.descriptor.raw)
     connection.stash = []
+    noteProgress(connection)
     connection.state.linger(now, timeouts)
+  }
+
+  /// Ends a connection without a request, of which the last answer may still be on its way.
+  func leave(_ connection: Connection) {
+    connection.lingers = Kernel.unacknowledged(connection.descriptor.raw) > 0
+    finish(connection)
+    if !connection.isClosed { schedule(connection) }
   }
 
   /// Drops what the client still sends; true while there may be more.
@@ -112,7 +121,9 @@ extension EventLoop {
     guard connection.canRead else { return false }
     let space = UnsafeMutableRawBufferPointer(rebasing: scratch[..<EventLoop.readSize])
     switch Kernel.receive(connection.descriptor.raw, into: space) {
-    case .bytes: return true
+    case .bytes(let count):
+      metrics.bytesIn.add(UInt64(count))
+      return true
     case .wouldBlock: connection.canRead = false
     case .end, .broken: close(connection)
     }

@@ -115,7 +115,8 @@ extension EventLoop {
     _ upload: inout Upload, _ chunk: BodyChunk, _ filled: Int, _ connection: Connection
   ) -> Decoded {
     var index = 0
-    // Framing takes no space: the window moves on with it, so that a full chunk leaves no framing behind.
+    // Framing takes no space: the window moves on with it, where a fixed one would have what is left copied for each
+    // of its bytes.
     while index < filled, !chunk.isFull {
       let window = index..<min(filled, index &+ chunk.space.count)
       let bytes = UnsafeRawBufferPointer(rebasing: scratch[window]).bytes

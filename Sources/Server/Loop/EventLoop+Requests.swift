@@ -13,8 +13,9 @@ extension EventLoop {
     while step(connection) {
       turns -= 1
       if turns == 0 {
-        again.append(connection.token)
-        return
+        // Its time runs also where it never has to wait.
+        schedule(connection)
+        return takeTurn(connection)
       }
     }
     rest(connection)
@@ -23,12 +24,15 @@ extension EventLoop {
   /// Nothing more can be done for a connection at present: it waits. One without a request, in a drain, ends.
   func rest(_ connection: Connection) {
     guard !connection.isClosed else { return }
-    if isDraining, connection.state.phase == .idle, connection.stash.isEmpty {
-      // Its last answer may still be on its way, and a request may cross it.
-      connection.lingers = Kernel.unacknowledged(connection.descriptor.raw) > 0
-      finish(connection)
-    }
-    if !connection.isClosed { schedule(connection) }
+    if isDraining, connection.state.phase == .idle, connection.stash.isEmpty { return leave(connection) }
+    schedule(connection)
+  }
+
+  /// It goes on when the others have had their turn.
+  func takeTurn(_ connection: Connection) {
+    guard !connection.takesTurn else { return }
+    connection.takesTurn = true
+    again.append(connection.token)
   }
 
   /// One step; true when another can follow at once.
@@ -48,6 +52,7 @@ extension EventLoop {
 
   /// Reads once, and answers the requests that are complete.
   private func readRequests(_ connection: Connection) -> Bool {
+    let requests = connection.state.requests
     var filled = unstash(connection)
     if filled == 0 || connection.partialHead != nil {
       guard let count = read(connection, behind: filled) else { return false }
@@ -56,6 +61,12 @@ extension EventLoop {
     let used = answerRequests(connection, filled)
     guard !connection.isClosed else { return false }
     stash(connection, used..<filled)
+    // Empty lines alone buy no time.
+    if used == filled, connection.state.phase == .idle, connection.state.requests == requests,
+      !connection.inputEnded, !connection.state.closesAfterAnswers
+    {
+      return connection.canRead
+    }
     _ = flush(connection)
     return settle(connection)
   }
@@ -141,11 +152,13 @@ extension EventLoop {
       takeParser(of: connection)
       switch parser.parse(UnsafeRawBufferPointer(input).bytes, limits: limits.request) {
       case .incomplete:
+        if parser.hasOnlyEmptyLines(input.count) { return filled }
         connection.partialHead = PartialHead(parser)
         return used
       case .failed(let error):
-        connection.exchange = Exchange(isHead: parser.head.method == .head, start: now)
-        note(parser.head, in: UnsafeRawBufferPointer(input).bytes, connection)
+        let bytes = UnsafeRawBufferPointer(input).bytes
+        connection.exchange = Exchange(isHead: parser.isHEAD(bytes), start: now)
+        note(parser.head, in: bytes, connection)
         refuse(connection, error.status)
         return filled
       case .complete(let count):

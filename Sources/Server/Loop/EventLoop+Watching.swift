@@ -24,11 +24,13 @@ extension EventLoop {
       let passed = end &- min(answer.start, end)
       metrics.answered(status: answer.status, nanoseconds: passed)
       guard let line = answer.line else { continue }
-      let wasEmpty = log?.since == nil
       log?.add(
-        line.request, status: answer.status, bytes: line.bodySent(connection.sent, end: answer.end), now: now,
+        line.request, status: answer.status, bytes: line.bodySent(connection.sent, end: answer.end),
         microseconds: passed / 1000)
-      if wasEmpty { deadlines.insert(DeadlineHeap.Entry(time: now &+ LogBuffer.delay, token: Token.log)) }
+      if !isLogScheduled {
+        isLogScheduled = true
+        deadlines.insert(DeadlineHeap.Entry(time: now &+ LogBuffer.delay, token: Token.log))
+      }
     }
   }
 }

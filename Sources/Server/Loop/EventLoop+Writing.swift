@@ -17,8 +17,19 @@ extension EventLoop {
     }
     postpone(connection)
     // In another phase the answers are sent beside it: a worker is busy, or a body arrives.
-    if connection.isBetweenAnswers { connection.state.waitForWriting(now, timeouts) }
+    if connection.isBetweenAnswers {
+      noteProgress(connection)
+      connection.state.waitForWriting(now, timeouts)
+    }
     return false
+  }
+
+  /// Looks how much of the answers the client has acknowledged; gives how much it has not.
+  @discardableResult
+  func noteProgress(_ connection: Connection) -> UInt64 {
+    let waiting = min(UInt64(Kernel.unacknowledged(connection.descriptor.raw)), connection.sent)
+    connection.state.progressed(connection.sent &- waiting, now, timeouts)
+    return waiting
   }
 
   /// The usual case: everything is in the outbox, and one call sends it.
@@ -58,7 +69,7 @@ extension EventLoop {
         return false
       }
       if budget <= 0 {
-        again.append(connection.token)
+        takeTurn(connection)
         break
       }
     }

@@ -32,6 +32,8 @@ final class EventLoop {
   var lines: [AccessLine] = []
   let writer: ResponseWriter
   var log: LogBuffer?
+  /// The loop will look at the log in time.
+  var isLogScheduled = false
 
   var connections: [Connection?] = []
   private var freeSlots: [Int] = []
@@ -41,7 +43,7 @@ final class EventLoop {
   /// Connections that used up their turn with work left.
   var again: [UInt64] = []
   /// Connections that a limit refused and that aren't closed yet.
-  var lingering = 0
+  var refusedCount = 0
 
   /// Nanoseconds of the monotonic clock when the present round began.
   var now = Clock.monotonicNanoseconds()
@@ -106,7 +108,11 @@ final class EventLoop {
     let turns = again
     if !turns.isEmpty {
       again = []
-      for token in turns { if let connection = connection(token) { drive(connection) } }
+      for token in turns {
+        guard let connection = connection(token) else { continue }
+        connection.takesTurn = false
+        drive(connection)
+      }
     }
     expire()
   }
@@ -210,7 +216,7 @@ final class EventLoop {
       deadlines.keep { $0.token >= Token.log || self.connection($0.token)?.lookAt == $0.time }
     }
     if connection.isRefused {
-      lingering -= 1
+      refusedCount -= 1
     } else {
       context.admission.leave(connection.peer, counted: connection.isCounted)
     }
@@ -230,7 +236,9 @@ final class EventLoop {
     while let entry = deadlines.pop(now) {
       switch entry.token {
       case Token.accept: resumeAccepting()
-      case Token.log: log?.flush()
+      case Token.log:
+        isLogScheduled = false
+        log?.flush()
       default:
         guard let connection = connection(entry.token), connection.lookAt == entry.time else { continue }
         connection.lookAt = .max
@@ -242,9 +250,7 @@ final class EventLoop {
   private func expire(_ connection: Connection) {
     var verdict = connection.state.expiry(now)
     if verdict == .checkProgress {
-      let waiting = UInt64(Kernel.unacknowledged(connection.descriptor.raw))
-      if waiting == 0, connection.state.phase == .lingering { return close(connection) }
-      connection.state.progressed(connection.sent &- min(waiting, connection.sent), now, timeouts)
+      if noteProgress(connection) == 0, connection.state.phase == .lingering { return close(connection) }
       verdict = connection.state.expiry(now, checked: true)
     }
     switch verdict {
@@ -252,6 +258,7 @@ final class EventLoop {
     case .answer408:
       metrics.timeouts.add(1)
       timeOut(connection)
+    case .leave: leave(connection)
     case .close:
       if connection.state.phase == .writing { metrics.timeouts.add(1) }
       close(connection)

@@ -32,6 +32,11 @@ final class Mailbox: Sendable {
     try Kernel.watch(listener, [.readable, .exclusive], token: EventLoop.Token.listener, in: epoll.raw)
   }
 
+  deinit {
+    // A connection that was passed on after the loop had ended.
+    for case .adopt(let descriptor, _) in messages.withLock({ $0 }) { _ = Descriptor(owning: descriptor) }
+  }
+
   func post(_ message: Message) {
     let first = messages.withLock { messages in
       messages.append(message)

@@ -6,8 +6,6 @@ struct LogBuffer {
   private let log: AccessLog
   private var lines: [UInt8] = []
   private var count = 0
-  /// When the oldest line that waits was written; nil when none does.
-  private(set) var since: UInt64?
 
   /// Lines are handed over from this size on.
   private static let size = 32_768
@@ -17,19 +15,17 @@ struct LogBuffer {
   init(_ log: AccessLog) { self.log = log }
 
   /// Adds the line of an answer whose body has `bytes` bytes.
-  mutating func add(_ request: LogRequest, status: UInt16, bytes: UInt64, now: UInt64, microseconds: UInt64) {
+  mutating func add(_ request: LogRequest, status: UInt16, bytes: UInt64, microseconds: UInt64) {
     switch log.format {
     case .common: addCommon(request, status, bytes)
     case .json: addJSON(request, status, bytes, microseconds)
     }
     count += 1
-    if since == nil { since = now }
     if lines.count >= LogBuffer.size { flush() }
   }
 
   /// Hands over what waits.
   mutating func flush() {
-    since = nil
     guard !lines.isEmpty else { return }
     log.write(lines, count: count)
     count = 0

@@ -44,6 +44,7 @@ enum ServeCommand {
     let budget = DescriptorBudget(
       descriptors: Environment.raiseDescriptorLimit(), loops: configuration.loops)
     configuration.limits.connections = min(configuration.limits.connections, budget.connections)
+    configuration.limits.refused = min(configuration.limits.refused, budget.refused)
     // All that was said is read before anything is made.
     var options = try options(arguments, configuration, budget.openFiles, log)
     configuration.accessLog = try ServeLimits.accessLog(arguments, log)
