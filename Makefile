@@ -57,7 +57,7 @@ test-large: packages ## the tests of zip entries over 4 GB: minutes, and 10 GB o
 	swift build --build-tests $(STRICT)
 	XCACHE_LARGE_TESTS=1 swift test --skip-build --filter LargeTests
 
-test-sanitizers: packages tools ## every test under ThreadSanitizer, then under AddressSanitizer (about an hour)
+test-sanitizers: packages tools ## every test under ThreadSanitizer, then under AddressSanitizer (about 20 minutes)
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	Tests/Sanitizers/run.sh thread
 	Tests/Sanitizers/run.sh address
