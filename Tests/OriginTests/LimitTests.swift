@@ -18,6 +18,8 @@ import Testing
     ("promote", ["bundle": "activity-1", "from": "test"], 200),
     ("promote", ["from": "test"], 403), ("freeze", ["reason": "no"], 403),
     ("prefetch", ["document": []], 403), ("settings", ["interval": 60], 403),
+    // A version holds what every team published.
+    ("pins", ["reason": "mine", "version": "1"], 403),
   ]
 
   @Test func aTokenForSomeBundles() throws {
@@ -32,6 +34,8 @@ import Testing
       let reply = try origin.api("POST", "\(Self.online)/\(path)", body, token: token)
       #expect(reply.status == status, "\(path): \(reply.text)")
     }
+    #expect(try origin.api("POST", "\(Self.online)/pins", ["reason": "keep", "version": "1"]).status == 201)
+    #expect(try origin.api("DELETE", "\(Self.online)/pins/1", token: token).status == 403)
     let listed = try origin.api("GET", "tokens").json["tokens"]?.array?.first { $0["name"]?.string == "ci" }
     #expect(listed?["bundles"]?.string == "activity-*" && listed?["expiresAt"]?.string != nil)
     let bad: [JSONValue] = [

@@ -63,8 +63,8 @@ final class TestOrigin {
   }
 
   /// What the event loop makes of a request before any of its body has arrived.
-  func answer(_ method: String, _ target: String, _ lines: [String], length: Int) throws -> Answer {
-    let lines = ["Host: x", "Content-Length: \(length)"] + lines
+  func answer(_ method: String, _ target: String, _ lines: [String], length: Int? = nil) throws -> Answer {
+    let lines = ["Host: x"] + (length.map { ["Content-Length: \($0)"] } ?? []) + lines
     return try answer(
       Array(("\(method) \(target) HTTP/1.1\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n").utf8))
   }

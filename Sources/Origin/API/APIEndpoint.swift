@@ -17,9 +17,8 @@ struct APIEndpoint: Sendable {
   let log: @Sendable (String) -> Void
   /// Who showed wrong tokens of late.
   let attempts = Attempts()
-
-  /// A release of 100,000 resources is some 30 MB of JSON.
-  private static let documentLimit = 256 << 20
+  /// What documents may take of the memory at once; the largest that anybody publishes fits several times.
+  let bodies = BodyBudget(limit: 64 << 20)
 
   func answer(_ request: borrowing Request) -> Answer {
     guard let call = APIRequest(request), let route = APIRoute.at(call.path) else {
@@ -32,14 +31,28 @@ struct APIEndpoint: Sendable {
     // Here already, so that nobody without a token is asked for a body, nor keeps a worker.
     guard call.token != nil else { return .now(Problem.noToken.response) }
     switch act {
-    case .reply(let reply):
-      return .later { respond { () throws(Problem) in try reply(self, call, authorised(call)) } }
+    case .reply(let takes, let reply):
+      return .later { respond { () throws(Problem) in try reply(self, call, admitted(call, takes)) } }
     case _ where !call.announcesBody:
       return .now(Problem.lengthRequired.response)
-    case .change(let change):
-      return .receive(limit: UInt64(Self.documentLimit)) { DocumentReceiver(call, self, change) }
-    case .upload(let upload):
-      return .receive(limit: largestUpload) { upload(call, self) }
+    case .change(let takes, let limit, let change):
+      if let answer = refusal(call, takes, over: UInt64(limit)) { return answer }
+      // The receiver counts what comes without a length: it has words for what is too long.
+      return .receive(limit: .max) { DocumentReceiver(call, self, takes, limit: limit, change) }
+    case .upload(let takes, let upload):
+      return refusal(call, takes, over: largestUpload)
+        ?? .receive(limit: largestUpload) { upload(call, self, takes) }
+    }
+  }
+
+  /// The answer to a body that is too large by its head's word; nil to any other.
+  private func refusal(_ call: APIRequest, _ takes: Requirement, over limit: UInt64) -> Answer? {
+    guard let length = call.length, UInt64(clamping: length) > limit else { return nil }
+    return .later {
+      respond { () throws(Problem) in
+        _ = try admitted(call, takes)
+        throw .tooLarge(limit: limit)
+      }
     }
   }
 
@@ -53,10 +66,11 @@ struct APIEndpoint: Sendable {
     }
   }
 
-  /// Who asks; nothing is done for someone who isn't known, nor under a condition.
-  func authorised(_ call: APIRequest) throws(Problem) -> AccessToken {
+  /// Who asks; nothing is done for someone who isn't known or may not do it, nor under a condition.
+  func admitted(_ call: APIRequest, _ takes: Requirement) throws(Problem) -> AccessToken {
     let token = try caller(of: call)
     if call.isConditional, call.method != .get, call.method != .head { throw .unknownCondition }
+    try takes.check(token, call)
     return token
   }
 

@@ -5,43 +5,60 @@ import Store
 extension APIRoute {
   /// The whole API. Where two shapes cover a path, the first one has it.
   static let all: [APIRoute] = [
-    APIRoute("apps", [.get: .reply(channels)]),
-    APIRoute("audit", [.get: .reply(audit)]),
-    APIRoute("audit/export", [.get: .reply(audit)]),
-    APIRoute("blobs", [.post: .upload(UploadReceiver.pack)]),
-    APIRoute("blobs/missing", [.post: .change(missingBlobs)]),
-    APIRoute("blobs/*", [.put: .upload(UploadReceiver.blob)]),
-    APIRoute("gc", [.post: .change(collect)]),
-    APIRoute("leases", [.post: .change(tellMirror)]),
-    APIRoute("leases/*", [.post: .change(tellMirror), .delete: .reply(askMirror)]),
-    APIRoute("mirror", [.get: .reply(askMirror)]),
-    APIRoute("mirrors", [.get: .reply(askMirror), .post: .change(tellMirror)]),
-    APIRoute("tokens", [.get: .reply(tokens), .post: .change(createToken)]),
-    APIRoute("tokens/*", [.delete: .reply(revokeToken)]),
-    channel("", [.get: .reply(read)]),
-    channel("/log", [.get: .reply(read)]),
-    channel("/diff", [.get: .reply(read)]),
-    channel("/manifest", [.get: .reply(read)]),
-    channel("/mirror/*", [.get: .reply(read)]),
-    channel("/releases", [.post: .change(release)]),
-    channel("/releases/*", [.get: .reply(read)]),
-    channel("/preparations", [.post: .change(prepare)]),
-    channel("/bundles/*/entries", [.get: .reply(read)]),
-    channel("/pins", [.get: .reply(readKept), .post: .change(pin)]),
-    channel("/pins/*", [.delete: .reply(unpin)]),
-    channel("/adoption", [.get: .reply(readKept)]),
-    channel("/prefetch", [.get: .reply(readDocument), .post: .change(changeDocument)]),
-    channel("/prefetch/log", [.get: .reply(readDocument)]),
-    channel("/prefetch/rollback", [.post: .change(changeDocument)]),
-    channel("/policy", [.get: .reply(readDocument), .post: .change(changeDocument)]),
-    channel("/policy/log", [.get: .reply(readDocument)]),
-    channel("/settings", [.get: .reply(readDocument), .post: .change(changeDocument)]),
-    channel("/create", [.post: .change(operate)]),
-    channel("/freeze", [.post: .change(operate)]),
-    channel("/promote", [.post: .change(operate)]),
-    channel("/remove", [.post: .change(operate)]),
-    channel("/rollback", [.post: .change(operate)]),
-    channel("/thaw", [.post: .change(operate)]),
+    APIRoute("apps", [.get: .reply(.scope(.read), channels)]),
+    APIRoute("audit", [.get: .reply(.everything, audit)]),
+    APIRoute("audit/export", [.get: .reply(.everything, audit)]),
+    APIRoute("blobs", [.post: .upload(.scope(.publish), UploadReceiver.pack)]),
+    APIRoute("blobs/missing", [.post: .change(.scope(.publish), limit: largest, missingBlobs)]),
+    APIRoute("blobs/*", [.put: .upload(.scope(.publish), UploadReceiver.blob)]),
+    APIRoute("gc", [.post: .change(.everything, collect)]),
+    APIRoute("leases", [.post: .change(.scope(.read), tellMirror)]),
+    APIRoute(
+      "leases/*", [.post: .change(.scope(.read), tellMirror), .delete: .reply(.scope(.read), askMirror)]),
+    APIRoute("mirror", [.get: .reply(.scope(.read), askMirror)]),
+    APIRoute(
+      "mirrors",
+      [.get: .reply(.scope(.read), askMirror), .post: .change(.scope(.read), limit: large, tellMirror)]),
+    APIRoute("tokens", [.get: .reply(.everything, tokens), .post: .change(.everything, createToken)]),
+    APIRoute("tokens/*", [.delete: .reply(.everything, revokeToken)]),
+    channel("", [.get: .reply(.channel(.read), read)]),
+    channel("/log", [.get: .reply(.channel(.read), read)]),
+    channel("/diff", [.get: .reply(.channel(.read), read)]),
+    channel("/manifest", [.get: .reply(.channel(.read), read)]),
+    channel("/mirror/*", [.get: .reply(.channel(.read), read)]),
+    channel("/releases", [.post: .change(.channel(.publish), limit: largest, release)]),
+    channel("/releases/*", [.get: .reply(.channel(.read), read)]),
+    channel("/preparations", [.post: .change(.channel(.publish), limit: largest, prepare)]),
+    channel("/bundles/*/entries", [.get: .reply(.channel(.read), read)]),
+    // A pin keeps a version of the whole channel, with the bundles of all teams in it.
+    channel(
+      "/pins", [.get: .reply(.channel(.read), readKept), .post: .change(.wholeChannel(.publish), pin)]),
+    channel("/pins/*", [.delete: .reply(.wholeChannel(.publish), unpin)]),
+    channel("/adoption", [.get: .reply(.channel(.read), readKept)]),
+    channel("/prefetch", document),
+    channel("/prefetch/log", [.get: .reply(.channel(.read), readDocument)]),
+    channel("/prefetch/rollback", [.post: .change(.wholeChannel(.publish), changeDocument)]),
+    channel("/policy", document),
+    channel("/policy/log", [.get: .reply(.channel(.read), readDocument)]),
+    channel(
+      "/settings",
+      [.get: .reply(.channel(.read), readDocument), .post: .change(.wholeChannel(.publish), changeDocument)]),
+    channel("/create", [.post: .change(.channel(.admin), operate)]),
+    channel("/freeze", [.post: .change(.channel(.admin), operate)]),
+    channel("/promote", [.post: .change(.channel(.publish), operate)]),
+    channel("/remove", [.post: .change(.channel(.admin), operate)]),
+    channel("/rollback", [.post: .change(.channel(.publish), operate)]),
+    channel("/thaw", [.post: .change(.channel(.admin), operate)]),
+  ]
+
+  /// A policy with a script of 1 MB, a prefetch config, what a copy of a thousand channels names. Bytes.
+  private static let large = 2 << 20
+  /// A release of 100,000 resources is some 30 MB of JSON.
+  private static let largest = 256 << 20
+
+  private static let document: [Method: Act] = [
+    .get: .reply(.channel(.read), readDocument),
+    .post: .change(.wholeChannel(.publish), limit: large, changeDocument),
   ]
 
   private static func channel(_ rest: String, _ acts: [Method: Act]) -> APIRoute {
@@ -53,11 +70,11 @@ extension APIRoute {
   private static let channels: Reply = { (api, _, caller) throws(Problem) in
     try ChannelList(store: api.store, caller: caller).reply()
   }
-  private static let audit: Reply = { (api, call, caller) throws(Problem) in
-    try AuditCalls(store: api.store, call: call, caller: caller).reply()
+  private static let audit: Reply = { (api, call, _) throws(Problem) in
+    try AuditCalls(store: api.store, call: call).reply()
   }
-  private static let missingBlobs: Change = { (api, _, caller, body) throws(Problem) in
-    try BlobCalls(store: api.store, caller: caller).missing(body)
+  private static let missingBlobs: Change = { (api, _, _, body) throws(Problem) in
+    try BlobCalls(store: api.store).missing(body)
   }
   private static let collect: Change = { (api, call, caller, body) throws(Problem) in
     try KeepingCalls(api, call, caller).collect(body)

@@ -9,12 +9,13 @@ struct APIRoute: Sendable {
   /// Answers a request whose body is a document.
   typealias Change = @Sendable (APIEndpoint, APIRequest, AccessToken, JSONValue) throws(Problem) -> Response
   /// Takes a body as it arrives.
-  typealias Upload = @Sendable (APIRequest, APIEndpoint) -> UploadReceiver
+  typealias Upload = @Sendable (APIRequest, APIEndpoint, Requirement) -> UploadReceiver
 
+  /// What is done, what it takes of the token, and how many bytes the document may have.
   enum Act: Sendable {
-    case reply(Reply)
-    case change(Change)
-    case upload(Upload)
+    case reply(Requirement, Reply)
+    case change(Requirement, limit: Int = 64 << 10, Change)
+    case upload(Requirement, Upload)
   }
 
   /// Segments of the path after `/api/v1`; `*` stands for any that isn't empty.

@@ -11,7 +11,6 @@ struct ChannelCalls {
 
   func reply() throws(Problem) -> Response {
     let names = try ChannelNames(call)
-    try names.check(caller, may: .read)
     let channel = try APIEndpoint.store { () throws(StoreError) in try store.channel(names.app, names.channel)
     }
     switch (call.path.count, call.path.last) {

@@ -44,6 +44,15 @@ struct Problem: Error, Sendable {
   static var noToken: Problem {
     Problem(.unauthorized, "token", "the request carries no token; send Authorization: Bearer TOKEN")
   }
+  static func tooLarge(limit: UInt64) -> Problem {
+    Problem(.contentTooLarge, "too-large", "the body is larger than the \(limit) bytes that this path takes")
+  }
+  static var documentsInFlight: Problem {
+    var problem = Problem(
+      .serviceUnavailable, "busy", "other large documents are being received; try again in a few seconds")
+    problem.retryAfter = 2
+    return problem
+  }
   static var lengthRequired: Problem {
     Problem(.lengthRequired, "length", "the request needs a body; send Content-Length")
   }

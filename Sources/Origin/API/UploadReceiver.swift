@@ -24,9 +24,9 @@ final class UploadReceiver: BodyReceiver {
   }
 
   /// `PUT /blobs/{sha256}`.
-  static func blob(_ call: APIRequest, _ api: APIEndpoint) -> UploadReceiver {
+  static func blob(_ call: APIRequest, _ api: APIEndpoint, _ takes: Requirement) -> UploadReceiver {
     UploadReceiver(api) { () throws(Problem) in
-      try mayPublish(try api.authorised(call))
+      _ = try api.admitted(call, takes)
       guard let sha256 = SHA256(hex: call.path[1]) else {
         throw .badRequest("the path ends in no sha256 of 64 lower-case hexadecimal digits: \(call.path[1])")
       }
@@ -36,21 +36,14 @@ final class UploadReceiver: BodyReceiver {
   }
 
   /// `POST /blobs`.
-  static func pack(_ call: APIRequest, _ api: APIEndpoint) -> UploadReceiver {
+  static func pack(_ call: APIRequest, _ api: APIEndpoint, _ takes: Requirement) -> UploadReceiver {
     UploadReceiver(api) { () throws(Problem) in
-      try mayPublish(try api.authorised(call))
+      _ = try api.admitted(call, takes)
       guard call.contentType == PackSink.contentType else {
         throw Problem(
           .unsupportedMediaType, "media-type", "files are sent together as \(PackSink.contentType)")
       }
       return .pack(PackSink(api.store))
-    }
-  }
-
-  private static func mayPublish(_ token: AccessToken) throws(Problem) {
-    guard token.scope >= .publish else {
-      throw Problem(
-        .forbidden, "scope", "token \"\(token.name)\" may only read; sending files takes the scope publish")
     }
   }
 
