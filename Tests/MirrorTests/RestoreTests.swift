@@ -84,7 +84,7 @@ struct RestoreTests {
     // The restored origin is mirrored, has a release, and is lost before its next document.
     try bench.release("main", ["index.html": "<p>restored"], into: store)
     let www = bench.folder + "/www2"
-    _ = try MirrorRun(from: DataSource(store: store), to: .folder(www)).run()
+    _ = try MirrorRun(from: DataSource(store: store), to: .folder(www), MirrorOptions()).run()
     let again = try restore(bench, FolderReader(www))
     #expect(try push(.prefetch, "[2]", into: store) == 1001)
     #expect(try push(.policy, "{}", into: store) == 1000)
