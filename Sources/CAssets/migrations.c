@@ -21,12 +21,17 @@ static const unsigned char m0005[] = {
 #embed "../../Migrations/0005_keeping.sql"
 };
 
+static const unsigned char m0008[] = {
+#embed "../../Migrations/0008_document_numbers.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
     {"0003_operations.sql", m0003, sizeof m0003},
     {"0004_mirrors.sql", m0004, sizeof m0004},
     {"0005_keeping.sql", m0005, sizeof m0005},
+    {"0008_document_numbers.sql", m0008, sizeof m0008},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

@@ -109,15 +109,24 @@ extension Kernel {
   /// Makes a folder and those above it that are missing.
   package static func makeFolder(_ path: String, mode: mode_t = 0o755) throws(SystemError) {
     do {
-      _ = try retrying("mkdir", on: path) { mkdir(path, mode) }
+      return try makeLastFolder(path, mode: mode)
     } catch {
-      if error.code == EEXIST, try status(path)?.kind == .folder { return }
       guard error.code == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
         throw error
       }
       try makeFolder(String(path[..<slash]), mode: mode)
+    }
+    // Once more and no oftener: below /proc mkdir(2) says ENOENT whether or not the folder above is there.
+    try makeLastFolder(path, mode: mode)
+  }
+
+  private static func makeLastFolder(_ path: String, mode: mode_t) throws(SystemError) {
+    do {
+      _ = try retrying("mkdir", on: path) { mkdir(path, mode) }
+    } catch {
       // Another thread may have been here first.
-      try makeFolder(path, mode: mode)
+      if error.code == EEXIST, try status(path)?.kind == .folder { return }
+      throw error
     }
   }
 

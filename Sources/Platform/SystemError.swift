@@ -22,7 +22,21 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
   package var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
 
   package var description: String {
-    if let subject { "\(subject): \(reason) (\(call))" } else { "\(reason) (\(call))" }
+    if let subject, call.description == "mkdir" { return Self.folderWords(subject, code, reason) }
+    return if let subject { "\(subject): \(reason) (\(call))" } else { "\(reason) (\(call))" }
+  }
+
+  /// The kernel's own words for a folder that can't be made tell of names that are there or missing, not of why.
+  private static func folderWords(_ path: String, _ code: Int32, _ reason: String) -> String {
+    switch code {
+    case _ where path.isEmpty: "a folder has an empty name; name one"
+    case EEXIST:
+      "\(path) is a file, or a link that leads nowhere, and no folder; remove it, or name another folder"
+    case ENOTDIR: "the folder \(path) can't be made, since a file stands in its way; name another folder"
+    case ENOENT:
+      "the folder \(path) can't be made: no folder can be made there (mkdir: \(reason)); name another one"
+    default: "the folder \(path) can't be made: \(reason) (mkdir)"
+    }
   }
 
   package static func == (a: SystemError, b: SystemError) -> Bool {

@@ -59,23 +59,14 @@ package final class Store: Sendable {
   }
 
   private static func takeFolder(_ folder: DataFolder, creates: Bool) throws(StoreError) -> FileLock {
-    do {
-      if !creates, try Kernel.status(folder.database) == nil {
-        throw StoreError.noDataFolder(path: folder.path)
-      }
+    if !creates { try require(folder) }
+    let lock = try StoreError.disk { () throws(SystemError) in
       try Kernel.makeFolder(folder.path, mode: 0o750)
-      guard let lock = try FileLock.take(folder.lock) else {
-        throw StoreError.inUse(path: folder.path, process: FileLock.holder(folder.lock))
-      }
-      try folder.makeFolders()
-      return lock
-    } catch let error as StoreError {
-      throw error
-    } catch let error as SystemError {
-      throw StoreError(error)
-    } catch {
-      fatalError("an error of no known type: \(error)")
+      return try FileLock.take(folder.lock)
     }
+    guard let lock else { throw .inUse(path: folder.path, process: FileLock.holder(folder.lock)) }
+    try StoreError.disk { () throws(SystemError) in try folder.makeFolders() }
+    return lock
   }
 
   // MARK: - Blobs

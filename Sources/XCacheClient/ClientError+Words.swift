@@ -1,3 +1,5 @@
+import Platform
+
 extension ClientError: CustomStringConvertible {
   /// What is wrong, where, and what to do.
   public var description: String {
@@ -40,6 +42,7 @@ extension ClientError: CustomStringConvertible {
       "\(folder) holds \(holds), not \(asked). Use another folder, or remove this one."
     case .badSetting(let name, let value):
       "\(name) can't be \"\(value)\"."
+    case .file(let path, "mkdir", let code, _): "\(SystemError("mkdir", on: path, code: code))."
     case .file(let path, let call, _, let reason):
       "\(path): \(reason) (\(call))."
     }

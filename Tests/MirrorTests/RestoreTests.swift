@@ -62,6 +62,36 @@ struct RestoreTests {
     #expect(entry?.entry.version == 2)
   }
 
+  @Test(
+    "Documents leave the same gap, those that the mirror doesn't have, too; a second restore goes on from the first"
+  )
+  func documents() throws {
+    let bench = try Bench()
+    func push(_ document: ChannelDocument, _ text: String, into store: Store) throws -> Int64? {
+      let request = DocumentRequest(
+        app: try AppName("shop"), channel: .online, document: document,
+        kind: document == .policy ? .kill : .push, author: "ci", message: "")
+      guard case .changed(let record, _) = try store.change(request, change: { _, _ in Array(text.utf8) })
+      else {
+        return nil
+      }
+      return record.version
+    }
+    #expect(try push(.prefetch, "[1]", into: bench.store) == 1)
+    try bench.mirror()
+    let store = try restore(bench, FolderReader(bench.www))
+    #expect(try store.extras(of: bench.shop(store)).prefetch?.version == 1)
+    // The restored origin is mirrored, has a release, and is lost before its next document.
+    try bench.release("main", ["index.html": "<p>restored"], into: store)
+    let www = bench.folder + "/www2"
+    _ = try MirrorRun(from: DataSource(store: store), to: .folder(www), MirrorOptions()).run()
+    let again = try restore(bench, FolderReader(www))
+    #expect(try push(.prefetch, "[2]", into: store) == 1001)
+    #expect(try push(.policy, "{}", into: store) == 1000)
+    #expect(try push(.prefetch, "[2]", into: again) == 2000)
+    #expect(try push(.policy, "{}", into: again) == 1999)
+  }
+
   @Test("A damaged mirror restores nothing, and a folder that holds an origin is left alone")
   func refusals() throws {
     let bench = try Bench()

@@ -39,6 +39,31 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
     #expect(error?.description == "/nowhere/at/all: No such file or directory (open)")
   }
 
+  @Test func foldersAreMadeWithThoseAboveThem() throws {
+    try withTemporaryFolder { folder in
+      defer { for name in ["a/b/c", "a/b", "a"] { try? Kernel.removeFolder("\(folder)/\(name)") } }
+      for _ in 1...2 { try Kernel.makeFolder("\(folder)/a//b/c/") }
+      #expect(try Kernel.status("\(folder)/a/b/c")?.kind == .folder)
+    }
+  }
+
+  /// mkdir(2) below /proc says ENOENT, though the folder above is there: once more and no oftener.
+  @Test(arguments: [
+    ("/proc/nowhere", "the folder /proc/nowhere can't be made"),
+    ("/proc/nowhere/at/all", "the folder /proc/nowhere can't be made"), ("", "a folder has an empty name"),
+    ("/dev/null", "/dev/null is a file"), ("/dev/null/x", "since a file stands in its way"),
+  ])
+  func aFolderThatCannotBeMadeIsAnError(path: String, words: String) async {
+    await #expect(processExitsWith: .success) { [path = path as String, words = words as String] in
+      do throws(SystemError) {
+        try Kernel.makeFolder(path)
+        exit(3)
+      } catch {
+        exit(error.description.contains(words) ? 0 : 4)
+      }
+    }
+  }
+
   @Test func folderNamesAreBytes() throws {
     try withTemporaryFolder { folder in
       for name in ["b", "a", "é"] { try DurableFile.write([], to: "\(folder)/\(name)") }

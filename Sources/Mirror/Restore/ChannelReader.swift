@@ -28,7 +28,8 @@ struct ChannelReader {
     return RestoredChannel(
       app: channel.app, appID: channel.appID, name: channel.channel, publicURL: channel.publicURL,
       leastNext: newest["leastNext"]?.integer ?? 1, releases: releases, counters: counters(newest),
-      documents: try documents(policy), scripts: try scripts(policy), interval: try interval())
+      documents: try documents(policy), leastDocuments: leastDocuments(newest), scripts: try scripts(policy),
+      interval: try interval())
   }
 
   // MARK: - Reading
@@ -75,6 +76,14 @@ struct ChannelReader {
       guard let url = try? ResourceURL(member.key), let versions = member.value.integer else { return nil }
       return (url, versions)
     }
+  }
+
+  private func leastDocuments(_ release: JSONValue) -> [ChannelDocument: Int64] {
+    var least: [ChannelDocument: Int64] = [:]
+    for document in ChannelDocument.allCases {
+      least[document] = release["leastDocuments"]?[document.rawValue]?.integer
+    }
+    return least
   }
 
   /// The `data` of a document.

@@ -71,24 +71,35 @@ package struct Restoration {
       throw .unreadable(path: path, reason: "it is missing in the mirror")
     }
     defer { if local.isTemporary { try? Kernel.remove(local.path) } }
-    do {
+    do throws(StoreError) {
       var incoming = try store.receive(BlobClaim(sha256: entry.sha256, md5: entry.md5, size: entry.size))
-      let file = try Kernel.open(local.path, O_RDONLY)
-      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
-      defer { buffer.deallocate() }
-      while true {
-        let count = try Kernel.read(file, into: buffer)
-        if count == 0 { break }
-        try incoming.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
-      }
+      try feed(&incoming, from: local.path)
       _ = try incoming.finish()
-    } catch let error as StoreError {
-      if case .digestMismatch = error { throw MirrorError.wrongBytes(path: path) }
-      throw MirrorError.store(error)
-    } catch let error as SystemError {
-      throw MirrorError.system(error)
+    } catch .digestMismatch {
+      throw .wrongBytes(path: path)
     } catch {
-      fatalError("an error of no known type: \(error)")
+      throw .store(error)
+    }
+  }
+
+  private static func feed(_ incoming: inout IncomingBlob, from path: String) throws(StoreError) {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
+    defer { buffer.deallocate() }
+    let file = try reading { () throws(SystemError) in try Kernel.open(path, O_RDONLY) }
+    while true {
+      let count = try reading { () throws(SystemError) in try Kernel.read(file, into: buffer) }
+      if count == 0 { return }
+      try incoming.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
+    }
+  }
+
+  private static func reading<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(StoreError)
+    -> Result
+  {
+    do {
+      return try body()
+    } catch {
+      throw .system(error)
     }
   }
 }

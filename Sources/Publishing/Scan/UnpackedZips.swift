@@ -47,15 +47,17 @@ final class UnpackedZips {
     // The zip's own name stays in the path, since messages name files by it.
     let folder = "\(root)/\(name)"
     made.append(root)
-    do {
+    let file: ArchiveFile
+    do throws(SystemError) {
       try Kernel.makeFolder(folder, mode: 0o700)
-      try Archive(ArchiveFile(zip.path)).unpack(to: folder) { !$0.name.hasPrefix(Self.foreign) }
-    } catch let error as ArchiveError {
-      throw .archive(zip.path, error)
-    } catch let error as SystemError {
-      throw .unreadable(error.subject ?? zip.path, error)
+      file = try ArchiveFile(zip.path)
     } catch {
-      fatalError("an error of no known type: \(error)")
+      throw .unreadable(error.subject ?? zip.path, error)
+    }
+    do throws(ArchiveError) {
+      try Archive(file).unpack(to: folder) { !$0.name.hasPrefix(Self.foreign) }
+    } catch {
+      throw .archive(zip.path, error)
     }
     var unpacked = BundleSource.Folder(folder, baseURL: zip.baseURL)
     unpacked.isUnpacked = true

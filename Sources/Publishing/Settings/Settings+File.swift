@@ -24,15 +24,13 @@ extension Settings {
       throw SettingsError(.unreadable(error.reason), in: path)
     }
     guard let bytes else { return nil }
-    do {
-      return try Settings(json: JSONValue.parse(bytes), file: path)
-    } catch let error as JSONError {
-      throw SettingsError(.notJSON(error), in: path)
-    } catch let error as SettingsError {
-      throw error
+    let document: JSONValue
+    do throws(JSONError) {
+      document = try JSONValue.parse(bytes)
     } catch {
-      fatalError("no other error is thrown there")
+      throw SettingsError(.notJSON(error), in: path)
     }
+    return try Settings(json: document, file: path)
   }
 
   init(json: JSONValue, file: String) throws(SettingsError) {

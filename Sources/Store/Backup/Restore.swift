@@ -2,6 +2,21 @@ import Glibc
 import Manifests
 import Platform
 
+/// How far the numbers jump after a restore, of manifests and of documents: devices may have seen versions that neither
+/// a mirror nor a backup knows, and no number may come twice (DESIGN §2).
+enum RestoreGap {
+  static let size: Int64 = 1000
+  /// Versions stay whole numbers in JavaScript.
+  private static let limit: Int64 = 1 << 53
+
+  /// The number that comes next where these are the newest one that is known, and the lowest that the next one might
+  /// have had.
+  static func next(after newest: Int64, atLeast least: Int64) throws(StoreError) -> Int64 {
+    guard newest < limit, least < limit else { throw .corruptRow("version \(max(newest, least))") }
+    return max(newest, least - 1, 0) + size
+  }
+}
+
 /// Makes a data folder of a backup.
 package enum Restore {
   /// Copies a backup into a new data folder, checking every byte.
@@ -30,8 +45,6 @@ package enum Restore {
     return report
   }
 
-  private static let jump: Int64 = 1000
-
   private static func copyDatabase(_ source: BackupFolder, _ target: BackupFolder) throws(StoreError)
     -> [(sha256: SHA256, size: Int64)]
   {
@@ -45,9 +58,18 @@ package enum Restore {
       try copy.run("UPDATE origin SET id = lower(hex(randomblob(16)))")
       try copy.run(
         """
-        UPDATE channel SET least_next = max(least_next,
-          (SELECT coalesce(max(version), 0) FROM release WHERE channel_id = channel.id) + ?)
-        """, jump)
+        UPDATE channel SET least_next = ? + max(least_next - 1,
+          (SELECT coalesce(max(version), 0) FROM release WHERE channel_id = channel.id))
+        """, RestoreGap.size)
+      try copy.run(
+        """
+        INSERT INTO document_counter (channel_id, name, least_next)
+        SELECT c.id, n.name, ? + max(coalesce(k.least_next, 1) - 1, coalesce((SELECT max(version) FROM document AS d
+          WHERE d.channel_id = c.id AND d.name = n.name), 0))
+        FROM channel AS c JOIN (SELECT 'policy' AS name UNION SELECT 'prefetch') AS n
+        LEFT JOIN document_counter AS k ON k.channel_id = c.id AND k.name = n.name
+        WHERE true ON CONFLICT DO UPDATE SET least_next = excluded.least_next
+        """, RestoreGap.size)
     }
     let blobs = try copy.blobList()
     try copy.close()
@@ -61,24 +83,22 @@ package enum Restore {
     let all = blobs.reduce(0) { $0 + $1.size }
     var done: Int64 = 0
     var batch = FileBatch()
-    do {
-      for (sha256, size) in blobs {
+    for (sha256, size) in blobs {
+      let copied = try StoreError.disk { () throws(SystemError) -> Int64? in
         guard let file = try Kernel.openExisting(source.folder.blob(sha256), O_RDONLY),
           try BlobStore.digest(of: file).sha256 == sha256
-        else { throw StoreError.corruptBlob(sha256) }
-        report.copiedBytes += try batch.copy(file, to: target.folder.blob(sha256))
-        report.copied += 1
-        done += size
-        progress(done, all)
+        else { return nil }
+        return try batch.copy(file, to: target.folder.blob(sha256))
       }
+      guard let copied else { throw .corruptBlob(sha256) }
+      report.copiedBytes += copied
+      report.copied += 1
+      done += size
+      progress(done, all)
+    }
+    try StoreError.disk { () throws(SystemError) in
       try ZipCopy.copy(from: source.folder, to: target.folder, &batch, &report)
       try batch.finish(in: target)
-    } catch let error as SystemError {
-      throw StoreError(error)
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      fatalError("an error of no known type: \(error)")
     }
   }
 }

@@ -11,6 +11,22 @@ extension Database {
       """, channel, document.rawValue, read: DocumentRecord.init)
   }
 
+  /// The number that the next version of a document gets.
+  func nextVersion(of document: ChannelDocument, in channel: Int64) throws(StoreError) -> Int64 {
+    let newest =
+      try value(
+        Int64?.self, "SELECT max(version) FROM document WHERE channel_id = ? AND name = ?", channel,
+        document.rawValue) ?? nil
+    return max((newest ?? 0) + 1, try leastNext(document, of: channel))
+  }
+
+  /// The lowest number that the next version of a document may have: a restore leaves a gap above what it knows.
+  func leastNext(_ document: ChannelDocument, of channel: Int64) throws(StoreError) -> Int64 {
+    try value(
+      Int64.self, "SELECT least_next FROM document_counter WHERE channel_id = ? AND name = ?", channel,
+      document.rawValue) ?? 1
+  }
+
   func document(_ document: ChannelDocument, of channel: Int64, at version: Int64) throws(StoreError)
     -> DocumentRecord?
   {

@@ -49,12 +49,15 @@ extension Database {
       ORDER BY version DESC LIMIT 1
       """, channel, version.number, moment, name.rawValue)
     if let live { return try document(name, of: channel, at: live) }
-    // An origin that was restored from a mirror knows the newest one alone.
+    // An origin that was restored from a mirror knows the newest one alone. The first number after a restore is the
+    // first version of all where there was none before.
     let oldest =
       try value(
         Int64?.self, "SELECT min(version) FROM document WHERE channel_id = ? AND name = ?", channel,
         name.rawValue) ?? nil
-    if let oldest, oldest > 1 { throw .unknownDocument(name, oldestKept: oldest) }
+    if let oldest, oldest > 1, oldest != (try leastNext(name, of: channel)) {
+      throw .unknownDocument(name, oldestKept: oldest)
+    }
     return nil
   }
 
@@ -75,8 +78,14 @@ extension Database {
     var held: DocumentRecord?
     if let channel { held = try newest(.prefetch, of: channel.id) }
     let isChange = held.map { $0.content != wish.content } ?? (wish.content != Array("[]".utf8))
-    return PrefetchOutcome(
-      changed: isChange, version: (held?.version ?? 0) + (isChange ? 1 : 0), source: wish.source)
+    var version = held?.version ?? 0
+    if isChange {
+      version =
+        try channel.map { (channel) throws(StoreError) in
+          try nextVersion(of: .prefetch, in: channel.id)
+        } ?? 1
+    }
+    return PrefetchOutcome(changed: isChange, version: version, source: wish.source)
   }
 
   /// Makes a channel's prefetch config the wished one, in the transaction of the release that it comes along with.

@@ -147,11 +147,11 @@ package struct DocumentReader {
 
 extension DocumentRecord {
   fileprivate init(
-    _ request: DocumentRequest, _ content: [UInt8], after newest: DocumentRecord?,
+    _ version: Int64, _ request: DocumentRequest, _ content: [UInt8], after newest: DocumentRecord?,
     at manifestVersion: ManifestVersion, now: Int64
   ) {
     self.init(
-      version: (newest?.version ?? 0) + 1, kind: request.kind, source: request.source,
+      version: version, kind: request.kind, source: request.source,
       // Times never go back, whatever the clock does.
       at: max(now, newest?.at ?? 0), author: request.author, message: request.message,
       manifestVersion: manifestVersion, content: content)
@@ -165,7 +165,9 @@ extension Database {
     _ request: DocumentRequest, _ content: [UInt8], after newest: DocumentRecord?, in channel: ChannelInfo,
     at manifestVersion: ManifestVersion, now: Int64, more: [JSONObject.Member] = []
   ) throws(StoreError) -> DocumentRecord {
-    let record = DocumentRecord(request, content, after: newest, at: manifestVersion, now: now)
+    let record = DocumentRecord(
+      try nextVersion(of: request.document, in: channel.id), request, content, after: newest,
+      at: manifestVersion, now: now)
     try insert(record, request.document, of: channel.id)
     var act = request.act(record)
     act.parameters = .object(JSONObject((act.parameters.object?.members ?? []) + more))

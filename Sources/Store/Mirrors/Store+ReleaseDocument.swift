@@ -15,6 +15,8 @@ extension Store {
       document["channel"] = .string(channel.name.text)
       document["publicURL"] = .string(channel.publicURL.text)
       document["leastNext"] = .integer(channel.leastNext)
+      let raised = try db.raisedNumbers(of: channel)
+      if !raised.members.isEmpty { document["leastDocuments"] = .object(raised) }
       document["bundles"] = .array(try db.bundleMembers(of: channel, version))
       // Only of the newest: what older ones had counted is less.
       document["counters"] = .object(version == channel.version ? try db.counters(of: channel) : JSONObject())
@@ -24,6 +26,15 @@ extension Store {
 }
 
 extension Database {
+  /// The lowest numbers that the next versions of documents may have, where a restore raised them.
+  fileprivate func raisedNumbers(of channel: ChannelInfo) throws(StoreError) -> JSONObject {
+    JSONObject(
+      try all("SELECT name, least_next FROM document_counter WHERE channel_id = ? ORDER BY name", channel.id)
+      {
+        JSONObject.Member(key: $0.get(0, as: String.self), value: .integer($0.get(1, as: Int64.self)))
+      })
+  }
+
   fileprivate func releaseMembers(of channel: ChannelInfo, _ version: ManifestVersion) throws(StoreError)
     -> JSONObject?
   {

@@ -54,12 +54,15 @@ package struct RestoredChannel: Sendable {
   /// How many resource versions a URL was given, where that is more than the newest manifest says.
   package let counters: [(url: ResourceURL, versions: Int64)]
   package let documents: [Document]
+  /// The lowest numbers that their next versions might have had, where a restore raised them before.
+  package let leastDocuments: [ChannelDocument: Int64]
   package let scripts: [[UInt8]]
   package let interval: Int?
 
   package init(
     app: AppName, appID: Int64, name: ChannelName, publicURL: BaseURL, leastNext: Int64, releases: [Release],
-    counters: [(url: ResourceURL, versions: Int64)], documents: [Document], scripts: [[UInt8]], interval: Int?
+    counters: [(url: ResourceURL, versions: Int64)], documents: [Document],
+    leastDocuments: [ChannelDocument: Int64] = [:], scripts: [[UInt8]], interval: Int?
   ) {
     self.app = app
     self.appID = appID
@@ -69,6 +72,7 @@ package struct RestoredChannel: Sendable {
     self.releases = releases
     self.counters = counters
     self.documents = documents
+    self.leastDocuments = leastDocuments
     self.scripts = scripts
     self.interval = interval
   }

@@ -56,8 +56,6 @@ struct ChannelRestorer {
   /// What each bundle holds: the resource of each URL.
   private var held: [BundleName: [ResourceURL: Int64]] = [:]
 
-  /// "After a restore the newest version keeps its number and bytes, and the next one is at least 1,000 higher."
-  private static let gap: Int64 = 1000
   /// No mirror tells who it was.
   private static let author = "xcache restore"
 
@@ -76,8 +74,10 @@ struct ChannelRestorer {
     for bundle in newest.bundles { try finish(bundle) }
     try db.run(
       "UPDATE channel SET least_next = ?, poll_interval = ? WHERE id = ?",
-      max(channel.leastNext, newest.version.number + Self.gap), channel.interval, channelID)
+      try RestoreGap.next(after: newest.version.number, atLeast: channel.leastNext), channel.interval,
+      channelID)
     for document in channel.documents { try write(document) }
+    for document in ChannelDocument.allCases { try leaveGap(after: document) }
     for script in channel.scripts {
       try db.run(
         "INSERT INTO policy_script (sha256, bytes, stored_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -226,5 +226,13 @@ struct ChannelRestorer {
       version: document.version, kind: .restore, source: nil, at: now, author: Self.author, message: "",
       manifestVersion: channel.releases.last?.version ?? .none, content: document.content)
     try db.insert(record, document.document, of: channelID)
+  }
+
+  /// Devices may know a later version of a document, and the first one of a document that the mirror doesn't have.
+  private func leaveGap(after document: ChannelDocument) throws(StoreError) {
+    let newest = channel.documents.filter { $0.document == document }.map(\.version).max() ?? 0
+    try db.run(
+      "INSERT INTO document_counter (channel_id, name, least_next) VALUES (?, ?, ?)", channelID,
+      document.rawValue, try RestoreGap.next(after: newest, atLeast: channel.leastDocuments[document] ?? 1))
   }
 }

@@ -12,7 +12,10 @@ extension Database {
   ) throws(StoreError) -> Result? {
     let statement = try bound(sql, repeat each values)
     defer { finish(statement) }
-    return try step(statement, sql) ? read(statement) : nil
+    guard try step(statement, sql) else { return nil }
+    let result = try read(statement)
+    try refuseDamage(of: statement)
+    return result
   }
 
   /// The first column of the first row; nil where there is no row.
@@ -37,7 +40,14 @@ extension Database {
   ) throws(StoreError) {
     let statement = try bound(sql, repeat each values)
     defer { finish(statement) }
-    while try step(statement, sql) { try body(statement) }
+    while try step(statement, sql) {
+      try body(statement)
+      try refuseDamage(of: statement)
+    }
+  }
+
+  private func refuseDamage(of statement: Statement) throws(StoreError) {
+    if let damage = statement.damage { throw .corruptRow(damage) }
   }
 
   /// The row id of the last row that this connection inserted.
@@ -70,5 +80,6 @@ extension Database {
   private func finish(_ statement: Statement) {
     // Its result repeats the error of the last sqlite3_step, which is known already.
     sqlite3_reset(statement.handle)
+    statement.damage = nil
   }
 }

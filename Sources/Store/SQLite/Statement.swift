@@ -6,6 +6,8 @@ import Platform
 /// The database that prepared it keeps it and finalizes it.
 final class Statement {
   let handle: OpaquePointer
+  /// What is wrong with a row that was read; whoever steps the statement throws it.
+  var damage: String?
 
   init(_ handle: OpaquePointer) { self.handle = handle }
 
@@ -14,6 +16,12 @@ final class Statement {
   /// The value of a column, the first being 0.
   func get<Value: SQLValue>(_ column: Int32, as type: Value.Type = Value.self) -> Value {
     Value(self, column: column)
+  }
+
+  /// Notes that the current row holds what the store never writes, and gives a value to go on with until it is refused.
+  func damaged<Value>(_ what: String, _ placeholder: Value) -> Value {
+    damage = what
+    return placeholder
   }
 
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }

@@ -45,13 +45,15 @@ extension Store {
     let inputs = try contents(of: zip, channel, deltas).inputs
     let folder = folder.zips(of: channel)
     let part = "\(folder)/\(key).\(Hex.encode(Secrets.random(6).span.bytes)).part"
-    do {
+    do throws(StoreError) {
       let tag = try Self.write(inputs, threads: threads, to: part)
-      try Kernel.rename(part, to: "\(folder)/\(key).\(tag).zip")
-      try Kernel.syncFolder(folder)
+      try StoreError.disk { () throws(SystemError) in
+        try Kernel.rename(part, to: "\(folder)/\(key).\(tag).zip")
+        try Kernel.syncFolder(folder)
+      }
     } catch {
       try? Kernel.remove(part)
-      throw StoreError(zip: error)
+      throw error
     }
   }
 
@@ -60,12 +62,7 @@ extension Store {
   package func makeZip(
     _ zip: BundleZip, of channel: ChannelInfo, deltas: [ZipDelta], threads: Int, at path: String
   ) throws(StoreError) {
-    let inputs = try contents(of: zip, channel, deltas).inputs
-    do {
-      _ = try Self.write(inputs, threads: threads, to: path)
-    } catch {
-      throw StoreError(zip: error)
-    }
+    _ = try Self.write(contents(of: zip, channel, deltas).inputs, threads: threads, to: path)
   }
 
   /// The deltas that belong into the zip of an update: those that are offered to devices.
@@ -82,12 +79,19 @@ extension Store {
     }
   }
 
-  private static func write(_ inputs: [ArchiveInput], threads: Int, to part: String) throws -> String {
-    try Kernel.makeFolder(DurableFile.parent(of: part), mode: 0o750)
-    let file = try Kernel.open(part, O_WRONLY | O_CREAT | O_EXCL, mode: 0o640)
-    let sink = ArchiveFileSink(file, path: part)
-    try Archive.write(inputs, threads: threads, to: sink) { OSThread.lowerPriority() }
-    return String(try sink.finish().hex.prefix(32))
+  private static func write(_ inputs: [ArchiveInput], threads: Int, to part: String) throws(StoreError)
+    -> String
+  {
+    let sink = try StoreError.disk { () throws(SystemError) in
+      try Kernel.makeFolder(DurableFile.parent(of: part), mode: 0o750)
+      return ArchiveFileSink(try Kernel.open(part, O_WRONLY | O_CREAT | O_EXCL, mode: 0o640), path: part)
+    }
+    do throws(ArchiveError) {
+      try Archive.write(inputs, threads: threads, to: sink) { OSThread.lowerPriority() }
+      return String(try sink.finish().hex.prefix(32))
+    } catch {
+      throw StoreError(zip: error)
+    }
   }
 
   private func contents(
@@ -129,14 +133,13 @@ extension DataFolder {
 
 extension StoreError {
   /// What kept a zip from being made.
-  init(zip error: any Error) {
+  init(zip error: ArchiveError) {
     switch error {
-    case let error as StoreError: self = error
-    case let error as SystemError: self = StoreError(error)
-    case ArchiveError.input(_, let inner): self = StoreError(zip: inner)
-    case ArchiveError.system(let inner): self = StoreError(inner)
-    case let error as ArchiveError: self = .archive(error)
-    default: fatalError("an error of no known type: \(error)")
+    case .input(_, let inner as StoreError): self = inner
+    case .input(_, let inner as SystemError): self = StoreError(inner)
+    case .input(_, let inner as ArchiveError): self = StoreError(zip: inner)
+    case .system(let inner): self = StoreError(inner)
+    default: self = .archive(error)
     }
   }
 }

@@ -109,4 +109,31 @@ import Testing
     let checkup = try store.checkup(deep: true)
     #expect(checkup.findings.map(\.code) == ["orphans"] && checkup.isClean)
   }
+
+  /// A damaged page may hold a digest of any size; reading it is an error and not the end of the process.
+  @Test func aDigestOfAnotherSizeIsRefused() async throws {
+    let scratch = Scratch()
+    await #expect(processExitsWith: .success) { [path = scratch.path + "/a.db" as String] in
+      let db = try Database(path: path, .writing)
+      try db.script(
+        "CREATE TABLE t (sha256 BLOB, md5 BLOB); INSERT INTO t VALUES (zeroblob(31), zeroblob(17))")
+      guard db.refuses(SHA256.self, "SELECT sha256 FROM t"), db.refuses(MD5.self, "SELECT md5 FROM t"),
+        db.refuses(SHA256?.self, "SELECT sha256 FROM t"),
+        // The statement is whole again for the next row.
+        try db.value([UInt8].self, "SELECT sha256 FROM t")?.count == 31
+      else { exit(3) }
+      exit(0)
+    }
+  }
+}
+
+extension Database {
+  fileprivate func refuses<Value: SQLValue>(_ type: Value.Type, _ sql: StaticString) -> Bool {
+    do throws(StoreError) {
+      _ = try value(type, sql)
+    } catch {
+      if case .corruptRow = error { return true }
+    }
+    return false
+  }
 }
