@@ -38,7 +38,9 @@ import Testing
     try Self.push(origin, new)
     let body: JSONValue = ["allBundles": true, "dryRun": true, "to": "1", "withPrefetch": true]
     let dry = try origin.api("POST", "\(Self.online)/rollback", body)
-    #expect(dry.json["prefetch"]?.canonical == Array(#"{"changed":true,"source":"1","version":"3"}"#.utf8))
+    #expect(
+      dry.json["prefetch"]?.canonical
+        == Array(#"{"changed":true,"kept":false,"source":"1","version":"3"}"#.utf8))
     #expect(try Self.shown(origin) == new)
     let bundle: JSONValue = ["bundle": "main", "to": "1", "withPrefetch": true]
     let done = try origin.api("POST", "\(Self.online)/rollback", bundle)
@@ -86,11 +88,51 @@ import Testing
     #expect(log?.first?["message"]?.string == "promoted from test, version 1")
     let again = try origin.api("POST", "\(Self.online)/promote", body)
     #expect(again.status == 200 && again.json["prefetch"]?["changed"]?.bool == false)
-    // What was live in --from before its push: nothing, which empties the config here.
+    // What was live in --from before its push: nothing, which takes nothing from devices.
     let earlier = try origin.api("GET", "\(Self.test)/releases/1").json["at"]?.string ?? ""
     let then: JSONValue = ["from": "test", "version": .string(earlier), "withPrefetch": true]
-    let emptied = try origin.api("POST", "\(Self.online)/promote", then)
-    #expect(emptied.json["prefetch"]?["source"]?.string == "0", "\(emptied.text)")
+    let kept = try origin.api("POST", "\(Self.online)/promote", then)
+    #expect(kept.json["prefetch"]?["source"]?.string == "0", "\(kept.text)")
+    #expect(kept.json["prefetch"]?["kept"]?.bool == true)
+    #expect(try Self.shown(origin) == config)
+  }
+
+  /// A channel that never had a config says nothing of what devices of another one should have.
+  @Test(arguments: [false, true])
+  func aPromotionFromAChannelWithoutAConfigKeepsTheLiveOne(changesManifest: Bool) throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    let live = Self.config("m.example.com")
+    try Self.push(origin, live)
+    try origin.publish(["a.js": changesManifest ? "t" : "a"], channel: "test")
+    for isDryRun in [true, false] {
+      let body: JSONValue = ["dryRun": .bool(isDryRun), "from": "test", "withPrefetch": true]
+      let reply = try origin.api("POST", "\(Self.online)/promote", body)
+      #expect(reply.json["changed"]?.bool == changesManifest, "\(reply.text)")
+      #expect(
+        reply.json["prefetch"]?.canonical
+          == Array(#"{"changed":false,"kept":true,"source":"0","version":"1"}"#.utf8))
+      #expect(try Self.shown(origin) == live)
+    }
+    #expect(try origin.api("GET", "\(Self.online)/prefetch/log").json["versions"]?.array?.count == 1)
+    // One that was pushed empty is a config: that is promoted.
+    try Self.push(origin, [], to: Self.test)
+    let emptied = try origin.api("POST", "\(Self.online)/promote", ["from": "test", "withPrefetch": true])
+    #expect(emptied.json["prefetch"]?["version"]?.string == "2", "\(emptied.text)")
+    #expect(try Self.shown(origin) == [])
+  }
+
+  /// A rollback is to a moment: where there was no config then, devices had none, and the one that came after goes.
+  @Test func aRollbackToBeforeTheFirstConfigEmptiesIt() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    try origin.publish(["a.js": "b"])
+    try Self.push(origin, Self.config("m.example.com"))
+    let body: JSONValue = ["allBundles": true, "to": "1", "withPrefetch": true]
+    let done = try origin.api("POST", "\(Self.online)/rollback", body)
+    #expect(
+      done.json["prefetch"]?.canonical
+        == Array(#"{"changed":true,"kept":false,"source":"0","version":"2"}"#.utf8), "\(done.text)")
     #expect(try Self.shown(origin) == [])
   }
 

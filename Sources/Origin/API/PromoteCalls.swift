@@ -93,9 +93,7 @@ struct PromoteCalls {
     let record = try APIEndpoint.store { () throws(StoreError) in
       try store.prefetch(of: source.channel, while: source.version, as: name)
     }
-    guard let record else {
-      return PrefetchWish(content: Array("[]".utf8), source: 0, from: source.channel.name)
-    }
+    guard let record else { return PrefetchWish(content: nil, source: 0, from: source.channel.name) }
     let config = (try? JSONValue.parse(record.content)) ?? []
     let rewritten: JSONValue
     do {

@@ -71,7 +71,8 @@ extension PrefetchOutcome {
   /// What an answer says of a prefetch config that came along.
   var json: JSONValue {
     [
-      "changed": .bool(changed), "source": .string(String(source)), "version": .string(String(version)),
+      "changed": .bool(changed), "kept": .bool(isKept), "source": .string(String(source)),
+      "version": .string(String(version)),
     ]
   }
 }

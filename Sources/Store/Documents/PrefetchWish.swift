@@ -3,14 +3,14 @@ import Platform
 
 /// The prefetch config that comes along with a rollback or a promotion.
 package struct PrefetchWish: Hashable, Sendable {
-  /// Canonical JSON: the config array.
-  package let content: [UInt8]
-  /// The version that it was where it comes from; 0: there was none, which is an empty one.
+  /// Canonical JSON: the config array. nil: there is none where it comes from, and what is live here stays.
+  package let content: [UInt8]?
+  /// The version that it was where it comes from; 0: there was none.
   package let source: Int64
   /// The channel that it is promoted from; nil: it comes back in its own.
   package let from: ChannelName?
 
-  package init(content: [UInt8], source: Int64, from: ChannelName?) {
+  package init(content: [UInt8]?, source: Int64, from: ChannelName?) {
     self.content = content
     self.source = source
     self.from = from
@@ -19,12 +19,14 @@ package struct PrefetchWish: Hashable, Sendable {
 
 /// What became of a prefetch config that came along, or, of a dry run, would.
 package struct PrefetchOutcome: Hashable, Sendable {
-  /// False: it was that already.
+  /// False: it was that already, or it is kept.
   package let changed: Bool
   /// The newest version afterwards.
   package let version: Int64
   /// The version whose content it has, where that comes from.
   package let source: Int64
+  /// There was none to come along, so what is live stays.
+  package var isKept = false
 }
 
 /// Who has a prefetch config come along, and why.
@@ -77,7 +79,11 @@ extension Database {
   func forecast(_ wish: PrefetchWish, in channel: ChannelInfo?) throws(StoreError) -> PrefetchOutcome {
     var held: DocumentRecord?
     if let channel { held = try newest(.prefetch, of: channel.id) }
-    let isChange = held.map { $0.content != wish.content } ?? (wish.content != Array("[]".utf8))
+    // A channel that never had a config says nothing of what another one should have: an empty one is pushed.
+    guard let content = wish.content else {
+      return PrefetchOutcome(changed: false, version: held?.version ?? 0, source: 0, isKept: true)
+    }
+    let isChange = held.map { $0.content != content } ?? (content != Array("[]".utf8))
     var version = held?.version ?? 0
     if isChange {
       version =
@@ -96,7 +102,7 @@ extension Database {
     now: Int64
   ) throws(StoreError) -> PrefetchOutcome {
     let outcome = try forecast(wish, in: channel)
-    guard outcome.changed else { return outcome }
+    guard outcome.changed, let content = wish.content else { return outcome }
     if follower.breakGlass == nil, let freeze = try freeze(of: channel.id) {
       throw .frozen(channel.app, channel.name, freeze)
     }
@@ -108,7 +114,7 @@ extension Database {
     request.address = follower.actor.address
     let held = try newest(.prefetch, of: channel.id)
     _ = try make(
-      request, wish.content, after: held, in: channel, at: version, now: now,
+      request, content, after: held, in: channel, at: version, now: now,
       more: [
         .init(key: "breakGlass", value: follower.breakGlass.map { .string($0) } ?? .null),
         .init(key: "from", value: wish.from.map { .string($0.text) } ?? .null),

@@ -11,7 +11,8 @@ enum PromoteCommand {
       holds nothing of stay as they are in --to, also those that were unpublished there: these are listed, and
       `xcache unpublish` takes them out. --map rewrites URLs by prefix; files whose text names the host that is rewritten
       are listed, since what they link to stays behind. --at promotes what --from held at that time. --with-prefetch
-      promotes the prefetch config that goes with it, pages and apis rewritten by --map.
+      promotes the prefetch config that goes with it, pages and apis rewritten by --map; where --from had none, --to
+      keeps its own.
           xcache promote --from test --to online --map https://test.m.example.com=https://m.example.com
       """,
     options: Command.remote + [

@@ -9,11 +9,15 @@ enum ReleaseWords {
   static func prefetch(_ answer: JSONValue, dryRun: Bool) -> [String] {
     guard let prefetch = answer["prefetch"], prefetch.object != nil else { return [] }
     let (version, source) = (prefetch["version"]?.string ?? "?", prefetch["source"]?.string ?? "?")
+    if prefetch["kept"]?.bool == true {
+      let kept = version == "0" ? "there is none here either" : "version \(version) stays as it is"
+      return ["prefetch config: \(answer["from"]?.string ?? "the source") has none to promote; \(kept)"]
+    }
     guard prefetch["changed"]?.bool == true else {
       return ["prefetch config: nothing changed, version \(version) is that already"]
     }
-    let content = source == "0" ? "empty, as there was none" : "the content of version \(source)"
-    let place = answer["from"]?.string.map { source == "0" ? "" : " of \($0)" } ?? ""
+    let content = source == "0" ? "empty, as there was none then" : "the content of version \(source)"
+    let place = answer["from"]?.string.map { " of \($0)" } ?? ""
     return [
       "prefetch config: \(content)\(place), \(dryRun ? "would become" : "now") version \(version)"
     ]
