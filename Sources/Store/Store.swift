@@ -119,5 +119,10 @@ package final class Store: Sendable {
   }
 
   /// Removes files that arrived more than a day ago and that no release took.
-  package func sweepUploads() throws(StoreError) { try blobs.sweep() }
+  /// - Returns: how many, and their bytes.
+  @discardableResult
+  package func sweepUploads() throws(StoreError) -> (files: Int, bytes: Int64) {
+    let sizes = try blobs.sweep()
+    return (sizes.count, sizes.reduce(0, +))
+  }
 }

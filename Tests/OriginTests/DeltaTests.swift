@@ -234,6 +234,34 @@ import Testing
     #expect(diff["cost"]?["bytes"]?.integer == offer?["size"]?.integer)
   }
 
+  /// Deltas are made while a release is only planned: no row names their targets yet, and gc must not take them.
+  @Test func gcLeavesWhatAPlannedReleaseWaitsFor() throws {
+    let origin = try Self.published()
+    let bytes = Array((Self.new + "// 3").utf8)
+    let digest = FileDigest(md5: MD5.of(bytes), sha256: SHA256.of(bytes), size: Int64(bytes.count))
+    _ = try origin.store.receive(
+      bytes.span.bytes, BlobClaim(sha256: digest.sha256, md5: digest.md5, size: digest.size))
+    let content = ResourceContent(digest, ctype: ContentType.of(fileName: "a.js"))
+    let change: JSONValue = [
+      "base": "2", "bundle": "main",
+      "set": .object(JSONObject([.init(key: Self.newURL, value: content.json)])),
+    ]
+    let release = "apps/shop/channels/online/releases"
+    let place = "apps/shop/channels/online/preparations"
+    let id = try origin.api("POST", place, ["bundles": [change]]).json["id"]?.string ?? ""
+    #expect(
+      Self.wait { (try? origin.api("POST", place, ["id": .string(id)]).json["done"]?.bool) == true })
+    let made = try origin.store.derived.pairs(of: digest.sha256)
+    #expect(made.contains { $0.size != nil })
+    let dry = try origin.store.collect(dryRun: true)
+    let report = try origin.store.collect()
+    #expect(report.derived.count == 0 && dry.derived.count == 0)
+    #expect(try origin.store.derived.pairs(of: digest.sha256) == made)
+    #expect(try origin.api("POST", release, ["bundles": [change]]).status == 201)
+    let offers = try origin.ask("GET", "/configure.json?app=shop&version=2&patch=1").json["data"]?["deltas"]
+    #expect(offers?[Self.newURL]?["size"]?.integer == made.compactMap(\.size).first)
+  }
+
   static func wait(_ condition: () -> Bool) -> Bool {
     for _ in 0..<1000 {
       if condition() { return true }

@@ -94,6 +94,29 @@ import Testing
     #expect(try Folder.textNames(folder.whole).isEmpty)
   }
 
+  /// What a publisher at work was told is there stays, however long it takes; what nobody knows of goes.
+  @Test func theSweepGoesByWhatIsThere() throws {
+    let now = Locked<Int64>(Clock.unixMilliseconds())
+    var options = Store.Options()
+    options.clock = { now.withLock { $0 } }
+    let store = try scratch.open(options)
+    try store.send([Sample("wanted"), Sample("not wanted")])
+    let stray = folder.whole + "/" + SHA256.of([1, 2, 3]).hex
+    for path in [stray, folder.whole + "/notes", folder.temporary + "/incoming-9"] {
+      try DurableFile.write([1, 2, 3], to: path)
+    }
+    now.withLock { $0 += 25 * 3_600_000 }
+    try DurableFile.write([1], to: folder.temporary + "/incoming-10")
+    try Kernel.setModified(folder.temporary + "/incoming-10", to: now.withLock { $0 })
+    let change = try store.change("main", base: 0, set: ["a.js": Sample("wanted")])
+    _ = try store.preview(try store.request([change]))
+    let swept = try store.sweepUploads()
+    #expect(swept.files == 4 && swept.bytes == 9 + 10)
+    #expect(try Folder.textNames(folder.whole) == [Sample("wanted").claim.sha256.hex])
+    #expect(try Folder.textNames(folder.temporary) == ["incoming-10", "whole"])
+    #expect(try store.publish(base: 0, set: ["a.js": Sample("wanted")], sends: false).changed)
+  }
+
   @Test(arguments: ["other bytes", nil] as [String?])
   func aBadBlobIsSetAsideAndCanBeSentAgain(damage: String?) throws {
     let sample = Sample("good bytes")

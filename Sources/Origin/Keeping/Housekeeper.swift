@@ -18,12 +18,14 @@ package struct DailyCollection: Sendable {
   func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
 }
 
-/// What is done by the clock: counts are written every 10 seconds, garbage is collected once a day.
+/// What is done by the clock: counts are written every 10 seconds, uploads that no release took are looked for every
+/// 10 minutes, garbage is collected once a day.
 final class Housekeeper: Sendable {
   private let store: Store
   private let adoption: AdoptionDesk
   private let gc: DailyCollection?
   private let log: @Sendable (String) -> Void
+  private let secondsBetweenSweeps: Int
   private let stopping = Atomic<Bool>(false)
   private let thread = Locked<OSThread?>(nil)
 
@@ -33,11 +35,13 @@ final class Housekeeper: Sendable {
   private static let actor = Actor(name: "serve", address: "")
 
   init(
-    store: Store, adoption: AdoptionDesk, gc: DailyCollection?, log: @escaping @Sendable (String) -> Void
+    store: Store, adoption: AdoptionDesk, gc: DailyCollection?, secondsBetweenSweeps: Int = 600,
+    log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
     self.adoption = adoption
     self.gc = gc
+    self.secondsBetweenSweeps = secondsBetweenSweeps
     self.log = log
   }
 
@@ -61,19 +65,31 @@ final class Housekeeper: Sendable {
 
   private func run() {
     OSThread.lowerPriority()
-    var second = 0
+    var quarter = 0
     var lastTry = -Self.secondsBetweenTries
     var isDone = true
     while !stopping.load(ordering: .relaxed) {
       usleep(250_000)
-      second += 1
-      if second % (4 * Self.flushSeconds) == 0 { adoption.flush() }
+      quarter += 1
+      if quarter % (4 * Self.flushSeconds) == 0 { adoption.flush() }
+      if quarter % (4 * secondsBetweenSweeps) == 0 { sweep() }
       guard let gc else { continue }
       let isDue = gc.isDue(atMinute: Self.minuteOfDay)
       if !isDue { isDone = false }
-      guard isDue, !isDone, second / 4 - lastTry >= Self.secondsBetweenTries else { continue }
-      lastTry = second / 4
+      guard isDue, !isDone, quarter / 4 - lastTry >= Self.secondsBetweenTries else { continue }
+      lastTry = quarter / 4
       isDone = collect(gc.policy)
+    }
+  }
+
+  private func sweep() {
+    do throws(StoreError) {
+      let swept = try store.sweepUploads()
+      if swept.files > 0 {
+        log("removed \(swept.files) files (\(swept.bytes) bytes) that arrived a day ago and no release took")
+      }
+    } catch {
+      log("error: files that no release took can't be removed: \(error)")
     }
   }
 

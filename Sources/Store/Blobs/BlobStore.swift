@@ -72,22 +72,48 @@ final class BlobStore: Sendable {
     }
   }
 
-  /// Removes whole files that no release took within a day.
+  /// Files that wait for the row of a release, by their names.
+  var waitingNames: Set<String> {
+    state.withLock { state in
+      Set((Array(state.whole.keys) + Array(state.unchecked) + Array(state.placed.keys)).map(\.hex))
+    }
+  }
+
+  /// Removes what arrived more than a day ago and no release took, whole or half; not what a publisher at work was
+  /// told is there, however long it takes.
   /// - Returns: their sizes.
   @discardableResult
   func sweep() throws(StoreError) -> [Int64] {
-    let limit = clock() - Self.patience
-    let candidates = state.withLock { Array($0.whole.keys) + Array($0.unchecked) }
+    let now = clock()
+    let limit = now - Self.patience
+    forgetPromises(now: now)
     return try StoreError.disk { () throws(SystemError) in
       var sizes: [Int64] = []
-      for sha256 in candidates {
-        let path = folder.whole(sha256)
+      // By what lies there rather than by what is known: a file that couldn't be removed once is known no more.
+      for name in try Folder.textNames(folder.whole) {
+        let path = "\(folder.whole)/\(name)"
         guard let status = try Kernel.status(path), status.modified / 1_000_000 <= limit else { continue }
-        state.withLock { $0.forgetWhole(sha256) }
+        guard SHA256(hex: name).map({ forgetsWhole($0) }) ?? true else { continue }
+        try Kernel.remove(path)
+        sizes.append(status.size)
+      }
+      // One that is still being written was changed a moment ago.
+      for name in try Folder.textNames(folder.temporary) where name.hasPrefix("incoming-") {
+        let path = "\(folder.temporary)/\(name)"
+        guard let status = try Kernel.status(path), status.modified / 1_000_000 <= limit else { continue }
         try Kernel.remove(path)
         sizes.append(status.size)
       }
       return sizes
+    }
+  }
+
+  /// Forgets a whole file, unless a release that is planned or made counts on it.
+  private func forgetsWhole(_ sha256: SHA256) -> Bool {
+    state.withLock { state in
+      if state.promised[sha256] != nil || state.placing[sha256] != nil { return false }
+      state.forgetWhole(sha256)
+      return true
     }
   }
 

@@ -64,13 +64,28 @@ extension DerivedStore {
 
   // MARK: - Removing
 
-  /// Forgets what is known of blobs that `stays` doesn't name.
-  func forget(exceptAbout stays: Set<String>) throws(StoreError) {
-    func gone(_ sha256: SHA256) -> Bool { !stays.contains(sha256.hex) }
-    let sketches = try work { (db) throws(StoreError) in
-      try db.all("SELECT sha256 FROM sketch UNION SELECT sha256 FROM plain") { $0.get(0, as: SHA256.self) }
+  /// The blobs and pairs of which something is known.
+  struct Known {
+    fileprivate let blobs: [SHA256]
+    fileprivate let pairs: [(target: SHA256, base: SHA256)]
+  }
+
+  func known() throws(StoreError) -> Known {
+    try work { (db) throws(StoreError) in
+      Known(
+        blobs: try db.all("SELECT sha256 FROM sketch UNION SELECT sha256 FROM plain") {
+          $0.get(0, as: SHA256.self)
+        },
+        pairs: try db.all("SELECT target, base FROM delta") {
+          (target: $0.get(0, as: SHA256.self), base: $0.get(1, as: SHA256.self))
+        })
     }
-    for part in sketches.filter(gone).batches(of: 500) {
+  }
+
+  /// Forgets of `known` what isn't about blobs that `stays` names.
+  func forget(_ known: Known, exceptAbout stays: Set<String>) throws(StoreError) {
+    func gone(_ sha256: SHA256) -> Bool { !stays.contains(sha256.hex) }
+    for part in known.blobs.filter(gone).batches(of: 500) {
       try work { (db) throws(StoreError) in
         try db.write { () throws(StoreError) in
           for sha256 in part {
@@ -80,12 +95,7 @@ extension DerivedStore {
         }
       }
     }
-    let deltas = try work { (db) throws(StoreError) in
-      try db.all("SELECT target, base FROM delta") {
-        (target: $0.get(0, as: SHA256.self), base: $0.get(1, as: SHA256.self))
-      }
-    }
-    for part in deltas.filter({ gone($0.target) || gone($0.base) }).batches(of: 500) {
+    for part in known.pairs.filter({ gone($0.target) || gone($0.base) }).batches(of: 500) {
       try work { (db) throws(StoreError) in
         try db.write { () throws(StoreError) in
           for delta in part {

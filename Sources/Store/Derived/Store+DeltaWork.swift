@@ -27,11 +27,12 @@ extension ReleasePreview {
 }
 
 extension Store {
-  /// What a release would do.
+  /// What a release would do. What it names stays for now, as `missing` promises: its deltas are made from it.
   /// - Throws: the refusals of `commit`, except for bytes that are missing.
   package func preview(_ request: ReleaseRequest) throws(StoreError) -> ReleasePreview {
     let plan = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db) }
     if plan.isChange, let channel = plan.channel { try checkFreeze(of: channel, request) }
+    try blobs.promise(plan.contents.lazy.map(\.content.sha256))
     return ReleasePreview(
       channel: plan.channel, new: plan.union.compactMap { step in step.new.map { (step.url, $0) } },
       gone: plan.union.filter { $0.new == nil }.map(\.url))

@@ -7,9 +7,12 @@ struct DerivedSweep {
 
   /// Files that can go now; what is known of them and of blobs that went is forgotten.
   func unneeded() throws(StoreError) -> [String] {
-    // The files first: what is made meanwhile is made of what is kept.
+    // The files and rows first: what is made meanwhile is made of what is kept. Then what waits for a release, whose
+    // deltas are made while it is only planned; then the blobs, since a release may take it from there to here.
     let files = try files()
-    let (blobs, versions) = try store.connections.reading { (db) throws(StoreError) in
+    let known = try store.derived.known()
+    let waiting = store.blobs.waitingNames
+    let (rows, versions) = try store.connections.reading { (db) throws(StoreError) in
       let blobs = try db.all("SELECT sha256 FROM blob") { $0.get(0, as: SHA256.self).hex }
       var versions: [String: Set<Int64>] = [:]
       try db.each("SELECT channel_id, version FROM release") { row in
@@ -17,13 +20,14 @@ struct DerivedSweep {
       }
       return (Set(blobs), versions)
     }
-    try store.derived.forget(exceptAbout: blobs)
+    let blobs = waiting.union(rows)
+    try store.derived.forget(known, exceptAbout: blobs)
     return Self.filter(files, blobs, versions)
   }
 
   /// Files that could go if these were the blobs and the versions of channels (by id).
   func unneeded(blobs: Set<String>, versions: [String: Set<Int64>]) throws(StoreError) -> [String] {
-    Self.filter(try files(), blobs, versions)
+    Self.filter(try files(), blobs.union(store.blobs.waitingNames), versions)
   }
 
   private struct File {

@@ -1,0 +1,26 @@
+import Glibc
+import Platform
+import Store
+import Testing
+
+@testable import Origin
+
+@Suite struct HousekeeperTests {
+  /// "24 h", says the guide: also where no gc runs and nobody starts the server anew.
+  @Test func uploadsThatNoReleaseTookGoWhileTheServerRuns() throws {
+    let now = Locked<Int64>(Clock.unixMilliseconds())
+    let origin = try TestOrigin(clock: { now.withLock { $0 } })
+    let bytes = Array("nobody takes it".utf8)
+    _ = try origin.store.receive(
+      bytes.span.bytes, BlobClaim(sha256: .of(bytes), md5: .of(bytes), size: Int64(bytes.count)))
+    let lines = Locked<[String]>([])
+    let keeper = Housekeeper(
+      store: origin.store, adoption: origin.origin.adoption, gc: nil, secondsBetweenSweeps: 1
+    ) { line in lines.withLock { $0.append(line) } }
+    now.withLock { $0 += 25 * 3_600_000 }
+    try keeper.start()
+    defer { keeper.finish() }
+    #expect(DeltaTests.wait { (try? Folder.textNames(origin.store.folder.whole).isEmpty) == true })
+    #expect(DeltaTests.wait { lines.withLock { $0.first?.hasPrefix("removed 1 files (15 bytes)") == true } })
+  }
+}
