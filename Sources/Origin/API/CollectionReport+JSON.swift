@@ -33,8 +33,11 @@ extension KeepReason {
     switch self {
     case .live: ["why": "live"]
     case .recent: ["why": "recent"]
-    case .reported(let polls, let last):
-      ["last": .string(Timestamp.text(last)), "polls": .integer(polls), "why": "reported"]
+    case .reported(let polls, let hours, let last):
+      [
+        "hours": .integer(hours), "last": .string(Timestamp.text(last)), "polls": .integer(polls),
+        "why": "reported",
+      ]
     case .pinned(let author, let reason):
       ["author": .string(author), "reason": .string(reason), "why": "pinned"]
     case .mirrored(let name): ["mirror": .string(name), "why": "mirrored"]

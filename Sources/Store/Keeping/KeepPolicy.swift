@@ -4,8 +4,20 @@ import Manifests
 package struct KeepPolicy: Hashable, Sendable {
   /// The newest releases of each channel.
   package var versions = 50
-  /// Days for which a version stays after a device reported it.
+  /// Days for which a version stays after devices used it, as their polls tell.
   package var days = 90
+
+  // Anybody may poll as anything, so that one poll of each version must not keep them all. Devices come again: a version
+  // is in use that a share of a day's polls reported, or polls in several hours.
+
+  /// Of a day's polls, one in so many makes a version one in use, where these are not but a few.
+  package static let share = 1000
+  package static let fewPolls = 10
+  /// Polls in so many different hours make a version one in use, too;
+  package static let hours = 3
+  /// of those no more than this many, first those that polls reported in the most hours: who polls everything every
+  /// hour keeps that much and no more.
+  package static let rareVersions = 100
 
   package init() {}
 }
@@ -16,8 +28,8 @@ package enum KeepReason: Hashable, Sendable {
   case live
   /// It is one of the newest of its channel.
   case recent
-  /// Devices reported it; polls in the time that the policy looks back, and when the last one came.
-  case reported(polls: Int, last: Int64)
+  /// Devices use it: polls in the time that the policy looks back, in how many hours, and when the last one came.
+  case reported(polls: Int, hours: Int, last: Int64)
   case pinned(author: String, reason: String)
   /// A registered mirror names it.
   case mirrored(String)
@@ -69,19 +81,45 @@ extension Database {
       reasons[row.get(0), default: []].append(isFirst ? .live : .recent)
       isFirst = false
     }
-    try each(
-      """
-      SELECT version, sum(polls), max(hour) FROM poll_count
-      WHERE channel_id = ? AND hour > ? AND version > 0 GROUP BY version
-      """, channel, now / 3_600_000 - Int64(policy.days) * 24
-    ) { row in
-      let last = row.get(2, as: Int64.self) * 3_600_000
-      reasons[row.get(0), default: []].append(.reported(polls: row.get(1), last: last))
+    for (version, reason) in try reported(in: channel, policy, now, recent: Set(reasons.keys)) {
+      reasons[version, default: []].append(reason)
     }
     try each("SELECT version, author, reason FROM pin WHERE channel_id = ?", channel) { row in
       reasons[row.get(0), default: []].append(.pinned(author: row.get(1), reason: row.get(2)))
     }
     return reasons
+  }
+
+  /// The versions that devices use, by what their polls reported.
+  private func reported(in channel: Int64, _ policy: KeepPolicy, _ now: Int64, recent: Set<Int64>)
+    throws(StoreError) -> [(version: Int64, reason: KeepReason)]
+  {
+    var used: [(version: Int64, reason: KeepReason)] = []
+    var rare = 0
+    try each(
+      """
+      WITH daily AS (
+        SELECT version, hour / 24 AS day, sum(polls) AS polls, count(*) AS hours, max(hour) AS last
+        FROM poll_count WHERE channel_id = ?1 AND hour > ?2 GROUP BY version, day),
+      shares AS (SELECT *, sum(polls) OVER (PARTITION BY day) AS all_polls FROM daily)
+      SELECT version, sum(polls), sum(hours), max(last), max(polls >= ?3 AND polls >= all_polls / ?4)
+      FROM shares WHERE version > 0 GROUP BY version
+      HAVING EXISTS (SELECT 1 FROM release AS r WHERE r.channel_id = ?1 AND r.version = shares.version)
+      ORDER BY sum(hours) DESC, sum(polls) DESC, version DESC
+      """, channel, now / 3_600_000 - Int64(policy.days) * 24, KeepPolicy.fewPolls, KeepPolicy.share
+    ) { row in
+      let (version, hours) = (row.get(0, as: Int64.self), row.get(2, as: Int.self))
+      // Those that stay anyway, or for their share, take no place of a rare one.
+      if row.get(4, as: Int64.self) == 0 {
+        let isRecent = recent.contains(version)
+        guard hours >= KeepPolicy.hours, isRecent || rare < KeepPolicy.rareVersions else { return }
+        if !isRecent { rare += 1 }
+      }
+      let reason = KeepReason.reported(
+        polls: row.get(1), hours: hours, last: row.get(3, as: Int64.self) * 3_600_000)
+      used.append((version, reason))
+    }
+    return used
   }
 
   /// Who reads just now what gc would remove.

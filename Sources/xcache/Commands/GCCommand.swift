@@ -8,10 +8,12 @@ enum GCCommand {
   static let command = Command(
     name: "gc", operands: "", summary: "drop old manifest history and the files that nothing needs",
     notes: """
-      What stays: the newest versions of each channel; versions that devices reported within --keep-days, that are
-      pinned (`xcache pin`), or that a registered mirror names; what a publisher is just sending. While a mirror or a
-      backup reads, nothing is removed. Safe at any moment, also beside a running server, which then does the work;
-      --data works on a folder that no server has. `serve --gc 03:00` does it every day.
+      What stays: the newest versions of each channel; versions that devices used within --keep-days, that are
+      pinned (`xcache pin`), or that a registered mirror names; what a publisher is just sending. In use is a version
+      that one in 1000 of a day's polls reported, but at least 10, or polls in 3 different hours (the 100 most used of
+      these): a poll or two that anybody may send keep nothing. While a mirror or a backup reads, nothing is removed.
+      Safe at any moment, also beside a running server, which then does the work; --data works on a folder that no
+      server has. `serve --gc 03:00` does it every day.
       """,
     options: Command.remote + policyOptions + [
       .flag("dry-run", "only say what would go"),
@@ -21,7 +23,7 @@ enum GCCommand {
 
   static let policyOptions: [Option] = [
     .value("keep-versions", "N", "the newest versions of each channel that stay (default: 50)"),
-    .value("keep-days", "N", "days that a version stays after a device reported it, 0 to 90 (default: 90)"),
+    .value("keep-days", "N", "days that a version stays after devices used it, 0 to 90 (default: 90)"),
   ]
 
   static func policy(_ arguments: Arguments) throws(UsageError) -> KeepPolicy {
@@ -106,7 +108,8 @@ enum GCCommand {
     case "live": "live"
     case "recent": "one of the newest"
     case "reported":
-      "reported by \(reason["polls"]?.integer ?? 0) polls, last in the hour of \(Moment.text(reason["last"]))"
+      "in use: reported by \(reason["polls"]?.integer ?? 0) polls in \(reason["hours"]?.integer ?? 0) hours, "
+        + "last in that of \(Moment.text(reason["last"]))"
     case "pinned": "pinned by \(reason["author"]?.string ?? "?"): \(reason["reason"]?.string ?? "")"
     case "mirrored": "named by mirror \(reason["mirror"]?.string ?? "?")"
     case "lastNumber": "the last number of a removed channel"

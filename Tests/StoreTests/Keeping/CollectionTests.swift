@@ -107,7 +107,8 @@ import Testing
     guard let shop = try info(store, "online"),
       let version = model.channels["online"]?.manifests.keys.sorted().randomElement(using: &random)
     else { return }
-    try store.count([PollCount(channel: shop.id, version: version, polls: 2)])
+    // As many as an hour's devices send: one poll alone keeps nothing.
+    try store.count([PollCount(channel: shop.id, version: version, polls: 100)])
     model.channels["online"]?.reported.insert(version)
   }
 

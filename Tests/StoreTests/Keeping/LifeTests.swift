@@ -261,7 +261,7 @@ struct Life {
     guard let info = try info(name), let version = channel.versions.randomElement(using: &random) else {
       return
     }
-    try store.count([PollCount(channel: info.id, version: version, polls: 1)])
+    try store.count([PollCount(channel: info.id, version: version, polls: 100)])
     model.channels[name]?.reported.insert(version)
   }
 
