@@ -93,7 +93,7 @@ import Testing
       (["promote", "--from", "online", "--to", "online"], 1, "not to itself"),
       (["promote", "--from", "online", "--to", "test", "--map", "x"], 2, "OLD-URL=NEW-URL"),
       (["channel", "freeze", "--channel", "online"], 2, "--reason"),
-      (["channel", "freeze", "--reason", "x"], 2, "--channel NAME"),
+      (["channel", "remove"], 2, "--channel NAME"),
       (["channel", "create", "--channel", "online"], 3, "already"),
       (["channel", "remove", "--channel", "online"], 3, "unpublish"),
       (["channel", "thwa"], 2, "thaw"), (["show", "--at", "2999-01-01T00:00Z"], 1, "lies in the future"),

@@ -60,6 +60,73 @@ import Testing
     #expect(try origin.ask("GET", "/xcache_test/shop/configure.json").json["data"]?["version"]?.string == "3")
   }
 
+  @Test func pollsThatNameNoAppFollowTheDefault() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    try origin.publish(["b.js": "b"], app: "other")
+    try origin.publish(["b.js": "c"], app: "other")
+    func version(_ path: String = "/configure.json") throws -> String? {
+      try origin.ask("GET", path).json["data"]?["version"]?.string
+    }
+    #expect(try version() == "1")
+    #expect(try origin.api("GET", "apps").json["defaultApp"]?.string == "shop")
+    let rows = try origin.store.auditHead().row
+    let named = try origin.api("POST", "default-app", ["app": "other"])
+    #expect(named.json.canonical == Array(#"{"changed":true,"defaultApp":"other","was":"shop"}"#.utf8))
+    // At once, on every path that takes no app.
+    #expect(try version() == "2")
+    #expect(try version("/configure.json?version=1&patch=1") == "2")
+    #expect(try version("/xcache-provider/xhr/client/configure.json") == "2")
+    #expect(try version("/configure.json?app=shop") == "1")
+    #expect(try origin.ask("GET", "/prefetchConfig").status == 200)
+    let act = try #require(try origin.store.auditRows(after: rows, limit: 9).first)
+    #expect(act.act == "app.default" && act.app == "other" && act.author == "admin")
+    #expect(try origin.api("POST", "default-app", ["app": "other"]).json["changed"]?.bool == false)
+    #expect(try origin.api("GET", Self.online).json["isDefaultApp"]?.bool == false)
+    #expect(try origin.api("GET", "apps/other/channels/online").json["isDefaultApp"]?.bool == true)
+    // The store remembers.
+    #expect(try origin.store.defaultApp()?.text == "other")
+    for (app, status) in [("none", 404), ("Shop", 409), ("a b", 400), ("", 400)] {
+      let reply = try origin.api("POST", "default-app", ["app": .string(app)])
+      #expect(reply.status == status, "\(app): \(reply.text)")
+    }
+    #expect(try origin.api("POST", "default-app", [:]).status == 400)
+    #expect(try version() == "2")
+  }
+
+  @Test func onlyAnAdminOfEverythingNamesTheDefaultApp() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    try origin.publish(["b.js": "b"], app: "other")
+    for (limits, isTold) in [
+      (["name": "p", "scope": "publish"], true), (["app": "other", "name": "o", "scope": "admin"], false),
+      (["app": "shop", "name": "s", "scope": "admin"], true),
+    ] as [(JSONValue, Bool)] {
+      let token = try origin.api("POST", "tokens", limits).json["token"]?.string
+      #expect(try origin.api("POST", "default-app", ["app": "other"], token: token).status == 403)
+      let told = try origin.api("GET", "apps", token: token).json["defaultApp"]?.string
+      #expect(told == (isTold ? "shop" : nil))
+    }
+    #expect(try origin.ask("GET", "/configure.json?version=1").json["data"]?["version"]?.string == "1")
+  }
+
+  /// Devices that name no app are the default app's: no other one takes its place by itself.
+  @Test func theDefaultAppStaysWithoutAChannel() throws {
+    let origin = try TestOrigin()
+    #expect(try origin.api("POST", "\(Self.online)/create", [:]).status == 201)
+    try origin.publish(["b.js": "b"], app: "other")
+    let removed = try origin.api("POST", "\(Self.online)/remove", [:])
+    #expect(removed.status == 200 && removed.json["leavesNoDefault"]?.bool == true, "\(removed.text)")
+    #expect(try origin.ask("GET", "/configure.json").status == 404)
+    // It would answer nobody.
+    #expect(try origin.api("POST", "default-app", ["app": "shop"]).status == 404)
+    #expect(try origin.api("POST", "default-app", ["app": "other"]).status == 200)
+    #expect(try origin.ask("GET", "/configure.json").status == 200)
+    #expect(try origin.api("POST", "\(Self.online)/create", [:]).status == 201)
+    #expect(
+      try origin.api("POST", "\(Self.online)/remove", [:]).json["leavesNoDefault"]?.bool == false)
+  }
+
   @Test func aPromotionRewritesURLsAndWarns() throws {
     let origin = try TestOrigin()
     try origin.publish(["old.js": "old", "keep.js": "k"])

@@ -11,6 +11,7 @@ extension APIRoute {
     APIRoute("blobs", [.post: .upload(.scope(.publish), UploadReceiver.pack)]),
     APIRoute("blobs/missing", [.post: .change(.scope(.publish), limit: largest, missingBlobs)]),
     APIRoute("blobs/*", [.put: .upload(.scope(.publish), UploadReceiver.blob)]),
+    APIRoute("default-app", [.post: .change(.everything, nameDefaultApp)]),
     APIRoute("gc", [.post: .change(.everything, collect)]),
     APIRoute("leases", [.post: .change(.scope(.read), tellMirror)]),
     APIRoute(
@@ -75,6 +76,9 @@ extension APIRoute {
   }
   private static let missingBlobs: Change = { (api, _, _, body) throws(Problem) in
     try BlobCalls(store: api.store).missing(body)
+  }
+  private static let nameDefaultApp: Change = { (api, call, caller, body) throws(Problem) in
+    try DefaultAppCalls(desk: api.releases, call: call, caller: caller).set(body)
   }
   private static let collect: Change = { (api, call, caller, body) throws(Problem) in
     try KeepingCalls(api, call, caller).collect(body)

@@ -43,10 +43,15 @@ struct ChannelActCalls {
   }
 
   private func remove(_ names: ChannelNames) throws(Problem) -> Response {
-    let channel = try APIEndpoint.store { () throws(StoreError) in
-      try desk.remove(names.app, names.channel, by: caller.actor(call))
+    let (channel, leavesNone) = try APIEndpoint.store { () throws(StoreError) in
+      let removed = try desk.remove(names.app, names.channel, by: caller.actor(call))
+      // No other app takes its place by itself: devices that name no app are this one's.
+      let (app, channels) = (try store.defaultApp(), try store.channels())
+      return (removed, app == names.app && !channels.contains { $0.app == names.app })
     }
-    return APIEndpoint.document(ChannelState(channel: channel, freeze: nil).json)
+    let state = ChannelState(channel: channel, freeze: nil).json.object ?? JSONObject()
+    return APIEndpoint.document(
+      .object(JSONObject(state.members + [.init(key: "leavesNoDefault", value: .bool(leavesNone))])))
   }
 
   private func freeze(_ body: JSONValue, _ names: ChannelNames) throws(Problem) -> Response {
@@ -75,7 +80,13 @@ struct ChannelList {
   func reply() throws(Problem) -> Response {
     let states = try APIEndpoint.store { () throws(StoreError) in try store.channelStates() }
     let allowed = states.filter { caller.allows(.read, app: $0.channel.app, channel: $0.channel.name) }
-    return APIEndpoint.document(["channels": .array(allowed.map(\.json))])
+    let app = try APIEndpoint.store { () throws(StoreError) in try store.defaultApp() }
+    // Which apps there are beside their own is not everybody's business.
+    let isTold = app.map { app in caller.isUnlimited || allowed.contains { $0.channel.app == app } } ?? false
+    return APIEndpoint.document([
+      "channels": .array(allowed.map(\.json)),
+      "defaultApp": app.flatMap { isTold ? JSONValue.string($0.text) : nil } ?? .null,
+    ])
   }
 }
 

@@ -32,6 +32,7 @@ struct ChannelCalls {
     let origin = try APIEndpoint.store { () throws(StoreError) in try store.originID() }
     let freeze = try APIEndpoint.store { () throws(StoreError) in try store.freeze(of: channel) }
     let state = try APIEndpoint.store { () throws(StoreError) in try store.extras(of: channel) }
+    let defaultApp = try APIEndpoint.store { () throws(StoreError) in try store.defaultApp() }
     let overview: JSONValue = [
       "app": .string(channel.app.text), "at": channel.at.map { .string(Timestamp.text($0)) } ?? .null,
       "bundles": .array(
@@ -45,7 +46,7 @@ struct ChannelCalls {
       "deltas": deltas.backlog.progress(of: channel.id)?.json ?? .null,
       "damaged": .strings(damaged.map(\.hex)),
       "digest": channel.digest.map { .string($0.hex) } ?? .null, "origin": .string(origin),
-      "freeze": freeze?.json ?? .null,
+      "freeze": freeze?.json ?? .null, "isDefaultApp": .bool(defaultApp == channel.app),
       "publicURL": .string(channel.publicURL.text), "resources": .integer(channel.resources),
       "version": .string(channel.version.text),
     ]

@@ -15,7 +15,8 @@ struct Catalog: Sendable {
 
   init(defaultApp: AppName? = nil) { setDefault(defaultApp) }
 
-  private mutating func setDefault(_ app: AppName?) {
+  /// Has another app answer where none is named.
+  mutating func setDefault(_ app: AppName?) {
     defaultApp = app
     defaultNames = app.map { Array($0.text.utf8) }
   }

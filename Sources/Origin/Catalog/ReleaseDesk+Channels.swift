@@ -18,4 +18,10 @@ extension ReleaseDesk {
   func remove(_ app: AppName, _ name: ChannelName, by actor: Actor) throws(StoreError) -> ChannelInfo {
     try store.removeChannel(app, name, by: actor) { channel in catalog.update { $0.remove(channel.id) } }
   }
+
+  /// Names the app that answers where none is named; when this returns, polls are answered so.
+  /// - Returns: the one before.
+  func setDefault(_ app: AppName, by actor: Actor) throws(StoreError) -> AppName? {
+    try store.setDefaultApp(app, by: actor) { catalog.update { $0.setDefault(app) } }
+  }
 }

@@ -12,6 +12,14 @@ extension Database {
   }
 }
 
+extension Database {
+  fileprivate func defaultApp() throws(StoreError) -> AppName? {
+    try first("SELECT a.name FROM default_app AS d JOIN app AS a ON a.id = d.app_id") {
+      (row) throws(StoreError) in try Stored.app(row.get(0))
+    }
+  }
+}
+
 extension Store {
   /// Tells this data folder's contents from any other's: publishers keep what they know of an origin under it.
   package func originID() throws(StoreError) -> String {
@@ -33,21 +41,37 @@ extension Store {
 
   /// The app that answers polls which name none: the first one made, until another was set.
   package func defaultApp() throws(StoreError) -> AppName? {
-    try connections.reading { (db) throws(StoreError) in
-      try db.first("SELECT a.name FROM default_app AS d JOIN app AS a ON a.id = d.app_id") {
-        (row) throws(StoreError) in try Stored.app(row.get(0))
-      }
-    }
+    try connections.reading { (db) throws(StoreError) in try db.defaultApp() }
   }
 
-  /// - Throws: `unknownApp`.
-  package func setDefaultApp(_ app: AppName, by actor: Actor = .local) throws(StoreError) {
+  /// Names the app that answers polls which name none.
+  /// - Parameter committed: called after the commit, before anything else can be written.
+  /// - Returns: the one before.
+  /// - Throws: `unknownApp`, also for an app without a channel, which would answer nobody; `appNameTaken`.
+  @discardableResult
+  package func setDefaultApp(_ app: AppName, by actor: Actor = .local, committed: () -> Void = {})
+    throws(StoreError) -> AppName?
+  {
     try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
-        guard let id = try db.appID(app) else { throw .unknownApp(app) }
-        try db.run("UPDATE default_app SET app_id = ? WHERE one = 1", id)
-        try db.audit(AuditAct("app.default", app: app), by: actor, now: clock())
+      let before = try db.write { () throws(StoreError) in
+        let known = try db.first(
+          """
+          SELECT id, name FROM app WHERE name = ?
+            AND EXISTS (SELECT 1 FROM channel WHERE app_id = app.id AND removed_at IS NULL)
+          """, app.text
+        ) { (row) throws(StoreError) in (id: row.get(0, as: Int64.self), name: try Stored.app(row.get(1))) }
+        guard let known else { throw .unknownApp(app) }
+        guard known.name == app else { throw .appNameTaken(app, by: known.name) }
+        let before = try db.defaultApp()
+        try db.run("UPDATE default_app SET app_id = ? WHERE one = 1", known.id)
+        try db.audit(
+          AuditAct(
+            "app.default", app: app, result: ["was": before.map { .string($0.text) } ?? .null]),
+          by: actor, now: clock())
+        return before
       }
+      committed()
+      return before
     }
   }
 

@@ -33,14 +33,43 @@ enum ChannelActs {
     } else {
       for line in table.lines { terminal.say(line) }
     }
+    if let app = answer["defaultApp"]?.string {
+      terminal.say("polls that name no app are answered by \(app)")
+    }
+    return .done
+  }
+
+  /// Names the app that answers where none is named, or tells which one does.
+  static func defaultApp(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let api = try RemoteOrigin(arguments).api
+    let answer: JSONValue
+    var line: String
+    if arguments.operands.count > 1 {
+      // By its name alone, not by a setting that happens to be around.
+      let name = try SettingsValue.app(try arguments.operands("default-app", "NAME")[1], in: "NAME")
+      answer = try api.send("POST", "default-app", json: ["app": .string(name.text)])
+      line = "polls that name no app are answered by \(name)"
+      switch (answer["changed"]?.bool, answer["was"]?.string) {
+      case (false?, _): line += " already"
+      case (_, let before?): line += " now; before, \(before) did"
+      default: break
+      }
+    } else {
+      let app = try api.get("apps")["defaultApp"] ?? .null
+      answer = ["defaultApp": app]
+      line =
+        app.string.map { "polls that name no app are answered by \($0)" }
+        ?? "no app is the default, or none that this token may read"
+    }
+    terminal.say(arguments.has("json") ? String(decoding: answer.canonical, as: UTF8.self) : line)
     return .done
   }
 
   /// One of the acts on the channel that is named.
   static func act(_ verb: String, _ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands(verb)
-    // A channel is made, removed and frozen by its name, not by a setting that happens to be around.
-    guard let name = arguments.all("channel").last else {
+    // A channel is made and removed by its name, not by a setting that happens to be around.
+    if ["create", "remove"].contains(verb), arguments.all("channel").isEmpty {
       throw UsageError("which channel? Give --channel NAME")
     }
     let remote = try RemoteOrigin(arguments)
@@ -60,7 +89,7 @@ enum ChannelActs {
     if arguments.has("json") {
       terminal.say(String(decoding: answer.canonical, as: UTF8.self))
     } else {
-      terminal.say(words(verb, name, answer))
+      terminal.say(words(verb, "\(remote.channel) of \(try remote.app)", answer))
     }
     return .done
   }
@@ -69,7 +98,11 @@ enum ChannelActs {
     switch verb {
     case "create":
       return "created channel \(name); its next version is above \(answer["version"]?.string ?? "0")"
-    case "remove": return "removed channel \(name); nobody is answered for it any more"
+    case "remove":
+      let words = "removed channel \(name); nobody is answered for it any more"
+      guard answer["leavesNoDefault"]?.bool == true else { return words }
+      return words + "\npolls that name no app aren't either: that was the default app's last channel, and "
+        + "`xcache channel default-app NAME` names another app"
     case "freeze": return "channel \(name) is frozen: it refuses releases until it is thawed"
     default:
       guard answer["changed"]?.bool == true else { return "channel \(name) was not frozen" }

@@ -1,13 +1,15 @@
-/// `xcache channel list | create | remove | freeze | thaw | set`.
+/// `xcache channel list | create | remove | freeze | thaw | set | default-app`.
 enum ChannelCommand {
   static let command = Command(
-    name: "channel", operands: "list | create | remove | freeze | thaw | set",
+    name: "channel", operands: "list | create | remove | freeze | thaw | set | default-app [NAME]",
     summary: "manage channels: make and remove them, refuse releases, change how they are served",
     notes: """
       freeze --reason TEXT: releases are refused (exit code 3, with who froze it, when and why) until thaw; publish,
       unpublish, rollback and promote take --break-glass REASON for the case that can't wait. remove takes a channel
       that holds nothing; made again, it goes on with its numbers. set --interval SECONDS asks devices to wait longer
-      than the usual 30 seconds between polls; none takes that back.
+      than the usual 30 seconds between polls; none takes that back. create and remove need --channel on the command
+      line; freeze, thaw and set are about online where no channel is named. default-app NAME names the app that answers
+      polls which name none: the first one that was made, until another is named; without NAME it is shown.
       """,
     options: Command.remote + Command.channel + ChannelActs.options + ChannelSet.options,
     run: { arguments, terminal in
@@ -16,9 +18,11 @@ enum ChannelCommand {
       case let verb? where ["create", "remove", "freeze", "thaw"].contains(verb):
         return try ChannelActs.act(verb, arguments, terminal)
       case "set": return try ChannelSet.run(arguments, terminal)
+      case "default-app": return try ChannelActs.defaultApp(arguments, terminal)
       case let word?:
-        throw UsageError("there is no \"channel \(word)\"; it is list, create, remove, freeze, thaw or set")
-      case nil: throw UsageError("channel list, create, remove, freeze, thaw or set?")
+        throw UsageError(
+          "there is no \"channel \(word)\"; it is list, create, remove, freeze, thaw, set or default-app")
+      case nil: throw UsageError("channel list, create, remove, freeze, thaw, set or default-app?")
       }
     })
 }

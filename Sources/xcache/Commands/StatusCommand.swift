@@ -35,6 +35,7 @@ enum StatusCommand {
       terminal.say("deltas     \(words(ofDeltas: deltas))")
     }
     terminal.say("public URL \(state["publicURL"]?.string ?? "?")")
+    if state["isDefaultApp"]?.bool == true { terminal.say("default    answers polls that name no app") }
     for line in documents(state, terminal) { terminal.say(line) }
     terminal.say("")
     var table = Table(["BUNDLE", "CHANGED IN", "RESOURCES", "SIZE"], rightAligned: [1, 2, 3])

@@ -12,11 +12,14 @@ enum TokenCommand {
       A token's text is shown once. Scopes: read (status, log, diff), publish (and read), admin (and publish, tokens,
       new apps). Where the last admin token is lost, --data works on the data folder itself while no server runs.
       """,
-    options: Command.remote + Command.channel + [
+    options: Command.remote + [
+      .value("app", "NAME", "limit it to this app (create; default: every app)"),
+      .value("channel", "NAME", "limit it to this channel of the app (create; default: every channel)"),
       .value("name", "NAME", "whose token it is (create)"),
-      .value("bundle", "GLOB", "limit it to bundles, with * and ? as wildcards (create)"),
+      .value(
+        "bundle", "GLOB", "limit it to bundles, with * and ? as wildcards (create; default: every bundle)"),
       .value("expires", "TIME", "end it after 90d, 12h or 2w, say (create; default: never)"),
-      .value("scope", "SCOPE", "read, publish or admin (default: publish)"),
+      .value("scope", "SCOPE", "read, publish or admin (create; default: publish)"),
       .value("data", "DIR", "work on this data folder instead of a server"),
     ],
     run: run)
