@@ -13,7 +13,8 @@ import Testing
   static let refused: [(method: String, path: String, scope: String)] = [
     ("POST", "blobs", "read"), ("PUT", "blobs/\(SHA256.of([]).hex)", "read"),
     ("POST", "blobs/missing", "read"),
-    ("POST", "gc", "publish"), ("POST", "tokens", "publish"), ("POST", "\(online)/releases", "read"),
+    ("POST", "default-app", "publish"), ("POST", "gc", "publish"), ("POST", "tokens", "publish"),
+    ("POST", "\(online)/releases", "read"),
     ("POST", "\(online)/preparations", "read"), ("POST", "\(online)/pins", "read"),
     ("POST", "\(online)/prefetch", "read"), ("POST", "\(online)/prefetch/rollback", "read"),
     ("POST", "\(online)/policy", "read"), ("POST", "\(online)/settings", "read"),
