@@ -110,7 +110,7 @@ extension Store {
   package func keptVersions(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {
     try connections.reading { (db) throws(StoreError) in
       try db.all("SELECT version FROM release WHERE channel_id = ? ORDER BY version", channel.id) {
-        ManifestVersion($0.get(0))
+        $0.version(0)
       }
     }
   }

@@ -114,7 +114,7 @@ extension Store {
           FROM release_bundle WHERE channel_id = ?1) AS changed
         WHERE place <= ?2 AND base IS NOT NULL ORDER BY base DESC
         """, channel.id, count
-      ) { row in ManifestVersion(row.get(0)) }
+      ) { row in row.version(0) }
       return versions
     }
   }
@@ -127,7 +127,7 @@ extension Store {
       try db.all(
         "SELECT version FROM release WHERE channel_id = ? AND version < ? ORDER BY version DESC LIMIT ?",
         channel.id, version.number, limit
-      ) { row in ManifestVersion(row.get(0)) }
+      ) { row in row.version(0) }
     }
   }
 }

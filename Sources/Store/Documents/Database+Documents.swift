@@ -72,7 +72,7 @@ extension DocumentRecord {
     guard let kind = Kind(rawValue: row.get(1)) else { throw .corruptRow(row.get(1)) }
     self.init(
       version: row.get(0), kind: kind, source: row.get(2), at: row.get(3), author: row.get(4),
-      message: row.get(5), manifestVersion: ManifestVersion(row.get(6)),
+      message: row.get(5), manifestVersion: row.version(6),
       content: Array(row.get(7, as: String.self).utf8))
   }
 }

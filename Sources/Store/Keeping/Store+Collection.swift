@@ -288,7 +288,7 @@ extension Store {
 extension Database {
   func versions(of channel: Int64) throws(StoreError) -> [ManifestVersion] {
     try all("SELECT version FROM release WHERE channel_id = ? ORDER BY version", channel) {
-      ManifestVersion($0.get(0))
+      $0.version(0)
     }
   }
 

@@ -56,7 +56,7 @@ extension Store {
     try connections.reading { (db) throws(StoreError) in
       try db.all(
         "SELECT version, author, reason, at FROM pin WHERE channel_id = ? ORDER BY version", channel.id
-      ) { Pin(version: ManifestVersion($0.get(0)), author: $0.get(1), reason: $0.get(2), at: $0.get(3)) }
+      ) { Pin(version: $0.version(0), author: $0.get(1), reason: $0.get(2), at: $0.get(3)) }
     }
   }
 }

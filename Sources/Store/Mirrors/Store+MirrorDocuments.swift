@@ -26,7 +26,7 @@ extension Store {
       try db.all(
         "SELECT version FROM release WHERE channel_id = ? AND version <= ? ORDER BY version DESC LIMIT ?",
         channel.id, channel.version.number, keep + 1
-      ) { ManifestVersion($0.get(0)) }.reversed()
+      ) { $0.version(0) }.reversed()
     }
   }
 
@@ -51,7 +51,7 @@ extension Store {
         let sha256: SHA256 = row.get(1)
         return MirroredResource(
           path: DownloadPath(
-            channel: channel.name, appID: channel.appID, manifestVersion: ManifestVersion(row.get(5)),
+            channel: channel.name, appID: channel.appID, manifestVersion: row.version(5),
             resourceVersion: row.get(4), sha256: sha256, url: try Stored.url(row.get(0))),
           sha256: sha256, size: row.get(2), ctype: try Stored.contentType(row.get(3)))
       }

@@ -72,7 +72,7 @@ extension Database {
     ) { (row) throws(StoreError) in
       MirroredVersion(
         app: try Stored.app(row.get(0)), channel: try Stored.channel(row.get(1)),
-        version: ManifestVersion(row.get(2)))
+        version: row.version(2))
     }
   }
 }

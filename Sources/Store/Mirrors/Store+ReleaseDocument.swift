@@ -100,7 +100,7 @@ extension Database {
       """, bundle.id, version.number
     ) { row in
       LastChange(
-        version: ManifestVersion(row.get(0)),
+        version: row.version(0),
         counts: ChangeCounts(added: row.get(1), changed: row.get(2), removed: row.get(3)),
         resources: row.get(4), bytes: row.get(5))
     }

@@ -133,7 +133,7 @@ extension Database {
       JOIN release AS r ON r.channel_id = b.channel_id AND r.version = b.version
       WHERE b.bundle_id = ? AND b.version > ? ORDER BY b.version DESC
       """, bundle.id, target.number
-    ) { ReleaseStamp(version: ManifestVersion($0.get(0)), author: $0.get(1), at: $0.get(2)) }
+    ) { ReleaseStamp(version: $0.version(0), author: $0.get(1), at: $0.get(2)) }
   }
 
   // MARK: - Writing

@@ -89,7 +89,7 @@ extension ChannelInfo {
     self.init(
       id: row.get(0), app: try Stored.app(row.get(1)), appID: row.get(2),
       name: try Stored.channel(row.get(3)),
-      publicURL: try Stored.base(row.get(4)), version: ManifestVersion(row.get(5, as: Int64?.self) ?? 0),
+      publicURL: try Stored.base(row.get(4)), version: row.isNull(5) ? .none : row.version(5),
       at: row.get(6), digest: row.get(7), resources: row.get(8, as: Int?.self) ?? 0,
       bytes: row.get(9, as: Int64?.self) ?? 0, publicURLID: row.get(10), leastNext: row.get(11))
   }
@@ -98,7 +98,7 @@ extension ChannelInfo {
 extension BundleInfo {
   init(_ row: Statement) throws(StoreError) {
     self.init(
-      name: try Stored.bundle(row.get(1)), version: ManifestVersion(row.get(2)), resources: row.get(3),
+      name: try Stored.bundle(row.get(1)), version: row.version(2), resources: row.get(3),
       bytes: row.get(4), id: row.get(0))
   }
 }

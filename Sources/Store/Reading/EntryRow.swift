@@ -13,7 +13,7 @@ struct EntryRow {
   init(_ row: Statement, from column: Int32) throws(StoreError) {
     content = try ResourceContent(row, from: column)
     version = row.get(column + 4)
-    broughtIn = ManifestVersion(row.get(column + 5))
+    broughtIn = row.version(column + 5)
     publicURL = row.get(column + 6)
   }
 

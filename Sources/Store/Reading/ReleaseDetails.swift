@@ -33,7 +33,7 @@ extension Database {
       """, channel, version
     ) { (row) throws(StoreError) in
       ReleaseDetails.Source(
-        channel: try Stored.channel(row.get(0)), version: ManifestVersion(row.get(1)),
+        channel: try Stored.channel(row.get(0)), version: row.version(1),
         bundle: row.isNull(2) ? nil : try Stored.bundle(row.get(2)))
     }
     let glass = try first(

@@ -75,7 +75,7 @@ extension ReleaseRecord {
   fileprivate init(_ row: Statement, in channel: Int64, _ db: Database) throws(StoreError) {
     guard let kind = ReleaseKind(rawValue: row.get(1)) else { throw .corruptRow(row.get(1)) }
     self.init(
-      version: ManifestVersion(row.get(0)), kind: kind, at: row.get(2), author: row.get(3),
+      version: row.version(0), kind: kind, at: row.get(2), author: row.get(3),
       message: row.get(4),
       digest: row.get(5), counts: ChangeCounts(row, from: 6), newBytes: row.get(9), resources: row.get(10),
       bytes: row.get(11), bundles: try db.bundles(ofRelease: row.get(0), in: channel),

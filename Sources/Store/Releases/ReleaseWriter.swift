@@ -103,7 +103,7 @@ struct ReleaseWriter {
       """, urlID, blob, type, channel.publicURLID
     ) { (row) throws(StoreError) in
       let download = DownloadPath(
-        channel: channel.name, appID: channel.appID, manifestVersion: ManifestVersion(row.get(2)),
+        channel: channel.name, appID: channel.appID, manifestVersion: row.version(2),
         resourceVersion: row.get(1), sha256: content.sha256, url: url)
       return Resource(
         id: row.get(0),

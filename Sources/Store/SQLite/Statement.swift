@@ -1,4 +1,5 @@
 import CSQLite
+import Manifests
 import Platform
 
 /// A prepared statement; while it is being stepped, also its current row.
@@ -16,6 +17,12 @@ final class Statement {
   /// The value of a column, the first being 0.
   func get<Value: SQLValue>(_ column: Int32, as type: Value.Type = Value.self) -> Value {
     Value(self, column: column)
+  }
+
+  /// A manifest version; one below 0 is damage.
+  func version(_ column: Int32) -> ManifestVersion {
+    let number: Int64 = get(column)
+    return number >= 0 ? ManifestVersion(number) : damaged("version \(number)", .none)
   }
 
   /// Notes that the current row holds what the store never writes, and gives a value to go on with until it is refused.

@@ -122,12 +122,23 @@ import Testing
         // The statement is whole again for the next row.
         try db.value([UInt8].self, "SELECT sha256 FROM t")?.count == 31
       else { exit(3) }
+      try db.script("CREATE TABLE v (version INTEGER); INSERT INTO v VALUES (-123)")
+      guard db.refuses("SELECT version FROM v", { _ = $0.version(0) }) else { exit(4) }
       exit(0)
     }
   }
 }
 
 extension Database {
+  fileprivate func refuses(_ sql: StaticString, _ read: (Statement) -> Void) -> Bool {
+    do throws(StoreError) {
+      try each(sql) { (row) throws(StoreError) in read(row) }
+    } catch {
+      if case .corruptRow = error { return true }
+    }
+    return false
+  }
+
   fileprivate func refuses<Value: SQLValue>(_ type: Value.Type, _ sql: StaticString) -> Bool {
     do throws(StoreError) {
       _ = try value(type, sql)
