@@ -85,10 +85,11 @@ bench-http-cost: build ## system calls, instructions and allocations of a poll
 	@.ci/packages wrk python3 strace valgrind binutils
 	Benchmarks/http-cost.sh
 
-test-browser: ## load two versions in headless Chromium, which fetches the second as a delta
+test-browser: ## headless Chromium fetches a version as a delta, and hostile texts and pages can't reach the console
 	@.ci/packages chromium
 	swift build --product xcache
 	Tests/Browser/dictionary.py .build/debug/xcache
+	Tests/Browser/console.py .build/debug/xcache
 
 bench-deltas: build ## measure what updates of a published app cost
 	swift build -c release --product delta-bench

@@ -61,6 +61,8 @@ extension JSONError: CustomStringConvertible {
     case .trailing(let at): "not JSON: something follows the value at offset \(at)"
     case .tooDeep(let at):
       "the JSON at offset \(at) is nested deeper than \(JSONReader.depthLimit) levels; flatten it"
+    case .tooLarge(let at):
+      "the JSON at offset \(at) has a member longer than \(JSONStream.partLimit) bytes; shorten it"
     case .number(let at): "not JSON: no number at offset \(at)"
     case .escape(let at): "not JSON: no valid escape at offset \(at)"
     case .encoding(let at): "not JSON: the string at offset \(at) isn't UTF-8"

@@ -16,6 +16,16 @@ extension StoreError: CustomStringConvertible {
       "the release is staged, since its files could not be pushed to \(place): \(reason); the origin goes on trying "
         + "and shows it once they are there, unless it is restarted; publishing once more sends nothing again"
     case .unpushed: "other releases came each time that its files had been pushed; publish once more"
+    case .foreignLease: "the lease was taken with another token; an admin without limits may end it"
+    case .tooManyLeases(let limit):
+      "the token holds \(limit) leases, and that is the most; wait for a mirror run to end, or use another token"
+    case .leaseTooOld(let hours):
+      "a lease lasts \(hours) hours at most; run again, what was copied stays"
+    case .foreignMirror(let name):
+      "the mirror \(name) was registered with another token; use that one, a token of an admin without limits, or "
+        + "another --name"
+    case .tooManyMirrors(let limit):
+      "the token has registered \(limit) mirrors, and that is the most; use another token"
     case .unknownLease: "the lease has ended; what was read under it may have been removed, so begin anew"
     case .notEmpty(let path): "\(path) holds an origin's data already; give a new folder with --data"
     case .alteredMigration(let name):

@@ -72,6 +72,16 @@ package enum StoreError: Error, Sendable {
   // Mirrors.
   /// Thrown when a lease ended, or never was.
   case unknownLease(String)
+  /// A lease that another token took.
+  case foreignLease(String)
+  /// A token has as many leases as it may have.
+  case tooManyLeases(Int)
+  /// A lease can't be renewed beyond so many hours.
+  case leaseTooOld(hours: Int)
+  /// A mirror that another token registered.
+  case foreignMirror(String)
+  /// A token has registered as many mirrors as it may.
+  case tooManyMirrors(Int)
   /// Thrown when an origin is restored into a folder that holds one already.
   case notEmpty(path: String)
   /// Thrown when a zip of a channel's files can't be made.

@@ -6,8 +6,9 @@
 Ends with 0 when the second version came as dcz, by the browser's word and by the server's, with the right bytes.
 Needs Chromium (Debian: apt-get install chromium), which CHROMIUM may name.
 """
-import hashlib, json, os, re, subprocess, sys, tempfile, time, urllib.request
+import hashlib, json, os, re, sys, tempfile, time
 from cdp import Browser
+from site_under_test import Site, get
 
 here = os.path.dirname(os.path.abspath(__file__))
 xcache = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../../.build/debug/xcache"))
@@ -20,45 +21,6 @@ def pages(version):
     page = f"<!doctype html><title>version {version}</title><ul>\n{rows}</ul><p id=v>{version}</p>\n"
     name = hashlib.sha256(script.encode()).hexdigest()[:8]
     return {"index.html": page, f"assets/app.{name}.js": script}
-
-
-def get(url):
-    with urllib.request.urlopen(url) as reply:
-        return reply.read()
-
-
-class Site:
-    def __init__(self, folder):
-        self.folder = folder
-        self.log = f"{folder}/access.log"
-        self.server = subprocess.Popen(
-            [xcache, "serve", "--data", f"{folder}/data", "--listen", "127.0.0.1:0", "--access-log", self.log],
-            stderr=subprocess.PIPE, text=True)
-        for line in self.server.stderr:
-            found = re.search(r"listens on (http://[0-9.:]+)", line)
-            if found:
-                self.url = found[1]
-                return
-        raise SystemExit("the server did not start")
-
-    def publish(self, version):
-        build = f"{self.folder}/build-{version}"
-        for name, text in pages(version).items():
-            os.makedirs(os.path.dirname(f"{build}/{name}"), exist_ok=True)
-            with open(f"{build}/{name}", "w") as file:
-                file.write(text)
-        token = open(f"{self.folder}/data/admin.token").read().strip()
-        subprocess.run(
-            [xcache, "publish", build, "--app", "shop", "--bundle", "main", "--base-url", "https://m.example.com/",
-             "--server", self.url],
-            check=True, stdout=subprocess.DEVNULL,
-            env={**os.environ, "XCACHE_TOKEN": token, "XDG_CACHE_HOME": f"{self.folder}/cache"})
-        answer = json.loads(get(f"{self.url}/configure.json?app=shop"))["data"]["resourcemap"]
-        return {url.removeprefix("https://m.example.com/"): entry["download"] for url, entry in answer.items()}
-
-    def stop(self):
-        self.server.terminate()
-        assert self.server.wait(20) == 0, "the server ended with an error"
 
 
 def script_of(downloads):
@@ -78,27 +40,32 @@ def coding_of(page, url, since):
 
 
 def load(page, downloads):
-    """Opens the page and loads its script, both under their download URLs; the script's text."""
-    page.goto(downloads["index.html"])
-    return page.eval(f"fetch({json.dumps(script_of(downloads))}).then(r => r.text())")
+    """Fetches the page and its script under their download URLs, as an app's page does; their texts."""
+    return [page.eval(f"fetch({json.dumps(url)}).then(r => r.text())")
+            for url in (downloads["index.html"], script_of(downloads))]
+
+
+def texts(version):
+    files = pages(version)
+    return [files["index.html"], next(text for name, text in files.items() if name.endswith(".js"))]
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        site = Site(folder)
+        site = Site(xcache, folder)
         try:
-            first = site.publish(1)
+            first = site.publish(pages(1))
             with Browser() as browser:
                 page = browser.new_page()
-                assert load(page, first) == next(t for n, t in pages(1).items() if n.endswith(".js"))
-                second = site.publish(2)
+                # Opened itself, a published page is sandboxed, with an origin that keeps no dictionary.
+                page.goto(f"{site.url}/healthz")
+                assert load(page, first) == texts(1)
+                second = site.publish(pages(2))
                 # The dictionary is written after its response: give it a moment, then load version 2.
                 time.sleep(2)
                 mark = len(page.events)
-                text = load(page, second)
-                assert text == next(t for n, t in pages(2).items() if n.endswith(".js")), "other bytes"
-                assert page.eval("document.title") == "version 2", "another page"
-                assert page.eval("document.getElementById('v').textContent") == "2", "another page"
+                html, text = load(page, second)
+                assert [html, text] == texts(2), "other bytes"
                 seen = list(coding_of(page, script_of(second), mark))
                 print(f"{browser.version}: codings of version 2: {seen}")
                 assert "dcz" in seen, "the browser saw no dcz"

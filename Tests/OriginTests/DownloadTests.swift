@@ -66,6 +66,41 @@ import Testing
     #expect(try origin.ask("GET", path, ["Range: bytes=7-11", "If-Range: \"other\""]).status == 200)
   }
 
+  /// Published pages share the origin with the API and the console: opened there, they can do nothing.
+  @Test func whatPublishersWroteIsSandboxed() throws {
+    let origin = try TestOrigin()
+    try origin.publish([
+      "a.html": "<script>top.location = 'https://evil.example'</script>", "a.js": Self.script,
+    ])
+    let bytes = Array("void 0".utf8)
+    let script = try origin.api(
+      "POST", "apps/shop/channels/online/policy",
+      [
+        "act": "script-add", "bytes": .string(Base64.encode(bytes)), "name": "fix",
+        "signature": .string(Base64.encode([UInt8](repeating: 0, count: 64))),
+      ])
+    #expect(script.status == 201, "\(script.text)")
+    let page = try Self.path(origin, "a.html")
+    let tag = try origin.ask("GET", page).field("ETag") ?? ""
+    let asked: [(String, [String], Int)] = [
+      (page, [], 200), (page, ["Range: bytes=0-3"], 206), (page, ["Range: bytes=0-1,4-5"], 206),
+      (page, ["Range: bytes=9999-"], 416), (page, ["If-None-Match: \(tag)"], 304),
+      (page, ["If-Match: \"x\""], 412),
+      (try Self.path(origin, "a.js"), ["Accept-Encoding: gzip"], 200),
+      (try Self.path(origin, "a.js"), ["Accept-Encoding: zstd"], 200),
+      ("/xcache/shop/script/\(SHA256.of(bytes).hex).js", [], 200),
+    ]
+    for (path, lines, status) in asked {
+      // The first time a worker opens it; then the loop has it.
+      for method in ["GET", "GET", "HEAD"] {
+        let reply = try origin.ask(method, path, lines)
+        if method == "GET" { #expect(reply.status == status, "\(path) \(lines)") }
+        #expect(reply.field("Content-Security-Policy") == "sandbox", "\(path) \(lines): \(reply.head)")
+        #expect(reply.field("X-Content-Type-Options") == "nosniff", "\(path) \(lines): \(reply.head)")
+      }
+    }
+  }
+
   @Test func imagesAreLeftAsTheyAre() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.png": Self.script])

@@ -16,9 +16,29 @@ import Testing
       let reply = try origin.ask("GET", path)
       #expect(reply.status == 200, "\(path)")
       #expect(try DurableFile.read("\(Self.root)/public/console/\(file)") == reply.body)
-      #expect(reply.field("Content-Security-Policy")?.hasPrefix("default-src 'self'") == true)
+      let policy = reply.field("Content-Security-Policy") ?? ""
+      #expect(
+        policy.hasPrefix("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "))
+      #expect(
+        policy.contains("frame-ancestors 'none'") && policy.contains("require-trusted-types-for 'script'"))
+      #expect(!policy.contains("unsafe"))
+      #expect(reply.field("X-Content-Type-Options") == "nosniff")
+      #expect(reply.field("Cross-Origin-Opener-Policy") == "same-origin")
       #expect(try origin.ask("GET", path, ["If-None-Match: \(reply.field("ETag") ?? "")"]).status == 304)
     }
     #expect(try origin.ask("GET", "/console/other.js").status == 404)
+  }
+
+  /// What the console must never do, in its own words: keep the token beyond the page, or make markup of a text.
+  @Test func theConsoleKeepsNothingAndWritesNoMarkup() throws {
+    let folder = "\(Self.root)/public/console"
+    for file in try Folder.textNames(folder) {
+      let text = String(decoding: try DurableFile.read("\(folder)/\(file)") ?? [], as: UTF8.self)
+      for word in [
+        "localStorage", "sessionStorage", "indexedDB", "cookie", "innerHTML", "outerHTML",
+        "insertAdjacentHTML",
+        "document.write", "DOMParser", "srcdoc", "<iframe", "eval(", " style=", " onclick",
+      ] { #expect(!text.contains(word), "\(file) has \(word)") }
+    }
   }
 }

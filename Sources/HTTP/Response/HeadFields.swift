@@ -26,8 +26,14 @@ package struct HeadFields: Sendable {
   }
 
   /// The fields without those that describe a body (`Content-…`), as a 304 has them (RFC 9110 §15.4.5).
+  ///
+  /// Content-Security-Policy is about what a page may do: a cache learns it with the 304 for an answer that it stored
+  /// without.
   package var withoutContentFields: HeadFields {
-    kept { $0.byteCount <= 8 || !$0.extracting(first: 8).equalsIgnoringCase("content-") }
+    kept {
+      $0.byteCount <= 8 || !$0.extracting(first: 8).equalsIgnoringCase("content-")
+        || $0.equalsIgnoringCase("content-security-policy")
+    }
   }
 
   /// The fields but those named `name`, in lower case.

@@ -8,6 +8,8 @@ package enum JSONError: Error, Hashable, Sendable {
   case trailing(at: Int)
   /// Deeper than `JSONReader.depthLimit`.
   case tooDeep(at: Int)
+  /// A part of a streamed text that is longer than `JSONStream.partLimit`.
+  case tooLarge(at: Int)
   /// Not a number by RFC 8259, section 6.
   case number(at: Int)
   /// An unknown escape, or half of a surrogate pair.
@@ -18,4 +20,20 @@ package enum JSONError: Error, Hashable, Sendable {
   case duplicateKey(String)
   /// The member is missing, or isn't what its format says.
   case member(String)
+}
+
+extension JSONError {
+  /// The same about a text in which this one begins `count` bytes further on.
+  func moved(by count: Int) -> JSONError {
+    switch self {
+    case .unexpected(let at): .unexpected(at: at + count)
+    case .trailing(let at): .trailing(at: at + count)
+    case .tooDeep(let at): .tooDeep(at: at + count)
+    case .tooLarge(let at): .tooLarge(at: at + count)
+    case .number(let at): .number(at: at + count)
+    case .escape(let at): .escape(at: at + count)
+    case .encoding(let at): .encoding(at: at + count)
+    case .ended, .duplicateKey, .member: self
+    }
+  }
 }

@@ -36,13 +36,23 @@ struct APIEndpoint: Sendable {
     case _ where !call.announcesBody:
       return .now(Problem.lengthRequired.response)
     case .change(let takes, let limit, let change):
-      if let answer = refusal(call, takes, over: UInt64(limit)) { return answer }
-      // The receiver counts what comes without a length: it has words for what is too long.
-      return .receive(limit: .max) { DocumentReceiver(call, self, takes, limit: limit, change) }
+      return receive(call, takes, limit) { (api, call, caller) in
+        WholeDocument { (body) throws(Problem) in try change(api, call, caller, body) }
+      }
+    case .stream(let takes, let limit, let stream):
+      return receive(call, takes, limit, stream)
     case .upload(let takes, let upload):
       return refusal(call, takes, over: largestUpload)
         ?? .receive(limit: largestUpload) { upload(call, self, takes) }
     }
+  }
+
+  private func receive(
+    _ call: APIRequest, _ takes: Requirement, _ limit: Int, _ open: @escaping APIRoute.Stream
+  ) -> Answer {
+    if let answer = refusal(call, takes, over: UInt64(limit)) { return answer }
+    // The receiver counts what comes without a length: it has words for what is too long.
+    return .receive(limit: .max) { DocumentReceiver(call, self, takes, limit: limit, open) }
   }
 
   /// The answer to a body that is too large by its head's word; nil to any other.

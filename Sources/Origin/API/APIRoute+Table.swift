@@ -9,7 +9,7 @@ extension APIRoute {
     APIRoute("audit", [.get: .reply(.everything, audit)]),
     APIRoute("audit/export", [.get: .reply(.everything, audit)]),
     APIRoute("blobs", [.post: .upload(.scope(.publish), UploadReceiver.pack)]),
-    APIRoute("blobs/missing", [.post: .change(.scope(.publish), limit: largest, missingBlobs)]),
+    APIRoute("blobs/missing", [.post: .stream(.scope(.publish), limit: digests, missingBlobs)]),
     APIRoute("blobs/*", [.put: .upload(.scope(.publish), UploadReceiver.blob)]),
     APIRoute("default-app", [.post: .change(.everything, nameDefaultApp)]),
     APIRoute("gc", [.post: .change(.everything, collect)]),
@@ -27,9 +27,9 @@ extension APIRoute {
     channel("/diff", [.get: .reply(.channel(.read), read)]),
     channel("/manifest", [.get: .reply(.channel(.read), read)]),
     channel("/mirror/*", [.get: .reply(.channel(.read), read)]),
-    channel("/releases", [.post: .change(.channel(.publish), limit: largest, release)]),
+    channel("/releases", [.post: .stream(.channel(.publish), limit: largest, release)]),
     channel("/releases/*", [.get: .reply(.channel(.read), read)]),
-    channel("/preparations", [.post: .change(.channel(.publish), limit: largest, prepare)]),
+    channel("/preparations", [.post: .stream(.channel(.publish), limit: largest, prepare)]),
     channel("/bundles/*/entries", [.get: .reply(.channel(.read), read)]),
     // A pin keeps a version of the whole channel, with the bundles of all teams in it.
     channel(
@@ -54,6 +54,8 @@ extension APIRoute {
 
   /// A policy with a script of 1 MB, a prefetch config, what a copy of a thousand channels names. Bytes.
   private static let large = 2 << 20
+  /// 100,000 digests, and some white space.
+  private static let digests = 8 << 20
   /// A release of 100,000 resources is some 30 MB of JSON.
   private static let largest = 256 << 20
 
@@ -74,8 +76,8 @@ extension APIRoute {
   private static let audit: Reply = { (api, call, _) throws(Problem) in
     try AuditCalls(store: api.store, call: call).reply()
   }
-  private static let missingBlobs: Change = { (api, _, _, body) throws(Problem) in
-    try BlobCalls(store: api.store).missing(body)
+  private static let missingBlobs: Stream = { (api, _, _) throws(Problem) in
+    StreamedDocument(DigestDocument(store: api.store))
   }
   private static let nameDefaultApp: Change = { (api, call, caller, body) throws(Problem) in
     try DefaultAppCalls(desk: api.releases, call: call, caller: caller).set(body)
@@ -104,11 +106,15 @@ extension APIRoute {
   private static let read: Reply = { (api, call, caller) throws(Problem) in
     try ChannelCalls(store: api.store, deltas: api.deltas, call: call, caller: caller).reply()
   }
-  private static let release: Change = { (api, call, caller, body) throws(Problem) in
-    try ReleaseCalls(desk: api.releases, deltas: api.deltas, call: call, caller: caller).release(body)
+  private static let release: Stream = { (api, call, caller) throws(Problem) in
+    let calls = ReleaseCalls(desk: api.releases, deltas: api.deltas, call: call, caller: caller)
+    return StreamedDocument(
+      ReleaseDocument(calls) { (calls, body) throws(Problem) in try calls.release(body) })
   }
-  private static let prepare: Change = { (api, call, caller, body) throws(Problem) in
-    try ReleaseCalls(desk: api.releases, deltas: api.deltas, call: call, caller: caller).prepare(body)
+  private static let prepare: Stream = { (api, call, caller) throws(Problem) in
+    let calls = ReleaseCalls(desk: api.releases, deltas: api.deltas, call: call, caller: caller)
+    return StreamedDocument(
+      ReleaseDocument(calls) { (calls, body) throws(Problem) in try calls.prepare(body) })
   }
   private static let readKept: Reply = { (api, call, caller) throws(Problem) in
     try KeepingCalls(api, call, caller).read()

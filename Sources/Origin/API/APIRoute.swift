@@ -8,13 +8,17 @@ struct APIRoute: Sendable {
   typealias Reply = @Sendable (APIEndpoint, APIRequest, AccessToken) throws(Problem) -> Response
   /// Answers a request whose body is a document.
   typealias Change = @Sendable (APIEndpoint, APIRequest, AccessToken, JSONValue) throws(Problem) -> Response
-  /// Takes a body as it arrives.
+  /// Reads a large document as it arrives.
+  typealias Stream =
+    @Sendable (APIEndpoint, APIRequest, AccessToken) throws(Problem) -> any IncomingDocument
+  /// Takes files as they arrive.
   typealias Upload = @Sendable (APIRequest, APIEndpoint, Requirement) -> UploadReceiver
 
   /// What is done, what it takes of the token, and how many bytes the document may have.
   enum Act: Sendable {
     case reply(Requirement, Reply)
     case change(Requirement, limit: Int = 64 << 10, Change)
+    case stream(Requirement, limit: Int, Stream)
     case upload(Requirement, Upload)
   }
 

@@ -3,32 +3,28 @@ import Store
 
 /// Takes a document from a sender who may send one; from anyone else nothing is taken.
 final class DocumentReceiver: BodyReceiver {
-  private let call: APIRequest
   private let api: APIEndpoint
-  private let change: APIRoute.Change
   /// Bytes.
   private let limit: Int
   private let share: BodyBudget.Share
   private var state: State
-  private var body: [UInt8] = []
+  private var received = 0
 
   private enum State {
-    case collecting(AccessToken)
+    case receiving(any IncomingDocument)
     case refused(Problem)
   }
 
-  /// - Parameter change: what is answered to the document.
+  /// - Parameter open: begins the document of a sender who may send it.
   init(
-    _ call: APIRequest, _ api: APIEndpoint, _ takes: Requirement, limit: Int,
-    _ change: @escaping APIRoute.Change
+    _ call: APIRequest, _ api: APIEndpoint, _ takes: Requirement, limit: Int, _ open: APIRoute.Stream
   ) {
-    self.call = call
     self.api = api
     self.limit = limit
-    self.change = change
     share = api.bodies.share()
     do throws(Problem) {
-      state = .collecting(try api.admitted(call, takes))
+      let caller = try api.admitted(call, takes)
+      state = .receiving(try open(api, call, caller))
       try hold(Int(call.length ?? 0))
     } catch {
       state = .refused(error)
@@ -36,23 +32,23 @@ final class DocumentReceiver: BodyReceiver {
   }
 
   func receive(_ bytes: RawSpan) -> Bool {
-    guard case .collecting = state else { return false }
+    guard case .receiving(let document) = state else { return false }
     do throws(Problem) {
-      try hold(body.count + bytes.byteCount)
+      received += bytes.byteCount
+      try hold(received)
+      try document.take(bytes)
+      return true
     } catch {
       state = .refused(error)
-      body = []
       return false
     }
-    bytes.withUnsafeBytes { body.append(contentsOf: $0) }
-    return true
   }
 
   func finish() -> Response {
     api.respond { () throws(Problem) in
       switch state {
       case .refused(let problem): throw problem
-      case .collecting(let token): return try change(api, call, token, APIEndpoint.parse(body))
+      case .receiving(let document): return try document.finish()
       }
     }
   }

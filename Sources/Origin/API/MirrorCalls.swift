@@ -10,12 +10,14 @@ struct MirrorCalls {
   let call: APIRequest
   let caller: AccessToken
 
+  private var holder: Holder { .token(caller, address: call.address) }
+
   func reply() throws(Problem) -> Response {
     switch call.path.first {
     case "mirror": return try overview()
     case "mirrors": return try mirrors()
     default:
-      try Self.store { () throws(StoreError) in try store.endLease(call.path[1]) }
+      try Self.store { () throws(StoreError) in try store.endLease(call.path[1], by: holder) }
       return APIEndpoint.document(["ended": .string(call.path[1])])
     }
   }
@@ -96,17 +98,19 @@ struct MirrorCalls {
 
   private func takeLease(_ body: JSONValue) throws(Problem) -> Response {
     let seconds = try seconds(body)
-    let holder = body["holder"]?.string ?? caller.name
-    guard holder.utf8.count <= 256 else { throw .badRequest("\"holder\" is longer than 256 bytes") }
+    let name = body["holder"]?.string ?? caller.name
+    guard name.utf8.count <= 256 else { throw .badRequest("\"holder\" is longer than 256 bytes") }
     let lease = try Self.store { () throws(StoreError) in
-      try store.takeLease(holder: holder, seconds: seconds)
+      try store.takeLease(holder: name, seconds: seconds, by: self.holder)
     }
     return APIEndpoint.document(["id": .string(lease.id)], .created)
   }
 
   private func renewLease(_ body: JSONValue) throws(Problem) -> Response {
     let seconds = try seconds(body)
-    try Self.store { () throws(StoreError) in try store.renewLease(call.path[1], seconds: seconds) }
+    try Self.store { () throws(StoreError) in
+      try store.renewLease(call.path[1], seconds: seconds, by: holder)
+    }
     return APIEndpoint.document(["id": .string(call.path[1])])
   }
 
@@ -124,7 +128,7 @@ struct MirrorCalls {
     let mirrors = try Self.store { () throws(StoreError) in try store.mirrors() }
     return APIEndpoint.document([
       "mirrors": .array(
-        mirrors.map { mirror in
+        mirrors.filter(isShown).map { mirror in
           [
             "at": .string(Timestamp.text(mirror.at)), "name": .string(mirror.name),
             "versions": .array(
@@ -137,6 +141,12 @@ struct MirrorCalls {
           ]
         })
     ])
+  }
+
+  /// A token is told of its own mirrors and of those of what it may read.
+  private func isShown(_ mirror: MirrorRecord) -> Bool {
+    caller.isUnlimited || mirror.owner == caller.id
+      || mirror.versions.contains { caller.allows(.read, app: $0.app, channel: $0.channel) }
   }
 
   /// `POST /mirrors`: what a mirror names since the run that ended now.
@@ -156,7 +166,7 @@ struct MirrorCalls {
       }
       versions.append(MirroredVersion(app: app, channel: channel, version: version))
     }
-    try Self.store { () throws(StoreError) in try store.register(mirror: name, versions) }
+    try Self.store { () throws(StoreError) in try store.register(mirror: name, versions, by: holder) }
     return APIEndpoint.document(["name": .string(name)])
   }
 }

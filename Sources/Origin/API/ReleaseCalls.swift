@@ -11,9 +11,10 @@ struct ReleaseCalls {
 
   private static let messageLimit = 4096
 
-  func release(_ document: JSONValue) throws(Problem) -> Response {
+  func release(_ body: ReleaseDocument) throws(Problem) -> Response {
     let names = try ChannelNames(call)
-    let request = try parse(document, names)
+    let document = JSONValue.object(body.members)
+    let request = try parse(body, names)
     // An app is made by whoever may do everything; a misspelt name must not make one.
     let createsApp = mayCreate(request)
     var hasDeltas = false
@@ -34,10 +35,10 @@ struct ReleaseCalls {
   }
 
   /// `POST …/preparations`: begins to make a release's deltas, or, with `id` alone, says how far they are.
-  func prepare(_ document: JSONValue) throws(Problem) -> Response {
+  func prepare(_ body: ReleaseDocument) throws(Problem) -> Response {
     let names = try ChannelNames(call)
-    if let id = document["id"]?.string { return try preparation(id) }
-    let request = try parse(document, names)
+    if let id = body.members["id"]?.string { return try preparation(id) }
+    let request = try parse(body, names)
     let createsApp = mayCreate(request)
     let preparation = try APIEndpoint.store { () throws(StoreError) in
       try desk.prepare(request, createsApp: createsApp)
@@ -67,16 +68,12 @@ struct ReleaseCalls {
         id: id, late: deltas.isLate(preparation), seconds: preparation.seconds))
   }
 
-  private func parse(_ document: JSONValue, _ names: ChannelNames) throws(Problem) -> ReleaseRequest {
-    guard let bundles = document["bundles"]?.array else {
-      throw .badRequest("\"bundles\" is the array of what becomes of each bundle")
-    }
-    var changes: [BundleChange] = []
-    for bundle in bundles { changes.append(try Self.change(bundle)) }
-    for change in changes { try caller.check(bundle: change.name) }
+  private func parse(_ body: ReleaseDocument, _ names: ChannelNames) throws(Problem) -> ReleaseRequest {
+    guard let bundles = body.bundles else { throw ReleaseDocument.noBundles }
+    let document = JSONValue.object(body.members)
     var request = ReleaseRequest(
       app: names.app, channel: names.channel, author: caller.name, message: try Self.message(document),
-      bundles: changes, ifVersion: try document.ifVersion(names, desk.store),
+      bundles: bundles, ifVersion: try document.ifVersion(names, desk.store),
       dryRun: document["dryRun"]?.bool ?? false)
     request.address = call.address
     request.breakGlass = try Self.breakGlass(document)
@@ -101,27 +98,8 @@ struct ReleaseCalls {
     return reason
   }
 
-  private static func change(_ document: JSONValue) throws(Problem) -> BundleChange {
-    guard let text = document["bundle"]?.string else {
-      throw .badRequest("each bundle has its name as \"bundle\"")
-    }
-    let name = try ChannelNames.parse(text) { (text) throws(NameError) in try BundleName(text) }
-    if document["unpublish"]?.bool == true { return BundleChange(name, .unpublish) }
-    let base = try document.optionalVersion("base") ?? .none
-    var set: [ResourceURL: ResourceContent] = [:]
-    for member in document["set"]?.object?.members ?? [] {
-      set[try url(member.key)] = try content(member.value, of: member.key)
-    }
-    var remove: Set<ResourceURL> = []
-    for value in document["remove"]?.array ?? [] {
-      guard let text = value.string else { throw .badRequest("\"remove\" is an array of URLs") }
-      remove.insert(try url(text))
-    }
-    return BundleChange(name, .update(base: base, set: set, remove: remove))
-  }
-
   /// URLs come as they are stored: a second spelling would be a second resource.
-  private static func url(_ text: String) throws(Problem) -> ResourceURL {
+  static func url(_ text: String) throws(Problem) -> ResourceURL {
     do {
       let url = try ResourceURL(text)
       guard url.text == text else { throw Problem.badRequest("\(text) is written \(url.text)") }
@@ -133,7 +111,7 @@ struct ReleaseCalls {
     }
   }
 
-  private static func content(_ value: JSONValue, of url: String) throws(Problem) -> ResourceContent {
+  func content(_ value: JSONValue, of url: String) throws(Problem) -> ResourceContent {
     do {
       return try ResourceContent(json: value)
     } catch {

@@ -78,10 +78,7 @@ struct DownloadEndpoint: Sendable {
   }
 
   private static func fields(_ resource: StoredResource, _ match: String?) -> HeadFields {
-    var fields = HeadFields([
-      ("Content-Type", resource.content.ctype.text), ("Cache-Control", "public, max-age=31536000, immutable"),
-      ("Access-Control-Allow-Origin", "*"),
-    ])
+    var fields = HeadFields.published(resource.content.ctype.text)
     guard resource.content.ctype.isCompressible else { return fields }
     fields.add("Vary", "Accept-Encoding, Available-Dictionary")
     if let match { fields.add("Use-As-Dictionary", match) }

@@ -38,10 +38,7 @@ struct DeltaEndpoint: Sendable {
   private static func document(_ blob: consuming StoredBlob, _ path: DeltaPath) -> CodedDocument {
     let size = blob.size
     let file = OpenFile(blob.takeFile(), size: size)
-    let fields = HeadFields([
-      ("Content-Type", "application/octet-stream"), ("Cache-Control", "public, max-age=31536000, immutable"),
-      ("Access-Control-Allow-Origin", "*"),
-    ])
+    let fields = HeadFields.published("application/octet-stream")
     // Deltas may be made again, then perhaps with other bytes: the tag is of these.
     let tag = EntityTag("\(file.sha256?.hex.prefix(32) ?? "")")
     return .file(identity: Representation(fields, tag: tag, body: file.body), gzip: nil, zstd: nil)

@@ -48,10 +48,7 @@ extension OriginHandler {
       guard let bytes = try store.script(sha256) else {
         return ClientFailure.notFound("no script has this sha256")
       }
-      let fields = HeadFields([
-        ("Content-Type", "application/javascript;charset=UTF-8"),
-        ("Cache-Control", "public, max-age=31536000, immutable"), ("Access-Control-Allow-Origin", "*"),
-      ])
+      let fields = HeadFields.published("application/javascript;charset=UTF-8")
       return Representation(
         fields, tag: EntityTag(String(sha256.hex.prefix(32))), body: .bytes(SharedBytes(bytes))
       ).response(to: stored.request)

@@ -46,10 +46,7 @@ struct ZipEndpoint: Sendable {
 
   private static func representation(_ zip: consuming StoredZip) -> Representation {
     let (tag, size) = (zip.tag, zip.size)
-    let fields = HeadFields([
-      ("Content-Type", "application/zip"), ("Cache-Control", "public, max-age=31536000, immutable"),
-      ("Access-Control-Allow-Origin", "*"),
-    ])
+    let fields = HeadFields.published("application/zip")
     return Representation(fields, tag: EntityTag(tag), body: OpenFile(zip.takeFile(), size: size).body)
   }
 }

@@ -48,6 +48,7 @@ package struct SettingsError: Error, Hashable, Sendable {
     case .ended: "it ends too early"
     case .unexpected(let at), .trailing(let at): "unexpected character at byte \(at)"
     case .tooDeep(let at): "too many levels at byte \(at)"
+    case .tooLarge(let at): "too long a value at byte \(at)"
     case .number(let at): "not a number at byte \(at)"
     case .escape(let at): "unknown escape at byte \(at)"
     case .encoding(let at): "not UTF-8 at byte \(at)"

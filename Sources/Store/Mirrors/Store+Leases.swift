@@ -1,3 +1,4 @@
+import Manifests
 import Platform
 
 /// A reader's claim that nothing be removed while it reads (DESIGN §4).
@@ -12,9 +13,15 @@ package struct Lease: Hashable, Sendable {
 extension Store {
   /// Seconds for which a lease may be asked for at once; its holder renews it.
   package static let leaseSeconds = 10...3600
+  /// Leases of one token that last at the same time.
+  package static let leasesPerToken = 8
+  /// Milliseconds that a token's lease lasts at most, however often it is renewed.
+  package static let leaseLife: Int64 = 24 * 3_600_000
 
   /// Takes a lease. It ends by itself after `seconds`, so that a reader that died holds nothing for long.
-  package func takeLease(holder: String, seconds: Int) throws(StoreError) -> Lease {
+  /// - Throws: `tooManyLeases`.
+  package func takeLease(holder: String, seconds: Int, by asker: Holder = .local) throws(StoreError) -> Lease
+  {
     let now = clock()
     let lease = Lease(
       id: Hex.encode(Secrets.random(16).span.bytes), holder: holder, takenAt: now,
@@ -22,29 +29,53 @@ extension Store {
     try connections.writing { (db) throws(StoreError) in
       try db.write { () throws(StoreError) in
         try db.run("DELETE FROM lease WHERE expires_at <= ?", now)
+        if asker.token != nil {
+          let held = try db.value(Int64.self, "SELECT count(*) FROM lease WHERE owner = ?", asker.owner) ?? 0
+          guard held < Self.leasesPerToken else { throw .tooManyLeases(Self.leasesPerToken) }
+        }
         try db.run(
-          "INSERT INTO lease (id, holder, taken_at, expires_at) VALUES (?, ?, ?, ?)", lease.id, holder, now,
-          lease.expiresAt)
+          "INSERT INTO lease (id, holder, taken_at, expires_at, owner) VALUES (?, ?, ?, ?, ?)", lease.id,
+          holder, now, lease.expiresAt, asker.owner)
+        guard asker.token != nil else { return }
+        try db.audit(
+          AuditAct(
+            "lease.take", parameters: ["holder": .string(holder), "seconds": .integer(seconds)],
+            result: ["id": .string(lease.id)]), by: asker.actor, now: now)
       }
     }
     return lease
   }
 
   /// Lets a lease last `seconds` from now.
-  /// - Throws: `unknownLease` where it ended.
-  package func renewLease(_ id: String, seconds: Int) throws(StoreError) {
+  /// - Throws: `unknownLease` where it ended; `foreignLease`; `leaseTooOld`.
+  package func renewLease(_ id: String, seconds: Int, by asker: Holder = .local) throws(StoreError) {
     let now = clock()
-    let isLive = try connections.writing { (db) throws(StoreError) in
-      try db.value(
-        Int64.self, "UPDATE lease SET expires_at = ? WHERE id = ? AND expires_at > ? RETURNING 1",
-        now + Int64(seconds) * 1000, id, now) != nil
+    try connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        let end = now + Int64(seconds) * 1000
+        guard let held = try db.lease(id, now: now) else { throw .unknownLease(id) }
+        guard asker.isAdmin || held.owner == asker.owner else { throw .foreignLease(id) }
+        if held.owner != Holder.local.owner, end > held.takenAt + Self.leaseLife {
+          throw .leaseTooOld(hours: Int(Self.leaseLife / 3_600_000))
+        }
+        try db.run("UPDATE lease SET expires_at = ? WHERE id = ?", end, id)
+      }
     }
-    guard isLive else { throw .unknownLease(id) }
   }
 
   /// Ends a lease; one that ended already is no error.
-  package func endLease(_ id: String) throws(StoreError) {
-    try connections.writing { (db) throws(StoreError) in try db.run("DELETE FROM lease WHERE id = ?", id) }
+  /// - Throws: `foreignLease`.
+  package func endLease(_ id: String, by asker: Holder = .local) throws(StoreError) {
+    let now = clock()
+    try connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        guard let held = try db.lease(id, now: now) else { return }
+        guard asker.isAdmin || held.owner == asker.owner else { throw .foreignLease(id) }
+        try db.run("DELETE FROM lease WHERE id = ?", id)
+        guard asker.token != nil else { return }
+        try db.audit(AuditAct("lease.end", parameters: ["id": .string(id)]), by: asker.actor, now: now)
+      }
+    }
   }
 
   /// The leases that last: while there is one, nothing that a version names may be removed.
@@ -56,6 +87,14 @@ extension Store {
       ) {
         Lease(id: $0.get(0), holder: $0.get(1), takenAt: $0.get(2), expiresAt: $0.get(3))
       }
+    }
+  }
+}
+
+extension Database {
+  fileprivate func lease(_ id: String, now: Int64) throws(StoreError) -> (owner: String?, takenAt: Int64)? {
+    try first("SELECT owner, taken_at FROM lease WHERE id = ? AND expires_at > ?", id, now) {
+      (owner: $0.get(0, as: String?.self), takenAt: $0.get(1, as: Int64.self))
     }
   }
 }

@@ -8,6 +8,8 @@ package struct MirrorRecord: Hashable, Sendable {
   package let at: Int64
   /// What it names: the kept versions of each channel, which gc leaves alone.
   package let versions: [MirroredVersion]
+  /// The id of the token that registered it; else a word that is no token's.
+  package let owner: String?
 }
 
 /// A version that a mirror names.
@@ -24,17 +26,26 @@ package struct MirroredVersion: Hashable, Sendable {
 }
 
 extension Store {
+  /// Mirrors that one token may register.
+  package static let mirrorsPerToken = 100
+
   /// Notes what a mirror names since its run that ended now; what it named before is forgotten.
-  /// - Throws: `unknownApp`, `unknownChannel`.
-  package func register(mirror name: String, _ versions: [MirroredVersion]) throws(StoreError) {
+  /// - Throws: `unknownApp`, `unknownChannel`; `foreignMirror` where it is another one's; `tooManyMirrors`.
+  package func register(mirror name: String, _ versions: [MirroredVersion], by asker: Holder = .local)
+    throws(StoreError)
+  {
     let now = clock()
     try connections.writing { (db) throws(StoreError) in
       try db.write { () throws(StoreError) in
+        let held = try db.mirror(name)
+        try db.check(held, name, by: asker, now: now)
         try db.run(
-          "INSERT INTO mirror (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at",
-          name,
-          now)
-        let id = try db.value(Int64.self, "SELECT id FROM mirror WHERE name = ?", name) ?? 0
+          """
+          INSERT INTO mirror (name, at, owner) VALUES (?1, ?2, ?3)
+          ON CONFLICT (name) DO UPDATE SET at = ?2, owner = ?3
+          """, name, now, try db.owner(after: held, asker, now: now))
+        let id = try db.mirror(name)?.id ?? 0
+        let before = try db.versions(ofMirror: id)
         try db.run("DELETE FROM mirror_version WHERE mirror_id = ?", id)
         for item in versions {
           let channel = try db.required(item.app, item.channel)
@@ -42,6 +53,13 @@ extension Store {
             "INSERT OR IGNORE INTO mirror_version (mirror_id, channel_id, version) VALUES (?, ?, ?)", id,
             channel.id, item.version.number)
         }
+        // A run that changes nothing, as most do, isn't an act.
+        let after = try db.versions(ofMirror: id)
+        guard asker.token != nil, held == nil || after != before else { return }
+        try db.audit(
+          AuditAct(
+            "mirror.register", parameters: ["name": .string(name), "versions": versions.ranges]),
+          by: asker.actor, now: now)
       }
     }
   }
@@ -49,19 +67,77 @@ extension Store {
   /// Every registered mirror, by name.
   package func mirrors() throws(StoreError) -> [MirrorRecord] {
     try connections.reading { (db) throws(StoreError) in
-      let rows = try db.all("SELECT id, name, at FROM mirror ORDER BY name") { row in
-        (id: row.get(0, as: Int64.self), name: row.get(1, as: String.self), at: row.get(2, as: Int64.self))
+      let rows = try db.all("SELECT id, name, at, owner FROM mirror ORDER BY name") { row in
+        (
+          id: row.get(0, as: Int64.self), name: row.get(1, as: String.self), at: row.get(2, as: Int64.self),
+          owner: row.get(3, as: String?.self)
+        )
       }
       var mirrors: [MirrorRecord] = []
       for row in rows {
-        mirrors.append(MirrorRecord(name: row.name, at: row.at, versions: try db.versions(ofMirror: row.id)))
+        mirrors.append(
+          MirrorRecord(
+            name: row.name, at: row.at, versions: try db.versions(ofMirror: row.id), owner: row.owner))
       }
       return mirrors
     }
   }
 }
 
+extension [MirroredVersion] {
+  /// What the audit trail says of them: the oldest and the newest of each channel.
+  fileprivate var ranges: JSONValue {
+    var ranges: [(first: MirroredVersion, last: ManifestVersion)] = []
+    for item in self {
+      if let index = ranges.firstIndex(where: { $0.first.app == item.app && $0.first.channel == item.channel }
+      ) {
+        ranges[index].last = Swift.max(ranges[index].last, item.version)
+      } else {
+        ranges.append((item, item.version))
+      }
+    }
+    return .array(
+      ranges.prefix(100).map {
+        [
+          "app": .string($0.first.app.text), "channel": .string($0.first.channel.text),
+          "newest": .string($0.last.text),
+        ]
+      })
+  }
+}
+
 extension Database {
+  fileprivate func mirror(_ name: String) throws(StoreError) -> (id: Int64, owner: String?)? {
+    try first("SELECT id, owner FROM mirror WHERE name = ?", name) {
+      (id: $0.get(0, as: Int64.self), owner: $0.get(1, as: String?.self))
+    }
+  }
+
+  /// A mirror is its token's. Nobody's goes to a token that may read all that it names: so a job goes on with a new
+  /// token, and after an upgrade.
+  fileprivate func check(
+    _ held: (id: Int64, owner: String?)?, _ name: String, by asker: Holder, now: Int64
+  ) throws(StoreError) {
+    guard let token = asker.token else { return }
+    if let held {
+      if asker.isAdmin || held.owner == asker.owner { return }
+      let mayRead = try versions(ofMirror: held.id).allSatisfy {
+        token.allows(.read, app: $0.app, channel: $0.channel)
+      }
+      guard mayRead, try !isInUse(owner: held.owner, now: now) else { throw .foreignMirror(name) }
+    }
+    let count = try value(Int64.self, "SELECT count(*) FROM mirror WHERE owner = ?", asker.owner) ?? 0
+    guard count < Store.mirrorsPerToken else { throw .tooManyMirrors(Store.mirrorsPerToken) }
+  }
+
+  /// Whose it is then: an admin or a local run that writes another one's doesn't take it away from a job that goes on.
+  fileprivate func owner(after held: (id: Int64, owner: String?)?, _ asker: Holder, now: Int64)
+    throws(StoreError) -> String
+  {
+    guard let owner = held?.owner, try isInUse(owner: owner, now: now) else { return asker.owner }
+    return owner
+  }
+
   fileprivate func versions(ofMirror id: Int64) throws(StoreError) -> [MirroredVersion] {
     try all(
       """

@@ -48,6 +48,8 @@ extension Store {
           throw .unknownToken(idOrName)
         }
         try db.run("UPDATE token SET revoked_at = ? WHERE id = ?", now, token.id)
+        // Nobody could end or renew them.
+        try db.run("DELETE FROM lease WHERE owner = ?", token.id)
         try db.audit(
           AuditAct("token.revoke", parameters: ["id": .string(token.id), "name": .string(token.name)]),
           by: actor,
