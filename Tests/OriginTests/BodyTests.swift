@@ -92,6 +92,135 @@ import Testing
     #expect(taken == [true, true, false])
     #expect(receiver.finish().status == .contentTooLarge)
   }
+
+  // MARK: - What is read as it arrives
+
+  /// The receiver of a release by an admin, or by whom the token says.
+  private static func receiver(
+    _ origin: TestOrigin, length: Int? = nil, token: String? = nil, path: String = "releases"
+  ) throws -> any BodyReceiver {
+    let lines =
+      ["Authorization: Bearer \(token ?? origin.token)"]
+      + (length == nil ? ["Transfer-Encoding: chunked"] : [])
+    let target = "/api/v1/\(online)/\(path)"
+    guard case .receive(_, let make) = try origin.answer("POST", target, lines, length: length) else {
+      throw TestOrigin.BadRequest(text: target)
+    }
+    return make()
+  }
+
+  /// Members in any order, in pieces of any size.
+  @Test(arguments: [1, 7, 64, 1000]) func aReleaseInPieces(_ size: Int) throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a", "b.js": "b"])
+    let content = try #require(
+      try origin.api("GET", "\(Self.online)/bundles/main/entries").json["entries"]?[
+        "https://m.example.com/a.js"])
+    let entry = String(decoding: content.canonical, as: UTF8.self)
+    let text = """
+      { "now" : true, "other": [{"x": "]}"}], "bundles": [ {"set": {"https://m.example.com/c.js": \(entry)},
+      "remove": ["https://m.example.com/b.js"], "bundle": "main", "base": "1", "other": {} } ], "message": "pieces" }
+      """
+    let receiver = try Self.receiver(origin)
+    let bytes = Array(text.utf8)
+    for start in stride(from: 0, to: bytes.count, by: size) {
+      let piece = Array(bytes[start..<min(bytes.count, start + size)])
+      let isTaken = receiver.receive(piece.span.bytes)
+      #expect(isTaken)
+    }
+    let reply = TestOrigin.Reply(receiver.finish())
+    #expect(reply.status == 201 && reply.json["version"]?.string == "2", "\(reply.text)")
+    let held = try origin.api("GET", "\(Self.online)/bundles/main/entries").json["entries"]?.object
+    #expect(held?.members.map(\.key) == ["https://m.example.com/a.js", "https://m.example.com/c.js"])
+    #expect(
+      try origin.api("GET", "\(Self.online)/log").json["releases"]?.array?.first?["message"]?.string
+        == "pieces")
+  }
+
+  /// Bodies of `releases` and `preparations` that aren't what they should be.
+  @Test(arguments: [
+    "", "[]", "7", "{", "{}", "{\"bundles\":null}", "{\"bundles\":{}}", "{\"bundles\":[7]}",
+    "{\"bundles\":[{}]}",
+    "{\"bundles\":[{\"bundle\":7}]}", "{\"bundles\":[{\"bundle\":\"main\",\"set\":[]}]}",
+    "{\"bundles\":[{\"bundle\":\"main\",\"remove\":{}}]}",
+    "{\"bundles\":[{\"bundle\":\"main\",\"remove\":[7]}]}",
+    "{\"bundles\":[{\"bundle\":\"main\",\"set\":{\"https://m.example.com/\":7}}]}",
+    "{\"bundles\":[{\"bundle\":\"main\",\"set\":{},\"set\":{}}]}", "{\"bundles\":[],\"bundles\":[]}",
+    "{\"bundles\":[{\"bundle\":\"main\",\"bundle\":\"main\"}]}", "{\"bundles\":[]}}",
+  ]) func whatIsNoRelease(_ text: String) throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    for path in ["releases", "preparations"] {
+      let receiver = try Self.receiver(origin, path: path)
+      _ = receiver.take(text)
+      let reply = TestOrigin.Reply(receiver.finish())
+      #expect(reply.status == 400, "\(path) \(text): \(reply.text)")
+    }
+  }
+
+  @Test func nothingMoreIsTakenForABundleThatTheTokenMayNotChange() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    let token = try origin.newToken(["bundles": "activity-*", "name": "ci", "scope": "publish"])
+    let receiver = try Self.receiver(origin, token: token)
+    let taken = [
+      receiver.take("{\"bundles\":[{\"base\":\"0\","), receiver.take("\"bundle\":\"main\","),
+      receiver.take("\"set\":{"),
+    ]
+    #expect(taken == [true, false, false])
+    #expect(receiver.finish().status == .forbidden)
+  }
+
+  @Test func digestsThatAreMissing() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    let (held, other) = (SHA256.of(Array("a".utf8)).hex, SHA256.of(Array("z".utf8)).hex)
+    let reply = try origin.api(
+      "POST", "blobs/missing", ["sha256": [.string(held), .string(other)], "x": [1]])
+    #expect(reply.json["missing"]?.array == [.string(other)], "\(reply.text)")
+    let bad: [JSONValue] = [[:], ["sha256": 7], ["sha256": [7]], ["sha256": ["A"]]]
+    for body in bad { #expect(try origin.api("POST", "blobs/missing", body).status == 400) }
+    let many = JSONValue.array(Array(repeating: .string(other), count: 100_001))
+    #expect(try origin.api("POST", "blobs/missing", ["sha256": many]).status == 400)
+  }
+
+  // MARK: - The budget
+
+  @Test func aDocumentHoldsItsPartOfTheBudgetUntilItIsDone() throws {
+    let budget = BodyBudget(limit: 1_000_000)
+    let (a, b, c) = (budget.share(), budget.share(), budget.share())
+    #expect(a.hold(600_000) && !b.hold(600_000) && b.hold(400_000) && !b.hold(400_001))
+    // A small one is never in the way of large ones, nor they in its.
+    #expect(c.hold(BodyBudget.free) && !c.hold(BodyBudget.free + 1))
+  }
+
+  @Test func whatIsGivenBackIsFree() throws {
+    let budget = BodyBudget(limit: 1_000_000)
+    let last = budget.share()
+    for _ in 0..<3 {
+      let share = budget.share()
+      // Alone, one may be larger than all of it.
+      #expect(share.hold(2_000_000) && !last.hold(100_000))
+    }
+    #expect(last.hold(1_000_000))
+  }
+
+  @Test func beyondTheBudgetThereIsA503BeforeABodyIsRead() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    var first: (any BodyReceiver)? = try Self.receiver(origin, length: 200 << 20)
+    let isFirstTaken = first?.take("{")
+    let second = try Self.receiver(origin, length: 1 << 20)
+    let isSecondTaken = second.take("{")
+    #expect(isFirstTaken == true && !isSecondTaken)
+    let reply = TestOrigin.Reply(second.finish())
+    #expect(reply.status == 503 && reply.field("Retry-After") == "2" && reply.json["code"]?.string == "busy")
+    // A call that is small goes on, and large ones once the first has gone away.
+    #expect(try origin.api("POST", "\(Self.online)/releases", ["bundles": []]).status == 400)
+    first?.abort()
+    first = nil
+    #expect(try Self.receiver(origin, length: 1 << 20).take("{"))
+  }
 }
 
 extension TestOrigin {
