@@ -170,7 +170,8 @@ def run(asked, folder, servers):
         print(open(server.log_path).read()[-1500:], file=sys.stderr)
         return 1
     counts = ", ".join(f"{status}: {count}" for status, count in sorted(replay.statuses.items()))
-    print(f"{replay.answered} answers in {asked.seconds:.0f} s ({replay.answered / max(asked.seconds, 1):.0f}/s): {counts}")
+    rate = replay.answered / max(asked.seconds, 1)
+    print(f"{replay.answered} answers in {asked.seconds:.0f} s ({rate:.0f}/s): {counts}")
     print(f"resident: at most {full[0] >> 20} MB while caches filled, {full[1] >> 20} MB afterwards")
     if full[1] > 2 * full[0]:
         print("FOUND: memory grew to more than twice", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Records what the commands send: a proxy before a real server, and every verb of the command line driven through it."""
+"""Records what the commands send: a proxy before a real server, through which every verb is driven."""
 import http.client
 import json
 import os
@@ -197,7 +197,8 @@ def drive(run):
     run("channel", "remove", "--channel", "extra")
     if "default-app" in run("channel", "--help"):
         run("channel", "default-app", "shop")
-    run("token", "create", "--name", "ci", "--app", "shop", "--channel", "test", "--bundle", "activity-*", "--expires", "90d")
+    run("token", "create", "--name", "ci", "--app", "shop", "--channel", "test", "--bundle", "activity-*",
+        "--expires", "90d")
     run("token", "list")
     run("token", "revoke", "ci")
     run("audit", "log", "--limit", "5", "--before", "9")
@@ -216,7 +217,7 @@ def drive(run):
 
 # What devices ask beside what `pull` and `mirror` do.
 DEVICE = [
-    ("GET", "/configure.json?app=shop&channel=online&version=1&patch=1&digest=" + "0" * 64 + "&bucket=9999&appVersion=1.2"),
+    ("GET", f"/configure.json?app=shop&channel=online&version=1&patch=1&digest={'0' * 64}&bucket=9999&appVersion=1.2"),
     ("GET", "/configure.json?app=shop&version=2&patch=1"),
     ("GET", "/configure.json"),
     ("GET", "/xcache-provider/xhr/client/configure.json?app=shop"),
@@ -226,13 +227,15 @@ DEVICE = [
     ("GET", "/xcache/shop/info.json"),
     ("GET", "/xcache/shop/bundle/3.zip"),
     ("GET", "/xcache/shop/bundle/1-3.zip"),
-    ("POST", "/report?app=shop&channel=online", b'{"reason":"integrity","url":"https://m.example.com/shop/app.js","version":"2"}'),
+    ("POST", "/report?app=shop&channel=online",
+     b'{"reason":"integrity","url":"https://m.example.com/shop/app.js","version":"2"}'),
     ("GET", "/metrics"), ("GET", "/healthz"), ("GET", "/"), ("GET", "/console/"),
 ]
 # Header fields that no command sends, on any request.
 FIELDS = [
-    ("Accept-Encoding", "gzip;q=0.5, zstd"), ("If-None-Match", '"abc", W/"def"'), ("If-Match", "*"), ("Range", "bytes=0-1,5-"),
-    ("If-Range", '"abc"'), ("If-Modified-Since", "Sun, 06 Nov 1994 08:49:37 GMT"), ("Available-Dictionary", ":" + "A" * 43 + "=:"),
-    ("Dictionary-ID", '"x"'), ("X-Forwarded-For", "10.0.0.1, 192.0.2.1"), ("Forwarded", "for=192.0.2.1"), ("Origin", "https://x"),
-    ("Content-Encoding", "gzip"), ("Cookie", "a=b"), ("Prefer", "wait=1"), ("Idempotency-Key", '"key"'),
+    ("Accept-Encoding", "gzip;q=0.5, zstd"), ("If-None-Match", '"abc", W/"def"'), ("If-Match", "*"),
+    ("Range", "bytes=0-1,5-"), ("If-Range", '"abc"'), ("If-Modified-Since", "Sun, 06 Nov 1994 08:49:37 GMT"),
+    ("Available-Dictionary", f":{'A' * 43}=:"), ("Dictionary-ID", '"x"'), ("X-Forwarded-For", "10.0.0.1, 192.0.2.1"),
+    ("Forwarded", "for=192.0.2.1"), ("Origin", "https://x"), ("Content-Encoding", "gzip"), ("Cookie", "a=b"),
+    ("Prefer", "wait=1"), ("Idempotency-Key", "0123456789abcdef"),
 ]
