@@ -33,7 +33,8 @@ struct ChannelReader {
     let policy = try data("policy.json")
     return RestoredChannel(
       app: channel.app, appID: channel.appID, name: channel.channel, publicURL: channel.publicURL,
-      leastNext: newest["leastNext"]?.integer.flatMap { canGoOn(from: $0) ? $0 : nil } ?? 1, releases: releases,
+      leastNext: newest["leastNext"]?.integer.flatMap { canGoOn(from: $0) ? $0 : nil } ?? 1,
+      releases: releases,
       counters: counters(newest), documents: try documents(policy), leastDocuments: leastDocuments(newest),
       scripts: try scripts(policy), interval: try interval())
   }
@@ -97,7 +98,9 @@ struct ChannelReader {
   private func leastDocuments(_ release: JSONValue) -> [ChannelDocument: Int64] {
     var least: [ChannelDocument: Int64] = [:]
     for document in ChannelDocument.allCases {
-      guard let next = release["leastDocuments"]?[document.rawValue]?.integer, canGoOn(from: next) else { continue }
+      guard let next = release["leastDocuments"]?[document.rawValue]?.integer, canGoOn(from: next) else {
+        continue
+      }
       least[document] = next
     }
     return least

@@ -227,6 +227,8 @@ DEVICE = [
     ("GET", "/xcache/shop/info.json"),
     ("GET", "/xcache/shop/bundle/3.zip"),
     ("GET", "/xcache/shop/bundle/1-3.zip"),
+    ("GET", "/xcache/shop/bundle/3-1.zip"),
+    ("GET", "/xcache/shop/bundle/0-9007199254740991.zip"),
     ("POST", "/report?app=shop&channel=online",
      b'{"reason":"integrity","url":"https://m.example.com/shop/app.js","version":"2"}'),
     ("GET", "/metrics"), ("GET", "/healthz"), ("GET", "/"), ("GET", "/console/"),

@@ -30,6 +30,8 @@ class Connection:
         self.port, self.socket = port, None
         self.waiting, self.out, self.input = [], bytearray(), bytearray()
         self.skip, self.since = 0, time.monotonic()
+        # How often it ended since the last answer.
+        self.barren = 0
 
     def open(self):
         self.socket = socket.create_connection(("127.0.0.1", self.port))
@@ -86,6 +88,7 @@ class Connection:
             del self.input[: end + 4]
             self.skip = count
             self.waiting.pop(0)
+            self.barren = 0
             answers.append((request, status, head, beginning))
 
 
@@ -103,7 +106,6 @@ class Replay:
         self.port, self.requests, self.breaking, self.alive, self.memory = port, requests, breaking, alive, memory
         self.sent = self.answered = self.alone = 0
         self.statuses = {}
-        self.cut = 0
         # The newest answered ones: what they began may still go on.
         self.recent = collections.deque(maxlen=400)
 
@@ -119,9 +121,9 @@ class Replay:
                 while self.alone < self.answered // ALONE:
                     self.send_alone(next(self.breaking), connections)
             return self.answered
-        except OSError as error:
+        except OSError:
             # Reset or refused: the process may be gone.
-            self.check_alive(connections, str(error))
+            self.check_alive(connections, 2)
             raise
         finally:
             for connection in connections:
@@ -147,7 +149,7 @@ class Replay:
                 self.take(by_socket[one], connections)
         for connection in connections:
             if connection.waiting and time.monotonic() - connection.since > PATIENCE:
-                self.check_alive(connections, "no answer")
+                self.check_alive(connections, 0)
                 raise Finding(f"no answer within {PATIENCE} s", connection.waiting[:1])
 
     def send_alone(self, request, connections):
@@ -156,7 +158,7 @@ class Replay:
         status = ask(self.port, request, ends=True)
         self.recent.append(request)
         if status is None:
-            self.check_alive(connections, "closed")
+            self.check_alive(connections, 0.02)
         elif status >= 500 and status not in (501, 503, 505):
             raise Finding(f"{status}", [request])
 
@@ -180,24 +182,23 @@ class Replay:
                 return
 
     def reconnect(self, connection, connections):
-        """The server ended a connection: right after refusing framing and at its request limit, never without an
-        answer that says so twice in a row."""
-        self.check_alive(connections, "closed")
+        """The server ended a connection, as it may after framing that it refused: the rest is sent again on a new one.
+        Where that brings no answer either, a request is lost."""
+        self.check_alive(connections, 0.02)
         connection.close()
-        self.cut += 1
-        if self.cut > 200 + self.answered // 20:
-            raise Finding("connections end without answers", connection.waiting[:2])
+        connection.barren += 1
+        if connection.barren > 3:
+            raise Finding("a connection ends without an answer, again and again", connection.waiting[:1])
 
-    def check_alive(self, connections, why):
-        deadline = time.monotonic() + 2
-        while self.alive() and time.monotonic() < deadline and why != "closed":
-            time.sleep(0.05)
-        if why == "closed":
-            time.sleep(0.02)
-        if not self.alive():
-            suspects = [request for connection in connections for request in connection.waiting]
-            suspects += reversed(self.recent)
-            raise Finding("the server's process ended", suspects)
+    def check_alive(self, connections, seconds):
+        """Gives the process so long to end, if that is what it does."""
+        deadline = time.monotonic() + seconds
+        while self.alive():
+            if time.monotonic() >= deadline:
+                return
+            time.sleep(0.005)
+        suspects = [request for connection in connections for request in connection.waiting]
+        raise Finding("the server's process ended", suspects + list(reversed(self.recent)))
 
 
 def ask(port, request, patience=PATIENCE, ends=False):
