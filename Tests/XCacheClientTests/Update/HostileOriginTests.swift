@@ -12,7 +12,7 @@ import Testing
   init() throws {
     bench = try Bench()
     try bench.origin.publish(["https://m.test/a.js": bytes("one")])
-    device = try bench.device { $0.diskLimit = 1 << 20 }
+    device = try bench.device(change: { $0.diskLimit = 1 << 20 })
     _ = try device.update()
   }
 
