@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-deltas bench-mirror test-mirror test-mirror-kills test-s3 kills keeping test-lives lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-deltas bench-mirror test-mirror test-mirror-kills test-s3 kills keeping test-lives lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -64,6 +64,10 @@ test-sanitizers: packages tools ## every test under ThreadSanitizer, then under 
 
 fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
 	@Tests/Fuzz/run.sh archive $(or $(FUZZ_SECONDS),600)
+
+fuzz-api: build ## send what every command sends, with hostile values, to a real server for FUZZ_SECONDS (600)
+	@.ci/packages python3
+	@Tests/Fuzz/run.sh api $(or $(FUZZ_SECONDS),600)
 
 bench-archive: build ## a bundle zip against zip -6
 	@Benchmarks/archive.sh

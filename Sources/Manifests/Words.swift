@@ -24,6 +24,15 @@ extension NameError.Kind {
   }
 }
 
+extension HumanText.Problem: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .tooLong(let limit): "longer than \(limit) bytes; say it in fewer words"
+    case .character(let scalar): "it can't hold \(name(scalar)); take it out"
+    }
+  }
+}
+
 extension ResourceURLError: CustomStringConvertible {
   package var description: String {
     // A text with a user name may hold a password, which belongs in no log.

@@ -1,4 +1,5 @@
 import Manifests
+import Platform
 
 /// What a publish did, for the words that tell of it.
 package struct PublishResult: Sendable {
@@ -20,7 +21,7 @@ package struct PublishResult: Sendable {
   /// What devices download; nil where the origin could not say.
   package let cost: ReleaseCost?
 
-  package var added: Int64 { answer.bundles.reduce(0) { $0 + $1.added } }
-  package var changed: Int64 { answer.bundles.reduce(0) { $0 + $1.changed } }
-  package var removed: Int64 { answer.bundles.reduce(0) { $0 + $1.removed } }
+  package var added: Int64 { answer.bundles.clampedSum(\.added) }
+  package var changed: Int64 { answer.bundles.clampedSum(\.changed) }
+  package var removed: Int64 { answer.bundles.clampedSum(\.removed) }
 }

@@ -33,7 +33,7 @@ extension Device {
     try makeRoom(for: [])
     var report = PresetReport(isTaken: true, version: version.text, from: held.version.text)
     report.files = plan.fetch.count
-    report.bytes = plan.fetch.reduce(0) { $0 + $1.size }
+    report.bytes = plan.fetch.clampedSum(\.size)
     report.held = copied + plan.shared + plan.kept
     return report
   }
@@ -41,7 +41,7 @@ extension Device {
   private func unpack(
     _ entries: [HeldEntry], from preset: Preset, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) {
-    let total = entries.reduce(0) { $0 + $1.size }
+    let total = entries.clampedSum(\.size)
     let state = Locked(Progress(filesTotal: entries.count, bytesTotal: total))
     let folder = folder
     try Parallel.forEach(entries.count, threads: settings.connections) { index throws(ClientError) in
@@ -49,7 +49,7 @@ extension Device {
       try preset.extract(entry, to: folder.staged(entry.sha256), in: folder)
       let now = state.withLock { now in
         now.files += 1
-        now.bytes += entry.size
+        now.bytes = now.bytes.addingClamped(entry.size)
         return now
       }
       progress?(now)

@@ -223,7 +223,7 @@ extension Device {
 
   func makeRoom(for entries: [HeldEntry]) throws(ClientError) {
     guard let limit = settings.diskLimit else { return }
-    let bytes = entries.reduce(0) { $0 &+ $1.size }
+    let bytes = entries.clampedSum(\.size)
     try cache.withLock { cache throws(ClientError) in try cache.makeRoom(for: bytes, limit: limit) }
   }
 }

@@ -2,9 +2,17 @@
 # Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive] [SECONDS], the HTTP parser for 60 where not said.
 # What it finds is kept in .build/fuzz/found; a run without a find ends with 0. New inputs that reach new code are
 # kept in .build/fuzz beside the seeds of Tests/Fuzz.
+# run.sh api [SECONDS]: the API of a real server, the release binary or XCACHE_BINARY (see api.py). FUZZ_SEED draws the
+# same values again. At least 500,000 requests in 10 minutes are wanted of a longer run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work=.build/fuzz
+if [ "${1:-}" = api ]; then
+  seconds=${2:-600}
+  least=$((seconds < 300 ? 0 : seconds * 500000 / 600))
+  exec python3 Tests/Fuzz/api.py "${XCACHE_BINARY:-.build/release/xcache}" "$seconds" --least "$least" \
+    ${FUZZ_SEED:+--seed "$FUZZ_SEED"}
+fi
 target=http
 case "${1:-}" in http | archive) target=$1; shift ;; esac
 mkdir -p "$work/found"

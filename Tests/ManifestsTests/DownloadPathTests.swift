@@ -103,7 +103,7 @@ import Testing
       let url = try ResourceURL("https://m.example.com/" + tail.joined())
       let path = DownloadPath(
         channel: try ChannelName(["online", "test"].randomElement(using: &random) ?? ""),
-        appID: .random(in: 1...Int64.max, using: &random),
+        appID: .random(in: 1...1 << 53 - 1, using: &random),
         manifestVersion: ManifestVersion(.random(in: 1...999, using: &random)),
         resourceVersion: .random(in: 1...9, using: &random), sha256: SHA256.of(Array(url.text.utf8)), url: url
       )

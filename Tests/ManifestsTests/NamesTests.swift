@@ -49,13 +49,17 @@ import Testing
     #expect(throws: NameError.self) { try BundleName(text) }
   }
 
-  @Test(arguments: [("0", 0), ("1", 1), ("553", 553), ("9223372036854775807", Int64.max)])
+  @Test(arguments: [("0", 0), ("1", 1), ("553", 553), ("9007199254740991", 1 << 53 - 1)])
   func versions(_ text: String, _ number: Int64) {
     #expect(ManifestVersion(text: text) == ManifestVersion(number))
     #expect(ManifestVersion(number).text == text)
   }
 
-  @Test(arguments: ["", "00", "01", "-1", "+1", " 1", "1 ", "1.0", "9223372036854775808", "１", "a"])
+  @Test(arguments: [
+    "", "00", "01", "-1", "+1", " 1", "1 ", "1.0", "9007199254740992", "9223372036854775807",
+    "9223372036854775808",
+    "18446744073709551616", "１", "a",
+  ])
   func notVersions(_ text: String) {
     #expect(ManifestVersion(text: text) == nil)
   }

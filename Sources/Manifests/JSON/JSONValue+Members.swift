@@ -13,7 +13,7 @@ extension JSONValue {
     return digest
   }
 
-  /// The member, a count of bytes.
+  /// The member, a count of bytes below 2^53.
   package func size(_ key: String) throws(JSONError) -> Int64 {
     guard let size = self[key]?.integer, size >= 0 else { throw .member(key) }
     return size

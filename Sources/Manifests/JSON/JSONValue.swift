@@ -48,9 +48,12 @@ extension JSONValue {
     if case .object(let object) = self { object } else { nil }
   }
 
-  /// The number, where it was written as an integer without fraction, exponent or `-0`, and fits.
+  /// The number, where it was written as an integer without fraction, exponent or `-0`, and lies between −2^53 and
+  /// 2^53: "interoperable in the sense that implementations will agree exactly" (RFC 8259 §6).
   package var integer: Int64? {
-    guard case .number(let text) = self, let number = Int64(text), String(number) == text else { return nil }
+    guard case .number(let text) = self, let number = Int64(text), number.magnitude <= Decimal.limit,
+      String(number) == text
+    else { return nil }
     return number
   }
 

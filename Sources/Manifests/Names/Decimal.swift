@@ -1,6 +1,9 @@
 /// Counters as text: decimal digits in their one canonical form.
 enum Decimal {
-  /// The number, or nil where the text is empty, has a sign or leading zeros, or is above `Int64.max`.
+  /// "All numbers are integers from 0 to 2^53−1": every JSON reader has them exactly, and one more never overflows.
+  static let limit: Int64 = 1 << 53 - 1
+
+  /// The number, or nil where the text is empty, has a sign or leading zeros, or is above `limit`.
   static func parse(_ digits: some Sequence<UInt8>) -> Int64? {
     var number: Int64 = 0
     var count = 0
@@ -12,7 +15,7 @@ enum Decimal {
       number = sum
       count += 1
     }
-    return count > 0 ? number : nil
+    return count > 0 && number <= limit ? number : nil
   }
 
   /// The same over part of a span.
@@ -28,6 +31,6 @@ enum Decimal {
       guard !over, !overSum else { return nil }
       number = sum
     }
-    return number
+    return number <= limit ? number : nil
   }
 }

@@ -34,7 +34,7 @@ package struct Restoration {
     }
     return Report(
       channels: index.channels.map { .init(app: $0.app, channel: $0.channel, version: $0.version) },
-      files: files.count, bytes: files.reduce(0) { $0 + $1.size })
+      files: files.count, bytes: files.clampedSum(\.size))
   }
 
   /// Brings every resource's bytes, each once.
@@ -42,7 +42,7 @@ package struct Restoration {
     var seen: Set<SHA256> = []
     let entries = channels.flatMap { $0.releases.flatMap { $0.items.map(\.entry) } }
       .filter { seen.insert($0.sha256).inserted }
-    let total = entries.reduce(0) { $0 + $1.size }
+    let total = entries.clampedSum(\.size)
     let done = Locked((files: 0, bytes: Int64(0)))
     let (reader, progress) = (reader, progress)
     let scratch = store.folder.temporary
@@ -51,7 +51,7 @@ package struct Restoration {
       try Self.receive(entry, from: reader, at: "\(scratch)/incoming-restore-\(index)", into: store)
       let now = done.withLock { done in
         done.files += 1
-        done.bytes += entry.size
+        done.bytes = done.bytes.addingClamped(entry.size)
         return done
       }
       progress(

@@ -51,7 +51,7 @@ struct ChannelWork {
     if placements.isEmpty { return }
     let placed = Locked<[(String, MirrorIndex.File)]>([])
     let meter = run.meter
-    meter.plan(placements.count, placements.reduce(0) { $0 + ($1.size ?? 0) })
+    meter.plan(placements.count, placements.clampedSum { $0.size ?? 0 })
     try run.destination.place(placements) { (placement, file) throws(MirrorError) in
       placed.withLock { $0.append((placement.path, file)) }
       try meter.placed(file.size)

@@ -39,7 +39,7 @@ final class Meter: Sendable {
   func plan(_ files: Int, _ bytes: Int64) {
     state.withLock { state in
       state.planned.files += files
-      state.planned.bytes += bytes
+      state.planned.bytes = state.planned.bytes.addingClamped(bytes)
     }
   }
 
@@ -48,7 +48,7 @@ final class Meter: Sendable {
     wrote(bytes)
     let done = state.withLock { state in
       state.placed.files += 1
-      state.placed.bytes += bytes
+      state.placed.bytes = state.placed.bytes.addingClamped(bytes)
       return MirrorProgress(
         files: state.placed.files, filesTotal: state.planned.files, bytes: state.placed.bytes,
         bytesTotal: state.planned.bytes)
@@ -60,7 +60,7 @@ final class Meter: Sendable {
   func wrote(_ bytes: Int64) {
     state.withLock { state in
       state.written.files += 1
-      state.written.bytes += bytes
+      state.written.bytes = state.written.bytes.addingClamped(bytes)
     }
   }
 }

@@ -138,7 +138,7 @@ package final class MirrorRun {
     }
     try register(index)
     report.files = index.fileCount
-    report.bytes = channels.reduce(0) { $0 + $1.files.reduce(0) { $0 + $1.file.size } }
+    report.bytes = channels.clampedSum { $0.files.clampedSum(\.file.size) }
     (report.written, report.writtenBytes) = meter.written
     report.leaving = index.leaving.count
   }

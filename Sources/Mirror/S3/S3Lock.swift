@@ -20,7 +20,7 @@ final class S3Lock: Sendable {
   /// - Throws: `locked`.
   func take() throws(MirrorError) {
     let reply = try client.send("GET", key)
-    if reply.isSuccess, let since = Int64(String(decoding: reply.body, as: UTF8.self)),
+    if reply.isSuccess, let since = Int64(String(decoding: reply.body, as: UTF8.self)), since >= 0,
       Clock.unixMilliseconds() - since < Self.times.dead
     {
       throw .locked(place: client.settings.name, process: nil)

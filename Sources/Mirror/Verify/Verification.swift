@@ -60,7 +60,7 @@ package struct Verification {
     return Report(
       at: index.at, audit: index.audit,
       channels: index.channels.map { .init(app: $0.app, channel: $0.channel, version: $0.version) },
-      files: files.count, bytes: files.reduce(0) { $0 + $1.file.size },
+      files: files.count, bytes: files.clampedSum(\.file.size),
       divergences: Set(divergences).sorted { ($0.path, $0.words) < ($1.path, $1.words) })
   }
 
@@ -75,7 +75,7 @@ package struct Verification {
   {
     let found = Locked<[Divergence]>([])
     let done = Locked((files: 0, bytes: Int64(0)))
-    let total = files.reduce(0) { $0 + $1.file.size }
+    let total = files.clampedSum(\.file.size)
     let (reader, progress) = (reader, progress)
     try Parallel.forEach(files.count, threads: reader.threads) { (index) throws(MirrorError) in
       let (path, expected) = files[index]
@@ -83,7 +83,7 @@ package struct Verification {
       found.withLock { $0 += divergences }
       let now = done.withLock { done in
         done.files += 1
-        done.bytes += expected.size
+        done.bytes = done.bytes.addingClamped(expected.size)
         return done
       }
       progress(MirrorProgress(files: now.files, filesTotal: files.count, bytes: now.bytes, bytesTotal: total))

@@ -107,12 +107,12 @@ extension APIRoute {
     try ChannelCalls(store: api.store, deltas: api.deltas, call: call, caller: caller).reply()
   }
   private static let release: Stream = { (api, call, caller) throws(Problem) in
-    let calls = ReleaseCalls(desk: api.releases, deltas: api.deltas, call: call, caller: caller)
+    let calls = ReleaseCalls(api, call, caller)
     return StreamedDocument(
       ReleaseDocument(calls) { (calls, body) throws(Problem) in try calls.release(body) })
   }
   private static let prepare: Stream = { (api, call, caller) throws(Problem) in
-    let calls = ReleaseCalls(desk: api.releases, deltas: api.deltas, call: call, caller: caller)
+    let calls = ReleaseCalls(api, call, caller)
     return StreamedDocument(
       ReleaseDocument(calls) { (calls, body) throws(Problem) in try calls.prepare(body) })
   }

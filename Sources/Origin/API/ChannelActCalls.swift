@@ -55,7 +55,7 @@ struct ChannelActCalls {
   }
 
   private func freeze(_ body: JSONValue, _ names: ChannelNames) throws(Problem) -> Response {
-    guard let reason = body["reason"]?.string, !reason.isEmpty, reason.utf8.count <= 4096 else {
+    guard let reason = try body.humanText("reason", .message), !reason.isEmpty else {
       throw .badRequest("\"reason\" says why the channel is frozen, for those whom it stops")
     }
     let freeze = try APIEndpoint.store { () throws(StoreError) in

@@ -63,7 +63,7 @@ struct KeepingCalls {
     guard let name = try body.versionName("version") else {
       throw .badRequest("\"version\" is the version to pin, as a string")
     }
-    guard let reason = body["reason"]?.string, (1...1024).contains(reason.utf8.count) else {
+    guard let reason = try body.humanText("reason", .line(bytes: 1024)), !reason.isEmpty else {
       throw .badRequest("\"reason\" says why, in 1 to 1024 bytes")
     }
     let channel = try channel(names)

@@ -98,8 +98,7 @@ struct MirrorCalls {
 
   private func takeLease(_ body: JSONValue) throws(Problem) -> Response {
     let seconds = try seconds(body)
-    let name = body["holder"]?.string ?? caller.name
-    guard name.utf8.count <= 256 else { throw .badRequest("\"holder\" is longer than 256 bytes") }
+    let name = try body.humanText("holder", .line(bytes: 256)) ?? caller.name
     let lease = try Self.store { () throws(StoreError) in
       try store.takeLease(holder: name, seconds: seconds, by: self.holder)
     }
@@ -151,7 +150,7 @@ struct MirrorCalls {
 
   /// `POST /mirrors`: what a mirror names since the run that ended now.
   private func register(_ body: JSONValue) throws(Problem) -> Response {
-    guard let name = body["name"]?.string, (1...1024).contains(name.utf8.count) else {
+    guard let name = try body.humanText("name", .line(bytes: 1024)), !name.isEmpty else {
       throw .badRequest("\"name\" is where the mirror is, 1 to 1,024 bytes")
     }
     var versions: [MirroredVersion] = []

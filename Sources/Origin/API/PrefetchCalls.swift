@@ -93,8 +93,7 @@ extension DocumentRequest {
     _ document: ChannelDocument, _ kind: DocumentRecord.Kind, _ names: ChannelNames, _ caller: AccessToken,
     _ body: JSONValue, _ store: Store
   ) throws(Problem) {
-    let message = body["message"]?.string ?? ""
-    guard message.utf8.count <= 4096 else { throw .badRequest("the message is longer than 4096 bytes") }
+    let message = try body.humanText("message", .message) ?? ""
     let ifVersion: ManifestVersion? =
       switch try body.versionName("ifVersion") {
       case nil: nil

@@ -8,8 +8,16 @@ struct ReleaseCalls {
   let deltas: DeltaDesk
   let call: APIRequest
   let caller: AccessToken
+  /// Bytes that a file may have, as for uploads.
+  private let largest: UInt64
 
-  private static let messageLimit = 4096
+  init(_ api: APIEndpoint, _ call: APIRequest, _ caller: AccessToken) {
+    desk = api.releases
+    deltas = api.deltas
+    largest = api.largestUpload
+    self.call = call
+    self.caller = caller
+  }
 
   func release(_ body: ReleaseDocument) throws(Problem) -> Response {
     let names = try ChannelNames(call)
@@ -82,17 +90,13 @@ struct ReleaseCalls {
 
   /// Why it is done, for the log.
   static func message(_ document: JSONValue) throws(Problem) -> String {
-    let message = document["message"]?.string ?? ""
-    guard message.utf8.count <= messageLimit else {
-      throw .badRequest("the message is longer than \(messageLimit) bytes")
-    }
-    return message
+    try document.humanText("message", .message) ?? ""
   }
 
   /// Why it is done though the channel is frozen.
   static func breakGlass(_ document: JSONValue) throws(Problem) -> String? {
     guard let value = document["breakGlass"], !value.isNull else { return nil }
-    guard let reason = value.string, !reason.isEmpty, reason.utf8.count <= messageLimit else {
+    guard let reason = try document.humanText("breakGlass", .message), !reason.isEmpty else {
       throw .badRequest("\"breakGlass\" is the reason for a release into a frozen channel")
     }
     return reason
@@ -112,11 +116,19 @@ struct ReleaseCalls {
   }
 
   func content(_ value: JSONValue, of url: String) throws(Problem) -> ResourceContent {
+    let content: ResourceContent
     do {
-      return try ResourceContent(json: value)
+      content = try ResourceContent(json: value)
     } catch {
       throw .badRequest("\(url): \(error)")
     }
+    guard content.size <= largest else {
+      throw Problem(
+        .unprocessableContent, "too-large",
+        "\(url): \(content.size) bytes; this origin takes files of \(largest) bytes at most (serve --max-upload)"
+      )
+    }
+    return content
   }
 }
 

@@ -15,9 +15,9 @@ struct TokenCalls {
   }
 
   func create(_ document: JSONValue) throws(Problem) -> Response {
-    guard let name = document["name"]?.string, !name.isEmpty, name.utf8.count <= 128,
-      !name.unicodeScalars.contains(where: { $0.value < 0x20 })
-    else { throw .badRequest("\"name\" is a text of 1 to 128 characters that says whose token this is") }
+    guard let name = try document.humanText("name", .line(bytes: 128)), !name.isEmpty else {
+      throw .badRequest("\"name\" is a text of 1 to 128 bytes that says whose token this is")
+    }
     guard let scope = document["scope"]?.string.flatMap(TokenScope.init) else {
       throw .badRequest("\"scope\" is one of read, publish and admin")
     }

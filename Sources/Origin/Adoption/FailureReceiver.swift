@@ -31,10 +31,12 @@ final class FailureReceiver: BodyReceiver {
         .badRequest, "a report is {\"reason\",\"url\",\"version\"}; \"reason\" is one of \(reasons)")
     }
     let version = document["version"]?.string.flatMap { ManifestVersion(text: $0)?.number } ?? PollCount.none
-    let url = document["url"]?.string ?? ""
+    let url = document["url"]?.string.flatMap {
+      HumanText.problem(of: $0, .line(bytes: 2048)) == nil ? $0 : nil
+    }
     origin.adoption.saw(
       reason, version: version > channel.version.number ? PollCount.other : version,
-      url: url.utf8.count <= 2048 ? url : "", of: channel.channel.id)
+      url: url ?? "", of: channel.channel.id)
     return Self.thanks
   }
 

@@ -28,10 +28,10 @@ struct UpdateCost: Sendable {
     for (_, content) in new where seen.insert(content.sha256).inserted {
       let plain = facts.plainSize(content.sha256, content.ctype, size: content.size)
       files += 1
-      plainBytes += plain
+      plainBytes = plainBytes.addingClamped(plain)
       let delta = pairs[content.sha256]?.filter { held.contains($0.base) }.compactMap(\.size).min()
       if delta != nil { deltas += 1 }
-      bytes += min(plain, delta ?? plain)
+      bytes = bytes.addingClamped(min(plain, delta ?? plain))
     }
   }
 
@@ -44,17 +44,19 @@ struct UpdateCost: Sendable {
     for (_, content) in contents where seen.insert(content.sha256).inserted {
       files += 1
       guard content.ctype.isCompressible else {
-        plainBytes += content.size
+        plainBytes = plainBytes.addingClamped(content.size)
         continue
       }
       if known < exact {
-        known += content.size
-        coded += facts.plainSize(content.sha256, content.ctype, size: content.size)
+        known = known.addingClamped(content.size)
+        coded = coded.addingClamped(
+          facts.plainSize(content.sha256, content.ctype, size: content.size))
       } else {
-        rest += content.size
+        rest = rest.addingClamped(content.size)
       }
     }
-    plainBytes += coded + (known > 0 ? Int64(Double(rest) * Double(coded) / Double(known)) : 0)
+    let inProportion = known > 0 ? Double(rest) * Double(coded) / Double(known) : 0
+    plainBytes = plainBytes.addingClamped(coded).addingClamped(Int64(min(inProportion, 0x1p62)))
     bytes = plainBytes
   }
 

@@ -24,7 +24,7 @@ package struct RemoteBundle: Hashable, Sendable {
   package static let none = RemoteBundle(version: .none, entries: [])
 
   /// Bytes of all entries.
-  package var bytes: Int64 { entries.reduce(0) { $0 + $1.size } }
+  package var bytes: Int64 { entries.clampedSum(\.size) }
 
   /// What it is at `version`, after `changes`, sorted by URL: nil takes one away.
   func applying(_ changes: [(url: String, entry: Entry?)], version: ManifestVersion) -> RemoteBundle {

@@ -72,7 +72,9 @@ package struct AuditHead: Hashable, Sendable {
 
   package init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 2, let row = Int64(parts[0]), row >= 1, let hash = SHA256(hex: parts[1]) else {
+    guard parts.count == 2, let row = Int64(parts[0]), (1..<1 << 53).contains(row),
+      let hash = SHA256(hex: parts[1])
+    else {
       return nil
     }
     self.init(row: row, hash: hash)

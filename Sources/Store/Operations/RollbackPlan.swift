@@ -129,9 +129,9 @@ struct RollbackPlan {
       let now = try row.now()
       changes.append(EntryChange(url: url, entry: try now?.entry(url, in: channel)))
       counts.count(hadOne: row.hadOne, hasOne: now != nil)
-      newBytes += now?.content.size ?? 0
+      newBytes = newBytes.addingClamped(now?.content.size ?? 0)
       resources += (now == nil ? 0 : 1) - (row.hadOne ? 1 : 0)
-      bytes += (now?.content.size ?? 0) - row.sizeBefore
+      bytes = bytes.addingClamped((now?.content.size ?? 0) - row.sizeBefore)
     }
     if bundles.count > 1 {
       try db.eachDifference(of: channel, from: channel.version, to: target, note)

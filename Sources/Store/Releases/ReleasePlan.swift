@@ -1,4 +1,5 @@
 import Manifests
+import Platform
 
 /// What a bundle holds under a URL: a resource row and its content.
 struct Held: Hashable, Sendable {
@@ -40,9 +41,9 @@ struct ReleasePlan: Sendable {
   var counts: ChangeCounts { Self.counts(union) }
 
   /// Bytes of what the union adds or changes.
-  var newBytes: Int64 { union.reduce(0) { $0 + ($1.new?.size ?? 0) } }
+  var newBytes: Int64 { union.clampedSum { $0.new?.size ?? 0 } }
   var resources: Int { (channel?.resources ?? 0) + Self.growth(union).resources }
-  var bytes: Int64 { (channel?.bytes ?? 0) + Self.growth(union).bytes }
+  var bytes: Int64 { (channel?.bytes ?? 0).addingClamped(Self.growth(union).bytes) }
 
   /// Every content that a bundle's row newly gets, and a URL that gets it.
   var contents: [(url: ResourceURL, content: ResourceContent)] {
@@ -56,7 +57,7 @@ struct ReleasePlan: Sendable {
   static func growth(_ steps: [Step]) -> (resources: Int, bytes: Int64) {
     steps.reduce(into: (0, 0)) { total, step in
       total.0 += (step.new == nil ? 0 : 1) - (step.old == nil ? 0 : 1)
-      total.1 += (step.new?.size ?? 0) - (step.old?.content.size ?? 0)
+      total.1 = total.1.addingClamped((step.new?.size ?? 0) - (step.old?.content.size ?? 0))
     }
   }
 }

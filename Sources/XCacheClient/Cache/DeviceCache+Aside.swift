@@ -23,7 +23,7 @@ extension DeviceCache {
   /// Removes set-aside files, oldest first, until `bytes` more fit below `limit` or none is left.
   func makeRoom(for bytes: Int64, limit: Int64) throws(ClientError) {
     var files = try asideFiles().sorted { $0.modified < $1.modified }[...]
-    var used = bytes &+ listedBytes() &+ files.reduce(0) { $0 + $1.size }
+    var used = bytes.addingClamped(listedBytes()).addingClamped(files.clampedSum(\.size))
     while used > limit, let oldest = files.popFirst() {
       try folder.remove(folder.aside(oldest.sha256))
       used -= oldest.size
@@ -31,7 +31,7 @@ extension DeviceCache {
   }
 
   private func listedBytes() -> Int64 {
-    index.entries.reduce(0) { $0 &+ (has($1) ? $1.size : 0) }
+    index.entries.clampedSum { has($0) ? $0.size : 0 }
   }
 
   private func asideFiles() throws(ClientError) -> [(sha256: SHA256, size: Int64, modified: Int64)] {

@@ -47,5 +47,5 @@ struct DeviceIndex: Sendable {
   var version: ManifestVersion { manifest.version }
 
   /// Bytes of all listed files, one that has two names counted twice.
-  var totalBytes: Int64 { entries.reduce(0) { $0 &+ $1.size } }
+  var totalBytes: Int64 { entries.clampedSum(\.size) }
 }

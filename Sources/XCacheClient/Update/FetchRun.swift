@@ -13,7 +13,7 @@ struct FetchRun: Sendable {
     _ entries: [HeldEntry], to target: @escaping @Sendable (HeldEntry) -> String,
     then done: @escaping @Sendable (HeldEntry) throws(ClientError) -> Void = { _ in }
   ) throws(ClientError) -> Int64 {
-    let total = entries.reduce(0) { $0 &+ $1.size }
+    let total = entries.clampedSum(\.size)
     let state = Locked(State(progress: Progress(filesTotal: entries.count, bytesTotal: total)))
     let (fetcher, report) = (fetcher, progress)
     try Parallel.forEach(entries.count, threads: connections) { index throws(ClientError) in
@@ -43,12 +43,12 @@ struct FetchRun: Sendable {
 
     mutating func came(_ count: Int) -> (Progress, goesOn: Bool) {
       // A second attempt brings some bytes again.
-      progress.bytes = min(progress.bytes + Int64(count), progress.bytesTotal)
+      progress.bytes = min(progress.bytes.addingClamped(Int64(count)), progress.bytesTotal)
       return (progress, !hasFailed)
     }
 
     mutating func finished(_ count: Int64) -> Progress {
-      received += count
+      received = received.addingClamped(count)
       progress.files += 1
       return progress
     }

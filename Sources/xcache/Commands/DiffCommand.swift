@@ -1,4 +1,5 @@
 import Manifests
+import Platform
 import Publishing
 
 /// `xcache diff A B`: what changed between two versions.
@@ -40,8 +41,8 @@ enum DiffCommand {
       }
     }
     func count(_ key: String) -> Int { diff[key]?.array?.count ?? 0 }
-    let bytes = ["added", "changed"].flatMap { diff[$0]?.array ?? [] }.reduce(0) {
-      $0 + ($1["size"]?.integer ?? 0)
+    let bytes = ["added", "changed"].flatMap { diff[$0]?.array ?? [] }.clampedSum {
+      $0["size"]?.integer ?? 0
     }
     for line in transfers(diff) { terminal.say(line) }
     terminal.say("+\(count("added")) ~\(count("changed")) −\(count("removed")), \(Bytes.text(bytes)) new")

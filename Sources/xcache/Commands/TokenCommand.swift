@@ -80,6 +80,9 @@ enum TokenCommand {
     }
     let life = try life(arguments)
     if let data = try arguments.value("data") {
+      if let problem = HumanText.problem(of: name, .line(bytes: 128)) {
+        throw UsageError("--name: \(problem)")
+      }
       var options = Store.Options()
       options.creates = false
       let made = try Store(path: data, options: options).createToken(

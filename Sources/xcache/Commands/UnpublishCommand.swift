@@ -34,7 +34,7 @@ enum UnpublishCommand {
       terminal.say("nothing changed: version \(answer.version) holds nothing of it")
       return .done
     }
-    let removed = answer.bundles.reduce(0) { $0 + $1.removed }
+    let removed = answer.bundles.clampedSum(\.removed)
     terminal.say(
       options.dryRun
         ? "dry run: −\(removed), would become version \(answer.version)"

@@ -1,4 +1,5 @@
 import Manifests
+import Platform
 
 /// What devices run and what went wrong on them, as `status` shows it.
 enum AdoptionChart {
@@ -18,7 +19,7 @@ enum AdoptionChart {
         lines.append(line(version["version"]?.string ?? "?", version["polls"]?.integer ?? 0, of: polls))
       }
       if versions.count > mostVersions {
-        let rest = versions.dropFirst(mostVersions).reduce(0) { $0 + ($1["polls"]?.integer ?? 0) }
+        let rest = versions.dropFirst(mostVersions).clampedSum { $0["polls"]?.integer ?? 0 }
         lines.append(line("further", rest, of: polls))
       }
     }
@@ -26,6 +27,8 @@ enum AdoptionChart {
   }
 
   private static func line(_ name: String, _ polls: Int64, of all: Int64) -> String {
+    // What an origin tells may be no share.
+    let polls = min(max(polls, 0), all)
     let filled = Int((Double(polls) / Double(all) * Double(width)).rounded())
     let permille = polls * 1000 / all
     let share = "\(permille / 10).\(permille % 10) %"
@@ -46,7 +49,8 @@ enum AdoptionChart {
       let count = failure["failures"]?.integer ?? 0
       if reasons[version] == nil { order.append(version) }
       if let place = reasons[version]?.firstIndex(where: { $0.0 == reason }) {
-        reasons[version]?[place].1 += count
+        let known = reasons[version]?[place].1 ?? 0
+        reasons[version]?[place].1 = known.addingClamped(count)
       } else {
         reasons[version, default: []].append((reason, count))
       }
@@ -65,7 +69,8 @@ enum AdoptionChart {
   private static func urls(_ failures: [JSONValue]) -> [String] {
     var counts: [String: Int64] = [:]
     for failure in failures {
-      counts[failure["url"]?.string ?? "", default: 0] += failure["failures"]?.integer ?? 0
+      let url = failure["url"]?.string ?? ""
+      counts[url] = (counts[url] ?? 0).addingClamped(failure["failures"]?.integer ?? 0)
     }
     counts[""] = nil
     let most = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }

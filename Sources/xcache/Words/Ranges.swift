@@ -4,7 +4,7 @@ import Manifests
 enum Ranges {
   static func text(_ versions: [JSONValue]) -> String {
     var ranges: [ClosedRange<Int64>] = []
-    for number in versions.compactMap({ $0.string.flatMap { Int64($0) } }).sorted() {
+    for number in versions.compactMap({ $0.string.flatMap { ManifestVersion(text: $0)?.number } }).sorted() {
       if let last = ranges.last, last.upperBound + 1 == number {
         ranges[ranges.count - 1] = last.lowerBound...number
       } else {

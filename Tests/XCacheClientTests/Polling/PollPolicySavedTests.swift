@@ -46,7 +46,7 @@ import Testing
   @Test(arguments: [Int64.min, -1, .max])
   func absurdTimesDoNotTrap(time: Int64) {
     let text =
-      #"{"failures":9,"interval":30,"lastPoll":\#(time),"originDue":9223372036854775807,"originWait":30000,"server":"s","source":"mirror"}"#
+      #"{"failures":9,"interval":30,"lastPoll":\#(time),"originDue":9007199254740991,"originWait":30000,"server":"s","source":"mirror"}"#
     var policy = PollPolicy(saved: bytes(text), server: "s", hasFallback: true)
     #expect(policy.failures == 9)
     #expect(policy.begin(at: 1_800_000_000_000) == .poll(.origin))
