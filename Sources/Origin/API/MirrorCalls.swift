@@ -100,10 +100,11 @@ struct MirrorCalls {
     let seconds = try seconds(body)
     let name = body["holder"]?.string ?? caller.name
     guard name.utf8.count <= 256 else { throw .badRequest("\"holder\" is longer than 256 bytes") }
-    let lease = try Self.store { () throws(StoreError) in
-      try store.takeLease(holder: name, seconds: seconds, by: self.holder)
+    return try call.answering {
+      APIAnswer(["id": .string($0.id)], .created)
+    } to: { (record) throws(StoreError) in
+      try store.takeLease(holder: name, seconds: seconds, by: holder, record: record)
     }
-    return APIEndpoint.document(["id": .string(lease.id)], .created)
   }
 
   private func renewLease(_ body: JSONValue) throws(Problem) -> Response {
@@ -166,7 +167,10 @@ struct MirrorCalls {
       }
       versions.append(MirroredVersion(app: app, channel: channel, version: version))
     }
-    try Self.store { () throws(StoreError) in try store.register(mirror: name, versions, by: holder) }
-    return APIEndpoint.document(["name": .string(name)])
+    return try call.answering {
+      APIAnswer(["name": .string(name)])
+    } to: { (record: AnswerRecord<Void>?) throws(StoreError) in
+      try store.register(mirror: name, versions, by: holder, record: record)
+    }
   }
 }
