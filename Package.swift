@@ -85,7 +85,8 @@ let package = Package(
       "PublishingTests", ["Archive", "Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     // Runs the program itself; what it imports only reads answers.
     .testTarget(
-      name: "EndToEnd", dependencies: ["Compression", "Manifests", "Platform"], exclude: ["Help"],
+      name: "EndToEnd", dependencies: ["Compression", "Manifests", "Platform", "SocketServer"],
+      exclude: ["Help"],
       swiftSettings: swift),
   ],
   swiftLanguageModes: [.v6],

@@ -21,6 +21,10 @@ static const unsigned char m0005[] = {
 #embed "../../Migrations/0005_keeping.sql"
 };
 
+static const unsigned char m0006[] = {
+#embed "../../Migrations/0006_idempotency.sql"
+};
+
 static const unsigned char m0007[] = {
 #embed "../../Migrations/0007_registrations.sql"
 };
@@ -35,6 +39,7 @@ static const xcache_asset migrations[] = {
     {"0003_operations.sql", m0003, sizeof m0003},
     {"0004_mirrors.sql", m0004, sizeof m0004},
     {"0005_keeping.sql", m0005, sizeof m0005},
+    {"0006_idempotency.sql", m0006, sizeof m0006},
     {"0007_registrations.sql", m0007, sizeof m0007},
     {"0008_document_numbers.sql", m0008, sizeof m0008},
 };

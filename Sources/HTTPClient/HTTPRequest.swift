@@ -1,3 +1,5 @@
+import Platform
+
 /// What is asked of a server.
 package struct HTTPRequest: Sendable {
   package var method: String
@@ -10,6 +12,8 @@ package struct HTTPRequest: Sendable {
   package var redirects: Int
   /// Whether gzip and zstd are offered and undone; sinks and limits then see the decoded bytes.
   package var decodes: Bool
+  /// Whether sending it twice does no more than sending it once, which its method doesn't tell.
+  package var isRepeatable = false
   /// Called while bytes move and at least once a second; `false` stops the exchange.
   package var watch: (@Sendable (HTTPProgress) -> Bool)?
 
@@ -59,5 +63,24 @@ package struct HTTPTimeouts: Hashable, Sendable {
     self.connect = connect
     self.stall = stall
     self.total = total
+  }
+}
+
+extension HTTPRequest {
+  /// Whether it may be sent again when no answer came: the first may have been carried out.
+  ///
+  /// Not by DELETE alone, whose second answer is another one.
+  package var mayBeRepeated: Bool {
+    isRepeatable || ["GET", "HEAD", "OPTIONS", "PUT"].contains(method)
+      || fields.contains { $0.name == HTTPField.idempotencyKey }
+  }
+}
+
+extension HTTPField {
+  static let idempotencyKey = "Idempotency-Key"
+
+  /// Names one act, so that an origin carries it out once however often it is sent: 128 random bits.
+  package static func newIdempotencyKey() -> HTTPField {
+    HTTPField(idempotencyKey, Hex.encode(Secrets.random(16).span.bytes))
   }
 }

@@ -21,6 +21,9 @@ package struct RetryPolicy: Sendable {
   /// Whether a refused connection or an unknown host is worth another attempt: once the server has answered.
   package let retriesConnecting: Bool
 
+  /// Whether the request may have been carried out once already and be sent all the same.
+  package var repeats = true
+
   private var made = 0
   private var state: UInt64
 
@@ -48,6 +51,7 @@ package struct RetryPolicy: Sendable {
 
   private func isTransient(_ outcome: Outcome) -> Bool {
     switch outcome {
+    case _ where !repeats && !outcome.isBefore: false
     case .error(.couldNotConnect), .error(.couldNotResolve): retriesConnecting
     case .error(.timedOut), .error(.reset): true
     case .error: false
@@ -64,5 +68,15 @@ package struct RetryPolicy: Sendable {
     state ^= state >> 7
     state ^= state << 17
     return state
+  }
+}
+
+extension RetryPolicy.Outcome {
+  /// Nothing of the request was sent.
+  fileprivate var isBefore: Bool {
+    switch self {
+    case .error(.couldNotConnect), .error(.couldNotResolve): true
+    default: false
+    }
   }
 }

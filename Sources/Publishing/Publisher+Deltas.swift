@@ -14,6 +14,7 @@ extension Publisher {
     var call = OriginAPI.Call("POST", "apps/\(app)/channels/\(channel)/preparations")
     call.body = .bytes(request.json)
     call.fields = [HTTPField("Content-Type", "application/json")]
+    call.isRepeatable = true
     var state: JSONValue
     do {
       state = try api.send(call)
@@ -50,7 +51,8 @@ extension Publisher {
       usleep(pause * 1000)
       pause = min(pause * 3 / 2, 500)
       state = try api.send(
-        "POST", "apps/\(app)/channels/\(channel)/preparations", json: ["id": .string(id)])
+        "POST", "apps/\(app)/channels/\(channel)/preparations", json: ["id": .string(id)],
+        isRepeatable: true)
     }
     return state
   }

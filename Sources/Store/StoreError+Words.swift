@@ -86,6 +86,10 @@ extension StoreError: CustomStringConvertible {
       "\(path) holds no backup that was finished; `xcache backup --to \(path)` makes one"
     case .foreignBackup(let path):
       "\(path) holds the data or a backup of another origin, or is this one's data folder; give a folder of its own"
+    case .alreadyDone: "this request was carried out before"
+    case .requestKeyReused:
+      "this Idempotency-Key was another request's; make a new one for each act, and send it again only with the same "
+        + "method, path and body"
     case .tokenNameTaken(let name):
       "a token named \"\(name)\" is in use; revoke it first or choose another name"
     case .unknownToken(let name): "no token in use has the id or name \"\(name)\""

@@ -101,6 +101,12 @@ package enum StoreError: Error, Sendable {
   /// Thrown when a release came, each time that its files had been pushed, after another one that changed them.
   case unpushed
 
+  // Requests.
+  /// Thrown when a request was carried out before; its answer is kept.
+  case alreadyDone
+  /// Thrown when a request has the key of another one.
+  case requestKeyReused
+
   // Tokens.
   case tokenNameTaken(String)
   case unknownToken(String)

@@ -29,6 +29,30 @@ import Testing
     #expect((policy.next(after: item.outcome) != .giveUp) == item.retried)
   }
 
+  @Test(
+    arguments: [
+      ("GET", [], false, true), ("HEAD", [], false, true), ("PUT", [], false, true),
+      ("POST", [], false, false),
+      ("DELETE", [], false, false), ("POST", [HTTPField.newIdempotencyKey()], false, true),
+      ("DELETE", [.newIdempotencyKey()], false, true), ("POST", [], true, true),
+    ] as [(String, [HTTPField], Bool, Bool)])
+  func whatMayBeSentTwice(_ method: String, _ fields: [HTTPField], _ isRepeatable: Bool, _ may: Bool) {
+    var request = HTTPRequest(method, "http://h/", fields: fields)
+    request.isRepeatable = isRepeatable
+    #expect(request.mayBeRepeated == may)
+    for outcome in [.error(.reset(host: "h", port: 1)), .status(502, retryAfter: nil)]
+      as [RetryPolicy.Outcome]
+    {
+      var policy = RetryPolicy(seed: 1)
+      policy.repeats = request.mayBeRepeated
+      #expect((policy.next(after: outcome) != .giveUp) == may)
+    }
+    // Nothing was sent.
+    var policy = RetryPolicy(seed: 1)
+    policy.repeats = request.mayBeRepeated
+    #expect(policy.next(after: .error(.couldNotConnect(host: "h", port: 1))) != .giveUp)
+  }
+
   @Test func firstContactFailsFast() {
     var policy = RetryPolicy(retriesConnecting: false, seed: 1)
     #expect(policy.next(after: .error(.couldNotConnect(host: "h", port: 1))) == .giveUp)

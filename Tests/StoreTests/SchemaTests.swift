@@ -110,6 +110,18 @@ import Testing
     Case("ends once|CHECK", "UPDATE entry SET until = 3 WHERE since = 3"),
     Case("not deleted", "DELETE FROM entry WHERE url_id = 2"),
     Case(
+      "FOREIGN KEY",
+      "INSERT INTO request_key VALUES (1, 'nobody', '0123456789abcdef', \(digest), 0, 200, x'')"),
+    Case(
+      "CHECK",
+      "INSERT INTO request_key SELECT 1, id, '0123456789abcde', \(digest), 0, 200, x'' FROM token"),
+    Case(
+      "UNIQUE",
+      """
+      INSERT INTO request_key SELECT 1, id, '0123456789abcdef', \(digest), 0, 200, x'' FROM token;
+      INSERT INTO request_key SELECT 2, id, '0123456789abcdef', \(digest), 0, 200, x'' FROM token
+      """),
+    Case(
       "CHECK",
       "INSERT INTO token (id, name, hash, scope, app, channel, created_at, last_used_at, revoked_at) VALUES ('12345678', 't', \(digest), 'root', NULL, NULL, 0, NULL, NULL)"
     ),

@@ -44,7 +44,10 @@ struct S3Client: Sendable {
       let text = S3Signer.query(query)
       let url =
         "\(settings.scheme)://\(settings.host)\(request.path)\(text.isEmpty ? "" : "?" + text)"
-      return (HTTPRequest(method, url, fields: signed, body: payload.body), try sink())
+      var made = HTTPRequest(method, url, fields: signed, body: payload.body)
+      // Objects are written whole, removed, or put together of the same parts.
+      made.isRepeatable = true
+      return (made, try sink())
     }
   }
 

@@ -22,6 +22,7 @@ package final class ServerSource: MirrorSource {
     let url = "\(server)/api/v1/\(path)"
     var fields = [HTTPField("Content-Type", "application/json")]
     if let token { fields.append(HTTPField("Authorization", "Bearer \(token)")) }
+    if method != "GET" { fields.append(.newIdempotencyKey()) }
     let request = HTTPRequest(
       method, url, fields: fields, body: body.map { .bytes($0.canonical) } ?? .none, decodes: true)
     let reply = try web.send { () throws(MirrorError) in (request, .memory(limit: 1 << 30)) }

@@ -14,6 +14,7 @@ struct Web: Sendable {
     var policy = RetryPolicy(attempts: attempts)
     while true {
       let (request, sink) = try make()
+      policy.repeats = request.mayBeRepeated
       let outcome: RetryPolicy.Outcome
       let last: Result<HTTPReply, MirrorError>
       do {

@@ -17,6 +17,7 @@ struct APIEndpoint: Sendable {
   let log: @Sendable (String) -> Void
   /// Who showed wrong tokens of late.
   let attempts = Attempts()
+  let running = RunningRequests()
   /// What documents may take of the memory at once; the largest that anybody publishes fits several times.
   let bodies = BodyBudget(limit: 64 << 20)
 
@@ -32,12 +33,20 @@ struct APIEndpoint: Sendable {
     guard call.token != nil else { return .now(Problem.noToken.response) }
     switch act {
     case .reply(let takes, let reply):
-      return .later { respond { () throws(Problem) in try reply(self, call, admitted(call, takes)) } }
+      return .later {
+        respond { () throws(Problem) in
+          let caller = try admitted(call, takes)
+          guard call.method == .delete else { return try reply(self, call, caller) }
+          return try once(call, caller, body: SHA256.of([])) { (call) throws(Problem) in
+            try reply(self, call, caller)
+          }
+        }
+      }
     case _ where !call.announcesBody:
       return .now(Problem.lengthRequired.response)
     case .change(let takes, let limit, let change):
-      return receive(call, takes, limit) { (api, call, caller) in
-        WholeDocument { (body) throws(Problem) in try change(api, call, caller, body) }
+      return receive(call, takes, limit) { (api, _, caller) in
+        WholeDocument { (call, body) throws(Problem) in try change(api, call, caller, body) }
       }
     case .stream(let takes, let limit, let stream):
       return receive(call, takes, limit, stream)
@@ -112,8 +121,7 @@ struct APIEndpoint: Sendable {
 
   /// The document as an answer.
   static func document(_ value: JSONValue, _ status: Status = .ok) -> Response {
-    let fields = HeadFields([("Content-Type", "application/json"), ("Cache-Control", "no-store")])
-    return Response(status, fields, .bytes(SharedBytes(value.canonical)))
+    APIAnswer(value, status).response
   }
 
   /// The document that a body is.

@@ -21,6 +21,10 @@ struct APIRequest: Sendable {
   let isConditional: Bool
   /// Who asks.
   let peer: PeerAddress
+  /// What the sender calls this act; nil: a retry can't be told from a new one.
+  let name: RequestName?
+  /// By what an act keeps its answer; nil: it isn't kept.
+  var key: RequestKey?
 
   /// Where the request comes from, for the audit trail; empty where no network is known.
   var address: String { peer == .unknown ? "" : peer.description }
@@ -32,6 +36,7 @@ struct APIRequest: Sendable {
     method = request.method
     peer = request.peer
     query = Self.query(request)
+    name = RequestName(request)
     authorization = request.field(.authorization)?.text
     contentMD5 = request.field(named: "content-md5")?.text
     contentType = request.field(.contentType)?.text

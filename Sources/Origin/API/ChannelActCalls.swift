@@ -36,39 +36,47 @@ struct ChannelActCalls {
         throw .badRequest("\"publicURL\": \(error)")
       }
     }
-    let channel = try APIEndpoint.store { () throws(StoreError) in
-      try desk.create(names.app, names.channel, publicURL: publicURL, by: caller.actor(call))
+    return try call.answering {
+      APIAnswer(ChannelState(channel: $0, freeze: nil).json, .created)
+    } to: { (record) throws(StoreError) in
+      try desk.create(
+        names.app, names.channel, publicURL: publicURL, by: caller.actor(call), record: record)
     }
-    return APIEndpoint.document(ChannelState(channel: channel, freeze: nil).json, .created)
   }
 
   private func remove(_ names: ChannelNames) throws(Problem) -> Response {
-    let (channel, leavesNone) = try APIEndpoint.store { () throws(StoreError) in
-      let removed = try desk.remove(names.app, names.channel, by: caller.actor(call))
-      // No other app takes its place by itself: devices that name no app are this one's.
+    // No other app takes its place by itself: devices that name no app are this one's.
+    let leavesNone = try APIEndpoint.store { () throws(StoreError) in
       let (app, channels) = (try store.defaultApp(), try store.channels())
-      return (removed, app == names.app && !channels.contains { $0.app == names.app })
+      return app == names.app && !channels.contains { $0.app == app && $0.name != names.channel }
     }
-    let state = ChannelState(channel: channel, freeze: nil).json.object ?? JSONObject()
-    return APIEndpoint.document(
-      .object(JSONObject(state.members + [.init(key: "leavesNoDefault", value: .bool(leavesNone))])))
+    return try call.answering {
+      let state = ChannelState(channel: $0, freeze: nil).json.object ?? JSONObject()
+      return APIAnswer(
+        .object(JSONObject(state.members + [.init(key: "leavesNoDefault", value: .bool(leavesNone))])))
+    } to: { (record) throws(StoreError) in
+      try desk.remove(names.app, names.channel, by: caller.actor(call), record: record)
+    }
   }
 
   private func freeze(_ body: JSONValue, _ names: ChannelNames) throws(Problem) -> Response {
     guard let reason = try body.humanText("reason", .message), !reason.isEmpty else {
       throw .badRequest("\"reason\" says why the channel is frozen, for those whom it stops")
     }
-    let freeze = try APIEndpoint.store { () throws(StoreError) in
-      try store.freezeChannel(names.app, names.channel, reason: reason, by: caller.actor(call))
+    return try call.answering {
+      APIAnswer(["changed": true, "freeze": $0.json])
+    } to: { (record) throws(StoreError) in
+      try store.freezeChannel(
+        names.app, names.channel, reason: reason, by: caller.actor(call), record: record)
     }
-    return APIEndpoint.document(["changed": true, "freeze": freeze.json])
   }
 
   private func thaw(_ names: ChannelNames) throws(Problem) -> Response {
-    let lifted = try APIEndpoint.store { () throws(StoreError) in
-      try store.thawChannel(names.app, names.channel, by: caller.actor(call))
+    try call.answering { lifted in
+      APIAnswer(["changed": .bool(lifted != nil), "lifted": lifted?.json ?? .null])
+    } to: { (record) throws(StoreError) in
+      try store.thawChannel(names.app, names.channel, by: caller.actor(call), record: record)
     }
-    return APIEndpoint.document(["changed": .bool(lifted != nil), "lifted": lifted?.json ?? .null])
   }
 }
 

@@ -12,12 +12,13 @@ struct DefaultAppCalls {
     guard let app = try body.name("app", { (text) throws(NameError) in try AppName(text) }) else {
       throw .badRequest("\"app\" is the app that answers where none is named")
     }
-    let before = try APIEndpoint.store { () throws(StoreError) in
-      try desk.setDefault(app, by: caller.actor(call))
+    return try call.answering { before in
+      APIAnswer([
+        "changed": .bool(before != app), "defaultApp": .string(app.text),
+        "was": before.map { .string($0.text) } ?? .null,
+      ])
+    } to: { (record) throws(StoreError) in
+      try desk.setDefault(app, by: caller.actor(call), record: record)
     }
-    return APIEndpoint.document([
-      "changed": .bool(before != app), "defaultApp": .string(app.text),
-      "was": before.map { .string($0.text) } ?? .null,
-    ])
   }
 }

@@ -64,10 +64,10 @@ struct DocumentCalls {
   func change(_ body: JSONValue) throws(Problem) -> Response {
     let names = try ChannelNames(call)
     switch (call.path[4], call.path.count) {
-    case ("prefetch", 5): return try PrefetchCalls(store, desk, names, caller, body).push()
+    case ("prefetch", 5): return try PrefetchCalls(self, names, body).push()
     case ("prefetch", 6) where call.path[5] == "rollback":
-      return try PrefetchCalls(store, desk, names, caller, body).rollback()
-    case ("policy", 5): return try PolicyCalls(store, desk, names, caller, body).change()
+      return try PrefetchCalls(self, names, body).rollback()
+    case ("policy", 5): return try PolicyCalls(self, names, body).change()
     case ("settings", 5): return try set(body, names)
     default: throw .notFound
     }
@@ -83,10 +83,11 @@ struct DocumentCalls {
       throw .badRequest(
         "\"interval\" is from \(allowed.lowerBound) to \(allowed.upperBound) seconds, or null for none")
     }
-    let state = try APIEndpoint.store { () throws(StoreError) in
-      try desk.setInterval(seconds, of: names.app, names.channel, by: caller.actor(call))
+    return try call.answering {
+      APIAnswer($0.settings)
+    } to: { (record) throws(StoreError) in
+      try desk.setInterval(seconds, of: names.app, names.channel, by: caller.actor(call), record: record)
     }
-    return APIEndpoint.document(state.settings)
   }
 }
 
@@ -127,11 +128,39 @@ extension DocumentRecord {
   }
 }
 
+extension DocumentCalls {
+  /// Makes a change that keeps its answer for retries, unless it is refused.
+  ///
+  /// - Parameters:
+  ///   - more: what the answer says beside.
+  ///   - refusal: why the change would not be made, once `change` was asked.
+  /// - Throws: 409 where it was refused.
+  func make(
+    _ request: DocumentRequest, _ more: [JSONObject.Member] = [],
+    refusal: @escaping @Sendable () -> Problem? = { nil },
+    _ change: (DocumentReader, DocumentRecord?) throws(StoreError) -> [UInt8]?
+  ) throws(Problem) -> Response {
+    let document = request.document
+    let record = call.key.map { key in
+      AnswerRecord<DocumentOutcome>(key) { outcome in
+        refusal() == nil ? (try? outcome.answer(document, more)).map { KeptAnswer($0) } : nil
+      }
+    }
+    let outcome = try APIEndpoint.store { () throws(StoreError) in
+      try desk.change(request, record: record, change)
+    }
+    if let refusal = refusal() { throw refusal }
+    return try outcome.answer(document, more).response
+  }
+}
+
 extension DocumentOutcome {
   /// The answer to a change.
   ///
   /// - Throws: 409 where it was refused.
-  func response(_ document: ChannelDocument, _ more: [JSONObject.Member] = []) throws(Problem) -> Response {
+  fileprivate func answer(_ document: ChannelDocument, _ more: [JSONObject.Member]) throws(Problem)
+    -> APIAnswer
+  {
     switch self {
     case .conflict(let newest):
       throw Problem(
@@ -139,7 +168,7 @@ extension DocumentOutcome {
         "the \(document.rawValue) document changed after that version: \(newest.author) made version \(newest.version)",
         [.init(key: "newest", value: newest.json)])
     case .unchanged(let record):
-      return APIEndpoint.document(
+      return APIAnswer(
         .object(
           JSONObject(
             more + [
@@ -152,7 +181,7 @@ extension DocumentOutcome {
       object["changed"] = true
       object["replaced"] = replaced?.json ?? .null
       for member in more { object[member.key] = member.value }
-      return APIEndpoint.document(.object(object), .created)
+      return APIAnswer(.object(object), .created)
     }
   }
 }

@@ -1,17 +1,20 @@
 import HTTP
+import Platform
 import Store
 
 /// Takes a document from a sender who may send one; from anyone else nothing is taken.
 final class DocumentReceiver: BodyReceiver {
+  private let call: APIRequest
   private let api: APIEndpoint
   /// Bytes.
   private let limit: Int
   private let share: BodyBudget.Share
   private var state: State
   private var received = 0
+  private var hasher = SHA256Hasher()
 
   private enum State {
-    case receiving(any IncomingDocument)
+    case receiving(AccessToken, any IncomingDocument)
     case refused(Problem)
   }
 
@@ -19,12 +22,13 @@ final class DocumentReceiver: BodyReceiver {
   init(
     _ call: APIRequest, _ api: APIEndpoint, _ takes: Requirement, limit: Int, _ open: APIRoute.Stream
   ) {
+    self.call = call
     self.api = api
     self.limit = limit
     share = api.bodies.share()
     do throws(Problem) {
       let caller = try api.admitted(call, takes)
-      state = .receiving(try open(api, call, caller))
+      state = .receiving(caller, try open(api, call, caller))
       try hold(Int(call.length ?? 0))
     } catch {
       state = .refused(error)
@@ -32,11 +36,12 @@ final class DocumentReceiver: BodyReceiver {
   }
 
   func receive(_ bytes: RawSpan) -> Bool {
-    guard case .receiving(let document) = state else { return false }
+    guard case .receiving(_, let document) = state else { return false }
     do throws(Problem) {
       received += bytes.byteCount
       try hold(received)
       try document.take(bytes)
+      if call.name != nil { hasher.update(bytes) }
       return true
     } catch {
       state = .refused(error)
@@ -48,7 +53,10 @@ final class DocumentReceiver: BodyReceiver {
     api.respond { () throws(Problem) in
       switch state {
       case .refused(let problem): throw problem
-      case .receiving(let document): return try document.finish()
+      case .receiving(let caller, let document):
+        return try api.once(call, caller, body: hasher.finish()) { (call) throws(Problem) in
+          try document.finish(call)
+        }
       }
     }
   }

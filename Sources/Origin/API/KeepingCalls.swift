@@ -26,12 +26,13 @@ struct KeepingCalls {
     let isDryRun = body["dryRun"]?.bool ?? false
     // What was counted last keeps versions, too.
     adoption.flush()
-    let report = try APIEndpoint.store { [policy] () throws(StoreError) in
+    return try call.answering {
+      APIAnswer($0.json(dryRun: isDryRun))
+    } to: { [policy] (record) throws(StoreError) in
       try OSThread.behind("gc") { [store, actor = caller.actor(call)] () throws(StoreError) in
-        try store.collect(policy, dryRun: isDryRun, by: actor)
+        try store.collect(policy, dryRun: isDryRun, by: actor, record: record)
       }
     }
-    return APIEndpoint.document(report.json(dryRun: isDryRun))
   }
 
   private static func number(_ key: String, in body: JSONValue, _ range: ClosedRange<Int>) throws(Problem)
@@ -67,10 +68,12 @@ struct KeepingCalls {
       throw .badRequest("\"reason\" says why, in 1 to 1024 bytes")
     }
     let channel = try channel(names)
-    let pin = try APIEndpoint.store { () throws(StoreError) in
-      try store.pin(store.version(name, of: channel), of: channel, reason: reason, by: caller.actor(call))
+    return try call.answering {
+      APIAnswer($0.json, .created)
+    } to: { (record) throws(StoreError) in
+      try store.pin(
+        store.version(name, of: channel), of: channel, reason: reason, by: caller.actor(call), record: record)
     }
-    return APIEndpoint.document(pin.json, .created)
   }
 
   func unpin() throws(Problem) -> Response {
@@ -78,10 +81,11 @@ struct KeepingCalls {
     let name = try VersionName.read(call.path[5], in: "")
     let channel = try channel(names)
     let version = try APIEndpoint.store { () throws(StoreError) in try store.version(name, of: channel) }
-    try APIEndpoint.store { () throws(StoreError) in
-      try store.unpin(version, of: channel, by: caller.actor(call))
+    return try call.answering {
+      APIAnswer(["version": .string(version.text)])
+    } to: { (record: AnswerRecord<Void>?) throws(StoreError) in
+      try store.unpin(version, of: channel, by: caller.actor(call), record: record)
     }
-    return APIEndpoint.document(["version": .string(version.text)])
   }
 
   private func adoption(of channel: ChannelInfo) throws(Problem) -> Response {

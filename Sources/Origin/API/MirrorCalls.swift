@@ -99,10 +99,11 @@ struct MirrorCalls {
   private func takeLease(_ body: JSONValue) throws(Problem) -> Response {
     let seconds = try seconds(body)
     let name = try body.humanText("holder", .line(bytes: 256)) ?? caller.name
-    let lease = try Self.store { () throws(StoreError) in
-      try store.takeLease(holder: name, seconds: seconds, by: self.holder)
+    return try call.answering {
+      APIAnswer(["id": .string($0.id)], .created)
+    } to: { (record) throws(StoreError) in
+      try store.takeLease(holder: name, seconds: seconds, by: holder, record: record)
     }
-    return APIEndpoint.document(["id": .string(lease.id)], .created)
   }
 
   private func renewLease(_ body: JSONValue) throws(Problem) -> Response {
@@ -165,7 +166,10 @@ struct MirrorCalls {
       }
       versions.append(MirroredVersion(app: app, channel: channel, version: version))
     }
-    try Self.store { () throws(StoreError) in try store.register(mirror: name, versions, by: holder) }
-    return APIEndpoint.document(["name": .string(name)])
+    return try call.answering {
+      APIAnswer(["name": .string(name)])
+    } to: { (record: AnswerRecord<Void>?) throws(StoreError) in
+      try store.register(mirror: name, versions, by: holder, record: record)
+    }
   }
 }

@@ -5,21 +5,18 @@ import Store
 
 /// `POST …/policy`: one act on a channel's runtime policy, named by the body's `act`.
 struct PolicyCalls {
-  private let store: Store
-  private let desk: DocumentDesk
+  private let calls: DocumentCalls
   private let names: ChannelNames
-  private let caller: AccessToken
   private let body: JSONValue
 
-  init(
-    _ store: Store, _ desk: DocumentDesk, _ names: ChannelNames, _ caller: AccessToken, _ body: JSONValue
-  ) {
-    self.store = store
-    self.desk = desk
+  init(_ calls: DocumentCalls, _ names: ChannelNames, _ body: JSONValue) {
+    self.calls = calls
     self.names = names
-    self.caller = caller
     self.body = body
   }
+
+  private var store: Store { calls.store }
+  private var caller: AccessToken { calls.caller }
 
   /// What an act makes of the policy as it is.
   private typealias Change = (inout Policy) throws(Problem) -> Void
@@ -125,23 +122,20 @@ struct PolicyCalls {
 
   private func make(_ kind: DocumentRecord.Kind, _ change: Change) throws(Problem) -> Response {
     let request = try DocumentRequest(.policy, kind, names, caller, body, store)
-    var refusal: Problem?
-    let outcome = try APIEndpoint.store { () throws(StoreError) in
-      try desk.change(request) { (_, newest) throws(StoreError) -> [UInt8]? in
-        // What has lapsed goes with the next act, whatever that is.
-        var policy = newest?.policy.current(at: Instant(milliseconds: Clock.unixMilliseconds())) ?? .none
-        do throws(Problem) {
-          try change(&policy)
-        } catch {
-          refusal = error
-          return nil
-        }
-        let content = JSONValue.object(policy.json).canonical
-        return newest == nil && policy == .none ? nil : content
+    let refusal = Locked<Problem?>(nil)
+    return try calls.make(request, refusal: { refusal.withLock { $0 } }) {
+      (_, newest) throws(StoreError) -> [UInt8]? in
+      // What has lapsed goes with the next act, whatever that is.
+      var policy = newest?.policy.current(at: Instant(milliseconds: Clock.unixMilliseconds())) ?? .none
+      do throws(Problem) {
+        try change(&policy)
+      } catch {
+        refusal.withLock { $0 = error }
+        return nil
       }
+      let content = JSONValue.object(policy.json).canonical
+      return newest == nil && policy == .none ? nil : content
     }
-    if let refusal { throw refusal }
-    return try outcome.response(.policy)
   }
 
   // MARK: - What an act names

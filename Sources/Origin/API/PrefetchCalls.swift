@@ -4,19 +4,13 @@ import Store
 
 /// Changes of a prefetch config.
 struct PrefetchCalls {
-  private let store: Store
-  private let desk: DocumentDesk
+  private let calls: DocumentCalls
   private let names: ChannelNames
-  private let caller: AccessToken
   private let body: JSONValue
 
-  init(
-    _ store: Store, _ desk: DocumentDesk, _ names: ChannelNames, _ caller: AccessToken, _ body: JSONValue
-  ) {
-    self.store = store
-    self.desk = desk
+  init(_ calls: DocumentCalls, _ names: ChannelNames, _ body: JSONValue) {
+    self.calls = calls
     self.names = names
-    self.caller = caller
     self.body = body
   }
 
@@ -33,17 +27,14 @@ struct PrefetchCalls {
         [.init(key: "remarks", value: .array(check.remarks.map(\.json)))])
     }
     let content = config.json.canonical
-    let request = try request(.push)
-    let outcome = try APIEndpoint.store { () throws(StoreError) in
-      try desk.change(request) { _, _ in content }
-    }
-    return try outcome.response(
-      .prefetch,
+    return try calls.make(
+      try request(.push),
       [
         .init(key: "calls", value: .integer(config.callCount)),
         .init(key: "pages", value: .integer(config.pages.count)),
         .init(key: "remarks", value: .array(check.remarks.map(\.json))),
-      ])
+      ]
+    ) { _, _ in content }
   }
 
   /// `POST …/prefetch/rollback`: the content of an earlier version becomes the newest one.
@@ -51,14 +42,11 @@ struct PrefetchCalls {
     let source = try source()
     var request = try request(.rollback)
     request.source = source.number
-    let outcome = try APIEndpoint.store { () throws(StoreError) in
-      try desk.change(request) { (reader, newest) throws(StoreError) in
-        // Version 0 is what was before the first push: nothing.
-        if source == .none { return newest == nil ? nil : Array("[]".utf8) }
-        return try reader.document(.prefetch, at: source.number).content
-      }
+    return try calls.make(request) { (reader, newest) throws(StoreError) in
+      // Version 0 is what was before the first push: nothing.
+      if source == .none { return newest == nil ? nil : Array("[]".utf8) }
+      return try reader.document(.prefetch, at: source.number).content
     }
-    return try outcome.response(.prefetch)
   }
 
   /// The version that a rollback goes back to.
@@ -68,13 +56,13 @@ struct PrefetchCalls {
     case .number(let version): return version
     case .moment(let moment):
       return try APIEndpoint.store { () throws(StoreError) in
-        try store.version(of: .prefetch, at: moment, in: names)
+        try calls.store.version(of: .prefetch, at: moment, in: names)
       }
     }
   }
 
   private func request(_ kind: DocumentRecord.Kind) throws(Problem) -> DocumentRequest {
-    try DocumentRequest(.prefetch, kind, names, caller, body, store)
+    try DocumentRequest(.prefetch, kind, names, calls.caller, body, calls.store)
   }
 }
 

@@ -23,8 +23,8 @@ struct Problem: Error, Sendable {
     self.more = more
   }
 
-  var response: Response {
-    let document = JSONValue.object(
+  var document: JSONValue {
+    .object(
       JSONObject(
         more + [
           .init(key: "code", value: .string(code)), .init(key: "detail", value: .string(detail)),
@@ -32,6 +32,9 @@ struct Problem: Error, Sendable {
           .init(key: "title", value: .string("\(status.reason)")),
           .init(key: "type", value: .string("about:blank")),
         ]))
+  }
+
+  var response: Response {
     var fields = HeadFields([("Content-Type", "application/problem+json"), ("Cache-Control", "no-store")])
     if status == .unauthorized { fields.add("WWW-Authenticate", "Bearer") }
     if let allow { fields.add("Allow", allow) }
@@ -117,6 +120,8 @@ extension Problem {
     // A status that publishers try again after.
     case .system(let error) where error.isOutOfDescriptors:
       self.init(.serviceUnavailable, "descriptors", words)
+    case .alreadyDone: self.init(.conflict, "already-done", words)
+    case .requestKeyReused: self.init(.unprocessableContent, "idempotency-key", words)
     case .unpushed: self.init(.serviceUnavailable, "unpushed", words)
     case .pushFailed: self.init(.serviceUnavailable, "push-failed", words)
     case .digestMismatch: self.init(.unprocessableContent, "digest-mismatch", words)

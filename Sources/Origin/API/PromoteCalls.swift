@@ -35,25 +35,31 @@ struct PromoteCalls {
       try caller.checkReachesAllBundles()
       request.prefetch = try prefetch(document, source, rewriting)
     }
-    let (outcome, hasDeltas) = try release(request, waits: document["now"]?.bool != true)
-    var answer = outcome.document
-    answer["deltasStored"] = .bool(hasDeltas)
-    answer["prefetch"] = outcome.prefetch?.json ?? .null
-    answer["left"] = .strings(try left(source, contents, names))
-    answer["from"] = .string(source.channel.name.text)
-    answer["fromVersion"] = .string(source.version.text)
-    answer["warnings"] = .strings(try filesNaming(rewriting, contents))
-    return APIEndpoint.document(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
+    // What it says beside its outcome, before it is made: afterwards nothing may fail any more.
+    var more = JSONObject()
+    more["left"] = .strings(try left(source, contents, names))
+    more["from"] = .string(source.channel.name.text)
+    more["fromVersion"] = .string(source.version.text)
+    more["warnings"] = .strings(try filesNaming(rewriting, contents))
+    return try release(request, more, waits: document["now"]?.bool != true)
   }
 
   /// Makes the release once its deltas on the version that it replaces are stored, or as long as releases wait.
-  private func release(_ request: ReleaseRequest, waits: Bool) throws(Problem) -> (ReleaseOutcome, Bool) {
+  private func release(_ request: ReleaseRequest, _ more: JSONObject, waits: Bool) throws(Problem) -> Response
+  {
     let createsApp = caller.scope == .admin && caller.isUnlimited
-    return try APIEndpoint.store { () throws(StoreError) in
-      // Without them devices take the files whole; promoting needn't wait in a queue for that.
-      let hasDeltas =
-        waits && !request.dryRun ? try desk.awaitDeltas(request, createsApp: createsApp) ?? false : false
-      return (try desk.release(request, createsApp: createsApp), hasDeltas)
+    // Without them devices take the files whole; promoting needn't wait in a queue for that.
+    let hasDeltas = try APIEndpoint.store { () throws(StoreError) in
+      waits && !request.dryRun ? try desk.awaitDeltas(request, createsApp: createsApp) ?? false : false
+    }
+    return try call.answering { outcome in
+      var answer = outcome.document
+      for member in more.members { answer[member.key] = member.value }
+      answer["deltasStored"] = .bool(hasDeltas)
+      answer["prefetch"] = outcome.prefetch?.json ?? .null
+      return APIAnswer(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
+    } to: { (record) throws(StoreError) in
+      try desk.release(request, createsApp: createsApp, record: record)
     }
   }
 

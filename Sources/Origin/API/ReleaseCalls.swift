@@ -6,7 +6,7 @@ import Store
 struct ReleaseCalls {
   let desk: ReleaseDesk
   let deltas: DeltaDesk
-  let call: APIRequest
+  var call: APIRequest
   let caller: AccessToken
   /// Bytes that a file may have, as for uploads.
   private let largest: UInt64
@@ -29,12 +29,13 @@ struct ReleaseCalls {
     if !request.dryRun, document["now"]?.bool != true {
       hasDeltas = try awaitDeltas(request, createsApp: createsApp)
     }
-    let outcome = try APIEndpoint.store { () throws(StoreError) in
-      try desk.release(request, createsApp: createsApp)
+    return try call.answering { [hasDeltas] outcome in
+      var answer = outcome.document
+      answer["deltasStored"] = .bool(hasDeltas)
+      return APIAnswer(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
+    } to: { (record) throws(StoreError) in
+      try desk.release(request, createsApp: createsApp, record: record)
     }
-    var answer = outcome.json.object ?? JSONObject()
-    answer["deltasStored"] = .bool(hasDeltas)
-    return APIEndpoint.document(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
   }
 
   private func mayCreate(_ request: ReleaseRequest) -> Bool {

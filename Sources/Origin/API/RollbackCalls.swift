@@ -19,11 +19,20 @@ struct RollbackCalls {
       try caller.checkReachesAllBundles()
     }
     let waits = !request.dryRun && document["now"]?.bool != true
-    let (outcome, hasDeltas) = try APIEndpoint.store { () throws(StoreError) in
-      // Where too many wait already, devices take the files whole: a rollback doesn't stand in a queue.
-      let hasDeltas = waits ? try desk.awaitDeltas(request) ?? false : false
-      return (try desk.rollback(request), hasDeltas)
+    // Where too many wait already, devices take the files whole: a rollback doesn't stand in a queue.
+    let hasDeltas = try APIEndpoint.store { () throws(StoreError) in
+      waits ? try desk.awaitDeltas(request) ?? false : false
     }
+    return try call.answering {
+      Self.answer($0, request, hasDeltas)
+    } to: { (record) throws(StoreError) in
+      try desk.rollback(request, record: record)
+    }
+  }
+
+  private static func answer(_ outcome: RollbackOutcome, _ request: RollbackRequest, _ hasDeltas: Bool)
+    -> APIAnswer
+  {
     var answer = outcome.release.document
     answer["deltasStored"] = .bool(hasDeltas)
     answer["prefetch"] = outcome.release.prefetch?.json ?? .null
@@ -34,7 +43,7 @@ struct RollbackCalls {
       answer["patch"] = .object(patch)
       answer["cost"] = outcome.cost(patch)
     }
-    return APIEndpoint.document(.object(answer), outcome.release.changed && !request.dryRun ? .created : .ok)
+    return APIAnswer(.object(answer), outcome.release.changed && !request.dryRun ? .created : .ok)
   }
 
   private func parse(_ document: JSONValue, _ names: ChannelNames) throws(Problem) -> RollbackRequest {

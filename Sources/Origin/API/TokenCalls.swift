@@ -25,12 +25,41 @@ struct TokenCalls {
     let channel = try document.name("channel") { (text) throws(NameError) in try ChannelName(text) }
     if app == nil, channel != nil { throw .badRequest("a token for a channel names its app, too") }
     let (bundles, expiresAt) = try limits(document, scope)
+    if let hash = try hash(document) {
+      return try call.answering {
+        APIAnswer(["id": .string($0.id)], .created)
+      } to: { (record) throws(StoreError) in
+        try store.createToken(
+          name: name, hash: hash, scope: scope, app: app, channel: channel, bundles: bundles,
+          expiresAt: expiresAt, by: caller.actor(call), record: record)
+      }
+    }
+    // Of a client that doesn't make the secret itself. Its answer can't be kept, so a retry is told what to do.
+    let record = call.key.map { AnswerRecord<AccessToken>($0) { KeptAnswer(Self.lost($0)) } }
     let made = try APIEndpoint.store { () throws(StoreError) in
       try store.createToken(
         name: name, scope: scope, app: app, channel: channel, bundles: bundles, expiresAt: expiresAt,
-        by: caller.actor(call))
+        by: caller.actor(call), record: record)
     }
     return APIEndpoint.document(["id": .string(made.token.id), "token": .string(made.text)], .created)
+  }
+
+  /// sha256 of the secret that the client made; nil where the origin is to make one.
+  private func hash(_ document: JSONValue) throws(Problem) -> SHA256? {
+    guard let value = document["secretHash"], !value.isNull else { return nil }
+    guard let hash = value.string.flatMap({ SHA256(hex: $0) }) else {
+      throw .badRequest(
+        "\"secretHash\" is the sha256 of the secret's 32 random bytes: 64 lower-case hexadecimal digits")
+    }
+    return hash
+  }
+
+  private static func lost(_ token: AccessToken) -> Problem {
+    Problem(
+      .conflict, "secret-lost",
+      "token \"\(token.name)\" was made, but its text was in an answer that was lost and is told once; revoke it with "
+        + "`xcache token revoke \(token.id)` and make another one",
+      [.init(key: "id", value: .string(token.id))])
   }
 
   /// The bundles that it is limited to, and when it ends.
@@ -56,10 +85,11 @@ struct TokenCalls {
     if idOrName == caller.id || idOrName == caller.name {
       throw Problem(.conflict, "own-token", "a token can't revoke itself; use another admin token")
     }
-    let token = try APIEndpoint.store { () throws(StoreError) in
-      try store.revokeToken(idOrName, by: caller.actor(call))
+    return try call.answering {
+      APIAnswer($0.json)
+    } to: { (record) throws(StoreError) in
+      try store.revokeToken(idOrName, by: caller.actor(call), record: record)
     }
-    return APIEndpoint.document(token.json)
   }
 }
 

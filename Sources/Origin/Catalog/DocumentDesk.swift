@@ -17,18 +17,18 @@ final class DocumentDesk: Sendable {
 
   /// Makes a new version; when this returns, every poll that begins is told its number.
   func change(
-    _ request: DocumentRequest,
+    _ request: DocumentRequest, record: AnswerRecord<DocumentOutcome>? = nil,
     _ change: (DocumentReader, DocumentRecord?) throws(StoreError) -> [UInt8]?
   ) throws(StoreError) -> DocumentOutcome {
-    try store.change(request, change: change, committed: show)
+    try store.change(request, change: change, committed: show, record: record)
   }
 
   /// Sets the interval that every answer asks devices to keep.
-  func setInterval(_ seconds: Int?, of app: AppName, _ channel: ChannelName, by actor: Actor)
-    throws(StoreError)
-    -> ChannelExtras
-  {
-    try store.setInterval(seconds, of: app, channel, by: actor, committed: show)
+  func setInterval(
+    _ seconds: Int?, of app: AppName, _ channel: ChannelName, by actor: Actor,
+    record: AnswerRecord<ChannelExtras>? = nil
+  ) throws(StoreError) -> ChannelExtras {
+    try store.setInterval(seconds, of: app, channel, by: actor, committed: show, record: record)
   }
 
   /// What is answered to a device that is up to date is ready at once. Whole manifest and patches carry the numbers,

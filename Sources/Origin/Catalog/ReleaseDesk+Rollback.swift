@@ -4,18 +4,21 @@ import Store
 extension ReleaseDesk {
   /// Brings an older version's content back; when this returns, every poll that begins sees it.
   /// - Throws: `pushFailed`: then it is staged, and tried again by itself.
-  func rollback(_ request: RollbackRequest) throws(StoreError) -> RollbackOutcome {
+  func rollback(_ request: RollbackRequest, record: AnswerRecord<RollbackOutcome>? = nil)
+    throws(StoreError) -> RollbackOutcome
+  {
     let scope = StagedReleases.Scope(
       app: request.app, channel: request.channel, bundles: request.bundle.map { [$0] })
     return try staging(scope, isDryRun: request.dryRun) { (isWanted) throws(StoreError) in
-      try self.commit(request, scope, isWanted)
+      try self.commit(request, scope, isWanted, record)
     } version: {
       $0.release.version
     }
   }
 
   private func commit(
-    _ request: RollbackRequest, _ scope: StagedReleases.Scope, _ isWanted: @escaping @Sendable () -> Bool
+    _ request: RollbackRequest, _ scope: StagedReleases.Scope, _ isWanted: @escaping @Sendable () -> Bool,
+    _ record: AnswerRecord<RollbackOutcome>?
   ) throws(StoreError) -> RollbackOutcome {
     // Written by `digest`, read by `committed`, both on this thread and in that order.
     var next = ManifestMap.empty
@@ -32,7 +35,7 @@ extension ReleaseDesk {
         committed: {
           staged.drop(scope)
           show($0, next)
-        })
+        }, record: record)
     }
     if outcome.release.changed, !request.dryRun, let channel = outcome.release.channel {
       prepare(channel, next, outcome.release)

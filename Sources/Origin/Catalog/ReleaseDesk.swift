@@ -59,19 +59,22 @@ final class ReleaseDesk: Sendable {
   ///
   /// - Parameter createsApp: whether an app or channel that doesn't exist is made.
   /// - Throws: `pushFailed`: then it is staged, and tried again by itself.
-  func release(_ request: ReleaseRequest, createsApp: Bool) throws(StoreError) -> ReleaseOutcome {
+  func release(
+    _ request: ReleaseRequest, createsApp: Bool, record: AnswerRecord<ReleaseOutcome>? = nil
+  ) throws(StoreError) -> ReleaseOutcome {
     var request = request
     request.publicURLForNew = createsApp ? publicURL : nil
     let (asked, scope) = (request, request.scope)
     return try staging(scope, isDryRun: request.dryRun) { (isWanted) throws(StoreError) in
-      try self.commit(asked, scope, isWanted)
+      try self.commit(asked, scope, isWanted, record)
     } version: {
       $0.version
     }
   }
 
   private func commit(
-    _ request: ReleaseRequest, _ scope: StagedReleases.Scope, _ isWanted: @escaping @Sendable () -> Bool
+    _ request: ReleaseRequest, _ scope: StagedReleases.Scope, _ isWanted: @escaping @Sendable () -> Bool,
+    _ record: AnswerRecord<ReleaseOutcome>?
   ) throws(StoreError) -> ReleaseOutcome {
     // Written by `digest`, read by `committed`, both on this thread and in that order.
     var next = ManifestMap.empty
@@ -87,7 +90,7 @@ final class ReleaseDesk: Sendable {
         committed: {
           staged.drop(scope)
           show($0, next)
-        })
+        }, record: record)
     }
     if outcome.changed, let channel = outcome.channel { prepare(channel, next, outcome) }
     return outcome

@@ -46,12 +46,15 @@ package final class OriginAPI: Sendable {
     var timeouts = HTTPTimeouts()
     /// Bytes of answer that are taken.
     var limit = 16 << 20
+    /// Whether sending it twice does no more than sending it once; otherwise it is given a key.
+    var isRepeatable: Bool
     /// Told the bytes sent since the last time; false stops the request.
     var watch: (@Sendable (Int64) -> Bool)?
 
     package init(_ method: String, _ path: String) {
       self.method = method
       self.path = path
+      isRepeatable = ["GET", "PUT"].contains(method)
     }
   }
 
@@ -64,11 +67,14 @@ package final class OriginAPI: Sendable {
 
   /// The JSON that answers `method` with a JSON body.
   ///
-  /// - Parameter patience: seconds without a byte after which it is given up, where the usual ones are too few.
-  package func send(_ method: String, _ path: String, json: JSONValue, patience: Int? = nil)
-    throws(PublishError) -> JSONValue
-  {
+  /// - Parameters:
+  ///   - patience: seconds without a byte after which it is given up, where the usual ones are too few.
+  ///   - isRepeatable: it changes nothing, or nothing more the second time.
+  package func send(
+    _ method: String, _ path: String, json: JSONValue, patience: Int? = nil, isRepeatable: Bool = false
+  ) throws(PublishError) -> JSONValue {
     var call = Call(method, path)
+    if isRepeatable { call.isRepeatable = true }
     if let patience { call.timeouts.stall = patience }
     call.body = .bytes(json.canonical)
     call.fields = [HTTPField("Content-Type", "application/json")]
@@ -103,7 +109,11 @@ package final class OriginAPI: Sendable {
   }
 
   private func reply(to call: Call) throws(PublishError) -> HTTPReply {
+    var call = call
+    // The origin knows an act by its key: however often it is sent, it is carried out once.
+    if !call.isRepeatable { call.fields.append(.newIdempotencyKey()) }
     var policy = retries(state.withLock { $0.hasAnswered })
+    let end = Clock.monotonicNanoseconds() + UInt64(call.timeouts.stall) * 1_000_000_000
     while true {
       let outcome: RetryPolicy.Outcome
       let last: Result<HTTPReply, PublishError>
@@ -111,6 +121,11 @@ package final class OriginAPI: Sendable {
         let reply = try http.send(request(call), into: .memory(limit: call.limit))
         state.withLock { $0.hasAnswered = true }
         guard RetryPolicy.transient.contains(reply.status) else { return reply }
+        if reply.tellsRunning, Clock.monotonicNanoseconds() < end {
+          // Its first attempt goes on, and is waited for as long as its answer would have been.
+          usleep(UInt32(min(reply.retryAfter ?? 1, 60)) * 1_000_000)
+          continue
+        }
         outcome = .status(reply.status, retryAfter: reply.retryAfter)
         last = .success(reply)
       } catch {
@@ -139,5 +154,12 @@ package final class OriginAPI: Sendable {
       if more > 0 { state.withLock { $0.bytesSent += more } }
       return call.watch?(more) ?? true
     }
+  }
+}
+
+extension HTTPReply {
+  /// Whether the origin is carrying the request out since an earlier attempt.
+  fileprivate var tellsRunning: Bool {
+    status == 503 && OriginProblem(status: status, body: body)?.code == "still-running"
   }
 }

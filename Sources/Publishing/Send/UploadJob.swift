@@ -63,6 +63,7 @@ final class UploadJob: Sendable {
       call.body = try UploadJob.body(file)
     case .pack(let files):
       call = .init("POST", "blobs")
+      call.isRepeatable = true
       call.fields = [HTTPField("Content-Type", "application/vnd.xcache.pack")]
       call.body = .bytes(try UploadJob.pack(files))
     }

@@ -18,7 +18,9 @@ struct Uploader {
       // "at most 100,000 an ask"
       let part = rest.prefix(50_000)
       rest = rest.dropFirst(part.count)
-      let answer = try api.send("POST", "blobs/missing", json: ["sha256": .strings(part.map(\.hex))])
+      let answer = try api.send(
+        "POST", "blobs/missing", json: ["sha256": .strings(part.map(\.hex))],
+        isRepeatable: true)
       guard let list = answer["missing"]?.array else {
         throw .notAnOrigin(server: api.server.text, found: "an answer without \"missing\"")
       }

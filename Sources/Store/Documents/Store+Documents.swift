@@ -45,15 +45,17 @@ extension Store {
   /// - Parameters:
   ///   - change: makes the new content of the newest version; the content that is there, or nil, changes nothing.
   ///   - committed: called after the commit, before anything else can be written: the place to move a catalog on.
+  ///   - record: keeps the answer for retries.
   /// - Throws: `unknownApp`, `unknownChannel`, what `change` throws.
   package func change(
     _ request: DocumentRequest,
     change: (DocumentReader, DocumentRecord?) throws(StoreError) -> [UInt8]?,
-    committed: (ChannelInfo, ChannelExtras) -> Void = { _, _ in }
+    committed: (ChannelInfo, ChannelExtras) -> Void = { _, _ in },
+    record kept: AnswerRecord<DocumentOutcome>? = nil
   ) throws(StoreError) -> DocumentOutcome {
     try connections.writing { (db) throws(StoreError) in
       var moved: (ChannelInfo, ChannelExtras)?
-      let outcome = try db.write { () throws(StoreError) in
+      let outcome = try db.write(keeping: kept, now: clock()) { () throws(StoreError) in
         let channel = try db.required(request.app, request.channel)
         let newest = try db.newest(request.document, of: channel.id)
         if let limit = request.ifVersion, let newest, newest.version > limit {
@@ -75,20 +77,23 @@ extension Store {
   /// Sets the seconds that devices of a channel are asked to wait between polls; nil: none.
   package func setInterval(
     _ seconds: Int?, of app: AppName, _ name: ChannelName, by actor: Actor = .local,
-    committed: (ChannelInfo, ChannelExtras) -> Void = { _, _ in }
+    committed: (ChannelInfo, ChannelExtras) -> Void = { _, _ in },
+    record: AnswerRecord<ChannelExtras>? = nil
   ) throws(StoreError) -> ChannelExtras {
     try connections.writing { (db) throws(StoreError) in
-      let moved = try db.write { () throws(StoreError) in
+      var moved: ChannelInfo?
+      let extras = try db.write(keeping: record, now: clock()) { () throws(StoreError) in
         let channel = try db.required(app, name)
         try db.run("UPDATE channel SET poll_interval = ? WHERE id = ?", seconds, channel.id)
         try db.audit(
           AuditAct(
             "channel.set", app: app, channel: name,
             parameters: ["interval": seconds.map { .integer($0) } ?? .null]), by: actor, now: clock())
-        return (channel, try db.extras(of: channel.id))
+        moved = channel
+        return try db.extras(of: channel.id)
       }
-      committed(moved.0, moved.1)
-      return moved.1
+      if let moved { committed(moved, extras) }
+      return extras
     }
   }
 

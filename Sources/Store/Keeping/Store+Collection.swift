@@ -9,10 +9,13 @@ extension Store {
   /// release needs, then the files that no row names. Each step asks anew what is needed, so one that was cut off is
   /// finished by the next round. Transactions are small, and a publisher who waits goes first. Beside polls it is called
   /// on a thread that lets others have the processor.
-  /// - Parameter dryRun: only works out what would go.
+  /// - Parameters:
+  ///   - dryRun: only works out what would go.
+  ///   - record: keeps the report for retries, once the round is over: one that was cut off is begun anew.
   /// - Throws: `leased` where someone reads (mirror, backup) and nothing was begun.
   package func collect(
-    _ policy: KeepPolicy = KeepPolicy(), dryRun: Bool = false, by actor: Actor = .local
+    _ policy: KeepPolicy = KeepPolicy(), dryRun: Bool = false, by actor: Actor = .local,
+    record: AnswerRecord<CollectionReport>? = nil
   ) throws(StoreError) -> CollectionReport {
     if dryRun { return try CollectionForecast(self, policy).report() }
     return try collecting.withLock { (_) throws(StoreError) -> CollectionReport in
@@ -25,16 +28,22 @@ extension Store {
         guard case .leased(let holders) = error else { throw error }
         collection.report.stoppedFor = holders
       }
-      try note(collection)
-      return collection.report
+      return try note(collection, record)
     }
   }
 
   /// Files go before their rows and outside of transactions, so the trail tells of them when they are gone.
-  private func note(_ collection: Collection) throws(StoreError) {
-    guard let act = collection.report.act(collection.policy) else { return }
-    try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in _ = try db.audit(act, by: collection.actor, now: clock()) }
+  private func note(_ collection: Collection, _ record: AnswerRecord<CollectionReport>?) throws(StoreError)
+    -> CollectionReport
+  {
+    let (report, actor) = (collection.report, collection.actor)
+    let act = report.act(collection.policy)
+    if act == nil, record == nil { return report }
+    return try connections.writing { (db) throws(StoreError) in
+      try db.write(keeping: record, now: clock()) { () throws(StoreError) in
+        if let act { try db.audit(act, by: actor, now: clock()) }
+        return report
+      }
     }
   }
 
@@ -298,9 +307,10 @@ extension Database {
     if !holders.isEmpty { throw .leased(by: holders) }
   }
 
-  /// Forgets polls and failures that were counted more than 90 days ago.
+  /// Forgets polls and failures that were counted more than 90 days ago, and the answers of more than a day ago.
   func forgetCounts(before now: Int64) throws(StoreError) {
     try run("DELETE FROM poll_count WHERE hour < ?", now / 3_600_000 - 90 * 24)
     try run("DELETE FROM failure_count WHERE day < ?", now / 86_400_000 - 90)
+    try forgetAnswers(now: now)
   }
 }

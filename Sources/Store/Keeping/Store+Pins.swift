@@ -13,11 +13,12 @@ extension Store {
   /// Pins a kept version; one that is pinned gets the new reason.
   /// - Throws: `unknownVersion` where it isn't kept.
   package func pin(
-    _ version: ManifestVersion, of channel: ChannelInfo, reason: String, by actor: Actor
+    _ version: ManifestVersion, of channel: ChannelInfo, reason: String, by actor: Actor,
+    record: AnswerRecord<Pin>? = nil
   ) throws(StoreError) -> Pin {
     let pin = Pin(version: version, author: actor.name, reason: reason, at: clock())
-    try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
+    return try connections.writing { (db) throws(StoreError) in
+      try db.write(keeping: record, now: pin.at) { () throws(StoreError) in
         guard version > .none, try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
         try db.run(
           """
@@ -29,16 +30,17 @@ extension Store {
             "pin", app: channel.app, channel: channel.name,
             parameters: ["reason": .string(reason), "version": .string(version.text)]), by: actor, now: pin.at
         )
+        return pin
       }
     }
-    return pin
   }
 
   /// - Throws: `notPinned`.
-  package func unpin(_ version: ManifestVersion, of channel: ChannelInfo, by actor: Actor) throws(StoreError)
-  {
+  package func unpin(
+    _ version: ManifestVersion, of channel: ChannelInfo, by actor: Actor, record: AnswerRecord<Void>? = nil
+  ) throws(StoreError) {
     try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
+      try db.write(keeping: record, now: clock()) { () throws(StoreError) in
         let reason = try db.value(
           String.self, "DELETE FROM pin WHERE channel_id = ? AND version = ? RETURNING reason", channel.id,
           version.number)

@@ -19,15 +19,17 @@ extension Store {
   package static let leaseLife: Int64 = 24 * 3_600_000
 
   /// Takes a lease. It ends by itself after `seconds`, so that a reader that died holds nothing for long.
+  /// - Parameter record: keeps the answer for retries.
   /// - Throws: `tooManyLeases`.
-  package func takeLease(holder: String, seconds: Int, by asker: Holder = .local) throws(StoreError) -> Lease
-  {
+  package func takeLease(
+    holder: String, seconds: Int, by asker: Holder = .local, record: AnswerRecord<Lease>? = nil
+  ) throws(StoreError) -> Lease {
     let now = clock()
     let lease = Lease(
       id: Hex.encode(Secrets.random(16).span.bytes), holder: holder, takenAt: now,
       expiresAt: now + Int64(seconds) * 1000)
-    try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
+    return try connections.writing { (db) throws(StoreError) in
+      try db.write(keeping: record, now: now) { () throws(StoreError) in
         try db.run("DELETE FROM lease WHERE expires_at <= ?", now)
         if asker.token != nil {
           let held = try db.value(Int64.self, "SELECT count(*) FROM lease WHERE owner = ?", asker.owner) ?? 0
@@ -36,14 +38,14 @@ extension Store {
         try db.run(
           "INSERT INTO lease (id, holder, taken_at, expires_at, owner) VALUES (?, ?, ?, ?, ?)", lease.id,
           holder, now, lease.expiresAt, asker.owner)
-        guard asker.token != nil else { return }
+        guard asker.token != nil else { return lease }
         try db.audit(
           AuditAct(
             "lease.take", parameters: ["holder": .string(holder), "seconds": .integer(seconds)],
             result: ["id": .string(lease.id)]), by: asker.actor, now: now)
+        return lease
       }
     }
-    return lease
   }
 
   /// Lets a lease last `seconds` from now.

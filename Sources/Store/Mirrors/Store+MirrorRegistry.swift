@@ -30,13 +30,15 @@ extension Store {
   package static let mirrorsPerToken = 100
 
   /// Notes what a mirror names since its run that ended now; what it named before is forgotten.
+  /// - Parameter record: keeps the answer for retries.
   /// - Throws: `unknownApp`, `unknownChannel`; `foreignMirror` where it is another one's; `tooManyMirrors`.
-  package func register(mirror name: String, _ versions: [MirroredVersion], by asker: Holder = .local)
-    throws(StoreError)
-  {
+  package func register(
+    mirror name: String, _ versions: [MirroredVersion], by asker: Holder = .local,
+    record: AnswerRecord<Void>? = nil
+  ) throws(StoreError) {
     let now = clock()
     try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
+      try db.write(keeping: record, now: now) { () throws(StoreError) in
         let held = try db.mirror(name)
         try db.check(held, name, by: asker, now: now)
         try db.run(

@@ -31,13 +31,15 @@ extension Store {
   }
 
   /// Makes a channel, and its app where that is missing. One that was removed goes on with its numbers.
-  /// - Parameter committed: called after the commit, before anything else can be written.
+  /// - Parameters:
+  ///   - committed: called after the commit, before anything else can be written.
+  ///   - record: keeps the answer for retries, here and below.
   /// - Throws: `channelExists`, `appNameTaken`.
   package func createChannel(
     _ app: AppName, _ name: ChannelName, publicURL: BaseURL, by actor: Actor,
-    committed: (ChannelInfo) -> Void = { _ in }
+    committed: (ChannelInfo) -> Void = { _ in }, record: AnswerRecord<ChannelInfo>? = nil
   ) throws(StoreError) -> ChannelInfo {
-    try act(committed) { (db) throws(StoreError) in
+    try act(committed, record) { (db) throws(StoreError) in
       if try db.channel(app, name) != nil { throw .channelExists(app, name) }
       let known = try db.value(String.self, "SELECT name FROM app WHERE name = ?", app.text)
       if let known, known != app.text { throw .appNameTaken(app, by: try Stored.app(known)) }
@@ -55,9 +57,10 @@ extension Store {
   /// Removes a channel that holds nothing any more: nobody is answered for it.
   /// - Throws: `unknownChannel`; `channelHolds` while anything is published in it.
   package func removeChannel(
-    _ app: AppName, _ name: ChannelName, by actor: Actor, committed: (ChannelInfo) -> Void = { _ in }
+    _ app: AppName, _ name: ChannelName, by actor: Actor, committed: (ChannelInfo) -> Void = { _ in },
+    record: AnswerRecord<ChannelInfo>? = nil
   ) throws(StoreError) -> ChannelInfo {
-    try act(committed) { (db) throws(StoreError) in
+    try act(committed, record) { (db) throws(StoreError) in
       let channel = try db.required(app, name)
       guard channel.resources == 0 else { throw .channelHolds(app, name, resources: channel.resources) }
       try db.run("DELETE FROM freeze WHERE channel_id = ?", channel.id)
@@ -71,10 +74,11 @@ extension Store {
   }
 
   /// From now on the channel refuses releases. Freezing a frozen one tells the new reason.
-  package func freezeChannel(_ app: AppName, _ name: ChannelName, reason: String, by actor: Actor)
-    throws(StoreError) -> ChannelFreeze
-  {
-    try act { (db) throws(StoreError) in
+  package func freezeChannel(
+    _ app: AppName, _ name: ChannelName, reason: String, by actor: Actor,
+    record: AnswerRecord<ChannelFreeze>? = nil
+  ) throws(StoreError) -> ChannelFreeze {
+    try act({ _ in }, record) { (db) throws(StoreError) in
       let channel = try db.required(app, name)
       let freeze = ChannelFreeze(author: actor.name, at: clock(), reason: reason)
       try db.run(
@@ -92,10 +96,10 @@ extension Store {
 
   /// Lets a frozen channel take releases again.
   /// - Returns: the freeze that is lifted; nil where there was none, and nothing is changed.
-  package func thawChannel(_ app: AppName, _ name: ChannelName, by actor: Actor) throws(StoreError)
-    -> ChannelFreeze?
-  {
-    try act { (db) throws(StoreError) in
+  package func thawChannel(
+    _ app: AppName, _ name: ChannelName, by actor: Actor, record: AnswerRecord<ChannelFreeze?>? = nil
+  ) throws(StoreError) -> ChannelFreeze? {
+    try act({ _ in }, record) { (db) throws(StoreError) in
       let channel = try db.required(app, name)
       guard let freeze = try db.freeze(of: channel.id) else { return nil }
       try db.run("DELETE FROM freeze WHERE channel_id = ?", channel.id)
@@ -109,10 +113,11 @@ extension Store {
 
   /// One transaction that writes, and what follows it while no other can come between.
   private func act<Result: Sendable>(
-    _ committed: (Result) -> Void = { _ in }, _ body: (Database) throws(StoreError) -> Result
+    _ committed: (Result) -> Void, _ record: AnswerRecord<Result>?,
+    _ body: (Database) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try connections.writing { (db) throws(StoreError) in
-      let result = try db.write { () throws(StoreError) in try body(db) }
+      let result = try db.write(keeping: record, now: clock()) { () throws(StoreError) in try body(db) }
       committed(result)
       return result
     }

@@ -8,11 +8,12 @@ extension Store {
   /// - Parameters:
   ///   - digest: as in `commit`.
   ///   - committed: as in `commit`.
+  ///   - record: keeps the answer for retries.
   /// - Throws: the refusals of `StoreError`; nothing is changed then.
   package func rollback(
     _ request: RollbackRequest,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
-    committed: (ReleaseOutcome) -> Void = { _ in }
+    committed: (ReleaseOutcome) -> Void = { _ in }, record: AnswerRecord<RollbackOutcome>? = nil
   ) throws(StoreError) -> RollbackOutcome {
     if request.dryRun {
       return try connections.reading { (db) throws(StoreError) in
@@ -26,7 +27,7 @@ extension Store {
       }
     }
     return try connections.writing { (db) throws(StoreError) in
-      let outcome = try db.write { () throws(StoreError) in
+      let outcome = try db.write(keeping: record, now: clock()) { () throws(StoreError) in
         try step("rollback")
         let plan = try RollbackPlan(request, in: db)
         guard plan.isChange else {

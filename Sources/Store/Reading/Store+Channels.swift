@@ -45,15 +45,18 @@ extension Store {
   }
 
   /// Names the app that answers polls which name none.
-  /// - Parameter committed: called after the commit, before anything else can be written.
+  /// - Parameters:
+  ///   - committed: called after the commit, before anything else can be written.
+  ///   - record: keeps the answer for retries.
   /// - Returns: the one before.
   /// - Throws: `unknownApp`, also for an app without a channel, which would answer nobody; `appNameTaken`.
   @discardableResult
-  package func setDefaultApp(_ app: AppName, by actor: Actor = .local, committed: () -> Void = {})
-    throws(StoreError) -> AppName?
-  {
+  package func setDefaultApp(
+    _ app: AppName, by actor: Actor = .local, committed: () -> Void = {},
+    record: AnswerRecord<AppName?>? = nil
+  ) throws(StoreError) -> AppName? {
     try connections.writing { (db) throws(StoreError) in
-      let before = try db.write { () throws(StoreError) in
+      let before = try db.write(keeping: record, now: clock()) { () throws(StoreError) -> AppName? in
         let known = try db.first(
           """
           SELECT id, name FROM app WHERE name = ?

@@ -11,11 +11,13 @@ extension Store {
   ///     worked out from the database.
   ///   - committed: Called after the commit, before any other release can begin: the place to move a catalog on.
   ///     Not called where nothing changed.
+  ///   - record: keeps the answer for retries, with the release. Where the channel is as it was asked to be, nothing is
+  ///     kept: a retry finds the same, or does what is left to do.
   /// - Throws: the refusals of `StoreError`; nothing is changed then.
   package func commit(
     _ request: ReleaseRequest,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
-    committed: (ReleaseOutcome) -> Void = { _ in }
+    committed: (ReleaseOutcome) -> Void = { _ in }, record: AnswerRecord<ReleaseOutcome>? = nil
   ) throws(StoreError) -> ReleaseOutcome {
     let edition = connections.edition
     let draft = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db)
@@ -30,7 +32,7 @@ extension Store {
     guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
     try blobs.place(survey.waiting)
     let outcome = try connections.writing { (db) throws(StoreError) in
-      let outcome = try db.write { () throws(StoreError) in
+      let outcome = try db.write(keeping: record, now: clock()) { () throws(StoreError) in
         // Others may have committed since the draft was made; then it is made again.
         let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
         return try write(plan, of: request, in: db, digest: digest)

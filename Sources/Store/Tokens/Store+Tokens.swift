@@ -8,22 +8,37 @@ extension Store {
   package func createToken(
     name: String, scope: TokenScope, app: AppName? = nil, channel: ChannelName? = nil,
     bundles: BundleGlob? = nil,
-    expiresAt: Int64? = nil, by actor: Actor = .local
+    expiresAt: Int64? = nil, by actor: Actor = .local, record: AnswerRecord<AccessToken>? = nil
   ) throws(StoreError) -> (token: AccessToken, text: String) {
-    let secret = TokenText()
+    let secret = TokenSecret()
+    let token = try createToken(
+      name: name, hash: secret.hash, scope: scope, app: app, channel: channel, bundles: bundles,
+      expiresAt: expiresAt, by: actor, record: record)
+    return (token, secret.text(id: token.id))
+  }
+
+  /// Makes a token whose secret only its holder knows.
+  /// - Parameters:
+  ///   - hash: sha256 of the secret's 32 random bytes.
+  ///   - record: keeps the answer for retries.
+  /// - Throws: `tokenNameTaken` where a token of that name is in use.
+  package func createToken(
+    name: String, hash: SHA256, scope: TokenScope, app: AppName? = nil, channel: ChannelName? = nil,
+    bundles: BundleGlob? = nil, expiresAt: Int64? = nil, by actor: Actor = .local,
+    record: AnswerRecord<AccessToken>? = nil
+  ) throws(StoreError) -> AccessToken {
     let now = clock()
-    let token = try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
+    return try connections.writing { (db) throws(StoreError) in
+      try db.write(keeping: record, now: now) { () throws(StoreError) in
         guard try db.token(named: name) == nil else { throw .tokenNameTaken(name) }
-        let token = try db.insert(
-          secret, name: name, scope: scope, app: app, channel: channel, bundles: bundles,
-          expiresAt: expiresAt,
-          now: now)
+        let token = AccessToken(
+          id: TokenText.newID(), name: name, scope: scope, app: app, channel: channel, createdAt: now,
+          lastUsedAt: nil, revokedAt: nil, bundles: bundles, expiresAt: expiresAt)
+        try db.insert(token, hash)
         try db.audit(token.act, by: actor, now: now)
         return token
       }
     }
-    return (token, secret.text)
   }
 
   /// Every token ever made, revoked ones too, oldest first.
@@ -39,10 +54,12 @@ extension Store {
 
   /// Ends a token, named by its id or name.
   /// - Throws: `unknownToken` where no token in use has that id or name.
-  package func revokeToken(_ idOrName: String, by actor: Actor = .local) throws(StoreError) -> AccessToken {
+  package func revokeToken(
+    _ idOrName: String, by actor: Actor = .local, record: AnswerRecord<AccessToken>? = nil
+  ) throws(StoreError) -> AccessToken {
     let now = clock()
     return try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
+      try db.write(keeping: record, now: now) { () throws(StoreError) in
         let byName = try db.token(named: idOrName)
         guard let token = try db.token(idOrName)?.token ?? byName, token.revokedAt == nil else {
           throw .unknownToken(idOrName)
@@ -96,15 +113,16 @@ extension Store {
   {
     try connections.writing { (db) throws(StoreError) in
       guard try db.value(Int64.self, "SELECT EXISTS (SELECT 1 FROM token)") == 0 else { return false }
-      let secret = TokenText()
+      let (secret, id) = (TokenSecret(), TokenText.newID())
       // The file first: a token that nobody was told would lock its owner out.
       try StoreError.disk { () throws(SystemError) in
-        try DurableFile.write(Array((secret.text + "\n").utf8), to: folder.adminToken, mode: 0o600)
+        try DurableFile.write(Array((secret.text(id: id) + "\n").utf8), to: folder.adminToken, mode: 0o600)
       }
       return try db.write { () throws(StoreError) in
-        let token = try db.insert(
-          secret, name: "admin", scope: .admin, app: nil, channel: nil, bundles: nil, expiresAt: nil, now: now
-        )
+        let token = AccessToken(
+          id: id, name: "admin", scope: .admin, app: nil, channel: nil, createdAt: now, lastUsedAt: nil,
+          revokedAt: nil, bundles: nil, expiresAt: nil)
+        try db.insert(token, secret.hash)
         try db.audit(token.act, by: .local, now: now)
         return true
       }
@@ -113,19 +131,13 @@ extension Store {
 }
 
 extension Database {
-  fileprivate func insert(
-    _ secret: TokenText, name: String, scope: TokenScope, app: AppName?, channel: ChannelName?,
-    bundles: BundleGlob?, expiresAt: Int64?, now: Int64
-  ) throws(StoreError) -> AccessToken {
+  fileprivate func insert(_ token: AccessToken, _ hash: SHA256) throws(StoreError) {
     try run(
       """
       INSERT INTO token (id, name, hash, scope, app, channel, created_at, bundles, expires_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """, secret.id, name, secret.hash, scope.rawValue, app?.text, channel?.text, now, bundles?.text,
-      expiresAt)
-    return AccessToken(
-      id: secret.id, name: name, scope: scope, app: app, channel: channel, createdAt: now, lastUsedAt: nil,
-      revokedAt: nil, bundles: bundles, expiresAt: expiresAt)
+      """, token.id, token.name, hash, token.scope.rawValue, token.app?.text, token.channel?.text,
+      token.createdAt, token.bundles?.text, token.expiresAt)
   }
 
   fileprivate func token(_ id: String) throws(StoreError) -> (token: AccessToken, hash: SHA256)? {

@@ -1,18 +1,31 @@
 import Platform
 
-/// A token as its holder has it: `xcache_<id>_<secret>`, the secret 32 bytes in base64url.
-struct TokenText {
-  let id: String
-  let secret: [UInt8]
+/// What makes a token its holder's: 32 random bytes. Whoever makes it keeps it; the origin has its hash.
+package struct TokenSecret {
+  let bytes: [UInt8]
 
-  private static let secretCount = 32
-  private static let idCount = 6
+  static let count = 32
 
   /// A new one.
-  init() {
-    id = Hex.encode(Secrets.random(Self.idCount).span.bytes)
-    secret = Secrets.random(Self.secretCount)
-  }
+  package init() { bytes = Secrets.random(Self.count) }
+
+  fileprivate init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// What an origin keeps of it.
+  package var hash: SHA256 { SHA256.of(bytes) }
+
+  /// The token as its holder has it, once the origin has told its id.
+  package func text(id: String) -> String { "xcache_\(id)_\(Base64URL.encode(bytes))" }
+}
+
+/// A token as its holder has it: `xcache_<id>_<secret>`, the secret in base64url.
+struct TokenText {
+  let id: String
+  let secret: TokenSecret
+
+  private static let idCount = 6
+
+  static func newID() -> String { Hex.encode(Secrets.random(idCount).span.bytes) }
 
   init?(_ text: String) {
     guard text.utf8.count <= 128, text.hasPrefix("xcache_") else { return nil }
@@ -20,16 +33,14 @@ struct TokenText {
     let parts = text.dropFirst("xcache_".count).split(
       separator: "_", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, Hex.decode(parts[0], count: Self.idCount) != nil,
-      let secret = Base64URL.decode(parts[1].utf8), secret.count == Self.secretCount
+      let secret = Base64URL.decode(parts[1].utf8), secret.count == TokenSecret.count
     else { return nil }
     id = String(parts[0])
-    self.secret = secret
+    self.secret = TokenSecret(secret)
   }
 
-  var text: String { "xcache_\(id)_\(Base64URL.encode(secret))" }
-
   /// What is kept of the secret.
-  var hash: SHA256 { SHA256.of(secret) }
+  var hash: SHA256 { secret.hash }
 }
 
 /// RFC 4648, section 5, without padding.

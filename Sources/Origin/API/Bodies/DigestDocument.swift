@@ -35,7 +35,7 @@ struct DigestDocument: StreamedContent {
   }
 
   /// Those of the digests that have to be sent, in the order asked.
-  func finish() throws(Problem) -> Response {
+  func finish(_: APIRequest) throws(Problem) -> Response {
     guard let digests else { throw Self.noList }
     let missing = try APIEndpoint.store { () throws(StoreError) in try store.missing(of: digests) }
     return APIEndpoint.document(["missing": .strings(missing.map(\.hex))])

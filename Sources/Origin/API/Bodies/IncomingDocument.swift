@@ -5,19 +5,20 @@ import Manifests
 protocol IncomingDocument: AnyObject {
   func take(_ bytes: RawSpan) throws(Problem)
   /// Carries it out, once all of it has arrived.
-  func finish() throws(Problem) -> Response
+  /// - Parameter call: the request, with the key by which its answer is kept.
+  func finish(_ call: APIRequest) throws(Problem) -> Response
 }
 
 /// A small document, which is read whole.
 final class WholeDocument: IncomingDocument {
   private var bytes: [UInt8] = []
-  private let change: (JSONValue) throws(Problem) -> Response
+  private let change: (APIRequest, JSONValue) throws(Problem) -> Response
 
-  init(_ change: @escaping (JSONValue) throws(Problem) -> Response) { self.change = change }
+  init(_ change: @escaping (APIRequest, JSONValue) throws(Problem) -> Response) { self.change = change }
 
   func take(_ bytes: RawSpan) { bytes.withUnsafeBytes { self.bytes.append(contentsOf: $0) } }
 
-  func finish() throws(Problem) -> Response { try change(APIEndpoint.parse(bytes)) }
+  func finish(_ call: APIRequest) throws(Problem) -> Response { try change(call, APIEndpoint.parse(bytes)) }
 }
 
 /// Reads a large document part by part.
@@ -34,9 +35,9 @@ final class StreamedDocument<Content: StreamedContent>: IncomingDocument {
     }
   }
 
-  func finish() throws(Problem) -> Response {
+  func finish(_ call: APIRequest) throws(Problem) -> Response {
     try Self.reading { () throws(JSONError) in try stream.finish() }
-    return try content.finish()
+    return try content.finish(call)
   }
 
   private static func reading<R>(_ body: () throws(JSONError) -> R) throws(Problem) -> R {
@@ -52,5 +53,5 @@ final class StreamedDocument<Content: StreamedContent>: IncomingDocument {
 protocol StreamedContent {
   static var division: JSONDivision { get }
   mutating func take(_ part: JSONStream.Part) throws(Problem)
-  func finish() throws(Problem) -> Response
+  func finish(_ call: APIRequest) throws(Problem) -> Response
 }

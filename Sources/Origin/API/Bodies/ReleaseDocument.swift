@@ -38,7 +38,11 @@ struct ReleaseDocument: StreamedContent {
     self.act = act
   }
 
-  func finish() throws(Problem) -> Response { try act(calls, self) }
+  func finish(_ call: APIRequest) throws(Problem) -> Response {
+    var calls = calls
+    calls.call = call
+    return try act(calls, self)
+  }
 
   mutating func take(_ part: JSONStream.Part) throws(Problem) {
     switch (place, part) {

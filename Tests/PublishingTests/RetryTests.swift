@@ -1,0 +1,57 @@
+import HTTPClient
+import Manifests
+import Platform
+import SocketServer
+import Testing
+
+@testable import Publishing
+
+/// What a retry carries, so that an origin knows it for one.
+@Suite struct RetryTests {
+  private static func api(_ server: SocketServer, attempts: Int = 3) throws -> OriginAPI {
+    OriginAPI(server: try BaseURL(server.url), token: nil) { _ in RetryPolicy(attempts: attempts, first: 1) }
+  }
+
+  /// Answers with each of `steps` in turn, then with 200; notes the keys.
+  private static func server(_ steps: [[SocketServer.Step]]) -> (SocketServer, Locked<[String?]>) {
+    let keys = Locked<[String?]>([])
+    let server = SocketServer { request in
+      let count = keys.withLock { keys in
+        keys.append(request.fields["idempotency-key"])
+        return keys.count
+      }
+      return count <= steps.count ? steps[count - 1] : .answer(body: "{}".utf8)
+    }
+    return (server, keys)
+  }
+
+  private static let running: [SocketServer.Step] = .answer(
+    503, [("Retry-After", "0"), ("Content-Type", "application/problem+json")],
+    body: #"{"code":"still-running"}"#.utf8)
+
+  @Test func everyAttemptOfAnActHasItsKey() throws {
+    let (server, keys) = Self.server([[.reset], .answer(502)])
+    let api = try Self.api(server)
+    _ = try api.send("POST", "gc", json: [:])
+    _ = try api.send(OriginAPI.Call("DELETE", "tokens/ci"))
+    let seen = keys.withLock { $0 }
+    #expect(seen.count == 4 && Set(seen[..<3]).count == 1 && seen[3] != seen[0])
+    for key in seen { #expect(key?.count == 32 && key?.allSatisfy { $0.isHexDigit } == true) }
+  }
+
+  @Test func whatMayBeSentTwiceHasNone() throws {
+    let (server, keys) = Self.server([])
+    let api = try Self.api(server)
+    _ = try api.get("apps")
+    _ = try api.send(OriginAPI.Call("PUT", "blobs/x"))
+    _ = try api.send("POST", "blobs/missing", json: [:], isRepeatable: true)
+    #expect(keys.withLock { $0 } == [nil, nil, nil])
+  }
+
+  @Test func anActThatGoesOnIsWaitedFor() throws {
+    // More often than a failure would be tried again.
+    let (server, keys) = Self.server([[.reset]] + Array(repeating: Self.running, count: 20))
+    _ = try Self.api(server).send("POST", "gc", json: [:])
+    #expect(keys.withLock { $0 }.count == 22)
+  }
+}
