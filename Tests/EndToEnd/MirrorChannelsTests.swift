@@ -36,7 +36,8 @@ struct MirrorChannelsTests {
       try site.mirror("--to", "www", "--channel", "online", "--prune", "--grace", "0")
       #expect(try site.mirrored("www")["xcache_test/shop/configure.json"] != nil)
       let verified = try site.run("mirror", "verify", "www", token: "")
-      #expect(verified.exitCode == 1 && verified.output.contains("channel test of app shop"), "\(verified.output)")
+      #expect(
+        verified.exitCode == 1 && verified.output.contains("channel test of app shop"), "\(verified.output)")
       try site.mirror("--to", "www", "--prune", "--grace", "0")
       #expect(try site.run("mirror", "verify", "www").exitCode == 0)
     }
@@ -59,7 +60,8 @@ struct MirrorChannelsTests {
       #expect(alone.output.contains("not in the copy, as its mirror.json says: shop test"))
       #expect(alone.output.contains("no origin was asked"))
       // A lost origin is when copies are needed: verify says what it couldn't ask, and goes on.
-      let lost = try site.run("mirror", "verify", "www", "--server", "http://127.0.0.1:1", "--channel", "online")
+      let lost = try site.run(
+        "mirror", "verify", "www", "--server", "http://127.0.0.1:1", "--channel", "online")
       #expect(lost.exitCode == 0 && lost.output.contains("could not be asked"), "\(lost.output)")
       let strict = try site.run("mirror", "verify", "www", "--server", "http://127.0.0.1:1", "--strict")
       #expect(strict.exitCode == 1)
@@ -94,7 +96,9 @@ struct MirrorChannelsTests {
       let words = ["mirror", "--to", "www", "--prune", "--grace", "0"]
       let done = try Outcome(try site.start(words, token: token))
       #expect(done.exitCode == 0, "\(done.errors)")
-      #expect(done.output.contains("the token may read app mall only") && done.output.contains("mall online: version 2"))
+      #expect(
+        done.output.contains("the token may read app mall only")
+          && done.output.contains("mall online: version 2"))
       #expect(try site.run("mirror", "verify", "www").exitCode == 0)
     }
   }

@@ -20,7 +20,8 @@ struct ChannelsTests {
 
   static func publish(_ bench: Bench, _ place: String, _ version: Int) throws {
     let files = [
-      "index.html": "<p>\(place) \(version)", "app.\(version).js": "run('\(place)', \(version))", "same.css": "p{}",
+      "index.html": "<p>\(place) \(version)", "app.\(version).js": "run('\(place)', \(version))",
+      "same.css": "p{}",
     ]
     try bench.release("main", files, remove: version > 1 ? ["app.\(version - 1).js"] : [], in: place)
   }
@@ -34,7 +35,8 @@ struct ChannelsTests {
   static func requireNothingMissing(_ www: String, _ places: [String] = places) throws {
     for place in places {
       let folder = try "\(www)/\(Bench.channel(place).folder)"
-      for name in try Folder.textNames(folder + "/configure").map({ "configure/" + $0 }) + ["configure.json"] {
+      for name in try Folder.textNames(folder + "/configure").map({ "configure/" + $0 }) + ["configure.json"]
+      {
         let bytes = try #require(try DurableFile.read("\(folder)/\(name)"))
         guard case .whole(let whole) = try ConfigureAnswer.parse(bytes) else {
           Issue.record("\(folder)/\(name) is no manifest")
@@ -63,7 +65,8 @@ struct ChannelsTests {
     #expect(report.leftOut.map(\.description) == ["mall online", "mall test", "shop beta", "shop online"])
   }
 
-  @Test("A run that is ended at any moment, and one after it about another channel, lose nothing of any channel")
+  @Test(
+    "A run that is ended at any moment, and one after it about another channel, lose nothing of any channel")
   func endedAnywhere() throws {
     let bench = try Self.bench()
     let turns = [try Self.selection("shop online"), try Self.selection("mall test"), ChannelSelection.all]
@@ -71,10 +74,11 @@ struct ChannelsTests {
     while !ends {
       version += 1
       for place in Self.places { try Self.publish(bench, place, version) }
-      ends = (try? bench.mirror(from: FailingSource(bench.store, after: calls)) {
-        ($0.prunes, $0.grace, $0.keep) = (true, 0, 1)
-        $0.selection = turns[(calls + 2) % 3]
-      }) != nil && (calls + 2) % 3 == 2
+      ends =
+        (try? bench.mirror(from: FailingSource(bench.store, after: calls)) {
+          ($0.prunes, $0.grace, $0.keep) = (true, 0, 1)
+          $0.selection = turns[(calls + 2) % 3]
+        }) != nil && (calls + 2) % 3 == 2
       let narrow = turns[calls % 2]
       let before = try Bench.files(bench.www)
       try bench.mirror { ($0.prunes, $0.grace, $0.keep, $0.selection) = (true, 0, 1, narrow) }
@@ -97,7 +101,9 @@ struct ChannelsTests {
     }
     #expect(calls > 30)
     try bench.mirror { ($0.prunes, $0.grace, $0.keep) = (true, 0, 1) }
-    #expect(try Verification(FolderReader(bench.www), against: DataSource(store: bench.store)).run().divergences.isEmpty)
+    #expect(
+      try Verification(FolderReader(bench.www), against: DataSource(store: bench.store)).run().divergences
+        .isEmpty)
     let fresh = bench.folder + "/fresh"
     try bench.mirror(fresh) { $0.keep = 1 }
     #expect(try Bench.files(bench.www) == Bench.files(fresh))
@@ -133,14 +139,17 @@ struct ChannelsTests {
     #expect(report.unfinished.map(\.description) == ["shop test"])
     #expect(try DurableFile.read(bench.www + "/" + RunMark.path) == nil)
     let verified = try Verification(FolderReader(bench.www)).run()
-    #expect(verified.divergences.contains { $0.kind == .unfinished(report.unfinished[0]) } && verified.hasErrors)
+    #expect(
+      verified.divergences.contains { $0.kind == .unfinished(report.unfinished[0]) } && verified.hasErrors)
     try bench.mirror { $0.selection = try Self.selection("shop online") }
     #expect(try bench.index.channels.filter(\.isUnfinished).map(\.name.description) == ["shop test"])
     try bench.mirror { $0.selection = try Self.selection("shop test") }
     #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)
   }
 
-  @Test("An older xcache's mark, which has no bytes, and a damaged one name every channel", arguments: ["", "{", "{\"channels\":[{\"app\":\"shop\"}]}"])
+  @Test(
+    "An older xcache's mark, which has no bytes, and a damaged one name every channel",
+    arguments: ["", "{", "{\"channels\":[{\"app\":\"shop\"}]}"])
   func oldMark(text: String) throws {
     let (online, test) = (try Bench.channel("shop online"), try Bench.channel("shop test"))
     let mark = RunMark(parsing: Array(text.utf8))
@@ -163,7 +172,9 @@ struct ChannelsTests {
       // The lock lets one run in; the others try again.
       while true {
         do {
-          try bench.mirror { ($0.selection, $0.prunes, $0.grace) = (try Self.selection(Self.places[index]), true, 0) }
+          try bench.mirror {
+            ($0.selection, $0.prunes, $0.grace) = (try Self.selection(Self.places[index]), true, 0)
+          }
           return
         } catch MirrorError.locked {
           usleep(5000)
@@ -197,7 +208,9 @@ struct ChannelsTests {
   func limited() throws {
     let bench = try Self.bench(["shop online", "mall online"])
     try Self.publish(bench, "mall online", 2)
-    let report = try bench.mirror(from: LimitedSource(bench.store, to: "mall")) { ($0.prunes, $0.grace) = (true, 0) }
+    let report = try bench.mirror(from: LimitedSource(bench.store, to: "mall")) {
+      ($0.prunes, $0.grace) = (true, 0)
+    }
     #expect(report.readable.words == "app mall" && report.untouched.map(\.description) == ["shop online"])
     try Self.requireNothingMissing(bench.www, ["shop online", "mall online"])
     #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)

@@ -20,10 +20,12 @@ struct DamagedIndexTests {
       $0 = Array(String(decoding: $0, as: UTF8.self).replacing("\"size\":", with: "\"sizes\":").utf8)
     },
     Damage(testDescription: "a size beyond all numbers") {
-      $0 = Array(String(decoding: $0, as: UTF8.self).replacing("\"size\":", with: "\"size\":9007199254740991").utf8)
+      $0 = Array(
+        String(decoding: $0, as: UTF8.self).replacing("\"size\":", with: "\"size\":9007199254740991").utf8)
     },
     Damage(testDescription: "paths that lead out") {
-      $0 = Array(String(decoding: $0, as: UTF8.self).replacing("\"xcache/shop/", with: "\"xcache/../../").utf8)
+      $0 = Array(
+        String(decoding: $0, as: UTF8.self).replacing("\"xcache/shop/", with: "\"xcache/../../").utf8)
     },
   ]
 
@@ -33,14 +35,18 @@ struct DamagedIndexTests {
     if try DurableFile.read(path) == [] { try Kernel.remove(path) }
   }
 
-  @Test("A run about some channels is refused where it would forget others; one about all of them heals it", arguments: damages)
+  @Test(
+    "A run about some channels is refused where it would forget others; one about all of them heals it",
+    arguments: damages)
   func heals(_ damage: Damage) throws {
     let bench = try ChannelsTests.bench()
     let files = try Bench.files(bench.www)
     try self.damage(bench, damage)
     for _ in 0..<2 {
       #expect(throws: MirrorError.self) {
-        try bench.mirror { ($0.selection, $0.prunes, $0.grace) = (try ChannelsTests.selection("shop online"), true, 0) }
+        try bench.mirror {
+          ($0.selection, $0.prunes, $0.grace) = (try ChannelsTests.selection("shop online"), true, 0)
+        }
       }
       #expect(throws: MirrorError.self) {
         try bench.mirror(from: LimitedSource(bench.store, to: "mall")) { ($0.prunes, $0.grace) = (true, 0) }
@@ -80,7 +86,9 @@ struct DamagedIndexTests {
     #expect(try DurableFile.read(path) == bytes)
   }
 
-  @Test("No number in it ends a program", arguments: ["-9223372036854775808", "9223372036854775807", "-1", "1e99"])
+  @Test(
+    "No number in it ends a program",
+    arguments: ["-9223372036854775808", "9223372036854775807", "-1", "1e99"])
   func hostileNumbers(_ number: String) throws {
     let bench = try Bench(versions: 1)
     try bench.mirror()

@@ -10,10 +10,13 @@ import Testing
 struct PruningTests {
   /// Files of two apps, whose ids are 1 and 2, and what a run about `shop online` may remove of them.
   @Test(arguments: [
-    ("xcache/shop/configure/1.json", true), ("xcache/1/3/1/u/name", true), ("xcache/mall/configure.json", false),
-    ("xcache/2/3/1/u/name", false), ("xcache/9/3/1/u/name", false), ("xcache_test/shop/configure.json", false),
+    ("xcache/shop/configure/1.json", true), ("xcache/1/3/1/u/name", true),
+    ("xcache/mall/configure.json", false),
+    ("xcache/2/3/1/u/name", false), ("xcache/9/3/1/u/name", false),
+    ("xcache_test/shop/configure.json", false),
     ("xcache_test/1/3/1/u/name", false), ("xcache/delta/a/b.dcz", false), ("xcache/readme.txt", false),
-    ("xcache/Not an app/x", false), ("xcache_old-files/1/x", false), ("xcache_Old/1/x", false), ("other/1/x", false),
+    ("xcache/Not an app/x", false), ("xcache_old-files/1/x", false), ("xcache_Old/1/x", false),
+    ("other/1/x", false),
     ("xcache/01/3/1/u/name", false), ("xcache/99999999999999999999/x", false),
   ])
   func ofOneChannel(path: String, may: Bool) throws {
@@ -35,13 +38,16 @@ struct PruningTests {
     #expect(!limited.mayRemove("xcache/delta/a/b.dcz") && !limited.mayRemove("xcache/9/3/1/u/name"))
   }
 
-  @Test("The grace time begins when a file is first seen to be named no more; a clock that went wrong counts from now")
+  @Test(
+    "The grace time begins when a file is first seen to be named no more; a clock that went wrong counts from now"
+  )
   func grace() throws {
     let pruning = Pruning(selections: [.all], apps: [:])
     let paths = ["old", "new", "never", "ahead", "first"].map { "xcache/shop/\($0)" }
     let (gone, leaving) = pruning.split(
       paths, named: [paths[2]],
-      leaving: [paths[0]: 1000, paths[1]: 4500, paths[2]: 0, paths[3]: .max, "xcache/shop/away": 0], now: 5000,
+      leaving: [paths[0]: 1000, paths[1]: 4500, paths[2]: 0, paths[3]: .max, "xcache/shop/away": 0],
+      now: 5000,
       grace: 1000)
     #expect(gone == [paths[0]])
     #expect(leaving == [paths[1]: 4500, paths[3]: 5000, paths[4]: 5000])

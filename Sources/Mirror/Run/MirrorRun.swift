@@ -84,7 +84,9 @@ package final class MirrorRun {
   }
 
   /// What the run may bring, drop and remove: what it was asked for, as far as it may read.
-  private func selections(_ origin: OriginState) -> [ChannelSelection] { [options.selection, origin.readable] }
+  private func selections(_ origin: OriginState) -> [ChannelSelection] {
+    [options.selection, origin.readable]
+  }
 
   private func isAbout(_ channel: MirroredChannel, _ origin: OriginState) -> Bool {
     selections(origin).allSatisfy { $0.contains(channel) }

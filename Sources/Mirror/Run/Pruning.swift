@@ -14,9 +14,10 @@ struct Pruning {
     case .document(let channel): selections.allSatisfy { $0.contains(channel) }
     case .resource(let channel, let id):
       // The channels of apps that nobody knows are nobody's; only a run about everything can tell that.
-      isAll || apps[id].map { app in
-        selections.allSatisfy { $0.contains(MirroredChannel(app, channel)) }
-      } ?? false
+      isAll
+        || apps[id].map { app in
+          selections.allSatisfy { $0.contains(MirroredChannel(app, channel)) }
+        } ?? false
     case .delta(let channel): selections.allSatisfy { $0.apps.isEmpty && $0.contains(channel) }
     case nil: false
     }

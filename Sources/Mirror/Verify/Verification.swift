@@ -76,7 +76,8 @@ package struct Verification {
     return Report(
       at: index.at, audit: index.audit,
       channels: channels.map { .init(app: $0.app, channel: $0.channel, version: $0.version) },
-      leftOut: index.leftOut?.filter { selection.contains($0) }, compared: compared, files: files.count, bytes: files.reduce(0) { $0 + $1.file.size },
+      leftOut: index.leftOut?.filter { selection.contains($0) }, compared: compared, files: files.count,
+      bytes: files.reduce(0) { $0 + $1.file.size },
       divergences: Set(divergences).sorted { ($0.path, $0.words) < ($1.path, $1.words) })
   }
 

@@ -121,7 +121,9 @@ extension MirrorReport {
   fileprivate var lines: [String] {
     var lines = channels.map { "\($0.app) \($0.channel): version \($0.version)" }
     lines += gone.map { "\($0): the origin doesn't have it any more, so the copy doesn't name it any more" }
-    if let words = readable.words { lines.append("the token may read \(words) only; nothing else was touched") }
+    if let words = readable.words {
+      lines.append("the token may read \(words) only; nothing else was touched")
+    }
     let whole = Set(untouched).subtracting(unfinished)
     if !whole.isEmpty { lines.append("left as it was: \(whole.list)") }
     lines += unfinished.map {
@@ -160,7 +162,8 @@ extension MirrorReport {
       "files": .integer(files), "gone": .array(gone.map(\.json)), "leaving": .integer(leaving),
       "leftOut": .array(leftOut.map(\.json)), "place": .string(place),
       "removed": .integer(removed), "unfinished": .array(unfinished.map(\.json)),
-      "untouched": .array(untouched.map(\.json)), "written": .integer(written), "writtenBytes": .integer(writtenBytes),
+      "untouched": .array(untouched.map(\.json)), "written": .integer(written),
+      "writtenBytes": .integer(writtenBytes),
       "zipsToCome": .integer(zipsToCome),
     ]
   }

@@ -55,7 +55,8 @@ extension Verification.Report {
     case (nil, let leftOut?):
       if !leftOut.isEmpty { words.append("not in the copy, as its mirror.json says: \(leftOut.list)") }
       words.append(
-        "no origin was asked (--server or --data): whether it got more channels since the last run isn't known")
+        "no origin was asked (--server or --data): whether it got more channels since the last run isn't known"
+      )
     case (nil, nil):
       words.append("no origin was asked (--server or --data): whether it has more channels isn't known")
     }

@@ -15,7 +15,9 @@ struct RemoteOrigin {
     var given = Settings()
     // `value` looks into the environment, too, where the flag isn't given.
     if let text = try arguments.value("server") { given.server = try SettingsValue.url(text, in: "--server") }
-    if namesApp, let text = try arguments.value("app") { given.app = try SettingsValue.app(text, in: "--app") }
+    if namesApp, let text = try arguments.value("app") {
+      given.app = try SettingsValue.app(text, in: "--app")
+    }
     if namesChannel, let text = try arguments.value("channel") {
       given.channel = try SettingsValue.channel(text, in: "--channel")
     }

@@ -23,7 +23,9 @@ final class Bench: Sendable {
   deinit { Self.removeAll(folder) }
 
   static func removeAll(_ path: String) {
-    if (try? Kernel.status(path, followLinks: false))?.kind == .link { return (try? Kernel.remove(path)) ?? () }
+    if (try? Kernel.status(path, followLinks: false))?.kind == .link {
+      return (try? Kernel.remove(path)) ?? ()
+    }
     for name in (try? Folder.textNames(path)) ?? [] { removeAll("\(path)/\(name)") }
     if (try? Kernel.removeFolder(path)) == nil { try? Kernel.remove(path) }
   }
