@@ -106,7 +106,10 @@ struct ChannelsTests {
         .isEmpty)
     let fresh = bench.folder + "/fresh"
     try bench.mirror(fresh) { $0.keep = 1 }
-    #expect(try Bench.files(bench.www) == Bench.files(fresh))
+    let (files, others) = (try Bench.files(bench.www), try Bench.files(fresh))
+    #expect(Set(files.keys) == Set(others.keys))
+    // What a release's document tells of resource versions is that of the time when it was the newest.
+    for (path, bytes) in files where !path.contains("/release/") { #expect(others[path] == bytes, "\(path)") }
   }
 
   /// Whether a file may be one of the channels that a run is about.
@@ -200,7 +203,7 @@ struct ChannelsTests {
     #expect(report.gone.map(\.description) == ["shop test"] && report.removed == 0)
     try Self.requireNothingMissing(bench.www, ["shop online", "shop test", "mall online"])
     #expect(try bench.mirror { ($0.prunes, $0.grace) = (true, 0) }.removed > 5)
-    #expect(try Kernel.status(bench.www + "/xcache_test") == nil)
+    #expect(try Kernel.status(bench.www + "/xcache_test/shop") == nil)
     try Self.requireNothingMissing(bench.www, ["shop online", "mall online"])
   }
 

@@ -103,20 +103,6 @@ struct PruningTests {
     #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)
   }
 
-  @Test("A run that is ended while it removes leaves a mirror.json that names nothing of what went")
-  func mirrorFirst() throws {
-    let bench = try Bench(versions: 3)
-    try bench.mirror()
-    // A folder in the place of a file can't be removed: the run ends there.
-    let path = try bench.path("patch/1-3.json")
-    try bench.mirror { $0.keep = 0 }
-    try Kernel.remove(path)
-    try makeFolders(path + "/x")
-    #expect(try !Verification(FolderReader(bench.www)).run().hasErrors)
-    try bench.mirror { ($0.keep, $0.prunes, $0.grace) = (0, true, 0) }
-    #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)
-  }
-
   @Test("Coded siblings that a run which was ended left behind don't go on being served")
   func staleSiblings() throws {
     let bench = try Bench(versions: 1)

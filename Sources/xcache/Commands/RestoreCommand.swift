@@ -11,8 +11,9 @@ enum RestoreCommand {
       --from-backup: everything, as the backup has it; every byte is checked on the way.
       --from: of a static copy alone:
       All channels of the copy, the versions that it keeps, resources, bundles, prefetch configs and policies come back;
-      devices see the same bytes. It prints the channels, and those that mirror.json says were left out of the copy. Versions go on at least 1,000 higher. Who published, why, and tokens are in no copy:
-      a new admin token is written to DIR/admin.token.
+      devices see the same bytes. It prints the channels, and those that mirror.json says were left out of the copy.
+      Versions go on at least 1,000 higher. Who published, why, and tokens are in no copy: a new admin token is written
+      to DIR/admin.token.
       """,
     options: [
       .value("from-backup", "FROM", "the folder that `xcache backup` wrote"),
