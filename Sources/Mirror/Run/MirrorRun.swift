@@ -196,7 +196,7 @@ package final class MirrorRun {
     try write(index)
     // A run that was ended here has a mirror.json that names what is there, and no more.
     if !gone.isEmpty { try remove(gone, &index) }
-    try register(index, states)
+    try register(index, origin, states)
     report.leftOut = index.leftOut ?? []
     report.files = index.fileCount
     report.bytes = channels.reduce(0) { $0 + $1.files.reduce(0) { $0 + $1.file.size } }
@@ -259,11 +259,15 @@ package final class MirrorRun {
   }
 
   /// What the origin doesn't have any more, or doesn't show, can't be registered.
-  private func register(_ index: MirrorIndex, _ states: [ChannelState]) throws(MirrorError) {
+  private func register(_ index: MirrorIndex, _ origin: OriginState, _ states: [ChannelState])
+    throws(MirrorError)
+  {
     let there = Set(states.map(\.name))
     let versions = index.channels.filter { there.contains($0.name) }.flatMap { channel in
       channel.versions.map { MirroredVersion(app: channel.app, channel: channel.channel, version: $0) }
     }
-    try source.register(options.name ?? destination.name, versions)
+    // One token's words don't replace those of another that reads other channels of the same copy.
+    let limits = origin.readable.words.map { " (\($0))" } ?? ""
+    try source.register(options.name ?? destination.name + limits, versions)
   }
 }
