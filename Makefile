@@ -41,13 +41,15 @@ test-long: packages ## the end-to-end tests with what takes long: 2 GB files, ma
 bench-mirror: build ## measure the static copy against rsync (about 3 minutes)
 	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/mirror.sh
 
-test-mirror-kills: build ## kill mirror runs at 50 random moments while a device reads through nginx
+test-mirror-kills: build ## kill mirror runs at 50 random moments while a device reads through nginx, and of six channels at 30
 	@.ci/packages nginx-light python3
 	Tests/Mirror/kill.py $(XCACHE) 50
+	Tests/Mirror/kill_channels.py $(XCACHE) 30
 
 test-mirror: build ## mirror a published app, lose its origin and bring it back, with devices at each version (2 minutes)
 	@.ci/packages nginx-light python3 python3-pip curl
 	XCACHE_BINARY=$(abspath $(XCACHE)) Tests/Mirror/fallback.sh
+	Tests/Mirror/kill_channels.py $(XCACHE) 6
 
 test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object server killed on the way
 	@.ci/packages python3-venv curl

@@ -15,6 +15,11 @@ extension MirrorError: CustomStringConvertible {
     case .noMirror(let place): "there is no mirror at \(place): mirror.json is missing"
     case .otherOrigin(let place):
       "\(place) is the mirror of another origin; give another place, or remove its mirror.json to take it over"
+    case .newer(let place): "\(place) was written by a newer xcache, which alone may go on with it"
+    case .untold(let place, let channels):
+      "mirror.json of \(place) is missing or damaged, so a run about some channels would forget the others that are "
+        + "there (\(channels.map(\.description).joined(separator: ", "))); run once without --channel and --app, with a "
+        + "token that may read all of them"
     case .noChannel(let what): "there is nothing to mirror: \(what)"
     case .keepsChanging(let place): "\(place) was written again and again while it was read; try again later"
     case .badPlace(let words): words

@@ -20,12 +20,25 @@ package enum MirrorError: Error, Sendable {
   case noMirror(place: String)
   /// Thrown when the mirror is another origin's.
   case otherOrigin(place: String)
+  /// Thrown when a newer xcache wrote the copy.
+  case newer(place: String)
+  /// Thrown when no `mirror.json` tells of channels that are in the copy and that the run isn't about.
+  case untold(place: String, [MirroredChannel])
   /// Thrown when nothing was found to mirror.
   case noChannel(String)
   /// Thrown when the mirror was written again and again while it was read.
   case keepsChanging(place: String)
   /// Thrown when a destination's address or settings can't be used.
   case badPlace(String)
+
+  /// Whether a server that could not be reached, or had a bad time, is the cause.
+  var isOutage: Bool {
+    switch self {
+    case .unreachable: true
+    case .refused(_, let status, _): status >= 500
+    default: false
+    }
+  }
 
   /// Runs a call on the disk and says its error as this type.
   static func disk<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(MirrorError) -> Result

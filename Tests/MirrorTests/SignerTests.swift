@@ -45,6 +45,5 @@ import Testing
     let text = "<R><Contents><Key>a&amp;b</Key><Size>3</Size></Contents><Contents><Key>c</Key></Contents></R>"
     #expect(XMLText.all("Contents", in: text).map { XMLText.first("Key", in: $0) } == ["a&b", "c"])
     #expect(XMLText.first("Size", in: text) == "3" && XMLText.first("None", in: text) == nil)
-    #expect(XMLText.milliseconds("2026-11-20T15:17:27.000Z") == 1_795_187_847_000)
   }
 }

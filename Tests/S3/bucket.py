@@ -4,6 +4,7 @@ bucket.py NAME               makes a bucket
 bucket.py check NAME PREFIX DIR   objects have their types, caching and bytes
 bucket.py damage NAME PREFIX      removes one object and changes another
 bucket.py get NAME KEY            prints an object
+bucket.py empty NAME KEY          makes an object without bytes
 """
 import datetime, hashlib, hmac, json, os, sys, urllib.error, urllib.parse, urllib.request
 
@@ -39,6 +40,8 @@ def main(words):
     verb, bucket, prefix = words[:3]
     if verb == "get":
         return sys.stdout.buffer.write(call("GET", bucket, prefix).read())
+    if verb == "empty":
+        return call("PUT", bucket, prefix)
     index = json.load(call("GET", bucket, prefix + "/mirror.json"))
     files = index["channels"][0]["files"]
     if verb == "damage":

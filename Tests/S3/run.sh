@@ -78,7 +78,20 @@ grep -q "it is missing" "$work/found.txt" && grep -q "its bytes are others" "$wo
 "$xcache" mirror --data "$work/data" --to $place --repair | tail -1
 "$xcache" mirror verify $place --strict | tail -1 || fail "the repair"
 
-echo "7. an origin from the bucket alone"
+echo "7. a second channel; a run that was ended, and one about another channel after it, with --prune"
+"$xcache" publish "$work/two" --channel test --bundle main --base-url https://m.example.com/test/ --now | tail -1
+if "$xcache" mirror verify $place >"$work/found.txt"; then fail "a channel that is missing went unseen"; fi
+grep -q "channel test of app shop" "$work/found.txt" || fail "$(cat "$work/found.txt")"
+"$xcache" mirror --data "$work/data" --to $place | tail -1
+"$python" "$here/bucket.py" empty cdn mirror/.xcache-mirror/unfinished
+"$xcache" mirror --to $place --channel online --prune --grace 0 | tail -1
+if "$xcache" mirror verify $place >"$work/found.txt"; then fail "a channel that is half-way went unseen"; fi
+grep -q "a run was ended before it was done with channel test" "$work/found.txt" || fail "$(cat "$work/found.txt")"
+if grep -q "it is missing" "$work/found.txt"; then fail "$(cat "$work/found.txt")"; fi
+"$xcache" mirror --to $place --prune --grace 0 | tail -1
+"$xcache" mirror verify $place --strict | tail -1 || fail "two channels"
+
+echo "8. an origin from the bucket alone"
 "$xcache" restore --from $place --data "$work/restored" | tail -2
 cmp <(curl -s "$XCACHE_SERVER/configure.json?app=shop") <("$python" "$here/bucket.py" get cdn mirror/xcache/shop/configure.json)
 echo "all right"

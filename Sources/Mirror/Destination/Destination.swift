@@ -56,6 +56,6 @@ protocol Destination: Sendable {
   /// Waits until what came so far survives a power cut.
   func settle() throws(MirrorError)
   func remove(_ paths: [String]) throws(MirrorError)
-  /// Every file below the spaces, with the time of its last change in milliseconds since 1970.
-  func list() throws(MirrorError) -> [(path: String, changed: Int64)]
+  /// Every file below the spaces.
+  func list() throws(MirrorError) -> [String]
 }

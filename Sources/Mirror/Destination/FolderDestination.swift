@@ -1,4 +1,5 @@
 import Glibc
+import Manifests
 import Platform
 import Synchronization
 
@@ -198,22 +199,25 @@ final class FolderDestination: Destination {
     while folder.contains("/") {
       do {
         try Kernel.removeFolder(self.path(folder))
-      } catch  where error.code == ENOTEMPTY || error.code == EEXIST {
+      } catch  where [ENOTEMPTY, EEXIST, ENOTDIR, ENOENT].contains(error.code) {
+        // ENOTDIR: a link in the place of a folder.
         return
       }
       folder = DurableFile.parent(of: folder)
     }
   }
 
-  func list() throws(MirrorError) -> [(path: String, changed: Int64)] {
+  func list() throws(MirrorError) -> [String] {
     try MirrorError.disk { () throws(SystemError) in
-      var files: [(path: String, changed: Int64)] = []
-      var open = try Folder.textNames(root).filter { $0 == "xcache" || $0.hasPrefix("xcache_") }
+      var files: [String] = []
+      var open = try Folder.textNames(root).filter { ChannelName(space: $0) != nil }
       while let path = open.popLast() {
+        // No run makes a link. One that is there is somebody's layout, and what it leads to may be anybody's.
         guard let status = try Kernel.status(self.path(path), followLinks: false) else { continue }
         switch status.kind {
         case .folder: open += try Folder.textNames(self.path(path)).map { "\(path)/\($0)" }
-        default: files.append((path, status.changed / 1_000_000))
+        case .file: files.append(path)
+        case .link, .other: continue
         }
       }
       return files

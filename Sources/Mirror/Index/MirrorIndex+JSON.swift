@@ -19,6 +19,10 @@ extension MirrorIndex {
     put(",\"format\":\(Self.format),\"leaving\":", to: &out)
     let members = leaving.map { JSONObject.Member(key: $0.key, value: .integer($0.value)) }
     CanonicalJSON.append(.object(JSONObject(members)), to: &out)
+    if let leftOut {
+      put(",\"leftOut\":", to: &out)
+      CanonicalJSON.append(.array(leftOut.map(\.json)), to: &out)
+    }
     put(",\"origin\":", to: &out)
     CanonicalJSON.append(.string(origin), to: &out)
     put("}", to: &out)
@@ -26,6 +30,13 @@ extension MirrorIndex {
   }
 
   private static let format = 1
+  /// Numbers that a JSON reader keeps exactly; all that is counted here is far below.
+  private static let numbers: ClosedRange<Int64> = 0...(1 << 53 - 1)
+
+  /// Whether a newer xcache wrote the document, which this one must not replace.
+  static func isNewer(_ bytes: [UInt8]) -> Bool {
+    (try? JSONValue.parse(bytes))?["format"]?.integer.map { $0 > Int64(format) } ?? false
+  }
 
   /// - Throws: `unreadable`.
   package init(parsing bytes: [UInt8]) throws(MirrorError) {
@@ -43,6 +54,7 @@ extension MirrorIndex {
     var audit: AuditHead?
     var channels: [Channel] = []
     var leaving: [String: Int64] = [:]
+    var leftOut: [MirroredChannel]?
     try reader.members { (key, reader) throws(JSONError) in
       switch key {
       case "at": at = try reader.value().integer
@@ -52,7 +64,10 @@ extension MirrorIndex {
       case "defaultApp": app = try reader.value().string.flatMap { try? AppName($0) }
       case "format": format = try reader.value().integer
       case "leaving":
-        for member in try reader.value().object?.members ?? [] { leaving[member.key] = member.value.integer }
+        for member in try reader.value().object?.members ?? [] where MirrorPath.isSafe(member.key) {
+          leaving[member.key] = member.value.integer.flatMap { Self.numbers.contains($0) ? $0 : nil }
+        }
+      case "leftOut": leftOut = try reader.value().array?.compactMap { MirroredChannel(json: $0) }
       case "origin": origin = try reader.value().string
       default: _ = try reader.value()
       }
@@ -60,8 +75,23 @@ extension MirrorIndex {
     try reader.end()
     guard format == Int64(Self.format) else { throw .member("format") }
     guard let origin else { throw .member("origin") }
-    guard let at else { throw .member("at") }
-    self.init(origin: origin, defaultApp: app, at: at, audit: audit, channels: channels, leaving: leaving)
+    guard let at, Self.numbers.contains(at) else { throw .member("at") }
+    guard Set(channels.map(\.name)).count == channels.count else { throw .member("channels") }
+    self.init(
+      origin: origin, defaultApp: app, at: at, audit: audit, channels: channels, leaving: leaving,
+      leftOut: leftOut)
+    guard Self.numbers.contains(byteCount ?? -1) else { throw .member("size") }
+  }
+
+  /// Of all files; nil where that is no number.
+  private var byteCount: Int64? {
+    var sum: Int64 = 0
+    for file in channels.lazy.flatMap(\.files) {
+      let (next, overflows) = sum.addingReportingOverflow(file.file.size)
+      if overflows { return nil }
+      sum = next
+    }
+    return sum
   }
 }
 
@@ -85,6 +115,7 @@ extension MirrorIndex.Channel {
     }
     put("},\"inputs\":\"\(inputs.hex)\",\"publicURL\":", to: &out)
     CanonicalJSON.append(.string(publicURL.text), to: &out)
+    if isUnfinished { put(",\"unfinished\":true", to: &out) }
     put(",\"version\":\"\(version)\",\"versions\":", to: &out)
     CanonicalJSON.append(.strings(versions.map(\.text)), to: &out)
     out.append(UInt8(ascii: "}"))
@@ -110,7 +141,7 @@ extension MirrorIndex.Channel {
     self.init(
       app: app, appID: try value.size("appID"), channel: channel, publicURL: publicURL,
       version: try value.version("version"), digest: try value.sha256("digest"), versions: versions,
-      inputs: try value.sha256("inputs"), files: files)
+      inputs: try value.sha256("inputs"), files: files, isUnfinished: members["unfinished"]?.bool ?? false)
   }
 
   private static func files(_ reader: inout JSONReader) throws(JSONError)

@@ -24,8 +24,12 @@ package struct MirrorIndex: Sendable {
     package let inputs: SHA256
     /// By path from the mirror's root, names unescaped; sorted by path.
     package var files: [(path: String, file: File)]
+    /// A run that was about this channel was ended half-way, and none has been about it since: its documents may be
+    /// newer than `files` says.
+    package var isUnfinished = false
 
     package var folder: String { "\(channel.space)/\(app)" }
+    package var name: MirroredChannel { MirroredChannel(app, channel) }
   }
 
   package static let path = "mirror.json"
@@ -41,6 +45,8 @@ package struct MirrorIndex: Sendable {
   package var channels: [Channel]
   /// Files that no kept version names any more, and since when, in milliseconds since 1970.
   package var leaving: [String: Int64]
+  /// Channels of the origin that are in no run's choice, or not yet; nil in the copies of older xcaches.
+  package var leftOut: [MirroredChannel]?
 
   package var fileCount: Int { channels.reduce(0) { $0 + $1.files.count } }
 }

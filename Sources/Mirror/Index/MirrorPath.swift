@@ -41,6 +41,25 @@ package enum MirrorPath {
     }
   }
 
+  /// Whose a file is, as its path says.
+  enum Owner: Hashable {
+    /// A document of a channel.
+    case document(MirroredChannel)
+    /// A resource; a path has the app's id.
+    case resource(ChannelName, appID: Int64)
+    /// A delta, which all apps of a channel's name share.
+    case delta(ChannelName)
+  }
+
+  /// nil: no run ever wrote a file with such a path.
+  static func owner(_ path: String) -> Owner? {
+    let parts = path.split(separator: "/", maxSplits: 2)
+    guard parts.count == 3, let channel = ChannelName(space: parts[0]) else { return nil }
+    if parts[1] == "delta" { return .delta(channel) }
+    if let id = Int64(parts[1]), String(id) == parts[1] { return .resource(channel, appID: id) }
+    return (try? AppName(String(parts[1]))).map { .document(MirroredChannel($0, channel)) }
+  }
+
   /// `{space}/{app id}/…`: an app's name begins with a letter.
   static func isResource(_ path: String) -> Bool {
     let parts = path.split(separator: "/", maxSplits: 2)

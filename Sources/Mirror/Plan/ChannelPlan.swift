@@ -15,7 +15,7 @@ struct ChannelPlan: Sendable {
   let inputs: SHA256
 
   /// Goes up when the files that are made of the same inputs become others.
-  private static let format = 1
+  private static let format = 2
 
   init(_ state: ChannelState, of origin: OriginState, from source: any MirrorSource, options: MirrorOptions)
     throws(MirrorError)
@@ -28,14 +28,24 @@ struct ChannelPlan: Sendable {
       options.zips
       ? state.versions.map { .whole($0) }
         + state.versions.dropLast().map { .update(from: $0, to: state.version) } : []
-    let facts =
-      [
-        "\(Self.format)", origin.id, state.folder, "\(state.appID)", state.publicURL.text, state.version.text,
-        state.digest.hex, state.versions.map(\.text).joined(separator: ","), "\(state.extras)",
-        "\(options.precompressed)", "\(options.zips)",
-      ]
-      + patches.map { SHA256.of($0.bytes).hex }
-    inputs = SHA256.of(Array(facts.joined(separator: "\n").utf8))
+    inputs = SHA256.of(Self.facts(state, origin.id, options, patches.map { .of($0.bytes) }).canonical)
+  }
+
+  /// All that the files are made from. Its bytes are compared with those of other builds of this program: a text that
+  /// a compiler makes of a value has no place here.
+  static func facts(_ state: ChannelState, _ origin: String, _ options: MirrorOptions, _ patches: [SHA256])
+    -> JSONValue
+  {
+    func number(_ number: Int64?) -> JSONValue { number.map { .integer($0) } ?? .null }
+    return [
+      "app": .string(state.app.text), "appID": .integer(state.appID), "channel": .string(state.channel.text),
+      "digest": .string(state.digest.hex), "format": .integer(format),
+      "interval": number(state.extras.interval.map(Int64.init)), "origin": .string(origin),
+      "patches": .strings(patches.map(\.hex)), "policy": number(state.extras.policy),
+      "precompressed": .bool(options.precompressed), "prefetch": number(state.extras.prefetch),
+      "publicURL": .string(state.publicURL.text), "version": .string(state.version.text),
+      "versions": .strings(state.versions.map(\.text)), "zips": .bool(options.zips),
+    ]
   }
 
   /// How many zips aren't among the channel's files.

@@ -19,6 +19,10 @@ package struct Restoration {
     package let channels: [MirrorReport.Channel]
     package let files: Int
     package let bytes: Int64
+    /// Channels that the origin had when the copy was last written, and that aren't in it; nil where it doesn't tell.
+    package let leftOut: [MirroredChannel]?
+    /// Of `channels`, those that a run left half-way: a newer version of them may have been seen by devices.
+    package let unfinished: [MirroredChannel]
   }
 
   /// - Throws: `noMirror`, `unreadable`, `wrongBytes`, `store(.notEmpty)`; then the folder holds no origin.
@@ -34,7 +38,8 @@ package struct Restoration {
     }
     return Report(
       channels: index.channels.map { .init(app: $0.app, channel: $0.channel, version: $0.version) },
-      files: files.count, bytes: files.clampedSum(\.size))
+      files: files.count, bytes: files.clampedSum(\.size), leftOut: index.leftOut,
+      unfinished: index.channels.filter(\.isUnfinished).map(\.name))
   }
 
   /// Brings every resource's bytes, each once.

@@ -7,12 +7,15 @@ import Store
 struct ChannelWork {
   private let run: MirrorRun
   private let plan: ChannelPlan
+  /// Whether `mirror.json` tells which of the channel's files are there.
+  private let isTold: Bool
   /// All files of the channel, those that were there included.
   private(set) var files: [String: MirrorIndex.File] = [:]
 
-  init(_ run: MirrorRun, _ plan: ChannelPlan) {
+  init(_ run: MirrorRun, _ plan: ChannelPlan, isTold: Bool) {
     self.run = run
     self.plan = plan
+    self.isTold = isTold
   }
 
   // MARK: - Resources
@@ -271,8 +274,12 @@ struct ChannelWork {
   /// A coded sibling that is no longer written would go on being served in place of the newer document.
   private func removeStaleCodings(_ documents: [PlannedDocument]) throws(MirrorError) {
     if run.options.precompressed { return }
-    let stale = documents.flatMap { document in Self.codings.map { document.path + $0.ending } }
-      .filter { run.before[$0] != nil }
+    let siblings = documents.flatMap { document in Self.codings.map { document.path + $0.ending } }
+    // A run that was ended may have left some that nothing tells of.
+    let stale =
+      isTold
+      ? siblings.filter { run.before[$0] != nil }
+      : zip(siblings, try run.destination.sizes(of: siblings)).filter { $1 != nil }.map(\.0)
     if stale.isEmpty { return }
     try run.markUnfinished()
     try run.destination.settle()

@@ -2,7 +2,8 @@ import Manifests
 
 /// What a run is asked for.
 package struct MirrorOptions: Sendable {
-  package var channels: Set<ChannelName> = [.online]
+  /// What the run is about; all else in the copy stays as it is.
+  package var selection = ChannelSelection.all
   /// How many versions before the newest have a patch.
   package var keep = 5
   /// Remove what no kept version has named for `grace`.
@@ -31,6 +32,18 @@ package struct MirrorReport: Sendable {
 
   package let place: String
   package var channels: [Channel] = []
+  /// That the origin doesn't have any more, so that the copy doesn't name them any more.
+  package var gone: [MirroredChannel] = []
+  /// In the copy, and nothing that this run was about.
+  package var untouched: [MirroredChannel] = []
+  /// At the origin and not in the copy.
+  package var leftOut: [MirroredChannel] = []
+  /// Of `untouched`, those that a run which was ended half-way left behind.
+  package var unfinished: [MirroredChannel] = []
+  /// What the token is limited to: what lies outside was neither seen nor touched.
+  package var readable = ChannelSelection.all
+  /// Files were to be removed, and weren't, since no `mirror.json` told which ones are the copy's.
+  package var putsOffPruning = false
   /// All files of the mirror, and their bytes; `mirror.json` isn't counted.
   package var files = 0
   package var bytes: Int64 = 0

@@ -10,10 +10,11 @@ package final class MirrorRun {
   let meter: Meter
   /// The files of the run before, as `mirror.json` has them; nothing where that can't be relied on.
   var before: [String: MirrorIndex.File] = [:]
+  /// Of a run that was ended.
+  private var mark: RunMark?
   private var isMarked = false
-
-  /// Is there from before the first document is changed until `mirror.json` agrees with all of them again.
-  private static let unfinished = ".xcache-mirror/unfinished"
+  /// The channels that this run brings or drops.
+  private var about: Set<MirroredChannel> = []
 
   package init(
     from source: any MirrorSource, to place: MirrorPlace, _ options: MirrorOptions,
@@ -25,8 +26,8 @@ package final class MirrorRun {
     meter = Meter(source, progress)
   }
 
-  /// - Throws: `locked`, `otherOrigin`, `noChannel`, and what reading and writing may throw. The next run goes on
-  ///   where this one stopped.
+  /// - Throws: `locked`, `otherOrigin`, `newer`, `untold`, `noChannel`, and what reading and writing may throw. The next
+  ///   run goes on where this one stopped.
   package func run() throws(MirrorError) -> MirrorReport {
     try destination.begin()
     defer { destination.end() }
@@ -34,44 +35,107 @@ package final class MirrorRun {
     defer { source.release() }
     let origin = try source.origin()
     let old = try readIndex(origin)
-    let states = try source.channels(options.channels, keep: options.keep)
-    guard !states.isEmpty else {
-      throw .noChannel(
-        "no channel named \(options.channels.map(\.text).sorted().joined(separator: ", ")) has a release")
-    }
+    let states = try source.channels(keep: options.keep)
+    let chosen = states.filter { options.selection.contains($0.name) }
+    if old == nil { try requireNothingUntold(origin) }
+    let (kept, gone) = try carried(old, origin, states)
+    if chosen.isEmpty && gone.isEmpty { throw .noChannel(nothing(states, origin)) }
+    about = Set(chosen.map(\.name) + gone)
     var report = MirrorReport(place: destination.name)
-    // Channels that this run isn't about stay as they are.
-    var channels = (old?.channels ?? []).filter { !options.channels.contains($0.channel) }
-    for state in states {
+    var channels = kept
+    let told = trusted(old)
+    for state in chosen {
       let plan = try ChannelPlan(state, of: origin, from: source, options: options)
-      let known = old?.channels.first { $0.app == state.app && $0.channel == state.channel }
-      let channel = try bring(plan, known)
+      let channel = try bring(plan, told.first { $0.name == state.name })
       report.zipsToCome += plan.missingZips(in: channel)
       channels.append(channel)
       report.channels.append(.init(app: state.app, channel: state.channel, version: state.version))
     }
-    try finish(old, origin, channels, &report)
+    (report.gone, report.untouched, report.readable) = (gone, kept.map(\.name), origin.readable)
+    report.unfinished = kept.filter(\.isUnfinished).map(\.name)
+    try finish(old, origin, states, channels, &report)
     return report
   }
 
+  // MARK: - What is there
+
   private func readIndex(_ origin: OriginState) throws(MirrorError) -> MirrorIndex? {
+    mark = try destination.read(RunMark.path).map { RunMark(parsing: $0) }
     guard let bytes = try destination.read(MirrorIndex.path) else { return nil }
     // One that can't be read tells nothing; it is written anew at the end.
-    guard let index = try? MirrorIndex(parsing: bytes) else { return nil }
+    guard let index = try? MirrorIndex(parsing: bytes) else {
+      if MirrorIndex.isNewer(bytes) { throw .newer(place: destination.name) }
+      return nil
+    }
     guard index.origin == origin.id else { throw .otherOrigin(place: destination.name) }
-    if try destination.read(Self.unfinished) != nil { return trustingNothing(index) }
-    for channel in index.channels {
+    for channel in trusted(index) {
       for (path, file) in channel.files { before[path] = file }
     }
     return index
   }
 
-  /// Of a run that was ended half-way only what it wanted to remove is of use.
-  private func trustingNothing(_ index: MirrorIndex) -> MirrorIndex {
-    var index = index
-    index.channels = []
-    return index
+  /// The channels of which `mirror.json` says what is there: those that no run left half-way.
+  private func trusted(_ index: MirrorIndex?) -> [MirrorIndex.Channel] {
+    (index?.channels ?? []).filter { !isHalfWay($0) }
   }
+
+  private func isHalfWay(_ channel: MirrorIndex.Channel) -> Bool {
+    channel.isUnfinished || (mark?.names(channel.name) ?? false)
+  }
+
+  /// What the run may bring, drop and remove: what it was asked for, as far as it may read.
+  private func selections(_ origin: OriginState) -> [ChannelSelection] {
+    [options.selection, origin.readable]
+  }
+
+  private func isAbout(_ channel: MirroredChannel, _ origin: OriginState) -> Bool {
+    selections(origin).allSatisfy { $0.contains(channel) }
+  }
+
+  /// Without a `mirror.json` nobody knows what else belongs to the copy: a run about some channels would write one that
+  /// forgets the others.
+  private func requireNothingUntold(_ origin: OriginState) throws(MirrorError) {
+    if selections(origin).allSatisfy(\.isAll) { return }
+    var untold: Set<MirroredChannel> = []
+    for path in try destination.list() where path.hasSuffix("/configure.json") {
+      guard case .document(let channel) = MirrorPath.owner(path), path == "\(channel.folder)/configure.json",
+        !isAbout(channel, origin)
+      else { continue }
+      // One that a first run left half-way is in no mirror.json, and waits for its next.
+      if let named = mark?.channels, named.contains(channel) { continue }
+      untold.insert(channel)
+    }
+    if !untold.isEmpty { throw .untold(place: destination.name, untold.sorted()) }
+  }
+
+  /// The channels of the copy that this run doesn't bring: those that stay as they are, since it isn't about them, and
+  /// those that the origin doesn't have any more.
+  private func carried(_ old: MirrorIndex?, _ origin: OriginState, _ states: [ChannelState])
+    throws(MirrorError) -> (kept: [MirrorIndex.Channel], gone: [MirroredChannel])
+  {
+    let there = Set(states.map(\.name))
+    var kept: [MirrorIndex.Channel] = []
+    var gone: [MirroredChannel] = []
+    for var channel in old?.channels ?? [] {
+      if !isAbout(channel.name, origin) {
+        channel.isUnfinished = isHalfWay(channel)
+        kept.append(channel)
+      } else if !there.contains(channel.name) {
+        gone.append(channel.name)
+      }
+    }
+    // An origin that has nothing at all is no reason to empty its copy.
+    return (kept, there.isEmpty ? [] : gone.sorted())
+  }
+
+  private func nothing(_ states: [ChannelState], _ origin: OriginState) -> String {
+    let there = states.map(\.name.description).sorted().joined(separator: ", ")
+    let limits = origin.readable.words.map { " that the token may read (\($0))" } ?? ""
+    if there.isEmpty { return "the origin has no channel with a release\(limits)" }
+    return "no channel\(limits) with a release is \(options.selection.words ?? "there"); there is \(there)"
+  }
+
+  // MARK: - Bringing
 
   /// Brings one channel to its plan.
   private func bring(_ plan: ChannelPlan, _ known: MirrorIndex.Channel?) throws(MirrorError)
@@ -82,7 +146,7 @@ package final class MirrorRun {
     {
       return known
     }
-    var work = ChannelWork(self, plan)
+    var work = ChannelWork(self, plan, isTold: known != nil)
     try work.placeResources()
     try work.placeDeltas()
     try work.placeZips()
@@ -102,8 +166,11 @@ package final class MirrorRun {
   /// Notes that documents and `mirror.json` may disagree from now on; called before the first document is written.
   func markUnfinished() throws(MirrorError) {
     if isMarked { return }
-    try destination.write([], as: Self.unfinished, FileHead(type: "text/plain", isImmutable: false))
-    // It has no bytes that could be lost. Its name is safe when the first document is shown, which settles before.
+    let head = FileHead(type: "application/json", isImmutable: false)
+    let mark = (mark ?? RunMark([])).union(about)
+    try destination.write(mark.document, as: RunMark.path, head)
+    // Bytes that a power cut took name every channel. The name is safe when the first document is shown, which settles
+    // before.
     try destination.show()
     isMarked = true
   }
@@ -111,21 +178,44 @@ package final class MirrorRun {
   // MARK: - The end
 
   private func finish(
-    _ old: MirrorIndex?, _ origin: OriginState, _ channels: [MirrorIndex.Channel],
+    _ old: MirrorIndex?, _ origin: OriginState, _ states: [ChannelState], _ channels: [MirrorIndex.Channel],
     _ report: inout MirrorReport
   ) throws(MirrorError) {
     let now = Clock.unixMilliseconds()
     var index = MirrorIndex(
       origin: origin.id, defaultApp: origin.defaultApp, at: now, audit: origin.audit, channels: channels,
-      leaving: old?.leaving ?? [:])
+      leaving: old?.leaving ?? [:], leftOut: leftOut(old, origin, states, channels))
     let named = Set(channels.lazy.flatMap { $0.files.lazy.map(\.path) })
-    for path in before.keys where !named.contains(path) && index.leaving[path] == nil {
+    for (path, _) in (old?.channels ?? []).lazy.flatMap(\.files)
+    where !named.contains(path) && index.leaving[path] == nil {
       index.leaving[path] = now
     }
     index.leaving = index.leaving.filter { !named.contains($0.key) }
-    if options.prunes { report.removed = try prune(&index, named, now) }
+    let gone = options.prunes ? try prune(&index, old, origin, states, now) : []
+    report.putsOffPruning = options.prunes && old == nil && !index.leaving.isEmpty
+    try write(index)
+    // A run that was ended here has a mirror.json that names what is there, and no more.
+    if !gone.isEmpty { try remove(gone, &index) }
+    try register(index, origin, states)
+    report.leftOut = index.leftOut ?? []
+    report.files = index.fileCount
+    report.bytes = channels.clampedSum { $0.files.clampedSum(\.file.size) }
+    (report.written, report.writtenBytes) = meter.written
+    (report.removed, report.leaving) = (gone.count, index.leaving.count)
+  }
+
+  /// What the origin has and the copy doesn't; of what the token doesn't show, what was known before.
+  private func leftOut(
+    _ old: MirrorIndex?, _ origin: OriginState, _ states: [ChannelState], _ channels: [MirrorIndex.Channel]
+  ) -> [MirroredChannel] {
+    let hidden = (old?.leftOut ?? []).filter { !origin.readable.contains($0) }
+    return Set(states.map(\.name) + hidden).subtracting(channels.map(\.name)).sorted()
+  }
+
+  /// Writes `mirror.json`, and takes the mark away once it is safe.
+  private func write(_ index: MirrorIndex) throws(MirrorError) {
     let document = index.document
-    let wrote = isMarked || meter.written.0 > 0 || report.removed > 0
+    let wrote = isMarked || mark != nil || meter.written.0 > 0
     try destination.write(
       document, as: MirrorIndex.path, FileHead(type: "application/json", isImmutable: false))
     try destination.settle()
@@ -134,35 +224,50 @@ package final class MirrorRun {
     // Where nothing else changed, the mark isn't there, and losing this mirror.json leaves the one before it.
     if wrote {
       try destination.settle()
-      try destination.remove([Self.unfinished])
+      try destination.remove([RunMark.path])
+      (isMarked, mark) = (false, nil)
     }
-    try register(index)
-    report.files = index.fileCount
-    report.bytes = channels.clampedSum { $0.files.clampedSum(\.file.size) }
-    (report.written, report.writtenBytes) = meter.written
-    report.leaving = index.leaving.count
   }
 
-  /// Removes what no kept version names since the grace time began to run; gives how many files.
-  private func prune(_ index: inout MirrorIndex, _ named: Set<String>, _ now: Int64) throws(MirrorError)
-    -> Int
-  {
-    var leaving: [String: Int64] = [:]
-    var gone: [String] = []
-    for (path, changed) in try destination.list() where !named.contains(path) {
-      // What no mirror.json ever listed, a run that was ended brought.
-      let since = index.leaving[path] ?? changed
-      if now - since >= options.grace { gone.append(path) } else { leaving[path] = since }
-    }
-    try destination.remove(gone)
+  /// Finds what no kept version has named since the grace time began to run; `index` goes on naming it as leaving.
+  private func prune(
+    _ index: inout MirrorIndex, _ old: MirrorIndex?, _ origin: OriginState, _ states: [ChannelState],
+    _ now: Int64
+  ) throws(MirrorError) -> [String] {
+    var apps: [Int64: AppName] = [:]
+    for channel in (old?.channels ?? []) { apps[channel.appID] = channel.app }
+    for state in states { apps[state.appID] = state.app }
+    let pruning = Pruning(selections: selections(origin), apps: apps)
+    let named = Set(index.channels.lazy.flatMap { $0.files.lazy.map(\.path) })
+    // What is a copy's and what was in its place before it came, mirror.json tells.
+    let grace = old == nil ? .max : options.grace
+    let (gone, leaving) = pruning.split(
+      try destination.list(), named: named, leaving: index.leaving, now: now, grace: grace)
     index.leaving = leaving
-    return gone.count
+    for path in gone { index.leaving[path] = now }
+    return gone
   }
 
-  private func register(_ index: MirrorIndex) throws(MirrorError) {
-    let versions = index.channels.flatMap { channel in
+  private func remove(_ gone: [String], _ index: inout MirrorIndex) throws(MirrorError) {
+    try destination.remove(gone)
+    for path in gone { index.leaving[path] = nil }
+    let document = index.document
+    try destination.write(
+      document, as: MirrorIndex.path, FileHead(type: "application/json", isImmutable: false))
+    try destination.settle()
+    try destination.show()
+  }
+
+  /// What the origin doesn't have any more, or doesn't show, can't be registered.
+  private func register(_ index: MirrorIndex, _ origin: OriginState, _ states: [ChannelState])
+    throws(MirrorError)
+  {
+    let there = Set(states.map(\.name))
+    let versions = index.channels.filter { there.contains($0.name) }.flatMap { channel in
       channel.versions.map { MirroredVersion(app: channel.app, channel: channel.channel, version: $0) }
     }
-    try source.register(options.name ?? destination.name, versions)
+    // One token's words don't replace those of another that reads other channels of the same copy.
+    let limits = origin.readable.words.map { " (\($0))" } ?? ""
+    try source.register(options.name ?? destination.name + limits, versions)
   }
 }

@@ -71,9 +71,9 @@ struct S3Client: Sendable {
 
   // MARK: - Objects
 
-  /// Every object below a prefix: its key, size, ETag, and when it was written, in milliseconds since 1970.
-  func list(_ prefix: String) throws(MirrorError) -> [(key: String, size: Int64, changed: Int64)] {
-    var objects: [(key: String, size: Int64, changed: Int64)] = []
+  /// Every object below a prefix: its key and size.
+  func list(_ prefix: String) throws(MirrorError) -> [(key: String, size: Int64)] {
+    var objects: [(key: String, size: Int64)] = []
     var token: String?
     repeat {
       var query = [("list-type", "2"), ("max-keys", "1000"), ("prefix", prefix)]
@@ -84,8 +84,7 @@ struct S3Client: Sendable {
         guard let key = XMLText.first("Key", in: item),
           let size = XMLText.first("Size", in: item).flatMap({ Int64($0) })
         else { throw .unreadable(path: settings.name, reason: "its listing isn't what S3 answers") }
-        let changed = XMLText.first("LastModified", in: item).flatMap { XMLText.milliseconds($0) } ?? 0
-        objects.append((key, size, changed))
+        objects.append((key, size))
       }
       token =
         XMLText.first("IsTruncated", in: text) == "true"

@@ -1,5 +1,6 @@
 import Glibc
 import HTTPClient
+import Manifests
 import Platform
 
 /// A mirror in a bucket of an S3-compatible store.
@@ -10,7 +11,8 @@ final class S3Destination: Destination {
   private let listsOnce: Bool
   private var settings: S3Settings { client.settings }
   private let lock: S3Lock
-  private let listed = Locked<[String: (size: Int64, changed: Int64)]?>(nil)
+  /// The bytes of each object.
+  private let listed = Locked<[String: Int64]?>(nil)
 
   /// Objects that are sent at a time.
   private static let threads = 8
@@ -31,12 +33,12 @@ final class S3Destination: Destination {
 
   // MARK: - What is there
 
-  private func inventory() throws(MirrorError) -> [String: (size: Int64, changed: Int64)] {
+  private func inventory() throws(MirrorError) -> [String: Int64] {
     if let known = listed.withLock({ $0 }) { return known }
     let prefix = settings.prefix.isEmpty ? "" : settings.prefix + "/"
-    var found: [String: (size: Int64, changed: Int64)] = [:]
+    var found: [String: Int64] = [:]
     for object in try client.list(prefix) {
-      found[String(object.key.dropFirst(prefix.count))] = (object.size, object.changed)
+      found[String(object.key.dropFirst(prefix.count))] = object.size
     }
     let inventory = found
     listed.withLock { $0 = inventory }
@@ -44,14 +46,13 @@ final class S3Destination: Destination {
   }
 
   private func note(_ path: String, size: Int64?) {
-    let now = Clock.unixMilliseconds()
-    listed.withLock { $0?[path] = size.map { ($0, now) } }
+    listed.withLock { $0?[path] = size }
   }
 
   func sizes(of paths: [String]) throws(MirrorError) -> [Int64?] {
     if !listsOnce { return try ask(for: paths) }
     let inventory = try inventory()
-    return paths.map { inventory[$0]?.size }
+    return paths.map { inventory[$0] }
   }
 
   private func ask(for paths: [String]) throws(MirrorError) -> [Int64?] {
@@ -76,9 +77,10 @@ final class S3Destination: Destination {
 
   func read(_ path: String) throws(MirrorError) -> [UInt8]? { try S3Reader(client).read(path) }
 
-  func list() throws(MirrorError) -> [(path: String, changed: Int64)] {
-    try inventory().filter { $0.key.hasPrefix("xcache/") || $0.key.hasPrefix("xcache_") }
-      .map { ($0.key, $0.value.changed) }
+  func list() throws(MirrorError) -> [String] {
+    try inventory().keys.filter { path in
+      ChannelName(space: path.prefix { $0 != "/" }) != nil && MirrorPath.isSafe(path)
+    }
   }
 
   // MARK: - Writing
@@ -94,6 +96,7 @@ final class S3Destination: Destination {
   ) throws(MirrorError) {
     let folder = try Scratch()
     try Parallel.forEach(files.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
+      try lock.requireHeld()
       let file = files[index]
       let local = try file.source("\(folder.path)/\(index)")
       defer { if local.isTemporary { try? Kernel.remove(local.path) } }
@@ -116,6 +119,7 @@ final class S3Destination: Destination {
   }
 
   func write(_ bytes: [UInt8], as path: String, _ head: FileHead) throws(MirrorError) {
+    try lock.requireHeld()
     _ = try client.require("PUT", settings.key(path), fields: Self.fields(head), .bytes(bytes))
     note(path, size: Int64(bytes.count))
   }
@@ -127,6 +131,7 @@ final class S3Destination: Destination {
   func settle() throws(MirrorError) {}
 
   func remove(_ paths: [String]) throws(MirrorError) {
+    try lock.requireHeld()
     try Parallel.forEach(paths.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
       let reply = try client.send("DELETE", settings.key(paths[index]))
       guard reply.isSuccess || reply.status == 404 else { throw client.refusal(paths[index], reply) }

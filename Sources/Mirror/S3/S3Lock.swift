@@ -6,12 +6,18 @@ import Synchronization
 final class S3Lock: Sendable {
   private let client: S3Client
   private let ends = Atomic<Bool>(false)
+  private let isLost = Atomic<Bool>(false)
+  /// Tells this run's lock from others'.
+  private let id = Hex.encode(Secrets.random(8).span.bytes)
   private let thread = Locked<OSThread?>(nil)
 
   private static let path = ".xcache-mirror/lock"
   /// Milliseconds after which it is written again, and after which it is that of a run that was ended. Two machines'
   /// clocks may differ by what lies between.
   private static let times: (renewed: Int64, dead: Int64) = (15_000, 60_000)
+  /// Microseconds between writing the lock and reading it back: longer than what lies between another run's look and its
+  /// own writing.
+  private static let pause: UInt32 = 500_000
 
   init(_ client: S3Client) { self.client = client }
 
@@ -19,13 +25,11 @@ final class S3Lock: Sendable {
 
   /// - Throws: `locked`.
   func take() throws(MirrorError) {
-    let reply = try client.send("GET", key)
-    if reply.isSuccess, let since = Int64(String(decoding: reply.body, as: UTF8.self)), since >= 0,
-      Clock.unixMilliseconds() - since < Self.times.dead
-    {
-      throw .locked(place: client.settings.name, process: nil)
-    }
+    if try isOthers() { throw taken }
     try write()
+    // Of two runs that both saw none, the one that wrote last has it.
+    usleep(Self.pause)
+    if try isOthers() { throw taken }
     ends.store(false, ordering: .relaxed)
     let thread = try MirrorError.disk { () throws(SystemError) in
       try OSThread(name: "mirror lock") { [self] in renew() }
@@ -33,8 +37,24 @@ final class S3Lock: Sendable {
     self.thread.withLock { $0 = thread }
   }
 
+  private var taken: MirrorError { .locked(place: client.settings.name, process: nil) }
+
+  /// Whether another run has it, which was seen at work lately.
+  private func isOthers() throws(MirrorError) -> Bool {
+    let reply = try client.send("GET", key)
+    // The time in milliseconds, and the run's id.
+    let words = String(decoding: reply.body, as: UTF8.self).split(separator: " ")
+    guard reply.isSuccess, let text = words.first, let since = Int64(text), since >= 0 else { return false }
+    return words.last.map(String.init) != id && Clock.unixMilliseconds() - since < Self.times.dead
+  }
+
   private func write() throws(MirrorError) {
-    _ = try client.require("PUT", key, .bytes(Array("\(Clock.unixMilliseconds())".utf8)))
+    _ = try client.require("PUT", key, .bytes(Array("\(Clock.unixMilliseconds()) \(id)".utf8)))
+  }
+
+  /// - Throws: `locked` once another run took it, which may happen to one that slept for a minute.
+  func requireHeld() throws(MirrorError) {
+    if isLost.load(ordering: .relaxed) { throw taken }
   }
 
   private func renew() {
@@ -44,6 +64,7 @@ final class S3Lock: Sendable {
       guard Clock.unixMilliseconds() - at >= Self.times.renewed else { continue }
       at = Clock.unixMilliseconds()
       // Where the store can't be reached, the run itself finds out.
+      if (try? isOthers()) == true { return isLost.store(true, ordering: .relaxed) }
       try? write()
     }
   }
@@ -51,6 +72,6 @@ final class S3Lock: Sendable {
   func free() {
     ends.store(true, ordering: .relaxed)
     thread.withLock { $0.take() }?.join()
-    _ = try? client.send("DELETE", key)
+    if !isLost.load(ordering: .relaxed) { _ = try? client.send("DELETE", key) }
   }
 }

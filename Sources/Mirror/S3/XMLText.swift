@@ -1,5 +1,3 @@
-import Manifests
-
 /// Finds elements in the flat XML that S3 answers with.
 enum XMLText {
   /// The text of the first element with this name, entities decoded.
@@ -27,10 +25,5 @@ enum XMLText {
       result = result.replacing(entity, with: character)
     }
     return result
-  }
-
-  /// Milliseconds since 1970 of `2026-11-20T15:17:27.000Z`.
-  static func milliseconds(_ text: String) -> Int64? {
-    Instant(text)?.milliseconds
   }
 }

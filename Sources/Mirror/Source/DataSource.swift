@@ -19,14 +19,15 @@ package final class DataSource: MirrorSource {
   package func origin() throws(MirrorError) -> OriginState {
     try MirrorError.store { () throws(StoreError) in
       OriginState(
-        id: try store.originID(), defaultApp: try store.defaultApp(), audit: try store.auditHead())
+        id: try store.originID(), defaultApp: try store.defaultApp(), audit: try store.auditHead(),
+        readable: .all)
     }
   }
 
-  package func channels(_ names: Set<ChannelName>, keep: Int) throws(MirrorError) -> [ChannelState] {
+  package func channels(keep: Int) throws(MirrorError) -> [ChannelState] {
     try MirrorError.store { () throws(StoreError) in
       var states: [ChannelState] = []
-      for info in try store.channels() where names.contains(info.name) {
+      for info in try store.channels() {
         guard info.version > .none, let digest = info.digest else { continue }
         infos.withLock { $0[info.name, default: [:]][info.app] = info }
         states.append(

@@ -16,8 +16,9 @@ package struct ChannelState: Hashable, Sendable {
   /// That the policy names.
   package let scripts: [SHA256]
 
+  package var name: MirroredChannel { MirroredChannel(app, channel) }
   /// `xcache/shop`, where the channel's documents are.
-  package var folder: String { "\(channel.space)/\(app)" }
+  package var folder: String { name.folder }
 }
 
 /// What an origin is called, and the app that answers polls which name none.
@@ -26,6 +27,8 @@ package struct OriginState: Hashable, Sendable {
   package let defaultApp: AppName?
   /// The newest row of its audit trail; nil where it doesn't tell.
   package let audit: AuditHead?
+  /// What may be read of it; what is outside is no less there.
+  package let readable: ChannelSelection
 }
 
 /// A file of this machine that has a resource's bytes.
@@ -38,8 +41,8 @@ package struct LocalFile: Sendable {
 /// Where a mirror's contents come from: a data folder or a running origin.
 package protocol MirrorSource: Sendable {
   func origin() throws(MirrorError) -> OriginState
-  /// Every channel with a release whose name is among `names`, with the `keep` versions before the newest.
-  func channels(_ names: Set<ChannelName>, keep: Int) throws(MirrorError) -> [ChannelState]
+  /// Every channel with a release that may be read, with the `keep` versions before the newest.
+  func channels(keep: Int) throws(MirrorError) -> [ChannelState]
   /// Every resource that a kept version names, each once.
   func resources(of channel: ChannelState) throws(MirrorError) -> [MirroredResource]
   func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8]

@@ -7,12 +7,14 @@ import Store
 package final class ServerSource: MirrorSource {
   private let server: BaseURL
   private let token: String?
-  private let web = Web()
+  private let web: Web
   private let lease = Locked<String?>(nil)
 
-  package init(server: BaseURL, token: String?) {
+  /// - Parameter attempts: how often what may be cured by asking again is asked.
+  package init(server: BaseURL, token: String?, attempts: Int = 6) {
     self.server = server
     self.token = token
+    web = Web(attempts: attempts)
   }
 
   // MARK: - The API
@@ -63,11 +65,12 @@ package final class ServerSource: MirrorSource {
     }
     return OriginState(
       id: id, defaultApp: overview["defaultApp"]?.string.flatMap { try? AppName($0) },
-      audit: overview["audit"]?.string.flatMap { AuditHead($0) })
+      audit: overview["audit"]?.string.flatMap { AuditHead($0) },
+      readable: ChannelSelection(limits: overview["limits"]))
   }
 
-  package func channels(_ names: Set<ChannelName>, keep: Int) throws(MirrorError) -> [ChannelState] {
-    let path = "mirror?channels=\(names.map(\.text).sorted().joined(separator: ","))&keep=\(keep)"
+  package func channels(keep: Int) throws(MirrorError) -> [ChannelState] {
+    let path = "mirror?channels=*&keep=\(keep)"
     let overview = try json("GET", path)
     return try reading(path) { (_) throws(JSONError) in
       var states: [ChannelState] = []
@@ -159,6 +162,16 @@ package final class ServerSource: MirrorSource {
       ["app": .string($0.app.text), "channel": .string($0.channel.text), "version": .string($0.version.text)]
     }
     _ = try call("POST", "mirrors", ["name": .string(name), "versions": .array(items)])
+  }
+}
+
+extension ChannelSelection {
+  /// `{"app":"shop","channel":null}`: what the token is limited to.
+  fileprivate init(limits: JSONValue?) {
+    func name(_ key: String) -> String? { limits?[key]?.string }
+    self.init(
+      apps: Set(name("app").flatMap { try? AppName($0) }.map { [$0] } ?? []),
+      channels: Set(name("channel").flatMap { try? ChannelName($0) }.map { [$0] } ?? []))
   }
 }
 

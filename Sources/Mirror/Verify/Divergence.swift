@@ -19,6 +19,14 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case outside(download: String)
     /// A document isn't what its name says.
     case document(String)
+    /// The origin has a channel that the copy doesn't.
+    case notMirrored(MirroredChannel)
+    /// The copy is of another origin than the one that was asked.
+    case otherOrigin
+    /// A run that was about a channel was ended half-way, and none has been about it since.
+    case unfinished(MirroredChannel)
+    /// The origin could not be asked what the copy may lack.
+    case unasked(String)
     /// The last run is too long ago: how long, and what was allowed, in seconds.
     case old(Int64, allowed: Int64)
   }
@@ -39,6 +47,14 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case .unlisted(let download): "it names \(download), which mirror.json doesn't list with these bytes"
     case .outside(let download): "it names \(download), which is no download below a public URL"
     case .document(let reason): reason
+    case .notMirrored(let channel):
+      "the origin has channel \(channel.channel) of app \(channel.app), and the copy doesn't"
+    case .otherOrigin: "it is the copy of another origin than the one that was asked"
+    case .unfinished(let channel):
+      "a run was ended before it was done with channel \(channel.channel) of app \(channel.app); the next one that is "
+        + "about it puts this right"
+    case .unasked(let reason):
+      "the origin could not be asked what it has (\(reason)), so channels that are missing would go unseen"
     case .old(let age, let allowed): "the last run was \(age) s ago, and \(allowed) s are allowed"
     }
   }

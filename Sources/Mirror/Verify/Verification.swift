@@ -7,17 +7,24 @@ package struct Verification {
   private let reader: any MirrorReader
   /// Seconds that the last run may be ago.
   private let maxAge: Int64?
+  /// Tells what there should be; nil: only what is there is looked at.
+  private let origin: (any MirrorSource)?
+  /// What the verdict is about.
+  private let selection: ChannelSelection
   private let progress: @Sendable (MirrorProgress) -> Void
 
   /// How often it begins again where the mirror was written meanwhile.
   private static let attempts = 5
 
   package init(
-    _ reader: any MirrorReader, maxAge: Int64? = nil,
+    _ reader: any MirrorReader, maxAge: Int64? = nil, against origin: (any MirrorSource)? = nil,
+    _ selection: ChannelSelection = .all,
     progress: @escaping @Sendable (MirrorProgress) -> Void = { _ in }
   ) {
     self.reader = reader
     self.maxAge = maxAge
+    self.origin = origin
+    self.selection = selection
     self.progress = progress
   }
 
@@ -27,6 +34,10 @@ package struct Verification {
     /// The newest row of the origin's audit trail at that time; nil where the copy doesn't tell.
     package let audit: AuditHead?
     package let channels: [MirrorReport.Channel]
+    /// Channels that the origin had when the last run ended, and that the copy doesn't have; nil where it doesn't tell.
+    package let leftOut: [MirroredChannel]?
+    /// What the origin was asked for and may be read of it; nil where it wasn't asked.
+    package let compared: ChannelSelection?
     package let files: Int
     package let bytes: Int64
     /// Sorted by path.
@@ -47,21 +58,49 @@ package struct Verification {
   }
 
   private func verify(_ index: MirrorIndex) throws(MirrorError) -> Report {
-    var divergences = try checkAge(index)
+    let (compared, missing) = try compare(index)
+    var divergences = try checkAge(index) + missing
     var types: [String: String] = [:]
-    for channel in index.channels {
+    let channels = index.channels.filter { selection.contains($0.name) }
+    for channel in channels {
+      if channel.isUnfinished {
+        divergences.append(Divergence(path: channel.folder, kind: .unfinished(channel.name)))
+      }
       var check = ChannelCheck(channel, reader)
       try check.run()
       divergences += check.divergences
       types.merge(check.types) { first, _ in first }
     }
-    let files = index.channels.flatMap(\.files)
+    let files = channels.flatMap(\.files)
     divergences += try checkFiles(files, types)
     return Report(
       at: index.at, audit: index.audit,
-      channels: index.channels.map { .init(app: $0.app, channel: $0.channel, version: $0.version) },
-      files: files.count, bytes: files.clampedSum(\.file.size),
+      channels: channels.map { .init(app: $0.app, channel: $0.channel, version: $0.version) },
+      leftOut: index.leftOut?.filter { selection.contains($0) }, compared: compared, files: files.count,
+      bytes: files.clampedSum(\.file.size),
       divergences: Set(divergences).sorted { ($0.path, $0.words) < ($1.path, $1.words) })
+  }
+
+  /// Holds the copy's channels against the origin's.
+  private func compare(_ index: MirrorIndex) throws(MirrorError) -> (ChannelSelection?, [Divergence]) {
+    guard let origin else { return (nil, []) }
+    do throws(MirrorError) {
+      let state = try origin.origin()
+      guard state.id == index.origin else {
+        return (state.readable, [Divergence(path: MirrorIndex.path, kind: .otherOrigin)])
+      }
+      let held = Set(index.channels.map(\.name))
+      let missing = try origin.channels(keep: 0).map(\.name).filter {
+        selection.contains($0) && !held.contains($0)
+      }
+      return (state.readable, missing.map { Divergence(path: $0.folder, kind: .notMirrored($0)) })
+    } catch {
+      // A lost origin is when a copy is needed most: that alone makes it no worse.
+      guard error.isOutage else { throw error }
+      let unasked = Divergence(
+        path: MirrorIndex.path, kind: .unasked(error.description), severity: .warning)
+      return (nil, [unasked])
+    }
   }
 
   private func checkAge(_ index: MirrorIndex) throws(MirrorError) -> [Divergence] {

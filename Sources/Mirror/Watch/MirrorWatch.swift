@@ -22,6 +22,8 @@ package final class MirrorWatch: Sendable {
     var isUp = false
     var at: Int64?
     var behind: [(app: AppName, channel: ChannelName, versions: Int64)] = []
+    /// Channels that the origin has and the copy doesn't.
+    var missing = 0
     var files = 0
     var divergences = 0
   }
@@ -67,14 +69,23 @@ package final class MirrorWatch: Sendable {
       let (index, _) = try reader.index()
       let divergences = try check(index)
       for divergence in divergences { log("mirror \(reader.name): \(divergence)") }
-      let behind = newest().map { now in
-        let held = index.channels.first { $0.app == now.app && $0.channel == now.channel }?.version ?? .none
-        return (app: now.app, channel: now.channel, versions: max(0, now.version.number - held.number))
+      var behind: [(app: AppName, channel: ChannelName, versions: Int64)] = []
+      var missing = 0
+      for now in newest() {
+        let name = MirroredChannel(now.app, now.channel)
+        let held = index.channels.first { $0.name == name }?.version
+        if held == nil { missing += 1 }
+        // One that the runs leave out on purpose is no older every day.
+        if held == nil, index.leftOut?.contains(name) ?? false { continue }
+        let number = held?.number ?? 0
+        behind.append((now.app, now.channel, max(0, now.version.number - number)))
       }
+      let (found, lacking) = (behind, missing)
       sample.withLock { sample in
         sample.isUp = true
         sample.at = index.at
-        sample.behind = behind
+        sample.behind = found
+        sample.missing = lacking
         sample.files += Self.files
         sample.divergences += divergences.count
       }
@@ -123,6 +134,9 @@ package final class MirrorWatch: Sendable {
         # HELP xcache_mirror_age_seconds Time since the last run of the static copy ended.
         # TYPE xcache_mirror_age_seconds gauge
         xcache_mirror_age_seconds \(max(0, (Clock.unixMilliseconds() - at) / 1000))
+        # HELP xcache_mirror_missing_channels Channels that the origin has and the static copy doesn't.
+        # TYPE xcache_mirror_missing_channels gauge
+        xcache_mirror_missing_channels \(sample.missing)
         # HELP xcache_mirror_versions_behind Versions by which the static copy is older than the origin.
         # TYPE xcache_mirror_versions_behind gauge
 

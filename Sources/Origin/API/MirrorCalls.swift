@@ -33,13 +33,14 @@ struct MirrorCalls {
 
   // MARK: - What is there
 
-  /// `GET /mirror?channels=online,test&keep=5`: each channel with a release that the token may read.
+  /// `GET /mirror?channels=online,test&keep=5`: each channel with a release that the token may read; `*` is all of
+  /// them. `limits` is what the token is limited to, which tells a channel that is gone from one that isn't shown.
   private func overview() throws(Problem) -> Response {
     let names = Set((call.text("channels") ?? ChannelName.online.text).split(separator: ",").map(String.init))
     let keep = try call.number("keep", in: 0...1000) ?? 5
     var channels: [JSONValue] = []
     for info in try Self.store({ () throws(StoreError) in try store.channels() }) {
-      guard names.contains(info.name.text), let digest = info.digest,
+      guard names.contains("*") || names.contains(info.name.text), let digest = info.digest,
         caller.allows(.read, app: info.app, channel: info.name)
       else { continue }
       let versions = try Self.store { () throws(StoreError) in try store.keptVersions(of: info, keep: keep) }
@@ -59,6 +60,10 @@ struct MirrorCalls {
     return APIEndpoint.document([
       "audit": .string(head.text), "channels": .array(channels),
       "defaultApp": origin.1.map { .string($0.text) } ?? .null,
+      "limits": [
+        "app": caller.app.map { .string($0.text) } ?? .null,
+        "channel": caller.channel.map { .string($0.text) } ?? .null,
+      ],
       "origin": .string(origin.0),
     ])
   }

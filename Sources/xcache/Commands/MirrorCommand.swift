@@ -12,6 +12,10 @@ enum MirrorCommand {
       From the data folder:    xcache mirror --data /srv/xcache --to /srv/www
       From a running origin:   xcache mirror --server https://origin.example.com --to public
       Reading all of it back:  xcache mirror verify /srv/www   or   xcache mirror verify https://cdn.example.com/hxm
+      Every channel of every app is copied; --channel and --app narrow that, and with a token that may read only some,
+      it is those. Whatever else is in the copy stays as it is, with --prune, too. verify holds the copy against the
+      origin's list where it is told the origin (--server or XCACHE_SERVER with a token, or --data), and names what is
+      missing.
       Only what is missing is copied; a reader of the copy sees a whole older or a whole newer state at any moment,
       also when a run is ended half-way: the next one goes on. The copy's root answers to the public URL.
       Of an S3-compatible store, the keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
@@ -22,10 +26,11 @@ enum MirrorCommand {
       .value("to", "DIR|S3-URL", "the copy: a folder, or s3://bucket/prefix (needed)"),
       .value(
         "data", "DIR", environment: "XCACHE_DATA", "the origin's data folder, also beside a running server"),
-      .value("channel", "NAME", "the channel; may be repeated (default: online)"),
+      .value("channel", "NAME", "only channels of this name; may be repeated (default: all)"),
+      .value("app", "NAME", "only channels of this app; may be repeated (default: all)"),
       .value("keep", "N", "patches from the last N versions (default: 5)"),
       .flag("zips", "the zips of these versions, and those from each to the newest, too"),
-      .flag("prune", "remove what no kept version has named for the grace time"),
+      .flag("prune", "remove what no kept version of these channels has named for the grace time"),
       .value("grace", "HOURS", "how long that stays (default: 24)"),
       .flag("precompressed", "write .gz and .zst files beside what they make smaller"),
       .flag("hard-link", "link files into the copy instead of copying them; see below"),
@@ -63,14 +68,25 @@ enum MirrorCommand {
   }
 
   private static func source(_ arguments: Arguments) throws -> any MirrorSource {
+    if let source = try knownSource(arguments) { return source }
+    throw UsageError("what is to be mirrored? Give --data DIR or --server URL")
+  }
+
+  /// The origin that flags, environment or `xcache.json` tell of.
+  /// - Parameter attempts: how often a server is asked that doesn't answer.
+  static func knownSource(_ arguments: Arguments, attempts: Int = 6) throws -> (any MirrorSource)? {
     if let data = try arguments.value("data"), arguments.all("server").isEmpty {
       return try DataSource(data: data)
     }
-    let remote = try RemoteOrigin(arguments, namesChannel: false)
-    guard remote.settings.server != nil else {
-      throw UsageError("what is to be mirrored? Give --data DIR or --server URL")
-    }
-    return ServerSource(server: try remote.server, token: remote.settings.token)
+    let settings = try RemoteOrigin(arguments, namesApp: false, namesChannel: false).settings
+    return settings.server.map { ServerSource(server: $0, token: settings.token, attempts: attempts) }
+  }
+
+  /// What `--app` and `--channel` narrow a command to.
+  static func selection(_ arguments: Arguments) throws -> ChannelSelection {
+    ChannelSelection(
+      apps: Set(try arguments.all("app").map { try SettingsValue.app($0, in: "--app") }),
+      channels: Set(try arguments.all("channel").map { try SettingsValue.channel($0, in: "--channel") }))
   }
 
   static func place(_ arguments: Arguments) throws -> MirrorPlace {
@@ -89,8 +105,7 @@ enum MirrorCommand {
 
   private static func options(_ arguments: Arguments) throws -> MirrorOptions {
     var options = MirrorOptions()
-    let channels = try arguments.all("channel").map { try SettingsValue.channel($0, in: "--channel") }
-    if !channels.isEmpty { options.channels = Set(channels) }
+    options.selection = try selection(arguments)
     options.keep = try arguments.number("keep", in: 0...1000) ?? options.keep
     options.prunes = arguments.has("prune")
     if let hours = try arguments.number("grace", in: 0...100_000) { options.grace = Int64(hours) * 3_600_000 }
@@ -105,6 +120,16 @@ enum MirrorCommand {
 extension MirrorReport {
   fileprivate var lines: [String] {
     var lines = channels.map { "\($0.app) \($0.channel): version \($0.version)" }
+    lines += gone.map { "\($0): the origin doesn't have it any more, so the copy doesn't name it any more" }
+    if let words = readable.words {
+      lines.append("the token may read \(words) only; nothing else was touched")
+    }
+    let whole = Set(untouched).subtracting(unfinished)
+    if !whole.isEmpty { lines.append("left as it was: \(whole.list)") }
+    lines += unfinished.map {
+      "\($0): a run was ended before it was done with it; a run without --channel and --app puts that right"
+    }
+    if !leftOut.isEmpty { lines.append("not in the copy: \(leftOut.list)") }
     lines.append(
       written > 1
         ? "\(written) files written, \(Bytes.text(writtenBytes)); \(files) files, \(Bytes.text(bytes)) in all"
@@ -112,6 +137,10 @@ extension MirrorReport {
     if zipsToCome > 0 {
       lines.append(
         "\(zipsToCome) zips of updates wait until the origin has made their deltas; run again then")
+    }
+    if putsOffPruning {
+      lines.append(
+        "nothing was removed: no mirror.json told what is the copy's; now one does, and the grace time runs")
     }
     if removed > 0 { lines.append("\(removed) files removed") }
     if leaving > 0 {
@@ -130,9 +159,17 @@ extension MirrorReport {
             "version": .string($0.version.text),
           ]
         }),
-      "files": .integer(files), "leaving": .integer(leaving), "place": .string(place),
-      "removed": .integer(removed), "written": .integer(written), "writtenBytes": .integer(writtenBytes),
+      "files": .integer(files), "gone": .array(gone.map(\.json)), "leaving": .integer(leaving),
+      "leftOut": .array(leftOut.map(\.json)), "place": .string(place),
+      "removed": .integer(removed), "unfinished": .array(unfinished.map(\.json)),
+      "untouched": .array(untouched.map(\.json)), "written": .integer(written),
+      "writtenBytes": .integer(writtenBytes),
       "zipsToCome": .integer(zipsToCome),
     ]
   }
+}
+
+extension Collection where Element == MirroredChannel {
+  /// `mall online, shop test`
+  var list: String { sorted().map(\.description).joined(separator: ", ") }
 }

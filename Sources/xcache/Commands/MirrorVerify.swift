@@ -7,7 +7,10 @@ enum MirrorVerify {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let place = try arguments.operands("verify", "DIR or URL, the copy,")[1]
     let maxAge = try arguments.number("max-age", in: 1...100_000_000)
-    let verification = Verification(try reader(place, arguments), maxAge: maxAge.map(Int64.init)) { done in
+    let verification = Verification(
+      try reader(place, arguments), maxAge: maxAge.map(Int64.init),
+      against: try origin(arguments), try MirrorCommand.selection(arguments)
+    ) { done in
       terminal.progress(
         Bar.line("reading", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
     }
@@ -24,6 +27,16 @@ enum MirrorVerify {
     return fails ? .failed : .done
   }
 
+  /// The origin to compare with; nil: none is told, or one in the environment that no token opens.
+  private static func origin(_ arguments: Arguments) throws -> (any MirrorSource)? {
+    if arguments.all("server").isEmpty, try arguments.value("data") == nil,
+      try RemoteOrigin(arguments, namesApp: false, namesChannel: false).settings.token == nil
+    {
+      return nil
+    }
+    return try MirrorCommand.knownSource(arguments, attempts: 3)
+  }
+
   static func reader(_ place: String, _ arguments: Arguments) throws -> any MirrorReader {
     if place.hasPrefix("s3://") { return S3Reader(try MirrorCommand.s3(place, arguments)) }
     guard place.contains("://") else { return FolderReader(place) }
@@ -34,6 +47,19 @@ enum MirrorVerify {
 extension Verification.Report {
   fileprivate func lines(_ terminal: Terminal) -> [String] {
     var words = channels.map { "\($0.app) \($0.channel): version \($0.version)" }
+    switch (compared, leftOut) {
+    case (let readable?, _):
+      if let limits = readable.words {
+        words.append("the token may read \(limits) only: whether anything else is missing isn't known")
+      }
+    case (nil, let leftOut?):
+      if !leftOut.isEmpty { words.append("not in the copy, as its mirror.json says: \(leftOut.list)") }
+      words.append(
+        "no origin was asked (--server or --data): whether it got more channels since the last run isn't known"
+      )
+    case (nil, nil):
+      words.append("no origin was asked (--server or --data): whether it has more channels isn't known")
+    }
     if let audit { words.append("audit receipt \(audit.text)") }
     let errors = divergences.count { $0.severity == .error }
     let warnings = divergences.count - errors
@@ -56,7 +82,9 @@ extension Verification.Report {
             "version": .string($0.version.text),
           ]
         }),
-      "divergences": .array(divergences.map(\.json)), "files": .integer(files), "right": .bool(!hasErrors),
+      "compared": .bool(compared != nil), "divergences": .array(divergences.map(\.json)),
+      "files": .integer(files), "leftOut": leftOut.map { .array($0.map(\.json)) } ?? .null,
+      "right": .bool(!hasErrors),
     ]
   }
 }

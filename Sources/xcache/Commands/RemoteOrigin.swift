@@ -7,13 +7,17 @@ struct RemoteOrigin {
   let settings: Settings
   private let arguments: Arguments
 
-  /// - Parameter namesChannel: false for commands that may be given several channels.
-  init(_ arguments: Arguments, namesChannel: Bool = true) throws {
+  /// - Parameters:
+  ///   - namesApp: false for commands that may be given several apps.
+  ///   - namesChannel: the same of channels.
+  init(_ arguments: Arguments, namesApp: Bool = true, namesChannel: Bool = true) throws {
     self.arguments = arguments
     var given = Settings()
     // `value` looks into the environment, too, where the flag isn't given.
     if let text = try arguments.value("server") { given.server = try SettingsValue.url(text, in: "--server") }
-    if let text = try arguments.value("app") { given.app = try SettingsValue.app(text, in: "--app") }
+    if namesApp, let text = try arguments.value("app") {
+      given.app = try SettingsValue.app(text, in: "--app")
+    }
     if namesChannel, let text = try arguments.value("channel") {
       given.channel = try SettingsValue.channel(text, in: "--channel")
     }

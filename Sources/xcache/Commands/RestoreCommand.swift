@@ -11,8 +11,9 @@ enum RestoreCommand {
       --from-backup: everything, as the backup has it; every byte is checked on the way.
       --from: of a static copy alone:
       All channels of the copy, the versions that it keeps, resources, bundles, prefetch configs and policies come back;
-      devices see the same bytes. Versions go on at least 1,000 higher. Who published, why, and tokens are in no copy:
-      a new admin token is written to DIR/admin.token.
+      devices see the same bytes. It prints the channels, and those that mirror.json says were left out of the copy.
+      Versions go on at least 1,000 higher. Who published, why, and tokens are in no copy: a new admin token is written
+      to DIR/admin.token.
       """,
     options: [
       .value("from-backup", "FROM", "the folder that `xcache backup` wrote"),
@@ -67,6 +68,7 @@ enum RestoreCommand {
     for channel in report.channels {
       terminal.say("\(channel.app) \(channel.channel): version \(channel.version)")
     }
+    for line in report.warnings { terminal.say(line) }
     terminal.say("\(report.files) files, \(Bytes.text(report.bytes)) restored into \(data)")
     terminal.say("a new admin token is in \(store.folder.adminToken)")
     return .done
@@ -74,6 +76,18 @@ enum RestoreCommand {
 }
 
 extension Restoration.Report {
+  fileprivate var warnings: [String] {
+    var lines = unfinished.map {
+      "\($0): a run of mirror was ended before it was done with it; devices may have seen a newer version"
+    }
+    if let leftOut {
+      if !leftOut.isEmpty { lines.append("not restored, since it isn't in the copy: \(leftOut.list)") }
+    } else {
+      lines.append("the copy doesn't tell whether its origin had more channels")
+    }
+    return lines
+  }
+
   fileprivate func json(_ folder: DataFolder) -> JSONValue {
     [
       "adminToken": .string(folder.adminToken), "bytes": .integer(bytes),
@@ -84,7 +98,8 @@ extension Restoration.Report {
             "version": .string($0.version.text),
           ]
         }),
-      "files": .integer(files),
+      "files": .integer(files), "leftOut": leftOut.map { .array($0.map(\.json)) } ?? .null,
+      "unfinished": .array(unfinished.map(\.json)),
     ]
   }
 }

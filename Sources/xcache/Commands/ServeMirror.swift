@@ -59,7 +59,7 @@ enum ServeMirror {
       reader,
       newest: {
         let channels = (try? store.channels()) ?? []
-        return channels.filter { $0.version > .none && $0.name == .online }.map {
+        return channels.filter { $0.version > .none }.map {
           MirrorWatch.Newest(app: $0.app, channel: $0.name, version: $0.version)
         }
       }, log: log)

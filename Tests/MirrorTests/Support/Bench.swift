@@ -23,6 +23,9 @@ final class Bench: Sendable {
   deinit { Self.removeAll(folder) }
 
   static func removeAll(_ path: String) {
+    if (try? Kernel.status(path, followLinks: false))?.kind == .link {
+      return (try? Kernel.remove(path)) ?? ()
+    }
     for name in (try? Folder.textNames(path)) ?? [] { removeAll("\(path)/\(name)") }
     if (try? Kernel.removeFolder(path)) == nil { try? Kernel.remove(path) }
   }
@@ -41,11 +44,14 @@ final class Bench: Sendable {
       ], remove: version > 0 ? ["app.\(version - 1).js"] : [])
   }
 
+  /// - Parameter place: the app and channel, `shop online`.
   @discardableResult
   func release(
-    _ bundle: String, _ files: [String: String], remove: [String] = [], into other: Store? = nil
+    _ bundle: String, _ files: [String: String], remove: [String] = [], into other: Store? = nil,
+    in place: String = "shop online"
   ) throws -> ReleaseOutcome {
     let store = other ?? self.store
+    let place = try Self.channel(place)
     var set: [ResourceURL: ResourceContent] = [:]
     for (name, text) in files {
       let bytes = Array(text.utf8)
@@ -56,12 +62,11 @@ final class Bench: Sendable {
       set[url] = ResourceContent(digest, ctype: .of(fileName: name))
     }
     let name = try BundleName(bundle)
-    let app = try AppName("shop")
-    let channel = try? store.channel(app, .online)
+    let channel = try? store.channel(place.app, place.channel)
     let base = try channel.flatMap { try store.bundles(of: $0).first { $0.name == name }?.version } ?? .none
     return try store.commit(
       ReleaseRequest(
-        app: app, channel: .online, author: "ci",
+        app: place.app, channel: place.channel, author: "ci",
         bundles: [
           BundleChange(
             name,
@@ -70,11 +75,39 @@ final class Bench: Sendable {
         publicURLForNew: try BaseURL("https://cdn.example.com/hxm")))
   }
 
+  /// `shop online`
+  static func channel(_ text: String) throws -> MirroredChannel {
+    let words = text.split(separator: " ").map(String.init)
+    return MirroredChannel(try AppName(words[0]), try ChannelName(words[1]))
+  }
+
   @discardableResult
-  func mirror(_ change: (inout MirrorOptions) -> Void = { _ in }) throws -> MirrorReport {
+  func mirror(
+    _ folder: String? = nil, from source: (any MirrorSource)? = nil,
+    _ change: (inout MirrorOptions) throws -> Void = { _ in }
+  ) throws -> MirrorReport {
     var options = MirrorOptions()
-    change(&options)
-    return try MirrorRun(from: DataSource(store: store), to: .folder(www), options).run()
+    try change(&options)
+    return try MirrorRun(from: source ?? DataSource(store: store), to: .folder(folder ?? www), options).run()
+  }
+
+  var index: MirrorIndex {
+    get throws { try MirrorIndex(parsing: DurableFile.read(www + "/mirror.json") ?? []) }
+  }
+
+  /// The files of a copy by path, without mirror.json, which tells the time, and what runs keep for themselves.
+  static func files(_ folder: String) throws -> [String: [UInt8]] {
+    var files: [String: [UInt8]] = [:]
+    var open = try Folder.textNames(folder).filter { !$0.hasPrefix(".") && $0 != "mirror.json" }
+    while let name = open.popLast() {
+      let path = "\(folder)/\(name)"
+      if try Kernel.status(path)?.kind == .folder {
+        open += try Folder.textNames(path).map { "\(name)/\($0)" }
+      } else {
+        files[name] = try DurableFile.read(path)
+      }
+    }
+    return files
   }
 
   /// Serves the mirror over HTTP with the types that manifests give, those in `types` excepted.

@@ -1,0 +1,105 @@
+import Manifests
+import Platform
+import Testing
+
+@Suite("A static copy of several apps and channels")
+struct MirrorChannelsTests {
+  private func publishAll(_ site: Site) throws {
+    try site.publish(["a.js": "shop online"])
+    try site.publish(["a.js": "shop test"], "--channel", "test")
+    try site.publish(["a.js": "mall"], app: "mall")
+  }
+
+  @Test("All of them are mirrored from either source; --channel and --app narrow that")
+  func all() throws {
+    try Site.with { site in
+      try publishAll(site)
+      let data = try site.mirror("--data", site.data, "--to", "www")
+      #expect(data["channels"]?.array?.count == 3 && data["leftOut"]?.array?.isEmpty == true)
+      #expect(try site.mirror("--to", "www2")["channels"]?.array?.count == 3)
+      #expect(try site.mirrored("www") == site.mirrored("www2"))
+      let some = try site.mirror("--to", "www3", "--app", "shop", "--channel", "test")
+      #expect(some["channels"]?.array?.count == 1 && some["leftOut"]?.array?.count == 2)
+      #expect(try site.mirrored("www3").keys.allSatisfy { $0.hasPrefix("xcache_test/") })
+      let wrong = try site.run("mirror", "--to", "www4", "--channel", "tset")
+      #expect(wrong.exitCode == 1 && wrong.errors.contains("tset") && wrong.errors.contains("shop test"))
+    }
+  }
+
+  @Test("A run that is ended half-way, and one about a single channel after it, forget no other")
+  func endedRun() throws {
+    try Site.with { site in
+      try publishAll(site)
+      try site.mirror("--to", "www")
+      // What a killed run leaves.
+      try DurableFile.write([], to: site.scratch.path + "/www/.xcache-mirror/unfinished")
+      try site.mirror("--to", "www", "--channel", "online", "--prune", "--grace", "0")
+      #expect(try site.mirrored("www")["xcache_test/shop/configure.json"] != nil)
+      let verified = try site.run("mirror", "verify", "www", token: "")
+      #expect(
+        verified.exitCode == 1 && verified.output.contains("channel test of app shop"), "\(verified.output)")
+      try site.mirror("--to", "www", "--prune", "--grace", "0")
+      #expect(try site.run("mirror", "verify", "www").exitCode == 0)
+    }
+  }
+
+  @Test("verify names what the origin has and the copy lacks; without an origin it says what it can't know")
+  func verify() throws {
+    try Site.with { site in
+      try publishAll(site)
+      try site.mirror("--to", "www", "--channel", "online")
+      for words in [[], ["--data", site.data]] {
+        let found = try Outcome(try site.start(["mirror", "verify", "www"] + words))
+        #expect(found.exitCode == 1, "\(found.output)")
+        #expect(found.output.contains("error: xcache_test/shop: the origin has channel test of app shop"))
+      }
+      #expect(try site.run("mirror", "verify", "www", "--channel", "online").exitCode == 0)
+      let alone = try Outcome(
+        try site.start(["mirror", "verify", "www"], token: "", launcher: ["env", "-u", "XCACHE_SERVER"]))
+      #expect(alone.exitCode == 0, "\(alone.errors)")
+      #expect(alone.output.contains("not in the copy, as its mirror.json says: shop test"))
+      #expect(alone.output.contains("no origin was asked"))
+      // A lost origin is when copies are needed: verify says what it couldn't ask, and goes on.
+      let lost = try site.run(
+        "mirror", "verify", "www", "--server", "http://127.0.0.1:1", "--channel", "online")
+      #expect(lost.exitCode == 0 && lost.output.contains("could not be asked"), "\(lost.output)")
+      let strict = try site.run("mirror", "verify", "www", "--server", "http://127.0.0.1:1", "--strict")
+      #expect(strict.exitCode == 1)
+      let wrong = try site.run("mirror", "verify", "www", token: "xcache_wrong")
+      #expect(wrong.exitCode == 1 && wrong.errors.contains("token"), "\(wrong.errors)")
+      try site.mirror("--to", "www")
+      #expect(try site.run("mirror", "verify", "www").exitCode == 0)
+    }
+  }
+
+  @Test("restore names the channels that it made, and those that the copy was without")
+  func restore() throws {
+    try Site.with { site in
+      try publishAll(site)
+      try site.mirror("--to", "www", "--app", "shop")
+      let restored = try site.run("restore", "--from", "www", "--data", site.scratch.path + "/new")
+      #expect(restored.exitCode == 0, "\(restored.errors)")
+      for words in ["shop online: version 1", "shop test: version 1", "it isn't in the copy: mall online"] {
+        #expect(restored.output.contains(words), "\(restored.output)")
+      }
+    }
+  }
+
+  @Test("A token for one app mirrors that app into a copy of all, says so, and registers what it may")
+  func limitedToken() throws {
+    try Site.with { site in
+      try publishAll(site)
+      try site.mirror("--to", "www")
+      let made = try site.run("token", "create", "ci", "--scope", "read", "--app", "mall", "--json")
+      let token = try #require(try JSONValue.parse(Array(made.output.utf8))["token"]?.string)
+      try site.publish(["a.js": "mall two"], app: "mall")
+      let words = ["mirror", "--to", "www", "--prune", "--grace", "0"]
+      let done = try Outcome(try site.start(words, token: token))
+      #expect(done.exitCode == 0, "\(done.errors)")
+      #expect(
+        done.output.contains("the token may read app mall only")
+          && done.output.contains("mall online: version 2"))
+      #expect(try site.run("mirror", "verify", "www").exitCode == 0)
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import Manifests
+import Platform
+import Store
+
+@testable import Mirror
+import struct Mirror.ChannelState
+
+/// A data folder that can't be read any more from some call on, as if the run were killed there.
+final class FailingSource: MirrorSource {
+  private let source: DataSource
+  private let left: Locked<Int>
+
+  /// - Parameter calls: how many succeed.
+  init(_ store: Store, after calls: Int) {
+    source = DataSource(store: store)
+    left = Locked(calls)
+  }
+
+  private func count() throws(MirrorError) {
+    let left = left.withLock { left in
+      left -= 1
+      return left
+    }
+    if left < 0 { throw .badPlace("killed") }
+  }
+
+  func origin() throws(MirrorError) -> OriginState { try source.origin() }
+  func channels(keep: Int) throws(MirrorError) -> [ChannelState] { try source.channels(keep: keep) }
+
+  func resources(of channel: ChannelState) throws(MirrorError) -> [MirroredResource] {
+    try count()
+    return try source.resources(of: channel)
+  }
+
+  func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8] {
+    try count()
+    return try source.document(document, of: channel)
+  }
+
+  func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile {
+    try count()
+    return try source.file(of: resource, at: path)
+  }
+
+  func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile {
+    try count()
+    return try source.file(of: delta, at: path)
+  }
+
+  func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool {
+    try source.has(zip, of: channel)
+  }
+
+  func file(of zip: BundleZip, _ channel: ChannelState, at path: String) throws(MirrorError) -> LocalFile {
+    try source.file(of: zip, channel, at: path)
+  }
+
+  func hold(_ seconds: Int) throws(MirrorError) { try source.hold(seconds) }
+  func release() { source.release() }
+
+  func register(_ name: String, _ versions: [MirroredVersion]) throws(MirrorError) {
+    try count()
+    try source.register(name, versions)
+  }
+}
+
+/// What a token that is limited to one app reads.
+struct LimitedSource: MirrorSource {
+  let source: DataSource
+  let app: AppName
+
+  init(_ store: Store, to app: String) throws {
+    source = DataSource(store: store)
+    self.app = try AppName(app)
+  }
+
+  func origin() throws(MirrorError) -> OriginState {
+    let state = try source.origin()
+    return OriginState(
+      id: state.id, defaultApp: state.defaultApp, audit: state.audit, readable: ChannelSelection(apps: [app]))
+  }
+
+  func channels(keep: Int) throws(MirrorError) -> [ChannelState] {
+    try source.channels(keep: keep).filter { $0.app == app }
+  }
+
+  func resources(of channel: ChannelState) throws(MirrorError) -> [MirroredResource] {
+    try source.resources(of: channel)
+  }
+
+  func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8] {
+    try source.document(document, of: channel)
+  }
+
+  func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile {
+    try source.file(of: resource, at: path)
+  }
+
+  func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile {
+    try source.file(of: delta, at: path)
+  }
+
+  func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool { false }
+
+  func file(of zip: BundleZip, _ channel: ChannelState, at path: String) throws(MirrorError) -> LocalFile {
+    try source.file(of: zip, channel, at: path)
+  }
+
+  func hold(_ seconds: Int) throws(MirrorError) {}
+  func release() {}
+
+  func register(_ name: String, _ versions: [MirroredVersion]) throws(MirrorError) {
+    guard versions.allSatisfy({ $0.app == app }) else { throw .badPlace("403") }
+  }
+}
