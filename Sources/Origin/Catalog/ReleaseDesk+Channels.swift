@@ -16,7 +16,10 @@ extension ReleaseDesk {
 
   /// Removes an empty channel; when this returns, nobody is answered for it.
   func remove(_ app: AppName, _ name: ChannelName, by actor: Actor) throws(StoreError) -> ChannelInfo {
-    try store.removeChannel(app, name, by: actor) { channel in catalog.update { $0.remove(channel.id) } }
+    try store.removeChannel(app, name, by: actor) { channel in
+      catalog.update { $0.remove(channel.id) }
+      builder.patches.update { $0.remove(channel.id) }
+    }
   }
 
   /// Names the app that answers where none is named; when this returns, polls are answered so.
