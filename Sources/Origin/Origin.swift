@@ -38,8 +38,8 @@ package final class Origin: Sendable {
     package var deltaThreads: Int?
     /// Bytes of one published file at most.
     package var largestUpload: UInt64 = 64 << 30
-    /// Bytes that the zips of all channels may take on the disk.
-    package var zipBytes: Int64 = 20 << 30
+    /// What the zips of all channels may take of the disk.
+    package var zipRoom = ZipRoom.standard
     /// Tells the deltas of an update's zip; nil: those that this origin makes.
     package var zipDeltas: ZipDeltas.Source?
     package var metrics: @Sendable () -> String = { "" }
@@ -79,9 +79,13 @@ package final class Origin: Sendable {
       store: store, catalog: catalog, builder: builder, desk: desk, log: options.log)
     self.renderer = renderer
     let source = DeltaZipSource(store: store, backlog: desk.backlog)
-    zips = ZipEndpoint(
-      desk: ZipDesk(
-        store: store, deltas: options.zipDeltas ?? source.deltas, limit: options.zipBytes, log: options.log))
+    var zipOptions = ZipDesk.Options(deltas: options.zipDeltas ?? source.deltas) {
+      (channel) throws(StoreError) in
+      try desk.backlogBases(of: channel) + store.pins(of: channel).map(\.version)
+    }
+    zipOptions.room = options.zipRoom
+    zipOptions.log = options.log
+    zips = ZipEndpoint(desk: ZipDesk(store: store, zipOptions), store: store)
     let documents = DocumentDesk(store: store, catalog: catalog, renderer: renderer)
     let releases = ReleaseDesk(
       store: store, catalog: catalog, builder: builder, renderer: renderer, publicURL: options.publicURL,
