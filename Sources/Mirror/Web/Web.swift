@@ -49,7 +49,9 @@ struct Web: Sendable {
   {
     let reply = try send { () throws(MirrorError) in
       let file = try WrittenFile(path)
-      return (HTTPRequest("GET", url, fields: fields, redirects: 5), .stream(limit: limit) { try file.write($0) })
+      return (
+        HTTPRequest("GET", url, fields: fields, redirects: 5), .stream(limit: limit) { try file.write($0) }
+      )
     }
     if reply.status == 404 { return false }
     guard reply.isSuccess else { throw .refused(url: url, status: reply.status, words: "") }
