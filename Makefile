@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-deltas bench-mirror test-mirror test-mirror-kills test-s3 kills keeping test-lives lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-mirror test-mirror test-mirror-kills test-s3 kills keeping test-lives lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -90,6 +90,10 @@ bench-http-calm: build ## polls while thousands of others idle, read or write sl
 bench-http-cost: build ## system calls, instructions and allocations of a poll
 	@.ci/packages wrk python3 strace valgrind binutils
 	Benchmarks/http-cost.sh
+
+bench-patches: build ## a publisher's requests beside clients that cycle 40 versions of a large channel (2 minutes)
+	@.ci/packages wrk python3
+	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/patches.sh
 
 test-browser: ## headless Chromium fetches a version as a delta, and hostile texts and pages can't reach the console
 	@.ci/packages chromium

@@ -44,7 +44,7 @@ package enum Gzip {
     return output.bytes
   }
 
-  private static func pump(
+  static func pump(
     _ stream: inout z_stream, _ piece: [UInt8], _ flush: Int32, _ output: inout OutputBuffer
   ) {
     piece.withUnsafeBufferPointer { input in

@@ -58,12 +58,12 @@ package enum Zstd {
     return output.bytes
   }
 
-  private static func pump(
+  static func pump(
     _ context: OpaquePointer, _ piece: [UInt8], _ mode: ZSTD_EndDirective, _ output: inout OutputBuffer
   ) {
     var consumed = 0
     var left = 1
-    while mode == ZSTD_e_end ? left != 0 : consumed < piece.count {
+    while mode == ZSTD_e_continue ? consumed < piece.count : left != 0 {
       left = piece.withUnsafeBytes { source in
         output.fill { next, room in
           var input = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: consumed)

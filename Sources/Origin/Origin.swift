@@ -18,6 +18,8 @@ package final class Origin: Sendable {
   let adoption: AdoptionDesk
   private let desk: DeltaDesk
   private let backlog: BacklogWorker
+  let builder: AnswerBuilder
+  let renderer: AnswerRenderer
   private let keeper: Housekeeper
   let pages = Pages()
   /// What `/metrics` shows.
@@ -36,8 +38,8 @@ package final class Origin: Sendable {
     package var deltaThreads: Int?
     /// Bytes of one published file at most.
     package var largestUpload: UInt64 = 64 << 30
-    /// Bytes that the zips of all channels may take on the disk.
-    package var zipBytes: Int64 = 20 << 30
+    /// What the zips of all channels may take of the disk.
+    package var zipRoom = ZipRoom.standard
     /// Tells the deltas of an update's zip; nil: those that this origin makes.
     package var zipDeltas: ZipDeltas.Source?
     package var metrics: @Sendable () -> String = { "" }
@@ -56,8 +58,14 @@ package final class Origin: Sendable {
   package init(store: Store, options: Options) throws(StoreError) {
     self.store = store
     catalog = Published(try Catalog(store))
-    let builder = AnswerBuilder(store: store, catalog: catalog)
-    configure = ConfigureEndpoint(catalog: catalog, builder: builder)
+    let builder: AnswerBuilder
+    do throws(SystemError) {
+      builder = try AnswerBuilder(store: store, catalog: catalog)
+    } catch {
+      throw StoreError(error)
+    }
+    self.builder = builder
+    configure = ConfigureEndpoint(builder: builder)
     var wishes = DeltaDesk.Options()
     if let wait = options.deltaWait { wishes.wait = wait }
     if let threads = options.deltaThreads { wishes.threads = threads }
@@ -66,15 +74,22 @@ package final class Origin: Sendable {
     deltas = DeltaEndpoint(store: store, counters: desk.counters, log: options.log)
     downloads = DownloadEndpoint(
       store: store, coded: CodedFiles(store: store), deltas: deltas, log: options.log)
-    info = InfoEndpoint(catalog: catalog, builder: builder)
+    info = InfoEndpoint(builder: builder)
+    let renderer = AnswerRenderer(
+      store: store, catalog: catalog, builder: builder, desk: desk, log: options.log)
+    self.renderer = renderer
     let source = DeltaZipSource(store: store, backlog: desk.backlog)
-    zips = ZipEndpoint(
-      desk: ZipDesk(
-        store: store, deltas: options.zipDeltas ?? source.deltas, limit: options.zipBytes, log: options.log))
-    let documents = DocumentDesk(store: store, catalog: catalog, builder: builder)
+    var zipOptions = ZipDesk.Options(deltas: options.zipDeltas ?? source.deltas) {
+      (channel) throws(StoreError) in
+      try desk.backlogBases(of: channel) + store.pins(of: channel).map(\.version)
+    }
+    zipOptions.room = options.zipRoom
+    zipOptions.log = options.log
+    zips = ZipEndpoint(desk: ZipDesk(store: store, zipOptions), store: store)
+    let documents = DocumentDesk(store: store, catalog: catalog, renderer: renderer)
     let releases = ReleaseDesk(
-      store: store, catalog: catalog, builder: builder, publicURL: options.publicURL, deltas: desk,
-      documents: documents, push: options.push, log: options.log)
+      store: store, catalog: catalog, builder: builder, renderer: renderer, publicURL: options.publicURL,
+      deltas: desk, documents: documents, push: options.push, log: options.log)
     api = APIEndpoint(
       store: store, releases: releases, deltas: desk, documents: documents, adoption: adoption,
       largestUpload: options.largestUpload, log: options.log)
@@ -85,13 +100,15 @@ package final class Origin: Sendable {
       store: store, catalog: catalog, builder: builder, desk: desk, log: options.log)
     metrics = { [attempts = api.attempts, metrics = options.metrics] in
       metrics() + adoption.prometheusText + attempts.metrics
-        + desk.counters.prometheusText(pending: desk.backlog.pending)
+        + desk.counters.prometheusText(pending: desk.backlog.pending) + builder.prometheusText
     }
     openFiles = options.openFiles
   }
 
-  /// Makes deltas on older versions and keeps house from now on, each on a thread of its own.
+  /// Makes deltas on older versions, renders what devices will ask for and keeps house from now on, each on a thread of
+  /// its own.
   package func startBackgroundWork() throws(SystemError) {
+    _ = try OSThread(name: "render") { [renderer] in renderer.run() }
     _ = try OSThread(name: "deltas") { [backlog] in backlog.run() }
     try keeper.start()
   }
@@ -103,6 +120,7 @@ package final class Origin: Sendable {
   package func beginStopping() {
     stopping.store(true, ordering: .relaxed)
     desk.stop()
+    renderer.stop()
     keeper.beginStopping()
   }
 

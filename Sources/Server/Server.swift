@@ -63,6 +63,7 @@ package final class Server: Sendable {
     }
     for thread in threads { thread.join() }
     context.pool.stop()
+    context.reservedPool.stop()
   }
 
   private func keep(_ threads: [OSThread]) {

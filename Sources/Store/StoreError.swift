@@ -118,7 +118,7 @@ package enum StoreError: Error, Sendable {
     }
   }
 
-  init(_ error: SystemError) {
+  package init(_ error: SystemError) {
     switch error.code {
     case ENOSPC, EDQUOT: self = .diskFull(error.subject ?? "the data folder")
     default: self = .system(error)

@@ -91,6 +91,10 @@ final class TestOrigin {
     switch answer {
     case .now(let response): return Reply(response)
     case .later(let make): return Reply(make())
+    case .deferred(let begin):
+      let response = Monitor<Response?>(nil)
+      begin { made in response.broadcasting { $0 = made } }
+      return Reply(response.waiting { $0 })
     case .receive(_, let make):
       let receiver = make()
       if !body.isEmpty { _ = receiver.receive(body.span.bytes) }

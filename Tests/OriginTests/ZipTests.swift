@@ -2,11 +2,11 @@ import Archive
 import Glibc
 import Manifests
 import Platform
-import Store
 import Synchronization
 import Testing
 
 @testable import Origin
+@testable import Store
 
 @Suite struct ZipTests {
   private static let files = [
@@ -118,9 +118,9 @@ import Testing
       download: "https://cdn.example.com/delta", size: 5)
     let desk = ZipDesk(
       store: store,
-      deltas: { _, _, _ in isDone.load(ordering: .relaxed) ? .done([ZipDelta(offer, path: delta)]) : .pending
-      },
-      limit: 1 << 30, log: { _ in })
+      .init(deltas: { _, _, _ in
+        isDone.load(ordering: .relaxed) ? .done([ZipDelta(offer, path: delta)]) : .pending
+      }) { _ in [ManifestVersion(1)] })
     let channel = try store.channel(try AppName("shop"), .online)
     let zip = BundleZip.update(from: ManifestVersion(1), to: ManifestVersion(2))
     switch try desk.zip(zip, of: channel) {
@@ -164,7 +164,7 @@ import Testing
   }
 
   @Test func roomIsMadeByWholeZipsThatNobodyUses() throws {
-    let origin = try TestOrigin { $0.zipBytes = 1700 }
+    let origin = try TestOrigin { $0.zipRoom = .bytes(1700) }
     for version in 1...3 { try origin.publish(["a": "\(version)", "b": "b"]) }
     for version in 1...3 {
       #expect(try origin.ask("GET", "/xcache/shop/bundle/\(version).zip").status == 200)
@@ -179,7 +179,7 @@ import Testing
   @Test func manyAtOnceMakeOne() throws {
     let origin = try Self.published()
     let channel = try origin.store.channel(try AppName("shop"), .online)
-    let desk = ZipDesk(store: origin.store, deltas: { _, _, _ in .done([]) }, limit: 1 << 30, log: { _ in })
+    let desk = ZipDesk(store: origin.store, .init(deltas: { _, _, _ in .done([]) }) { _ in [] })
     let threads = try (0..<8).map { index in
       try OSThread(name: "ask-\(index)") {
         for _ in 0..<20 { _ = try? desk.zip(.whole(ManifestVersion(2)), of: channel) }
@@ -187,5 +187,91 @@ import Testing
     }
     for thread in threads { thread.join() }
     #expect(try Folder.textNames(origin.folder + "/derived/zips/1").count == 1)
+  }
+
+  // MARK: - What anybody may have made, and the room
+
+  private static func names(_ origin: TestOrigin) throws -> [String] {
+    try Folder.textNames(origin.folder + "/derived/zips/1").map { String($0.prefix { $0 != "." }) }.sorted()
+  }
+
+  /// Ten versions of one bundle, of which anybody may have the last six.
+  private static func ten(_ change: (inout Origin.Options) -> Void = { _ in }) throws -> TestOrigin {
+    let origin = try TestOrigin(change)
+    for version in 1...10 { try origin.publish(["a": "\(version)", "b": "b"]) }
+    return origin
+  }
+
+  @Test(arguments: [("3.zip", 404), ("3-10.zip", 404), ("5-9.zip", 404), ("9.zip", 200), ("5-10.zip", 200)])
+  func zipsAreOfWhatDevicesAreAt(_ name: String, _ status: Int) throws {
+    let origin = try Self.ten()
+    let reply = try origin.ask("GET", "/xcache/shop/bundle/\(name)")
+    #expect(reply.status == status)
+    if status == 404 {
+      #expect(
+        reply.json["message"]?.string?.contains("isn't made") == true && reply.field("Retry-After") == nil)
+    }
+  }
+
+  /// Mirrors keep more versions than that.
+  @Test func aTokenGetsThoseOfEveryKeptVersion() throws {
+    let origin = try Self.ten()
+    let fields = ["Authorization: Bearer \(origin.token)"]
+    for name in ["3.zip", "3-10.zip"] {
+      #expect(try origin.ask("GET", "/xcache/shop/bundle/\(name)", fields).status == 200)
+      // What is there is anybody's.
+      #expect(try origin.ask("GET", "/xcache/shop/bundle/\(name)").status == 200)
+    }
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/3-9.zip", fields).status == 404)
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/2.zip", ["Authorization: Bearer x"]).status == 404)
+  }
+
+  /// Older zips make way for the newest version's, which fit though the room is for none at all.
+  @Test func theNewestFits() throws {
+    let origin = try Self.ten { $0.zipRoom = .bytes(0) }
+    for name in ["10.zip", "9-10.zip", "8-10.zip"] {
+      #expect(try origin.ask("GET", "/xcache/shop/bundle/\(name)").status == 200)
+    }
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/9.zip").status == 404)
+    #expect(try Self.names(origin) == ["10", "8-10", "9-10"])
+    try origin.publish(["a": "11", "b": "b"])
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/11.zip").status == 200)
+    // What was there of updates is written down, by an empty file.
+    #expect(try Self.names(origin) == ["11", "8-10", "9-10"])
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/9-10.zip").status == 404)
+  }
+
+  /// Its bytes could be others: deltas came meanwhile.
+  @Test func anUpdateThatMadeWayIsNeverMadeAgain() throws {
+    let origin = try Self.ten { $0.zipRoom = .bytes(0) }
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/9-10.zip").status == 200)
+    let channel = try origin.store.channel(try AppName("shop"), .online)
+    let zip = BundleZip.update(from: ManifestVersion(9), to: ManifestVersion(10))
+    let folder = origin.folder + "/derived/zips/1"
+    try DurableFile.write([], to: "\(folder)/\(try origin.store.zipKey(zip, of: channel)).dropped.zip")
+    for name in try Folder.textNames(folder) where !name.hasSuffix(".dropped.zip") {
+      try Kernel.remove("\(folder)/\(name)")
+    }
+    let reply = try origin.ask(
+      "GET", "/xcache/shop/bundle/9-10.zip", ["Authorization: Bearer \(origin.token)"])
+    #expect(reply.status == 404 && reply.json["message"]?.string?.contains("made way") == true)
+  }
+
+  @Test func theLastOfTheDiskStaysFree() throws {
+    let origin = try Self.ten()
+    let channel = try origin.store.channel(try AppName("shop"), .online)
+    var options = ZipDesk.Options(deltas: { _, _, _ in .done([]) }) { _ in [ManifestVersion(9)] }
+    options.disk = { (_) throws(SystemError) in DiskSpace(size: 1_000_000, available: 50_001) }
+    let desk = ZipDesk(store: origin.store, options)
+    guard case .noRoom(isNewest: true) = try desk.zip(.whole(ManifestVersion(10)), of: channel) else {
+      Issue.record("a twentieth of the disk is not for zips")
+      return
+    }
+    options.disk = { (_) throws(SystemError) in DiskSpace(size: 1_000_000, available: 60_000) }
+    let other = ZipDesk(store: origin.store, options)
+    guard case .ready = try other.zip(.whole(ManifestVersion(10)), of: channel) else {
+      Issue.record("there is enough for it")
+      return
+    }
   }
 }

@@ -99,6 +99,8 @@ final class TestHandler: Handler {
   /// A prime number of bytes, so that no power of two falls on the same place twice.
   private static let tile = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ ($0 >> 8)) }
 
+  func usesReservedWorkers(_ request: borrowing Request) -> Bool { request.path.starts(with: "/api/") }
+
   func handle(_ request: borrowing Request) -> Answer {
     let path = request.path
     let events = self.events
@@ -125,6 +127,14 @@ final class TestHandler: Handler {
         return Response(.ok, contentType: "text/plain", "slow")
       }
     }
+    if path.equals("/hold") || path.equals("/api/hold") {
+      return .later {
+        events.add("held")
+        _ = events.has("release")
+        return Response(.ok, contentType: "text/plain", "held")
+      }
+    }
+    if path.equals("/api/count") { return .receive(limit: 20_000_000) { TestReceiver(events) } }
     if path.equals("/count") { return .receive(limit: 20_000_000) { TestReceiver(events) } }
     if path.equals("/stop") { return .receive(limit: 20_000_000) { TestReceiver(events, limit: 10) } }
     if path.equals("/drip") { return .receive(limit: 20_000_000) { TestReceiver(events, delay: 3_000) } }

@@ -19,6 +19,13 @@ package enum BundleZip: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// The version that it leads to.
+  package var version: ManifestVersion {
+    switch self {
+    case .whole(let version), .update(_, let version): version
+    }
+  }
+
   package var fileName: String {
     switch self {
     case .whole(let version): "\(version).zip"

@@ -118,7 +118,10 @@ package final class ServerSource: MirrorSource {
   package func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool {
     let url = "\(server)/\(channel.folder)/\(zip)"
     // The answer waits some seconds for a zip that is made just now, and is asked for again.
-    let reply = try web.send { () throws(MirrorError) in (HTTPRequest("HEAD", url), .memory(limit: 1 << 16)) }
+    let fields = authorization
+    let reply = try web.send { () throws(MirrorError) in
+      (HTTPRequest("HEAD", url, fields: fields), .memory(limit: 1 << 16))
+    }
     guard reply.isSuccess || reply.status == 404 || reply.status == 503 else {
       throw .refused(url: url, status: reply.status, words: "")
     }
@@ -128,12 +131,17 @@ package final class ServerSource: MirrorSource {
   package func file(of zip: BundleZip, _ channel: ChannelState, at path: String) throws(MirrorError)
     -> LocalFile
   {
-    try fetch("\(channel.folder)/\(zip)", size: .max, to: path)
+    try fetch("\(channel.folder)/\(zip)", size: .max, to: path, authorization)
   }
 
-  private func fetch(_ text: String, size: Int64, to path: String) throws(MirrorError) -> LocalFile {
+  /// Who shows a token gets the zips of every kept version, not only of those that devices are at.
+  private var authorization: [HTTPField] { token.map { [HTTPField("Authorization", "Bearer \($0)")] } ?? [] }
+
+  private func fetch(_ text: String, size: Int64, to path: String, _ fields: [HTTPField] = [])
+    throws(MirrorError) -> LocalFile
+  {
     let url = "\(server)/\(text)"
-    guard try web.download(url, to: path, limit: size) else {
+    guard try web.download(url, to: path, limit: size, fields: fields) else {
       throw .refused(url: url, status: 404, words: "")
     }
     return LocalFile(path: path, isTemporary: true)

@@ -45,10 +45,14 @@ struct Web: Sendable {
   }
 
   /// Fetches a file; false where nothing is there.
-  func download(_ url: String, to path: String, limit: Int64) throws(MirrorError) -> Bool {
+  func download(_ url: String, to path: String, limit: Int64, fields: [HTTPField] = []) throws(MirrorError)
+    -> Bool
+  {
     let reply = try send { () throws(MirrorError) in
       let file = try WrittenFile(path)
-      return (HTTPRequest("GET", url, redirects: 5), .stream(limit: limit) { try file.write($0) })
+      return (
+        HTTPRequest("GET", url, fields: fields, redirects: 5), .stream(limit: limit) { try file.write($0) }
+      )
     }
     if reply.status == 404 { return false }
     guard reply.isSuccess else { throw .refused(url: url, status: reply.status, words: "") }

@@ -71,8 +71,11 @@ struct APIRequest: Sendable {
     return pairs
   }
 
-  /// The bearer token (RFC 6750 §2.1); nil without one.
-  var token: String? {
+  /// The bearer token; nil without one.
+  var token: String? { Self.bearer(authorization) }
+
+  /// The token of an Authorization field (RFC 6750 §2.1); nil where it has none.
+  static func bearer(_ authorization: String?) -> String? {
     guard let authorization, authorization.utf8.count > 7, authorization.prefix(7).lowercased() == "bearer "
     else {
       return nil

@@ -17,7 +17,6 @@ final class ChannelCatalog: Sendable {
   let whole: WholeManifest?
   /// The list of files, once somebody asked for it.
   let info: CodedDocument?
-  let patches: PatchCache
 
   private let app: [UInt8]
   private let name: [UInt8]
@@ -32,11 +31,10 @@ final class ChannelCatalog: Sendable {
     name = Array(channel.name.text.utf8)
     whole = nil
     info = nil
-    patches = PatchCache()
   }
 
   /// What `other` is, with other answers.
-  private init(_ other: ChannelCatalog, whole: WholeManifest?, info: CodedDocument?, patches: PatchCache) {
+  private init(_ other: ChannelCatalog, whole: WholeManifest?, info: CodedDocument?) {
     channel = other.channel
     map = other.map
     digest = other.digest
@@ -46,7 +44,6 @@ final class ChannelCatalog: Sendable {
     name = other.name
     self.whole = whole
     self.info = info
-    self.patches = patches
   }
 
   var version: ManifestVersion { channel.version }
@@ -54,32 +51,19 @@ final class ChannelCatalog: Sendable {
   /// What every answer says beside its news.
   var extras: AnswerExtras { documents.extras }
 
-  /// The same manifest with other documents; answers that name the old ones are dropped.
+  /// The same manifest with other documents; of the answers that name the old ones only the whole manifest is made
+  /// again, for which its map needn't be coded.
   func saying(_ documents: ChannelDocuments) -> ChannelCatalog {
-    ChannelCatalog(channel: channel, map: map, documents: documents)
+    let next = ChannelCatalog(channel: channel, map: map, documents: documents)
+    return whole.map { next.adding($0.saying(documents.extras)) } ?? next
   }
 
   func adding(_ whole: WholeManifest) -> ChannelCatalog {
     guard whole.extras == extras else { return self }
-    return ChannelCatalog(self, whole: whole, info: info, patches: patches)
+    return ChannelCatalog(self, whole: whole, info: info)
   }
 
-  func adding(info: CodedDocument) -> ChannelCatalog {
-    ChannelCatalog(self, whole: whole, info: info, patches: patches)
-  }
-
-  func adding(_ patch: PatchAnswer, from base: ManifestVersion) -> ChannelCatalog {
-    guard patch.extras == extras else { return self }
-    var patches = patches
-    patches.insert(patch, from: base)
-    return ChannelCatalog(self, whole: whole, info: info, patches: patches)
-  }
-
-  func replacing(_ patch: PatchAnswer, from base: ManifestVersion) -> ChannelCatalog {
-    var patches = patches
-    patches.replace(patch, from: base)
-    return ChannelCatalog(self, whole: whole, info: info, patches: patches)
-  }
+  func adding(info: CodedDocument) -> ChannelCatalog { ChannelCatalog(self, whole: whole, info: info) }
 
   func isNamed(app: RawSpan, channel: RawSpan) -> Bool {
     app.equals(self.app) && channel.equals(name)

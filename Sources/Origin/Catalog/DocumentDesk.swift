@@ -1,4 +1,3 @@
-import Dispatch
 import Manifests
 import Store
 
@@ -7,12 +6,12 @@ import Store
 final class DocumentDesk: Sendable {
   private let store: Store
   private let catalog: Published<Catalog>
-  private let builder: AnswerBuilder
+  private let renderer: AnswerRenderer
 
-  init(store: Store, catalog: Published<Catalog>, builder: AnswerBuilder) {
+  init(store: Store, catalog: Published<Catalog>, renderer: AnswerRenderer) {
     self.store = store
     self.catalog = catalog
-    self.builder = builder
+    self.renderer = renderer
   }
 
   /// Makes a new version; when this returns, every poll that begins is told its number.
@@ -32,14 +31,14 @@ final class DocumentDesk: Sendable {
   }
 
   /// What is answered to a device that is up to date is ready at once. Whole manifest and patches carry the numbers,
-  /// too, so they are made again: a small whole here, a large one in the background, patches when they are asked for.
+  /// too: the whole is put together again from its coded map, patches are made again in the background.
   func show(_ channel: ChannelInfo, _ state: ChannelExtras) {
     guard let before = catalog.current.channel(id: channel.id) else { return }
     var next = before.saying(ChannelDocuments(state))
-    let isSmall = next.map.byteCount <= ReleaseDesk.codedAtOnce
-    if isSmall { next = next.adding(WholeManifest(next.channel, next.map, next.extras)) }
+    if next.whole == nil, next.map.byteCount <= ReleaseDesk.codedAtOnce {
+      next = next.adding(WholeManifest(next.channel, next.map, next.extras))
+    }
     catalog.update { [next] in $0.put(next) }
-    guard !isSmall else { return }
-    DispatchQueue.global(qos: .utility).async { [builder] in builder.prepareWhole(of: channel.id) }
+    renderer.add(channel.id)
   }
 }

@@ -21,7 +21,10 @@ extension ReleaseDesk {
   func remove(
     _ app: AppName, _ name: ChannelName, by actor: Actor, record: AnswerRecord<ChannelInfo>? = nil
   ) throws(StoreError) -> ChannelInfo {
-    let hide = { [catalog] (channel: ChannelInfo) in catalog.update { $0.remove(channel.id) } }
+    let hide = { [catalog, builder] (channel: ChannelInfo) in
+      catalog.update { $0.remove(channel.id) }
+      builder.patches.update { $0.remove(channel.id) }
+    }
     return try store.removeChannel(app, name, by: actor, committed: hide, record: record)
   }
 

@@ -22,7 +22,7 @@ extension ReleaseDesk {
   ) throws(StoreError) -> RollbackOutcome {
     // Written by `digest`, read by `committed`, both on this thread and in that order.
     var next = ManifestMap.empty
-    let outcome = try pushing { (check) throws(StoreError) in
+    return try pushing { (check) throws(StoreError) in
       try store.rollback(
         request,
         digest: { (prepared) throws(StoreError) in
@@ -37,9 +37,5 @@ extension ReleaseDesk {
           show($0, next)
         }, record: record)
     }
-    if outcome.release.changed, !request.dryRun, let channel = outcome.release.channel {
-      prepare(channel, next, outcome.release)
-    }
-    return outcome
   }
 }

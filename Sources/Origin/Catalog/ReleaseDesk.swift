@@ -1,4 +1,3 @@
-import Dispatch
 import Manifests
 import Platform
 import Store
@@ -7,24 +6,27 @@ import Store
 final class ReleaseDesk: Sendable {
   let store: Store
   let catalog: Published<Catalog>
-  private let builder: AnswerBuilder
+  let builder: AnswerBuilder
+  private let renderer: AnswerRenderer
   let publicURL: BaseURL
   let deltas: DeltaDesk
   let documents: DocumentDesk
   let push: ReleasePush?
   let staged: StagedReleases
 
-  /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it:
-  /// 50 MB take about a second, and whoever asks for the whole meanwhile waits for it.
+  /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it, as
+  /// the patches from all versions but the one before: 50 MB take about a second, and whoever asks meanwhile waits.
   static let codedAtOnce = 1 << 20
 
   init(
-    store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, publicURL: BaseURL, deltas: DeltaDesk,
-    documents: DocumentDesk, push: ReleasePush? = nil, log: @escaping @Sendable (String) -> Void = { _ in }
+    store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, renderer: AnswerRenderer,
+    publicURL: BaseURL, deltas: DeltaDesk, documents: DocumentDesk, push: ReleasePush? = nil,
+    log: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.store = store
     self.catalog = catalog
     self.builder = builder
+    self.renderer = renderer
     self.publicURL = publicURL
     self.deltas = deltas
     self.documents = documents
@@ -78,7 +80,7 @@ final class ReleaseDesk: Sendable {
   ) throws(StoreError) -> ReleaseOutcome {
     // Written by `digest`, read by `committed`, both on this thread and in that order.
     var next = ManifestMap.empty
-    let outcome = try pushing { (check) throws(StoreError) in
+    return try pushing { (check) throws(StoreError) in
       try store.commit(
         request,
         digest: { (prepared) throws(StoreError) in
@@ -92,8 +94,6 @@ final class ReleaseDesk: Sendable {
           show($0, next)
         }, record: record)
     }
-    if outcome.changed, let channel = outcome.channel { prepare(channel, next, outcome) }
-    return outcome
   }
 
   /// The manifest that a release leads to.
@@ -117,6 +117,7 @@ final class ReleaseDesk: Sendable {
       channel = channel.adding(WholeManifest(info, map, channel.extras))
     }
     if let before, let digest = before.channel.digest, before.version != .none {
+      builder.patches.update { $0.pin(before.version, of: info.id) }
       let patch = PatchAnswer(
         channel, from: before.version, digest: digest,
         outcome.changes.map { MapChange(url: $0.url, entry: $0.entry) },
@@ -124,19 +125,15 @@ final class ReleaseDesk: Sendable {
         deltas: (try? DeltaOffers(store: store).render(outcome.changes, info, from: before.version))
           ?? Array("{}".utf8)
       ) { channel.whole }
-      if let patch { channel = channel.adding(patch, from: before.version) }
+      if let patch {
+        builder.patches.update { [channel] in
+          $0.insert(patch, from: before.version.number, to: channel, renewal: $0.renewal(of: info.id))
+        }
+      }
     }
     catalog.update { $0.put(channel) }
+    builder.patches.update { $0.forget(info.id, before: info.version) }
     deltas.backlog.add(info.id, at: info.version)
-  }
-
-  /// Makes what was left out to be quick: a large manifest's codings, and the patch that has to be compared with it.
-  func prepare(_ channel: ChannelInfo, _ map: ManifestMap, _ outcome: ReleaseOutcome) {
-    guard map.byteCount > Self.codedAtOnce else { return }
-    DispatchQueue.global(qos: .utility).async { [builder] in
-      builder.prepareWhole(of: channel.id)
-      // Whoever asks for it makes it, should this fail.
-      if outcome.previous != .none { _ = try? builder.preparePatch(of: channel.id, from: outcome.previous) }
-    }
+    renderer.add(info.id)
   }
 }

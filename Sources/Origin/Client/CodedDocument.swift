@@ -21,29 +21,43 @@ final class CodedDocument: Sendable {
   ///
   /// - Parameters:
   ///   - parts: its bytes, in order.
-  ///   - coded: the same bytes coded, where that is worth it.
-  static func json(_ parts: [SharedBytes], tag: String, gzip: [UInt8]? = nil, zstd: [UInt8]? = nil)
-    -> CodedDocument
-  {
-    func representation(_ body: Body, _ coding: BodyCoding?) -> Representation {
+  ///   - gzip: the same bytes coded, where that is worth it.
+  static func json(
+    _ parts: [SharedBytes], tag: String, gzip: [SharedBytes]? = nil, zstd: [SharedBytes]? = nil
+  ) -> CodedDocument {
+    func representation(_ parts: [SharedBytes], _ coding: BodyCoding?) -> Representation {
       var fields = HeadFields(Self.documentFields)
       if let coding { fields.add("Content-Encoding", "\(coding.name)") }
       // A coded body is another representation, hence another tag (RFC 9110 §8.8.3.3).
       let tag = EntityTag(coding.map { "\(tag)-\($0.name)" } ?? tag)
-      return Representation(fields, tag: tag, body: body, allowsRanges: false)
+      return Representation(fields, tag: tag, body: body(parts), allowsRanges: false)
     }
     return CodedDocument(
-      identity: representation(parts.count == 1 ? .bytes(parts[0]) : .pieces(parts), nil),
-      gzip: gzip.map { representation(.bytes(SharedBytes($0)), .gzip) },
-      zstd: zstd.map { representation(.bytes(SharedBytes($0)), .zstd) })
+      identity: representation(parts, nil), gzip: gzip.map { representation($0, .gzip) },
+      zstd: zstd.map { representation($0, .zstd) })
   }
 
+  /// Small parts are joined, so that they go out with their head in one piece; large ones are shared.
+  private static func body(_ parts: [SharedBytes]) -> Body {
+    if parts.count == 1 { return .bytes(parts[0]) }
+    let count = parts.reduce(0) { $0 + $1.count }
+    guard count <= worthSharing else { return .pieces(parts) }
+    var joined: [UInt8] = []
+    joined.reserveCapacity(count)
+    for part in parts { joined.append(contentsOf: part.address) }
+    return .bytes(SharedBytes(joined))
+  }
+
+  private static let worthSharing = 32 << 10
+
   /// A small JSON document, coded here where that is worth it.
-  static func json(_ bytes: [UInt8]) -> CodedDocument {
+  /// - Parameter gzip: its gzip body, where that is made already.
+  static func json(_ bytes: [UInt8], gzip: [UInt8]? = nil) -> CodedDocument {
     let tag = String(SHA256.of(bytes).hex.prefix(32))
     guard bytes.count >= worthCoding else { return json([SharedBytes(bytes)], tag: tag) }
     return json(
-      [SharedBytes(bytes)], tag: tag, gzip: Gzip.encode([bytes]), zstd: Zstd.encode([bytes]))
+      [SharedBytes(bytes)], tag: tag, gzip: [SharedBytes(gzip ?? Gzip.encode([bytes]))],
+      zstd: [SharedBytes(Zstd.encode([bytes]))])
   }
 
   /// The bytes of a file, in the codings it has.
@@ -58,6 +72,11 @@ final class CodedDocument: Sendable {
     ("Content-Type", "application/json"), ("Cache-Control", "no-cache"), ("Access-Control-Allow-Origin", "*"),
     ("Vary", "Accept-Encoding"),
   ]
+
+  /// Bytes of its bodies, in all codings.
+  var byteCount: Int {
+    [identity, gzip, zstd].reduce(0) { $0 + Int(clamping: $1?.body.count ?? 0) }
+  }
 
   /// What it is kept in.
   var codings: [BodyCoding] { [.identity] + (gzip == nil ? [] : [.gzip]) + (zstd == nil ? [] : [.zstd]) }

@@ -5,34 +5,46 @@ import Store
 
 /// Answers configure.json (DESIGN §3): nothing new, a patch, or the whole manifest.
 ///
-/// What a fleet asks for is rendered already and answered on the spot. An answer that isn't there yet is made on
-/// the worker pool, after which the same decision is taken again.
+/// What a fleet asks for is rendered already and answered on the spot. An answer that isn't there yet is made once,
+/// however many wait for it, and none of them keeps a worker.
 struct ConfigureEndpoint: Sendable {
-  let catalog: Published<Catalog>
   let builder: AnswerBuilder
 
-  func answer(_ channel: ChannelCatalog, _ query: PollQuery, _ request: borrowing Request) -> Answer {
-    switch decide(channel, query) {
-    case .ready(let document): return .now(document.response(to: request))
-    case .needsWhole, .needsPatch:
+  func answer(
+    _ channel: ChannelCatalog, _ query: PollQuery, _ patches: borrowing PatchCache,
+    _ request: borrowing Request
+  ) -> Answer {
+    switch decide(channel, query, patches) {
+    case .ready(let document, _): return .now(document.response(to: request))
+    case .needsWhole:
       let stored = StoredRequest(request)
-      let id = channel.channel.id
-      return .later { respondLater(id, query, stored) }
+      return .deferred { whole(channel, stored, $0) }
+    case .needsPatch(let base):
+      let stored = StoredRequest(request)
+      return .deferred { patch(channel, from: base, query, stored, $0) }
     }
   }
 
   /// The answer to a query, where it is rendered already.
-  func document(_ channel: ChannelCatalog, _ query: PollQuery) -> CodedDocument? {
-    if case .ready(let document) = decide(channel, query) { document } else { nil }
+  func document(_ channel: ChannelCatalog, _ query: PollQuery, _ patches: borrowing PatchCache)
+    -> (document: CodedDocument, isPatch: Bool)?
+  {
+    if case .ready(let document, let isPatch) = decide(channel, query, patches) {
+      (document, isPatch)
+    } else {
+      nil
+    }
   }
 
   private enum Decision {
-    case ready(CodedDocument)
+    case ready(CodedDocument, isPatch: Bool = false)
     case needsWhole
     case needsPatch(from: ManifestVersion)
   }
 
-  private func decide(_ channel: ChannelCatalog, _ query: PollQuery) -> Decision {
+  private func decide(_ channel: ChannelCatalog, _ query: PollQuery, _ patches: borrowing PatchCache)
+    -> Decision
+  {
     // Before the first release every device has all there is.
     if channel.version == .none { return .ready(channel.nothingNew) }
     guard case .number(let version) = query.version, version > 0 else { return whole(channel) }
@@ -41,32 +53,39 @@ struct ConfigureEndpoint: Sendable {
       return query.digest.agrees(with: channel.digest) ? .ready(channel.nothingNew) : whole(channel)
     }
     guard query.acceptsPatch, version < channel.version.number else { return whole(channel) }
-    guard let patch = channel.patches[version] else { return .needsPatch(from: ManifestVersion(version)) }
-    return query.digest.agrees(with: patch.baseDigest) ? .ready(patch.document) : whole(channel)
+    guard let kept = patches.answer(from: version, to: channel) else {
+      return .needsPatch(from: ManifestVersion(version))
+    }
+    guard let patch = kept.patch, query.digest.agrees(with: patch.baseDigest) else { return whole(channel) }
+    return .ready(patch.document, isPatch: true)
   }
 
   private func whole(_ channel: ChannelCatalog) -> Decision {
     channel.whole.map { .ready($0.document) } ?? .needsWhole
   }
 
-  /// Makes what is missing and decides again; a release in between changes what is missing, hence the loop.
-  private func respondLater(_ id: Int64, _ query: PollQuery, _ stored: StoredRequest) -> Response {
-    var query = query
-    for _ in 0..<8 {
-      guard let channel = catalog.current.channel(id: id) else { break }
-      switch decide(channel, query) {
-      case .ready(let document): return document.response(to: stored.request)
-      case .needsWhole: builder.prepareWhole(of: id)
-      case .needsPatch(let base):
-        do {
-          if try !builder.preparePatch(of: id, from: base) { query.forgetVersion() }
-        } catch {
-          return ClientFailure.response(error)
-        }
+  // MARK: - What isn't rendered yet
+
+  private func whole(
+    _ channel: ChannelCatalog, _ stored: StoredRequest, _ answer: @escaping @Sendable (Response) -> Void
+  ) {
+    builder.whole(of: channel) { answer($0.document.response(to: stored.request)) }
+  }
+
+  /// The answer with the patch; where too many wait, with the whole manifest, which is as right.
+  private func patch(
+    _ channel: ChannelCatalog, from base: ManifestVersion, _ query: PollQuery, _ stored: StoredRequest,
+    _ answer: @escaping @Sendable (Response) -> Void
+  ) {
+    let isTaken = builder.patch(to: channel, from: base) { outcome in
+      switch outcome {
+      case .patch(let patch) where query.digest.agrees(with: patch.baseDigest):
+        answer(patch.document.response(to: stored.request))
+      case .patch, .unknownBase: whole(channel, stored, answer)
+      case .failed(let error): answer(ClientFailure.response(error))
       }
     }
-    return ClientFailure.response(
-      .serviceUnavailable, "releases come faster than this answer can be made; ask again")
+    if !isTaken { whole(channel, stored, answer) }
   }
 }
 

@@ -33,7 +33,7 @@ struct BacklogWorker: Sendable {
   private func advance(_ channel: ChannelInfo) throws(StoreError) -> Bool {
     while desk.isPreparing, !desk.isStopping { usleep(50_000) }
     var left: [ManifestVersion] = []
-    for base in try bases(of: channel)
+    for base in try desk.backlogBases(of: channel).sorted(by: >)
     where try !store.derived.isDone(channel.id, from: base, to: channel.version) { left.append(base) }
     desk.backlog.update(channel.id, at: channel.version) { $0.pending = left.count }
     guard let base = left.first, !desk.isStopping else { return false }
@@ -43,17 +43,6 @@ struct BacklogWorker: Sendable {
     try store.derived.markDone(channel.id, from: base, to: channel.version)
     desk.backlog.update(channel.id, at: channel.version) { $0.pending = left.count - 1 }
     return left.count > 1 || catalog.current.channel(id: channel.id)?.version != channel.version
-  }
-
-  /// "Per bundle the last 5 versions in which it changed, and always those that at least 1 % of last week's polls
-  /// reported" (DESIGN §5).
-  private func bases(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {
-    var bases = Set(try store.basesWorthDeltas(channel, count: desk.options.versions))
-    for version in try store.commonVersions(of: channel)
-    where version < channel.version && version != .none {
-      if try store.digest(channel, at: version) != nil { bases.insert(version) }
-    }
-    return bases.sorted(by: >)
   }
 
   private func makeDeltas(_ channel: ChannelInfo, on base: ManifestVersion) throws(StoreError)

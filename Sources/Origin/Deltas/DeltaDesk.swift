@@ -107,6 +107,22 @@ final class DeltaDesk: Sendable {
     return String(hasher.finish().hex.prefix(32))
   }
 
+  /// The older versions that devices may be at: "per bundle the last 5 versions in which it changed, and always those
+  /// that at least 1 % of last week's polls reported" (DESIGN §5); those that are reported come first.
+  func backlogBases(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {
+    var bases: [ManifestVersion] = []
+    for version in try store.commonVersions(of: channel)
+    where version < channel.version && version != .none {
+      if try store.digest(channel, at: version) != nil { bases.append(version) }
+    }
+    let common = Set(bases)
+    for version in try store.basesWorthDeltas(channel, count: options.versions)
+    where version < channel.version && !common.contains(version) {
+      bases.append(version)
+    }
+    return bases
+  }
+
   func search(threads: Int, isUrgent: Bool) -> DeltaSearch {
     DeltaSearch(store: store, budget: budget, threads: threads, isUrgent: isUrgent, counters: counters)
   }

@@ -6,6 +6,7 @@ import Platform
 final class OriginHandler: Handler {
   let origin: Origin
   var catalog: PublishedReader<Catalog>
+  private var patches: PublishedReader<PatchCache>
   private let downloads: DownloadCache
   private let polls: PollCounter
   private var memo = PollMemo()
@@ -13,9 +14,13 @@ final class OriginHandler: Handler {
   init(_ origin: Origin) {
     self.origin = origin
     catalog = PublishedReader(origin.catalog)
+    patches = PublishedReader(origin.builder.patches)
     downloads = DownloadCache(capacity: origin.openFiles)
     polls = origin.adoption.makeCounter()
   }
+
+  /// What publishers ask for has workers that no poll can keep busy.
+  func usesReservedWorkers(_ request: borrowing Request) -> Bool { request.path.starts(with: "/api/") }
 
   func handle(_ request: borrowing Request) -> Answer {
     let path = request.path
@@ -85,7 +90,8 @@ final class OriginHandler: Handler {
   /// configure.json where the query names app and channel.
   private func configure(_ request: borrowing Request) -> Answer {
     if request.method == .get, let query = request.query,
-      let kept = memo.entry(for: query, edition: catalog.currentEdition)
+      let kept = memo.entry(for: query, edition: catalog.currentEdition),
+      kept.patches == PollMemo.noPatch || kept.patches == patches.currentEdition
     {
       polls.saw(kept.version, of: kept.channel)
       return .now(kept.document.response(to: request))
@@ -95,10 +101,14 @@ final class OriginHandler: Handler {
       guard let channel = catalog.current.channel(query) else {
         return .now(Self.noApp(query, catalog.current))
       }
-      if let text = request.query, let document = origin.configure.document(channel, query) {
+      let edition = patches.currentEdition
+      if let text = request.query,
+        let (document, isPatch) = origin.configure.document(channel, query, patches.current)
+      {
         let version = PollCounter.version(query.version, of: channel)
         memo.keep(
-          document, version: version, channel: channel.channel.id, for: text, edition: catalog.currentEdition)
+          document, version: version, channel: channel.channel.id, for: text,
+          edition: catalog.currentEdition, patches: isPatch ? edition : PollMemo.noPatch)
       }
       return poll(channel, query, request)
     }
@@ -106,7 +116,7 @@ final class OriginHandler: Handler {
 
   private func poll(_ channel: ChannelCatalog, _ query: PollQuery, _ request: borrowing Request) -> Answer {
     polls.saw(PollCounter.version(query.version, of: channel), of: channel.channel.id)
-    return origin.configure.answer(channel, query, request)
+    return origin.configure.answer(channel, query, patches.current, request)
   }
 
   static func query(_ request: borrowing Request) -> PollQuery {

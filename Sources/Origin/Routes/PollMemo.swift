@@ -13,19 +13,31 @@ struct PollMemo {
     /// What the poll counts as.
     let version: Int64
     let channel: Int64
+    /// The edition of the patches that a patch is of; `noPatch` where it is none. So one that is served from here is
+    /// looked up, and thereby used, once in each edition.
+    let patches: Int
 
-    init(edition: Int, query: [UInt8], document: CodedDocument, version: Int64, channel: Int64) {
+    init(
+      edition: Int, query: [UInt8], document: CodedDocument, version: Int64, channel: Int64, patches: Int
+    ) {
       self.edition = edition
       self.query = query
       self.document = document
       self.version = version
       self.channel = channel
+      self.patches = patches
     }
   }
 
   /// Each query has one place; one that falls on another's takes it.
   private var entries = [Entry?](repeating: nil, count: Self.count)
   private static let count = 64
+  /// The edition of all that was kept last.
+  private var edition = 0
+  /// No edition of the patches: the answer isn't one.
+  static let noPatch = -1
+  /// A larger patch isn't kept: it would stay in memory when its room there was given to others.
+  private static let largestPatch = 256 << 10
   /// A longer query is no device's.
   private static let longest = 512
 
@@ -38,11 +50,19 @@ struct PollMemo {
   }
 
   mutating func keep(
-    _ document: CodedDocument, version: Int64, channel: Int64, for query: RawSpan, edition: Int
+    _ document: CodedDocument, version: Int64, channel: Int64, for query: RawSpan, edition: Int,
+    patches: Int = PollMemo.noPatch
   ) {
     guard query.byteCount <= Self.longest else { return }
+    if patches != Self.noPatch, document.byteCount > Self.largestPatch { return }
+    if edition != self.edition {
+      // What was kept of an older catalog would hold its manifests in memory.
+      for place in entries.indices { entries[place] = nil }
+      self.edition = edition
+    }
     entries[Self.place(query)] = Entry(
-      edition: edition, query: query.array, document: document, version: version, channel: channel)
+      edition: edition, query: query.array, document: document, version: version, channel: channel,
+      patches: patches)
   }
 
   private static func place(_ query: RawSpan) -> Int {

@@ -5,11 +5,23 @@ import Store
 
 /// Makes zips of channels' files, one after another beside the worker pool, and each once.
 final class ZipDesk: Sendable {
+  /// What a desk has to know of the rest of the origin, and of the disk.
+  struct Options: Sendable {
+    /// Tells the deltas of an update's zip.
+    var deltas: ZipDeltas.Source
+    /// The older versions that anybody may have zips of, and of the updates from them.
+    var bases: @Sendable (ChannelInfo) throws(StoreError) -> [ManifestVersion]
+    /// What all zips may take.
+    var room = ZipRoom.standard
+    /// The space of the disk that they are on.
+    var disk: @Sendable (String) throws(SystemError) -> DiskSpace = { (path) throws(SystemError) in
+      try Kernel.space(path)
+    }
+    var log: @Sendable (String) -> Void = { _ in }
+  }
+
   private let store: Store
-  private let deltas: ZipDeltas.Source
-  /// Bytes that all zips may take.
-  private let limit: Int64
-  private let log: @Sendable (String) -> Void
+  private let options: Options
   private let queue = DispatchQueue(label: "xcache.zips", qos: .utility)
   private let state = Locked(State())
 
@@ -32,13 +44,9 @@ final class ZipDesk: Sendable {
   /// Requests that may wait for a zip on the worker pool at a time, and for how long: it has other work, too.
   private static let patience = (waiters: 2, seconds: 8)
 
-  init(
-    store: Store, deltas: @escaping ZipDeltas.Source, limit: Int64, log: @escaping @Sendable (String) -> Void
-  ) {
+  init(store: Store, _ options: Options) {
     self.store = store
-    self.deltas = deltas
-    self.limit = limit
-    self.log = log
+    self.options = options
     queue.async { [store] in try? store.sweepZips() }
   }
 
@@ -46,25 +54,62 @@ final class ZipDesk: Sendable {
     case ready(StoredZip)
     /// It is being made, or waits for its deltas.
     case notYet
-    /// There is no room for more.
-    case noRoom
+    /// It isn't among those that are made for whoever asks.
+    case notOffered
+    /// It made way for others, and is never made again.
+    case dropped
+    /// Older zips have no room for it; nor has the disk, where it is the newest version's.
+    case noRoom(isNewest: Bool)
   }
 
   /// A zip, made now where there is none; waits a while for it.
+  ///
+  /// - Parameter isTrusted: it is asked for by someone who may have the zips of every kept version.
   /// - Throws: `unknownVersion` where a manifest isn't kept, or what kept the zip from being made.
-  func zip(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> Outcome {
+  func zip(_ zip: BundleZip, of channel: ChannelInfo, isTrusted: Bool = false) throws(StoreError) -> Outcome {
     if let stored = try store.zip(zip, of: channel) { return .ready(stored) }
+    guard try isOffered(zip, of: channel, isTrusted) else { return .notOffered }
     var list: [ZipDelta] = []
     if case .update(let from, let to) = zip {
-      guard case .done(let made) = try deltas(channel, from, to) else { return .notYet }
+      if try store.isDropped(zip, of: channel) { return .dropped }
+      guard case .done(let made) = try options.deltas(channel, from, to) else { return .notYet }
       list = made
     }
-    guard try store.trimZips(to: limit) else { return .noRoom }
+    let isNewest = zip.version == channel.version
+    guard try makeRoom(for: try store.largestSize(of: zip, channel, deltas: list), isNewest: isNewest) else {
+      return .noRoom(isNewest: isNewest)
+    }
     let build = build(zip, of: channel, list)
     guard waits(for: build) else { return .notYet }
     if let failure = build.failure.withLock({ $0 }) { throw failure }
     guard let stored = try store.zip(zip, of: channel) else { return .notYet }
     return .ready(stored)
+  }
+
+  /// Updates lead to the newest version. Of older ones those are made that devices may well be at, as deltas are: else
+  /// anybody could fill the disk, pair by pair.
+  private func isOffered(_ zip: BundleZip, of channel: ChannelInfo, _ isTrusted: Bool) throws(StoreError)
+    -> Bool
+  {
+    let base: ManifestVersion
+    switch zip {
+    case .whole(let version): base = version
+    case .update(let from, let to):
+      guard to == channel.version else { return false }
+      base = from
+    }
+    if isTrusted || base == channel.version { return true }
+    return try options.bases(channel).contains(base)
+  }
+
+  private func makeRoom(for size: Int64, isNewest: Bool) throws(StoreError) -> Bool {
+    let disk: DiskSpace
+    do throws(SystemError) {
+      disk = try options.disk(store.folder.path)
+    } catch {
+      throw StoreError(error)
+    }
+    return try store.makeRoom(options.room, on: disk, for: size, isNewest: isNewest)
   }
 
   private func build(_ zip: BundleZip, of channel: ChannelInfo, _ deltas: [ZipDelta]) -> Build {
@@ -85,10 +130,10 @@ final class ZipDesk: Sendable {
       // Another request may have had it made between this one's look and its turn.
       if try store.zip(job.zip, of: channel) == nil {
         try store.makeZip(job.zip, of: channel, deltas: deltas, threads: Environment.cores)
-        _ = try store.trimZips(to: limit)
+        _ = try makeRoom(for: 0, isNewest: true)
       }
     } catch {
-      log("error: \(channel.app)/\(job.zip): \(error)")
+      options.log("error: \(channel.app)/\(job.zip): \(error)")
       build.failure.withLock { $0 = error }
     }
     state.withLock { $0.builds[job] = nil }

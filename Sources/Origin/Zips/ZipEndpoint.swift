@@ -6,6 +6,7 @@ import Store
 /// Answers `bundle/553.zip` and `bundle/552-553.zip` (DESIGN §3 "Bundles") from files that are made once.
 struct ZipEndpoint: Sendable {
   let desk: ZipDesk
+  let store: Store
 
   /// Seconds after which a device asks again for a zip that isn't there yet.
   private static let pause = 5
@@ -16,16 +17,32 @@ struct ZipEndpoint: Sendable {
       return .now(ClientFailure.notFound("bundles are named 553.zip or 552-553.zip, after manifest versions"))
     }
     let stored = StoredRequest(request)
-    return .later { respond(zip, channel, stored) }
+    let token = APIRequest.bearer(request.field(.authorization)?.text)
+    return .later { respond(zip, channel, token, stored) }
   }
 
-  private func respond(_ zip: BundleZip, _ channel: ChannelInfo, _ request: StoredRequest) -> Response {
+  /// Whether a token may read the channel, as a mirror's may: then it gets the zips of every kept version.
+  private func isTrusted(_ token: String?, _ channel: ChannelInfo) throws(StoreError) -> Bool {
+    guard let token else { return false }
+    return try store.check(token: token)?.allows(.read, app: channel.app, channel: channel.name) ?? false
+  }
+
+  private func respond(
+    _ zip: BundleZip, _ channel: ChannelInfo, _ token: String?, _ request: StoredRequest
+  ) -> Response {
     do throws(StoreError) {
-      switch try desk.zip(zip, of: channel) {
+      switch try desk.zip(zip, of: channel, isTrusted: try isTrusted(token, channel)) {
       case .ready(let stored): return Self.representation(stored).response(to: request.request)
       case .notYet: return Self.notYet(zip)
-      case .noRoom:
-        return ClientFailure.response(.serviceUnavailable, "the origin keeps no more zips of updates")
+      case .notOffered:
+        return ClientFailure.notFound(
+          "\(zip) isn't made: there are zips of version \(channel.version), and of the last few that devices are at"
+        )
+      case .dropped: return ClientFailure.notFound("\(zip) made way for newer zips")
+      case .noRoom(isNewest: false):
+        return ClientFailure.notFound("there is no room for \(zip) beside newer zips")
+      case .noRoom(isNewest: true):
+        return ClientFailure.response(.serviceUnavailable, "the origin's disk is too full for \(zip)")
       }
     } catch {
       if case .unknownVersion(let version) = error {

@@ -9,8 +9,13 @@ final class UploadReceiver: @unchecked Sendable {
   private var receiver: (any BodyReceiver)?
   private var ended = false
   private let cancelled = Atomic(false)
+  /// Whose workers it lives on.
+  let pool: WorkerPool
 
-  init(_ make: @escaping @Sendable () -> any BodyReceiver) { self.make = make }
+  init(_ make: @escaping @Sendable () -> any BodyReceiver, on pool: WorkerPool) {
+    self.make = make
+    self.pool = pool
+  }
 
   /// A receiver that nobody told the end is told here, at the latest.
   deinit { abort() }

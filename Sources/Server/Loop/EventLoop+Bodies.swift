@@ -4,14 +4,14 @@ import Platform
 extension EventLoop {
   /// Begins to stream a request's body to a receiver.
   func receive(
-    _ request: borrowing Request, _ limit: UInt64, _ make: @escaping @Sendable () -> any BodyReceiver,
-    _ connection: Connection
+    _ request: borrowing Request, _ limit: UInt64, _ pool: WorkerPool,
+    _ make: @escaping @Sendable () -> any BodyReceiver, _ connection: Connection
   ) {
     let framing = BodyFraming(request.bodyLength) ?? .length(remaining: 0)
     if let length = framing.knownRemaining, length > limit {
       return refuse(connection, .contentTooLarge, path: request.path.text)
     }
-    connection.upload = Upload(UploadReceiver(make), framing, limit: limit)
+    connection.upload = Upload(UploadReceiver(make, on: pool), framing, limit: limit)
     if request.head.expectsContinue {
       let interim: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
       outbox.append(interim)
@@ -148,7 +148,7 @@ extension EventLoop {
     let last = upload.isComplete
     let token = connection.token
     let mailbox = mailbox
-    let taken = context.pool.submit(always: upload.wasBegun) {
+    let taken = receiver.pool.submit(always: upload.wasBegun) {
       let response = receiver.take(chunk, last: last)
       mailbox.post(.taken(token: token, receiver, response))
     }
@@ -195,7 +195,7 @@ extension EventLoop {
 
   private func abort(_ receiver: UploadReceiver) {
     // A pool that has stopped takes nothing: then the receiver aborts when it is let go of.
-    _ = context.pool.submit(always: true) { receiver.abort() }
+    _ = receiver.pool.submit(always: true) { receiver.abort() }
   }
 
   /// Reads over a body that nobody wants; one that is too long or broken ends the connection, behind its answer.

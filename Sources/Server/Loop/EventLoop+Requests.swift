@@ -216,9 +216,14 @@ extension EventLoop {
       respond(response, to: connection)
     case .later(let work):
       leaveBody(connection)
-      makeLater(work, connection)
+      makeLater(work, pool(for: request), connection)
+    case .deferred(let begin):
+      leaveBody(connection)
+      let (token, mailbox) = (connection.token, mailbox)
+      connection.state.wait()
+      begin { mailbox.post(.answer(token: token, $0)) }
     case .receive(let limit, let make):
-      receive(request, limit, make, connection)
+      receive(request, limit, pool(for: request), make, connection)
     }
   }
 
@@ -241,11 +246,18 @@ extension EventLoop {
     }
   }
 
+  /// The workers that do the blocking work for a request.
+  private func pool(for request: borrowing Request) -> WorkerPool {
+    handler.usesReservedWorkers(request) ? context.reservedPool : context.pool
+  }
+
   /// Has the answer made by a worker.
-  private func makeLater(_ work: @escaping @Sendable () -> Response, _ connection: Connection) {
+  private func makeLater(
+    _ work: @escaping @Sendable () -> Response, _ pool: WorkerPool, _ connection: Connection
+  ) {
     let token = connection.token
     let mailbox = mailbox
-    let taken = context.pool.submit { mailbox.post(.answer(token: token, work())) }
+    let taken = pool.submit { mailbox.post(.answer(token: token, work())) }
     guard taken else { return respond(overload(), to: connection) }
     connection.state.wait()
   }

@@ -7,6 +7,8 @@ final class ServerContext: Sendable {
   let listener: Descriptor
   let admission: Admission
   let pool: WorkerPool
+  /// For requests that the handler has them reserved for.
+  let reservedPool: WorkerPool
   let mailboxes: [Mailbox]
   let metrics: [LoopMetrics]
 
@@ -24,6 +26,8 @@ final class ServerContext: Sendable {
       self.mailboxes = mailboxes
       metrics = mailboxes.map { _ in LoopMetrics() }
       pool = try WorkerPool(threads: configuration.workers, limit: configuration.workerQueue)
+      reservedPool = try WorkerPool(
+        threads: configuration.reservedWorkers, limit: configuration.workerQueue, name: "reserved")
     } catch {
       throw .resources(error)
     }

@@ -31,14 +31,14 @@ package final class WorkerPool: Sendable {
   private let threads: [OSThread]
 
   /// Starts `count` threads; `limit` jobs may wait.
-  package init(threads count: Int, limit: Int) throws(SystemError) {
+  package init(threads count: Int, limit: Int, name: String = "worker") throws(SystemError) {
     let state = Monitor(State())
     self.state = state
     self.limit = limit
     var threads: [OSThread] = []
     do throws(SystemError) {
       for index in 0..<max(count, 1) {
-        threads.append(try OSThread(name: "worker-\(index)") { WorkerPool.work(state) })
+        threads.append(try OSThread(name: "\(name)-\(index)") { WorkerPool.work(state) })
       }
     } catch {
       state.broadcasting { $0.stopped = true }

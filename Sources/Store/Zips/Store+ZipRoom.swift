@@ -1,6 +1,9 @@
 import Glibc
+import Manifests
 import Platform
 
+// An update's zip that made way for others is never made again, since deltas that came meanwhile would make it other
+// bytes under the same URL. An empty file `<name>.<key>.dropped.zip` stays in its place, until gc drops the versions.
 extension Store {
   /// Removes what a stopped process left half written; not what another one may be writing now.
   package func sweepZips() throws(StoreError) {
@@ -12,25 +15,46 @@ extension Store {
     }
   }
 
-  /// Removes zips of whole versions, the least recently used first, until all zips together take at most `limit`
-  /// bytes. Those of updates stay, since they are never made again.
-  /// - Returns: whether they do now.
-  package func trimZips(to limit: Int64) throws(StoreError) -> Bool {
-    try StoreError.disk { () throws(SystemError) in
+  /// Removes zips of versions that aren't their channels' newest, the least recently used first, until those that stay
+  /// and `size` more bytes fit into the room.
+  ///
+  /// - Parameter isNewest: the bytes are of a zip that leads to its channel's newest version, for which the room may be
+  ///   exceeded as long as the disk has more than its reserve.
+  /// - Returns: whether they fit.
+  package func makeRoom(_ room: ZipRoom, on disk: DiskSpace, for size: Int64, isNewest: Bool)
+    throws(StoreError) -> Bool
+  {
+    var newest: [Int64: ManifestVersion] = [:]
+    for channel in try channels() { newest[channel.id] = channel.version }
+    return try StoreError.disk { () throws(SystemError) in
       var total: Int64 = 0
-      var whole: [(path: String, status: FileStatus)] = []
+      var older: [(file: ZipFile, status: FileStatus)] = []
       for path in try Self.zipFiles(folder.zips) {
-        guard path.hasSuffix(".zip"), let status = try Kernel.status(path) else { continue }
+        guard let file = ZipFile(path), let status = try Kernel.status(path) else { continue }
         total += status.size
-        if Self.isWhole(path) { whole.append((path, status)) }
+        if !file.isDropped, newest[file.channel] != file.version { older.append((file, status)) }
       }
-      for (path, status) in whole.sorted(by: { $0.status.modified < $1.status.modified }) where total > limit
-      {
-        try Kernel.remove(path)
+      let (limit, before) = (room.limit(on: disk, used: total), total)
+      for (file, status) in older.sorted(by: { $0.status.modified < $1.status.modified })
+      where size > limit - total {
+        try Self.drop(file)
         total -= status.size
       }
-      return total <= limit
+      if size <= limit - total { return true }
+      return isNewest && size <= disk.available + (before - total) - ZipRoom.reserve(on: disk)
     }
+  }
+
+  /// Whether an update's zip made way for others.
+  /// - Throws: `unknownVersion`.
+  package func isDropped(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> Bool {
+    let path = "\(folder.zips(of: channel))/\(try zipKey(zip, of: channel))\(ZipFile.droppedEnding)"
+    return try StoreError.disk { () throws(SystemError) in try Kernel.status(path) != nil }
+  }
+
+  private static func drop(_ file: ZipFile) throws(SystemError) {
+    if file.isUpdate { try DurableFile.write([], to: file.droppedPath) }
+    try Kernel.remove(file.path)
   }
 
   private static func zipFiles(_ folder: String) throws(SystemError) -> [String] {
@@ -43,9 +67,36 @@ extension Store {
     }
     return files
   }
+}
 
-  private static func isWhole(_ path: String) -> Bool {
-    let name = path[(path.lastIndex(of: "/") ?? path.startIndex)...].prefix { $0 != "." }
-    return !name.contains("-")
+/// What the path of a kept zip says: `…/<channel>/<name>.<key>.<tag>.zip`.
+struct ZipFile {
+  let path: String
+  let channel: Int64
+  /// The version that it leads to.
+  let version: ManifestVersion
+  let isUpdate: Bool
+  let isDropped: Bool
+  /// Where it is written down that it was here.
+  let droppedPath: String
+
+  static let droppedEnding = ".dropped.zip"
+
+  /// Reads a path; nil where it is no zip's.
+  init?(_ path: String) {
+    let parts = path.split(separator: "/").suffix(2)
+    guard parts.count == 2, let folder = parts.first, let name = parts.last, name.hasSuffix(".zip"),
+      let channel = Int64(folder)
+    else { return nil }
+    let words = name.split(separator: ".")
+    guard words.count == 4, let zip = BundleZip(fileName: "\(words[0]).zip") else { return nil }
+    self.path = path
+    self.channel = channel
+    switch zip {
+    case .whole(let version): (self.version, isUpdate) = (version, false)
+    case .update(_, let version): (self.version, isUpdate) = (version, true)
+    }
+    isDropped = name.hasSuffix(Self.droppedEnding)
+    droppedPath = "\(DurableFile.parent(of: path))/\(words[0]).\(words[1])\(Self.droppedEnding)"
   }
 }

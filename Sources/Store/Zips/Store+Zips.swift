@@ -27,8 +27,10 @@ extension Store {
     let folder = folder.zips(of: channel)
     return try StoreError.disk { () throws(SystemError) -> String? in
       guard try Kernel.status(folder) != nil else { return nil }
-      return try Folder.textNames(folder).first { $0.hasPrefix(key + ".") && $0.hasSuffix(".zip") }
-        .map { "\(folder)/\($0)" }
+      let name = try Folder.textNames(folder).first {
+        $0.hasPrefix(key + ".") && $0.hasSuffix(".zip") && !$0.hasSuffix(ZipFile.droppedEnding)
+      }
+      return name.map { "\(folder)/\($0)" }
     }
   }
 
@@ -55,6 +57,20 @@ extension Store {
       try? Kernel.remove(part)
       throw error
     }
+  }
+
+  /// Bytes that a zip takes at most, or little more: what is in it before it is deflated.
+  package func largestSize(of zip: BundleZip, _ channel: ChannelInfo, deltas: [ZipDelta]) throws(StoreError)
+    -> Int64
+  {
+    let files: Int64
+    switch zip {
+    case .whole(channel.version): files = channel.bytes
+    case .whole(let version): files = try contents(channel, at: version).reduce(0) { $0 + $1.content.size }
+    case .update(let from, let to):
+      files = try changes(channel, from: from, to: to).reduce(0) { $0 + ($1.entry?.size ?? 0) }
+    }
+    return files + deltas.reduce(0) { $0 + $1.offer.size }
   }
 
   /// Makes a zip as a new file at `path`, for whoever asked.
@@ -109,7 +125,7 @@ extension Store {
   }
 
   /// How the file names of a zip begin.
-  private func zipKey(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> String {
+  func zipKey(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> String {
     var digests: [UInt8]
     switch zip {
     case .whole(let version): digests = try keptDigest(channel, version).bytes

@@ -28,6 +28,9 @@ enum ServeCommand {
         "how long a release waits for its deltas on the version it replaces (default: 30; 0: not at all)"),
       .value("delta-threads", "N", "threads for deltas on older versions (default: half the cores)"),
       .value("threads", "N", "event loops (default: the machine's cores)"),
+      .value(
+        "zip-room", "SHARE",
+        "what bundle zips may take: per cent of the free disk, or bytes like 20GB (default: 10%)"),
       .value("gc", "HH:MM", "collect garbage every day at this local time, as `xcache gc` does"),
     ] + GCCommand.policyOptions + ServeMirror.options + ServeLimits.options,
     run: run)
@@ -84,6 +87,16 @@ enum ServeCommand {
     return DailyCollection(minute: hour * 60 + minute, policy: policy)
   }
 
+  private static func zipRoom(_ text: String) throws(UsageError) -> ZipRoom {
+    if text.hasSuffix("%"), let share = Int(text.dropLast()), ZipRoom.shares.contains(share) {
+      return .share(share)
+    }
+    if !text.hasSuffix("%"), let bytes = Bytes.parse(text) { return .bytes(bytes) }
+    throw UsageError(
+      "--zip-room \(text) is neither a share from \(ZipRoom.shares.lowerBound)% to \(ZipRoom.shares.upperBound)%"
+        + " nor a size like 500MB or 20GB")
+  }
+
   private static func configuration(_ arguments: Arguments) throws -> ServerConfiguration {
     let text = try arguments.value("listen") ?? "127.0.0.1:8080"
     guard let address = SocketAddress(text) else {
@@ -121,6 +134,7 @@ enum ServeCommand {
     options.openFiles = openFiles
     options.log = log
     options.gc = try gc(arguments)
+    if let text = try arguments.value("zip-room") { options.zipRoom = try zipRoom(text) }
     options.largestUpload =
       try arguments.number("max-upload", in: 1...Int.max).map(UInt64.init) ?? options.largestUpload
     return options

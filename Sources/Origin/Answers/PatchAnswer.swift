@@ -30,14 +30,26 @@ struct PatchAnswer: Sendable {
     // (zlib, technical details, "Maximum Compression Factor").
     if bytes.count > channel.map.byteCount / 1032 {
       guard let whole = whole() else { return nil }
-      if Gzip.encode([bytes]).count > whole.gzipCount {
-        document = WholeManifest(channel.channel, channel.map, channel.extras, base: base).document
-        cost = 2 * channel.map.byteCount
+      let gzip = Gzip.encode([bytes])
+      if gzip.count > whole.gzipCount {
+        document = whole.document(from: base)
+        // The map is the whole manifest's own, unless it is so small that it was copied.
+        cost = min(document.byteCount, 3 * deltas.count + (100 << 10))
         return
       }
+      document = .json(bytes, gzip: gzip)
+    } else {
+      document = .json(bytes)
     }
-    document = .json(bytes)
-    cost = 2 * bytes.count
+    cost = document.byteCount
+  }
+
+  /// A finished answer.
+  init(_ document: CodedDocument, extras: AnswerExtras) {
+    baseDigest = []
+    self.document = document
+    self.extras = extras
+    cost = document.byteCount
   }
 
   private static func render(_ channel: ChannelCatalog, _ base: DocumentBase, _ changes: [MapChange])

@@ -1,0 +1,190 @@
+import HTTP
+import Manifests
+import Platform
+import Store
+import Synchronization
+
+/// Makes the answers that take work, once each, and puts them where polls find them.
+final class AnswerBuilder: Sendable {
+  private let store: Store
+  private let catalog: Published<Catalog>
+  let patches = Published(PatchCache())
+  private let work: SingleFlight<Piece, Made>
+  /// Patches that were worked out, whatever came of it.
+  let patchesMade = Atomic<Int>(0)
+  /// Polls that were answered with the whole manifest since too many patches were waited for.
+  let answeredWhole = Atomic<Int>(0)
+
+  /// Answers that are made at a time, and patches that may wait for their turn.
+  static let limits = (atOnce: 2, waiting: 16)
+
+  /// An answer that can be made; one to another version, or that says something else, is another one.
+  private enum Piece: Hashable, Sendable {
+    case whole(Int64, ManifestVersion, AnswerExtras)
+    case info(Int64, ManifestVersion)
+    case patch(Int64, ManifestVersion, AnswerExtras, from: ManifestVersion)
+  }
+
+  private enum Made: Sendable {
+    case whole(WholeManifest)
+    case info(CodedDocument)
+    case patch(PatchOutcome)
+  }
+
+  enum PatchOutcome: Sendable {
+    case patch(PatchAnswer)
+    /// No manifest of the base's number is kept.
+    case unknownBase
+    case failed(StoreError)
+  }
+
+  init(store: Store, catalog: Published<Catalog>, threads: Int = AnswerBuilder.limits.atOnce)
+    throws(SystemError)
+  {
+    self.store = store
+    self.catalog = catalog
+    work = try SingleFlight(threads: threads, crowd: Self.limits.waiting)
+  }
+
+  // MARK: - For polls, which wait without a thread
+
+  func whole(of channel: ChannelCatalog, then: @escaping @Sendable (WholeManifest) -> Void) {
+    if let whole = channel.whole { return then(whole) }
+    _ = work.ask(Self.whole(channel), isUrgent: true) {
+      .whole(self.makeWhole(channel))
+    } then: { made in
+      if case .whole(let whole) = made { then(whole) }
+    }
+  }
+
+  func info(of channel: ChannelCatalog, then: @escaping @Sendable (CodedDocument) -> Void) {
+    if let info = channel.info { return then(info) }
+    let piece = Piece.info(channel.channel.id, channel.version)
+    _ = work.ask(piece, isUrgent: true) {
+      .info(self.makeInfo(channel))
+    } then: { made in
+      if case .info(let info) = made { then(info) }
+    }
+  }
+
+  /// - Returns: false where too many patches are waited for; then `then` isn't called.
+  func patch(
+    to channel: ChannelCatalog, from base: ManifestVersion, then: @escaping @Sendable (PatchOutcome) -> Void
+  ) -> Bool {
+    // What the fleet is at is never more than a few.
+    let isPinned = patches.current.isPinned(base.number, of: channel.channel.id)
+    let isTaken = work.ask(Self.patch(channel, base), isUrgent: isPinned) {
+      .patch(self.makePatch(to: channel, from: base))
+    } then: { made in
+      if case .patch(let outcome) = made { then(outcome) }
+    }
+    if !isTaken { answeredWhole.add(1, ordering: .relaxed) }
+    return isTaken
+  }
+
+  // MARK: - For what is made before anybody asks, on the caller's thread
+
+  /// The whole manifest of a channel, made now unless it is there.
+  func whole(of channel: ChannelCatalog) -> WholeManifest {
+    if let whole = channel.whole { return whole }
+    let made = work.perform(Self.whole(channel)) { .whole(self.makeWhole(channel)) }
+    guard case .whole(let whole) = made else { fatalError("the piece of a whole manifest is one") }
+    return whole
+  }
+
+  /// Makes the patch from `base`, unless it is there.
+  func preparePatch(to channel: ChannelCatalog, from base: ManifestVersion) {
+    _ = work.perform(Self.patch(channel, base)) { .patch(self.makePatch(to: channel, from: base)) }
+  }
+
+  /// There are deltas that the patches of a channel don't offer yet: makes those of pinned bases again.
+  func refreshPatches(of channelID: Int64) throws(StoreError) {
+    patches.update { $0.renew(channelID) }
+    for base in patches.current.pins(of: channelID) {
+      guard let channel = catalog.current.channel(id: channelID), base < channel.version else { continue }
+      let renewal = patches.current.renewal(of: channelID)
+      guard let patch = try patch(to: channel, from: base) else { continue }
+      patches.update { $0.insert(patch, from: base.number, to: channel, renewal: renewal) }
+    }
+  }
+
+  // MARK: - Making
+
+  private static func whole(_ channel: ChannelCatalog) -> Piece {
+    .whole(channel.channel.id, channel.version, channel.extras)
+  }
+
+  private static func patch(_ channel: ChannelCatalog, _ base: ManifestVersion) -> Piece {
+    .patch(channel.channel.id, channel.version, channel.extras, from: base)
+  }
+
+  private func makeWhole(_ channel: ChannelCatalog) -> WholeManifest {
+    let id = channel.channel.id
+    // Another one may have made it between the asker's look and this turn.
+    if let now = catalog.current.channel(id: id), now.version == channel.version,
+      now.extras == channel.extras,
+      let whole = now.whole
+    {
+      return whole
+    }
+    let whole = WholeManifest(channel.channel, channel.map, channel.extras)
+    catalog.update { $0.update(id, at: channel.version) { $0.adding(whole) } }
+    return whole
+  }
+
+  private func makeInfo(_ channel: ChannelCatalog) -> CodedDocument {
+    let document = Documents.info(
+      channel.map.urls, digest: channel.channel.digest ?? ManifestMap.empty.digest)
+    let info = CodedDocument.json(document)
+    catalog.update { $0.update(channel.channel.id, at: channel.version) { $0.adding(info: info) } }
+    return info
+  }
+
+  private func makePatch(to channel: ChannelCatalog, from base: ManifestVersion) -> PatchOutcome {
+    let state = patches.current
+    if let kept = state.answer(from: base.number, to: channel) { return PatchOutcome(kept.patch) }
+    patchesMade.add(1, ordering: .relaxed)
+    do throws(StoreError) {
+      let patch = try patch(to: channel, from: base)
+      let renewal = state.renewal(of: channel.channel.id)
+      patches.update { $0.insert(patch, from: base.number, to: channel, renewal: renewal) }
+      return PatchOutcome(patch)
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  /// The patch from `base`; nil where no manifest of that number is kept.
+  private func patch(to channel: ChannelCatalog, from base: ManifestVersion) throws(StoreError)
+    -> PatchAnswer?
+  {
+    guard base < channel.version, let digest = try store.digest(channel.channel, at: base) else { return nil }
+    let changes = try store.changes(channel.channel, from: base, to: channel.version)
+    return PatchAnswer(
+      channel, from: base, digest: digest, changes.map { MapChange(url: $0.url, entry: $0.entry) },
+      deltas: try DeltaOffers(store: store).render(changes, channel.channel, from: base)
+    ) { whole(of: channel) }
+  }
+}
+
+extension AnswerBuilder.PatchOutcome {
+  fileprivate init(_ patch: PatchAnswer?) { self = patch.map(Self.patch) ?? .unknownBase }
+}
+
+extension AnswerBuilder {
+  /// In the Prometheus text format, version 0.0.4.
+  var prometheusText: String {
+    func metric(_ name: String, _ type: String, _ help: String, _ value: Int) -> String {
+      "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n\(name) \(value)\n"
+    }
+    return metric(
+      "xcache_patches_made_total", "counter", "Patches from older versions worked out.",
+      patchesMade.load(ordering: .relaxed))
+      + metric(
+        "xcache_patch_polls_answered_whole_total", "counter",
+        "Polls answered with the whole manifest since too many patches were waited for.",
+        answeredWhole.load(ordering: .relaxed))
+      + metric(
+        "xcache_patch_cache_bytes", "gauge", "Bytes of the patches that are kept.", patches.current.byteCount)
+  }
+}

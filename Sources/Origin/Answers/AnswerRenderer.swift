@@ -1,0 +1,72 @@
+import Manifests
+import Platform
+import Store
+
+/// Renders what a channel's devices will ask for, right after a release and at the start: the whole manifest, and the
+/// patches from the versions that the fleet is at. On a thread of low priority, so that no release waits for it.
+final class AnswerRenderer: Sendable {
+  private struct State: Sendable {
+    var queue: [Int64] = []
+    var isStopped = false
+  }
+
+  private let store: Store
+  private let catalog: Published<Catalog>
+  private let builder: AnswerBuilder
+  private let desk: DeltaDesk
+  private let log: @Sendable (String) -> Void
+  private let state = Monitor(State())
+
+  init(
+    store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, desk: DeltaDesk,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    self.store = store
+    self.catalog = catalog
+    self.builder = builder
+    self.desk = desk
+    self.log = log
+  }
+
+  /// A channel's answers are others now.
+  func add(_ channel: Int64) {
+    state.broadcasting { state in if !state.queue.contains(channel) { state.queue.append(channel) } }
+  }
+
+  func stop() { state.broadcasting { $0.isStopped = true } }
+
+  private var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  /// Works until it is stopped.
+  func run() {
+    Kernel.lowerPriority()
+    for channel in catalog.current.channels { add(channel.channel.id) }
+    while let id = next() { render(id) }
+  }
+
+  private func next() -> Int64? {
+    let next: Int64?? = state.waiting { state in
+      if state.isStopped { return .some(nil) }
+      return state.queue.isEmpty ? nil : .some(state.queue.removeFirst())
+    }
+    return next ?? nil
+  }
+
+  /// Renders a channel's answers; a newer release ends that, since it comes to its own turn.
+  func render(_ id: Int64) {
+    guard let channel = catalog.current.channel(id: id), channel.version != .none else { return }
+    do throws(StoreError) {
+      let bases = try desk.backlogBases(of: channel.channel)
+      builder.patches.update { $0.pin(bases, of: id) }
+    } catch {
+      log("error: the versions that the devices of \(channel.channel.app) are at can't be read: \(error)")
+    }
+    _ = builder.whole(of: channel)
+    for base in builder.patches.current.pins(of: id) {
+      guard !isStopped, let now = catalog.current.channel(id: id), now.version == channel.version,
+        now.extras == channel.extras
+      else { return }
+      builder.preparePatch(to: now, from: base)
+    }
+  }
+}

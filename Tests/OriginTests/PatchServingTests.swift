@@ -1,0 +1,173 @@
+import Compression
+import HTTP
+import Manifests
+import Platform
+import Synchronization
+import Testing
+
+@testable import Origin
+
+@Suite struct PatchServingTests {
+  /// An app with as many versions, each of which changes one file.
+  private static func origin(versions: Int) throws -> TestOrigin {
+    let origin = try TestOrigin()
+    for version in 1...versions { try origin.publish(["a.js": "\(version)", "b.js": "b"]) }
+    return origin
+  }
+
+  private static func target(_ base: Int) -> String { "/configure.json?app=shop&version=\(base)&patch=1" }
+
+  /// Whether a poll is answered on the spot.
+  private static func isReady(_ base: Int, _ origin: TestOrigin) throws -> Bool {
+    if case .now = try origin.answer("GET", target(base), [], length: 0) { true } else { false }
+  }
+
+  @Test func whatWasAskedInTurnIsThereInTheSecondRound() throws {
+    let origin = try Self.origin(versions: 81)
+    for base in 1...80 { #expect(try origin.ask("GET", Self.target(base)).json["data"]?["base"] != nil) }
+    let made = try (1...80).filter { try !Self.isReady($0, origin) }
+    #expect(made == [], "these are made again")
+  }
+
+  /// Fifteen bases of one poller, twice: the second round costs nothing.
+  @Test func eachPatchIsMadeOnce() throws {
+    let origin = try Self.origin(versions: 16)
+    let builder = origin.origin.builder
+    let before = builder.patchesMade.load(ordering: .relaxed)
+    for base in 1...15 { _ = try origin.ask("GET", Self.target(base)) }
+    // The one from the version before was made with the release.
+    #expect(builder.patchesMade.load(ordering: .relaxed) == before + 14)
+    for base in 1...15 { _ = try origin.ask("GET", Self.target(base)) }
+    #expect(builder.patchesMade.load(ordering: .relaxed) == before + 14)
+  }
+
+  /// Those who wait for a patch hold no worker, and it is made once for all of them.
+  @Test func manyAskersOfOneBase() throws {
+    let origin = try Self.origin(versions: 12)
+    let answers = Monitor<[Int]>([])
+    for _ in 0..<500 {
+      guard case .deferred(let begin) = try origin.answer("GET", Self.target(1), [], length: 0) else {
+        // Made meanwhile.
+        answers.broadcasting { $0.append(200) }
+        continue
+      }
+      begin { response in answers.broadcasting { $0.append(Int(response.status.code)) } }
+    }
+    let all = answers.waiting { $0.count == 500 ? $0 : nil }
+    #expect(all == [Int](repeating: 200, count: 500))
+    #expect(origin.origin.builder.patchesMade.load(ordering: .relaxed) == 1)
+  }
+
+  /// A version that isn't kept is looked up once, too.
+  @Test func unknownBasesAreRemembered() throws {
+    let origin = try Self.origin(versions: 3)
+    #expect(try origin.api("POST", "gc", ["keepDays": 0, "keepVersions": 1]).status == 200)
+    for _ in 0..<5 {
+      #expect(try origin.ask("GET", Self.target(1)).json["data"]?["resourcemap"] != nil)
+    }
+    #expect(origin.origin.builder.patchesMade.load(ordering: .relaxed) == 1)
+  }
+
+  /// What the fleet is at is pinned, whatever else is asked for.
+  @Test func noPollerStripsTheFleetOfItsPatches() throws {
+    let origin = try Self.origin(versions: 40)
+    let renderer = origin.origin.renderer
+    let channel = try #require(origin.origin.catalog.current.channels.first)
+    renderer.render(channel.channel.id)
+    let pinned = Array(35...39)
+    #expect(try pinned.filter { try !Self.isReady($0, origin) } == [])
+    // One poller's flood, larger than the room for what isn't pinned.
+    let document = CodedDocument.json([SharedBytes([UInt8](repeating: 0, count: 9 << 20))], tag: "x")
+    for base in 1...30 {
+      let patch = PatchAnswer(document, extras: channel.extras)
+      origin.origin.builder.patches.update {
+        $0.insert(patch, from: Int64(base), to: channel, renewal: $0.renewal(of: channel.channel.id))
+      }
+    }
+    let patches = origin.origin.builder.patches.current
+    #expect(patches.byteCount < 140 << 20)
+    #expect(patches.answer(from: 1, to: channel) == nil && patches.answer(from: 30, to: channel) != nil)
+    #expect(try pinned.filter { try !Self.isReady($0, origin) } == [])
+  }
+
+  @Test func theLeastRecentlyUsedGo() throws {
+    let origin = try Self.origin(versions: 40)
+    let channel = try #require(origin.origin.catalog.current.channels.first)
+    let document = CodedDocument.json([SharedBytes([UInt8](repeating: 0, count: 15 << 20))], tag: "x")
+    var patches = PatchCache()
+    for base in 1...20 as ClosedRange<Int64> {
+      patches.insert(PatchAnswer(document, extras: channel.extras), from: base, to: channel, renewal: 0)
+      // One is used all the time.
+      #expect(patches.answer(from: 1, to: channel) != nil)
+    }
+    #expect((1...20).filter { patches.answer(from: $0, to: channel) != nil } == [1, 18, 19, 20])
+    patches.forget(channel.channel.id, before: ManifestVersion(41))
+    #expect(patches.count == 0 && patches.byteCount == 0)
+  }
+
+  /// Also what takes no bytes is bounded, and an answer that is larger than all room is kept as long as it is the only one.
+  @Test func theNumberIsBounded() throws {
+    let origin = try Self.origin(versions: 2)
+    let channel = try #require(origin.origin.catalog.current.channels.first)
+    var patches = PatchCache()
+    for base in 1...3000 as ClosedRange<Int64> { patches.insert(nil, from: base, to: channel, renewal: 0) }
+    #expect(patches.count == PatchCache.mostOthers)
+    patches.pin((1...200).map { ManifestVersion($0) }, of: channel.channel.id)
+    #expect(patches.pins(of: channel.channel.id).count == PatchCache.mostPins)
+  }
+
+  /// An answer that was begun before there were more deltas doesn't take the place of one with them.
+  @Test func whatWasRenewedSinceStays() throws {
+    let origin = try Self.origin(versions: 3)
+    let channel = try #require(origin.origin.catalog.current.channels.first)
+    var patches = PatchCache()
+    let before = patches.renewal(of: channel.channel.id)
+    patches.renew(channel.channel.id)
+    patches.insert(nil, from: 1, to: channel, renewal: before)
+    #expect(patches.answer(from: 1, to: channel) == nil)
+  }
+
+  /// Where sixteen others wait the whole manifest is the answer, but not for what the fleet is at.
+  @Test func aCrowdIsAnsweredWhole() throws {
+    let origin = try Self.origin(versions: 20)
+    let builder = try AnswerBuilder(
+      store: origin.store, catalog: origin.origin.catalog, threads: 0)
+    let channel = try #require(origin.origin.catalog.current.channels.first)
+    func asks(_ base: Int64) -> Bool { builder.patch(to: channel, from: ManifestVersion(base)) { _ in } }
+    for base in 1...16 as ClosedRange<Int64> { #expect(asks(base)) }
+    #expect(!asks(17) && builder.answeredWhole.load(ordering: .relaxed) == 1)
+    #expect(asks(16), "it waits already")
+    builder.patches.update { $0.pin(ManifestVersion(18), of: channel.channel.id) }
+    #expect(asks(18))
+    let whole = Locked<WholeManifest?>(nil)
+    builder.whole(of: channel) { made in whole.withLock { $0 = made } }
+    #expect(whole.withLock { $0 } != nil)
+  }
+
+  /// A map that many answers contain is in memory once, and each answer is right in every coding.
+  @Test func theWholeMapIsShared() throws {
+    let origin = try TestOrigin()
+    let names = (0..<300).map { "\($0 * 7919).js" }
+    try origin.publish(Dictionary(uniqueKeysWithValues: names.map { ($0, $0) }))
+    // All others: the patch names those that go, too, and is larger than the whole.
+    try origin.publish(Dictionary(uniqueKeysWithValues: names.map { ("n\($0)", $0) }), remove: names)
+    try origin.publish(["one.js": "1"])
+    try origin.publish(["one.js": "2"])
+    for base in 1...3 {
+      let isWhole = base == 1
+      let plain = try origin.ask("GET", Self.target(base))
+      #expect(plain.json["data"]?["base"]?.string == "\(base)")
+      #expect((plain.json["data"]?["resourcemap"] != nil) == isWhole)
+      let gzip = try origin.ask("GET", Self.target(base), ["Accept-Encoding: gzip"])
+      let zstd = try origin.ask("GET", Self.target(base), ["Accept-Encoding: zstd"])
+      if gzip.field("Content-Encoding") == "gzip" {
+        #expect(try Gzip.decode(gzip.body, limit: 1 << 20) == plain.body)
+      }
+      if zstd.field("Content-Encoding") == "zstd" {
+        #expect(try Zstd.decode(zstd.body, limit: 1 << 20) == plain.body)
+      }
+    }
+    let whole = try #require(origin.origin.catalog.current.channels.first?.whole)
+    #expect(whole.saying(AnswerExtras(interval: 60)).map === whole.map)
+  }
+}

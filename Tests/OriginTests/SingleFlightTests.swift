@@ -1,0 +1,62 @@
+import Platform
+import Testing
+
+@testable import Origin
+
+@Suite struct SingleFlightTests {
+  /// Work that goes on when it is told to, and what came of it.
+  private final class Log: Sendable {
+    let made = Locked<[Int]>([])
+    let told = Monitor<[Int]>([])
+    let isOpen = Monitor(false)
+
+    func make(_ key: Int) -> Int {
+      isOpen.waiting { $0 ? () : nil }
+      made.withLock { $0.append(key) }
+      return key * 10
+    }
+
+    func ask(_ key: Int, _ work: SingleFlight<Int, Int>, isUrgent: Bool = false) -> Bool {
+      work.ask(key, isUrgent: isUrgent, make: { self.make(key) }, then: { self.tell($0) })
+    }
+
+    func tell(_ value: Int) { told.broadcasting { $0.append(value) } }
+    func open() { isOpen.broadcasting { $0 = true } }
+    func wait(for count: Int) { told.waiting { $0.count >= count ? () : nil } }
+  }
+
+  @Test func manyWaitForOnePiece() throws {
+    let (log, work) = (Log(), try SingleFlight<Int, Int>(threads: 2, crowd: 4))
+    for _ in 0..<1000 { #expect(log.ask(1, work)) }
+    log.open()
+    log.wait(for: 1000)
+    #expect(log.made.withLock { $0 } == [1])
+    #expect(log.told.withLock { $0 } == [Int](repeating: 10, count: 1000))
+    // Nobody waits any more: asked for again, it is made again.
+    #expect(log.ask(1, work))
+    log.wait(for: 1001)
+    #expect(log.made.withLock { $0 } == [1, 1])
+  }
+
+  @Test func aCrowdIsTold() throws {
+    let (log, work) = (Log(), try SingleFlight<Int, Int>(threads: 2, crowd: 4))
+    var taken: [Int] = []
+    for key in 0..<20 where log.ask(key, work) { taken.append(key) }
+    // Two are being made once their threads have taken them; four wait.
+    #expect((4...6).contains(taken.count))
+    #expect(log.ask(taken[0], work), "it waits already")
+    #expect(log.ask(99, work, isUrgent: true))
+    log.open()
+    log.wait(for: taken.count + 2)
+    #expect(Set(log.made.withLock { $0 }) == Set(taken + [99]))
+    #expect(log.made.withLock { $0.count } == taken.count + 1)
+  }
+
+  @Test func whoMakesItHereTakesItOver() throws {
+    let (log, work) = (Log(), try SingleFlight<Int, Int>(threads: 0, crowd: 4))
+    #expect(log.ask(1, work))
+    log.open()
+    #expect(work.perform(1) { log.make(1) } == 10)
+    #expect(log.told.withLock { $0 } == [10] && log.made.withLock { $0 } == [1] && work.waiting == 0)
+  }
+}
