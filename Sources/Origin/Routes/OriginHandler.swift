@@ -13,7 +13,7 @@ final class OriginHandler: Handler {
   init(_ origin: Origin) {
     self.origin = origin
     catalog = PublishedReader(origin.catalog)
-    downloads = DownloadCache(capacity: origin.openFiles)
+    downloads = DownloadCache(capacity: origin.openFiles, origin.store.changes)
     polls = origin.adoption.makeCounter()
   }
 

@@ -33,7 +33,7 @@ extension Store {
     }
   }
 
-  private static func zipFiles(_ folder: String) throws(SystemError) -> [String] {
+  static func zipFiles(_ folder: String) throws(SystemError) -> [String] {
     guard try Kernel.status(folder) != nil else { return [] }
     var files: [String] = []
     for channel in try Folder.textNames(folder) {

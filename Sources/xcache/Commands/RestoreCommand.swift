@@ -9,6 +9,9 @@ enum RestoreCommand {
     name: "restore", operands: "", summary: "make an origin of a backup or of a static copy",
     notes: """
       --from-backup: everything, as the backup has it; every byte is checked on the way.
+      A file that is missing or damaged in the backup or the copy is left out: its URLs are named, answer 500, and come
+      back when their bundles are published again. Exit code 1: there are such files; everything else is restored and
+      can be served.
       --from: of a static copy alone:
       All channels of the copy, the versions that it keeps, resources, bundles, prefetch configs and policies come back;
       devices see the same bytes. Versions go on at least 1,000 higher. Who published, why, and tokens are in no copy:
@@ -41,12 +44,15 @@ enum RestoreCommand {
       progress.show("restoring", done, of: all, "\(Bytes.text(done)) of \(Bytes.text(all))")
     }
     terminal.endProgress()
-    terminal.say(
-      arguments.has("json")
-        ? String(decoding: report.json.canonical, as: UTF8.self)
-        : "restored \(report.copied) files (\(Bytes.text(report.copiedBytes))) into \(data); "
+    if arguments.has("json") {
+      terminal.say(String(decoding: report.json.canonical, as: UTF8.self))
+    } else {
+      terminal.say(
+        "restored \(report.copied) files (\(Bytes.text(report.copiedBytes))) into \(data); "
           + "`xcache serve --data \(data)` runs it")
-    return .done
+      DamageWords.tell(report.damaged, report.damagedURLs, "missing or damaged in the backup", terminal)
+    }
+    return report.damaged.isEmpty ? .done : .failed
   }
 
   private static func restore(
@@ -62,14 +68,16 @@ enum RestoreCommand {
     terminal.endProgress()
     if arguments.has("json") {
       terminal.say(String(decoding: report.json(store.folder).canonical, as: UTF8.self))
-      return .done
+      return report.lost.isEmpty ? .done : .failed
     }
     for channel in report.channels {
       terminal.say("\(channel.app) \(channel.channel): version \(channel.version)")
     }
     terminal.say("\(report.files) files, \(Bytes.text(report.bytes)) restored into \(data)")
     terminal.say("a new admin token is in \(store.folder.adminToken)")
-    return .done
+    DamageWords.tell(
+      Array(Set(report.lost.map(\.sha256))), report.lost, "missing or damaged in the static copy", terminal)
+    return report.lost.isEmpty ? .done : .failed
   }
 }
 
@@ -84,7 +92,7 @@ extension Restoration.Report {
             "version": .string($0.version.text),
           ]
         }),
-      "files": .integer(files),
+      "damagedURLs": .array(lost.map(\.json)), "files": .integer(files),
     ]
   }
 }
