@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-mirror test-mirror test-mirror-kills test-s3 kills keeping test-lives lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-mirror test-mirror test-mirror-kills test-damage test-s3 kills keeping test-lives lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -50,6 +50,10 @@ test-mirror: build ## mirror a published app, lose its origin and bring it back,
 	@.ci/packages nginx-light python3 python3-pip curl
 	XCACHE_BINARY=$(abspath $(XCACHE)) Tests/Mirror/fallback.sh
 	Tests/Mirror/kill_channels.py $(XCACHE) 6
+
+test-damage: build ## flip bits of blobs, coded files and database pages of a server under load, ROUNDS (50) times
+	@.ci/packages python3
+	Tests/Damage/damage.py $(XCACHE) $(or $(ROUNDS),50)
 
 test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object server killed on the way
 	@.ci/packages python3-venv curl

@@ -33,6 +33,10 @@ static const unsigned char m0008[] = {
 #embed "../../Migrations/0008_document_numbers.sql"
 };
 
+static const unsigned char m0009[] = {
+#embed "../../Migrations/0009_scrub.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -42,6 +46,7 @@ static const xcache_asset migrations[] = {
     {"0006_idempotency.sql", m0006, sizeof m0006},
     {"0007_registrations.sql", m0007, sizeof m0007},
     {"0008_document_numbers.sql", m0008, sizeof m0008},
+    {"0009_scrub.sql", m0009, sizeof m0009},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

@@ -34,6 +34,11 @@ int xcache_start_writing(int fd) { return sync_file_range(fd, 0, 0, SYNC_FILE_RA
 int xcache_openat(int folder, const char *path, int flags, unsigned mode) {
   return openat(folder, path, flags, mode);
 }
+int xcache_open_direct(const char *path) { return open(path, O_RDONLY | O_DIRECT | O_CLOEXEC); }
+int xcache_lower_disk_priority(void) {
+  // <linux/ioprio.h>: IOPRIO_WHO_PROCESS 1, IOPRIO_CLASS_BE 2. The idle class could starve for good.
+  return syscall(SYS_ioprio_set, 1, 0, 2 << 13 | 7);
+}
 int xcache_fcntl(int fd, int command, int value) { return fcntl(fd, command, value); }
 ssize_t xcache_copy_file_range(int from, int to, size_t count) {
   return copy_file_range(from, NULL, to, NULL, count, 0);

@@ -21,6 +21,7 @@ package final class Origin: Sendable {
   let builder: AnswerBuilder
   let renderer: AnswerRenderer
   private let keeper: Housekeeper
+  private let scrubber: Scrubber?
   let pages = Pages()
   /// What `/metrics` shows.
   let metrics: @Sendable () -> String
@@ -43,6 +44,8 @@ package final class Origin: Sendable {
     /// Tells the deltas of an update's zip; nil: those that this origin makes.
     package var zipDeltas: ZipDeltas.Source?
     package var metrics: @Sendable () -> String = { "" }
+    /// Seconds in which every file is read back once; nil: none is.
+    package var scrub: Double?
     /// When garbage is collected each day; nil: only when asked.
     package var gc: DailyCollection?
     /// Brings a release's files to where devices download them before any device is told of it; nil: the CDN fetches
@@ -95,12 +98,18 @@ package final class Origin: Sendable {
       largestUpload: options.largestUpload, log: options.log)
     self.adoption = adoption
     keeper = Housekeeper(store: store, adoption: adoption, gc: options.gc, log: options.log)
+    let scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: options.log) }
+    self.scrubber = scrubber
     self.desk = desk
     backlog = BacklogWorker(
       store: store, catalog: catalog, builder: builder, desk: desk, log: options.log)
+    // A delta that was found damaged is made again.
+    store.changes.subscribe { [catalog, desk] in
+      for channel in catalog.current.channels { desk.backlog.add(channel.channel.id, at: channel.version) }
+    }
     metrics = { [attempts = api.attempts, metrics = options.metrics] in
-      metrics() + adoption.prometheusText + attempts.metrics
-        + desk.counters.prometheusText(pending: desk.backlog.pending) + builder.prometheusText
+      metrics() + (scrubber?.prometheusText ?? "") + Scrubber.damageText(store) + adoption.prometheusText
+        + attempts.metrics + desk.counters.prometheusText(pending: desk.backlog.pending) + builder.prometheusText
     }
     openFiles = options.openFiles
   }
@@ -111,6 +120,7 @@ package final class Origin: Sendable {
     _ = try OSThread(name: "render") { [renderer] in renderer.run() }
     _ = try OSThread(name: "deltas") { [backlog] in backlog.run() }
     try keeper.start()
+    try scrubber?.start()
   }
 
   /// Answers for one event loop; called on that loop's thread.
@@ -122,10 +132,14 @@ package final class Origin: Sendable {
     desk.stop()
     renderer.stop()
     keeper.beginStopping()
+    scrubber?.beginStopping()
   }
 
   /// Writes what was counted last, once no event loop runs any more.
-  package func finish() { keeper.finish() }
+  package func finish() {
+    scrubber?.finish()
+    keeper.finish()
+  }
 
   var isReady: Bool { !stopping.load(ordering: .relaxed) }
 }

@@ -9,6 +9,8 @@ package final class Store: Sendable {
   package let madeAdminToken: Bool
   /// What can be made again.
   package let derived: DerivedStore
+  /// Tells of files that are to be opened anew.
+  package let changes = FileChanges()
   let connections: Connections
   let blobs: BlobStore
   let clock: @Sendable () -> Int64
@@ -45,9 +47,10 @@ package final class Store: Sendable {
       lock = try Self.takeFolder(folder, creates: options.creates)
     }
     connections = try Connections(path: folder.database, isBeside: options.isBeside)
-    derived = try DerivedStore(folder, isBeside: options.isBeside)
+    derived = try DerivedStore(
+      folder, changes: changes, clock: options.clock, isBeside: options.isBeside)
     blobs = try BlobStore(
-      folder: folder, disk: options.disk, connections: connections, clock: options.clock,
+      folder: folder, disk: options.disk, connections: connections, clock: options.clock, changes: changes,
       cleansUp: !options.isBeside)
     madeAdminToken =
       options.isBeside ? false : try Self.makeFirstToken(connections, folder, now: options.clock())
@@ -98,24 +101,10 @@ package final class Store: Sendable {
   /// - Throws: `unknownBlob`; `corruptBlob`, and the file is set aside.
   package func open(_ sha256: SHA256) throws(StoreError) -> StoredBlob { try blobs.open(sha256) }
 
-  /// Hashes every blob anew, as is done once a day; bad ones are set aside.
-  /// - Parameter goesOn: Asked before each blob, with its size in bytes; false ends the round. The place to wait,
-  ///   so that a round doesn't take the disk from those who need it.
-  /// - Returns: the digests of the bad ones.
-  package func scrub(_ goesOn: (Int64) -> Bool) throws(StoreError) -> [SHA256] {
-    var bad: [SHA256] = []
-    for (sha256, size) in try blobs.all() {
-      guard goesOn(size) else { break }
-      do {
-        try blobs.scrub(sha256)
-      } catch .corruptBlob {
-        bad.append(sha256)
-      } catch .unknownBlob {
-        // Removed since the list was made.
-        continue
-      }
-    }
-    return bad
+  /// Opens a blob whose bytes were hashed just now: for whoever makes something of them that is kept.
+  /// - Throws: as above.
+  package func openChecked(_ sha256: SHA256) throws(StoreError) -> StoredBlob {
+    try blobs.openChecked(sha256)
   }
 
   /// Removes files that arrived more than a day ago and that no release took.

@@ -32,6 +32,9 @@ extension StoreError: CustomStringConvertible {
       "the database was made by an xcache whose \(name) differs from this one's; run the one that made it"
     case .corruptRow(let text):
       "the database holds a value that xcache never writes: \"\(text)\"; restore it from a backup"
+    case .damagedDatabase(let path, let findings):
+      "\(path) is damaged: \(findings.prefix(5).joined(separator: "; ")). A backup from before is left as it was; "
+        + "`xcache doctor --deep` says more, and `xcache restore` makes an origin of a backup or a static copy"
     case .database(let error): "SQLite: \(error.message) (code \(error.code)) in: \(error.statement)"
     case .system(let error): error.description
     case .diskFull(let place):

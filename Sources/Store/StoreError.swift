@@ -21,6 +21,8 @@ package enum StoreError: Error, Sendable {
   case alteredMigration(name: String)
   /// Thrown when a row holds a value that the store never writes.
   case corruptRow(String)
+  /// Thrown when a copy of the database isn't what SQLite or the releases in it say it should be; with what is wrong.
+  case damagedDatabase(path: String, [String])
   case database(SQLiteError)
   case system(SystemError)
   /// Thrown when the disk or a quota is full; nothing half done is left.

@@ -92,11 +92,26 @@ struct RestoreTests {
     #expect(try push(.policy, "{}", into: again) == 1999)
   }
 
-  @Test("A damaged mirror restores nothing, and a folder that holds an origin is left alone")
+  @Test("A file that is damaged or missing in the mirror costs that file alone", arguments: [true, false])
+  func damage(isGone: Bool) throws {
+    let bench = try Bench()
+    try bench.mirror()
+    let path = try bench.path("same.css")
+    if isGone { try Kernel.remove(path) } else { try VerifyTests.change(path) { $0[0] ^= 1 } }
+    let store = try Store(path: bench.folder + "/new")
+    let report = try Restoration(from: FolderReader(bench.www)).restore(into: store)
+    #expect(report.lost.map(\.url).allSatisfy { $0.hasSuffix("same.css") } && !report.lost.isEmpty)
+    let (old, new) = try (bench.shop(bench.store), bench.shop(store))
+    #expect(new.digest == old.digest)
+    #expect(try store.damagedBlobs() == Array(Set(report.lost.map(\.sha256))))
+    #expect(try store.missing(of: store.damagedBlobs()) == store.damagedBlobs())
+  }
+
+  @Test("A damaged document restores nothing, and a folder that holds an origin is left alone")
   func refusals() throws {
     let bench = try Bench()
     try bench.mirror()
-    try VerifyTests.change(bench.path("same.css")) { $0[0] ^= 1 }
+    try DurableFile.write([1], to: "\(bench.www)/xcache/shop/configure/3.json")
     let store = try Store(path: bench.folder + "/new")
     #expect(throws: MirrorError.self) { try Restoration(from: FolderReader(bench.www)).restore(into: store) }
     #expect(try store.channels().isEmpty)

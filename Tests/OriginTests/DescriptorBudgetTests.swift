@@ -38,16 +38,17 @@ import Testing
   }
 
   /// What the budget counts on: two generations, each file with its plain and its coded forms.
-  @Test func theCacheLetsGoOfWhatIsTooMuch() {
+  @Test func theCacheLetsGoOfWhatIsTooMuch() throws {
     let capacity = 4
-    let cache = DownloadCache(capacity: capacity)
+    let cache = DownloadCache(capacity: capacity, FileChanges())
     var files: [Kept] = []
     for number in 0..<50 {
       let path = Array("/xcache/\(number)".utf8)
       let plain = Representation(HeadFields(), tag: nil, body: .none)
-      let file = DownloadFile(path: path, document: .file(identity: plain, gzip: nil, zstd: nil))
+      let file = try cache.inbox.open { () throws(StoreError) in
+        DownloadFile(path: path, document: .file(identity: plain, gzip: nil, zstd: nil))
+      }
       files.append(Kept(file: file))
-      cache.inbox.put(file)
       #expect(cache.file(at: path.span.bytes) != nil)
     }
     let most = files.filter { $0.file != nil }.count

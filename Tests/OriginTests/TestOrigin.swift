@@ -13,12 +13,15 @@ final class TestOrigin {
   let origin: Origin
   let token: String
   private let handler: any Handler
+  /// Whether the folder goes with it.
+  private let ownsFolder: Bool
 
   init(
     publicURL: String = "https://cdn.example.com/hxm", _ change: (inout Origin.Options) -> Void = { _ in },
     clock: (@Sendable () -> Int64)? = nil
   ) throws {
     let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    ownsFolder = true
     folder = "\(base)/xcache-origin-\(getpid())-\(Clock.monotonicNanoseconds())"
     var kept = Store.Options()
     if let clock { kept.clock = clock }
@@ -31,7 +34,16 @@ final class TestOrigin {
     token = String(decoding: bytes.dropLast(), as: UTF8.self)
   }
 
-  deinit { Self.removeAll(folder) }
+  private init(sharing other: TestOrigin) {
+    (folder, store, origin, token) = (other.folder, other.store, other.origin, other.token)
+    ownsFolder = false
+    handler = other.origin.makeHandler()
+  }
+
+  /// The same origin, asked on another event loop.
+  func another() throws -> TestOrigin { TestOrigin(sharing: self) }
+
+  deinit { if ownsFolder { Self.removeAll(folder) } }
 
   private static func removeAll(_ path: String) {
     for name in (try? Folder.textNames(path)) ?? [] { removeAll("\(path)/\(name)") }

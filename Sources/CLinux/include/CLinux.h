@@ -22,6 +22,10 @@ int xcache_epoll_wait(int epoll, struct epoll_event *events, int capacity, int m
 int xcache_syncfs(int fd);
 int xcache_start_writing(int fd);
 int xcache_openat(int folder, const char *path, int flags, unsigned mode);
+/// Opens a file for reading past the page cache (O_DIRECT).
+int xcache_open_direct(const char *path);
+/// Lets the calling thread's disk requests come after others': best effort, its lowest level (ioprio_set(2)).
+int xcache_lower_disk_priority(void);
 int xcache_fcntl(int fd, int command, int value);
 ssize_t xcache_copy_file_range(int from, int to, size_t count);
 /// Shares the bytes of `from` with `to` (FICLONE) where the file system can.

@@ -64,7 +64,13 @@ package final class CDNPush: Sendable {
       files[delta.text] = Placement(
         path: delta.text, size: offer.size, sha256: nil,
         head: FileHead(type: MirrorPath.documentType(delta.text), isImmutable: true)
-      ) { _ in LocalFile(path: file, isTemporary: false) }
+      ) { [store] _ throws(MirrorError) in
+        let isWhole = try MirrorError.store { () throws(StoreError) in
+          try store.derived.open(delta.target, on: delta.base) != nil
+        }
+        guard isWhole else { throw .lacksFile(path: delta.text) }
+        return LocalFile(path: file, isTemporary: false)
+      }
     }
     return Array(files.values)
   }

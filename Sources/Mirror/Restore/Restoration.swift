@@ -23,6 +23,8 @@ package struct Restoration {
     package let leftOut: [MirroredChannel]?
     /// Of `channels`, those that a run left half-way: a newer version of them may have been seen by devices.
     package let unfinished: [MirroredChannel]
+    /// Live URLs whose bytes the mirror lacks, or has others for; they are to be published again.
+    package let lost: [DamagedURL]
   }
 
   /// - Throws: `noMirror`, `unreadable`, `wrongBytes`, `store(.notEmpty)`; then the folder holds no origin.
@@ -32,18 +34,22 @@ package struct Restoration {
     let (index, _) = try reader.index()
     var channels: [RestoredChannel] = []
     for channel in index.channels { channels.append(try ChannelReader(channel, reader).restored()) }
-    let files = try receive(channels, into: store)
-    try MirrorError.store { () throws(StoreError) in
-      try store.restore(channels, defaultApp: index.defaultApp)
+    let (files, lost) = try receive(channels, into: store)
+    let places = try MirrorError.store { () throws(StoreError) in
+      try store.restore(channels, defaultApp: index.defaultApp, lost: lost)
+      return try store.places(of: Array(lost))
     }
     return Report(
       channels: index.channels.map { .init(app: $0.app, channel: $0.channel, version: $0.version) },
       files: files.count, bytes: files.clampedSum(\.size), leftOut: index.leftOut,
-      unfinished: index.channels.filter(\.isUnfinished).map(\.name))
+      unfinished: index.channels.filter(\.isUnfinished).map(\.name), lost: places)
   }
 
-  /// Brings every resource's bytes, each once.
-  private func receive(_ channels: [RestoredChannel], into store: Store) throws(MirrorError) -> [Entry] {
+  /// Brings every resource's bytes, each once; gives those that came, and what the mirror lacks.
+  private func receive(_ channels: [RestoredChannel], into store: Store) throws(MirrorError)
+    -> (came: [Entry], lost: Set<SHA256>)
+  {
+    let lost = Locked<Set<SHA256>>([])
     var seen: Set<SHA256> = []
     let entries = channels.flatMap { $0.releases.flatMap { $0.items.map(\.entry) } }
       .filter { seen.insert($0.sha256).inserted }
@@ -53,7 +59,13 @@ package struct Restoration {
     let scratch = store.folder.temporary
     try Parallel.forEach(entries.count, threads: reader.threads) { (index) throws(MirrorError) in
       let entry = entries[index]
-      try Self.receive(entry, from: reader, at: "\(scratch)/incoming-restore-\(index)", into: store)
+      do throws(MirrorError) {
+        try Self.receive(entry, from: reader, at: "\(scratch)/incoming-restore-\(index)", into: store)
+      } catch .wrongBytes {
+        lost.withLock { _ = $0.insert(entry.sha256) }
+      } catch .lacksFile {
+        lost.withLock { _ = $0.insert(entry.sha256) }
+      }
       let now = done.withLock { done in
         done.files += 1
         done.bytes = done.bytes.addingClamped(entry.size)
@@ -62,7 +74,8 @@ package struct Restoration {
       progress(
         MirrorProgress(files: now.files, filesTotal: entries.count, bytes: now.bytes, bytesTotal: total))
     }
-    return entries
+    let lacking = lost.withLock { $0 }
+    return (entries.filter { !lacking.contains($0.sha256) }, lacking)
   }
 
   private static func receive(
@@ -73,7 +86,7 @@ package struct Restoration {
     }
     let path = place.path.filePath
     guard let local = try reader.local(path, at: scratch, size: entry.size) else {
-      throw .unreadable(path: path, reason: "it is missing in the mirror")
+      throw .lacksFile(path: path)
     }
     defer { if local.isTemporary { try? Kernel.remove(local.path) } }
     do throws(StoreError) {

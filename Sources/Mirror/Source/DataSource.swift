@@ -58,7 +58,12 @@ package final class DataSource: MirrorSource {
   }
 
   package func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile {
-    LocalFile(path: store.derived.deltaFile(delta.target, on: delta.base), isTemporary: false)
+    // One that is damaged is dropped, and the next run plans without it, or with what was made again.
+    let isWhole = try MirrorError.store { () throws(StoreError) in
+      try store.derived.open(delta.target, on: delta.base) != nil
+    }
+    guard isWhole else { throw .lacksFile(path: delta.text) }
+    return LocalFile(path: store.derived.deltaFile(delta.target, on: delta.base), isTemporary: false)
   }
 
   package func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool {

@@ -29,6 +29,9 @@ struct ChannelCalls {
   private func overview(_ channel: ChannelInfo) throws(Problem) -> Response {
     let bundles = try APIEndpoint.store { () throws(StoreError) in try store.bundles(of: channel) }
     let damaged = try APIEndpoint.store { () throws(StoreError) in try store.damagedBlobs() }
+    let places = try APIEndpoint.store { () throws(StoreError) in try store.places(of: damaged) }
+      .filter { $0.app == channel.app.text && $0.channel == channel.name.text }
+    let scrub = try APIEndpoint.store { () throws(StoreError) in try store.scrubState() }
     let origin = try APIEndpoint.store { () throws(StoreError) in try store.originID() }
     let freeze = try APIEndpoint.store { () throws(StoreError) in try store.freeze(of: channel) }
     let state = try APIEndpoint.store { () throws(StoreError) in try store.extras(of: channel) }
@@ -45,9 +48,17 @@ struct ChannelCalls {
       "bytes": .integer(channel.bytes), "channel": .string(channel.name.text),
       "deltas": deltas.backlog.progress(of: channel.id)?.json ?? .null,
       "damaged": .strings(damaged.map(\.hex)),
+      "damagedURLs": .array(
+        places.map {
+          ["bundle": .string($0.bundle), "sha256": .string($0.sha256.hex), "url": .string($0.url)]
+        }),
       "digest": channel.digest.map { .string($0.hex) } ?? .null, "origin": .string(origin),
       "freeze": freeze?.json ?? .null, "isDefaultApp": .bool(defaultApp == channel.app),
       "publicURL": .string(channel.publicURL.text), "resources": .integer(channel.resources),
+      "scrub": [
+        "bytes": .integer(scrub.bytes), "files": .integer(scrub.files),
+        "oldest": scrub.oldest.map { .string(Timestamp.text($0)) } ?? .null,
+      ],
       "version": .string(channel.version.text),
     ]
     return APIEndpoint.document(.object(JSONObject((overview.object?.members ?? []) + state.overview)))

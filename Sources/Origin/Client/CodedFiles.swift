@@ -1,5 +1,4 @@
 import Compression
-import Glibc
 import HTTP
 import Platform
 import Store
@@ -9,14 +8,7 @@ import Store
 /// Nothing here is needed to be kept: a file that is missing or that the disk has no room for is done without, or
 /// made again.
 struct CodedFiles: Sendable {
-  private let store: Store
-  /// `DATA/derived`.
-  private let folder: String
-
-  init(store: Store) {
-    self.store = store
-    folder = store.folder.path + "/derived"
-  }
+  let store: Store
 
   struct Coded {
     let file: OpenFile
@@ -30,33 +22,32 @@ struct CodedFiles: Sendable {
   static let zstdLevel: Int32 = 9
 
   /// The coded body of a blob; nil where coding it isn't worth it or isn't possible.
-  func file(_ sha256: SHA256, size: Int64, _ coding: BodyCoding) -> Coded? {
+  /// - Throws: `corruptBlob` where the blob's own bytes turn out to be damaged.
+  func file(_ sha256: SHA256, size: Int64, _ coding: BodyCoding) throws(StoreError) -> Coded? {
     guard Self.sizes.contains(size) else { return nil }
-    let hex = sha256.hex
-    let path = "\(folder)/\(hex.prefix(2))/\(hex.dropFirst(2)).\(coding.name)"
-    return existing(path, largest: size) ?? made(sha256, path, coding).flatMap { existing(path, largest: $0) }
+    let path = store.derived.file(sha256, "\(coding.name)")
+    if let kept = existing(path) { return kept }
+    guard let bytes = try coded(sha256, coding) else { return nil }
+    // Without room for it on the disk it is done without.
+    guard (try? store.derived.keepFile(bytes, at: path)) != nil else { return nil }
+    return existing(path)
   }
 
-  /// The tag carries the digest of the coded bytes, so they are read once when the file is opened.
-  private func existing(_ path: String, largest: Int64) -> Coded? {
-    guard let bytes = try? DurableFile.read(path, limit: Int(largest)), !bytes.isEmpty,
-      let file = try? Kernel.open(path, O_RDONLY)
-    else { return nil }
-    return Coded(file: OpenFile(file, size: Int64(bytes.count)), sha256: SHA256.of(bytes))
+  private func existing(_ path: String) -> Coded? {
+    guard let kept = try? store.derived.openFile(path) else { return nil }
+    let (size, sha256) = (kept.size, kept.sha256)
+    return size > 0 ? Coded(file: OpenFile(kept.takeFile(), size: size), sha256: sha256) : nil
   }
 
-  /// Codes a blob; gives the size of the plain bytes, or nil where the coded ones aren't clearly smaller.
-  private func made(_ sha256: SHA256, _ path: String, _ coding: BodyCoding) -> Int64? {
+  /// Codes a blob; nil where the coded bytes aren't clearly smaller.
+  private func coded(_ sha256: SHA256, _ coding: BodyCoding) throws(StoreError) -> [UInt8]? {
     guard let plain = try? DurableFile.read(store.folder.blob(sha256)) else { return nil }
-    let bytes = coding == .gzip ? Gzip.encode([plain]) : Zstd.encode([plain], level: Self.zstdLevel)
-    guard bytes.count < plain.count - plain.count / 20 else { return nil }
-    do {
-      try Kernel.makeFolder(DurableFile.parent(of: path))
-      // Durable, though it could be made again: a power cut must not leave half of it under its name.
-      try DurableFile.write(bytes, to: path)
-      return Int64(plain.count)
-    } catch {
+    guard SHA256.of(plain) == sha256 else {
+      // Sets it aside, so that the plain body isn't served either.
+      _ = try store.openChecked(sha256)
       return nil
     }
+    let bytes = coding == .gzip ? Gzip.encode([plain]) : Zstd.encode([plain], level: Self.zstdLevel)
+    return bytes.count < plain.count - plain.count / 20 ? bytes : nil
   }
 }

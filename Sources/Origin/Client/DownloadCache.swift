@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import Store
 import Synchronization
 
 /// The files that one event loop's clients asked for last, open and with their heads rendered.
@@ -13,41 +14,79 @@ final class DownloadCache {
   private let capacity: Int
   /// What one file of the capacity may cost: two generations, in each the plain bytes, gzip and zstd.
   static let descriptorsPerFile = 2 * 3
-  let inbox = Inbox()
+  let inbox: Inbox
 
-  init(capacity: Int) { self.capacity = capacity }
+  init(capacity: Int, _ changes: FileChanges) {
+    self.capacity = capacity
+    inbox = Inbox(changes)
+  }
 
-  /// What the worker pool opened for this loop.
+  /// What the worker pool opened for this loop, and whether all that the loop has open is to be opened anew.
   final class Inbox: Sendable {
-    private let files = Locked<[DownloadFile]>([])
+    private let arrived = Locked(Arrived())
     private let isFilled = Atomic<Bool>(false)
+    private let changes: FileChanges
 
-    func put(_ file: DownloadFile) {
-      files.withLock { $0.append(file) }
+    fileprivate struct Arrived {
+      var files: [DownloadFile] = []
+      /// A file was found bad, or made whole: what was opened before may be that one.
+      var isAnew = false
+    }
+
+    init(_ changes: FileChanges) {
+      self.changes = changes
+      changes.subscribe { [weak self] in self?.beginAnew() }
+    }
+
+    /// Opens a file for the loop to keep; once more where one was found bad meanwhile, since it may be this one.
+    func open(_ body: () throws(StoreError) -> DownloadFile) throws(StoreError) -> DownloadFile {
+      while true {
+        let edition = changes.edition
+        let file = try body()
+        let isCurrent = arrived.withLock { arrived in
+          guard changes.edition == edition else { return false }
+          arrived.files.append(file)
+          isFilled.store(true, ordering: .releasing)
+          return true
+        }
+        if isCurrent { return file }
+      }
+    }
+
+    private func beginAnew() {
+      arrived.withLock { $0 = Arrived(isAnew: true) }
       isFilled.store(true, ordering: .releasing)
     }
 
-    fileprivate func take() -> [DownloadFile] {
-      guard isFilled.load(ordering: .acquiring) else { return [] }
-      return files.withLock { files in
+    fileprivate func take() -> Arrived? {
+      guard isFilled.load(ordering: .acquiring) else { return nil }
+      return arrived.withLock { arrived in
         isFilled.store(false, ordering: .relaxed)
-        defer { files = [] }
-        return files
+        defer { arrived = Arrived() }
+        return arrived
       }
     }
   }
 
   /// The file at a path; nil where it isn't open.
   func file(at path: RawSpan) -> DownloadFile? {
-    for file in inbox.take() {
-      let path = file.path
-      insert(file, Self.key(path.span.bytes))
-    }
+    if let arrived = inbox.take() { take(arrived) }
     let key = Self.key(path)
     if let file = young[key] { return file.isAt(path) ? file : nil }
     guard let file = old[key], file.isAt(path) else { return nil }
     insert(file, key)
     return file
+  }
+
+  private func take(_ arrived: Inbox.Arrived) {
+    if arrived.isAnew {
+      young = [:]
+      old = [:]
+    }
+    for file in arrived.files {
+      let path = file.path
+      insert(file, Self.key(path.span.bytes))
+    }
   }
 
   /// Two generations: what is asked for moves to the young one, and the old one is dropped when that is full.

@@ -22,8 +22,7 @@ struct DownloadEndpoint: Sendable {
     let prefix = whole.extracting(first: whole.byteCount - path.byteCount).text
     return .later { [inbox = cache.inbox] in
       do throws(StoreError) {
-        let file = try open(parsed, key, prefix: prefix)
-        inbox.put(file)
+        let file = try inbox.open { () throws(StoreError) in try open(parsed, key, prefix: prefix) }
         return coded(file, stored.request) ?? file.document.response(to: stored.request)
       } catch {
         if case .unknownVersion = error { return Self.nothing }
@@ -64,8 +63,8 @@ struct DownloadEndpoint: Sendable {
     guard resource.content.ctype.isCompressible else {
       return DownloadFile(path: key, document: .file(identity: identity, gzip: nil, zstd: nil))
     }
-    func representation(_ coding: BodyCoding) -> Representation? {
-      coded.file(sha256, size: size, coding).map { coded in
+    func representation(_ coding: BodyCoding) throws(StoreError) -> Representation? {
+      try coded.file(sha256, size: size, coding).map { coded in
         Representation(
           fields.adding("Content-Encoding", "\(coding.name)"),
           tag: EntityTag("\(md5)-\(coding.name)-\(coded.sha256.hex.prefix(16))"), body: coded.file.body)
@@ -73,7 +72,8 @@ struct DownloadEndpoint: Sendable {
     }
     return DownloadFile(
       path: key,
-      document: .file(identity: identity, gzip: representation(.gzip), zstd: representation(.zstd)),
+      document: .file(
+        identity: identity, gzip: try representation(.gzip), zstd: try representation(.zstd)),
       target: DeltaTarget(sha256: sha256, md5: md5, fields: fields))
   }
 

@@ -28,20 +28,6 @@ final class OpenFile: Sendable {
     self.size = size
   }
 
-  /// The digest of its bytes; nil where they can't be read.
-  var sha256: SHA256? {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
-    defer { buffer.deallocate() }
-    var hasher = SHA256Hasher()
-    var offset: Int64 = 0
-    while offset < size {
-      guard let count = try? Kernel.read(file, at: offset, into: buffer), count > 0 else { return nil }
-      hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
-      offset += Int64(count)
-    }
-    return hasher.finish()
-  }
-
   var body: Body {
     .file(FileBody(owner: self, descriptor: file.raw, offset: 0, count: UInt64(max(0, size))))
   }

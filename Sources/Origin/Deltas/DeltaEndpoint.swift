@@ -22,11 +22,15 @@ struct DeltaEndpoint: Sendable {
     let key = whole.array
     return .later { [inbox = cache.inbox] in
       do throws(StoreError) {
-        guard let blob = try store.derived.open(parsed.target, on: parsed.base) else { return Self.nothing }
-        let file = DownloadFile(path: key, document: Self.document(blob, parsed))
-        inbox.put(file)
+        let file = try inbox.open { () throws(StoreError) in
+          guard let delta = try store.derived.open(parsed.target, on: parsed.base) else {
+            throw .unknownBlob(parsed.target)
+          }
+          return DownloadFile(path: key, document: Self.document(delta))
+        }
         return file.document.response(to: stored.request)
       } catch {
+        if case .unknownBlob = error { return Self.nothing }
         log("error: \(parsed): \(error)")
         return ClientFailure.response(error)
       }
@@ -35,12 +39,12 @@ struct DeltaEndpoint: Sendable {
 
   private static var nothing: Response { ClientFailure.notFound("no delta is stored under this URL") }
 
-  private static func document(_ blob: consuming StoredBlob, _ path: DeltaPath) -> CodedDocument {
-    let size = blob.size
-    let file = OpenFile(blob.takeFile(), size: size)
+  private static func document(_ delta: consuming DerivedFile) -> CodedDocument {
+    let (size, sha256) = (delta.size, delta.sha256)
+    let file = OpenFile(delta.takeFile(), size: size)
     let fields = HeadFields.published("application/octet-stream")
     // Deltas may be made again, then perhaps with other bytes: the tag is of these.
-    let tag = EntityTag("\(file.sha256?.hex.prefix(32) ?? "")")
+    let tag = EntityTag("\(sha256.hex.prefix(32))")
     return .file(identity: Representation(fields, tag: tag, body: file.body), gzip: nil, zstd: nil)
   }
 
@@ -50,10 +54,9 @@ struct DeltaEndpoint: Sendable {
   ///   - sha256: of the resource.
   ///   - fields: of its answers, without Content-Encoding.
   func coded(_ sha256: SHA256, md5: String, on base: SHA256, _ fields: HeadFields) -> Representation? {
-    guard let blob = try? store.derived.open(sha256, on: base) else { return nil }
-    let size = blob.size
-    let file = OpenFile(blob.takeFile(), size: size)
-    guard let coded = file.sha256 else { return nil }
+    guard let delta = try? store.derived.open(sha256, on: base) else { return nil }
+    let (size, coded) = (delta.size, delta.sha256)
+    let file = OpenFile(delta.takeFile(), size: size)
     let tag = EntityTag("\(md5)-dcz-\(coded.hex.prefix(16))")
     counters.sentCoded()
     return Representation(fields.adding("Content-Encoding", "dcz"), tag: tag, body: file.body)

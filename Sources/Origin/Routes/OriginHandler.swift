@@ -15,7 +15,7 @@ final class OriginHandler: Handler {
     self.origin = origin
     catalog = PublishedReader(origin.catalog)
     patches = PublishedReader(origin.builder.patches)
-    downloads = DownloadCache(capacity: origin.openFiles)
+    downloads = DownloadCache(capacity: origin.openFiles, origin.store.changes)
     polls = origin.adoption.makeCounter()
   }
 

@@ -59,19 +59,26 @@ struct BackupFolder {
 struct FileBatch {
   private var parts: [(part: String, path: String)] = []
 
-  /// Copies a file; nothing has the name `path` before `finish`.
-  /// - Returns: bytes.
-  mutating func copy(_ source: borrowing Descriptor, to path: String) throws(SystemError) -> Int64 {
+  /// Copies a file and reads the copy back; nothing has the name `path` before `finish`.
+  ///
+  /// - Parameter isRight: whether a digest is that of the right bytes.
+  /// - Returns: bytes; nil where they aren't those, or the disk doesn't give them: then nothing is kept.
+  mutating func copy(
+    _ source: borrowing Descriptor, to path: String, isRight: (SHA256) -> Bool
+  ) throws(SystemError) -> Int64? {
     let part = path + ".part"
-    let target = try Kernel.open(part, O_RDWR | O_CREAT | O_TRUNC, mode: 0o640)
-    try Kernel.copy(from: source, to: target)
-    parts.append((part, path))
-    return try Kernel.status(target).size
-  }
-
-  /// Forgets the file that was copied last.
-  mutating func drop() throws(SystemError) {
-    if let last = parts.popLast() { try Kernel.remove(last.part) }
+    do throws(SystemError) {
+      let target = try Kernel.open(part, O_RDWR | O_CREAT | O_TRUNC, mode: 0o640)
+      try Kernel.copy(from: source, to: target)
+      if isRight(try DiskDigest.of(target)) {
+        parts.append((part, path))
+        return try Kernel.status(target).size
+      }
+    } catch  where error.code == EIO {
+      // The disk can't give its bytes: as if they were others.
+    }
+    try Kernel.remove(part)
+    return nil
   }
 
   /// - Parameter before: called before each file gets its name.

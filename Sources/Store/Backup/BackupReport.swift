@@ -11,6 +11,11 @@ package struct BackupReport: Sendable {
   package internal(set) var removed = 0
   /// Bytes of the database.
   package internal(set) var databaseBytes: Int64 = 0
+  /// Files from an earlier run that were read back, and those of them that were bad and copied anew.
+  package internal(set) var verified = 0
+  package internal(set) var repaired = 0
   /// Files that were missing or had other bytes at the source, and were left out.
   package internal(set) var damaged: [SHA256] = []
+  /// The live URLs that have those bytes: publishing them again brings them back.
+  package internal(set) var damagedURLs: [DamagedURL] = []
 }

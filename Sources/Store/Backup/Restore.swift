@@ -21,9 +21,12 @@ enum RestoreGap {
 package enum Restore {
   /// Copies a backup into a new data folder, checking every byte.
   ///
+  /// A file that the backup lacks, or has with other bytes, is left out and its row marked, so that it counts as missing
+  /// and comes back with the next publish; the report names it.
+  ///
   /// The newest version of each channel keeps its number and bytes; the next one is at least 1,000 higher, since
   /// devices may have seen versions that the backup doesn't know (DESIGN §2).
-  /// - Throws: `noBackup`, `notEmpty`, `corruptBlob`, …; a folder that was begun can be restored into again.
+  /// - Throws: `noBackup`, `notEmpty`, `damagedDatabase`, …; a folder that was begun can be restored into again.
   package static func restore(
     backup path: String, to data: String, progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
   ) throws(StoreError) -> BackupReport {
@@ -36,8 +39,9 @@ package enum Restore {
     defer { withExtendedLifetime(lock) {} }
     try target.removePartialDatabase()
     var report = BackupReport()
-    let blobs = try copyDatabase(source, target)
-    try copyBlobs(blobs, source, target, &report, progress)
+    let copy = try copyDatabase(source, target)
+    try copyBlobs(copy, source, target, &report, progress)
+    try copy.close()
     try target.install()
     report.databaseBytes = try StoreError.disk { () throws(SystemError) in
       try Kernel.status(target.folder.database)?.size ?? 0
@@ -46,11 +50,12 @@ package enum Restore {
   }
 
   private static func copyDatabase(_ source: BackupFolder, _ target: BackupFolder) throws(StoreError)
-    -> [(sha256: SHA256, size: Int64)]
+    -> Database
   {
     try Database(path: source.folder.database, .reading).copy(to: target.partialDatabase)
     let copy = try Database(path: target.partialDatabase, .writing)
-    guard try copy.structureFindings(deep: true).isEmpty else { throw .corruptRow("xcache.db") }
+    let found = try copy.structureFindings(deep: true)
+    if !found.isEmpty { throw .damagedDatabase(path: source.folder.database, found.map(\.text)) }
     try Migrations.embedded.apply(to: copy)
     try copy.write { () throws(StoreError) in
       try copy.run("DELETE FROM lease")
@@ -71,31 +76,39 @@ package enum Restore {
         WHERE true ON CONFLICT DO UPDATE SET least_next = excluded.least_next
         """, RestoreGap.size)
     }
-    let blobs = try copy.blobList()
-    try copy.close()
-    return blobs
+    return copy
   }
 
   private static func copyBlobs(
-    _ blobs: [(sha256: SHA256, size: Int64)], _ source: BackupFolder, _ target: BackupFolder,
-    _ report: inout BackupReport, _ progress: (Int64, Int64) -> Void
+    _ copy: Database, _ source: BackupFolder, _ target: BackupFolder, _ report: inout BackupReport,
+    _ progress: (Int64, Int64) -> Void
   ) throws(StoreError) {
+    let blobs = try copy.blobList()
     let all = blobs.reduce(0) { $0 + $1.size }
+    let now = Clock.unixMilliseconds()
     var done: Int64 = 0
     var batch = FileBatch()
-    for (sha256, size) in blobs {
-      let copied = try StoreError.disk { () throws(SystemError) -> Int64? in
-        guard let file = try Kernel.openExisting(source.folder.blob(sha256), O_RDONLY),
-          try BlobStore.digest(of: file).sha256 == sha256
-        else { return nil }
-        return try batch.copy(file, to: target.folder.blob(sha256))
+    // One transaction, not one for each row; a run that ends before it begins anew.
+    try copy.run("BEGIN")
+    for blob in blobs {
+      let bytes = try StoreError.disk { () throws(SystemError) -> Int64? in
+        guard let file = try Kernel.openExisting(source.folder.blob(blob.sha256), O_RDONLY) else {
+          return nil
+        }
+        return try batch.copy(file, to: target.folder.blob(blob.sha256)) { $0 == blob.sha256 }
       }
-      guard let copied else { throw .corruptBlob(sha256) }
-      report.copiedBytes += copied
-      report.copied += 1
-      done += size
+      try copy.mark(blob.sha256, isWhole: bytes != nil, at: now)
+      if let bytes {
+        report.copiedBytes += bytes
+        report.copied += 1
+      } else {
+        report.damaged.append(blob.sha256)
+      }
+      done += blob.size
       progress(done, all)
     }
+    try copy.run("COMMIT")
+    report.damagedURLs = try copy.places(of: report.damaged)
     try StoreError.disk { () throws(SystemError) in
       try ZipCopy.copy(from: source.folder, to: target.folder, &batch, &report)
       try batch.finish(in: target)

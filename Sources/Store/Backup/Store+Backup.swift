@@ -8,11 +8,17 @@ extension Store {
   /// It runs beside the process that has the data folder. A lease keeps gc from removing what is copied; nothing
   /// that is copied ever changes, so no read transaction is needed. Files are shared where the file system can do
   /// that and copied elsewhere, never linked: a write into one copy must not reach the other.
-  /// - Parameter progress: is told bytes done, and of how many.
-  /// - Throws: `foreignBackup`, `inUse`, `diskFull`, …; the backup from before is whole then.
-  package func backUp(to path: String, progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in })
-    throws(StoreError) -> BackupReport
-  {
+  ///
+  /// Each copy is read back. What is there from an earlier run is read back again within a week (``RecheckPlan``), and
+  /// copied anew where it is bad. A file that is bad at the source is left out, and a good copy of it stays.
+  ///
+  /// - Parameters:
+  ///   - verify: read back all that is there from an earlier run.
+  ///   - progress: is told bytes done, and of how many.
+  /// - Throws: `foreignBackup`, `inUse`, `damagedDatabase`, `diskFull`, …; the backup from before is whole then.
+  package func backUp(
+    to path: String, verify: Bool = false, progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
+  ) throws(StoreError) -> BackupReport {
     let target = BackupFolder(path)
     try refuseForeign(target)
     let lock = try target.take()
@@ -21,7 +27,7 @@ extension Store {
     try target.removePartialDatabase()
     var lease = try LeaseKeeper(self, holder: "backup")
     do {
-      let report = try copyAll(to: target, &lease, progress)
+      let report = try copyAll(to: target, verify: verify, &lease, progress)
       try lease.end()
       return report
     } catch {
@@ -31,24 +37,32 @@ extension Store {
   }
 
   private func copyAll(
-    to target: BackupFolder, _ lease: inout LeaseKeeper, _ progress: (Int64, Int64) -> Void
+    to target: BackupFolder, verify: Bool, _ lease: inout LeaseKeeper, _ progress: (Int64, Int64) -> Void
   ) throws(StoreError) -> BackupReport {
     var report = BackupReport()
+    let now = clock()
     // The rows first: every file that they name stays as long as the lease does.
     try connections.reading { (db) throws(StoreError) in try db.copy(to: target.partialDatabase) }
     let copy = try Database(path: target.partialDatabase, .writing)
+    try copy.refuseDamaged(folder.database)
     try copy.run("DELETE FROM lease")
     let blobs = try copy.blobList()
     let all = blobs.reduce(0) { $0 + $1.size }
+    let plan = RecheckPlan(try target.checks(), at: now, all: verify)
     var done: Int64 = 0
     var batch = FileBatch()
-    for (sha256, size) in blobs {
+    // One transaction, not one for each row; a run that ends before it leaves the backup from before.
+    try copy.run("BEGIN")
+    for blob in blobs {
       try lease.goOn()
       try step("backup")
-      try copyBlob(sha256, size, to: target, &batch, &report)
-      done += size
+      let checkedAt = try copyBlob(blob, to: target, plan, &batch, &report)
+      try copy.mark(blob.sha256, isWhole: checkedAt != nil, at: checkedAt ?? now)
+      done += blob.size
       progress(done, all)
     }
+    try copy.run("COMMIT")
+    report.damagedURLs = try copy.places(of: report.damaged)
     try copyZips(to: target, &batch, &report)
     try step("backup")
     try StoreError.disk { () throws(SystemError) in
@@ -56,12 +70,12 @@ extension Store {
         try self.blobs.disk.before("backup", target.folder.path)
       }
     }
-    guard try copy.structureFindings(deep: false).isEmpty else { throw .corruptRow("xcache.db") }
     try copy.close()
     try step("backup")
     try target.install()
     try step("backup")
-    report.removed = try target.sweep(keeping: Set(blobs.map(\.sha256)))
+    let damaged = Set(report.damaged)
+    report.removed = try target.sweep(keeping: Set(blobs.map(\.sha256).filter { !damaged.contains($0) }))
     report.databaseBytes = try StoreError.disk { () throws(SystemError) in
       try Kernel.status(target.folder.database)?.size ?? 0
     }
@@ -69,30 +83,39 @@ extension Store {
     return report
   }
 
+  /// Brings one file, and says when its copy was read back; nil: it is whole at neither place.
   private func copyBlob(
-    _ sha256: SHA256, _ size: Int64, to target: BackupFolder, _ batch: inout FileBatch,
+    _ blob: BlobRow, to target: BackupFolder, _ plan: RecheckPlan, _ batch: inout FileBatch,
     _ report: inout BackupReport
-  ) throws(StoreError) {
-    let path = target.folder.blob(sha256)
+  ) throws(StoreError) -> Int64? {
+    let path = target.folder.blob(blob.sha256)
+    let now = clock()
     do {
-      if try Kernel.status(path)?.size == size {
-        report.kept += 1
-        return
+      if let kept = try Kernel.status(path), kept.size == blob.size {
+        if let checkedAt = plan.checkedAt(blob.sha256, modified: kept.modified / 1_000_000) {
+          report.kept += 1
+          return checkedAt
+        }
+        report.verified += 1
+        if try target.isWhole(blob.sha256) {
+          report.kept += 1
+          return now
+        }
+        report.repaired += 1
       }
-      guard let file = try Kernel.openExisting(folder.blob(sha256), O_RDONLY) else {
-        report.damaged.append(sha256)
-        return
-      }
-      guard try batch.copy(file, to: path) == size else {
-        try batch.drop()
-        report.damaged.append(sha256)
-        return
+      let source = try Kernel.openExisting(folder.blob(blob.sha256), O_RDONLY)
+      if let source, try Kernel.status(source).size == blob.size,
+        try batch.copy(source, to: path, isRight: { $0 == blob.sha256 }) != nil
+      {
+        report.copied += 1
+        report.copiedBytes += blob.size
+        return now
       }
     } catch {
       throw StoreError(error)
     }
-    report.copied += 1
-    report.copiedBytes += size
+    report.damaged.append(blob.sha256)
+    return nil
   }
 
   /// Zips of updates are kept since they are never made again.
@@ -142,7 +165,11 @@ enum ZipCopy {
           let file = try Kernel.openExisting("\(source.zips)/\(channel)/\(name)", O_RDONLY)
         else { continue }
         try Kernel.makeFolder(DurableFile.parent(of: path), mode: 0o750)
-        report.copiedBytes += try batch.copy(file, to: path)
+        // A bad one is made again by whoever asks for it.
+        guard let bytes = try batch.copy(file, to: path, isRight: { name.isZipName(of: $0) }) else {
+          continue
+        }
+        report.copiedBytes += bytes
         report.copied += 1
       }
     }
@@ -152,14 +179,40 @@ enum ZipCopy {
 extension String {
   /// `552-553.<key>.<tag>.zip`
   var isZipOfUpdate: Bool { hasSuffix(".zip") && prefix { $0 != "." }.contains("-") }
+
+  /// Whether a zip's name has the digest of its bytes, of which it has the first half.
+  func isZipName(of sha256: SHA256) -> Bool { dropLast(4).hasSuffix(".\(sha256.hex.prefix(32))") }
+}
+
+/// A file that the rows of a database name.
+struct BlobRow {
+  let sha256: SHA256
+  let size: Int64
 }
 
 extension Database {
-  /// Every blob that counts as good.
-  func blobList() throws(StoreError) -> [(sha256: SHA256, size: Int64)] {
-    try all("SELECT sha256, size FROM blob WHERE quarantined_at IS NULL ORDER BY id") {
-      (sha256: $0.get(0), size: $0.get(1))
+  /// Every blob, those that were set aside among them: another copy may have their bytes.
+  func blobList() throws(StoreError) -> [BlobRow] {
+    try all("SELECT sha256, size FROM blob ORDER BY id") { BlobRow(sha256: $0.get(0), size: $0.get(1)) }
+  }
+
+  /// Says of a copy whether it has a blob's bytes, and when they were read back.
+  func mark(_ sha256: SHA256, isWhole: Bool, at time: Int64) throws(StoreError) {
+    if isWhole {
+      try run(
+        "UPDATE blob SET quarantined_at = NULL, checked_at = ?1 WHERE sha256 = ?2", time, sha256)
+    } else {
+      try run(
+        "UPDATE blob SET quarantined_at = coalesce(quarantined_at, ?1) WHERE sha256 = ?2", time, sha256)
     }
+  }
+
+  /// - Throws: `damagedDatabase`, for the file that this is a copy of.
+  func refuseDamaged(_ path: String) throws(StoreError) {
+    var found = try structureFindings(deep: true).map(\.text)
+    // Rows of a file that is torn may be anything.
+    if found.isEmpty { found = try digestFindings() + scriptFindings().map(\.text) }
+    if !found.isEmpty { throw .damagedDatabase(path: path, found) }
   }
 }
 

@@ -20,15 +20,31 @@ extension BlobStore {
   /// Opens a blob; the first time since the start its bytes are hashed (guarantee 7).
   /// - Throws: `unknownBlob`; `corruptBlob` when its bytes are others, and it is set aside.
   func open(_ sha256: SHA256) throws(StoreError) -> StoredBlob {
-    guard
-      let file = try StoreError.disk({ () throws(SystemError) in
-        try Kernel.openExisting(folder.blob(sha256), O_RDONLY)
-      })
-    else { throw try absent(sha256) }
-    let isVerified = state.withLock { $0.verified.contains(sha256) }
-    if !isVerified { try verify(sha256, file) }
-    let size = try StoreError.disk { () throws(SystemError) in try Kernel.status(file).size }
-    return StoredBlob(file: file, size: size)
+    try open(sha256, hashing: !state.withLock { $0.verified.contains(sha256) })
+  }
+
+  /// Opens a blob whose bytes are hashed now, before something is made of them.
+  /// - Throws: as above.
+  func openChecked(_ sha256: SHA256) throws(StoreError) -> StoredBlob { try open(sha256, hashing: true) }
+
+  private func open(_ sha256: SHA256, hashing: Bool) throws(StoreError) -> StoredBlob {
+    while true {
+      guard
+        let file = try StoreError.disk({ () throws(SystemError) in
+          try Kernel.openExisting(folder.blob(sha256), O_RDONLY)
+        })
+      else {
+        guard try absent(sha256) else { continue }
+        throw .corruptBlob(sha256)
+      }
+      let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(file) }
+      if hashing, try !isWhole(sha256, file) {
+        // Where the right bytes came meanwhile, another file has the name now.
+        guard try quarantine(sha256, inode: status.inode) else { continue }
+        throw .corruptBlob(sha256)
+      }
+      return StoredBlob(file: file, size: status.size)
+    }
   }
 
   /// Every blob that counts as good, with its size, in the order in which they were stored.
@@ -40,47 +56,25 @@ extension BlobStore {
     }
   }
 
-  /// Hashes a blob whether or not it was hashed before, as the daily scrub does.
-  func scrub(_ sha256: SHA256) throws(StoreError) {
-    state.withLock { _ = $0.verified.remove(sha256) }
-    _ = try open(sha256)
-  }
-
-  /// The error for a blob whose file isn't there; a row that says otherwise is marked.
-  private func absent(_ sha256: SHA256) throws(StoreError) -> StoreError {
+  /// Marks the row of a blob whose file isn't there; false where it is there by now.
+  /// - Throws: `unknownBlob` where no row says that it should be.
+  private func absent(_ sha256: SHA256) throws(StoreError) -> Bool {
     let row = try connections.reading { (db) throws(StoreError) in try Self.row(of: sha256, in: db) }
-    guard row != nil else { return .unknownBlob(sha256) }
-    try quarantine(sha256)
-    return .corruptBlob(sha256)
+    guard let row else { throw .unknownBlob(sha256) }
+    if row.isQuarantined { return true }
+    return try quarantine(sha256, inode: nil)
   }
 
-  private func verify(_ sha256: SHA256, _ file: borrowing Descriptor) throws(StoreError) {
-    let found: FileDigest
+  /// Whether the bytes of a blob's file are those of its name.
+  private func isWhole(_ sha256: SHA256, _ file: borrowing Descriptor) throws(StoreError) -> Bool {
     do {
-      found = try Self.digest(of: file)
+      guard try Self.digest(of: file).sha256 == sha256 else { return false }
     } catch  where error.code == EIO {
-      try quarantine(sha256)
-      throw .corruptBlob(sha256)
+      return false
     } catch {
       throw StoreError(error)
     }
-    guard found.sha256 == sha256 else {
-      try quarantine(sha256)
-      throw .corruptBlob(sha256)
-    }
     state.withLock { _ = $0.verified.insert(sha256) }
-  }
-
-  /// Sets a bad blob aside and marks its row, so that it counts as missing and can be sent again.
-  private func quarantine(_ sha256: SHA256) throws(StoreError) {
-    let now = clock()
-    try connections.writing { (db) throws(StoreError) in
-      try db.run(
-        "UPDATE blob SET quarantined_at = ? WHERE sha256 = ? AND quarantined_at IS NULL", now, sha256)
-    }
-    try StoreError.disk { () throws(SystemError) in
-      guard try Kernel.status(folder.blob(sha256)) != nil else { return }
-      try disk.rename(folder.blob(sha256), to: "\(folder.quarantine)/\(sha256.hex)-\(now)")
-    }
+    return true
   }
 }

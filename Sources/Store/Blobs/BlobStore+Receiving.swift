@@ -22,12 +22,13 @@ extension BlobStore {
   private func heal(_ sha256: SHA256) throws(StoreError) {
     try place([sha256])
     try connections.writing { (db) throws(StoreError) in
-      try db.run("UPDATE blob SET quarantined_at = NULL WHERE sha256 = ?", sha256)
+      try db.run("UPDATE blob SET quarantined_at = NULL, checked_at = ? WHERE sha256 = ?", clock(), sha256)
     }
     state.withLock { state in
       state.placed[sha256] = nil
       state.verified.remove(sha256)
     }
+    changes.changed()
   }
 
   /// Those of `digests` whose bytes must be sent before a release can name them, in order.

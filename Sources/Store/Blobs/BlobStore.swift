@@ -10,6 +10,9 @@ final class BlobStore: Sendable {
   let disk: Disk
   let connections: Connections
   let clock: @Sendable () -> Int64
+  let changes: FileChanges
+  /// Another process has the folder: nothing is changed in it.
+  let isBeside: Bool
   // syncfs(2): "Since Linux 5.8, syncfs() will also report an error if one or more inodes failed to be written back
   // since the last syncfs() call", counted for each open file: so it is open before anything is written.
   let root: Descriptor
@@ -41,12 +44,14 @@ final class BlobStore: Sendable {
 
   init(
     folder: DataFolder, disk: Disk, connections: Connections, clock: @escaping @Sendable () -> Int64,
-    cleansUp: Bool = true
+    changes: FileChanges, cleansUp: Bool = true
   ) throws(StoreError) {
     self.folder = folder
     self.disk = disk
     self.connections = connections
     self.clock = clock
+    self.changes = changes
+    isBeside = !cleansUp
     root = try StoreError.disk { () throws(SystemError) in
       try Kernel.open(folder.path, O_RDONLY | O_DIRECTORY)
     }

@@ -1,4 +1,14 @@
+import Manifests
 import Platform
+
+/// A live URL whose bytes are damaged or missing: publishing its bundle again brings them back.
+package struct DamagedURL: Hashable, Sendable {
+  package let sha256: SHA256
+  package let app: String
+  package let channel: String
+  package let bundle: String
+  package let url: String
+}
 
 extension Store {
   /// Blobs whose bytes were found damaged or gone, and that wait to be sent again; normally none.
@@ -7,6 +17,38 @@ extension Store {
       try db.all("SELECT sha256 FROM blob WHERE quarantined_at IS NOT NULL ORDER BY sha256") { row in
         row.get(0, as: SHA256.self)
       }
+    }
+  }
+
+  /// Where bytes are listed now.
+  package func places(of digests: [SHA256]) throws(StoreError) -> [DamagedURL] {
+    if digests.isEmpty { return [] }
+    return try connections.reading { (db) throws(StoreError) in try db.places(of: digests) }
+  }
+}
+
+extension Database {
+  /// The live URLs that have these bytes, by app, channel, bundle and URL.
+  func places(of digests: [SHA256]) throws(StoreError) -> [DamagedURL] {
+    var places: [DamagedURL] = []
+    for sha256 in digests {
+      places += try all(
+        """
+        SELECT a.name, c.name, n.name, u.text FROM blob AS b
+        JOIN resource AS r ON r.blob_id = b.id
+        JOIN entry AS e ON e.resource_id = r.id AND e.until IS NULL
+        JOIN url AS u ON u.id = e.url_id
+        JOIN bundle AS n ON n.id = e.bundle_id
+        JOIN channel AS c ON c.id = u.channel_id
+        JOIN app AS a ON a.id = c.app_id
+        WHERE b.sha256 = ?
+        """, sha256
+      ) { row in
+        DamagedURL(sha256: sha256, app: row.get(0), channel: row.get(1), bundle: row.get(2), url: row.get(3))
+      }
+    }
+    return places.sorted {
+      ($0.app, $0.channel, $0.bundle, $0.url) < ($1.app, $1.channel, $1.bundle, $1.url)
     }
   }
 }

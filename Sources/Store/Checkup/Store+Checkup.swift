@@ -12,18 +12,24 @@ extension Store {
     deep: Bool, progress: (_ step: String, _ done: Int64, _ all: Int64) -> Void = { _, _, _ in }
   ) throws(StoreError) -> Checkup {
     var checkup = Checkup()
+    var isTorn = false
     try connections.reading { (db) throws(StoreError) in
       progress("database", 0, 1)
       checkup.findings += try db.structureFindings(deep: deep)
       // Rows of a file that is torn may be anything; asking them would only confuse.
-      if !checkup.isClean { return }
+      if !checkup.isClean {
+        isTorn = true
+        return
+      }
       for rule in Invariant.all {
         checkup.findings += try db.all(rule.breaches) { (row) in
           .damage(rule.code, "\(rule.words): \(row.get(0, as: String.self))")
         }
       }
+      checkup.findings += try db.scriptFindings()
     }
-    guard checkup.isClean else { return checkup }
+    // A rule that is broken hides nothing of the rest.
+    if isTorn { return checkup }
     try checkAudit(&checkup, progress)
     try checkDigests(deep: deep, &checkup, progress)
     try checkBlobs(deep: deep, &checkup, progress)
@@ -117,6 +123,25 @@ extension Store {
 }
 
 extension Database {
+  /// Scripts whose bytes are not those of their name.
+  func scriptFindings() throws(StoreError) -> [Finding] {
+    try all("SELECT sha256, bytes FROM policy_script") { row in
+      (sha256: row.get(0, as: SHA256.self), bytes: row.get(1, as: [UInt8].self))
+    }
+    .filter { SHA256.of($0.bytes) != $0.sha256 }
+    .map { .damage("script-bytes", "the script \($0.sha256.hex) has other bytes than its name says") }
+  }
+
+  /// Manifests whose rows come to another digest than their release recorded, in words: of the newest versions.
+  func digestFindings() throws(StoreError) -> [String] {
+    var found: [String] = []
+    for channel in try channels() where channel.version > .none {
+      if try digest(of: channel, at: channel.version, with: []) == channel.digest { continue }
+      found.append("\(channel.app) \(channel.name) version \(channel.version) has another digest")
+    }
+    return found
+  }
+
   /// What SQLite's own checks say: of the file's structure, and of references between rows.
   func structureFindings(deep: Bool) throws(StoreError) -> [Finding] {
     // "PRAGMA quick_check is like integrity_check except that it does not verify UNIQUE constraints and does not

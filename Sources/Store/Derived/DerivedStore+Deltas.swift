@@ -58,11 +58,7 @@ extension DerivedStore {
   /// Keeps a delta: its file first, then the row that names it.
   package func keep(_ delta: [UInt8], of target: SHA256, on base: SHA256) throws(StoreError) {
     let path = path(target, base)
-    try StoreError.disk { () throws(SystemError) in
-      let folder = DurableFile.parent(of: path)
-      if try Kernel.status(folder) == nil { try Kernel.makeFolder(folder, mode: 0o750) }
-      try DurableFile.write(delta, to: path)
-    }
+    try keepFile(delta, at: path)
     try note(target, base, Int64(delta.count))
   }
 
@@ -81,12 +77,22 @@ extension DerivedStore {
     }
   }
 
-  /// Opens a stored delta; nil where there is none.
-  package func open(_ target: SHA256, on base: SHA256) throws(StoreError) -> StoredBlob? {
-    try StoreError.disk { () throws(SystemError) -> StoredBlob? in
-      guard let file = try Kernel.openExisting(path(target, base), O_RDONLY) else { return nil }
-      let size = try Kernel.status(file).size
-      return StoredBlob(file: file, size: size)
+  /// Opens a stored delta whose bytes are those that were made; nil where there is none.
+  package func open(_ target: SHA256, on base: SHA256) throws(StoreError) -> DerivedFile? {
+    try openFile(path(target, base))
+  }
+
+  /// Forgets a delta whose file was bad, so that it is looked for and made again.
+  func forgetDelta(at path: String) throws(StoreError) {
+    guard path.hasSuffix(".dcz") else { return }
+    let name = path.dropLast(4).filter { $0 != "/" }.split(separator: ".")
+    guard name.count == 2, let target = SHA256(hex: name[0]), let base = SHA256(hex: name[1]) else { return }
+    try work { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        try db.run("DELETE FROM delta WHERE target = ? AND base = ?", target, base)
+        // Which versions it is between isn't known; those whose other deltas are there are soon done again.
+        try db.run("DELETE FROM done")
+      }
     }
   }
 

@@ -5,7 +5,11 @@ import Platform
 ///
 /// The rows are in `derived.db`, the files under `derived/`. Any thread may call it; calls take turns.
 package final class DerivedStore: Sendable {
-  private let folder: DataFolder
+  let folder: DataFolder
+  let changes: FileChanges
+  let clock: @Sendable () -> Int64
+  /// Zips that were hashed since the start, by path, with their inodes.
+  let wholeZips = Locked<[String: UInt64]>([:])
   private let connection: Locked<Held>
 
   private struct Held: @unchecked Sendable {  // only the thread that holds the lock uses it
@@ -15,8 +19,12 @@ package final class DerivedStore: Sendable {
   /// Opens what there is, or begins anew where it is missing, damaged or of another format.
   ///
   /// - Parameter isBeside: another process has it; then nothing is begun anew.
-  init(_ folder: DataFolder, isBeside: Bool = false) throws(StoreError) {
+  init(
+    _ folder: DataFolder, changes: FileChanges, clock: @escaping @Sendable () -> Int64, isBeside: Bool = false
+  ) throws(StoreError) {
     self.folder = folder
+    self.changes = changes
+    self.clock = clock
     if isBeside {
       let database = try Database(path: folder.derivedDatabase, .beside)
       database.leavesLog()
@@ -60,7 +68,7 @@ package final class DerivedStore: Sendable {
   }
 
   /// `derived/ab/cdef….<ending>`
-  func file(_ sha256: SHA256, _ ending: String) -> String {
+  package func file(_ sha256: SHA256, _ ending: String) -> String {
     let hex = sha256.hex
     return "\(folder.derived)/\(hex.prefix(2))/\(hex.dropFirst(2)).\(ending)"
   }
@@ -73,7 +81,7 @@ extension DataFolder {
 
 /// The tables of `derived.db`. Another number makes it anew.
 enum DerivedSchema {
-  static let format: Int64 = 2
+  static let format: Int64 = 3
 
   static let sql = """
     -- What a blob is like, by the way it was cut: eight bytes a hash.
@@ -88,6 +96,12 @@ enum DerivedSchema {
     CREATE TABLE delta (
       target BLOB NOT NULL, base BLOB NOT NULL, size INTEGER, PRIMARY KEY (target, base)
     ) STRICT, WITHOUT ROWID;
+    -- Files under derived/, by their path below it: what their bytes were when they were made (of a zip the first half
+    -- of the digest, which its name has), and when they were last read back.
+    CREATE TABLE file (
+      path TEXT PRIMARY KEY, digest BLOB NOT NULL, size INTEGER NOT NULL, checked_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX file_by_check ON file (checked_at);
     -- From which base version to which version of a channel every delta is made.
     CREATE TABLE done (
       channel_id INTEGER NOT NULL, base INTEGER NOT NULL, version INTEGER NOT NULL, PRIMARY KEY (channel_id, base)

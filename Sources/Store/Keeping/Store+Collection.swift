@@ -268,7 +268,10 @@ struct Collection {
 
   private mutating func dropDerived() throws(StoreError) {
     let sweep = DerivedSweep(store: store)
-    for path in try sweep.unneeded() {
+    let unneeded = try sweep.unneeded()
+    // Their digests first: a file without one counts as none.
+    try store.derived.forgetFiles(unneeded)
+    for path in unneeded {
       try store.step("gc")
       let size = try StoreError.disk { () throws(SystemError) -> Int64 in
         let size = try Kernel.status(path)?.size ?? 0

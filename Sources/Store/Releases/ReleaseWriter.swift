@@ -145,8 +145,9 @@ struct ReleaseWriter {
     guard let digest = blobs.placed(sha256) else { throw .missingBlobs([sha256]) }
     try content.check(against: digest, url)
     try db.run(
-      "INSERT INTO blob (sha256, md5, size, stored_at) VALUES (?, ?, ?, ?)", sha256, digest.md5, digest.size,
-      at)
+      "INSERT INTO blob (sha256, md5, size, stored_at, checked_at) VALUES (?, ?, ?, ?, ?)", sha256,
+      digest.md5,
+      digest.size, at, at)
     return db.lastRowID
   }
 

@@ -4,9 +4,14 @@ import Platform
 extension Store {
   /// Makes an origin of what a mirror kept, all of it or nothing. The bytes of every resource were received before.
   ///
+  /// - Parameter lost: resources whose bytes the mirror doesn't have any more; they count as missing until they are
+  ///   published again.
   /// - Throws: `notEmpty` where the folder holds an app already; `missingBlobs`.
-  package func restore(_ channels: [RestoredChannel], defaultApp: AppName?) throws(StoreError) {
+  package func restore(_ channels: [RestoredChannel], defaultApp: AppName?, lost: Set<SHA256> = [])
+    throws(StoreError)
+  {
     let digests = Set(channels.flatMap { $0.releases.flatMap { $0.items.map(\.entry.sha256) } })
+      .subtracting(lost)
     let missing = try blobs.missing(of: Array(digests))
     guard missing.isEmpty else { throw .missingBlobs(missing) }
     try blobs.place(digests.sorted { $0.hex < $1.hex })
@@ -18,7 +23,7 @@ extension Store {
         }
         // Apps keep their ids, which stand in download URLs; in their order, so that counting goes on after them.
         for channel in channels.sorted(by: { $0.appID < $1.appID }) {
-          var writer = ChannelRestorer(channel, in: db, blobs: blobs, now: now)
+          var writer = ChannelRestorer(channel, in: db, blobs: blobs, lost: lost, now: now)
           try writer.write()
           try db.audit(channel.act, by: .local, now: now)
         }
@@ -48,6 +53,7 @@ struct ChannelRestorer {
   private let channel: RestoredChannel
   private let db: Database
   private let blobs: BlobStore
+  private let lost: Set<SHA256>
   private let now: Int64
   private var channelID: Int64 = 0
   private var urls: [ResourceURL: Int64] = [:]
@@ -59,10 +65,13 @@ struct ChannelRestorer {
   /// No mirror tells who it was.
   private static let author = "xcache restore"
 
-  init(_ channel: RestoredChannel, in db: Database, blobs: BlobStore, now: Int64) {
+  init(
+    _ channel: RestoredChannel, in db: Database, blobs: BlobStore, lost: Set<SHA256>, now: Int64
+  ) {
     self.channel = channel
     self.db = db
     self.blobs = blobs
+    self.lost = lost
     self.now = now
   }
 
@@ -149,12 +158,16 @@ struct ChannelRestorer {
   private func blob(_ url: ResourceURL, _ entry: Entry) throws(StoreError) -> Int64 {
     let claimed = FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size)
     let row = try BlobStore.row(of: entry.sha256, in: db)
-    guard let stored = row?.digest ?? blobs.placed(entry.sha256) else { throw .missingBlobs([entry.sha256]) }
+    let isLost = lost.contains(entry.sha256)
+    guard let stored = row?.digest ?? (isLost ? claimed : blobs.placed(entry.sha256)) else {
+      throw .missingBlobs([entry.sha256])
+    }
     guard stored == claimed else { throw .contentMismatch(url: url, claimed: claimed, stored: stored) }
     if let row { return row.id }
     try db.run(
-      "INSERT INTO blob (sha256, md5, size, stored_at) VALUES (?, ?, ?, ?)", stored.sha256, stored.md5,
-      stored.size, now)
+      """
+      INSERT INTO blob (sha256, md5, size, stored_at, checked_at, quarantined_at) VALUES (?, ?, ?, ?, ?, ?)
+      """, stored.sha256, stored.md5, stored.size, now, now, isLost ? now : nil)
     return db.lastRowID
   }
 

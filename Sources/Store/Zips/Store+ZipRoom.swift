@@ -57,7 +57,7 @@ extension Store {
     try Kernel.remove(file.path)
   }
 
-  private static func zipFiles(_ folder: String) throws(SystemError) -> [String] {
+  static func zipFiles(_ folder: String) throws(SystemError) -> [String] {
     guard try Kernel.status(folder) != nil else { return [] }
     var files: [String] = []
     for channel in try Folder.textNames(folder) {

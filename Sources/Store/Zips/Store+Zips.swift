@@ -25,13 +25,15 @@ extension Store {
   package func zipFile(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> String? {
     let key = try zipKey(zip, of: channel)
     let folder = folder.zips(of: channel)
-    return try StoreError.disk { () throws(SystemError) -> String? in
+    let path = try StoreError.disk { () throws(SystemError) -> String? in
       guard try Kernel.status(folder) != nil else { return nil }
       let name = try Folder.textNames(folder).first {
         $0.hasPrefix(key + ".") && $0.hasSuffix(".zip") && !$0.hasSuffix(ZipFile.droppedEnding)
       }
       return name.map { "\(folder)/\($0)" }
     }
+    guard let path, try derived.hasWholeZip(path) else { return nil }
+    return path
   }
 
   /// Makes a zip and keeps it.

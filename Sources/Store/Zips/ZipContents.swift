@@ -1,4 +1,5 @@
 import Archive
+import Glibc
 import Manifests
 import Platform
 
@@ -38,20 +39,28 @@ struct ZipContents {
     let document = Documents.patch(
       version, digest: digest, base: DocumentBase(base, deltas: DeltaOffer.render(offers)), writer.finish())
     inputs.append(ArchiveInput(BundleZip.patchName, bytes: document))
-    return ZipContents(inputs + deltas.map(file))
+    return ZipContents(inputs + deltas.map { file($0, of: store) })
   }
 
   private static func file(_ url: ResourceURL, _ entry: Entry, of store: Store) -> ArchiveInput {
     ArchiveInput(BundleZip.path(ofFile: ResourceFileName(url).text), size: entry.size) {
-      let blob = try store.open(entry.sha256)
+      // Whatever is wrong with its bytes would be inside a zip that looks right.
+      let blob = try store.openChecked(entry.sha256)
       let size = blob.size
       return ArchiveFile(blob.takeFile(), size: size)
     }
   }
 
   /// Stored: it is compressed already.
-  private static func file(_ delta: ZipDelta) -> ArchiveInput {
+  private static func file(_ delta: ZipDelta, of store: Store) -> ArchiveInput {
     let name = BundleZip.path(ofDelta: ResourceFileName(delta.offer.url).text)
-    return ArchiveInput(name, .stored, size: delta.offer.size) { try ArchiveFile(delta.path) }
+    return ArchiveInput(name, .stored, size: delta.offer.size) {
+      // One that was dropped as damaged is made again; until then the zip has to wait.
+      guard let file = try store.derived.openFile(delta.path) else {
+        throw StoreError.system(SystemError("open", on: delta.path, code: ENOENT))
+      }
+      let size = file.size
+      return ArchiveFile(file.takeFile(), size: size)
+    }
   }
 }

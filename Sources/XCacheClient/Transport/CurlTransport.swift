@@ -15,7 +15,9 @@ public final class CurlTransport: Transport {
     _ request: TransportRequest, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
     var count: Int64 = 0
-    let ask = HTTPRequest("GET", request.url, timeouts: timeouts, redirects: 5, decodes: true)
+    let ask = HTTPRequest(
+      "GET", request.url, fields: request.isUncoded ? [HTTPField("Accept-Encoding", "identity")] : [],
+      timeouts: timeouts, redirects: 5, decodes: !request.isUncoded)
     do {
       let reply = try withoutActuallyEscaping(receive) { receive throws(HTTPClientError) in
         try client.send(

@@ -29,11 +29,15 @@ public struct TransportRequest: Hashable, Sendable {
   public let url: String
   /// Bytes, decoded, after which the answer is given up with `.tooLong`.
   public let limit: Int64
+  /// The bytes as they are, without a content coding (`Accept-Encoding: identity`): what is asked for once more where
+  /// a coded body was damaged.
+  public let isUncoded: Bool
 
   /// A GET of `url`, of at most `limit` bytes.
-  public init(_ url: String, limit: Int64) {
+  public init(_ url: String, limit: Int64, isUncoded: Bool = false) {
     self.url = url
     self.limit = limit
+    self.isUncoded = isUncoded
   }
 }
 

@@ -24,10 +24,16 @@ struct Fetcher: Sendable {
       return 0
     }
     var pauses = pauses[...]
+    var isUncoded = false
     while true {
       do {
-        return try attempt(entry, to: target, arrived)
+        return try attempt(entry, to: target, isUncoded: isUncoded, arrived)
       } catch {
+        // A coded body is a file of its own at the origin or a cache, which may be damaged where the plain one is whole.
+        if error.mayBeCoding, !isUncoded {
+          isUncoded = true
+          continue
+        }
         guard error.isTransient, let pause = pauses.popFirst() else {
           failed(entry, error)
           throw error
@@ -49,11 +55,11 @@ struct Fetcher: Sendable {
   }
 
   private func attempt(
-    _ entry: HeldEntry, to target: String, _ arrived: (Int) -> Bool
+    _ entry: HeldEntry, to target: String, isUncoded: Bool, _ arrived: (Int) -> Bool
   ) throws(ClientError) -> Int64 {
     let part = folder.incoming()
     do {
-      let reply = try receive(entry, into: part, arrived)
+      let reply = try receive(entry, into: part, isUncoded: isUncoded, arrived)
       try folder.move(part, to: target)
       return reply.received
     } catch {
@@ -63,7 +69,7 @@ struct Fetcher: Sendable {
   }
 
   private func receive(
-    _ entry: HeldEntry, into part: String, _ arrived: (Int) -> Bool
+    _ entry: HeldEntry, into part: String, isUncoded: Bool, _ arrived: (Int) -> Bool
   ) throws(ClientError) -> TransportReply {
     let file = try onDisk(part) { () throws(SystemError) in
       try Kernel.open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
@@ -72,7 +78,8 @@ struct Fetcher: Sendable {
     var failure: SystemError?
     let reply: TransportReply
     do throws(TransportError) {
-      reply = try transport.get(TransportRequest(entry.entry.download, limit: entry.size)) { bytes in
+      let ask = TransportRequest(entry.entry.download, limit: entry.size, isUncoded: isUncoded)
+      reply = try transport.get(ask) { bytes in
         hasher.update(bytes)
         do throws(SystemError) {
           try Kernel.write(bytes, to: file, path: part)
@@ -104,6 +111,15 @@ struct Fetcher: Sendable {
 }
 
 extension ClientError {
+  /// Whether what came may have been a damaged coding of the right bytes.
+  fileprivate var mayBeCoding: Bool {
+    switch self {
+    case .wrongBytes, .tooLong: true
+    case .noAnswer(_, let error): error.kind == .other
+    default: false
+    }
+  }
+
   /// Whether the same request may well succeed a moment later.
   fileprivate var isTransient: Bool {
     switch self {

@@ -10,10 +10,17 @@ enum BackupCommand {
       the one from before. Files are shared where the file system can share blocks, else copied. `xcache doctor --deep
       --data TO` checks a backup, `xcache restore --from-backup TO --data DIR` makes a data folder of it. The admin
       token's file is not copied; tokens themselves are part of the database, as hashes.
+
+      The database's structure and the newest manifests are checked; where they are damaged, the backup from before
+      stays. Every file is read back after it was copied. What is there from an earlier run is read back within 7 days,
+      a part of it in each run, and copied anew where it is bad; --verify reads all of it now. A file that is damaged
+      in DIR is named with the URLs to publish again, and left out unless TO has a good copy; the rest is a good
+      backup. Exit code 1: something is damaged.
       """,
     options: [
       .value("data", "DIR", environment: "XCACHE_DATA", "the data folder (needed)"),
       .value("to", "TO", "the folder of the backup (needed)"),
+      .flag("verify", "read back everything that is there from earlier runs"),
     ],
     run: run)
 
@@ -24,7 +31,7 @@ enum BackupCommand {
     }
     let store = try KeepingWords.besideStore(arguments)
     let progress = ProgressLine(terminal)
-    let report = try store.backUp(to: target) { done, all in
+    let report = try store.backUp(to: target, verify: arguments.has("verify")) { done, all in
       progress.show("copying", done, of: all, "\(Bytes.text(done)) of \(Bytes.text(all))")
     }
     terminal.endProgress()
@@ -35,9 +42,12 @@ enum BackupCommand {
         "backed up to \(target): \(report.copied) files copied (\(Bytes.text(report.copiedBytes))), "
           + "\(report.kept) there already, \(report.removed) removed, database \(Bytes.text(report.databaseBytes))"
       )
-      for sha256 in report.damaged {
-        terminal.note("damaged at the source and left out: \(sha256.hex); publish that file again")
+      if report.verified > 0 {
+        terminal.say(
+          "read back \(report.verified) files of earlier runs; \(report.repaired) were bad and copied anew")
       }
+      DamageWords.tell(
+        report.damaged, report.damagedURLs, "damaged at the source and left out of the backup", terminal)
     }
     return report.damaged.isEmpty ? .done : .failed
   }
@@ -47,9 +57,9 @@ extension BackupReport {
   var json: JSONValue {
     [
       "copied": .integer(copied), "copiedBytes": .integer(copiedBytes),
-      "damaged": .strings(damaged.map(\.hex)), "databaseBytes": .integer(databaseBytes),
-      "kept": .integer(kept),
-      "removed": .integer(removed),
+      "damaged": .strings(damaged.map(\.hex)), "damagedURLs": .array(damagedURLs.map(\.json)),
+      "databaseBytes": .integer(databaseBytes), "kept": .integer(kept), "removed": .integer(removed),
+      "repaired": .integer(repaired), "verified": .integer(verified),
     ]
   }
 }

@@ -9,6 +9,9 @@ enum RestoreCommand {
     name: "restore", operands: "", summary: "make an origin of a backup or of a static copy",
     notes: """
       --from-backup: everything, as the backup has it; every byte is checked on the way.
+      A file that is missing or damaged in the backup or the copy is left out: its URLs are named, answer 500, and come
+      back when their bundles are published again. Exit code 1: there are such files; everything else is restored and
+      can be served.
       --from: of a static copy alone:
       All channels of the copy, the versions that it keeps, resources, bundles, prefetch configs and policies come back;
       devices see the same bytes. It prints the channels, and those that mirror.json says were left out of the copy.
@@ -42,12 +45,15 @@ enum RestoreCommand {
       progress.show("restoring", done, of: all, "\(Bytes.text(done)) of \(Bytes.text(all))")
     }
     terminal.endProgress()
-    terminal.say(
-      arguments.has("json")
-        ? String(decoding: report.json.canonical, as: UTF8.self)
-        : "restored \(report.copied) files (\(Bytes.text(report.copiedBytes))) into \(data); "
+    if arguments.has("json") {
+      terminal.say(String(decoding: report.json.canonical, as: UTF8.self))
+    } else {
+      terminal.say(
+        "restored \(report.copied) files (\(Bytes.text(report.copiedBytes))) into \(data); "
           + "`xcache serve --data \(data)` runs it")
-    return .done
+      DamageWords.tell(report.damaged, report.damagedURLs, "missing or damaged in the backup", terminal)
+    }
+    return report.damaged.isEmpty ? .done : .failed
   }
 
   private static func restore(
@@ -63,7 +69,7 @@ enum RestoreCommand {
     terminal.endProgress()
     if arguments.has("json") {
       terminal.say(String(decoding: report.json(store.folder).canonical, as: UTF8.self))
-      return .done
+      return report.lost.isEmpty ? .done : .failed
     }
     for channel in report.channels {
       terminal.say("\(channel.app) \(channel.channel): version \(channel.version)")
@@ -71,7 +77,9 @@ enum RestoreCommand {
     for line in report.warnings { terminal.say(line) }
     terminal.say("\(report.files) files, \(Bytes.text(report.bytes)) restored into \(data)")
     terminal.say("a new admin token is in \(store.folder.adminToken)")
-    return .done
+    DamageWords.tell(
+      Array(Set(report.lost.map(\.sha256))), report.lost, "missing or damaged in the static copy", terminal)
+    return report.lost.isEmpty ? .done : .failed
   }
 }
 
@@ -98,7 +106,8 @@ extension Restoration.Report {
             "version": .string($0.version.text),
           ]
         }),
-      "files": .integer(files), "leftOut": leftOut.map { .array($0.map(\.json)) } ?? .null,
+      "damagedURLs": .array(lost.map(\.json)), "files": .integer(files),
+      "leftOut": leftOut.map { .array($0.map(\.json)) } ?? .null,
       "unfinished": .array(unfinished.map(\.json)),
     ]
   }

@@ -31,6 +31,10 @@ enum ServeCommand {
       .value(
         "zip-room", "SHARE",
         "what bundle zips may take: per cent of the free disk, or bytes like 20GB (default: 10%)"),
+      .value(
+        "scrub", "TIME",
+        "read every file back once in this time, such as 7d or 12h, and set damaged ones aside; off: never (default: 7d)"
+      ),
       .value("gc", "HH:MM", "collect garbage every day at this local time, as `xcache gc` does"),
     ] + GCCommand.policyOptions + ServeMirror.options + ServeLimits.options,
     run: run)
@@ -97,6 +101,17 @@ enum ServeCommand {
         + " nor a size like 500MB or 20GB")
   }
 
+  /// Seconds in which every file is read back; nil: none is.
+  private static func scrub(_ arguments: Arguments) throws -> Double? {
+    let text = try arguments.value("scrub") ?? "7d"
+    if text == "off" { return nil }
+    let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86400]
+    guard let unit = text.last.flatMap({ units[$0] }), let count = Int(text.dropLast()),
+      (1...100_000).contains(count)
+    else { throw UsageError("--scrub \(text) is no time; write it like 7d, 12h, 30m or 10s, or off") }
+    return Double(count) * unit
+  }
+
   private static func configuration(_ arguments: Arguments) throws -> ServerConfiguration {
     let text = try arguments.value("listen") ?? "127.0.0.1:8080"
     guard let address = SocketAddress(text) else {
@@ -135,6 +150,7 @@ enum ServeCommand {
     options.log = log
     options.gc = try gc(arguments)
     if let text = try arguments.value("zip-room") { options.zipRoom = try zipRoom(text) }
+    options.scrub = try scrub(arguments)
     options.largestUpload =
       try arguments.number("max-upload", in: 1...Int.max).map(UInt64.init) ?? options.largestUpload
     return options

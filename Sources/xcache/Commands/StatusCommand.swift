@@ -37,6 +37,7 @@ enum StatusCommand {
     terminal.say("public URL \(state["publicURL"]?.string ?? "?")")
     if state["isDefaultApp"]?.bool == true { terminal.say("default    answers polls that name no app") }
     for line in documents(state, terminal) { terminal.say(line) }
+    for line in files(state, terminal) { terminal.say(line) }
     terminal.say("")
     var table = Table(["BUNDLE", "CHANGED IN", "RESOURCES", "SIZE"], rightAligned: [1, 2, 3])
     for bundle in state["bundles"]?.array ?? [] {
@@ -51,6 +52,20 @@ enum StatusCommand {
     if !adoption.isEmpty { terminal.say("") }
     for line in adoption { terminal.say(line) }
     return .done
+  }
+
+  /// Whether the origin's files are whole, as far as it knows.
+  private static func files(_ state: JSONValue, _ terminal: Terminal) -> [String] {
+    var lines: [String] = []
+    if let oldest = state["scrub"]?["oldest"]?.string {
+      lines.append("scrub      every file was read back since \(Moment.text(.string(oldest)))")
+    }
+    for place in state["damagedURLs"]?.array ?? [] {
+      lines.append(
+        terminal.colour("DAMAGED", .red)
+          + "    \(place["url"]?.string ?? "?"): publish bundle \(place["bundle"]?.string ?? "?") again")
+    }
+    return lines
   }
 
   private static func words(ofDeltas deltas: JSONValue) -> String {

@@ -73,12 +73,135 @@ import Testing
     }
   }
 
-  @Test func damageAtTheSourceIsNamedAndDoesNotStopTheRest() throws {
+  /// How a file at the source or in a backup is damaged.
+  enum Harm: CaseIterable { case gone, shorter, otherByte }
+
+  private func harm(_ path: String, _ harm: Harm) throws {
+    switch harm {
+    case .gone: try Kernel.remove(path)
+    case .shorter: try DurableFile.write([1], to: path)
+    case .otherByte:
+      var bytes = try #require(try DurableFile.read(path))
+      bytes[bytes.count / 2] ^= 0x10
+      let file = try Kernel.open(path, O_WRONLY)
+      try Kernel.write(bytes.span.bytes, to: file)
+    }
+  }
+
+  @Test(arguments: Harm.allCases) func damageAtTheSourceIsNamedAndTheRestIsRestored(_ harm: Harm) throws {
+    let store = try scratch.open()
+    let (bad, good) = (Sample("a file of bytes").claim.sha256, Sample("b").claim.sha256)
+    try store.publish(base: 0, set: ["a.js": Sample("a file of bytes"), "b.js": Sample("b")])
+    try self.harm(store.folder.blob(bad), harm)
+    let report = try store.backUp(to: target)
+    #expect(report.copied == 1 && report.damaged == [bad])
+    let again = try restored()
+    #expect(try again.missing(of: [bad, good]) == [bad])
+    #expect(try again.shop().digest == store.shop().digest)
+    _ = try again.open(good)
+    #expect(throws: StoreError.self) { _ = try again.open(bad) }
+    try again.send([Sample("a file of bytes")])
+    _ = try again.open(bad)
+  }
+
+  @Test(arguments: Harm.allCases) func aDamagedBackupGivesBackWhatIsWhole(_ harm: Harm) throws {
+    let store = try scratch.open()
+    let (bad, good) = (Sample("a file of bytes").claim.sha256, Sample("b").claim.sha256)
+    try store.publish(base: 0, set: ["a.js": Sample("a file of bytes"), "b.js": Sample("b")])
+    _ = try store.backUp(to: target)
+    try self.harm(DataFolder(path: target).blob(bad), harm)
+    let again = try restored()
+    #expect(try again.missing(of: [bad, good]) == [bad])
+    #expect(try again.shop().digest == store.shop().digest)
+  }
+
+  /// A store whose clock the test sets.
+  private func aged(_ now: Locked<Int64>) throws -> Store {
+    var options = Store.Options()
+    options.clock = { now.withLock { $0 } }
+    return try scratch.open(options)
+  }
+
+  @Test func whatIsThereIsReadBackWithinAWeek() throws {
+    let now = Locked(Clock.unixMilliseconds())
+    let store = try aged(now)
+    var set: [String: Sample] = [:]
+    for number in 0..<14 { set["f\(number)"] = Sample("ten bytes \(10 + number)") }
+    try store.publish(base: 0, set: set)
+    _ = try store.backUp(to: target)
+    let bad = try #require(set["f3"]).claim.sha256
+    try harm(DataFolder(path: target).blob(bad), .otherByte)
+    // As a bad disk would: without a new time.
+    try Kernel.setModified(DataFolder(path: target).blob(bad), to: now.withLock { $0 } - 1000)
+    #expect(try store.backUp(to: target).verified == 0)
+    var reports: [BackupReport] = []
+    for _ in 0..<7 {
+      now.withLock { $0 += 24 * 3600 * 1000 }
+      reports.append(try store.backUp(to: target))
+    }
+    // A seventh each day, every file once.
+    #expect(reports.map(\.verified).allSatisfy { (2...3).contains($0) })
+    #expect(reports.map(\.repaired).reduce(0, +) == 1)
+    #expect(reports.allSatisfy { $0.damaged.isEmpty })
+    #expect(try restored().missing(of: [bad]).isEmpty)
+  }
+
+  @Test func whatWasWrittenToIsReadBackAtOnce() throws {
+    let now = Locked(Clock.unixMilliseconds())
+    let store = try aged(now)
+    let sample = Sample("a file of bytes")
+    try store.publish(base: 0, set: ["a.js": sample, "b.js": Sample("b")])
+    _ = try store.backUp(to: target)
+    let copy = DataFolder(path: target).blob(sample.claim.sha256)
+    try harm(copy, .otherByte)
+    try Kernel.setModified(copy, to: now.withLock { $0 } + 60_000)
+    let report = try store.backUp(to: target)
+    #expect(report.verified == 1 && report.repaired == 1 && report.copied == 1)
+    try harm(copy, .otherByte)
+    try Kernel.setModified(copy, to: now.withLock { $0 } - 60_000)
+    #expect(try store.backUp(to: target).repaired == 0)
+    #expect(try store.backUp(to: target, verify: true).repaired == 1)
+    #expect(try store.backUp(to: target, verify: true).repaired == 0)
+  }
+
+  @Test func aGoodCopyOutlivesItsSource() throws {
+    let store = try scratch.open()
+    let sample = Sample("a file of bytes")
+    try store.publish(base: 0, set: ["a.js": sample])
+    _ = try store.backUp(to: target)
+    try harm(store.folder.blob(sample.claim.sha256), .otherByte)
+    #expect(try store.scrub { _ in true } == [sample.claim.sha256])
+    // Set aside at the source: the backup keeps its copy, and gives it back.
+    #expect(try store.backUp(to: target).damaged.isEmpty)
+    let again = try restored()
+    #expect(try again.missing(of: [sample.claim.sha256]).isEmpty)
+    #expect(try again.checkup(deep: true).findings.isEmpty)
+  }
+
+  @Test func aDamagedDatabaseLeavesTheBackupFromBefore() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a"), "b.js": Sample("b")])
-    try Kernel.remove(store.folder.blob(Sample("a").claim.sha256))
-    let report = try store.backUp(to: target)
-    #expect(report.copied == 1 && report.damaged == [Sample("a").claim.sha256])
-    #expect(throws: StoreError.self) { _ = try restored() }
+    _ = try store.backUp(to: target)
+    try store.connections.writing { (db) throws(StoreError) in
+      try db.script("DROP TRIGGER release_is_immutable")
+      try db.script("UPDATE release SET digest = zeroblob(32)")
+    }
+    #expect {
+      _ = try store.backUp(to: target)
+    } throws: { if case StoreError.damagedDatabase = $0 { true } else { false } }
+    #expect(try restored().checkup(deep: true).findings.isEmpty)
+  }
+
+  @Test func theURLsOfDamagedFilesAreNamed() throws {
+    let store = try scratch.open()
+    let bad = Sample("a file of bytes")
+    try store.publish(base: 0, set: ["a.js": bad, "b.js": Sample("b")])
+    try harm(store.folder.blob(bad.claim.sha256), .gone)
+    let place = DamagedURL(
+      sha256: bad.claim.sha256, app: "shop", channel: "online", bundle: "main",
+      url: "https://m.example.com/a.js")
+    #expect(try store.backUp(to: target).damagedURLs == [place])
+    let report = try Restore.restore(backup: target, to: scratch.path + "/named")
+    #expect(report.damaged == [bad.claim.sha256] && report.damagedURLs == [place])
   }
 }

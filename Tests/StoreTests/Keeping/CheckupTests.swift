@@ -43,6 +43,7 @@ import Testing
     ("bundle-future", "UPDATE bundle SET version = 7"),
     ("audit-chain", "UPDATE audit SET result = '{}' WHERE id = 3"),
     ("manifest-digest", "UPDATE release SET digest = zeroblob(32) WHERE version = 1"),
+    ("script-bytes", "INSERT INTO policy_script VALUES (zeroblob(32), x'61', 1)"),
     ("foreign-key", "UPDATE resource SET content_type_id = 99 WHERE id = 1"),
   ])
   func everyRuleIsSeenToBreak(code: String, sql: String) throws {

@@ -1,3 +1,4 @@
+import Compression
 import Manifests
 import Platform
 import SocketServer
@@ -40,6 +41,43 @@ import Testing
     for (url, bytes) in files { #expect(try device.resource(for: url)?.read() == bytes) }
   }
 
+  /// What a damaged coded body looks like to a device.
+  enum Damage: CaseIterable {
+    /// It can't be decoded.
+    case torn
+    /// It is the coded body of other bytes, of as many, or of more.
+    case otherBytes, moreBytes
+  }
+
+  @Test(arguments: Damage.allCases) func aDamagedCodedBodyIsAskedForUncoded(_ damage: Damage) throws {
+    let origin = FakeOrigin()
+    let script = Array(String(repeating: "const answer = 42;\n", count: 200).utf8)
+    try origin.publish(["https://m.test/a.js": script])
+    let codings = Locked<[String]>([])
+    let server = SocketServer { request in
+      guard request.path.hasPrefix("/cdn/") else { return Self.answer(request, from: origin) }
+      let accepted = request.fields["accept-encoding"] ?? ""
+      codings.withLock { $0.append(accepted) }
+      guard accepted.contains("gzip") else { return Self.answer(request, from: origin) }
+      var coded = Gzip.encode([script])
+      switch damage {
+      case .torn: coded[coded.count / 2] ^= 0x10
+      case .otherBytes: coded = Gzip.encode([script.map { $0 ^ 1 }])
+      case .moreBytes: coded = Gzip.encode([script + script])
+      }
+      return .answer(200, [("Content-Encoding", "gzip")], body: coded)
+    }
+    let scratch = try Scratch()
+    var settings = DeviceSettings(
+      folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop")
+    settings.retryPauses = []
+    let device = try Device(settings, transport: Rewriting(server.url))
+    let report = try device.update()
+    #expect(report.fetched == 1)
+    #expect(try device.resource(for: "https://m.test/a.js")?.read() == script)
+    #expect(codings.withLock { $0 } == ["gzip, zstd", "identity"])
+  }
+
   private static func answer(_ request: SocketServer.Request, from origin: FakeOrigin) -> [SocketServer.Step]
   {
     var url = request.path
@@ -67,7 +105,8 @@ import Testing
       if address.hasPrefix("https://cdn.test") {
         address = "\(url)/cdn" + address.dropFirst("https://cdn.test".count)
       }
-      return try inner.get(TransportRequest(address, limit: request.limit), receive: receive)
+      return try inner.get(
+        TransportRequest(address, limit: request.limit, isUncoded: request.isUncoded), receive: receive)
     }
   }
 

@@ -1,0 +1,183 @@
+import Glibc
+import Platform
+import Store
+import Synchronization
+
+/// Reads every file back once in a period, spread over it, on a thread that lets others go first (guarantee 7).
+final class Scrubber: Sendable {
+  private let store: Store
+  private let pace: ScrubPace
+  private let log: @Sendable (String) -> Void
+  private let stopping = Atomic<Bool>(false)
+  private let thread = Locked<OSThread?>(nil)
+  private let files = Atomic<Int>(0)
+  private let bytes = Atomic<Int>(0)
+  private let state = Locked(ScrubState())
+
+  /// Files that are read before the list is asked for again.
+  private static let batch = 256
+  /// Seconds after which what was read is noted, and after which the pace is worked out anew.
+  private static let noteSeconds = 60.0
+  private static let stateSeconds = 600.0
+  /// Seconds between two looks whether to stop.
+  private static let tick = 0.25
+
+  /// - Parameter period: seconds in which every file is read.
+  init(store: Store, period: Double, log: @escaping @Sendable (String) -> Void) {
+    self.store = store
+    self.log = log
+    pace = ScrubPace(period: period)
+  }
+
+  func start() throws(SystemError) {
+    let made = try OSThread(name: "scrub") { [self] in run() }
+    thread.withLock { $0 = made }
+  }
+
+  func beginStopping() { stopping.store(true, ordering: .relaxed) }
+
+  /// Ends the thread; what it read is noted.
+  func finish() {
+    beginStopping()
+    let running = thread.withLock { thread in
+      defer { thread = nil }
+      return thread
+    }
+    running?.join()
+  }
+
+  private func run() {
+    Kernel.lowerPriority()
+    Kernel.lowerDiskPriority()
+    while !isStopping {
+      do throws(StoreError) {
+        try refresh()
+        try store.listZips()
+        try readBatch()
+      } catch {
+        log("error: scrub: \(error)")
+        _ = wait(60)
+      }
+    }
+  }
+
+  private var isStopping: Bool { stopping.load(ordering: .relaxed) }
+
+  private func refresh() throws(StoreError) {
+    let now = try store.scrubState()
+    state.withLock { $0 = now }
+  }
+
+  /// Bytes a second that are due now.
+  private var rate: Double {
+    let state = state.withLock { $0 }
+    let age = state.oldest.map { Double(Clock.unixMilliseconds() - $0) / 1000 } ?? 0
+    return pace.rate(files: state.files, bytes: state.bytes, age: age)
+  }
+
+  private func readBatch() throws(StoreError) {
+    let items = try store.nextToScrub(limit: Self.batch)
+    if items.isEmpty {
+      _ = wait(min(Self.noteSeconds, pace.period / 100))
+      return
+    }
+    var read: [ScrubItem] = []
+    var isOneGone = false
+    var noted = Self.now
+    var refreshed = noted
+    defer {
+      note(&read)
+      // Somebody else removed files under derived/, a mirror's run that found one damaged perhaps.
+      if isOneGone { store.changes.changed() }
+    }
+    for item in items {
+      let began = Self.now
+      let rate = rate
+      let ofFile = pace.rate(ofFile: item.size, at: rate)
+      let result = try store.scrub(item) { count in
+        bytes.add(count, ordering: .relaxed)
+        return wait(Double(count) / ofFile)
+      }
+      if result == .stopped { return }
+      files.add(1, ordering: .relaxed)
+      if result == .bad { tell(item) }
+      if result == .gone { isOneGone = true }
+      // A file that is gone has no row, and a bad blob is on no list until it is whole again.
+      if result == .good { read.append(item) }
+      if Self.now - noted > Self.noteSeconds {
+        note(&read)
+        noted = Self.now
+      }
+      guard wait(pace.cost(of: item.size) / rate - (Self.now - began)) else { return }
+      if Self.now - refreshed > Self.stateSeconds {
+        try refresh()
+        refreshed = Self.now
+      }
+    }
+  }
+
+  private func note(_ read: inout [ScrubItem]) {
+    do throws(StoreError) {
+      try store.noteScrubbed(read)
+    } catch {
+      // They are read once more.
+      log("error: scrub: \(error)")
+    }
+    read = []
+  }
+
+  private func tell(_ item: ScrubItem) {
+    switch item.kind {
+    case .derived(let path): log("error: scrub: derived/\(path) was damaged; it is made again when needed")
+    case .blob(let sha256):
+      let places = (try? store.places(of: [sha256])) ?? []
+      let words = places.map { "\($0.url) (\($0.app) \($0.channel), bundle \($0.bundle))" }
+      log(
+        "error: scrub: the file \(sha256.hex) is damaged and was set aside; "
+          + (words.isEmpty ? "no live URL has it" : "publish again: " + words.joined(separator: ", ")))
+    }
+  }
+
+  /// Waits; false where the thread is to end.
+  private func wait(_ seconds: Double) -> Bool {
+    let end = Self.now + seconds
+    while !isStopping {
+      let rest = end - Self.now
+      if rest <= 0 { return true }
+      usleep(UInt32(min(rest, Self.tick) * 1e6))
+    }
+    return false
+  }
+
+  private static var now: Double { Double(Clock.monotonicNanoseconds()) / 1e9 }
+
+  /// In the Prometheus text format, version 0.0.4.
+  var prometheusText: String {
+    let state = state.withLock { $0 }
+    let age = state.oldest.map { max(0, Clock.unixMilliseconds() - $0) / 1000 } ?? 0
+    return Self.metric(
+      "xcache_scrub_files_total", "counter", "Files read back since the start.",
+      "\(files.load(ordering: .relaxed))")
+      + Self.metric(
+        "xcache_scrub_bytes_total", "counter", "Their bytes.", "\(bytes.load(ordering: .relaxed))")
+      + Self.metric(
+        "xcache_scrub_oldest_seconds", "gauge", "Since the file was read that was not read for longest.",
+        "\(age)")
+  }
+
+  /// What was found by whoever reads files, the scrub or an answer.
+  static func damageText(_ store: Store) -> String {
+    let found = store.changes.found
+    let waiting = (try? store.damagedBlobs().count) ?? 0
+    return "# HELP xcache_damaged_files_total Files found with other bytes than they were stored with.\n"
+      + "# TYPE xcache_damaged_files_total counter\n"
+      + "xcache_damaged_files_total{kind=\"blob\"} \(found.blobs)\n"
+      + "xcache_damaged_files_total{kind=\"derived\"} \(found.derived)\n"
+      + metric(
+        "xcache_quarantined_blobs", "gauge", "Damaged blobs that wait to be published again.", "\(waiting)")
+  }
+
+  private static func metric(_ name: String, _ type: String, _ help: String, _ value: String) -> String {
+    "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n\(name) \(value)\n"
+  }
+}

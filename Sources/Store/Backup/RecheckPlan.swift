@@ -1,0 +1,73 @@
+import Platform
+
+/// Which files of an earlier run a backup reads back.
+///
+/// Each is read back at least once a week however often backups run: a run reads the share of all bytes that the time
+/// since the run before is of a week, the files first that were not read for longest, and every file whose week is over.
+/// A file that was written to since it was read back is read, too. What was read when is in the backup's database.
+struct RecheckPlan {
+  /// A file of the backup, and when it was read back, in milliseconds since 1970.
+  struct Check {
+    let sha256: SHA256
+    let size: Int64
+    let at: Int64
+  }
+
+  static let week: Int64 = 7 * 24 * 3600 * 1000
+
+  /// When those were read back that need not be read now.
+  private var rested: [SHA256: Int64] = [:]
+
+  /// - Parameters:
+  ///   - checks: of the run before.
+  ///   - now: milliseconds since 1970.
+  ///   - all: read everything.
+  init(_ checks: [Check], at now: Int64, all: Bool) {
+    guard !all, let last = checks.map(\.at).max() else { return }
+    let bytes = checks.reduce(0.0) { $0 + Double($1.size) }
+    var due = bytes * min(1, Double(max(0, now - last)) / Double(Self.week))
+    for check in checks.sorted(by: { $0.at < $1.at }) {
+      // A clock that was set back says nothing.
+      let isOver = now - check.at > Self.week || check.at > now
+      if isOver || due > 0 {
+        due -= Double(check.size)
+      } else {
+        rested[check.sha256] = check.at
+      }
+    }
+  }
+
+  /// When a file was read back; nil: it is to be read now.
+  /// - Parameter modified: when its bytes were last written, in milliseconds since 1970.
+  func checkedAt(_ sha256: SHA256, modified: Int64) -> Int64? {
+    rested[sha256].flatMap { modified <= $0 + Self.slack ? $0 : nil }
+  }
+
+  /// The file gets its name after it was read back; clocks of file systems are coarse, too.
+  private static let slack: Int64 = 5000
+}
+
+extension BackupFolder {
+  /// When the files of the run before were read back; none where there was none, or its database can't tell.
+  func checks() throws(StoreError) -> [RecheckPlan.Check] {
+    guard try StoreError.disk({ () throws(SystemError) in try Kernel.status(folder.database) }) != nil else {
+      return []
+    }
+    do {
+      return try Database(path: folder.database, .reading).all(
+        "SELECT sha256, size, checked_at FROM blob WHERE quarantined_at IS NULL"
+      ) { RecheckPlan.Check(sha256: $0.get(0), size: $0.get(1), at: $0.get(2)) }
+    } catch {
+      // From before that was noted, or damaged: everything is read.
+      return []
+    }
+  }
+
+  /// Whether a file's bytes are those of its name.
+  func isWhole(_ sha256: SHA256) throws(SystemError) -> Bool {
+    switch try DiskDigest.of(folder.blob(sha256), goesOn: { _ in true }) {
+    case .read(sha256, _): true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import Glibc
+import Platform
+
+/// An open file under `derived/` whose bytes are those that it was made with.
+package struct DerivedFile: ~Copyable, Sendable {
+  package let file: Descriptor
+  /// Bytes.
+  package let size: Int64
+  package let sha256: SHA256
+
+  /// Gives the file away.
+  package consuming func takeFile() -> Descriptor { file }
+}
+
+// Nobody can tell from a coded body whether it is the right one, but for a device that decodes it. So the digest of each
+// is recorded when it is made; a file without one, as after `derived.db` was lost, counts as none and is made again.
+extension DerivedStore {
+  /// What a file was when it was made.
+  private struct Record {
+    /// Its sha256, or as much of it as is known.
+    let digest: [UInt8]
+
+    func agrees(with sha256: SHA256) -> Bool { sha256.bytes.starts(with: digest) }
+  }
+
+  /// Keeps a file: its row first, so that whoever opens it finds what to compare it with.
+  package func keepFile(_ bytes: [UInt8], at path: String) throws(StoreError) {
+    let (name, now) = (name(path), clock())
+    try work { (db) throws(StoreError) in
+      try db.run(
+        "INSERT OR REPLACE INTO file (path, digest, size, checked_at) VALUES (?, ?, ?, ?)", name,
+        SHA256.of(bytes), bytes.count, now)
+    }
+    try StoreError.disk { () throws(SystemError) in
+      let folder = DurableFile.parent(of: path)
+      if try Kernel.status(folder) == nil { try Kernel.makeFolder(folder, mode: 0o750) }
+      // Durable, though it could be made again: a power cut must not leave half of it under its name.
+      try DurableFile.write(bytes, to: path)
+    }
+  }
+
+  /// Opens a file whose bytes are those that it was made with; nil where there is none, or a bad one was dropped.
+  package func openFile(_ path: String) throws(StoreError) -> DerivedFile? {
+    guard
+      let file = try StoreError.disk({ () throws(SystemError) in try Kernel.openExisting(path, O_RDONLY) })
+    else { return nil }
+    let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(file) }
+    guard let record = try record(path) else {
+      try drop(path, inode: status.inode, isBad: false)
+      return nil
+    }
+    let found: SHA256?
+    do {
+      found = try DiskDigest.of(file)
+    } catch  where error.code == EIO {
+      found = nil
+    } catch {
+      throw StoreError(error)
+    }
+    guard let found, record.agrees(with: found) else {
+      try drop(path, inode: status.inode, isBad: true)
+      return nil
+    }
+    return DerivedFile(file: file, size: status.size, sha256: found)
+  }
+
+  /// Whether a zip is there with the bytes that it was made with; hashed at its first use after the start.
+  func hasWholeZip(_ path: String) throws(StoreError) -> Bool {
+    let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(path) }
+    guard let status else { return false }
+    if wholeZips.withLock({ $0[path] == status.inode }) { return true }
+    guard try openFile(path) != nil else { return false }
+    wholeZips.withLock { $0[path] = status.inode }
+    return true
+  }
+
+  /// Reads a file from the disk, and drops it where its bytes are others.
+  func scrub(_ name: String, _ goesOn: (Int) -> Bool) throws(StoreError) -> ScrubResult {
+    let path = path(name)
+    let found = try StoreError.disk { () throws(SystemError) in try DiskDigest.of(path, goesOn: goesOn) }
+    switch found {
+    case .stopped: return .stopped
+    case .missing:
+      try forget(name)
+      return .gone
+    case .unreadable(let inode):
+      try drop(path, inode: inode, isBad: true)
+      return .bad
+    case .read(let sha256, let inode):
+      guard let record = try record(path), !record.agrees(with: sha256) else { return .good }
+      try drop(path, inode: inode, isBad: true)
+      return .bad
+    }
+  }
+
+  /// Removes a file, and what is known of it.
+  private func drop(_ path: String, inode: UInt64, isBad: Bool) throws(StoreError) {
+    wholeZips.withLock { $0[path] = nil }
+    // Loops that have it open let go of it, also where it can't be removed.
+    defer { if isBad { changes.derivedIsBad() } }
+    let there = try StoreError.disk { () throws(SystemError) in try Kernel.status(path)?.inode }
+    // Made again meanwhile.
+    guard there == inode else { return }
+    try StoreError.disk { () throws(SystemError) in try Kernel.remove(path) }
+    try forget(name(path))
+    if isBad { try forgetDelta(at: name(path)) }
+  }
+
+  /// Forgets the digests of files that are about to go.
+  func forgetFiles(_ paths: [String]) throws(StoreError) {
+    for part in paths.batches(of: 500) {
+      try work { (db) throws(StoreError) in
+        try db.write { () throws(StoreError) in
+          for path in part { try db.run("DELETE FROM file WHERE path = ?", name(path)) }
+        }
+      }
+    }
+  }
+
+  private func forget(_ name: String) throws(StoreError) {
+    try work { (db) throws(StoreError) in try db.run("DELETE FROM file WHERE path = ?", name) }
+  }
+
+  /// The row of a file; a zip has the first half of its digest in its name.
+  private func record(_ path: String) throws(StoreError) -> Record? {
+    if path.hasSuffix(".zip") {
+      let parts = path.split(separator: ".")
+      guard parts.count >= 3, let half = Hex.decode(parts[parts.count - 2], count: 16) else { return nil }
+      return Record(digest: half)
+    }
+    let name = name(path)
+    return try work { (db) throws(StoreError) in
+      try db.first("SELECT digest FROM file WHERE path = ?", name) { Record(digest: $0.get(0)) }
+    }
+  }
+
+  /// A path below `derived/`.
+  private func name(_ path: String) -> String { String(path.dropFirst(folder.derived.count + 1)) }
+
+  private func path(_ name: String) -> String { "\(folder.derived)/\(name)" }
+}

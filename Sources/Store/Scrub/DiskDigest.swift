@@ -1,0 +1,53 @@
+import Glibc
+import Platform
+
+/// What the disk has under a name, read slice by slice so that the reader can pause.
+struct DiskDigest {
+  enum Result: Equatable {
+    case read(SHA256, inode: UInt64)
+    /// The disk can't give all of its bytes.
+    case unreadable(inode: UInt64)
+    /// Nothing has that name.
+    case missing
+    case stopped
+  }
+
+  private static let slice = 1 << 20
+
+  /// The digest of an open file, as it is in memory.
+  static func of(_ file: borrowing Descriptor) throws(SystemError) -> SHA256 {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
+    defer { buffer.deallocate() }
+    var hasher = SHA256Hasher()
+    var offset: Int64 = 0
+    while true {
+      let count = try Kernel.read(file, at: offset, into: buffer)
+      if count == 0 { return hasher.finish() }
+      hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
+      offset += Int64(count)
+    }
+  }
+
+  /// - Parameter goesOn: asked after each slice, with its bytes; false ends it.
+  static func of(_ path: String, goesOn: (Int) -> Bool) throws(SystemError) -> Result {
+    guard var file = try DiskFile(path) else { return .missing }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: slice, alignment: DiskFile.alignment)
+    defer { buffer.deallocate() }
+    var hasher = SHA256Hasher()
+    var offset: Int64 = 0
+    while true {
+      let count: Int
+      do throws(SystemError) {
+        count = try file.read(at: offset, into: buffer)
+      } catch  where error.code == EIO || error.code == EUCLEAN {
+        return .unreadable(inode: file.status.inode)
+      }
+      if count == 0 { return .read(hasher.finish(), inode: file.status.inode) }
+      hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
+      offset += Int64(count)
+      // O_DIRECT reads at aligned offsets alone: a short read is the end of the file.
+      if count % DiskFile.alignment != 0 { return .read(hasher.finish(), inode: file.status.inode) }
+      guard goesOn(count) else { return .stopped }
+    }
+  }
+}

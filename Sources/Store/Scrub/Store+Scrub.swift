@@ -1,0 +1,146 @@
+import Manifests
+import Platform
+
+/// A file that the scrub reads.
+package struct ScrubItem: Sendable {
+  package enum Kind: Hashable, Sendable {
+    case blob(SHA256)
+    /// A path below `derived/`.
+    case derived(String)
+  }
+
+  package let kind: Kind
+  /// Bytes.
+  package let size: Int64
+  /// When it was read last, in milliseconds since 1970.
+  package let checkedAt: Int64
+}
+
+/// What there is to scrub, and how far the scrub is.
+package struct ScrubState: Sendable {
+  package internal(set) var files = 0
+  package internal(set) var bytes: Int64 = 0
+  /// When the file was read that was not read for longest, in milliseconds since 1970; nil: there is none.
+  package internal(set) var oldest: Int64?
+  /// Blobs that wait to be published again.
+  package internal(set) var damaged = 0
+
+  package init() {}
+}
+
+// Guarantee 7: every file is read back once in a period, the one first that was not read for longest. When each was
+// read is in its row, so that a restart goes on where the scrub stopped.
+extension Store {
+  package func scrubState() throws(StoreError) -> ScrubState {
+    var state = try connections.reading { (db) throws(StoreError) in
+      try db.scrubState(
+        """
+        SELECT count(*), sum(size), min(checked_at) FROM blob WHERE quarantined_at IS NULL
+        """)
+    }
+    state.damaged = try connections.reading { (db) throws(StoreError) in
+      try db.value(Int.self, "SELECT count(*) FROM blob WHERE quarantined_at IS NOT NULL") ?? 0
+    }
+    let derived = try derived.work { (db) throws(StoreError) in
+      try db.scrubState("SELECT count(*), sum(size), min(checked_at) FROM file")
+    }
+    state.files += derived.files
+    state.bytes += derived.bytes
+    state.oldest = [state.oldest, derived.oldest].compactMap { $0 }.min()
+    return state
+  }
+
+  /// The files that were not read for longest.
+  package func nextToScrub(limit: Int) throws(StoreError) -> [ScrubItem] {
+    let blobs = try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT sha256, size, checked_at FROM blob WHERE quarantined_at IS NULL ORDER BY checked_at LIMIT ?
+        """, limit
+      ) { ScrubItem(kind: .blob($0.get(0)), size: $0.get(1), checkedAt: $0.get(2)) }
+    }
+    let files = try derived.work { (db) throws(StoreError) in
+      try db.all("SELECT path, size, checked_at FROM file ORDER BY checked_at LIMIT ?", limit) {
+        ScrubItem(kind: .derived($0.get(0)), size: $0.get(1), checkedAt: $0.get(2))
+      }
+    }
+    return Array((blobs + files).sorted { $0.checkedAt < $1.checkedAt }.prefix(limit))
+  }
+
+  /// Reads a file from the disk; a bad one is set aside or dropped, and whoever has it open told.
+  /// - Parameter goesOn: asked after each slice, with its bytes: the place to wait; false ends it.
+  package func scrub(_ item: ScrubItem, _ goesOn: (Int) -> Bool) throws(StoreError) -> ScrubResult {
+    switch item.kind {
+    case .blob(let sha256): try blobs.scrub(sha256, goesOn)
+    case .derived(let path): try derived.scrub(path, goesOn)
+    }
+  }
+
+  /// Notes that files were read and good.
+  package func noteScrubbed(_ items: [ScrubItem]) throws(StoreError) {
+    if items.isEmpty { return }
+    let now = clock()
+    try connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        for case .blob(let sha256) in items.map(\.kind) {
+          try db.run("UPDATE blob SET checked_at = ? WHERE sha256 = ?", now, sha256)
+        }
+      }
+    }
+    try derived.work { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        for case .derived(let path) in items.map(\.kind) {
+          try db.run("UPDATE file SET checked_at = ? WHERE path = ?", now, path)
+        }
+      }
+    }
+  }
+
+  /// Puts zips that have no row yet on the list: their names say what their bytes are.
+  package func listZips() throws(StoreError) {
+    let found = try StoreError.disk { () throws(SystemError) in
+      var found: [(path: String, size: Int64)] = []
+      for path in try Self.zipFiles(folder.zips) {
+        guard let file = ZipFile(path), !file.isDropped, let size = try Kernel.status(path)?.size else { continue }
+        found.append((String(path.dropFirst(folder.derived.count + 1)), size))
+      }
+      return found
+    }
+    try derived.work { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        for (path, size) in found {
+          try db.run(
+            """
+            INSERT INTO file (path, digest, size, checked_at) VALUES (?, x'', ?, 0) ON CONFLICT DO NOTHING
+            """, path, size)
+        }
+      }
+    }
+  }
+
+  /// Reads every file now.
+  /// - Parameter goesOn: asked before each file, with its size in bytes; false ends the round.
+  /// - Returns: the digests of the bad blobs.
+  package func scrub(_ goesOn: (Int64) -> Bool) throws(StoreError) -> [SHA256] {
+    try listZips()
+    var bad: [SHA256] = []
+    for item in try nextToScrub(limit: .max) {
+      guard goesOn(item.size) else { break }
+      if try scrub(item, { _ in true }) == .bad, case .blob(let sha256) = item.kind { bad.append(sha256) }
+    }
+    return bad
+  }
+}
+
+extension Database {
+  /// What a query tells: how many files, their bytes, when the oldest was read.
+  fileprivate func scrubState(_ sql: StaticString) throws(StoreError) -> ScrubState {
+    try first(sql) { row in
+      var state = ScrubState()
+      state.files = row.get(0)
+      state.bytes = row.get(1)
+      state.oldest = row.get(2)
+      return state
+    } ?? ScrubState()
+  }
+}

@@ -1,0 +1,133 @@
+import Compression
+import Glibc
+import Manifests
+import Platform
+import Testing
+
+@testable import Origin
+@testable import Store
+
+/// Files whose bytes change on the disk while they are being answered.
+@Suite struct DamageTests {
+  private static let script = String(repeating: "export const answer = 42;\n", count: 60)
+  private static let sha256 = SHA256.of(Array(script.utf8))
+
+  /// The download URL of the published file, as a request path.
+  private static func path(_ origin: TestOrigin) throws -> String {
+    let map = try origin.ask("GET", "/configure.json").json["data"]?["resourcemap"]
+    let url = map?["https://m.example.com/a.js"]?["download"]?.string ?? ""
+    return String(url.dropFirst("https://cdn.example.com".count))
+  }
+
+  @Test(arguments: ["identity", "gzip", "zstd", "dcz"])
+  func aBadBlobIsServedNoMoreFromTheMomentItIsFound(coding: String) throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": Self.script])
+    let path = try Self.path(origin)
+    let lines = ["Accept-Encoding: \(coding)"]
+    for _ in 0..<2 { #expect(try origin.ask("GET", path, lines).status == 200) }
+    try flip(origin.store.folder.blob(Self.sha256))
+    #expect(try origin.store.scrub { _ in true } == [Self.sha256])
+    #expect(try origin.ask("GET", path, lines).status == 500)
+    // The right bytes once more, and it is served at once.
+    let bytes = Array(Self.script.utf8)
+    #expect(try origin.store.missing(of: [Self.sha256]) == [Self.sha256])
+    let claim = BlobClaim(sha256: Self.sha256, md5: MD5.of(bytes), size: Int64(bytes.count))
+    #expect(try origin.store.receive(bytes.span.bytes, claim) == .stored)
+    #expect(try origin.store.missing(of: [Self.sha256]).isEmpty)
+    let healed = try origin.ask("GET", path, ["Accept-Encoding: identity"])
+    #expect(healed.status == 200 && healed.text == Self.script)
+  }
+
+  @Test(arguments: ["gzip", "zstd"]) func aBadCodedFileIsMadeAgain(coding: String) throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": Self.script])
+    let path = try Self.path(origin)
+    let lines = ["Accept-Encoding: \(coding)"]
+    let good = try origin.ask("GET", path, lines)
+    try flip(origin.store.derived.file(Self.sha256, coding))
+    // Another loop, as after a start: it has nothing open.
+    let other = try origin.another()
+    let again = try other.ask("GET", path, lines)
+    #expect(again.status == 200 && again.body == good.body)
+  }
+
+  @Test(arguments: ["gzip", "zstd"]) func aCodedFileIsNeverMadeOfBadBytes(coding: String) throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": Self.script])
+    let path = try Self.path(origin)
+    #expect(try origin.ask("GET", path).status == 200)
+    for coding in ["gzip", "zstd"] { try Kernel.remove(origin.store.derived.file(Self.sha256, coding)) }
+    try flip(origin.store.folder.blob(Self.sha256))
+    #expect(try origin.another().ask("GET", path, ["Accept-Encoding: \(coding)"]).status == 500)
+  }
+}
+
+extension DamageTests {
+  /// The thread finds what changes on the disk, and the metrics tell.
+  @Test func theThreadFindsAllKindsOfFiles() throws {
+    let origin = try TestOrigin { $0.scrub = 2 }
+    try origin.publish(["a.js": Self.script])
+    let path = try Self.path(origin)
+    let good = try origin.ask("GET", path, ["Accept-Encoding: gzip"])
+    try origin.origin.startBackgroundWork()
+    defer {
+      origin.origin.beginStopping()
+      origin.origin.finish()
+    }
+    let changes = origin.store.changes
+    try flip(origin.store.derived.file(Self.sha256, "gzip"))
+    try flip(origin.store.folder.blob(Self.sha256))
+    let end = Clock.monotonicNanoseconds() + 60_000_000_000
+    while changes.found.blobs == 0 || changes.found.derived == 0, Clock.monotonicNanoseconds() < end {
+      usleep(10_000)
+    }
+    #expect(try origin.ask("GET", path).status == 500)
+    let metrics = try origin.ask("GET", "/metrics").text
+    #expect(metrics.contains("xcache_damaged_files_total{kind=\"blob\"} 1\n"))
+    #expect(metrics.contains("xcache_damaged_files_total{kind=\"derived\"} 1\n"))
+    #expect(
+      metrics.contains("xcache_quarantined_blobs 1\n") && metrics.contains("xcache_scrub_oldest_seconds"))
+    let state = try origin.api("GET", "apps/shop/channels/online").json
+    #expect(state["damagedURLs"]?.array?.first?["url"]?.string == "https://m.example.com/a.js")
+    #expect(state["damagedURLs"]?.array?.first?["bundle"]?.string == "main")
+    #expect(state["scrub"]?["files"]?.integer != nil)
+    try origin.publish(["a.js": Self.script])
+    #expect(try origin.ask("GET", path, ["Accept-Encoding: gzip"]).body == good.body)
+  }
+
+  @Test func aBadZipIsMadeAgain() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": Self.script])
+    let target = "/xcache/shop/bundle/1.zip"
+    let good = try origin.ask("GET", target)
+    #expect(good.status == 200)
+    let folder = "\(origin.folder)/derived/zips/1"
+    try flip("\(folder)/\(try #require(try Folder.textNames(folder).first))")
+    _ = try origin.store.scrub { _ in true }
+    #expect(origin.store.changes.found.derived == 1)
+    let again = try origin.ask("GET", target)
+    #expect(again.status == 200 && again.body == good.body)
+  }
+
+  @Test func aBadDeltaIsServedNoMore() throws {
+    let origin = try TestOrigin()
+    let (target, base) = (SHA256.of([1]), SHA256.of([2]))
+    try origin.store.derived.keep([1, 2, 3, 4], of: target, on: base)
+    let path = "/xcache/delta/\(target.hex)/\(base.hex).dcz"
+    for _ in 0..<2 { #expect(try origin.ask("GET", path).body == [1, 2, 3, 4]) }
+    try flip(origin.store.derived.deltaFile(target, on: base))
+    _ = try origin.store.scrub { _ in true }
+    #expect(try origin.ask("GET", path).status == 404)
+  }
+}
+
+/// Changes one bit in the middle of a file, in place.
+private func flip(_ path: String) throws {
+  let file = try Kernel.open(path, O_RDWR)
+  let at = try Kernel.status(file).size / 2
+  var byte: UInt8 = 0
+  try #require(pread(file.raw, &byte, 1, off_t(at)) == 1)
+  byte ^= 0x10
+  try #require(pwrite(file.raw, &byte, 1, off_t(at)) == 1)
+}

@@ -1,0 +1,67 @@
+import Glibc
+import Manifests
+import Platform
+import Testing
+
+@testable import Store
+
+/// Single bits of `xcache.db` that change on the disk: `make test-damage` in short, without a server.
+@Suite struct DatabaseDamageTests {
+  let scratch = Scratch()
+
+  /// What devices are answered from.
+  private func answers(_ store: Store) throws -> [String] {
+    var answers: [String] = []
+    for channel in try store.channels() {
+      answers.append("\(channel)")
+      for version in try store.keptVersions(of: channel) {
+        let manifest = try store.manifest(channel, at: version)
+        answers.append("\(version) \(String(describing: try store.digest(channel, at: version)))")
+        answers += manifest.map { "\($0.url) \($0.entry)" }
+      }
+    }
+    return answers
+  }
+
+  @Test(arguments: 1...4 as ClosedRange<UInt64>)
+  func whatAFlippedBitChangesIsFound(seed: UInt64) throws {
+    do {
+      let store = try scratch.open()
+      for version in 0..<6 {
+        var set: [String: Sample] = [:]
+        for number in 0..<20 {
+          set["part\(number).js"] = Sample("\(number) of \(number % 3 == 0 ? version : 0)")
+        }
+        try store.publish(base: Int64(version), set: set)
+      }
+    }
+    var beside = Store.Options()
+    beside.isBeside = true
+    let path = scratch.data + "/xcache.db"
+    let good = try answers(try Store(path: scratch.data, options: beside))
+    for ending in ["-wal", "-shm"] { try Kernel.remove(path + ending) }
+    let bytes = try #require(try DurableFile.read(path))
+    var random = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+    var found = 0
+    for _ in 0..<40 {
+      random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      let at = Int(random >> 33) % bytes.count
+      var damaged = bytes
+      damaged[at] ^= 1 << UInt8(random >> 30 & 7)
+      try DurableFile.write(damaged, to: path)
+      do {
+        let store = try Store(path: scratch.data, options: beside)
+        if try store.checkup(deep: true).isClean {
+          #expect(try answers(store) == good, "byte \(at) of xcache.db")
+        } else {
+          found += 1
+        }
+      } catch {
+        // Not even to be opened or read.
+        found += 1
+      }
+      for ending in ["-wal", "-shm"] { try Kernel.remove(path + ending) }
+    }
+    #expect(found > 0)
+  }
+}
