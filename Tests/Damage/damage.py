@@ -253,6 +253,7 @@ def database_round():
     db.close()
     before, damaged = contents(database), database
     at = flip(database)
+    flipped = open(database, "rb").read()[at]
     doctor = run("doctor", "--data", data, "--deep", ok=(0, 1))
     saved = run("backup", "--data", data, "--to", backup, ok=(0, 1))
     after = contents(database)
@@ -264,7 +265,7 @@ def database_round():
     if server.process.poll() is not None:
         errors.append(f"byte {at} of xcache.db: the server ended with {server.process.returncode}")
     if not is_found:
-        flip_back(database, at)
+        flip_back(database, at, flipped)
         damaged = None
         return
     calm.set()
@@ -282,11 +283,13 @@ def database_round():
     run("backup", "--data", data, "--to", backup)
 
 
-def flip_back(path, at):
-    """The idle byte as it was: damage must not add up."""
+def flip_back(path, at, flipped):
+    """The idle byte as it was, unless the server wrote it meanwhile: damage must not add up."""
     with open(path, "r+b") as f:
         f.seek(at)
-        f.write(bytes([original[at]]))
+        if f.read(1)[0] == flipped:
+            f.seek(at)
+            f.write(bytes([original[at]]))
 
 
 tally = {"found": 0, "idle": 0}

@@ -132,12 +132,17 @@ extension Database {
     .map { .damage("script-bytes", "the script \($0.sha256.hex) has other bytes than its name says") }
   }
 
-  /// Manifests whose rows come to another digest than their release recorded, in words: of the newest versions.
+  /// Kept manifests whose rows come to another digest than their release recorded, in words.
   func digestFindings() throws(StoreError) -> [String] {
     var found: [String] = []
-    for channel in try channels() where channel.version > .none {
-      if try digest(of: channel, at: channel.version, with: []) == channel.digest { continue }
-      found.append("\(channel.app) \(channel.name) version \(channel.version) has another digest")
+    for channel in try channels() {
+      let releases = try all(
+        "SELECT version, digest FROM release WHERE channel_id = ? ORDER BY version", channel.id
+      ) { (version: ManifestVersion($0.get(0)), digest: $0.get(1, as: SHA256.self)) }
+      for release in releases
+      where try digest(of: channel, at: release.version, with: []) != release.digest {
+        found.append("\(channel.app) \(channel.name) version \(release.version) has another digest")
+      }
     }
     return found
   }

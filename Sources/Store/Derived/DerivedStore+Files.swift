@@ -134,6 +134,9 @@ extension DerivedStore {
     }
   }
 
+  /// Whether a path is below `derived/`; files elsewhere are someone else's, and not for this to judge.
+  func holds(_ path: String) -> Bool { path.hasPrefix(folder.derived + "/") }
+
   /// A path below `derived/`.
   private func name(_ path: String) -> String { String(path.dropFirst(folder.derived.count + 1)) }
 

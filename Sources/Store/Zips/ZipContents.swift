@@ -56,6 +56,7 @@ struct ZipContents {
     let name = BundleZip.path(ofDelta: ResourceFileName(delta.offer.url).text)
     return ArchiveInput(name, .stored, size: delta.offer.size) {
       // One that was dropped as damaged is made again; until then the zip has to wait.
+      guard store.derived.holds(delta.path) else { return try ArchiveFile(delta.path) }
       guard let file = try store.derived.openFile(delta.path) else {
         throw StoreError.system(SystemError("open", on: delta.path, code: ENOENT))
       }

@@ -11,7 +11,7 @@ enum BackupCommand {
       --data TO` checks a backup, `xcache restore --from-backup TO --data DIR` makes a data folder of it. The admin
       token's file is not copied; tokens themselves are part of the database, as hashes.
 
-      The database's structure and the newest manifests are checked; where they are damaged, the backup from before
+      The database's structure and the kept manifests are checked; where they are damaged, the backup from before
       stays. Every file is read back after it was copied. What is there from an earlier run is read back within 7 days,
       a part of it in each run, and copied anew where it is bad; --verify reads all of it now. A file that is damaged
       in DIR is named with the URLs to publish again, and left out unless TO has a good copy; the rest is a good
