@@ -109,7 +109,8 @@ package final class Origin: Sendable {
     }
     metrics = { [attempts = api.attempts, metrics = options.metrics] in
       metrics() + (scrubber?.prometheusText ?? "") + Scrubber.damageText(store) + adoption.prometheusText
-        + attempts.metrics + desk.counters.prometheusText(pending: desk.backlog.pending) + builder.prometheusText
+        + attempts.metrics + desk.counters.prometheusText(pending: desk.backlog.pending)
+        + builder.prometheusText
     }
     openFiles = options.openFiles
   }

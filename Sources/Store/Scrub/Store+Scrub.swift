@@ -101,7 +101,9 @@ extension Store {
     let found = try StoreError.disk { () throws(SystemError) in
       var found: [(path: String, size: Int64)] = []
       for path in try Self.zipFiles(folder.zips) {
-        guard let file = ZipFile(path), !file.isDropped, let size = try Kernel.status(path)?.size else { continue }
+        guard let file = ZipFile(path), !file.isDropped, let size = try Kernel.status(path)?.size else {
+          continue
+        }
         found.append((String(path.dropFirst(folder.derived.count + 1)), size))
       }
       return found
