@@ -69,6 +69,38 @@ import Testing
     try site.seeOff()
   }
 
+  @Test("A damaged file is named by backup, restore, serve and status, and a publish brings it back")
+  func damage() throws {
+    let site = try Site()
+    try site.publish(["a.js": "one", "b.js": "two"])
+    let digest = SHA256.of(Array("one".utf8)).hex
+    let place = "blobs/\(digest.prefix(2))/\(digest.dropFirst(2))"
+    try DurableFile.write(Array("0ne".utf8), to: "\(site.data)/\(place)")
+    let backup = site.scratch.path + "/backup"
+    let saved = try site.run("backup", "--data", site.data, "--to", backup)
+    let url = "publish again: \(Site.base)/a.js (shop online, bundle main)"
+    #expect(saved.exitCode == 1 && saved.errors.contains(url), "\(saved.errors)")
+    #expect(saved.output.contains("1 files copied"))
+    let restored = site.scratch.path + "/restored"
+    let outcome = try Outcome(try site.start(["restore", "--from-backup", backup, "--data", restored]))
+    #expect(outcome.exitCode == 1 && outcome.errors.contains(url), "\(outcome.errors)")
+    #expect(
+      outcome.output.contains("xcache serve") && access("\(restored)/\(place)", F_OK) != 0)
+    site.server.signal(SIGTERM)
+    #expect(try site.server.wait() == 0)
+    Scratch.remove(site.data)
+    #expect(rename(restored, site.data) == 0)
+    try site.start()
+    #expect(try site.web.ask(Site.path(of: site.entry("a.js"))).status == 500)
+    #expect(try site.web.ask(Site.path(of: site.entry("b.js"))).text == "two")
+    #expect(try Self.run(site, "status").output.contains("DAMAGED    \(Site.base)/a.js: publish bundle main"))
+    try site.publish(["a.js": "one", "b.js": "two"])
+    #expect(try site.web.ask(Site.path(of: site.entry("a.js"))).text == "one")
+    #expect(try !Self.run(site, "status").output.contains("DAMAGED"))
+    #expect(try site.run("serve", "--data", site.data, "--scrub", "soon").exitCode == 2)
+    try site.seeOff()
+  }
+
   @Test("doctor names what is damaged or missing, and exits with 1", arguments: [true, false])
   func doctor(isRemoved: Bool) throws {
     try Site.with { site in

@@ -180,8 +180,12 @@ extension String {
   /// `552-553.<key>.<tag>.zip`
   var isZipOfUpdate: Bool { hasSuffix(".zip") && prefix { $0 != "." }.contains("-") }
 
-  /// Whether a zip's name has the digest of its bytes, of which it has the first half.
-  func isZipName(of sha256: SHA256) -> Bool { dropLast(4).hasSuffix(".\(sha256.hex.prefix(32))") }
+  /// Whether a zip's name has the digest of its bytes, of which it has the first half. The empty file that stands for a
+  /// zip that was dropped for good has none.
+  func isZipName(of sha256: SHA256) -> Bool {
+    hasSuffix(ZipFile.droppedEnding)
+      ? sha256 == SHA256.of([]) : dropLast(4).hasSuffix(".\(sha256.hex.prefix(32))")
+  }
 }
 
 /// A file that the rows of a database name.

@@ -98,23 +98,25 @@ extension Store {
 
   /// Puts zips that have no row yet on the list: their names say what their bytes are.
   package func listZips() throws(StoreError) {
+    let now = clock()
     let found = try StoreError.disk { () throws(SystemError) in
-      var found: [(path: String, size: Int64)] = []
+      var found: [(path: String, status: FileStatus)] = []
       for path in try Self.zipFiles(folder.zips) {
-        guard let file = ZipFile(path), !file.isDropped, let size = try Kernel.status(path)?.size else {
+        guard let file = ZipFile(path), !file.isDropped, let status = try Kernel.status(path) else {
           continue
         }
-        found.append((String(path.dropFirst(folder.derived.count + 1)), size))
+        found.append((String(path.dropFirst(folder.derived.count + 1)), status))
       }
       return found
     }
     try derived.work { (db) throws(StoreError) in
       try db.write { () throws(StoreError) in
-        for (path, size) in found {
+        // From when it was made or used last: then its bytes were seen.
+        for (path, status) in found {
           try db.run(
             """
-            INSERT INTO file (path, digest, size, checked_at) VALUES (?, x'', ?, 0) ON CONFLICT DO NOTHING
-            """, path, size)
+            INSERT INTO file (path, digest, size, checked_at) VALUES (?, x'', ?, ?) ON CONFLICT DO NOTHING
+            """, path, status.size, min(now, status.modified / 1_000_000))
         }
       }
     }
