@@ -7,7 +7,7 @@ import time
 
 # On one connection before their answers are read.
 DEPTH = 16
-CONNECTIONS = 6
+CONNECTIONS = 16
 # Requests between two that get a connection of their own, since they break its framing.
 ALONE = 100
 # Seconds for an answer: releases wait for deltas for one.
