@@ -25,7 +25,11 @@ enum XCache {
     Libcrypto.keepUntilEnd()
     let environment = Environment.variables
     let terminal = Terminal(environment: environment)
-    exit(run(Array(CommandLine.arguments.dropFirst()), environment, terminal).rawValue)
+    let code = run(Array(CommandLine.arguments.dropFirst()), environment, terminal)
+    // A job that writes to a full disk must not take half a result for a whole one.
+    guard let error = Terminal.lostResult else { exit(code.rawValue) }
+    terminal.note("xcache: the result could not be written whole: \(error)")
+    exit((code == .done ? .failed : code).rawValue)
   }
 
   static func run(_ words: [String], _ environment: [String: String], _ terminal: Terminal) -> ExitCode {

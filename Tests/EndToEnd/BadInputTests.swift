@@ -16,6 +16,27 @@ struct BadInputTests {
 
   static func publish(_ words: String...) -> [String] { ["publish"] + words }
 
+  @Test("A result that can't be written is no success; a reader that went away is none's fault")
+  func fullDisk() throws {
+    try Site.with { site throws in
+      try site.publish(["a.js": "1"])
+      for words in [
+        ["log", "--app", "shop"], ["audit", "export"], ["token", "create", "--name", "ci"], ["--help"],
+      ] {
+        // The shell opens the device: a full disk to whoever writes.
+        let full = try Outcome(
+          try site.start(words, launcher: ["/bin/sh", "-c", "exec \"$@\" > /dev/full", "sh"]))
+        #expect(full.exitCode == 1, "\(words)")
+        #expect(
+          full.errors.contains("could not be written whole: standard output: No space left"), "\(full.errors)"
+        )
+      }
+      let closed = try Outcome(
+        try site.start(["audit", "export"], launcher: ["/bin/sh", "-c", "\"$@\" | :; echo done", "sh"]))
+      #expect(closed.exitCode == 0 && closed.errors.isEmpty, "\(closed.errors)")
+    }
+  }
+
   @Test(
     "What isn't fit to be published",
     arguments: [

@@ -106,6 +106,13 @@ import Testing
       let unknown = try site.run("channel", "default-app", "nobody")
       #expect(unknown.exitCode == 1 && unknown.errors.contains("nobody"))
       #expect(try site.run("channel", "default-app", "a", "b").exitCode == 2)
+      #expect(try site.run("unpublish", "--app", "other", "--bundle", "main").exitCode == 0)
+      #expect(
+        try site.run("channel", "remove", "--app", "other", "--channel", "online").exitCode == 0)
+      for words in ["default-app", "list"] {
+        #expect(try site.run("channel", words).output.contains("is other, which has no channel"))
+      }
+      #expect(try site.web.ask("/configure.json").status == 404)
     }
   }
 

@@ -36,8 +36,8 @@ struct ZipEndpoint: Sendable {
       case .notYet: return Self.notYet(zip)
       case .notOffered:
         return ClientFailure.notFound(
-          "\(zip) isn't made: there are zips of version \(channel.version), and of the last few that devices are at"
-        )
+          "\(zip) isn't made: there are zips of version \(channel.version) and of the last few that devices are at, "
+            + "and of updates from those to version \(channel.version)")
       case .dropped: return ClientFailure.notFound("\(zip) made way for newer zips")
       case .noRoom(isNewest: false):
         return ClientFailure.notFound("there is no room for \(zip) beside newer zips")

@@ -1,4 +1,6 @@
 import Glibc
+import Platform
+import Synchronization
 
 /// Where words go: results to standard output, everything else to standard error.
 struct Terminal: Sendable {
@@ -34,6 +36,15 @@ struct Terminal: Sendable {
     if isInteractive { Self.write("\r\u{1B}[K", to: STDERR_FILENO) }
   }
 
+  /// What kept a result from being written whole; nil: nothing did.
+  static var lostResult: SystemError? {
+    let code = resultError.load(ordering: .relaxed)
+    return code == 0 ? nil : SystemError("write", on: "standard output", code: code)
+  }
+
+  /// The errno of a write to standard output that failed; 0: none did. The whole process has one standard output.
+  private static let resultError = Atomic<Int32>(0)
+
   func colour(_ text: String, _ colour: Colour) -> String {
     usesColour ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
   }
@@ -51,8 +62,11 @@ struct Terminal: Sendable {
     var bytes = whole[...]
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-      // A reader that went away (`xcache log | head`) wants no more.
-      if count < 0 && errno != EINTR { return }
+      if count < 0 && errno != EINTR {
+        // A reader that went away (`xcache log | head`) wants no more.
+        if file == STDOUT_FILENO, errno != EPIPE { resultError.store(errno, ordering: .relaxed) }
+        return
+      }
       bytes = bytes.dropFirst(max(0, count))
     }
   }

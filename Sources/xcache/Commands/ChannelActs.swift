@@ -33,10 +33,19 @@ enum ChannelActs {
     } else {
       for line in table.lines { terminal.say(line) }
     }
-    if let app = answer["defaultApp"]?.string {
-      terminal.say("polls that name no app are answered by \(app)")
-    }
+    if let app = answer["defaultApp"]?.string { terminal.say(defaultWords(app, answer)) }
     return .done
+  }
+
+  /// Who answers polls that name no app.
+  /// - Parameter list: the origin's apps and channels.
+  private static func defaultWords(_ app: String, _ list: JSONValue) -> String {
+    let hasChannel = (list["channels"]?.array ?? []).contains { $0["app"]?.string == app }
+    guard hasChannel else {
+      return "the default app is \(app), which has no channel: polls that name no app get 404; "
+        + "`xcache channel default-app NAME` names another app"
+    }
+    return "polls that name no app are answered by \(app)"
   }
 
   /// Names the app that answers where none is named, or tells which one does.
@@ -55,10 +64,11 @@ enum ChannelActs {
       default: break
       }
     } else {
-      let app = try api.get("apps")["defaultApp"] ?? .null
+      let list = try api.get("apps")
+      let app = list["defaultApp"] ?? .null
       answer = ["defaultApp": app]
       line =
-        app.string.map { "polls that name no app are answered by \($0)" }
+        app.string.map { defaultWords($0, list) }
         ?? "no app is the default, or none that this token may read"
     }
     terminal.say(arguments.has("json") ? String(decoding: answer.canonical, as: UTF8.self) : line)
