@@ -11,6 +11,9 @@ extension MirrorError: CustomStringConvertible {
     case .lacksFile(let path): "the mirror lacks \(path), which a manifest of it names"
     case .wrongBytes(let path):
       "\(path) has other bytes than its manifest says; `xcache doctor` finds out where they went wrong"
+    case .lost(let path): "the origin's file \(path) is damaged or gone"
+    case .damaged(let files):
+      "damaged or gone at the origin: \(files.map(\.path.text).joined(separator: ", ")); publish them again"
     case .locked(let place, let process):
       "another run works on \(place)\(process.map { " (process \($0))" } ?? ""); wait for it, or end it"
     case .noMirror(let place): "there is no mirror at \(place): mirror.json is missing"

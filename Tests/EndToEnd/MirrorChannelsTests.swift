@@ -43,6 +43,33 @@ struct MirrorChannelsTests {
     }
   }
 
+  @Test("A damaged file at the origin is named and stops its channel alone", arguments: [true, false])
+  func damaged(isLocal: Bool) throws {
+    try Site.with { site in
+      try publishAll(site)
+      try site.mirror("--to", "www")
+      try site.publish(["a.js": "shop two"])
+      try site.publish(["a.js": "mall two"], app: "mall")
+      let digest = SHA256.of(Array("shop two".utf8)).hex
+      let blob = "\(site.data)/blobs/\(digest.prefix(2))/\(digest.dropFirst(2))"
+      try Kernel.remove(blob)
+      let from = isLocal ? ["--data", site.data] : []
+      let words = ["mirror", "--to", "www", "--prune", "--grace", "0"] + from
+      let run = try Outcome(try site.start(words))
+      #expect(run.exitCode == 1 && run.output.contains("mall online: version 2"), "\(run.output)")
+      for words in [
+        "shop online: stays in the copy as it was",
+        "publish again: \(Site.base)/a.js (shop online, bundle main)",
+      ] { #expect(run.errors.contains(words), "\(run.errors)") }
+      #expect(try site.run("mirror", "verify", "www").output.contains("before it was done with channel online"))
+      // The server finds out, if no scrub did before.
+      #expect(try site.web.ask(Site.path(of: site.entry("a.js"))).status == 500)
+      try site.publish(["a.js": "shop two"])
+      try site.mirror("--to", "www")
+      #expect(try site.run("mirror", "verify", "www").exitCode == 0)
+    }
+  }
+
   @Test("verify names what the origin has and the copy lacks; without an origin it says what it can't know")
   func verify() throws {
     try Site.with { site in
