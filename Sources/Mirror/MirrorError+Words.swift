@@ -25,6 +25,9 @@ extension MirrorError: CustomStringConvertible {
         + "there (\(channels.map(\.description).joined(separator: ", "))); run once without --channel and --app, with a "
         + "token that may read all of them"
     case .noChannel(let what): "there is nothing to mirror: \(what)"
+    case .unknownName(let words, let known):
+      "no channel of the copy, or of an origin that was asked, is \(words); there is "
+        + known.map(\.description).joined(separator: ", ")
     case .keepsChanging(let place): "\(place) was written again and again while it was read; try again later"
     case .badPlace(let words): words
     }

@@ -33,6 +33,8 @@ package enum MirrorError: Error, Sendable {
   case untold(place: String, [MirroredChannel])
   /// Thrown when nothing was found to mirror.
   case noChannel(String)
+  /// Thrown when a name that was given is no channel's, of the copy or of the origin.
+  case unknownName(String, known: [MirroredChannel])
   /// Thrown when the mirror was written again and again while it was read.
   case keepsChanging(place: String)
   /// Thrown when a destination's address or settings can't be used.

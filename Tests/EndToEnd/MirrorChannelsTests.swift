@@ -26,6 +26,27 @@ struct MirrorChannelsTests {
     }
   }
 
+  @Test("Each --app and --channel has to be some channel's: one right name hides no misspelt one")
+  func misspelt() throws {
+    try Site.with { site in
+      try publishAll(site)
+      for words in [
+        ["--app", "shop", "--app", "nope"], ["--channel", "test", "--channel", "nope"],
+        ["--app", "shop", "--channel", "nope"],
+      ] {
+        let run = try Outcome(try site.start(["mirror", "--to", "www"] + words))
+        #expect(run.exitCode == 1 && run.errors.contains("nope"), "\(words): \(run.errors)")
+      }
+      try site.mirror("--to", "www")
+      for words in [["--app", "nope"], ["--app", "shop", "--app", "nope"]] {
+        for token in [nil, ""] {
+          let verified = try Outcome(try site.start(["mirror", "verify", "www"] + words, token: token))
+          #expect(verified.exitCode == 1 && verified.errors.contains("app nope"), "\(verified.output)")
+        }
+      }
+    }
+  }
+
   @Test("A run that is ended half-way, and one about a single channel after it, forget no other")
   func endedRun() throws {
     try Site.with { site in
@@ -61,7 +82,8 @@ struct MirrorChannelsTests {
         "shop online: stays in the copy as it was",
         "publish again: \(Site.base)/a.js (shop online, bundle main)",
       ] { #expect(run.errors.contains(words), "\(run.errors)") }
-      #expect(try site.run("mirror", "verify", "www").output.contains("before it was done with channel online"))
+      #expect(
+        try site.run("mirror", "verify", "www").output.contains("before it was done with channel online"))
       // The server finds out, if no scrub did before.
       #expect(try site.web.ask(Site.path(of: site.entry("a.js"))).status == 500)
       try site.publish(["a.js": "shop two"])

@@ -41,7 +41,10 @@ package final class MirrorRun {
     let chosen = states.filter { options.selection.contains($0.name) }
     if old == nil { try requireNothingUntold(origin) }
     let (kept, gone) = try carried(old, origin, states)
-    if chosen.isEmpty && gone.isEmpty { throw .noChannel(nothing(states, origin)) }
+    let unknown = options.selection.unknown(among: states.map(\.name) + gone)
+    if chosen.isEmpty && gone.isEmpty || unknown != nil {
+      throw .noChannel(nothing(unknown, states, origin))
+    }
     about = Set(chosen.map(\.name) + gone)
     var report = MirrorReport(place: destination.name)
     var channels = kept
@@ -136,11 +139,12 @@ package final class MirrorRun {
     return (kept, there.isEmpty ? [] : gone.sorted())
   }
 
-  private func nothing(_ states: [ChannelState], _ origin: OriginState) -> String {
+  private func nothing(_ unknown: String?, _ states: [ChannelState], _ origin: OriginState) -> String {
     let there = states.map(\.name.description).sorted().joined(separator: ", ")
     let limits = origin.readable.words.map { " that the token may read (\($0))" } ?? ""
     if there.isEmpty { return "the origin has no channel with a release\(limits)" }
-    return "no channel\(limits) with a release is \(options.selection.words ?? "there"); there is \(there)"
+    return
+      "no channel\(limits) with a release is \(unknown ?? options.selection.words ?? "there"); there is \(there)"
   }
 
   // MARK: - Bringing
