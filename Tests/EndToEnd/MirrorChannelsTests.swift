@@ -121,6 +121,22 @@ struct MirrorChannelsTests {
     }
   }
 
+  @Test("verify says what to do about each kind of fault")
+  func advice() throws {
+    try Site.with { site in
+      try publishAll(site)
+      try site.mirror("--to", "www", "--channel", "online")
+      let missing = try site.run("mirror", "verify", "www")
+      #expect(missing.output.contains(": 1 divergence; a run of xcache mirror without"), "\(missing.output)")
+      #expect(!missing.output.contains("--repair"))
+      try Kernel.remove(site.scratch.path + "/www/xcache/shop/info.json")
+      let both = try site.run("mirror", "verify", "www")
+      #expect(
+        both.output.contains(": 2 divergences; a run") && both.output.contains("; xcache mirror --repair"),
+        "\(both.output)")
+    }
+  }
+
   @Test("restore names the channels that it made, and those that the copy was without")
   func restore() throws {
     try Site.with { site in
