@@ -11,6 +11,9 @@ extension MirrorError: CustomStringConvertible {
     case .lacksFile(let path): "the mirror lacks \(path), which a manifest of it names"
     case .wrongBytes(let path):
       "\(path) has other bytes than its manifest says; `xcache doctor` finds out where they went wrong"
+    case .lost(let path): "the origin's file \(path) is damaged or gone"
+    case .damaged(let files):
+      "damaged or gone at the origin: \(files.map(\.path.text).joined(separator: ", ")); publish them again"
     case .locked(let place, let process):
       "another run works on \(place)\(process.map { " (process \($0))" } ?? ""); wait for it, or end it"
     case .noMirror(let place): "there is no mirror at \(place): mirror.json is missing"
@@ -22,6 +25,9 @@ extension MirrorError: CustomStringConvertible {
         + "there (\(channels.map(\.description).joined(separator: ", "))); run once without --channel and --app, with a "
         + "token that may read all of them"
     case .noChannel(let what): "there is nothing to mirror: \(what)"
+    case .unknownName(let words, let known):
+      "no channel of the copy, or of an origin that was asked, is \(words); there is "
+        + known.map(\.description).joined(separator: ", ")
     case .keepsChanging(let place): "\(place) was written again and again while it was read; try again later"
     case .badPlace(let words): words
     }

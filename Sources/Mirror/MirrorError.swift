@@ -1,3 +1,4 @@
+import Glibc
 import HTTPClient
 import Platform
 import Store
@@ -16,6 +17,10 @@ package enum MirrorError: Error, Sendable {
   case lacksFile(path: String)
   /// Thrown when bytes have another sha256 or size than was said of them.
   case wrongBytes(path: String)
+  /// Thrown when the origin doesn't have the bytes of a file any more.
+  case lost(path: String)
+  /// Thrown when files are damaged or gone that a channel can't do without.
+  case damaged([MirroredResource])
   /// Thrown when another run works on the same mirror.
   case locked(place: String, process: Int32?)
   /// Thrown when no mirror is there.
@@ -28,6 +33,8 @@ package enum MirrorError: Error, Sendable {
   case untold(place: String, [MirroredChannel])
   /// Thrown when nothing was found to mirror.
   case noChannel(String)
+  /// Thrown when a name that was given is no channel's, of the copy or of the origin.
+  case unknownName(String, known: [MirroredChannel])
   /// Thrown when the mirror was written again and again while it was read.
   case keepsChanging(place: String)
   /// Thrown when a destination's address or settings can't be used.
@@ -38,6 +45,16 @@ package enum MirrorError: Error, Sendable {
     switch self {
     case .unreachable: true
     case .refused(_, let status, _): status >= 500
+    default: false
+    }
+  }
+
+  /// Whether a file's bytes at the origin turned out to be damaged or gone.
+  var isDamage: Bool {
+    switch self {
+    case .lost, .damaged, .wrongBytes, .lacksFile, .store(.corruptBlob), .store(.unknownBlob): true
+    // "EIO: I/O error": the disk can't read it back.
+    case .system(let error): error.code == EIO && ["read", "pread"].contains(error.call.description)
     default: false
     }
   }

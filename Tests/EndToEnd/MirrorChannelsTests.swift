@@ -26,6 +26,27 @@ struct MirrorChannelsTests {
     }
   }
 
+  @Test("Each --app and --channel has to be some channel's: one right name hides no misspelt one")
+  func misspelt() throws {
+    try Site.with { site in
+      try publishAll(site)
+      for words in [
+        ["--app", "shop", "--app", "nope"], ["--channel", "test", "--channel", "nope"],
+        ["--app", "shop", "--channel", "nope"],
+      ] {
+        let run = try Outcome(try site.start(["mirror", "--to", "www"] + words))
+        #expect(run.exitCode == 1 && run.errors.contains("nope"), "\(words): \(run.errors)")
+      }
+      try site.mirror("--to", "www")
+      for words in [["--app", "nope"], ["--app", "shop", "--app", "nope"]] {
+        for token in [nil, ""] {
+          let verified = try Outcome(try site.start(["mirror", "verify", "www"] + words, token: token))
+          #expect(verified.exitCode == 1 && verified.errors.contains("app nope"), "\(verified.output)")
+        }
+      }
+    }
+  }
+
   @Test("A run that is ended half-way, and one about a single channel after it, forget no other")
   func endedRun() throws {
     try Site.with { site in
@@ -39,6 +60,34 @@ struct MirrorChannelsTests {
       #expect(
         verified.exitCode == 1 && verified.output.contains("channel test of app shop"), "\(verified.output)")
       try site.mirror("--to", "www", "--prune", "--grace", "0")
+      #expect(try site.run("mirror", "verify", "www").exitCode == 0)
+    }
+  }
+
+  @Test("A damaged file at the origin is named and stops its channel alone", arguments: [true, false])
+  func damaged(isLocal: Bool) throws {
+    try Site.with { site in
+      try publishAll(site)
+      try site.mirror("--to", "www")
+      try site.publish(["a.js": "shop two"])
+      try site.publish(["a.js": "mall two"], app: "mall")
+      let digest = SHA256.of(Array("shop two".utf8)).hex
+      let blob = "\(site.data)/blobs/\(digest.prefix(2))/\(digest.dropFirst(2))"
+      try Kernel.remove(blob)
+      let from = isLocal ? ["--data", site.data] : []
+      let words = ["mirror", "--to", "www", "--prune", "--grace", "0"] + from
+      let run = try Outcome(try site.start(words))
+      #expect(run.exitCode == 1 && run.output.contains("mall online: version 2"), "\(run.output)")
+      for words in [
+        "shop online: stays in the copy as it was",
+        "publish again: \(Site.base)/a.js (shop online, bundle main)",
+      ] { #expect(run.errors.contains(words), "\(run.errors)") }
+      #expect(
+        try site.run("mirror", "verify", "www").output.contains("before it was done with channel online"))
+      // The server finds out, if no scrub did before.
+      #expect(try site.web.ask(Site.path(of: site.entry("a.js"))).status == 500)
+      try site.publish(["a.js": "shop two"])
+      try site.mirror("--to", "www")
       #expect(try site.run("mirror", "verify", "www").exitCode == 0)
     }
   }
@@ -69,6 +118,22 @@ struct MirrorChannelsTests {
       #expect(wrong.exitCode == 1 && wrong.errors.contains("token"), "\(wrong.errors)")
       try site.mirror("--to", "www")
       #expect(try site.run("mirror", "verify", "www").exitCode == 0)
+    }
+  }
+
+  @Test("verify says what to do about each kind of fault")
+  func advice() throws {
+    try Site.with { site in
+      try publishAll(site)
+      try site.mirror("--to", "www", "--channel", "online")
+      let missing = try site.run("mirror", "verify", "www")
+      #expect(missing.output.contains(": 1 divergence; a run of xcache mirror without"), "\(missing.output)")
+      #expect(!missing.output.contains("--repair"))
+      try Kernel.remove(site.scratch.path + "/www/xcache/shop/info.json")
+      let both = try site.run("mirror", "verify", "www")
+      #expect(
+        both.output.contains(": 2 divergences; a run") && both.output.contains("; xcache mirror --repair"),
+        "\(both.output)")
     }
   }
 

@@ -21,8 +21,22 @@ struct Placement: Sendable {
   /// What the bytes must have; nil: whatever they have.
   let sha256: SHA256?
   let head: FileHead
+  /// Told where the origin's bytes are damaged or gone, and the other files are brought then; nil: that ends it all.
+  var onLoss: (@Sendable () -> Void)?
   /// Gives the bytes; one that is made for this is made at the path given.
   let source: @Sendable (String) throws(MirrorError) -> LocalFile
+
+  /// What `bring` gives; nil where the origin's bytes are damaged or gone, and the caller was told.
+  func unlessLost<Result>(_ bring: () throws(MirrorError) -> Result) throws(MirrorError) -> Result? {
+    guard let onLoss else { return try bring() }
+    do throws(MirrorError) {
+      return try bring()
+    } catch {
+      guard error.isDamage else { throw error }
+      onLoss()
+      return nil
+    }
+  }
 }
 
 /// Where a mirror is kept.

@@ -106,7 +106,14 @@ final class FolderDestination: Destination {
       let names = Locked([String](repeating: "", count: batch.count))
       try Parallel.forEach(batch.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
         let target = stagingName()
-        let file = try stage(batch[index], at: target)
+        guard
+          let file = try batch[index].unlessLost({ () throws(MirrorError) in
+            try stage(batch[index], at: target)
+          })
+        else {
+          try MirrorError.disk { () throws(SystemError) in try Kernel.remove(target) }
+          return
+        }
         names.withLock { $0[index] = target }
         unsettled.add(file: target)
         try placed(batch[index], file)
@@ -115,7 +122,7 @@ final class FolderDestination: Destination {
       try settle()
       let staged = names.withLock { $0 }
       try Parallel.forEach(batch.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
-        try move(staged[index], to: batch[index].path)
+        if !staged[index].isEmpty { try move(staged[index], to: batch[index].path) }
       }
     }
   }

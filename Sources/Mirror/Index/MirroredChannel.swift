@@ -53,6 +53,15 @@ package struct ChannelSelection: Hashable, Sendable {
   /// Whether the channels of this name are meant, of whatever app.
   package func contains(_ channel: ChannelName) -> Bool { channels.isEmpty || channels.contains(channel) }
 
+  /// The names that none of `channels` has, as words; nil where each is one's: a misspelt name is none's, and a run
+  /// that goes by the others alone would look right.
+  func unknown(among channels: [MirroredChannel]) -> String? {
+    ChannelSelection(
+      apps: apps.subtracting(channels.map(\.app)),
+      channels: self.channels.subtracting(channels.map(\.channel))
+    ).words
+  }
+
   /// `app shop, channel online or test`; nil for all.
   package var words: String? {
     func list(_ kind: String, _ names: [String]) -> String? {

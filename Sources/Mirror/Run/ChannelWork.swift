@@ -11,6 +11,8 @@ struct ChannelWork {
   private let isTold: Bool
   /// All files of the channel, those that were there included.
   private(set) var files: [String: MirrorIndex.File] = [:]
+  /// Zips that the origin can't make, since files of them are damaged.
+  private(set) var lostZips: [String] = []
 
   init(_ run: MirrorRun, _ plan: ChannelPlan, isTold: Bool) {
     self.run = run
@@ -20,6 +22,7 @@ struct ChannelWork {
 
   // MARK: - Resources
 
+  /// - Throws: `damaged`, with all of them, once the others are there.
   mutating func placeResources() throws(MirrorError) {
     let resources = try run.source.resources(of: plan.state)
     let paths = resources.map(\.path.filePath)
@@ -30,14 +33,18 @@ struct ChannelWork {
     let isRight = try present(wanted)
     let missing = resources.indices.filter { !isRight[$0] }
     let source = run.source
+    let lost = Locked<[MirroredResource]>([])
     let placements = missing.map { index in
       let resource = resources[index]
       return Placement(
         path: paths[index], size: resource.size, sha256: resource.sha256,
-        head: FileHead(type: resource.ctype.text, isImmutable: true)
+        head: FileHead(type: resource.ctype.text, isImmutable: true),
+        onLoss: { lost.withLock { $0.append(resource) } }
       ) { (path) throws(MirrorError) in try source.file(of: resource, at: path) }
     }
     try place(placements)
+    let damaged = lost.withLock { $0 }
+    if !damaged.isEmpty { throw .damaged(damaged.sorted { $0.path.text < $1.path.text }) }
     if run.options.precompressed { try placeCoded(resources, paths) }
   }
 
@@ -64,8 +71,10 @@ struct ChannelWork {
 
   // MARK: - Deltas
 
-  mutating func placeDeltas() throws(MirrorError) {
+  /// Brings the deltas that the patches name; gives one that the origin lost since it made them.
+  mutating func placeDeltas() throws(MirrorError) -> DeltaPath? {
     let source = run.source
+    let lost = Locked<DeltaPath?>(nil)
     let there = try run.destination.sizes(of: plan.deltas.map(\.path.text))
     var missing: [Placement] = []
     for ((delta, size), found) in zip(plan.deltas, there) {
@@ -76,31 +85,43 @@ struct ChannelWork {
       missing.append(
         Placement(
           path: delta.text, size: size, sha256: nil,
-          head: FileHead(type: MirrorPath.documentType(delta.text), isImmutable: true)
+          head: FileHead(type: MirrorPath.documentType(delta.text), isImmutable: true),
+          onLoss: { lost.withLock { $0 = delta } }
         ) { (path) throws(MirrorError) in try source.file(of: delta, at: path) })
     }
     try place(missing)
+    return lost.withLock { $0 }
   }
 
   // MARK: - Zips
 
   /// Brings the zips that can be had; none ever changes.
   mutating func placeZips() throws(MirrorError) {
-    let (source, state) = (run.source, plan.state)
     let there = try run.destination.sizes(of: plan.zips.map(plan.path))
     for (zip, found) in zip(plan.zips, there) {
       let path = plan.path(of: zip)
       if !run.options.repairs, let known = run.before[path], known.size == found {
         files[path] = known
-      } else if try source.has(zip, of: state) {
-        // One at a time: each keeps all cores busy while it is made.
-        let head = FileHead(type: MirrorPath.documentType(path), isImmutable: true)
-        let file = Placement(path: path, size: nil, sha256: nil, head: head) { (path) throws(MirrorError) in
-          try source.file(of: zip, state, at: path)
+      } else {
+        do throws(MirrorError) {
+          try placeZip(zip)
+        } catch {
+          guard error.isDamage else { throw error }
+          lostZips.append(path)
         }
-        try place([file])
       }
     }
+  }
+
+  /// One at a time: each keeps all cores busy while it is made.
+  private mutating func placeZip(_ zip: BundleZip) throws(MirrorError) {
+    let (source, state, path) = (run.source, plan.state, plan.path(of: zip))
+    guard try source.has(zip, of: state) else { return }
+    let head = FileHead(type: MirrorPath.documentType(path), isImmutable: true)
+    let file = Placement(path: path, size: nil, sha256: nil, head: head) { (path) throws(MirrorError) in
+      try source.file(of: zip, state, at: path)
+    }
+    try place([file])
   }
 
   // MARK: - Coded siblings

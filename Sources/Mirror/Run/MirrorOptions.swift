@@ -1,4 +1,6 @@
 import Manifests
+import Platform
+import Store
 
 /// What a run is asked for.
 package struct MirrorOptions: Sendable {
@@ -40,6 +42,13 @@ package struct MirrorReport: Sendable {
   package var leftOut: [MirroredChannel] = []
   /// Of `untouched`, those that a run which was ended half-way left behind.
   package var unfinished: [MirroredChannel] = []
+  /// That were to be brought, and stay in the copy as they were: files of them are damaged at the origin.
+  package var stopped: [MirroredChannel] = []
+  /// The damaged files of `stopped`, and the live URLs of these channels that have them.
+  package var damaged: [SHA256] = []
+  package var damagedURLs: [DamagedURL] = []
+  /// Zips that are left out, since the origin can't make them of damaged files.
+  package var lostZips: [String] = []
   /// What the token is limited to: what lies outside was neither seen nor touched.
   package var readable = ChannelSelection.all
   /// Files were to be removed, and weren't, since no `mirror.json` told which ones are the copy's.

@@ -15,6 +15,8 @@ package final class MirrorRun {
   private var isMarked = false
   /// The channels that this run brings or drops.
   private var about: Set<MirroredChannel> = []
+  /// How often a channel is planned anew, where the origin drops deltas meanwhile.
+  private static let plans = 4
 
   package init(
     from source: any MirrorSource, to place: MirrorPlace, _ options: MirrorOptions,
@@ -39,17 +41,26 @@ package final class MirrorRun {
     let chosen = states.filter { options.selection.contains($0.name) }
     if old == nil { try requireNothingUntold(origin) }
     let (kept, gone) = try carried(old, origin, states)
-    if chosen.isEmpty && gone.isEmpty { throw .noChannel(nothing(states, origin)) }
+    let unknown = options.selection.unknown(among: states.map(\.name) + gone)
+    if chosen.isEmpty && gone.isEmpty || unknown != nil {
+      throw .noChannel(nothing(unknown, states, origin))
+    }
     about = Set(chosen.map(\.name) + gone)
     var report = MirrorReport(place: destination.name)
     var channels = kept
     let told = trusted(old)
     for state in chosen {
-      let plan = try ChannelPlan(state, of: origin, from: source, options: options)
-      let channel = try bring(plan, told.first { $0.name == state.name })
-      report.zipsToCome += plan.missingZips(in: channel)
-      channels.append(channel)
-      report.channels.append(.init(app: state.app, channel: state.channel, version: state.version))
+      do throws(MirrorError) {
+        channels.append(try bring(state, origin, told.first { $0.name == state.name }, &report))
+        report.channels.append(.init(app: state.app, channel: state.channel, version: state.version))
+      } catch .damaged(let files) {
+        try report.note(files, of: state, source)
+        // The next run that is about it looks at all of it.
+        if var channel = old?.channels.first(where: { $0.name == state.name }) {
+          channel.isUnfinished = true
+          channels.append(channel)
+        }
+      }
     }
     (report.gone, report.untouched, report.readable) = (gone, kept.map(\.name), origin.readable)
     report.unfinished = kept.filter(\.isUnfinished).map(\.name)
@@ -128,34 +139,51 @@ package final class MirrorRun {
     return (kept, there.isEmpty ? [] : gone.sorted())
   }
 
-  private func nothing(_ states: [ChannelState], _ origin: OriginState) -> String {
+  private func nothing(_ unknown: String?, _ states: [ChannelState], _ origin: OriginState) -> String {
     let there = states.map(\.name.description).sorted().joined(separator: ", ")
     let limits = origin.readable.words.map { " that the token may read (\($0))" } ?? ""
     if there.isEmpty { return "the origin has no channel with a release\(limits)" }
-    return "no channel\(limits) with a release is \(options.selection.words ?? "there"); there is \(there)"
+    return
+      "no channel\(limits) with a release is \(unknown ?? options.selection.words ?? "there"); there is \(there)"
   }
 
   // MARK: - Bringing
 
-  /// Brings one channel to its plan.
+  /// Brings one channel.
+  /// - Throws: `damaged`.
+  private func bring(
+    _ state: ChannelState, _ origin: OriginState, _ known: MirrorIndex.Channel?, _ report: inout MirrorReport
+  ) throws(MirrorError) -> MirrorIndex.Channel {
+    for _ in 0..<Self.plans {
+      let plan = try ChannelPlan(state, of: origin, from: source, options: options)
+      guard let (channel, lostZips) = try bring(plan, known) else { continue }
+      report.zipsToCome += plan.missingZips(in: channel) - lostZips.count
+      report.lostZips += lostZips
+      return channel
+    }
+    throw .damaged([])
+  }
+
+  /// Brings one channel to its plan; nil where the origin doesn't have a delta any more that the plan names.
   private func bring(_ plan: ChannelPlan, _ known: MirrorIndex.Channel?) throws(MirrorError)
-    -> MirrorIndex.Channel
+    -> (MirrorIndex.Channel, lostZips: [String])?
   {
     if let known, known.inputs == plan.inputs, plan.missingZips(in: known) == 0, !options.repairs,
       try isThere(known.files)
     {
-      return known
+      return (known, [])
     }
     var work = ChannelWork(self, plan, isTold: known != nil)
     try work.placeResources()
-    try work.placeDeltas()
+    if try work.placeDeltas() != nil { return nil }
     try work.placeZips()
     try work.writeDocuments()
     let state = plan.state
-    return MirrorIndex.Channel(
+    let channel = MirrorIndex.Channel(
       app: state.app, appID: state.appID, channel: state.channel, publicURL: state.publicURL,
       version: state.version, digest: state.digest, versions: state.versions, inputs: plan.inputs,
       files: work.files.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+    return (channel, work.lostZips)
   }
 
   private func isThere(_ files: [(path: String, file: MirrorIndex.File)]) throws(MirrorError) -> Bool {
@@ -191,7 +219,7 @@ package final class MirrorRun {
       index.leaving[path] = now
     }
     index.leaving = index.leaving.filter { !named.contains($0.key) }
-    let gone = options.prunes ? try prune(&index, old, origin, states, now) : []
+    let gone = options.prunes ? try prune(&index, old, origin, states, report.stopped, now) : []
     report.putsOffPruning = options.prunes && old == nil && !index.leaving.isEmpty
     try write(index)
     // A run that was ended here has a mirror.json that names what is there, and no more.
@@ -232,12 +260,12 @@ package final class MirrorRun {
   /// Finds what no kept version has named since the grace time began to run; `index` goes on naming it as leaving.
   private func prune(
     _ index: inout MirrorIndex, _ old: MirrorIndex?, _ origin: OriginState, _ states: [ChannelState],
-    _ now: Int64
+    _ stopped: [MirroredChannel], _ now: Int64
   ) throws(MirrorError) -> [String] {
     var apps: [Int64: AppName] = [:]
     for channel in (old?.channels ?? []) { apps[channel.appID] = channel.app }
     for state in states { apps[state.appID] = state.app }
-    let pruning = Pruning(selections: selections(origin), apps: apps)
+    let pruning = Pruning(selections: selections(origin), apps: apps, stopped: Set(stopped))
     let named = Set(index.channels.lazy.flatMap { $0.files.lazy.map(\.path) })
     // What is a copy's and what was in its place before it came, mirror.json tells.
     let grace = old == nil ? .max : options.grace

@@ -6,10 +6,25 @@ struct Pruning {
   let selections: [ChannelSelection]
   /// The app of each id, as far as origin and copy tell.
   let apps: [Int64: AppName]
+  /// Channels that could not be brought: what their documents name now, a run before may not have told.
+  var stopped: Set<MirroredChannel> = []
 
   private var isAll: Bool { selections.allSatisfy(\.isAll) }
 
-  func mayRemove(_ path: String) -> Bool {
+  func mayRemove(_ path: String) -> Bool { !isOfStopped(path) && isChosen(path) }
+
+  private func isOfStopped(_ path: String) -> Bool {
+    switch MirrorPath.owner(path) {
+    case .document(let channel): stopped.contains(channel)
+    case .resource(let channel, let id):
+      apps[id].map { stopped.contains(MirroredChannel($0, channel)) } ?? false
+    // The apps of a channel's name share them.
+    case .delta(let channel): stopped.contains { $0.channel == channel }
+    case nil: false
+    }
+  }
+
+  private func isChosen(_ path: String) -> Bool {
     switch MirrorPath.owner(path) {
     case .document(let channel): selections.allSatisfy { $0.contains(channel) }
     case .resource(let channel, let id):

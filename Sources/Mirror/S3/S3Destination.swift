@@ -98,16 +98,22 @@ final class S3Destination: Destination {
     try Parallel.forEach(files.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
       try lock.requireHeld()
       let file = files[index]
-      let local = try file.source("\(folder.path)/\(index)")
+      let path = "\(folder.path)/\(index)"
+      let checked = try file.unlessLost { () throws(MirrorError) in
+        let local = try file.source(path)
+        return (local, try FileCheck.require(file, at: local.path))
+      }
+      // Also what came of a file that wasn't whole.
+      defer { try? Kernel.remove(path) }
+      guard let (local, found) = checked else { return }
       defer { if local.isTemporary { try? Kernel.remove(local.path) } }
-      let found = try send(file, local.path)
+      try send(file, local.path, found)
       note(file.path, size: found.size)
       try placed(file, found)
     }
   }
 
-  private func send(_ file: Placement, _ path: String) throws(MirrorError) -> MirrorIndex.File {
-    let found = try FileCheck.require(file, at: path)
+  private func send(_ file: Placement, _ path: String, _ found: MirrorIndex.File) throws(MirrorError) {
     let (key, fields) = (settings.key(file.path), Self.fields(file.head))
     if found.size > Self.wholeLimit {
       try client.putParts(path, size: found.size, as: key, fields)
@@ -115,7 +121,6 @@ final class S3Destination: Destination {
       let bytes = try S3Client.bytes(of: path, at: 0, count: Int(found.size))
       _ = try client.require("PUT", key, fields: fields, .init(body: .bytes(bytes), sha256: found.sha256.hex))
     }
-    return found
   }
 
   func write(_ bytes: [UInt8], as path: String, _ head: FileHead) throws(MirrorError) {

@@ -54,7 +54,10 @@ package final class DataSource: MirrorSource {
   }
 
   package func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile {
-    LocalFile(path: store.folder.blob(resource.sha256), isTemporary: false)
+    let path = store.folder.blob(resource.sha256)
+    let isThere = try MirrorError.disk { () throws(SystemError) in try Kernel.status(path) != nil }
+    guard isThere else { throw .lost(path: resource.path.text) }
+    return LocalFile(path: path, isTemporary: false)
   }
 
   package func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile {
@@ -62,7 +65,7 @@ package final class DataSource: MirrorSource {
     let isWhole = try MirrorError.store { () throws(StoreError) in
       try store.derived.open(delta.target, on: delta.base) != nil
     }
-    guard isWhole else { throw .lacksFile(path: delta.text) }
+    guard isWhole else { throw .lost(path: delta.text) }
     return LocalFile(path: store.derived.deltaFile(delta.target, on: delta.base), isTemporary: false)
   }
 

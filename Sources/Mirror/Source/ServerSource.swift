@@ -119,9 +119,10 @@ package final class ServerSource: MirrorSource {
     let url = "\(server)/\(channel.folder)/\(zip)"
     // The answer waits some seconds for a zip that is made just now, and is asked for again.
     let fields = authorization
-    let reply = try web.send { () throws(MirrorError) in
+    let reply = try web.send(final: [500]) { () throws(MirrorError) in
       (HTTPRequest("HEAD", url, fields: fields), .memory(limit: 1 << 16))
     }
+    if reply.status == 500 { throw .lost(path: "\(channel.folder)/\(zip)") }
     guard reply.isSuccess || reply.status == 404 || reply.status == 503 else {
       throw .refused(url: url, status: reply.status, words: "")
     }
@@ -141,8 +142,13 @@ package final class ServerSource: MirrorSource {
     throws(MirrorError) -> LocalFile
   {
     let url = "\(server)/\(text)"
-    guard try web.download(url, to: path, limit: size, fields: fields) else {
-      throw .refused(url: url, status: 404, words: "")
+    do throws(MirrorError) {
+      guard try web.download(url, to: path, limit: size, fields: fields, final: [500]) else {
+        throw .lost(path: text)
+      }
+    } catch .refused(_, 500, _) {
+      // So the origin answers for a file that it found damaged.
+      throw .lost(path: text)
     }
     return LocalFile(path: path, isTemporary: true)
   }

@@ -59,6 +59,23 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// What to do about it; the same words for all that one act puts right.
+  package var advice: String {
+    switch kind {
+    case .missing, .size, .bytes, .unlisted, .outside, .document:
+      "xcache mirror --repair writes such files anew"
+    case .type: "have the host send the types that the manifests give"
+    case .notMirrored:
+      "a run of xcache mirror without --channel and --app brings the channels that are missing"
+    case .otherOrigin:
+      "give verify the copy's own origin, or remove the copy's mirror.json and run xcache mirror to take it over"
+    case .unfinished:
+      "a run of xcache mirror without --channel and --app finishes the channels that are unfinished"
+    case .unasked: "verify again once the origin answers"
+    case .old: "run xcache mirror, and see why its job doesn't"
+    }
+  }
+
   package var json: JSONValue {
     ["path": .string(path), "severity": .string(severity.rawValue), "what": .string(words)]
   }

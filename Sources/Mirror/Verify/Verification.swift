@@ -46,7 +46,7 @@ package struct Verification {
     package var hasErrors: Bool { divergences.contains { $0.severity == .error } }
   }
 
-  /// - Throws: `noMirror`, `keepsChanging`, and what reading may throw.
+  /// - Throws: `noMirror`, `unknownName`, `keepsChanging`, and what reading may throw.
   package func run() throws(MirrorError) -> Report {
     for _ in 0..<Self.attempts {
       let (index, bytes) = try reader.index()
@@ -58,7 +58,11 @@ package struct Verification {
   }
 
   private func verify(_ index: MirrorIndex) throws(MirrorError) -> Report {
-    let (compared, missing) = try compare(index)
+    let (compared, missing, asked) = try compare(index)
+    let known = Set(index.channels.map(\.name) + (index.leftOut ?? []) + asked)
+    if let words = selection.unknown(among: Array(known)) {
+      throw .unknownName(words, known: known.sorted())
+    }
     var divergences = try checkAge(index) + missing
     var types: [String: String] = [:]
     let channels = index.channels.filter { selection.contains($0.name) }
@@ -81,25 +85,28 @@ package struct Verification {
       divergences: Set(divergences).sorted { ($0.path, $0.words) < ($1.path, $1.words) })
   }
 
-  /// Holds the copy's channels against the origin's.
-  private func compare(_ index: MirrorIndex) throws(MirrorError) -> (ChannelSelection?, [Divergence]) {
-    guard let origin else { return (nil, []) }
+  /// Holds the copy's channels against the origin's, which it gives, too.
+  private func compare(_ index: MirrorIndex) throws(MirrorError)
+    -> (ChannelSelection?, [Divergence], asked: [MirroredChannel])
+  {
+    guard let origin else { return (nil, [], []) }
     do throws(MirrorError) {
       let state = try origin.origin()
       guard state.id == index.origin else {
-        return (state.readable, [Divergence(path: MirrorIndex.path, kind: .otherOrigin)])
+        return (state.readable, [Divergence(path: MirrorIndex.path, kind: .otherOrigin)], [])
       }
       let held = Set(index.channels.map(\.name))
-      let missing = try origin.channels(keep: 0).map(\.name).filter {
+      let there = try origin.channels(keep: 0).map(\.name)
+      let missing = there.filter {
         selection.contains($0) && !held.contains($0)
       }
-      return (state.readable, missing.map { Divergence(path: $0.folder, kind: .notMirrored($0)) })
+      return (state.readable, missing.map { Divergence(path: $0.folder, kind: .notMirrored($0)) }, there)
     } catch {
       // A lost origin is when a copy is needed most: that alone makes it no worse.
       guard error.isOutage else { throw error }
       let unasked = Divergence(
         path: MirrorIndex.path, kind: .unasked(error.description), severity: .warning)
-      return (nil, [unasked])
+      return (nil, [unasked], [])
     }
   }
 

@@ -9,8 +9,12 @@ struct Web: Sendable {
 
   /// The answer to a request, whatever its status.
   ///
-  /// - Parameter make: makes the request, and the place for its answer, anew for each attempt.
-  func send(_ make: () throws(MirrorError) -> (HTTPRequest, HTTPSink)) throws(MirrorError) -> HTTPReply {
+  /// - Parameters:
+  ///   - final: statuses that asking again doesn't cure.
+  ///   - make: makes the request, and the place for its answer, anew for each attempt.
+  func send(final: Set<Int> = [], _ make: () throws(MirrorError) -> (HTTPRequest, HTTPSink))
+    throws(MirrorError) -> HTTPReply
+  {
     var policy = RetryPolicy(attempts: attempts)
     while true {
       let (request, sink) = try make()
@@ -19,7 +23,7 @@ struct Web: Sendable {
       let last: Result<HTTPReply, MirrorError>
       do {
         let reply = try http.send(request, into: sink)
-        guard RetryPolicy.transient.contains(reply.status) else { return reply }
+        guard RetryPolicy.transient.subtracting(final).contains(reply.status) else { return reply }
         outcome = .status(reply.status, retryAfter: reply.retryAfter)
         last = .success(reply)
       } catch {
@@ -45,10 +49,10 @@ struct Web: Sendable {
   }
 
   /// Fetches a file; false where nothing is there.
-  func download(_ url: String, to path: String, limit: Int64, fields: [HTTPField] = []) throws(MirrorError)
-    -> Bool
-  {
-    let reply = try send { () throws(MirrorError) in
+  func download(
+    _ url: String, to path: String, limit: Int64, fields: [HTTPField] = [], final: Set<Int> = []
+  ) throws(MirrorError) -> Bool {
+    let reply = try send(final: final) { () throws(MirrorError) in
       let file = try WrittenFile(path)
       return (
         HTTPRequest("GET", url, fields: fields, redirects: 5), .stream(limit: limit) { try file.write($0) }

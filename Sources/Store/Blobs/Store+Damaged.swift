@@ -8,6 +8,10 @@ package struct DamagedURL: Hashable, Sendable {
   package let channel: String
   package let bundle: String
   package let url: String
+
+  package init(sha256: SHA256, app: String, channel: String, bundle: String, url: String) {
+    (self.sha256, self.app, self.channel, self.bundle, self.url) = (sha256, app, channel, bundle, url)
+  }
 }
 
 extension Store {

@@ -64,7 +64,21 @@ enum MirrorCommand {
     } else {
       for line in report.lines { terminal.say(line) }
     }
-    return .done
+    tellDamage(report, terminal)
+    return report.isWhole ? .done : .failed
+  }
+
+  private static func tellDamage(_ report: MirrorReport, _ terminal: Terminal) {
+    for channel in report.stopped {
+      terminal.note(
+        "\(channel): stays in the copy as it was, since files of it are damaged or gone at the origin; publish them "
+          + "again, then run this again")
+    }
+    for path in report.lostZips {
+      terminal.note("\(path): left out, since the origin can't make it of damaged files")
+    }
+    DamageWords.tell(
+      report.damaged, report.damagedURLs, "damaged or gone at the origin and not copied", terminal)
   }
 
   private static func source(_ arguments: Arguments) throws -> any MirrorSource {
@@ -118,6 +132,8 @@ enum MirrorCommand {
 }
 
 extension MirrorReport {
+  fileprivate var isWhole: Bool { stopped.isEmpty && lostZips.isEmpty }
+
   fileprivate var lines: [String] {
     var lines = channels.map { "\($0.app) \($0.channel): version \($0.version)" }
     lines += gone.map { "\($0): the origin doesn't have it any more, so the copy doesn't name it any more" }
@@ -159,9 +175,11 @@ extension MirrorReport {
             "version": .string($0.version.text),
           ]
         }),
+      "damaged": .strings(damaged.map(\.hex)), "damagedURLs": .array(damagedURLs.map(\.json)),
       "files": .integer(files), "gone": .array(gone.map(\.json)), "leaving": .integer(leaving),
-      "leftOut": .array(leftOut.map(\.json)), "place": .string(place),
-      "removed": .integer(removed), "unfinished": .array(unfinished.map(\.json)),
+      "leftOut": .array(leftOut.map(\.json)), "lostZips": .strings(lostZips), "place": .string(place),
+      "removed": .integer(removed), "stopped": .array(stopped.map(\.json)),
+      "unfinished": .array(unfinished.map(\.json)),
       "untouched": .array(untouched.map(\.json)), "written": .integer(written),
       "writtenBytes": .integer(writtenBytes),
       "zipsToCome": .integer(zipsToCome),

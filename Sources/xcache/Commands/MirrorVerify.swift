@@ -63,13 +63,19 @@ extension Verification.Report {
     if let audit { words.append("audit receipt \(audit.text)") }
     let errors = divergences.count { $0.severity == .error }
     let warnings = divergences.count - errors
+    let advice = Set(divergences.lazy.filter { $0.severity == .error }.map(\.advice)).sorted()
     let verdict =
       hasErrors
-      ? terminal.colour("\(errors) divergences", .red) + "; xcache mirror --repair writes those files anew"
+      ? ([terminal.colour(Self.count(errors, "divergence"), .red)] + advice).joined(separator: "; ")
       : terminal.colour("right", .green)
     return words + [
-      "\(files) files, \(Bytes.text(bytes)): \(verdict)\(warnings > 0 ? ", \(warnings) warnings" : "")"
+      "\(files) files, \(Bytes.text(bytes)): \(verdict)\(warnings > 0 ? ", " + Self.count(warnings, "warning") : "")"
     ]
+  }
+
+  /// `1 warning`, `2 warnings`
+  private static func count(_ count: Int, _ what: String) -> String {
+    "\(count) \(what)\(count == 1 ? "" : "s")"
   }
 
   fileprivate var json: JSONValue {

@@ -1,0 +1,86 @@
+import Glibc
+import Manifests
+import Platform
+import Store
+import Testing
+
+@testable import Mirror
+
+@Suite("A copy of an origin whose disk loses bytes")
+struct DamagedOriginTests {
+  enum Damage: CaseIterable { case changed, gone }
+
+  @Test("A damaged file stops its channel alone, which stays as it was", arguments: Damage.allCases)
+  func oneFile(damage: Damage) throws {
+    let places = ["shop online", "mall online"]
+    let bench = try ChannelsTests.bench(places)
+    for place in places { try ChannelsTests.publish(bench, place, 2) }
+    let bad = SHA256.of(Array("run('shop online', 2)".utf8))
+    let blob = bench.store.folder.blob(bad)
+    let bytes = try #require(try DurableFile.read(blob))
+    try Kernel.remove(blob)
+    if damage == .changed { try DurableFile.write([0] + bytes.dropFirst(), to: blob) }
+    let before = try Bench.files(bench.www)
+    let report = try bench.mirror { ($0.prunes, $0.grace, $0.keep) = (true, 0, 0) }
+    #expect(report.stopped.map(\.description) == ["shop online"] && report.damaged == [bad])
+    let place = try #require(report.damagedURLs.first)
+    #expect(place.url == Bench.base + "app.2.js" && place.bundle == "main" && place.app == "shop")
+    let index = try bench.index
+    #expect(index.channels.filter(\.isUnfinished).map(\.name.description) == ["shop online"])
+    #expect(index.channels.first { $0.app.text == "mall" }?.version == ManifestVersion(2))
+    #expect(index.channels.first { $0.app.text == "shop" }?.version == ManifestVersion(1))
+    let after = try Bench.files(bench.www)
+    for (path, bytes) in before where path.hasPrefix("xcache/shop/") {
+      #expect(after[path] == bytes, "\(path)")
+    }
+    try ChannelsTests.requireNothingMissing(bench.www, places)
+    let registered = try #require(try bench.store.mirrors().first).versions
+    #expect(Set(registered.map { "\($0.app) \($0.version)" }) == ["shop 1", "mall 2"])
+    try DurableFile.write(bytes, to: blob)
+    #expect(try bench.mirror().stopped.isEmpty)
+    #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)
+  }
+
+  @Test("What a killed run showed of a channel that can't be brought is never pruned")
+  func shownBefore() throws {
+    let places = ["shop online", "zeta online"]
+    let bench = try ChannelsTests.bench(places)
+    for place in places { try ChannelsTests.publish(bench, place, 2) }
+    let first = bench.www + "/xcache/shop/configure.json"
+    let (before, mark) = (try DurableFile.read(first), bench.www + "/" + RunMark.path)
+    var calls = 0
+    while try DurableFile.read(first) == before {
+      _ = try? bench.mirror(from: FailingSource(bench.store, after: calls)) { $0.keep = 0 }
+      calls += 1
+    }
+    // Its documents name files that mirror.json doesn't.
+    try #require(
+      try DurableFile.read(mark) != nil && bench.index.channels.allSatisfy { $0.version.number == 1 })
+    try ChannelsTests.publish(bench, "shop online", 3)
+    try Kernel.remove(bench.store.folder.blob(SHA256.of(Array("run('shop online', 3)".utf8))))
+    let report = try bench.mirror { ($0.prunes, $0.grace, $0.keep) = (true, 0, 0) }
+    #expect(report.stopped.map(\.description) == ["shop online"])
+    try ChannelsTests.requireNothingMissing(bench.www, places)
+  }
+
+  @Test("A damaged delta is left out, and ends nothing")
+  func delta() throws {
+    let bench = try Bench(versions: 0)
+    for version in 1...2 {
+      try bench.release("main", ["app.js": "run(\(version))" + String(repeating: "x", count: 4000)])
+    }
+    func digest(_ version: Int) -> SHA256 {
+      .of(Array(("run(\(version))" + String(repeating: "x", count: 4000)).utf8))
+    }
+    let (target, base) = (digest(2), digest(1))
+    try bench.store.derived.keep([1, 2, 3, 4], of: target, on: base)
+    try bench.mirror()
+    #expect(try Bench.files(bench.www).keys.contains { $0.hasSuffix(".dcz") })
+    try DurableFile.write([1, 2, 3, 5], to: bench.store.derived.deltaFile(target, on: base))
+    let fresh = bench.folder + "/fresh"
+    let report = try bench.mirror(fresh)
+    #expect(report.stopped.isEmpty && report.channels.count == 1)
+    #expect(try !Bench.files(fresh).keys.contains { $0.hasSuffix(".dcz") })
+    #expect(try Verification(FolderReader(fresh)).run().divergences.isEmpty)
+  }
+}
