@@ -123,7 +123,8 @@ def contents(path):
         rows = {t: sorted(map(repr, db.execute(f"SELECT {columns} FROM {t}"))) for t, columns in tables.items()}
         db.close()
         return rows
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        # SQLite quotes the damaged schema in its message, and bytes of that need not be UTF-8.
         return str(error)
 
 
