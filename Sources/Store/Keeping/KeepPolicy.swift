@@ -53,12 +53,16 @@ extension Database {
     // Nobody can look back in a removed channel, and nobody is answered for it; but a mirror may still stand.
     var reasons: [Int64: [KeepReason]] =
       try isRemoved(channel) ? lastNumber(of: channel) : users(of: channel, policy, now)
+    let mirrors = try bindingMirrors(now: now)
     try each(
       """
-      SELECT v.version, m.name FROM mirror_version AS v JOIN mirror AS m ON m.id = v.mirror_id
+      SELECT v.version, m.name, m.id FROM mirror_version AS v JOIN mirror AS m ON m.id = v.mirror_id
       WHERE v.channel_id = ? ORDER BY m.name
       """, channel
-    ) { row in reasons[row.get(0), default: []].append(.mirrored(row.get(1))) }
+    ) { row in
+      guard mirrors.contains(row.get(2)) else { return }
+      reasons[row.get(0), default: []].append(.mirrored(row.get(1)))
+    }
     var kept: [KeptVersion] = []
     // Devices and mirrors may name versions that went long ago.
     for (version, why) in reasons where try isKept(ManifestVersion(version), in: channel) {
