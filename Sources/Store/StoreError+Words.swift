@@ -24,8 +24,11 @@ extension StoreError: CustomStringConvertible {
     case .foreignMirror(let name):
       "the mirror \(name) was registered with another token; use that one, a token of an admin without limits, or "
         + "another --name"
+    case .unknownMirror(let name):
+      "no mirror \(name) is registered; `xcache mirror list` names those that are"
     case .tooManyMirrors(let limit):
-      "the token has registered \(limit) mirrors, and that is the most; use another token"
+      "the token has registered \(limit) mirrors, and that is the most; forget one (`xcache mirror forget NAME`), or "
+        + "use another token"
     case .unknownLease: "the lease has ended; what was read under it may have been removed, so begin anew"
     case .notEmpty(let path): "\(path) holds an origin's data already; give a new folder with --data"
     case .alteredMigration(let name):

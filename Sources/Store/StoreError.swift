@@ -82,6 +82,8 @@ package enum StoreError: Error, Sendable {
   case leaseTooOld(hours: Int)
   /// A mirror that another token registered.
   case foreignMirror(String)
+  /// No mirror of that name is registered.
+  case unknownMirror(String)
   /// A token has registered as many mirrors as it may.
   case tooManyMirrors(Int)
   /// Thrown when an origin is restored into a folder that holds one already.

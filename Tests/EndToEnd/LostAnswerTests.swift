@@ -31,6 +31,8 @@ struct LostAnswerTests {
     ["token", "create", "ci"], ["token", "create", "more", "--scope", "read", "--json"],
     ["token", "revoke", "ci"],
     ["mirror", "--to", "DIR/copy", "--name", "copy", "--keep", "0"],
+    ["mirror", "--to", "DIR/copy", "--name", "s3://gone/a b+c%2F", "--keep", "0"],
+    ["mirror", "forget", "s3://gone/a b+c%2F"],
     publish("1", "--app", "other"), ["channel", "default-app", "other"],
     ["gc", "--keep-versions", "1", "--keep-days", "0"],
     ["unpublish", "--bundle", "main"],

@@ -27,6 +27,15 @@ struct MirrorTests {
       #expect(files[String(path)] == Array("<p>two".utf8))
       let registered = try site.api("GET", "mirrors").json["mirrors"]?.array
       #expect(registered?.count == 2)
+      // Both are listed by where they are, and one is forgotten by that.
+      let name = try #require(registered?.first?["name"]?.string)
+      let list = try site.run("mirror", "list")
+      #expect(list.exitCode == 0 && list.output.contains(name), "\(list.errors)")
+      #expect(list.output.contains("shop online 1-2"), "\(list.output)")
+      let forgotten = try site.run("mirror", "forget", name)
+      #expect(forgotten.exitCode == 0 && forgotten.output.contains(name), "\(forgotten.errors)")
+      #expect(try site.run("mirror", "forget", name).exitCode == 1)
+      #expect(try site.api("GET", "mirrors").json["mirrors"]?.array?.count == 1)
     }
   }
 

@@ -15,6 +15,7 @@ import Testing
     ("blobs", "OPTIONS, POST"), ("blobs/missing", "OPTIONS, POST"), ("blobs/abc", "OPTIONS, PUT"),
     ("gc", "OPTIONS, POST"), ("leases", "OPTIONS, POST"), ("leases/abc", "OPTIONS, POST, DELETE"),
     ("mirror", "GET, HEAD, OPTIONS"), ("mirrors", "GET, HEAD, OPTIONS, POST"),
+    ("mirrors/abc", "OPTIONS, DELETE"),
     ("tokens", "GET, HEAD, OPTIONS, POST"), ("tokens/abc", "OPTIONS, DELETE"),
     (online, "GET, HEAD, OPTIONS"), ("\(online)/log", "GET, HEAD, OPTIONS"),
     ("\(online)/diff?from=0&to=1", "GET, HEAD, OPTIONS"), ("\(online)/manifest", "GET, HEAD, OPTIONS"),

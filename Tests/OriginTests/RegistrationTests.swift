@@ -49,6 +49,33 @@ import Testing
     #expect(try origin.api("POST", "mirrors", Self.names("shop", "2"), token: next).status == 200)
   }
 
+  @Test func itsOwnerOrAnAdminForgetsARegistration() throws {
+    let origin = try Self.origin()
+    let shop = try origin.newToken(["app": "shop", "name": "shop", "scope": "read"])
+    let bank = try origin.newToken(["app": "bank", "name": "bank", "scope": "admin"])
+    let path = "mirrors/s3:%2F%2Fbucket"
+    #expect(try origin.api("DELETE", path, token: shop).json["code"]?.string == "unknown-mirror")
+    for token in [shop, nil] {
+      let more = Self.names("shop", "1", "2", "3", "19999")
+      #expect(try origin.api("POST", "mirrors", more, token: shop).status == 200)
+      let listed = try origin.api("GET", "mirrors", token: shop).json["mirrors"]?.array?.first
+      #expect(listed?["versions"]?.array?.count == 2 && listed?["keeps"]?.bool == true)
+      let refused = try origin.api("DELETE", path, token: bank)
+      #expect(refused.status == 403 && refused.json["code"]?.string == "not-yours", "\(refused.text)")
+      let reply = try origin.api("DELETE", path, token: token)
+      #expect(reply.status == 200 && reply.json["name"]?.string == "s3://bucket", "\(reply.text)")
+      #expect(try origin.store.mirrors().isEmpty)
+      #expect(try origin.store.auditLog(limit: 1).map(\.act) == ["mirror.forget"])
+    }
+    // What a revoked token left goes with a token that may read it.
+    #expect(try origin.api("POST", "mirrors", Self.names("shop", "1"), token: shop).status == 200)
+    #expect(try origin.api("DELETE", "tokens/shop").status == 200)
+    #expect(try origin.api("DELETE", path, token: bank).status == 403)
+    let next = try origin.newToken(["app": "shop", "name": "shop-2", "scope": "read"])
+    #expect(try origin.api("DELETE", path, token: next).status == 200)
+    #expect(try origin.store.verifyAudit().0 == nil)
+  }
+
   @Test func aRegistrationOfBeforeGoesOn() throws {
     let origin = try Self.origin()
     let shop = try origin.newToken(["app": "shop", "name": "shop", "scope": "read"])

@@ -47,7 +47,7 @@ import Testing
   @Test func whatAMirrorNamesIsWhatItsLastRunSaid() throws {
     let scratch = Scratch()
     let store = try scratch.open()
-    try store.publish(base: 0, set: ["a.js": Sample("one")])
+    for version in 0..<3 { try store.publish(base: Int64(version), set: ["a.js": Sample("\(version)")]) }
     func versions(_ numbers: Int64...) throws -> [MirroredVersion] {
       try numbers.map {
         MirroredVersion(app: try AppName("shop"), channel: .online, version: ManifestVersion($0))
@@ -58,6 +58,77 @@ import Testing
     try store.register(mirror: "s3://bucket", versions(3))
     #expect(try store.mirrors().map(\.name) == ["/srv/www", "s3://bucket"])
     #expect(try store.mirrors()[0].versions == versions(2, 3))
+    // What isn't there, now or ever, isn't kept, and is no reason to refuse the rest.
+    try store.register(mirror: "/srv/www", versions(3, 4, 19_999))
+    #expect(try store.mirrors()[0].versions == versions(3))
+  }
+
+  /// A channel of three versions, and which of them gc would drop.
+  private func aged() throws -> (store: Store, now: Locked<Int64>, scratch: Scratch) {
+    let scratch = Scratch()
+    let now = Locked<Int64>(1_760_000_000_000)
+    var options = Store.Options()
+    options.clock = { now.withLock { $0 } }
+    let store = try scratch.open(options)
+    for version in 0..<3 { try store.publish(base: Int64(version), set: ["a.js": Sample("\(version)")]) }
+    return (store, now, scratch)
+  }
+
+  private func dropped(_ store: Store) throws -> [Int64] {
+    var policy = KeepPolicy()
+    policy.versions = 1
+    return try store.collect(policy, dryRun: true).channels[0].dropped.map(\.number)
+  }
+
+  private static let day: Int64 = 86_400_000
+
+  private func first() throws -> [MirroredVersion] {
+    [MirroredVersion(app: try AppName("shop"), channel: .online, version: ManifestVersion(1))]
+  }
+
+  @Test func aMirrorThatIsGoneKeepsItsVersionsForNinetyDays() throws {
+    let (store, now, _) = try aged()
+    try store.register(mirror: "cdn", first())
+    now.withLock { $0 += 90 * Self.day - 1 }
+    #expect(try dropped(store) == [2])
+    #expect(try store.mirrors()[0].isBinding)
+    now.withLock { $0 += 1 }
+    #expect(try dropped(store) == [1, 2])
+    #expect(try !store.mirrors()[0].isBinding)
+    try store.register(mirror: "cdn", first())
+    #expect(try dropped(store) == [2])
+  }
+
+  /// A token's end, told by a revocation or by its date, and how long its mirror keeps a version from then.
+  @Test(arguments: [true, false]) func theMirrorOfATokenThatEndedKeepsItsVersionsForAWeek(revoked: Bool)
+    throws
+  {
+    let (store, now, _) = try aged()
+    let end = now.withLock { $0 } + Self.day
+    let token = try store.createToken(
+      name: "ci", scope: .read, app: try AppName("shop"), expiresAt: revoked ? nil : end
+    ).token
+    try store.register(mirror: "cdn", first(), by: .token(token, address: ""))
+    now.withLock { $0 = end }
+    if revoked { _ = try store.revokeToken("ci") }
+    now.withLock { $0 += 7 * Self.day - 1 }
+    #expect(try dropped(store) == [2])
+    now.withLock { $0 += 1 }
+    #expect(try dropped(store) == [1, 2])
+    // A job that goes on with a new token keeps it.
+    let next = try store.createToken(name: "ci-2", scope: .read, app: try AppName("shop")).token
+    try store.register(mirror: "cdn", first(), by: .token(next, address: ""))
+    now.withLock { $0 += 30 * Self.day }
+    #expect(try dropped(store) == [2])
+  }
+
+  @Test func aForgottenMirrorKeepsNothing() throws {
+    let (store, _, _) = try aged()
+    try store.register(mirror: "cdn", first())
+    try store.forget(mirror: "cdn")
+    #expect(try dropped(store) == [1, 2])
+    #expect(try store.mirrors().isEmpty)
+    #expect(throws: StoreError.self) { try store.forget(mirror: "cdn") }
   }
 
   @Test func resourcesAreThoseOfTheVersionsAskedFor() throws {

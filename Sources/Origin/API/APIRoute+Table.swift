@@ -20,6 +20,7 @@ extension APIRoute {
     APIRoute(
       "mirrors",
       [.get: .reply(.scope(.read), askMirror), .post: .change(.scope(.read), limit: large, tellMirror)]),
+    APIRoute("mirrors/*", [.delete: .reply(.scope(.read), askMirror)]),
     APIRoute("tokens", [.get: .reply(.everything, tokens), .post: .change(.everything, createToken)]),
     APIRoute("tokens/*", [.delete: .reply(.everything, revokeToken)]),
     channel("", [.get: .reply(.channel(.read), read)]),

@@ -15,7 +15,7 @@ struct MirrorCalls {
   func reply() throws(Problem) -> Response {
     switch call.path.first {
     case "mirror": return try overview()
-    case "mirrors": return try mirrors()
+    case "mirrors": return call.path.count == 1 ? try mirrors() : try forget(call.path[1])
     default:
       try Self.store { () throws(StoreError) in try store.endLease(call.path[1], by: holder) }
       return APIEndpoint.document(["ended": .string(call.path[1])])
@@ -135,7 +135,8 @@ struct MirrorCalls {
       "mirrors": .array(
         mirrors.filter(isShown).map { mirror in
           [
-            "at": .string(Timestamp.text(mirror.at)), "name": .string(mirror.name),
+            "at": .string(Timestamp.text(mirror.at)), "keeps": .bool(mirror.isBinding),
+            "name": .string(mirror.name),
             "versions": .array(
               mirror.versions.filter { caller.allows(.read, app: $0.app, channel: $0.channel) }.map {
                 [
@@ -152,6 +153,15 @@ struct MirrorCalls {
   private func isShown(_ mirror: MirrorRecord) -> Bool {
     caller.isUnlimited || mirror.owner == caller.id
       || mirror.versions.contains { caller.allows(.read, app: $0.app, channel: $0.channel) }
+  }
+
+  /// `DELETE /mirrors/{name}`
+  private func forget(_ name: String) throws(Problem) -> Response {
+    try call.answering {
+      APIAnswer(["name": .string(name)])
+    } to: { (record: AnswerRecord<Void>?) throws(StoreError) in
+      try store.forget(mirror: name, by: holder, record: record)
+    }
   }
 
   /// `POST /mirrors`: what a mirror names since the run that ended now.

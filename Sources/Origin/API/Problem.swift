@@ -95,6 +95,7 @@ extension Problem {
     case .notPinned: self.init(.notFound, "not-pinned", words)
     case .unknownLease: self.init(.notFound, "unknown-lease", words)
     case .foreignLease: self.init(.forbidden, "not-yours", words)
+    case .unknownMirror: self.init(.notFound, "unknown-mirror", words)
     case .foreignMirror: self.init(.forbidden, "not-yours", words)
     case .tooManyLeases: self.init(.conflict, "too-many-leases", words)
     case .leaseTooOld: self.init(.conflict, "lease-too-old", words)

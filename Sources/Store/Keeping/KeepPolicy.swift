@@ -10,14 +10,18 @@ package struct KeepPolicy: Hashable, Sendable {
   // Anybody may poll as anything, so that one poll of each version must not keep them all. Devices come again: a version
   // is in use that a share of a day's polls reported, or polls in several hours.
 
-  /// Of a day's polls, one in so many makes a version one in use, where these are not but a few.
+  /// Of a day's polls, one in so many makes a version one in use, where these are not but a few, and where devices came
+  /// again in another hour;
   package static let share = 1000
+  package static let shareHours = 2
   package static let fewPolls = 10
-  /// Polls in so many different hours make a version one in use, too;
+  /// one in so many does it in a single hour.
+  package static let largeShare = 100
+  /// Polls in so many different hours make a version one in use, too.
   package static let hours = 3
-  /// of those no more than this many, first those that polls reported in the most hours: who polls everything every
-  /// hour keeps that much and no more.
-  package static let rareVersions = 100
+  /// Versions that polls alone keep: those reported in the most hours first, then by the most polls. Who polls
+  /// everything every hour keeps that much and no more.
+  package static let usedVersions = 100
 
   package init() {}
 }
@@ -49,12 +53,16 @@ extension Database {
     // Nobody can look back in a removed channel, and nobody is answered for it; but a mirror may still stand.
     var reasons: [Int64: [KeepReason]] =
       try isRemoved(channel) ? lastNumber(of: channel) : users(of: channel, policy, now)
+    let mirrors = try bindingMirrors(now: now)
     try each(
       """
-      SELECT v.version, m.name FROM mirror_version AS v JOIN mirror AS m ON m.id = v.mirror_id
+      SELECT v.version, m.name, m.id FROM mirror_version AS v JOIN mirror AS m ON m.id = v.mirror_id
       WHERE v.channel_id = ? ORDER BY m.name
       """, channel
-    ) { row in reasons[row.get(0), default: []].append(.mirrored(row.get(1))) }
+    ) { row in
+      guard mirrors.contains(row.get(2)) else { return }
+      reasons[row.get(0), default: []].append(.mirrored(row.get(1)))
+    }
     var kept: [KeptVersion] = []
     // Devices and mirrors may name versions that went long ago.
     for (version, why) in reasons where try isKept(ManifestVersion(version), in: channel) {
@@ -95,25 +103,30 @@ extension Database {
     throws(StoreError) -> [(version: Int64, reason: KeepReason)]
   {
     var used: [(version: Int64, reason: KeepReason)] = []
-    var rare = 0
+    var places = KeepPolicy.usedVersions
     try each(
       """
       WITH daily AS (
         SELECT version, hour / 24 AS day, sum(polls) AS polls, count(*) AS hours, max(hour) AS last
         FROM poll_count WHERE channel_id = ?1 AND hour > ?2 GROUP BY version, day),
       shares AS (SELECT *, sum(polls) OVER (PARTITION BY day) AS all_polls FROM daily)
-      SELECT version, sum(polls), sum(hours), max(last), max(polls >= ?3 AND polls >= all_polls / ?4)
+      SELECT version, sum(polls), sum(hours), max(last), max(polls >= ?3 AND polls >= all_polls / ?4),
+        max(polls >= ?3 AND polls >= all_polls / ?5)
       FROM shares WHERE version > 0 GROUP BY version
       HAVING EXISTS (SELECT 1 FROM release AS r WHERE r.channel_id = ?1 AND r.version = shares.version)
       ORDER BY sum(hours) DESC, sum(polls) DESC, version DESC
-      """, channel, now / 3_600_000 - Int64(policy.days) * 24, KeepPolicy.fewPolls, KeepPolicy.share
+      """, channel, now / 3_600_000 - Int64(policy.days) * 24, KeepPolicy.fewPolls, KeepPolicy.share,
+      KeepPolicy.largeShare
     ) { row in
       let (version, hours) = (row.get(0, as: Int64.self), row.get(2, as: Int.self))
-      // Those that stay anyway, or for their share, take no place of a rare one.
-      if row.get(4, as: Int64.self) == 0 {
-        let isRecent = recent.contains(version)
-        guard hours >= KeepPolicy.hours, isRecent || rare < KeepPolicy.rareVersions else { return }
-        if !isRecent { rare += 1 }
+      let (hasShare, hasLargeShare) = (row.get(4, as: Int64.self) != 0, row.get(5, as: Int64.self) != 0)
+      guard hours >= KeepPolicy.hours || hasLargeShare || hasShare && hours >= KeepPolicy.shareHours else {
+        return
+      }
+      // Those that stay anyway take no place of another one.
+      if !recent.contains(version) {
+        guard places > 0 else { return }
+        places -= 1
       }
       let reason = KeepReason.reported(
         polls: row.get(1), hours: hours, last: row.get(3, as: Int64.self) * 3_600_000)

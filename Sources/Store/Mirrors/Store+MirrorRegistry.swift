@@ -10,6 +10,8 @@ package struct MirrorRecord: Hashable, Sendable {
   package let versions: [MirroredVersion]
   /// The id of the token that registered it; else a word that is no token's.
   package let owner: String?
+  /// Whether gc leaves alone what it names.
+  package let isBinding: Bool
 }
 
 /// A version that a mirror names.
@@ -28,8 +30,13 @@ package struct MirroredVersion: Hashable, Sendable {
 extension Store {
   /// Mirrors that one token may register.
   package static let mirrorsPerToken = 100
+  /// Days after its last run for which a mirror keeps versions: nobody tells of one that is gone.
+  package static let mirrorDays: Int64 = 90
+  /// The same where its token has ended, from then on: somebody else's run may go on with it meanwhile.
+  package static let orphanedMirrorDays: Int64 = 7
 
-  /// Notes what a mirror names since its run that ended now; what it named before is forgotten.
+  /// Notes what a mirror names since its run that ended now; what it named before is forgotten. A version that isn't
+  /// kept now is left out: nobody could have copied it, and one that is yet to come must not be kept for its number.
   /// - Parameter record: keeps the answer for retries.
   /// - Throws: `unknownApp`, `unknownChannel`; `foreignMirror` where it is another one's; `tooManyMirrors`.
   package func register(
@@ -51,6 +58,7 @@ extension Store {
         try db.run("DELETE FROM mirror_version WHERE mirror_id = ?", id)
         for item in versions {
           let channel = try db.required(item.app, item.channel)
+          guard try db.isKept(item.version, in: channel.id) else { continue }
           try db.run(
             "INSERT OR IGNORE INTO mirror_version (mirror_id, channel_id, version) VALUES (?, ?, ?)", id,
             channel.id, item.version.number)
@@ -60,15 +68,37 @@ extension Store {
         guard asker.token != nil, held == nil || after != before else { return }
         try db.audit(
           AuditAct(
-            "mirror.register", parameters: ["name": .string(name), "versions": versions.ranges]),
+            "mirror.register", parameters: ["name": .string(name), "versions": after.ranges]),
           by: asker.actor, now: now)
+      }
+    }
+  }
+
+  /// Forgets a mirror, so that gc may drop what it named; its next run registers it again.
+  /// - Parameter record: keeps the answer for retries.
+  /// - Throws: `unknownMirror`; `foreignMirror` where it is another one's.
+  package func forget(
+    mirror name: String, by asker: Holder = .local, record: AnswerRecord<Void>? = nil
+  ) throws(StoreError) {
+    let now = clock()
+    try connections.writing { (db) throws(StoreError) in
+      try db.write(keeping: record, now: now) { () throws(StoreError) in
+        guard let held = try db.mirror(name) else { throw .unknownMirror(name) }
+        guard try db.isOpen(held, to: asker, now: now) else { throw .foreignMirror(name) }
+        try db.run("DELETE FROM mirror_version WHERE mirror_id = ?", held.id)
+        try db.run("DELETE FROM mirror WHERE id = ?", held.id)
+        guard asker.token != nil else { return }
+        try db.audit(
+          AuditAct("mirror.forget", parameters: ["name": .string(name)]), by: asker.actor, now: now)
       }
     }
   }
 
   /// Every registered mirror, by name.
   package func mirrors() throws(StoreError) -> [MirrorRecord] {
-    try connections.reading { (db) throws(StoreError) in
+    let now = clock()
+    return try connections.reading { (db) throws(StoreError) in
+      let binding = try db.bindingMirrors(now: now)
       let rows = try db.all("SELECT id, name, at, owner FROM mirror ORDER BY name") { row in
         (
           id: row.get(0, as: Int64.self), name: row.get(1, as: String.self), at: row.get(2, as: Int64.self),
@@ -79,7 +109,8 @@ extension Store {
       for row in rows {
         mirrors.append(
           MirrorRecord(
-            name: row.name, at: row.at, versions: try db.versions(ofMirror: row.id), owner: row.owner))
+            name: row.name, at: row.at, versions: try db.versions(ofMirror: row.id), owner: row.owner,
+            isBinding: binding.contains(row.id)))
       }
       return mirrors
     }
@@ -109,6 +140,19 @@ extension [MirroredVersion] {
 }
 
 extension Database {
+  /// The mirrors whose versions gc leaves alone: those that ran not long ago, for a token that has not long ended.
+  func bindingMirrors(now: Int64) throws(StoreError) -> Set<Int64> {
+    let day: Int64 = 86_400_000
+    return Set(
+      try all(
+        """
+        SELECT id FROM mirror AS m WHERE at > ?1 AND NOT EXISTS (
+          SELECT 1 FROM token AS t WHERE t.id = m.owner
+            AND max(m.at, min(coalesce(t.revoked_at, ?3), coalesce(t.expires_at, ?3))) <= ?2)
+        """, now - Store.mirrorDays * day, now - Store.orphanedMirrorDays * day, Int64.max
+      ) { $0.get(0, as: Int64.self) })
+  }
+
   fileprivate func mirror(_ name: String) throws(StoreError) -> (id: Int64, owner: String?)? {
     try first("SELECT id, owner FROM mirror WHERE name = ?", name) {
       (id: $0.get(0, as: Int64.self), owner: $0.get(1, as: String?.self))
@@ -120,16 +164,24 @@ extension Database {
   fileprivate func check(
     _ held: (id: Int64, owner: String?)?, _ name: String, by asker: Holder, now: Int64
   ) throws(StoreError) {
-    guard let token = asker.token else { return }
+    guard asker.token != nil else { return }
     if let held {
       if asker.isAdmin || held.owner == asker.owner { return }
-      let mayRead = try versions(ofMirror: held.id).allSatisfy {
-        token.allows(.read, app: $0.app, channel: $0.channel)
-      }
-      guard mayRead, try !isInUse(owner: held.owner, now: now) else { throw .foreignMirror(name) }
+      guard try isOpen(held, to: asker, now: now) else { throw .foreignMirror(name) }
     }
     let count = try value(Int64.self, "SELECT count(*) FROM mirror WHERE owner = ?", asker.owner) ?? 0
     guard count < Store.mirrorsPerToken else { throw .tooManyMirrors(Store.mirrorsPerToken) }
+  }
+
+  fileprivate func isOpen(_ held: (id: Int64, owner: String?), to asker: Holder, now: Int64)
+    throws(StoreError) -> Bool
+  {
+    guard let token = asker.token, !asker.isAdmin, held.owner != asker.owner else { return true }
+    let mayRead = try versions(ofMirror: held.id).allSatisfy {
+      token.allows(.read, app: $0.app, channel: $0.channel)
+    }
+    guard mayRead else { return false }
+    return try !isInUse(owner: held.owner, now: now)
   }
 
   /// Whose it is then: an admin or a local run that writes another one's doesn't take it away from a job that goes on.

@@ -105,15 +105,36 @@ struct Poller: Sendable {
     do {
       return try ConfigureAnswer.parse(bytes)
     } catch {
+      guard error.isDamage else { throw ClientError(error, url: url) }
+    }
+    // A coded answer is kept by itself at the origin or a cache, and may be damaged where the plain one is whole.
+    let plain = try document(url, isUncoded: true)
+    do {
+      return try ConfigureAnswer.parse(plain)
+    } catch {
       throw ClientError(error, url: url)
     }
   }
 
+  /// A document; where it breaks off, or can't be decoded, it is asked for once more without a coding.
   func document(_ url: String, limit: Int64? = nil) throws(ClientError) -> [UInt8] {
+    var hasBegun = false
+    do {
+      return try document(url, limit: limit, isUncoded: false) { hasBegun = true }
+    } catch .noAnswer(_, let error) where error.kind == .other || error.kind == .broken && hasBegun {
+      return try document(url, limit: limit, isUncoded: true)
+    }
+  }
+
+  private func document(
+    _ url: String, limit: Int64? = nil, isUncoded: Bool, begun: () -> Void = {}
+  ) throws(ClientError) -> [UInt8] {
     var body: [UInt8] = []
     let reply: TransportReply
     do {
-      reply = try transport.get(TransportRequest(url, limit: limit ?? settings.manifestLimit)) { bytes in
+      let ask = TransportRequest(url, limit: limit ?? settings.manifestLimit, isUncoded: isUncoded)
+      reply = try transport.get(ask) { bytes in
+        begun()
         bytes.withUnsafeBytes { body.append(contentsOf: $0) }
         return true
       }
@@ -125,6 +146,16 @@ struct Poller: Sendable {
       throw .status(url: url, code: reply.status, message: message)
     }
     return body
+  }
+}
+
+extension JSONError {
+  /// Whether it isn't JSON at all.
+  fileprivate var isDamage: Bool {
+    switch self {
+    case .member, .duplicateKey: false
+    default: true
+    }
   }
 }
 

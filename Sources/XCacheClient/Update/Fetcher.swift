@@ -38,6 +38,8 @@ struct Fetcher: Sendable {
           failed(entry, error)
           throw error
         }
+        // So may one that ends too early, each time. The network is the likelier cause, so the last attempt asks.
+        if pauses.isEmpty, error.isBroken { isUncoded = true }
         usleep(pause * 1000)
       }
     }
@@ -118,6 +120,10 @@ extension ClientError {
     case .noAnswer(_, let error): error.kind == .other
     default: false
     }
+  }
+
+  fileprivate var isBroken: Bool {
+    if case .noAnswer(_, let error) = self { error.kind == .broken } else { false }
   }
 
   /// Whether the same request may well succeed a moment later.

@@ -9,9 +9,11 @@ enum GCCommand {
     name: "gc", operands: "", summary: "drop old manifest history and the files that nothing needs",
     notes: """
       What stays: the newest versions of each channel; versions that devices used within --keep-days, that are
-      pinned (`xcache pin`), or that a registered mirror names; what a publisher is just sending. In use is a version
-      that one in 1000 of a day's polls reported, but at least 10, or polls in 3 different hours (the 100 most used of
-      these): a poll or two that anybody may send keep nothing. While a mirror or a backup reads, nothing is removed.
+      pinned (`xcache pin`), or that a registered mirror names (`xcache mirror list`) which ran within 90 days, and
+      whose token ended no more than 7 days ago; what a publisher is just sending. In use is a version that at least 10
+      polls reported and that has 1 % of a day's polls, or one in 1000 and polls in 2 different hours; or any that was
+      polled in 3 different hours. Of these the 100 stay that were reported in the most hours, then by the most polls:
+      what anybody may send fills no disk. While a mirror or a backup reads, nothing is removed.
       Safe at any moment, also beside a running server, which then does the work; --data works on a folder that no
       server has. `serve --gc 03:00` does it every day.
       """,

@@ -3,10 +3,10 @@ import Mirror
 import Platform
 import Publishing
 
-/// `xcache mirror`: writes or checks a static copy.
+/// `xcache mirror`: writes or checks a static copy, or tells of those that an origin knows.
 enum MirrorCommand {
   static let command = Command(
-    name: "mirror", operands: "[verify DIR|URL]",
+    name: "mirror", operands: "[verify DIR|URL | list | forget NAME]",
     summary: "write a complete static copy of an origin, or check one",
     notes: """
       From the data folder:    xcache mirror --data /srv/xcache --to /srv/www
@@ -16,6 +16,8 @@ enum MirrorCommand {
       it is those. Whatever else is in the copy stays as it is, with --prune, too. verify holds the copy against the
       origin's list where it is told the origin (--server or XCACHE_SERVER with a token, or --data), and names what is
       missing.
+      The origin's gc keeps what a copy names for 90 days after its last run, and for 7 days after its token ended.
+      list tells which copies have registered so; forget NAME drops one that is gone (its owner's token, or an admin's).
       Only what is missing is copied; a reader of the copy sees a whole older or a whole newer state at any moment,
       also when a run is ended half-way: the next one goes on. The copy's root answers to the public URL.
       Of an S3-compatible store, the keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
@@ -48,8 +50,12 @@ enum MirrorCommand {
   ]
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    if arguments.operands.first == "verify" { return try MirrorVerify.run(arguments, terminal) }
-    _ = try arguments.operands()
+    switch arguments.operands.first {
+    case "verify": return try MirrorVerify.run(arguments, terminal)
+    case "list": return try MirrorRegistrations.list(arguments, terminal)
+    case "forget": return try MirrorRegistrations.forget(arguments, terminal)
+    default: _ = try arguments.operands()
+    }
     let run = try MirrorRun(
       from: try source(arguments), to: try place(arguments), try options(arguments)
     ) { done in

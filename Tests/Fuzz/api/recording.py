@@ -212,6 +212,9 @@ def drive(run):
     run("pull", "--to", "device")
     run("mirror", "--to", "www", "--zips")
     run("mirror", "verify", "www")
+    run("mirror", "--to", "www", "--name", "s3://bucket/copy")
+    run("mirror", "list")
+    run("mirror", "forget", "s3://bucket/copy")
     run("pin", "remove", "2")
 
 

@@ -78,16 +78,84 @@ import Testing
     #expect(codings.withLock { $0 } == ["gzip, zstd", "identity"])
   }
 
-  private static func answer(_ request: SocketServer.Request, from origin: FakeOrigin) -> [SocketServer.Step]
+  /// A coded file that is too short wherever it is kept breaks off each time.
+  @Test func aCodedBodyThatBreaksOffIsAskedForUncodedInTheEnd() throws {
+    let origin = FakeOrigin()
+    let script = Array(String(repeating: "const answer = 42;\n", count: 200).utf8)
+    try origin.publish(["https://m.test/a.js": script])
+    let codings = Locked<[String]>([])
+    let server = SocketServer { request in
+      guard request.path.hasPrefix("/cdn/") else { return Self.answer(request, from: origin) }
+      let accepted = request.fields["accept-encoding"] ?? ""
+      codings.withLock { $0.append(accepted) }
+      return accepted.contains("gzip")
+        ? Self.short(Gzip.encode([script])) : Self.answer(request, from: origin)
+    }
+    let scratch = try Scratch()
+    var settings = DeviceSettings(
+      folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop")
+    settings.retryPauses = [0, 0]
+    let device = try Device(settings, transport: Rewriting(server.url))
+    #expect(try device.update().fetched == 1)
+    #expect(try device.resource(for: "https://m.test/a.js")?.read() == script)
+    #expect(codings.withLock { $0 } == ["gzip, zstd", "gzip, zstd", "identity"])
+  }
+
+  /// Half of a gzip body, of which all is promised.
+  private static func short(_ coded: [UInt8]) -> [SocketServer.Step] {
+    let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(coded.count)\r\n\r\n"
+    return [.send(Array(head.utf8) + coded.prefix(coded.count / 2)), .close]
+  }
+
+  /// What a damaged coded poll looks like: it can't be decoded, is no JSON, or breaks off.
+  enum PollDamage: CaseIterable {
+    case torn, otherText, short
+  }
+
+  @Test(arguments: PollDamage.allCases) func aDamagedCodedPollIsAskedForUncoded(_ damage: PollDamage) throws {
+    let origin = FakeOrigin()
+    try origin.publish(
+      Dictionary(uniqueKeysWithValues: (0..<50).map { ("https://m.test/\($0).js", [UInt8(48 + $0)]) }))
+    let codings = Locked<[String]>([])
+    let server = SocketServer { request in
+      let whole = Self.answer(request, from: origin)
+      guard request.path.hasPrefix("/origin/") else { return whole }
+      let accepted = request.fields["accept-encoding"] ?? ""
+      codings.withLock { $0.append(accepted) }
+      guard accepted.contains("gzip") else { return whole }
+      let url = FakeOrigin.server + request.path.dropFirst("/origin".count)
+      var coded = Gzip.encode([Self.body(url, from: origin).body])
+      switch damage {
+      case .torn: coded[coded.count / 2] ^= 0x10
+      case .otherText: coded = Gzip.encode([Array("{\"code\":".utf8)])
+      case .short: return Self.short(coded)
+      }
+      return .answer(200, [("Content-Encoding", "gzip")], body: coded)
+    }
+    let scratch = try Scratch()
+    let settings = DeviceSettings(
+      folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop")
+    let device = try Device(settings, transport: Rewriting(server.url))
+    #expect(try device.update().fetched == 50)
+    #expect(codings.withLock { Array($0.prefix(2)) } == ["gzip, zstd", "identity"])
+  }
+
+  private static func body(_ url: String, from origin: FakeOrigin) -> (reply: TransportReply?, body: [UInt8])
   {
-    var url = request.path
-    if url.hasPrefix("/origin/") { url = FakeOrigin.server + url.dropFirst("/origin".count) }
-    if url.hasPrefix("/cdn/") { url = "https://cdn.test" + url.dropFirst("/cdn".count) }
     var body: [UInt8] = []
     let reply = try? origin.get(TransportRequest(url, limit: .max)) { bytes in
       bytes.withUnsafeBytes { body.append(contentsOf: $0) }
       return true
     }
+    return (reply, body)
+  }
+
+  private static func answer(_ request: SocketServer.Request, from origin: FakeOrigin) -> [SocketServer.Step]
+  {
+    var url = request.path
+    if url.hasPrefix("/origin/") { url = FakeOrigin.server + url.dropFirst("/origin".count) }
+    if url.hasPrefix("/cdn/") { url = "https://cdn.test" + url.dropFirst("/cdn".count) }
+    let (reply, body) = Self.body(url, from: origin)
     return .answer(reply?.status ?? 500, body: reply?.status == 200 ? body : reply?.failure ?? [])
   }
 

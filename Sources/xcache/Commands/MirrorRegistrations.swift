@@ -1,0 +1,53 @@
+import Manifests
+import Publishing
+
+/// `xcache mirror list` and `xcache mirror forget NAME`: the copies that an origin knows of.
+enum MirrorRegistrations {
+  static func list(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands("list")
+    let answer = try api(arguments).get("mirrors")
+    if arguments.has("json") {
+      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
+      return .done
+    }
+    var table = Table(["NAME", "LAST RUN", "KEEPS", "VERSIONS"])
+    for mirror in answer["mirrors"]?.array ?? [] {
+      // An origin of before doesn't say, and keeps them.
+      let keeps = mirror["keeps"]?.bool ?? true
+      table.add([
+        mirror["name"]?.string ?? "?", Moment.text(mirror["at"]), keeps ? "yes" : "no",
+        words(mirror["versions"]?.array ?? []),
+      ])
+    }
+    for line in table.lines { terminal.say(line) }
+    return .done
+  }
+
+  static func forget(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let name = try arguments.operands("forget", "NAME")[1]
+    let answer = try api(arguments).send(OriginAPI.Call("DELETE", "mirrors/\(VersionWord.escaped(name))"))
+    terminal.say(
+      arguments.has("json")
+        ? String(decoding: answer.canonical, as: UTF8.self)
+        : "forgot \(name): gc may drop what only that copy named, until its next run")
+    return .done
+  }
+
+  private static func api(_ arguments: Arguments) throws -> OriginAPI {
+    guard arguments.all("data").isEmpty else {
+      throw UsageError("a running origin is asked (--server URL), not a data folder")
+    }
+    return try RemoteOrigin(arguments, namesApp: false, namesChannel: false).api
+  }
+
+  /// `shop online 3-7, 9; mall online 2`
+  private static func words(_ versions: [JSONValue]) -> String {
+    var channels: [(name: String, versions: [JSONValue])] = []
+    for item in versions {
+      let name = "\(item["app"]?.string ?? "?") \(item["channel"]?.string ?? "?")"
+      if channels.last?.name != name { channels.append((name, [])) }
+      channels[channels.count - 1].versions.append(item["version"] ?? .null)
+    }
+    return channels.map { "\($0.name) \(Ranges.text($0.versions))" }.joined(separator: "; ")
+  }
+}
