@@ -170,12 +170,29 @@ extension Kernel {
     xcache_reflink(source.raw, target.raw) == 0
   }
 
-  /// Copies a whole file's bytes inside the kernel, sharing them where the file system can.
+  /// Copies a whole file's bytes, sharing them where the file system can and inside the kernel where that can.
   package static func copy(from source: borrowing Descriptor, to target: borrowing Descriptor)
     throws(SystemError)
   {
     let (from, to) = (source.raw, target.raw)
     if xcache_reflink(from, to) == 0 { return }
-    while try retrying("copy_file_range", { xcache_copy_file_range(from, to, 1 << 30) }) > 0 {}
+    do {
+      while try retrying("copy_file_range", { xcache_copy_file_range(from, to, 1 << 30) }) > 0 {}
+    } catch  where [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP].contains(error.code) {
+      // Between these two file systems, or on this one, the kernel can't: from where it stopped, by hand.
+      try copyByHand(from: source, to: target)
+    }
+  }
+
+  private static func copyByHand(from source: borrowing Descriptor, to target: borrowing Descriptor)
+    throws(SystemError)
+  {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+    defer { buffer.deallocate() }
+    while true {
+      let count = try read(source, into: buffer)
+      if count == 0 { return }
+      try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes, to: target)
+    }
   }
 }

@@ -9,9 +9,12 @@ import Testing
 final class Scratch: Sendable {
   let path: String
 
-  init() {
+  convenience init() {
     // In memory where there is such a folder: a sync costs nothing there, and no test here needs a real disk.
-    let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+    self.init(in: access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp")
+  }
+
+  init(in parent: String) {
     var template = Array("\(parent)/xcache-store-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { fatalError("no temporary folder: errno \(errno)") }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
