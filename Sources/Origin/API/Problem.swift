@@ -56,6 +56,12 @@ struct Problem: Error, Sendable {
     problem.retryAfter = 2
     return problem
   }
+  static var documentTooSlow: Problem {
+    Problem(
+      .requestTimeout, "too-slow",
+      "the document had not arrived after \(BodyBudget.longest / 60_000_000_000) minutes; send it over a faster line"
+    )
+  }
   static var lengthRequired: Problem {
     Problem(.lengthRequired, "length", "the request needs a body; send Content-Length")
   }
