@@ -246,6 +246,17 @@ import Testing
     }
   }
 
+  /// Two keys, be they the same: nobody knows which one is meant.
+  @Test(arguments: [key, String(key.reversed())]) func twoKeys(_ second: String) throws {
+    let origin = try Self.filled()
+    let lines = [
+      "Authorization: Bearer \(origin.token)", "Idempotency-Key: \(Self.key)", "idempotency-key: \(second)",
+    ]
+    let reply = try origin.ask("POST", "/api/v1/\(Self.online)/rollback", lines, body: Self.back.canonical)
+    #expect(reply.status == 400 && reply.text.contains("Idempotency-Key"), "\(reply.text)")
+    #expect(try Self.version(origin) == "4")
+  }
+
   // MARK: - At once, and staged
 
   @Test func theSecondAttemptWaitsForTheFirst() throws {
@@ -301,17 +312,6 @@ import Testing
   }
 }
 
-/// Copies of an origin's folder.
-private enum Scratch {
-  static func copy(_ folder: String, to target: String) throws {
-    try Kernel.makeFolder(target, mode: 0o750)
-    for name in try Folder.textNames(folder) {
-      let (from, to) = ("\(folder)/\(name)", "\(target)/\(name)")
-      if try Kernel.status(from)?.kind == .folder {
-        try copy(from, to: to)
-      } else if name != "lock" {
-        try DurableFile.write(try DurableFile.read(from) ?? [], to: to)
-      }
 /// Releases by tokens that end before they are visible.
 @Suite struct EndedTokenTests {
   private static let online = "apps/shop/channels/online"
@@ -366,6 +366,17 @@ private enum Scratch {
   }
 }
 
+/// Copies of an origin's folder.
+private enum Scratch {
+  static func copy(_ folder: String, to target: String) throws {
+    try Kernel.makeFolder(target, mode: 0o750)
+    for name in try Folder.textNames(folder) {
+      let (from, to) = ("\(folder)/\(name)", "\(target)/\(name)")
+      if try Kernel.status(from)?.kind == .folder {
+        try copy(from, to: to)
+      } else if name != "lock" {
+        try DurableFile.write(try DurableFile.read(from) ?? [], to: to)
+      }
     }
   }
 
