@@ -99,6 +99,7 @@ extension StoreError: CustomStringConvertible {
     case .tokenNameTaken(let name):
       "a token named \"\(name)\" is in use; revoke it first or choose another name"
     case .unknownToken(let name): "no token in use has the id or name \"\(name)\""
+    case .tokenEnded(let name): "the token \"\(name)\" was revoked meanwhile, or has expired"
     }
   }
 

@@ -186,40 +186,92 @@ import Testing
 
   // MARK: - The budget
 
+  private static let quarter = 250_000
+
   @Test func aDocumentHoldsItsPartOfTheBudgetUntilItIsDone() throws {
-    let budget = BodyBudget(limit: 1_000_000)
-    let (a, b, c) = (budget.share(), budget.share(), budget.share())
-    #expect(a.hold(600_000) && !b.hold(600_000) && b.hold(400_000) && !b.hold(400_001))
+    let budget = BodyBudget(limit: 4 * Self.quarter)
+    // Five tokens: four quarters are all there is, and what is larger goes beside it.
+    let shares = ["a", "b", "c", "d"].map { budget.share(of: $0) }
+    for share in shares { #expect(share.hold(Self.quarter) == .granted) }
+    let (large, late) = (budget.share(of: "e"), budget.share(of: "f"))
+    #expect(large.hold(100_000) == .granted && late.hold(100_000) == .full)
     // A small one is never in the way of large ones, nor they in its.
-    #expect(c.hold(BodyBudget.free) && !c.hold(BodyBudget.free + 1))
+    #expect(late.hold(BodyBudget.free) == .granted && late.hold(BodyBudget.free + 1) == .full)
   }
 
   @Test func whatIsGivenBackIsFree() throws {
-    let budget = BodyBudget(limit: 1_000_000)
-    let last = budget.share()
+    let budget = BodyBudget(limit: 4 * Self.quarter)
+    let other = budget.share(of: "b")
     for _ in 0..<3 {
-      let share = budget.share()
+      let shares = (0..<3).map { _ in budget.share(of: "a") }
       // Alone, one may be larger than all of it.
-      #expect(share.hold(2_000_000) && !last.hold(100_000))
+      #expect(shares[0].hold(200_000) == .granted && shares[0].hold(2_000_000) == .granted)
+      #expect(shares[1].hold(Self.quarter) == .granted && shares[2].hold(BodyBudget.free + 1) == .full)
     }
-    #expect(last.hold(1_000_000))
+    #expect(other.hold(4 * Self.quarter) == .granted)
   }
 
-  @Test func beyondTheBudgetThereIsA503BeforeABodyIsRead() throws {
+  @Test func noTokenTakesAll() throws {
+    let budget = BodyBudget(limit: 4 * Self.quarter)
+    let greedy = (0..<10).map { _ in budget.share(of: "a") }
+    // As they arrive, in turns.
+    var verdicts: [BodyBudget.Verdict] = []
+    for count in stride(from: 10_000, through: 2_000_000, by: 10_000) {
+      verdicts = greedy.map { $0.hold(count) }
+    }
+    #expect(verdicts.filter { $0 == .granted }.count == 1)
+    let other = budget.share(of: "b")
+    #expect(other.hold(3 * Self.quarter) == .granted, "a document of another token, larger than a quarter")
+    #expect(budget.share(of: "b").hold(BodyBudget.free + 1) == .full)
+  }
+
+  @Test func nobodyKeepsRoomBySendingSlowly() throws {
+    let time = Locked<UInt64>(7)
+    let budget = BodyBudget(limit: 1_000_000) { time.withLock { $0 } }
+    let shares = [100_000, 2_000_000].map { (size: $0, share: budget.share(of: "\($0)")) }
+    for (size, share) in shares { #expect(share.hold(size) == .granted) }
+    time.withLock { $0 += BodyBudget.longest }
+    for (size, share) in shares { #expect(share.hold(size + 1) == .granted) }
+    time.withLock { $0 += 1 }
+    for (size, share) in shares { #expect(share.hold(size + 2) == .late) }
+    // What holds nothing may take its time: the connection has a limit of its own.
+    #expect(budget.share(of: "c").hold(2) == .granted)
+  }
+
+  @Test func whatIsAnnouncedTakesNothingFromOthers() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
-    var first: (any BodyReceiver)? = try Self.receiver(origin, length: 200 << 20)
-    let isFirstTaken = first?.take("{")
-    let second = try Self.receiver(origin, length: 1 << 20)
-    let isSecondTaken = second.take("{")
-    #expect(isFirstTaken == true && !isSecondTaken)
-    let reply = TestOrigin.Reply(second.finish())
+    let ci = try origin.newToken(["name": "ci", "scope": "publish"])
+    let idle = try (0..<40).map { _ in try Self.receiver(origin, length: 256 << 20, token: ci) }
+    for receiver in idle { #expect(receiver.take("{")) }
+    let other = try Self.receiver(origin, length: 40 << 20)
+    let blanks = String(repeating: " ", count: 1 << 20)
+    for _ in 0..<40 { #expect(other.take(blanks)) }
+    withExtendedLifetime(idle) {}
+  }
+
+  @Test func beyondTheBudgetThereIsA503() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    let blanks = String(repeating: " ", count: 1 << 20)
+    func fill(_ count: Int) throws -> any BodyReceiver {
+      let receiver = try Self.receiver(origin, length: 200 << 20)
+      for _ in 0..<count { #expect(receiver.take(blanks)) }
+      return receiver
+    }
+    var first: (any BodyReceiver)? = try fill(17)
+    let second = try fill(16)
+    let third = try Self.receiver(origin, length: 1 << 20)
+    #expect(!third.take(blanks))
+    let reply = TestOrigin.Reply(third.finish())
     #expect(reply.status == 503 && reply.field("Retry-After") == "2" && reply.json["code"]?.string == "busy")
-    // A call that is small goes on, and large ones once the first has gone away.
+    // A call that is small goes on, other tokens do, and large documents once the first has gone away.
     #expect(try origin.api("POST", "\(Self.online)/releases", ["bundles": []]).status == 400)
+    let ci = try origin.newToken(["name": "ci", "scope": "publish"])
+    #expect(try Self.receiver(origin, length: 1 << 20, token: ci).take(blanks))
     first?.abort()
     first = nil
-    #expect(try Self.receiver(origin, length: 1 << 20).take("{"))
+    #expect(second.take(blanks))
   }
 }
 

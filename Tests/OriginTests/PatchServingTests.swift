@@ -127,6 +127,24 @@ import Testing
     #expect(patches.answer(from: 1, to: channel) == nil)
   }
 
+  /// An answer that was begun before a release, and is done after it, doesn't take the place of what leads to the release.
+  @Test func whatLeadsToANewerVersionStays() throws {
+    let origin = try Self.origin(versions: 2)
+    let old = try #require(origin.origin.catalog.current.channels.first)
+    try origin.publish(["a.js": "3", "b.js": "b"])
+    let new = try #require(origin.origin.catalog.current.channels.first)
+    let document = CodedDocument.json([SharedBytes([1])], tag: "x")
+    for isPinned in [false, true] {
+      var patches = PatchCache()
+      if isPinned { patches.pin(ManifestVersion(1), of: new.channel.id) }
+      patches.insert(PatchAnswer(document, extras: old.extras), from: 1, to: old, renewal: 0)
+      patches.insert(PatchAnswer(document, extras: new.extras), from: 1, to: new, renewal: 0)
+      #expect(patches.answer(from: 1, to: new) != nil)
+      patches.insert(PatchAnswer(document, extras: old.extras), from: 1, to: old, renewal: 0)
+      #expect(patches.answer(from: 1, to: new) != nil && patches.count == 1)
+    }
+  }
+
   /// Where sixteen others wait the whole manifest is the answer, but not for what the fleet is at.
   @Test func aCrowdIsAnsweredWhole() throws {
     let origin = try Self.origin(versions: 20)

@@ -246,6 +246,17 @@ import Testing
     }
   }
 
+  /// Two keys, be they the same: nobody knows which one is meant.
+  @Test(arguments: [key, String(key.reversed())]) func twoKeys(_ second: String) throws {
+    let origin = try Self.filled()
+    let lines = [
+      "Authorization: Bearer \(origin.token)", "Idempotency-Key: \(Self.key)", "idempotency-key: \(second)",
+    ]
+    let reply = try origin.ask("POST", "/api/v1/\(Self.online)/rollback", lines, body: Self.back.canonical)
+    #expect(reply.status == 400 && reply.text.contains("Idempotency-Key"), "\(reply.text)")
+    #expect(try Self.version(origin) == "4")
+  }
+
   // MARK: - At once, and staged
 
   @Test func theSecondAttemptWaitsForTheFirst() throws {
@@ -298,6 +309,60 @@ import Testing
     #expect(retry.status == 201 && retry.json["version"]?.string == "5", "\(retry.text)")
     #expect(try Self.version(origin) == "5")
     #expect(try Self.acts(origin) == acts)
+  }
+}
+
+/// Releases by tokens that end before they are visible.
+@Suite struct EndedTokenTests {
+  private static let online = "apps/shop/channels/online"
+
+  @Test(arguments: ["revoked", "expired"], ["releases", "rollback"])
+  func whatATokenStagedIsGivenUp(_ end: String, _ act: String) throws {
+    let fails = Locked(true)
+    let words = Monitor<[String]>([])
+    let time = Locked(Clock.unixMilliseconds())
+    let origin = try TestOrigin(
+      { options in
+        options.log = { line in words.broadcasting { $0.append(line) } }
+        options.push = ReleasePush(names: { $0.version.number < 3 ? [] : ["file"] }) {
+          (_) throws(StoreError) in
+          if fails.withLock({ $0 }) { throw .pushFailed(place: "the CDN", reason: "a test") }
+        }
+      }, clock: { time.withLock { $0 } })
+    for text in ["1", "2"] { #expect(try origin.publish(["a.js": text]).status == 201) }
+    let token = try origin.newToken(["expiresIn": 3600, "name": "ci", "scope": "publish"])
+    let body: JSONValue =
+      act == "rollback"
+      ? ["allBundles": true, "now": true, "steps": 1]
+      : ["bundles": [["bundle": "main", "unpublish": true]], "now": true]
+    let staged = try origin.api("POST", "\(Self.online)/\(act)", body, token: token)
+    #expect(staged.json["code"]?.string == "push-failed", "\(staged.text)")
+    if end == "revoked" {
+      _ = try origin.store.revokeToken("ci")
+    } else {
+      time.withLock { $0 += 7_200_000 }
+    }
+    fails.withLock { $0 = false }
+    let line = words.waiting { $0.first { $0.contains("given up") || $0.contains("is visible") } }
+    #expect(line.contains("given up") && line.contains("the token \"ci\" was revoked"), "\(line)")
+    #expect(try origin.api("GET", Self.online).json["version"]?.string == "2")
+  }
+
+  /// Pushing takes long, too.
+  @Test func aTokenThatIsRevokedDuringThePush() throws {
+    let store = Locked<Store?>(nil)
+    let origin = try TestOrigin { options in
+      options.push = ReleasePush(names: { $0.version.number < 2 ? [] : ["file"] }) { (_) throws(StoreError) in
+        _ = try store.withLock { $0 }?.revokeToken("ci")
+      }
+    }
+    store.withLock { [kept = origin.store] in $0 = kept }
+    #expect(try origin.publish(["a.js": "1"]).status == 201)
+    let token = try origin.newToken(["name": "ci", "scope": "publish"])
+    let body: JSONValue = ["bundles": [["bundle": "main", "unpublish": true]], "now": true]
+    let reply = try origin.api("POST", "\(Self.online)/releases", body, token: token)
+    #expect(reply.status == 401 && reply.json["code"]?.string == "token", "\(reply.text)")
+    #expect(try origin.api("GET", Self.online).json["version"]?.string == "1")
   }
 }
 

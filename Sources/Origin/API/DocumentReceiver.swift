@@ -8,13 +8,12 @@ final class DocumentReceiver: BodyReceiver {
   private let api: APIEndpoint
   /// Bytes.
   private let limit: Int
-  private let share: BodyBudget.Share
   private var state: State
   private var received = 0
   private var hasher = SHA256Hasher()
 
   private enum State {
-    case receiving(AccessToken, any IncomingDocument)
+    case receiving(AccessToken, any IncomingDocument, BodyBudget.Share)
     case refused(Problem)
   }
 
@@ -25,21 +24,19 @@ final class DocumentReceiver: BodyReceiver {
     self.call = call
     self.api = api
     self.limit = limit
-    share = api.bodies.share()
     do throws(Problem) {
       let caller = try api.admitted(call, takes)
-      state = .receiving(caller, try open(api, call, caller))
-      try hold(Int(call.length ?? 0))
+      state = .receiving(caller, try open(api, call, caller), api.bodies.share(of: caller.id))
     } catch {
       state = .refused(error)
     }
   }
 
   func receive(_ bytes: RawSpan) -> Bool {
-    guard case .receiving(_, let document) = state else { return false }
+    guard case .receiving(_, let document, let share) = state else { return false }
     do throws(Problem) {
       received += bytes.byteCount
-      try hold(received)
+      try makeRoom(in: share)
       try document.take(bytes)
       if call.name != nil { hasher.update(bytes) }
       return true
@@ -53,7 +50,7 @@ final class DocumentReceiver: BodyReceiver {
     api.respond { () throws(Problem) in
       switch state {
       case .refused(let problem): throw problem
-      case .receiving(let caller, let document):
+      case .receiving(let caller, let document, _):
         return try api.once(call, caller, body: hasher.finish()) { (call) throws(Problem) in
           try document.finish(call)
         }
@@ -63,9 +60,13 @@ final class DocumentReceiver: BodyReceiver {
 
   func abort() {}
 
-  /// Makes room for so many bytes of the document.
-  private func hold(_ count: Int) throws(Problem) {
-    guard count <= limit else { throw .tooLarge(limit: UInt64(limit)) }
-    guard share.hold(count) else { throw .documentsInFlight }
+  /// Makes room for what has arrived of the document.
+  private func makeRoom(in share: BodyBudget.Share) throws(Problem) {
+    guard received <= limit else { throw .tooLarge(limit: UInt64(limit)) }
+    switch share.hold(received) {
+    case .granted: break
+    case .full: throw .documentsInFlight
+    case .late: throw .documentTooSlow
+    }
   }
 }

@@ -56,6 +56,12 @@ struct Problem: Error, Sendable {
     problem.retryAfter = 2
     return problem
   }
+  static var documentTooSlow: Problem {
+    Problem(
+      .requestTimeout, "too-slow",
+      "the document had not arrived after \(BodyBudget.longest / 60_000_000_000) minutes; send it over a faster line"
+    )
+  }
   static var lengthRequired: Problem {
     Problem(.lengthRequired, "length", "the request needs a body; send Content-Length")
   }
@@ -123,6 +129,7 @@ extension Problem {
       self.init(.serviceUnavailable, "descriptors", words)
     case .alreadyDone: self.init(.conflict, "already-done", words)
     case .requestKeyReused: self.init(.unprocessableContent, "idempotency-key", words)
+    case .tokenEnded: self.init(.unauthorized, "token", words)
     case .unpushed: self.init(.serviceUnavailable, "unpushed", words)
     case .pushFailed: self.init(.serviceUnavailable, "push-failed", words)
     case .digestMismatch: self.init(.unprocessableContent, "digest-mismatch", words)

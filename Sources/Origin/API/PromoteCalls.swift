@@ -59,7 +59,7 @@ struct PromoteCalls {
       answer["prefetch"] = outcome.prefetch?.json ?? .null
       return APIAnswer(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
     } to: { (record) throws(StoreError) in
-      try desk.release(request, createsApp: createsApp, record: record)
+      try desk.release(request, createsApp: createsApp, by: caller, record: record)
     }
   }
 

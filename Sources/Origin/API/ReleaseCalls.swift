@@ -34,7 +34,7 @@ struct ReleaseCalls {
       answer["deltasStored"] = .bool(hasDeltas)
       return APIAnswer(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
     } to: { (record) throws(StoreError) in
-      try desk.release(request, createsApp: createsApp, record: record)
+      try desk.release(request, createsApp: createsApp, by: caller, record: record)
     }
   }
 

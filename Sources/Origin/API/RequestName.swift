@@ -6,11 +6,16 @@ struct RequestName: Sendable {
   let key: String
   /// Method, path and query, as they were sent.
   private let target: [UInt8]
+  /// There is a second key: which one is meant nobody knows.
+  private let isRepeated: Bool
 
   /// Nil where the request has no key.
   init?(_ request: borrowing Request) {
-    guard let key = request.field(named: "idempotency-key") else { return nil }
+    var lines = request.fieldLines
+    let name = RawSpan("idempotency-key")
+    guard let key = lines.next(named: name) else { return nil }
     self.key = key.text
+    isRepeated = lines.next(named: name) != nil
     var target = Array("\(request.method.name) ".utf8)
     request.path.withUnsafeBytes { target.append(contentsOf: $0) }
     if let query = request.query {
@@ -21,7 +26,7 @@ struct RequestName: Sendable {
   }
 
   var isWellFormed: Bool {
-    (16...128).contains(key.utf8.count) && key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    !isRepeated && (16...128).contains(key.utf8.count) && key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
   }
 
   /// sha256 of everything that makes it this request and no other.

@@ -26,7 +26,7 @@ struct RollbackCalls {
     return try call.answering {
       Self.answer($0, request, hasDeltas)
     } to: { (record) throws(StoreError) in
-      try desk.rollback(request, record: record)
+      try desk.rollback(request, by: caller, record: record)
     }
   }
 

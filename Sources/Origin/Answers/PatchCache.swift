@@ -76,7 +76,7 @@ struct PatchCache: Sendable {
   /// A number that differs from what it was before `renew`.
   func renewal(of channel: Int64) -> Int { renewals[channel] ?? 0 }
 
-  /// Keeps an answer, in the place of one that is there.
+  /// Keeps an answer, in the place of one that is there, unless that leads to a newer version.
   ///
   /// - Parameters:
   ///   - patch: nil where no manifest of the base's number is kept.
@@ -84,9 +84,11 @@ struct PatchCache: Sendable {
   mutating func insert(_ patch: PatchAnswer?, from base: Int64, to channel: ChannelCatalog, renewal: Int) {
     let id = channel.channel.id
     guard patch.map({ $0.extras == channel.extras }) ?? true, renewal == self.renewal(of: id) else { return }
+    let place = Place(channel: id, base: base)
+    // Whoever made this one saw the catalog before the release that the one that is there leads to.
+    if let there = self[place], there.version > channel.version { return }
     now += 1
     largestMap = max(largestMap, channel.map.byteCount)
-    let place = Place(channel: id, base: base)
     drop(place)
     let kept = Kept(patch, to: channel, now: now)
     if isPinned(base, of: id), cost.pinned + kept.cost <= budget {

@@ -10,21 +10,34 @@ extension ReleaseDesk {
     return try push.ahead(of: commit)
   }
 
+  /// Throws where an act isn't wanted any more.
+  typealias CheckWanted = @Sendable () throws(StoreError) -> Void
+
   /// Runs an act; one whose files can't be pushed is staged.
-  /// - Parameter act: asks what it is given whether it is still wanted, inside the transaction.
+  ///
+  /// Pushing may take minutes, and what is staged waits for days: a token that ends meanwhile changes nothing any more.
+  /// - Parameter act: calls what it is given inside the transaction, where no token can be revoked.
   func staging<Outcome>(
-    _ scope: StagedReleases.Scope, isDryRun: Bool,
-    _ act: @escaping @Sendable (@escaping @Sendable () -> Bool) throws(StoreError) -> Outcome,
+    _ scope: StagedReleases.Scope, by caller: AccessToken, isDryRun: Bool,
+    _ act: @escaping @Sendable (@escaping CheckWanted) throws(StoreError) -> Outcome,
     version: @escaping @Sendable (Outcome) -> ManifestVersion
   ) throws(StoreError) -> Outcome {
     do throws(StoreError) {
-      let outcome = try act { true }
+      let outcome = try act { [store] () throws(StoreError) in try store.checkInUse(caller) }
       // Also where nothing changed: what is live is what was asked for last.
       if !isDryRun { staged.drop(scope) }
       return outcome
     } catch {
       if case .pushFailed = error, !isDryRun {
-        staged.add(scope) { [staged] (id) throws(StoreError) in version(try act { staged.isStaged(id) }) }
+        staged.add(scope) { [staged, store] (id) throws(StoreError) in
+          // Also where the act comes to nothing that is pushed.
+          try store.checkInUse(caller)
+          let outcome = try act { () throws(StoreError) in
+            guard staged.isStaged(id) else { throw .unpushed }
+            try store.checkInUse(caller)
+          }
+          return version(outcome)
+        }
       }
       throw error
     }

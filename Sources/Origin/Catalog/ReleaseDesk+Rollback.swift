@@ -4,20 +4,20 @@ import Store
 extension ReleaseDesk {
   /// Brings an older version's content back; when this returns, every poll that begins sees it.
   /// - Throws: `pushFailed`: then it is staged, and tried again by itself.
-  func rollback(_ request: RollbackRequest, record: AnswerRecord<RollbackOutcome>? = nil)
-    throws(StoreError) -> RollbackOutcome
-  {
+  func rollback(
+    _ request: RollbackRequest, by caller: AccessToken, record: AnswerRecord<RollbackOutcome>? = nil
+  ) throws(StoreError) -> RollbackOutcome {
     let scope = StagedReleases.Scope(
       app: request.app, channel: request.channel, bundles: request.bundle.map { [$0] })
-    return try staging(scope, isDryRun: request.dryRun) { (isWanted) throws(StoreError) in
-      try self.commit(request, scope, isWanted, record)
+    return try staging(scope, by: caller, isDryRun: request.dryRun) { (checkWanted) throws(StoreError) in
+      try self.commit(request, scope, checkWanted, record)
     } version: {
       $0.release.version
     }
   }
 
   private func commit(
-    _ request: RollbackRequest, _ scope: StagedReleases.Scope, _ isWanted: @escaping @Sendable () -> Bool,
+    _ request: RollbackRequest, _ scope: StagedReleases.Scope, _ checkWanted: @escaping CheckWanted,
     _ record: AnswerRecord<RollbackOutcome>?
   ) throws(StoreError) -> RollbackOutcome {
     // Written by `digest`, read by `committed`, both on this thread and in that order.
@@ -26,7 +26,7 @@ extension ReleaseDesk {
       try store.rollback(
         request,
         digest: { (prepared) throws(StoreError) in
-          guard isWanted() else { throw .unpushed }
+          try checkWanted()
           // Guarantee 6: what it brings back answers at the public URL before anybody is told of it.
           try check(prepared)
           next = self.map(after: prepared)

@@ -59,23 +59,26 @@ final class ReleaseDesk: Sendable {
 
   /// Makes a release; when this returns, every poll that begins sees it.
   ///
-  /// - Parameter createsApp: whether an app or channel that doesn't exist is made.
+  /// - Parameters:
+  ///   - createsApp: whether an app or channel that doesn't exist is made.
+  ///   - caller: the token that it is asked for with.
   /// - Throws: `pushFailed`: then it is staged, and tried again by itself.
   func release(
-    _ request: ReleaseRequest, createsApp: Bool, record: AnswerRecord<ReleaseOutcome>? = nil
+    _ request: ReleaseRequest, createsApp: Bool, by caller: AccessToken,
+    record: AnswerRecord<ReleaseOutcome>? = nil
   ) throws(StoreError) -> ReleaseOutcome {
     var request = request
     request.publicURLForNew = createsApp ? publicURL : nil
     let (asked, scope) = (request, request.scope)
-    return try staging(scope, isDryRun: request.dryRun) { (isWanted) throws(StoreError) in
-      try self.commit(asked, scope, isWanted, record)
+    return try staging(scope, by: caller, isDryRun: request.dryRun) { (checkWanted) throws(StoreError) in
+      try self.commit(asked, scope, checkWanted, record)
     } version: {
       $0.version
     }
   }
 
   private func commit(
-    _ request: ReleaseRequest, _ scope: StagedReleases.Scope, _ isWanted: @escaping @Sendable () -> Bool,
+    _ request: ReleaseRequest, _ scope: StagedReleases.Scope, _ checkWanted: @escaping CheckWanted,
     _ record: AnswerRecord<ReleaseOutcome>?
   ) throws(StoreError) -> ReleaseOutcome {
     // Written by `digest`, read by `committed`, both on this thread and in that order.
@@ -84,7 +87,7 @@ final class ReleaseDesk: Sendable {
       try store.commit(
         request,
         digest: { (prepared) throws(StoreError) in
-          guard isWanted() else { throw .unpushed }
+          try checkWanted()
           try check(prepared)
           next = self.map(after: prepared)
           return next.digest

@@ -80,11 +80,20 @@ extension Store {
   package func check(token text: String) throws(StoreError) -> AccessToken? {
     guard let given = TokenText(text) else { return nil }
     let kept = try connections.reading { (db) throws(StoreError) in try db.token(given.id) }
-    guard let kept, Secrets.equal(kept.hash.bytes, given.hash.bytes), kept.token.revokedAt == nil,
-      kept.token.expiresAt.map({ $0 > clock() }) ?? true
-    else { return nil }
+    guard let kept, Secrets.equal(kept.hash.bytes, given.hash.bytes), isInUse(kept.token) else { return nil }
     try noteUse(kept.token)
     return kept.token
+  }
+
+  /// Looks again at a token that was in use. What it may do never changes.
+  /// - Throws: `tokenEnded` where it was revoked or has expired.
+  package func checkInUse(_ token: AccessToken) throws(StoreError) {
+    let kept = try connections.reading { (db) throws(StoreError) in try db.token(token.id)?.token }
+    guard let kept, isInUse(kept) else { throw .tokenEnded(token.name) }
+  }
+
+  private func isInUse(_ token: AccessToken) -> Bool {
+    token.revokedAt == nil && token.expiresAt.map { $0 > clock() } ?? true
   }
 
   /// Writes down that a token is used, at most once a minute: a publish shows its token thousands of times. While
