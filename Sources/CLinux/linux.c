@@ -34,7 +34,7 @@ int xcache_start_writing(int fd) { return sync_file_range(fd, 0, 0, SYNC_FILE_RA
 int xcache_openat(int folder, const char *path, int flags, unsigned mode) {
   return openat(folder, path, flags, mode);
 }
-int xcache_open_direct(const char *path) { return open(path, O_RDONLY | O_DIRECT | O_CLOEXEC); }
+int xcache_open_direct(const char *path) { return open(path, O_RDONLY | O_DIRECT | O_NONBLOCK | O_CLOEXEC); }
 int xcache_lower_disk_priority(void) {
   // <linux/ioprio.h>: IOPRIO_WHO_PROCESS 1, IOPRIO_CLASS_BE 2. The idle class could starve for good.
   return syscall(SYS_ioprio_set, 1, 0, 2 << 13 | 7);

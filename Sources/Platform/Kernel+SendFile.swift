@@ -11,7 +11,9 @@ extension Kernel {
       let sent = Glibc.sendfile(socket, file, &position, count)
       if sent > 0 { return .bytes(sent) }
       if sent == 0 { return .end }
-      // EIO and its like are the file's: the answer can't be completed, and the connection must end.
+      // EIO and its like are the file's: the answer can't be completed, and the connection must end. So is EINVAL,
+      // "descriptor is not valid": a folder, or a file of a file system that can't do it (sendfile(2)).
+      if xcache_errno() == EINVAL { return .broken }
       if let failure = failure("sendfile") { return failure }
     }
   }

@@ -13,12 +13,16 @@ final class Scrubber: Sendable {
   private let files = Atomic<Int>(0)
   private let bytes = Atomic<Int>(0)
   private let state = Locked(ScrubState())
+  /// Files that couldn't be read, and when (monotonic seconds): they aren't the first ones again at once.
+  private let failed = Locked<[ScrubItem.Kind: Double]>([:])
 
   /// Files that are read before the list is asked for again.
   private static let batch = 256
   /// Seconds after which what was read is noted, and after which the pace is worked out anew.
   private static let noteSeconds = 60.0
   private static let stateSeconds = 600.0
+  /// Seconds after which a file is tried again that couldn't be read, where a round takes longer.
+  private static let retrySeconds = 3600.0
   /// Seconds between two looks whether to stop.
   private static let tick = 0.25
 
@@ -68,15 +72,25 @@ final class Scrubber: Sendable {
     state.withLock { $0 = now }
   }
 
-  /// Bytes a second that are due now.
-  private var rate: Double {
+  /// Bytes a second that are due now, when `item` is the one that can be read and was not for longest.
+  private func rate(at item: ScrubItem) -> Double {
     let state = state.withLock { $0 }
-    let age = state.oldest.map { Double(Clock.unixMilliseconds() - $0) / 1000 } ?? 0
+    let age = Double(Clock.unixMilliseconds() - item.checkedAt) / 1000
     return pace.rate(files: state.files, bytes: state.bytes, age: age)
   }
 
+  /// The next files, but for those that couldn't be read a while ago.
+  private func next() throws(StoreError) -> [ScrubItem] {
+    let limit = Self.now - min(Self.retrySeconds, pace.period)
+    let failed = failed.withLock { failed in
+      failed = failed.filter { $0.value > limit }
+      return failed
+    }
+    return try store.nextToScrub(limit: Self.batch + failed.count).filter { failed[$0.kind] == nil }
+  }
+
   private func readBatch() throws(StoreError) {
-    let items = try store.nextToScrub(limit: Self.batch)
+    let items = try next()
     if items.isEmpty {
       _ = wait(min(Self.noteSeconds, pace.period / 100))
       return
@@ -92,7 +106,7 @@ final class Scrubber: Sendable {
     }
     for item in items {
       let began = Self.now
-      let rate = rate
+      let rate = rate(at: item)
       let ofFile = pace.rate(ofFile: item.size, at: rate)
       let result = try store.scrub(item) { count in
         bytes.add(count, ordering: .relaxed)
@@ -102,6 +116,10 @@ final class Scrubber: Sendable {
       files.add(1, ordering: .relaxed)
       if result == .bad { tell(item) }
       if result == .gone { isOneGone = true }
+      if case .failed(let reason) = result {
+        log("error: scrub: \(path(item)) can't be read back: \(reason)")
+        failed.withLock { $0[item.kind] = Self.now }
+      }
       // A file that is gone has no row, and a bad blob is on no list until it is whole again.
       if result == .good { read.append(item) }
       if Self.now - noted > Self.noteSeconds {
@@ -124,6 +142,14 @@ final class Scrubber: Sendable {
       log("error: scrub: \(error)")
     }
     read = []
+  }
+
+  /// A file's path in the data folder.
+  private func path(_ item: ScrubItem) -> String {
+    switch item.kind {
+    case .derived(let path): "derived/\(path)"
+    case .blob(let sha256): store.folder.blob(sha256)
+    }
   }
 
   private func tell(_ item: ScrubItem) {
@@ -160,6 +186,9 @@ final class Scrubber: Sendable {
       "\(files.load(ordering: .relaxed))")
       + Self.metric(
         "xcache_scrub_bytes_total", "counter", "Their bytes.", "\(bytes.load(ordering: .relaxed))")
+      + Self.metric(
+        "xcache_scrub_unreadable_files", "gauge", "Files that couldn't be read back for want of permission or the like.",
+        "\(failed.withLock { $0.count })")
       + Self.metric(
         "xcache_scrub_oldest_seconds", "gauge", "Since the file was read that was not read for longest.",
         "\(age)")

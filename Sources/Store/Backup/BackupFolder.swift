@@ -74,8 +74,8 @@ struct FileBatch {
         parts.append((part, path))
         return try Kernel.status(target).size
       }
-    } catch  where error.code == EIO {
-      // The disk can't give its bytes: as if they were others.
+    } catch  where [EIO, EUCLEAN, EISDIR].contains(error.code) {
+      // The disk can't give its bytes, or a folder stands in its place: as if they were others.
     }
     try Kernel.remove(part)
     return nil

@@ -7,15 +7,20 @@ extension BlobStore {
   func problem(_ sha256: SHA256, size: Int64, deep: Bool) throws(StoreError) -> String? {
     let path = folder.blob(sha256)
     do {
-      guard let file = try Kernel.openExisting(path, O_RDONLY) else { return "is missing" }
-      let found = try Kernel.status(file).size
-      if found != size { return "has \(found) bytes, not \(size)" }
-      if deep, try Self.digest(of: file).sha256 != sha256 { return "has other bytes than its name says" }
-      return nil
+      switch try Kernel.openFile(path) {
+      case .missing: return "is missing"
+      case .other: return "is no regular file"
+      case .file(let file, let status):
+        if status.size != size { return "has \(status.size) bytes, not \(size)" }
+        if deep, try Self.digest(of: file).sha256 != sha256 { return "has other bytes than its name says" }
+        return nil
+      }
+    } catch  where error.isOutOfDescriptors {
+      throw StoreError(error)
     } catch  where error.code == EIO {
       return "can't be read from the disk"
     } catch {
-      throw StoreError(error)
+      return "can't be read: \(error.reason)"
     }
   }
 

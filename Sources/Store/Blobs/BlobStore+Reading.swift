@@ -20,30 +20,31 @@ extension BlobStore {
   /// Opens a blob; the first time since the start its bytes are hashed (guarantee 7).
   /// - Throws: `unknownBlob`; `corruptBlob` when its bytes are others, and it is set aside.
   func open(_ sha256: SHA256) throws(StoreError) -> StoredBlob {
-    try open(sha256, hashing: !state.withLock { $0.verified.contains(sha256) })
+    try open(sha256, verified: state.withLock { $0.verified[sha256] })
   }
 
   /// Opens a blob whose bytes are hashed now, before something is made of them.
   /// - Throws: as above.
-  func openChecked(_ sha256: SHA256) throws(StoreError) -> StoredBlob { try open(sha256, hashing: true) }
+  func openChecked(_ sha256: SHA256) throws(StoreError) -> StoredBlob { try open(sha256, verified: nil) }
 
-  private func open(_ sha256: SHA256, hashing: Bool) throws(StoreError) -> StoredBlob {
+  /// - Parameter verified: bytes that the file had when it was hashed; with others it is hashed again. nil: in any case.
+  private func open(_ sha256: SHA256, verified: Int64?) throws(StoreError) -> StoredBlob {
     while true {
-      guard
-        let file = try StoreError.disk({ () throws(SystemError) in
-          try Kernel.openExisting(folder.blob(sha256), O_RDONLY)
-        })
-      else {
+      let found = try StoreError.disk { () throws(SystemError) in try Kernel.openFile(folder.blob(sha256)) }
+      switch consume found {
+      case .missing:
         guard try absent(sha256) else { continue }
-        throw .corruptBlob(sha256)
-      }
-      let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(file) }
-      if hashing, try !isWhole(sha256, file) {
+      case .other(let inode):
+        guard try hasRow(sha256) else { throw .unknownBlob(sha256) }
+        guard try quarantine(sha256, inode: inode) else { continue }
+      case .file(let file, let status):
+        if try status.size == verified || isWhole(sha256, file, size: status.size) {
+          return StoredBlob(file: file, size: status.size)
+        }
         // Where the right bytes came meanwhile, another file has the name now.
         guard try quarantine(sha256, inode: status.inode) else { continue }
-        throw .corruptBlob(sha256)
       }
-      return StoredBlob(file: file, size: status.size)
+      throw .corruptBlob(sha256)
     }
   }
 
@@ -66,15 +67,15 @@ extension BlobStore {
   }
 
   /// Whether the bytes of a blob's file are those of its name.
-  private func isWhole(_ sha256: SHA256, _ file: borrowing Descriptor) throws(StoreError) -> Bool {
+  private func isWhole(_ sha256: SHA256, _ file: borrowing Descriptor, size: Int64) throws(StoreError) -> Bool {
     do {
       guard try Self.digest(of: file).sha256 == sha256 else { return false }
-    } catch  where error.code == EIO {
+    } catch  where error.code == EIO || error.code == EUCLEAN {
       return false
     } catch {
       throw StoreError(error)
     }
-    state.withLock { _ = $0.verified.insert(sha256) }
+    state.withLock { $0.verified[sha256] = size }
     return true
   }
 }

@@ -26,7 +26,7 @@ extension BlobStore {
     }
     state.withLock { state in
       state.placed[sha256] = nil
-      state.verified.remove(sha256)
+      state.verified[sha256] = nil
     }
     changes.changed()
   }

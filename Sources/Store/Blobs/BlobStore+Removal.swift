@@ -90,7 +90,7 @@ extension BlobStore {
     state.withLock { state in
       let going = digests.filter { state.placed[$0] == nil && state.placing[$0] == nil }
       state.going.formUnion(going)
-      for sha256 in going { state.verified.remove(sha256) }
+      for sha256 in going { state.verified[sha256] = nil }
       return Set(going)
     }
   }
@@ -106,7 +106,7 @@ extension BlobStore {
       while failure.withLock({ $0 == nil }), let sha256 = rest.withLock({ $0.popFirst() }) {
         do throws(SystemError) {
           try disk.before("unlink", folder.blob(sha256))
-          try Kernel.remove(folder.blob(sha256))
+          try removeFile(folder.blob(sha256), as: sha256.hex)
         } catch {
           failure.withLock { $0 = $0 ?? error }
         }
@@ -121,10 +121,19 @@ extension BlobStore {
     if let error = failure.withLock({ $0 }) { throw StoreError(error) }
   }
 
+  /// Removes a file; a folder in its place is someone's, and set aside.
+  private func removeFile(_ path: String, as name: String) throws(SystemError) {
+    do {
+      try Kernel.remove(path)
+    } catch  where error.code == EISDIR {
+      try disk.rename(path, to: "\(folder.quarantine)/\(name)-\(clock())")
+    }
+  }
+
   private static let filesForAThread = 50
   private static let mostThreads = 7
 
-  /// Removes files that were set aside as damaged and are whole again, or that nothing names.
+  /// Removes files, not folders, that were set aside as damaged and are whole again, or that nothing names.
   /// - Returns: their sizes.
   func sweepQuarantine() throws(StoreError) -> [Int64] {
     var sizes: [Int64] = []
@@ -134,7 +143,10 @@ extension BlobStore {
       if let row, row.isQuarantined { continue }
       try StoreError.disk { () throws(SystemError) in
         let path = "\(folder.quarantine)/\(name)"
-        sizes.append(try Kernel.status(path)?.size ?? 0)
+        let status = try Kernel.status(path, followLinks: false)
+        // What somebody put into a blob's place isn't this program's to remove.
+        guard status?.kind != .folder else { return }
+        sizes.append(status?.size ?? 0)
         try Kernel.remove(path)
       }
     }

@@ -10,6 +10,8 @@ package enum ScrubResult: Equatable, Sendable {
   case gone
   /// The reader was told to stop.
   case stopped
+  /// It couldn't be read, nor set aside where it is bad, for a reason that isn't its bytes': nothing is known of them.
+  case failed(SystemError)
 }
 
 extension BlobStore {
@@ -41,7 +43,7 @@ extension BlobStore {
 
   /// Sets a bad blob aside and marks its row, so that it counts as missing and can be sent again.
   ///
-  /// - Parameter inode: of the file that was found bad; nil where none was there.
+  /// - Parameter inode: of what was found bad, a file or what stands in its place; nil where none was there.
   /// - Returns: false where another file has its name by now, because the right bytes came meanwhile.
   func quarantine(_ sha256: SHA256, inode: UInt64?) throws(StoreError) -> Bool {
     let now = clock()
@@ -49,9 +51,9 @@ extension BlobStore {
     // Setting aside is for the process that has the folder, whose loops may have the file open.
     if isBeside { return true }
     // First of all: from here on nobody opens it unhashed, whatever fails below.
-    state.withLock { _ = $0.verified.remove(sha256) }
+    state.withLock { $0.verified[sha256] = nil }
     return try connections.writing { (db) throws(StoreError) in
-      let there = try StoreError.disk { () throws(SystemError) in try Kernel.status(path)?.inode }
+      let there = try StoreError.disk { () throws(SystemError) in try Kernel.named(path)?.inode }
       guard there == inode else { return false }
       // Loops that have the file open let go of it, also where the disk takes no more writes.
       defer { changes.blobIsBad() }

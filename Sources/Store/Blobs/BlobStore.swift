@@ -26,8 +26,8 @@ final class BlobStore: Sendable {
     var unchecked: Set<SHA256> = []
     /// Files that are durable under `blobs/` and wait for the row of their release.
     var placed: [SHA256: FileDigest] = [:]
-    /// Blobs that were hashed since the start.
-    var verified: Set<SHA256> = []
+    /// Blobs that were hashed since the start, with their bytes then.
+    var verified: [SHA256: Int64] = [:]
     /// Those being renamed to their names under `blobs/`, and by how many releases at once.
     var placing: [SHA256: Int] = [:]
     /// Those whose files are being removed: no row names them, and a release that needs one waits.

@@ -41,10 +41,18 @@ extension DerivedStore {
 
   /// Opens a file whose bytes are those that it was made with; nil where there is none, or a bad one was dropped.
   package func openFile(_ path: String) throws(StoreError) -> DerivedFile? {
-    guard
-      let file = try StoreError.disk({ () throws(SystemError) in try Kernel.openExisting(path, O_RDONLY) })
-    else { return nil }
-    let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(file) }
+    switch try StoreError.disk({ () throws(SystemError) in try Kernel.openFile(path) }) {
+    case .missing: return nil
+    case .other(let inode):
+      try drop(path, inode: inode, isBad: true)
+      return nil
+    case .file(let file, let status): return try checked(file, status, path)
+    }
+  }
+
+  private func checked(_ file: consuming Descriptor, _ status: FileStatus, _ path: String) throws(StoreError)
+    -> DerivedFile?
+  {
     guard let record = try record(path) else {
       try drop(path, inode: status.inode, isBad: false)
       return nil
@@ -52,7 +60,7 @@ extension DerivedStore {
     let found: SHA256?
     do {
       found = try DiskDigest.of(file)
-    } catch  where error.code == EIO {
+    } catch  where error.code == EIO || error.code == EUCLEAN {
       found = nil
     } catch {
       throw StoreError(error)
@@ -98,12 +106,22 @@ extension DerivedStore {
     wholeZips.withLock { $0[path] = nil }
     // Loops that have it open let go of it, also where it can't be removed.
     defer { if isBad { changes.derivedIsBad() } }
-    let there = try StoreError.disk { () throws(SystemError) in try Kernel.status(path)?.inode }
+    let there = try StoreError.disk { () throws(SystemError) in try Kernel.named(path)?.inode }
     // Made again meanwhile.
     guard there == inode else { return }
-    try StoreError.disk { () throws(SystemError) in try Kernel.remove(path) }
+    try StoreError.disk { () throws(SystemError) in try removeFile(path) }
     try forget(name(path))
     if isBad { try forgetDelta(at: name(path)) }
+  }
+
+  /// Removes a file; a folder in its place is someone's, and set aside.
+  func removeFile(_ path: String) throws(SystemError) {
+    do {
+      try Kernel.remove(path)
+    } catch  where error.code == EISDIR {
+      let name = name(path).split(separator: "/").joined(separator: "-")
+      try Kernel.rename(path, to: "\(folder.quarantine)/derived-\(name)-\(clock())")
+    }
   }
 
   /// Forgets the digests of files that are about to go.

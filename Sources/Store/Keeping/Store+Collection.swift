@@ -275,7 +275,7 @@ struct Collection {
       try store.step("gc")
       let size = try StoreError.disk { () throws(SystemError) -> Int64 in
         let size = try Kernel.status(path)?.size ?? 0
-        try Kernel.remove(path)
+        try store.derived.removeFile(path)
         return size
       }
       report.derived.add(size)

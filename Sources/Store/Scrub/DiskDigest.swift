@@ -5,7 +5,7 @@ import Platform
 struct DiskDigest {
   enum Result: Equatable {
     case read(SHA256, inode: UInt64)
-    /// The disk can't give all of its bytes.
+    /// The disk can't give all of its bytes, or it is no regular file and has none.
     case unreadable(inode: UInt64)
     /// Nothing has that name.
     case missing
@@ -30,7 +30,10 @@ struct DiskDigest {
 
   /// - Parameter goesOn: asked after each slice, with its bytes; false ends it.
   static func of(_ path: String, goesOn: (Int) -> Bool) throws(SystemError) -> Result {
+    guard let named = try Kernel.named(path) else { return .missing }
+    guard named.kind == .file else { return .unreadable(inode: named.inode) }
     guard var file = try DiskFile(path) else { return .missing }
+    guard file.status.kind == .file else { return .unreadable(inode: file.status.inode) }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: slice, alignment: DiskFile.alignment)
     defer { buffer.deallocate() }
     var hasher = SHA256Hasher()

@@ -70,9 +70,15 @@ extension Store {
   /// Reads a file from the disk; a bad one is set aside or dropped, and whoever has it open told.
   /// - Parameter goesOn: asked after each slice, with its bytes: the place to wait; false ends it.
   package func scrub(_ item: ScrubItem, _ goesOn: (Int) -> Bool) throws(StoreError) -> ScrubResult {
-    switch item.kind {
-    case .blob(let sha256): try blobs.scrub(sha256, goesOn)
-    case .derived(let path): try derived.scrub(path, goesOn)
+    do throws(StoreError) {
+      switch item.kind {
+      case .blob(let sha256): return try blobs.scrub(sha256, goesOn)
+      case .derived(let path): return try derived.scrub(path, goesOn)
+      }
+    } catch {
+      // One file that can't be read, as for its permissions, keeps nobody from the others.
+      guard case .system(let reason) = error, !reason.isOutOfDescriptors else { throw error }
+      return .failed(reason)
     }
   }
 
