@@ -8,6 +8,9 @@ extension MirrorError: CustomStringConvertible {
     case .refused(let url, let status, let words):
       "\(url) answered \(status)\(words.isEmpty ? "" : ": \(words)")"
     case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
+    case .damagedMirror(let path, let reason):
+      "nothing was restored: \(path) can't be read: \(reason); restore from another copy or a backup. Where the origin "
+        + "still runs, `xcache mirror --repair` puts this copy right"
     case .lacksFile(let path): "the mirror lacks \(path), which a manifest of it names"
     case .wrongBytes(let path):
       "\(path) has other bytes than its manifest says; `xcache doctor` finds out where they went wrong"

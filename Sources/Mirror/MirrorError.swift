@@ -13,6 +13,8 @@ package enum MirrorError: Error, Sendable {
   case refused(url: String, status: Int, words: String)
   /// Thrown when a document isn't what its name says.
   case unreadable(path: String, reason: String)
+  /// Thrown when no channel of a mirror can be restored; with the first document that is damaged.
+  case damagedMirror(path: String, reason: String)
   /// Thrown when a file isn't there that a manifest names.
   case lacksFile(path: String)
   /// Thrown when bytes have another sha256 or size than was said of them.

@@ -21,6 +21,20 @@ package enum Folder {
     return names.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
+  /// The folder at `path` or nearest above it that has a file named `name`; `path` itself need not be there.
+  package static func holder(of name: String, from path: String) throws(SystemError) -> String? {
+    var existing = path
+    while try Kernel.status(existing) == nil, existing != "." && existing != "/" {
+      existing = DurableFile.parent(of: existing)
+    }
+    var folder = try Kernel.realPath(existing)
+    while true {
+      if try Kernel.status("\(folder)/\(name)")?.kind == .file { return folder }
+      if folder == "/" { return nil }
+      folder = DurableFile.parent(of: folder)
+    }
+  }
+
   /// Each name that is UTF-8, sorted; our own folders hold no others.
   package static func textNames(_ path: String) throws(SystemError) -> [String] {
     try names(path).compactMap { String(validating: $0, as: UTF8.self) }

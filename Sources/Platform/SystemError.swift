@@ -21,6 +21,14 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
   /// The process, or the machine, has no descriptor left: it may have one in a moment.
   package var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
 
+  /// What has the name gives no bytes: it is damaged, no file, or nobody's to read. Others on the same disk may.
+  package var isOfFile: Bool {
+    [
+      EIO, EUCLEAN, EBADMSG, ENODATA, EISDIR, ENOTDIR, ELOOP, EACCES, EPERM, ENXIO, ENODEV, ESPIPE, ESTALE,
+      ENAMETOOLONG,
+    ].contains(code)
+  }
+
   package var description: String {
     if let subject, call.description == "mkdir" { return Self.folderWords(subject, code, reason) }
     return if let subject { "\(subject): \(reason) (\(call))" } else { "\(reason) (\(call))" }

@@ -92,6 +92,8 @@ extension StoreError: CustomStringConvertible {
       "\(path) holds no backup that was finished; `xcache backup --to \(path)` makes one"
     case .foreignBackup(let path):
       "\(path) holds the data or a backup of another origin, or is this one's data folder; give a folder of its own"
+    case .badBackupPlace(let path, let reason):
+      "no backup was made in \(path): \(reason); give a new folder with --to"
     case .alreadyDone: "this request was carried out before"
     case .requestKeyReused:
       "this Idempotency-Key was another request's; make a new one for each act, and send it again only with the same "

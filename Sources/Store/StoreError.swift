@@ -100,6 +100,8 @@ package enum StoreError: Error, Sendable {
   case noBackup(path: String)
   /// Thrown when a backup goes into the data folder itself, or into another origin's backup.
   case foreignBackup(path: String)
+  /// Thrown when a backup would go where something else is, or where others may read it.
+  case badBackupPlace(path: String, reason: String)
   /// Thrown when a release's files could not be brought to where devices download them.
   case pushFailed(place: String, reason: String)
   /// Thrown when a release came, each time that its files had been pushed, after another one that changed them.

@@ -11,6 +11,21 @@ import Testing
     "9223372036854775807", "-9223372036854775808", "9007199254740991", "-9007199254740991", "-1", "1e400",
   ]
 
+  /// Lets mirror.json say what a document is now.
+  static func list(_ bench: Bench, _ name: String) throws {
+    if name == MirrorIndex.path { return }
+    var index = try bench.index
+    let bytes = try DurableFile.read("\(bench.www)/\(name)") ?? []
+    for channel in index.channels.indices {
+      for file in index.channels[channel].files.indices where index.channels[channel].files[file].path == name
+      {
+        index.channels[channel].files[file].file = MirrorIndex.File(
+          sha256: .of(bytes), size: Int64(bytes.count))
+      }
+    }
+    try DurableFile.write(index.document, to: bench.www + "/" + MirrorIndex.path)
+  }
+
   /// Changes the first place of `text` in a file of the mirror.
   private func replace(_ bench: Bench, _ name: String, _ pattern: Regex<Substring>, with text: String) throws
   {
@@ -19,6 +34,7 @@ import Testing
     let new = old.replacing(pattern, with: text)
     #expect(new != old)
     try DurableFile.write(Array(new.utf8), to: path)
+    try Self.list(bench, name)
   }
 
   /// Everything that reads a mirror; what each makes of it doesn't matter here.

@@ -15,7 +15,8 @@ enum FileCheck {
   /// The sha256 and size of a file, of its first `limit` bytes and some; nil where there is none.
   static func digest(_ path: String, upTo limit: Int64 = .max) throws(MirrorError) -> MirrorIndex.File? {
     try MirrorError.disk { () throws(SystemError) -> MirrorIndex.File? in
-      guard let file = try Kernel.openExisting(path, O_RDONLY) else { return nil }
+      // A pipe would be waited for.
+      guard let file = try Kernel.openExisting(path, O_RDONLY | O_NONBLOCK) else { return nil }
       var hasher = SHA256Hasher()
       var offset: Int64 = 0
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 17, alignment: 16)

@@ -27,6 +27,14 @@ final class FolderDestination: Destination {
 
   init(_ path: String, hardLinks: Bool = false, staging: String = ".xcache-mirror") throws(MirrorError) {
     self.hardLinks = hardLinks
+    let data = try MirrorError.disk { () throws(SystemError) in
+      try Folder.holder(of: "xcache.db", from: path)
+    }
+    if let data {
+      throw .badPlace(
+        "\(path) is in \(data), which holds an origin's data; a copy is public, so give it a folder elsewhere"
+      )
+    }
     root = try MirrorError.disk { () throws(SystemError) in
       try Kernel.makeFolder(path)
       return try Kernel.realPath(path)
@@ -83,7 +91,12 @@ final class FolderDestination: Destination {
   func files(at paths: [String]) throws(MirrorError) -> [MirrorIndex.File?] {
     let files = Locked([MirrorIndex.File?](repeating: nil, count: paths.count))
     try Parallel.forEach(paths.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
-      let file = try FileCheck.digest(path(paths[index]))
+      let file: MirrorIndex.File?
+      do throws(MirrorError) {
+        file = try FileCheck.digest(path(paths[index]))
+      } catch .system(let error) where error.isOfFile {
+        file = nil
+      }
       files.withLock { $0[index] = file }
     }
     return files.withLock { $0 }

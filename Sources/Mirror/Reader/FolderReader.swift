@@ -9,7 +9,14 @@ package struct FolderReader: MirrorReader {
   package init(_ folder: String) { name = folder }
 
   package func read(_ path: String) throws(MirrorError) -> [UInt8]? {
-    try MirrorError.disk { () throws(SystemError) in try DurableFile.read("\(name)/\(path)") }
+    try MirrorError.disk { () throws(SystemError) in
+      do throws(SystemError) {
+        return try DurableFile.read("\(name)/\(path)")
+      } catch {
+        // read(2) knows no names.
+        throw SystemError(error.call, on: error.subject ?? "\(name)/\(path)", code: error.code)
+      }
+    }
   }
 
   package func facts(_ path: String) throws(MirrorError) -> FileFacts? {
@@ -17,7 +24,13 @@ package struct FolderReader: MirrorReader {
   }
 
   package func local(_ path: String, at target: String, size: Int64) throws(MirrorError) -> LocalFile? {
-    let status = try MirrorError.disk { () throws(SystemError) in try Kernel.status("\(name)/\(path)") }
-    return status == nil ? nil : LocalFile(path: "\(name)/\(path)", isTemporary: false)
+    let kind = try MirrorError.disk { () throws(SystemError) -> FileStatus.Kind? in
+      do throws(SystemError) {
+        return try Kernel.status("\(name)/\(path)")?.kind
+      } catch  where error.isOfFile {
+        return nil
+      }
+    }
+    return kind == .file ? LocalFile(path: "\(name)/\(path)", isTemporary: false) : nil
   }
 }

@@ -6,29 +6,36 @@ import Store
 struct ChannelReader {
   private let channel: MirrorIndex.Channel
   private let reader: any MirrorReader
+  private let isHalfWay: Bool
+  private let files: [String: MirrorIndex.File]
+  /// Older versions that are left out, since a document of theirs is damaged.
+  private(set) var damaged: [DamagedDocument] = []
 
-  init(_ channel: MirrorIndex.Channel, _ reader: any MirrorReader) {
+  /// - Parameter isHalfWay: a run was ended before it was done with the channel, so that its documents may be newer than
+  ///   what `mirror.json` says of them.
+  init(_ channel: MirrorIndex.Channel, isHalfWay: Bool, _ reader: any MirrorReader) {
     self.channel = channel
     self.reader = reader
+    self.isHalfWay = isHalfWay
+    files = Dictionary(channel.files.map { ($0.path, $0.file) }) { first, _ in first }
   }
 
-  func restored() throws(MirrorError) -> RestoredChannel {
+  mutating func restored() throws(MirrorError) -> RestoredChannel {
     // What is restored goes on counting from there.
     try require(
       channel.appID > 0 && canGoOn(from: channel.appID), MirrorIndex.path, "it has an impossible appID")
     var releases: [RestoredChannel.Release] = []
     var newest = JSONValue.null
     for version in channel.versions {
-      let name = "release/\(version).json"
-      try require(
-        canGoOn(from: version.number), "\(channel.folder)/\(name)", "its version is too high to go on from")
-      newest = try json(name)
-      let items = try manifest(version).items
-      let document = newest
-      releases.append(
-        try reading(name) { () throws(JSONError) in
-          try RestoredChannel.Release(json: document, items: items)
-        })
+      do throws(MirrorError) {
+        let (document, release) = try release(version)
+        newest = document
+        releases.append(release)
+      } catch .unreadable(let path, let reason) where version != channel.versions.last {
+        // Devices are led to the newest one alone.
+        damaged.append(
+          DamagedDocument(channel: channel.name, version: version, path: path, reason: reason))
+      }
     }
     let policy = try data("policy.json")
     return RestoredChannel(
@@ -39,12 +46,35 @@ struct ChannelReader {
       scripts: try scripts(policy), interval: try interval())
   }
 
+  private func release(_ version: ManifestVersion) throws(MirrorError)
+    -> (document: JSONValue, RestoredChannel.Release)
+  {
+    let name = "release/\(version).json"
+    try require(
+      canGoOn(from: version.number), "\(channel.folder)/\(name)", "its version is too high to go on from")
+    let document = try json(name)
+    let items = try manifest(version).items
+    let release = try reading(name) { () throws(JSONError) in
+      try RestoredChannel.Release(json: document, items: items)
+    }
+    return (document, release)
+  }
+
   // MARK: - Reading
 
   private func bytes(_ name: String) throws(MirrorError) -> [UInt8] {
     let path = "\(channel.folder)/\(name)"
-    guard let bytes = try reader.read(path) else {
-      throw .unreadable(path: path, reason: "it is missing in the mirror")
+    let found: [UInt8]?
+    do throws(MirrorError) {
+      found = try reader.read(path)
+    } catch .system(let error) where error.isOfFile {
+      throw .unreadable(path: path, reason: error.reason)
+    }
+    guard let bytes = found else { throw .unreadable(path: path, reason: "it is missing in the mirror") }
+    if !isHalfWay {
+      try require(
+        files[path] == MirrorIndex.File(sha256: .of(bytes), size: Int64(bytes.count)), path,
+        "its bytes are others than mirror.json says")
     }
     return bytes
   }
@@ -142,7 +172,11 @@ struct ChannelReader {
   private func scripts(_ policy: JSONObject) throws(MirrorError) -> [[UInt8]] {
     var scripts: [[UInt8]] = []
     for script in Policy(reading: .object(policy)).scripts {
-      scripts.append(try bytes("script/\(script.sha256.hex).js"))
+      let name = "script/\(script.sha256.hex).js"
+      let bytes = try bytes(name)
+      try require(
+        SHA256.of(bytes) == script.sha256, "\(channel.folder)/\(name)", "its bytes aren't those of its name")
+      scripts.append(bytes)
     }
     return scripts
   }

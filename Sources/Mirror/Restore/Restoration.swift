@@ -25,24 +25,63 @@ package struct Restoration {
     package let unfinished: [MirroredChannel]
     /// Live URLs whose bytes the mirror lacks, or has others for; they are to be published again.
     package let lost: [DamagedURL]
+    /// Documents that are damaged or missing; what they tell of was left out.
+    package let damaged: [DamagedDocument]
+
+    package var isWhole: Bool { lost.isEmpty && damaged.isEmpty }
   }
 
-  /// - Throws: `noMirror`, `unreadable`, `wrongBytes`, `store(.notEmpty)`; then the folder holds no origin.
+  /// - Throws: `noMirror`, `unreadable`, `damagedMirror`, `store(.notEmpty)`; then the folder holds no origin.
   package func restore(into store: Store) throws(MirrorError) -> Report {
     let isEmpty = try MirrorError.store { () throws(StoreError) in try store.channels().isEmpty }
     guard isEmpty else { throw .store(.notEmpty(path: store.folder.path)) }
     let (index, _) = try reader.index()
-    var channels: [RestoredChannel] = []
-    for channel in index.channels { channels.append(try ChannelReader(channel, reader).restored()) }
+    let mark = mark()
+    var (channels, damaged): ([RestoredChannel], [DamagedDocument]) = ([], [])
+    var (told, unfinished): ([MirrorReport.Channel], [MirroredChannel]) = ([], [])
+    for channel in index.channels {
+      let isHalfWay = channel.isUnfinished || (mark?.names(channel.name) ?? false)
+      var documents = ChannelReader(channel, isHalfWay: isHalfWay, reader)
+      do throws(MirrorError) {
+        channels.append(try documents.restored())
+      } catch .unreadable(let path, let reason) {
+        damaged.append(DamagedDocument(channel: channel.name, version: nil, path: path, reason: reason))
+        continue
+      }
+      damaged += documents.damaged
+      told.append(.init(app: channel.app, channel: channel.channel, version: channel.version))
+      if isHalfWay { unfinished.append(channel.name) }
+    }
+    if channels.isEmpty, let first = damaged.first {
+      throw .damagedMirror(path: first.path, reason: first.reason)
+    }
     let (files, lost) = try receive(channels, into: store)
-    let places = try MirrorError.store { () throws(StoreError) in
+    let places = try write(channels, lost, index, into: store)
+    return Report(
+      channels: told, files: files.count, bytes: files.clampedSum(\.size), leftOut: index.leftOut,
+      unfinished: unfinished, lost: places, damaged: damaged)
+  }
+
+  /// What a run that was ended, or that works there now, left; where nothing can be known of it, none did.
+  private func mark() -> RunMark? {
+    // Some web servers answer a page of theirs for what they don't have.
+    guard let bytes = try? reader.read(RunMark.path), bytes.first != UInt8(ascii: "<") else { return nil }
+    return RunMark(parsing: bytes)
+  }
+
+  private func write(
+    _ channels: [RestoredChannel], _ lost: Set<SHA256>, _ index: MirrorIndex, into store: Store
+  ) throws(MirrorError) -> [DamagedURL] {
+    do throws(StoreError) {
       try store.restore(channels, defaultApp: index.defaultApp, lost: lost)
       return try store.places(of: Array(lost))
+    } catch .corruptRow(let text) {
+      // The rows are what the mirror's documents say: no database holds them yet.
+      throw .damagedMirror(
+        path: reader.name, reason: "a document has a value that xcache never writes: \"\(text)\"")
+    } catch {
+      throw .store(error)
     }
-    return Report(
-      channels: index.channels.map { .init(app: $0.app, channel: $0.channel, version: $0.version) },
-      files: files.count, bytes: files.clampedSum(\.size), leftOut: index.leftOut,
-      unfinished: index.channels.filter(\.isUnfinished).map(\.name), lost: places)
   }
 
   /// Brings every resource's bytes, each once; gives those that came, and what the mirror lacks.
@@ -89,35 +128,36 @@ package struct Restoration {
       throw .lacksFile(path: path)
     }
     defer { if local.isTemporary { try? Kernel.remove(local.path) } }
-    do throws(StoreError) {
-      var incoming = try store.receive(BlobClaim(sha256: entry.sha256, md5: entry.md5, size: entry.size))
+    do throws(MirrorError) {
+      var incoming = try MirrorError.store { () throws(StoreError) in
+        try store.receive(BlobClaim(sha256: entry.sha256, md5: entry.md5, size: entry.size))
+      }
       try feed(&incoming, from: local.path)
-      _ = try incoming.finish()
-    } catch .digestMismatch {
+      do throws(StoreError) {
+        _ = try incoming.finish()
+      } catch {
+        throw .store(error)
+      }
+    } catch .store(.digestMismatch) {
       throw .wrongBytes(path: path)
-    } catch {
-      throw .store(error)
+    } catch .system(let error) where error.isOfFile {
+      throw .lacksFile(path: path)
     }
   }
 
-  private static func feed(_ incoming: inout IncomingBlob, from path: String) throws(StoreError) {
+  /// - Throws: `system` where the mirror's file can't be read, `store` where the new one can't be written.
+  private static func feed(_ incoming: inout IncomingBlob, from path: String) throws(MirrorError) {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
     defer { buffer.deallocate() }
-    let file = try reading { () throws(SystemError) in try Kernel.open(path, O_RDONLY) }
+    let file = try MirrorError.disk { () throws(SystemError) in try Kernel.open(path, O_RDONLY) }
     while true {
-      let count = try reading { () throws(SystemError) in try Kernel.read(file, into: buffer) }
+      let count = try MirrorError.disk { () throws(SystemError) in try Kernel.read(file, into: buffer) }
       if count == 0 { return }
-      try incoming.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
-    }
-  }
-
-  private static func reading<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(StoreError)
-    -> Result
-  {
-    do {
-      return try body()
-    } catch {
-      throw .system(error)
+      do throws(StoreError) {
+        try incoming.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
+      } catch {
+        throw .store(error)
+      }
     }
   }
 }

@@ -35,7 +35,14 @@ struct ChannelCheck {
   }
 
   private mutating func answer(_ name: String) throws(MirrorError) -> ConfigureAnswer? {
-    guard let bytes = try reader.read("\(channel.folder)/\(name)") else {
+    let found: [UInt8]?
+    do throws(MirrorError) {
+      found = try reader.read("\(channel.folder)/\(name)")
+    } catch .system(let error) where error.isOfFile {
+      add(name, .unreadable(error.reason))
+      return nil
+    }
+    guard let bytes = found else {
       add(name, .missing)
       return nil
     }

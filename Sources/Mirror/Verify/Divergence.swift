@@ -11,6 +11,8 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case missing
     case size(Int64, expected: Int64)
     case bytes
+    /// The disk doesn't give the file's bytes.
+    case unreadable(String)
     /// The host says another type than the manifest.
     case type(String, expected: String)
     /// A manifest names a file that `mirror.json` doesn't list, or lists with other bytes.
@@ -43,6 +45,7 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case .missing: "it is missing"
     case .size(let size, let expected): "it has \(size) bytes, not \(expected)"
     case .bytes: "its bytes are others than mirror.json says"
+    case .unreadable(let reason): "it can't be read: \(reason)"
     case .type(let type, let expected): "it is served as \(type), not as \(expected)"
     case .unlisted(let download): "it names \(download), which mirror.json doesn't list with these bytes"
     case .outside(let download): "it names \(download), which is no download below a public URL"

@@ -125,7 +125,12 @@ package struct Verification {
     let (reader, progress) = (reader, progress)
     try Parallel.forEach(files.count, threads: reader.threads) { (index) throws(MirrorError) in
       let (path, expected) = files[index]
-      let divergences = Self.check(path, expected, try reader.facts(path), types[path], reader.wrongType)
+      let divergences: [Divergence]
+      do throws(MirrorError) {
+        divergences = Self.check(path, expected, try reader.facts(path), types[path], reader.wrongType)
+      } catch .system(let error) where error.isOfFile {
+        divergences = [Divergence(path: path, kind: .unreadable(error.reason))]
+      }
       found.withLock { $0 += divergences }
       let now = done.withLock { done in
         done.files += 1

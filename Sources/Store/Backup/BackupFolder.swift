@@ -66,9 +66,11 @@ struct FileBatch {
   mutating func copy(
     _ source: borrowing Descriptor, to path: String, isRight: (SHA256) -> Bool
   ) throws(SystemError) -> Int64? {
+    // A folder, for one, has no bytes to copy.
+    guard try Kernel.status(source).kind == .file else { return nil }
     let part = path + ".part"
+    let target = try Kernel.open(part, O_RDWR | O_CREAT | O_TRUNC, mode: 0o640)
     do throws(SystemError) {
-      let target = try Kernel.open(part, O_RDWR | O_CREAT | O_TRUNC, mode: 0o640)
       try Kernel.copy(from: source, to: target)
       if isRight(try DiskDigest.of(target)) {
         parts.append((part, path))
@@ -89,6 +91,10 @@ struct FileBatch {
     try folder.sync()
     for (part, path) in parts {
       try before()
+      // Whoever put a folder there may want what is in it.
+      if try Kernel.status(path, followLinks: false)?.kind == .folder {
+        try Kernel.rename(path, to: "\(path).aside-\(Clock.unixMilliseconds())")
+      }
       try Kernel.rename(part, to: path)
     }
     parts = []

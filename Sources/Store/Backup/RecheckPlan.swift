@@ -65,9 +65,13 @@ extension BackupFolder {
 
   /// Whether a file's bytes are those of its name.
   func isWhole(_ sha256: SHA256) throws(SystemError) -> Bool {
-    switch try DiskDigest.of(folder.blob(sha256), goesOn: { _ in true }) {
-    case .read(sha256, _): true
-    default: false
+    do throws(SystemError) {
+      return switch try DiskDigest.of(folder.blob(sha256), goesOn: { _ in true }) {
+      case .read(sha256, _): true
+      default: false
+      }
+    } catch  where error.isOfFile {
+      return false
     }
   }
 }

@@ -92,9 +92,7 @@ package enum Restore {
     try copy.run("BEGIN")
     for blob in blobs {
       let bytes = try StoreError.disk { () throws(SystemError) -> Int64? in
-        guard let file = try Kernel.openExisting(source.folder.blob(blob.sha256), O_RDONLY) else {
-          return nil
-        }
+        guard let file = try source.openBlob(blob.sha256) else { return nil }
         return try batch.copy(file, to: target.folder.blob(blob.sha256)) { $0 == blob.sha256 }
       }
       try copy.mark(blob.sha256, isWhole: bytes != nil, at: now)

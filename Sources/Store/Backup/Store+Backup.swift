@@ -137,6 +137,7 @@ extension Store {
       return (try Kernel.realPath(folder.path), try Kernel.realPath(path))
     }
     if own == other || other.hasPrefix(own + "/") { throw .foreignBackup(path: target.folder.path) }
+    try target.refuseOthers()
   }
 
   private func note(_ report: BackupReport, _ target: BackupFolder, _ count: Int, _ bytes: Int64)
@@ -221,15 +222,23 @@ extension Database {
 }
 
 extension BackupFolder {
-  /// Removes files that `keeping` doesn't name.
+  /// Removes blobs that `keeping` doesn't name, and what runs that were ended left of some; nothing else.
   /// - Returns: how many.
   func sweep(keeping: Set<SHA256>) throws(StoreError) -> Int {
     var removed = 0
     try StoreError.disk { () throws(SystemError) in
-      for prefix in try Folder.textNames(folder.blobs) {
+      for byte in UInt8.min...UInt8.max {
+        let prefix = Hex.encode([byte].span.bytes)
+        guard try Kernel.status("\(folder.blobs)/\(prefix)")?.kind == .folder else { continue }
         for name in try Folder.textNames("\(folder.blobs)/\(prefix)") {
-          if let sha256 = SHA256(hex: prefix + name), keeping.contains(sha256) { continue }
-          try Kernel.remove("\(folder.blobs)/\(prefix)/\(name)")
+          let path = "\(folder.blobs)/\(prefix)/\(name)"
+          if let sha256 = SHA256(hex: prefix + name) {
+            if keeping.contains(sha256) { continue }
+          } else if !name.hasSuffix(".part") || SHA256(hex: prefix + name.dropLast(5)) == nil {
+            continue
+          }
+          guard try Kernel.status(path, followLinks: false)?.kind == .file else { continue }
+          try Kernel.remove(path)
           removed += 1
         }
       }

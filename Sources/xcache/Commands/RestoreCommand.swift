@@ -13,6 +13,8 @@ enum RestoreCommand {
       back when their bundles are published again. Exit code 1: there are such files; everything else is restored and
       can be served.
       --from: of a static copy alone:
+      Every document is compared with mirror.json. Where one is damaged or missing, its version, or its channel where it is
+      one of the newest version or the channel's own, is left out and named (exit code 1).
       All channels of the copy, the versions that it keeps, resources, bundles, prefetch configs and policies come back;
       devices see the same bytes. It prints the channels, and those that mirror.json says were left out of the copy.
       Versions go on at least 1,000 higher. Who published, why, and tokens are in no copy: a new admin token is written
@@ -69,17 +71,22 @@ enum RestoreCommand {
     terminal.endProgress()
     if arguments.has("json") {
       terminal.say(String(decoding: report.json(store.folder).canonical, as: UTF8.self))
-      return report.lost.isEmpty ? .done : .failed
+      return report.isWhole ? .done : .failed
     }
     for channel in report.channels {
       terminal.say("\(channel.app) \(channel.channel): version \(channel.version)")
     }
     for line in report.warnings { terminal.say(line) }
+    for document in report.damaged {
+      terminal.note(
+        "not restored: \(document); another copy may have it (restore that one into a new folder), and where the old "
+          + "origin still runs, `xcache mirror --repair` puts this one right")
+    }
     terminal.say("\(report.files) files, \(Bytes.text(report.bytes)) restored into \(data)")
     terminal.say("a new admin token is in \(store.folder.adminToken)")
     DamageWords.tell(
       Array(Set(report.lost.map(\.sha256))), report.lost, "missing or damaged in the static copy", terminal)
-    return report.lost.isEmpty ? .done : .failed
+    return report.isWhole ? .done : .failed
   }
 }
 
@@ -106,7 +113,8 @@ extension Restoration.Report {
             "version": .string($0.version.text),
           ]
         }),
-      "damagedURLs": .array(lost.map(\.json)), "files": .integer(files),
+      "damagedDocuments": .array(damaged.map(\.json)), "damagedURLs": .array(lost.map(\.json)),
+      "files": .integer(files),
       "leftOut": leftOut.map { .array($0.map(\.json)) } ?? .null,
       "unfinished": .array(unfinished.map(\.json)),
     ]

@@ -207,6 +207,73 @@ import Testing
     #expect(zips == ["1-2.key.\(tag).zip", "1-4.key\(ZipFile.droppedEnding)"])
   }
 
+  @Test func whatOthersHaveInAFolderStays() throws {
+    let store = try scratch.open()
+    let sample = Sample("a file of bytes")
+    try store.publish(base: 0, set: ["a.js": sample])
+    // Files in `blobs` that no backup brought: nothing begins there.
+    try Kernel.makeFolder(target + "/blobs/aa")
+    try DurableFile.write([1], to: target + "/blobs/aa/mine.txt")
+    #expect {
+      _ = try store.backUp(to: target)
+    } throws: { if case StoreError.badBackupPlace = $0 { true } else { false } }
+    #expect(try Folder.textNames(target) == ["blobs"])
+    try Kernel.remove(target + "/blobs/aa/mine.txt")
+    _ = try store.backUp(to: target)
+    // In a backup, they are passed by, and what backups leave behind isn't.
+    let hex = SHA256.of([7]).hex
+    let old = "\(target)/blobs/\(hex.prefix(2))/\(hex.dropFirst(2))"
+    for path in ["\(target)/blobs/aa/mine.txt", "\(target)/blobs/readme", old, old + ".part"] {
+      try DurableFile.write([1], to: path)
+    }
+    #expect(try store.backUp(to: target).removed == 2)
+    #expect(try Kernel.status(old) == nil && Kernel.status(old + ".part") == nil)
+    #expect(try DurableFile.read(target + "/blobs/aa/mine.txt") == [1])
+    #expect(try DurableFile.read(target + "/blobs/readme") == [1])
+  }
+
+  @Test func aFirstBackupThatWasStoppedGoesOn() throws {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a.js": Sample("a"), "b.js": Sample("b")])
+    _ = try store.backUp(to: target)
+    let folder = DataFolder(path: target)
+    try Kernel.rename(folder.database, to: folder.database + ".part")
+    try Kernel.remove(target + "/backup.json")
+    #expect(try store.backUp(to: target).damaged.isEmpty)
+  }
+
+  @Test func noBackupGoesWhereTheWebReads() throws {
+    let store = try scratch.open()
+    let www = scratch.path + "/www"
+    try Kernel.makeFolder(www)
+    try DurableFile.write([1], to: www + "/mirror.json")
+    for place in [www, www + "/below/it"] {
+      #expect {
+        _ = try store.backUp(to: place)
+      } throws: { if case StoreError.badBackupPlace = $0 { true } else { false } }
+    }
+    #expect(try Folder.textNames(www) == ["mirror.json"])
+  }
+
+  @Test(arguments: [true, false]) func aFolderInThePlaceOfAFileCostsThatFile(isEmpty: Bool) throws {
+    let store = try scratch.open()
+    let (bad, good) = (Sample("a file of bytes").claim.sha256, Sample("b").claim.sha256)
+    try store.publish(base: 0, set: ["a.js": Sample("a file of bytes"), "b.js": Sample("b")])
+    _ = try store.backUp(to: target)
+    let path = DataFolder(path: target).blob(bad)
+    try Kernel.remove(path)
+    try Kernel.makeFolder(path)
+    if !isEmpty { try DurableFile.write([1], to: path + "/mine") }
+    let restored = try restored()
+    #expect(try restored.missing(of: [bad, good]) == [bad])
+    let report = try store.backUp(to: target)
+    #expect(report.copied == 1 && report.damaged.isEmpty)
+    #expect(try self.restored("again").missing(of: [bad, good]).isEmpty)
+    let aside = try Folder.textNames(DurableFile.parent(of: path)).filter { $0.contains(".aside-") }
+    #expect(aside.count == 1)
+    #expect(try Folder.textNames(DurableFile.parent(of: path) + "/" + aside[0]).count == (isEmpty ? 0 : 1))
+  }
+
   @Test func theURLsOfDamagedFilesAreNamed() throws {
     let store = try scratch.open()
     let bad = Sample("a file of bytes")
