@@ -19,7 +19,8 @@ package struct DiskFile: ~Copyable {
   /// nil where nothing has that name.
   package init?(_ path: String) throws(SystemError) {
     let direct = xcache_open_direct(path)
-    let opened = direct >= 0 ? Descriptor(owning: direct) : try Kernel.openExisting(path, O_RDONLY | O_NONBLOCK)
+    let opened =
+      direct >= 0 ? Descriptor(owning: direct) : try Kernel.openExisting(path, O_RDONLY | O_NONBLOCK)
     guard let file = opened else { return nil }
     let status = try Kernel.status(file)
     self.init(file, path, isDirect: direct >= 0, status)

@@ -65,7 +65,7 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
   /// What to do about it; the same words for all that one act puts right.
   package var advice: String {
     switch kind {
-    case .missing, .size, .bytes, .unlisted, .outside, .document:
+    case .missing, .size, .bytes, .unreadable, .unlisted, .outside, .document:
       "xcache mirror --repair writes such files anew"
     case .type: "have the host send the types that the manifests give"
     case .notMirrored:

@@ -187,7 +187,8 @@ final class Scrubber: Sendable {
       + Self.metric(
         "xcache_scrub_bytes_total", "counter", "Their bytes.", "\(bytes.load(ordering: .relaxed))")
       + Self.metric(
-        "xcache_scrub_unreadable_files", "gauge", "Files that couldn't be read back for want of permission or the like.",
+        "xcache_scrub_unreadable_files", "gauge",
+        "Files that couldn't be read back for want of permission or the like.",
         "\(failed.withLock { $0.count })")
       + Self.metric(
         "xcache_scrub_oldest_seconds", "gauge", "Since the file was read that was not read for longest.",

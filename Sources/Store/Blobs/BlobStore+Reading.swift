@@ -38,7 +38,8 @@ extension BlobStore {
         guard try hasRow(sha256) else { throw .unknownBlob(sha256) }
         guard try quarantine(sha256, inode: inode) else { continue }
       case .file(let file, let status):
-        if try status.size == verified || isWhole(sha256, file, size: status.size) {
+        let isGood = try status.size == verified ? true : isWhole(sha256, file, size: status.size)
+        if isGood {
           return StoredBlob(file: file, size: status.size)
         }
         // Where the right bytes came meanwhile, another file has the name now.
@@ -67,7 +68,8 @@ extension BlobStore {
   }
 
   /// Whether the bytes of a blob's file are those of its name.
-  private func isWhole(_ sha256: SHA256, _ file: borrowing Descriptor, size: Int64) throws(StoreError) -> Bool {
+  private func isWhole(_ sha256: SHA256, _ file: borrowing Descriptor, size: Int64) throws(StoreError) -> Bool
+  {
     do {
       guard try Self.digest(of: file).sha256 == sha256 else { return false }
     } catch  where error.code == EIO || error.code == EUCLEAN {
