@@ -31,7 +31,7 @@ struct MirrorTests {
       let name = try #require(registered?.first?["name"]?.string)
       let list = try site.run("mirror", "list")
       #expect(list.exitCode == 0 && list.output.contains(name), "\(list.errors)")
-      #expect(list.output.contains("shop online 1-2"), "\(list.output)")
+      #expect(list.output.contains("shop online 1–2"), "\(list.output)")
       let forgotten = try site.run("mirror", "forget", name)
       #expect(forgotten.exitCode == 0 && forgotten.output.contains(name), "\(forgotten.errors)")
       #expect(try site.run("mirror", "forget", name).exitCode == 1)

@@ -152,7 +152,8 @@ import Testing
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": sample])
     _ = try store.open(sample.claim.sha256)
-    try DurableFile.write([1], to: folder.blob(sample.claim.sha256))
+    // Of the same size: another one is noticed when the file is opened.
+    try DurableFile.write(Array("BAD! bytes".utf8), to: folder.blob(sample.claim.sha256))
     #expect(throws: Never.self) { _ = try store.open(sample.claim.sha256) }
     #expect(try store.scrub { _ in true } == [sample.claim.sha256])
     #expect(throws: StoreError.self) { _ = try store.open(sample.claim.sha256) }

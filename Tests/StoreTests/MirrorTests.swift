@@ -87,7 +87,8 @@ import Testing
   }
 
   @Test func aMirrorThatIsGoneKeepsItsVersionsForNinetyDays() throws {
-    let (store, now, _) = try aged()
+    let (store, now, scratch) = try aged()
+    defer { withExtendedLifetime(scratch) {} }
     try store.register(mirror: "cdn", first())
     now.withLock { $0 += 90 * Self.day - 1 }
     #expect(try dropped(store) == [2])
@@ -103,7 +104,8 @@ import Testing
   @Test(arguments: [true, false]) func theMirrorOfATokenThatEndedKeepsItsVersionsForAWeek(revoked: Bool)
     throws
   {
-    let (store, now, _) = try aged()
+    let (store, now, scratch) = try aged()
+    defer { withExtendedLifetime(scratch) {} }
     let end = now.withLock { $0 } + Self.day
     let token = try store.createToken(
       name: "ci", scope: .read, app: try AppName("shop"), expiresAt: revoked ? nil : end
@@ -123,7 +125,8 @@ import Testing
   }
 
   @Test func aForgottenMirrorKeepsNothing() throws {
-    let (store, _, _) = try aged()
+    let (store, _, scratch) = try aged()
+    defer { withExtendedLifetime(scratch) {} }
     try store.register(mirror: "cdn", first())
     try store.forget(mirror: "cdn")
     #expect(try dropped(store) == [1, 2])
