@@ -158,7 +158,7 @@ class Replay:
         status = ask(self.port, request, ends=True)
         self.recent.append(request)
         if status is None:
-            self.check_alive(connections, 0.02)
+            self.check_alive(connections, 0)
         elif status >= 500 and status not in (501, 503, 505):
             raise Finding(f"{status}", [request])
 
@@ -183,8 +183,9 @@ class Replay:
 
     def reconnect(self, connection, connections):
         """The server ended a connection, as it may after framing that it refused: the rest is sent again on a new one.
-        Where that brings no answer either, a request is lost."""
-        self.check_alive(connections, 0.02)
+        Where that brings no answer either, a request is lost. No wait here for a process that may be ending: it would stop
+        all connections, and one to a process that ended is refused anyway."""
+        self.check_alive(connections, 0)
         connection.close()
         connection.barren += 1
         if connection.barren > 3:
