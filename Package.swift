@@ -44,18 +44,20 @@ let package = Package(
 
     // Floor 3
     library("Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Platform"]),
+    library("OriginAPI", ["HTTPClient", "Manifests", "Platform"]),
     library("XCacheClient", ["Archive", "Compression", "HTTPClient", "Manifests", "Platform"]),
 
     // Floor 4
-    library("Origin", ["CAssets", "Compression", "HTTP", "Manifests", "Platform", "Store"]),
-    library("Mirror", ["Archive", "Compression", "HTTPClient", "Manifests", "Platform", "Store"]),
-    library("Publishing", ["Archive", "HTTPClient", "Manifests", "Platform"]),
+    library("Origin", ["CAssets", "Compression", "HTTP", "Manifests", "OriginAPI", "Platform", "Store"]),
+    library(
+      "Mirror", ["Archive", "Compression", "HTTPClient", "Manifests", "OriginAPI", "Platform", "Store"]),
+    library("Publishing", ["Archive", "HTTPClient", "Manifests", "OriginAPI", "Platform"]),
 
     // Floor 5
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "HTTP", "Manifests", "Mirror", "Origin", "Platform", "Publishing", "Server", "Store",
+        "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI", "Platform", "Publishing", "Server", "Store",
         "XCacheClient",
       ],
       swiftSettings: swift),
@@ -75,6 +77,7 @@ let package = Package(
     .target(
       name: "SocketServer", dependencies: ["Platform"], path: "Tests/SocketServer", swiftSettings: swift),
     tests("HTTPClientTests", ["HTTPClient", "Platform", "SocketServer"]),
+    tests("OriginAPITests", ["OriginAPI", "Manifests", "Platform"]),
     tests("StoreTests", ["Store", "Manifests", "Platform", "CSQLite"]),
     tests(
       "XCacheClientTests",
@@ -82,7 +85,8 @@ let package = Package(
     tests("OriginTests", ["Archive", "Compression", "Origin", "Store", "Manifests", "HTTP", "Platform"]),
     tests("MirrorTests", ["Mirror", "Store", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     tests(
-      "PublishingTests", ["Archive", "Publishing", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
+      "PublishingTests",
+      ["Archive", "Publishing", "HTTPClient", "Manifests", "OriginAPI", "Platform", "SocketServer"]),
     // Runs the program itself; what it imports only reads answers.
     .testTarget(
       name: "EndToEnd", dependencies: ["Compression", "Manifests", "Platform", "SocketServer"],

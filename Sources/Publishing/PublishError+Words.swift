@@ -1,6 +1,6 @@
 import Archive
-import HTTPClient
 import Manifests
+import OriginAPI
 import Platform
 
 extension PublishError {
@@ -28,9 +28,7 @@ extension PublishError {
         + PublishError.lines(list.map { "\($0.url): \($0.files.joined(separator: ", "))" })
     case .bundleTwice(let name): "bundle \(name) is given twice: name all its folders in xcache.json"
     case .broken(let report): PublishError.words(of: report)
-    case .unreachable(let server, let error): "\(server) can't be reached: \(error)"
-    case .notAnOrigin(let server, let found): "\(server) doesn't answer like an xcache origin: \(found)"
-    case .refused(let problem): problem.words
+    case .origin(let error): error.words
     case .overBudget(let bytes, let limit):
       "devices on the current version would download \(bytes) bytes, and --max-update allows \(limit): nothing was "
         + "released"
@@ -43,7 +41,7 @@ extension PublishError {
   package var exitCode: Int32 {
     switch self {
     case .overBudget, .broken: 3
-    case .refused(let problem): problem.status == 409 ? 3 : 1
+    case .origin(let error): error.exitCode
     default: 1
     }
   }
@@ -59,16 +57,6 @@ extension PublishError {
   static func lines(_ lines: [String]) -> String {
     let shown = lines.prefix(1000).map { "\n  " + $0 }.joined()
     return lines.count > 1000 ? shown + "\n  … and \(lines.count - 1000) more" : shown
-  }
-}
-
-extension OriginProblem {
-  /// The origin's own words, with what this side knows to do about it.
-  package var words: String {
-    guard let detail else {
-      return title + PublishError.lines(conflicts.map { "\($0.url) is in bundle \($0.bundle)" })
-    }
-    return code == "token" ? "\(detail); give one with --token or XCACHE_TOKEN" : detail
   }
 }
 

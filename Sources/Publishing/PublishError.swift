@@ -1,6 +1,6 @@
 import Archive
-import HTTPClient
 import Manifests
+import OriginAPI
 import Platform
 
 /// Why nothing was published. `words` says it to people, `exitCode` to scripts.
@@ -32,16 +32,23 @@ package enum PublishError: Error, Sendable {
   case broken(CheckReport)
 
   // The origin
-  /// Thrown when there is no answer, after all attempts.
-  case unreachable(server: String, HTTPClientError)
-  /// Thrown when what answers there isn't an origin: `found` says what was missing.
-  case notAnOrigin(server: String, found: String)
-  /// Thrown when the origin says no.
-  case refused(OriginProblem)
+  /// Thrown when the origin can't be reached, isn't one, or says no.
+  case origin(OriginError)
   /// Thrown when the update costs a device more bytes than it may.
   case overBudget(bytes: Int64, limit: Int64)
   /// Thrown when a body arrives broken again and again though the file is as it was.
   case damagedOnTheWay(String)
+
+  /// What `body` asks of the origin.
+  static func asking<Value>(_ body: () throws(OriginError) -> Value) throws(PublishError) -> Value {
+    do {
+      return try body()
+    } catch {
+      // A file that could not be read while it was sent.
+      if case .body(let cause as PublishError) = error { throw cause }
+      throw .origin(error)
+    }
+  }
 
   package struct Duplicate: Hashable, Sendable {
     package let url: String

@@ -1,6 +1,7 @@
 import Glibc
 import HTTPClient
 import Manifests
+import OriginAPI
 
 // Deltas are made while the release is planned; the publisher asks how far they are, so that no request hangs.
 extension Publisher {
@@ -11,14 +12,14 @@ extension Publisher {
     _ request: ReleaseRequest, _ plans: [Plan], _ app: AppName, _ channel: ChannelName
   ) throws(PublishError) -> JSONValue? {
     guard plans.contains(where: { !$0.put.isEmpty }) else { return nil }
-    var call = OriginAPI.Call("POST", "apps/\(app)/channels/\(channel)/preparations")
+    var call = OriginCall("POST", "apps/\(app)/channels/\(channel)/preparations")
     call.body = .bytes(request.json)
     call.fields = [HTTPField("Content-Type", "application/json")]
     call.isRepeatable = true
     var state: JSONValue
     do {
-      state = try api.send(call)
-    } catch .refused(let problem) where problem.status == 404 && request.options.maxUpdate == nil {
+      state = try PublishError.asking { () throws(OriginError) in try api.send(call) }
+    } catch .origin(.refused(let problem)) where problem.status == 404 && request.options.maxUpdate == nil {
       // An older origin has no preparations; an app that isn't there is the release's to report.
       return nil
     }
@@ -50,9 +51,11 @@ extension Publisher {
       progress(.preparing(done: state["filesDone"]?.integer ?? 0, of: state["files"]?.integer ?? 0))
       usleep(pause * 1000)
       pause = min(pause * 3 / 2, 500)
-      state = try api.send(
-        "POST", "apps/\(app)/channels/\(channel)/preparations", json: ["id": .string(id)],
-        isRepeatable: true)
+      state = try PublishError.asking { () throws(OriginError) in
+        try api.send(
+          "POST", "apps/\(app)/channels/\(channel)/preparations", json: ["id": .string(id)],
+          isRepeatable: true)
+      }
     }
     return state
   }
@@ -60,7 +63,9 @@ extension Publisher {
   /// Returns when no older version is left from which deltas are to be made.
   package func waitForDeltas(_ app: AppName, _ channel: ChannelName) throws(PublishError) {
     while true {
-      let deltas = try api.get("apps/\(app)/channels/\(channel)")["deltas"]
+      let deltas = try PublishError.asking { () throws(OriginError) in
+        try api.get("apps/\(app)/channels/\(channel)")["deltas"]
+      }
       guard let deltas, deltas.object != nil else { return }
       let pending = deltas["pending"]?.integer
       if pending == 0 { return }

@@ -2,6 +2,7 @@ import Glibc
 import HTTPClient
 import Manifests
 import Platform
+import OriginAPI
 
 /// Publishes folders and zips: scan, map, hash, compare with the origin, send what it lacks, release.
 package struct Publisher: Sendable {
@@ -20,13 +21,13 @@ package struct Publisher: Sendable {
     case waitingForDeltas(left: Int64)
   }
 
-  let api: OriginAPI
+  let api: OriginClient
   private let cache: CacheFolder
   let progress: @Sendable (Progress) -> Void
 
   /// - Parameter progress: called often, from any thread, one call at a time for each kind.
   package init(
-    _ api: OriginAPI, cache: CacheFolder, progress: @escaping @Sendable (Progress) -> Void = { _ in }
+    _ api: OriginClient, cache: CacheFolder, progress: @escaping @Sendable (Progress) -> Void = { _ in }
   ) {
     self.api = api
     self.cache = cache
@@ -48,7 +49,9 @@ package struct Publisher: Sendable {
       return try publish(local, to: app, channel, options, check, trustsCache: !rehash)
     } catch {
       // What was kept is of a version that this origin has forgotten, or never had.
-      guard !rehash, case .refused(let problem) = error, problem.code == "unknown-base" else { throw error }
+      guard !rehash, case .origin(.refused(let problem)) = error, problem.code == "unknown-base" else {
+        throw error
+      }
       return try publish(local, to: app, channel, options, check, trustsCache: false)
     }
   }
@@ -182,7 +185,7 @@ package struct Publisher: Sendable {
   private func release(
     _ request: ReleaseRequest, _ plans: [Plan], _ app: AppName, _ channel: ChannelName
   ) throws(PublishError) -> ReleaseAnswer {
-    var call = OriginAPI.Call("POST", "apps/\(app)/channels/\(channel)/releases")
+    var call = OriginCall("POST", "apps/\(app)/channels/\(channel)/releases")
     call.body = .bytes(request.json)
     call.fields = [HTTPField("Content-Type", "application/json")]
     // The origin answers when the release is visible, which may wait for deltas.
@@ -191,14 +194,17 @@ package struct Publisher: Sendable {
     var attempts = 3
     while true {
       do {
-        let json = try api.send(call)
-        return try api.reading { () throws(JSONError) in try ReleaseAnswer(json: json) }
+        return try PublishError.asking { () throws(OriginError) in
+          let json = try api.send(call)
+          return try api.reading { () throws(JSONError) in try ReleaseAnswer(json: json) }
+        }
       } catch {
-        guard case .refused(let problem) = error, problem.code == "missing-blobs", attempts > 0 else {
+        guard case .origin(.refused(let problem)) = error, problem.code == "missing-blobs", attempts > 0
+        else {
           throw error
         }
         let files = Publisher.contents(of: plans)
-        let missing = problem.missing.compactMap { SHA256(hex: $0) }.compactMap { files[$0] }
+        let missing = problem.missing.compactMap { files[$0] }
         guard !missing.isEmpty else { throw error }
         attempts -= 1
         try send(missing)

@@ -4,6 +4,7 @@ import Platform
 import Publishing
 import Store
 import XCacheClient
+import OriginAPI
 
 /// The command line as a whole.
 enum XCache {
@@ -58,6 +59,9 @@ enum XCache {
       terminal.note("xcache: \(failure.message)")
       return failure.code
     } catch let error as PublishError {
+      terminal.note("xcache: \(error.words)")
+      return ExitCode(rawValue: error.exitCode) ?? .failed
+    } catch let error as OriginError {
       terminal.note("xcache: \(error.words)")
       return ExitCode(rawValue: error.exitCode) ?? .failed
     } catch let error as SettingsError {

@@ -5,6 +5,7 @@ import SocketServer
 import Testing
 
 @testable import Publishing
+import OriginAPI
 
 @Suite struct PublisherTests {
   let folder: TemporaryFolder
@@ -23,7 +24,7 @@ import Testing
     token: String? = "secret", server: String? = nil,
     progress: @escaping @Sendable (Publisher.Progress) -> Void = { _ in }
   ) throws -> Publisher {
-    let api = OriginAPI(
+    let api = OriginClient(
       server: try BaseURL(server ?? origin.url), token: token,
       retries: { RetryPolicy(attempts: 12, first: 1, retriesConnecting: $0) })
     return Publisher(api, cache: CacheFolder(path: folder.path + "/cache"), progress: progress)
@@ -82,7 +83,7 @@ import Testing
     for index in 0..<50 { try folder.write("site/f\(index).js", "content \(index)") }
     try publish()
     let other = Publisher(
-      OriginAPI(server: try BaseURL(origin.url), token: "secret"), cache: CacheFolder(path: nil))
+      OriginClient(server: try BaseURL(origin.url), token: "secret"), cache: CacheFolder(path: nil))
     try folder.write("elsewhere/f0.js", "theirs")
     let theirs = BundleSource(
       try BundleName("main"),

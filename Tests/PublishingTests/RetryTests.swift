@@ -5,11 +5,13 @@ import SocketServer
 import Testing
 
 @testable import Publishing
+import OriginAPI
 
 /// What a retry carries, so that an origin knows it for one.
 @Suite struct RetryTests {
-  private static func api(_ server: SocketServer, attempts: Int = 3) throws -> OriginAPI {
-    OriginAPI(server: try BaseURL(server.url), token: nil) { _ in RetryPolicy(attempts: attempts, first: 1) }
+  private static func api(_ server: SocketServer, attempts: Int = 3) throws -> OriginClient {
+    OriginClient(server: try BaseURL(server.url), token: nil) { _ in RetryPolicy(attempts: attempts, first: 1)
+    }
   }
 
   /// Answers with each of `steps` in turn, then with 200; notes the keys.
@@ -33,7 +35,7 @@ import Testing
     let (server, keys) = Self.server([[.reset], .answer(502)])
     let api = try Self.api(server)
     _ = try api.send("POST", "gc", json: [:])
-    _ = try api.send(OriginAPI.Call("DELETE", "tokens/ci"))
+    _ = try api.send(OriginCall("DELETE", "tokens/ci"))
     let seen = keys.withLock { $0 }
     #expect(seen.count == 4 && Set(seen[..<3]).count == 1 && seen[3] != seen[0])
     for key in seen { #expect(key?.count == 32 && key?.allSatisfy { $0.isHexDigit } == true) }
@@ -43,7 +45,7 @@ import Testing
     let (server, keys) = Self.server([])
     let api = try Self.api(server)
     _ = try api.get("apps")
-    _ = try api.send(OriginAPI.Call("PUT", "blobs/x"))
+    _ = try api.send(OriginCall("PUT", "blobs/x"))
     _ = try api.send("POST", "blobs/missing", json: [:], isRepeatable: true)
     #expect(keys.withLock { $0 } == [nil, nil, nil])
   }

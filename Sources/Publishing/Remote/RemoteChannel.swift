@@ -1,9 +1,10 @@
 import Manifests
 import Platform
+import OriginAPI
 
 /// Reads what a channel's bundles hold, from the cache and the little that changed since.
 struct RemoteChannel {
-  let api: OriginAPI
+  let api: OriginClient
   private let cache: CacheFolder
   private let app: AppName
   private let channel: ChannelName
@@ -17,7 +18,8 @@ struct RemoteChannel {
   /// `apps/{app}/channels/{channel}`.
   var path: String { "apps/\(app)/channels/\(channel)" }
 
-  init(_ api: OriginAPI, _ cache: CacheFolder, _ app: AppName, _ channel: ChannelName) throws(PublishError) {
+  init(_ api: OriginClient, _ cache: CacheFolder, _ app: AppName, _ channel: ChannelName) throws(PublishError)
+  {
     self.api = api
     self.cache = cache
     self.app = app
@@ -29,13 +31,13 @@ struct RemoteChannel {
 
   /// Nil where there is no such app or channel.
   private static func state(
-    _ api: OriginAPI, _ app: AppName, _ channel: ChannelName
+    _ api: OriginClient, _ app: AppName, _ channel: ChannelName
   ) throws(PublishError) -> ChannelState? {
     do {
       let json = try api.get("apps/\(app)/channels/\(channel)")
       return try api.reading { () throws(JSONError) in try ChannelState(json: json) }
     } catch {
-      guard case .refused(let problem) = error, problem.status == 404 else { throw error }
+      guard error.problem?.status == 404 else { throw .origin(error) }
       return nil
     }
   }
@@ -62,8 +64,10 @@ struct RemoteChannel {
 
   private func entries(_ name: BundleName, since: ManifestVersion?) throws(PublishError) -> EntriesAnswer {
     let query = since.map { "?since=\($0)" } ?? ""
-    let json = try api.get("\(path)/bundles/\(name)/entries\(query)", limit: 1 << 30)
-    return try api.reading { () throws(JSONError) in try EntriesAnswer(json: json) }
+    return try PublishError.asking { () throws(OriginError) in
+      let json = try api.get("\(path)/bundles/\(name)/entries\(query)", limit: 1 << 30)
+      return try api.reading { () throws(JSONError) in try EntriesAnswer(json: json) }
+    }
   }
 
   // MARK: Cache

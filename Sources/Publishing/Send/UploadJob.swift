@@ -1,6 +1,7 @@
 import HTTPClient
 import Manifests
 import Platform
+import OriginAPI
 
 /// The requests of one upload, shared among threads.
 final class UploadJob: Sendable {
@@ -10,11 +11,11 @@ final class UploadJob: Sendable {
     var failure: PublishError?
   }
 
-  private let api: OriginAPI
+  private let api: OriginClient
   private let progress: @Sendable (Int64) -> Void
   private let state: Locked<State>
 
-  init(_ units: [UploadPlan.Unit], _ api: OriginAPI, _ progress: @escaping @Sendable (Int64) -> Void) {
+  init(_ units: [UploadPlan.Unit], _ api: OriginClient, _ progress: @escaping @Sendable (Int64) -> Void) {
     self.api = api
     self.progress = progress
     state = Locked(State(rest: units[...]))
@@ -43,7 +44,9 @@ final class UploadJob: Sendable {
       do {
         return try attempt(unit)
       } catch {
-        guard case .refused(let problem) = error, problem.code == "digest-mismatch" else { throw error }
+        guard case .origin(.refused(let problem)) = error, problem.code == "digest-mismatch" else {
+          throw error
+        }
         try check(unit)
         if isLast { throw .damagedOnTheWay(unit.files[0].source.location) }
       }
@@ -55,7 +58,7 @@ final class UploadJob: Sendable {
   }
 
   private func attempt(_ unit: UploadPlan.Unit) throws(PublishError) {
-    var call: OriginAPI.Call
+    var call: OriginCall
     switch unit {
     case .file(let file):
       call = .init("PUT", "blobs/\(file.digest.sha256)")
@@ -70,7 +73,7 @@ final class UploadJob: Sendable {
     // After the last byte the origin may still have to write gigabytes.
     call.timeouts.stall = 120
     call.watch = { [self] more in tell(more) }
-    _ = try api.send(call)
+    _ = try PublishError.asking { () throws(OriginError) in try api.send(call) }
   }
 
   /// False once another request failed, which stops this one.

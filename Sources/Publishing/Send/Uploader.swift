@@ -1,12 +1,13 @@
 import HTTPClient
 import Manifests
 import Platform
+import OriginAPI
 
 /// Sends files to the origin over several kept connections; a file of any size takes the memory of a buffer.
 struct Uploader {
   static let connections = 4
 
-  let api: OriginAPI
+  let api: OriginClient
   /// Called with the bytes sent so far, from any thread.
   let progress: @Sendable (Int64) -> Void
 
@@ -18,11 +19,13 @@ struct Uploader {
       // "at most 100,000 an ask"
       let part = rest.prefix(50_000)
       rest = rest.dropFirst(part.count)
-      let answer = try api.send(
-        "POST", "blobs/missing", json: ["sha256": .strings(part.map(\.hex))],
-        isRepeatable: true)
+      let answer = try PublishError.asking { () throws(OriginError) in
+        try api.send(
+          "POST", "blobs/missing", json: ["sha256": .strings(part.map(\.hex))],
+          isRepeatable: true)
+      }
       guard let list = answer["missing"]?.array else {
-        throw .notAnOrigin(server: api.server.text, found: "an answer without \"missing\"")
+        throw .origin(.notAnOrigin(server: api.server.text, found: "an answer without \"missing\""))
       }
       missing.formUnion(list.compactMap { $0.string.flatMap { SHA256(hex: $0) } })
     }

@@ -1,5 +1,6 @@
 import Manifests
 import Platform
+import OriginAPI
 
 /// Why settings can't be used.
 package struct SettingsError: Error, Hashable, Sendable {

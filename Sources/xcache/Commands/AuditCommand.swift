@@ -2,6 +2,7 @@ import Manifests
 import Platform
 import Publishing
 import Store
+import OriginAPI
 
 /// `xcache audit log | verify | export`.
 enum AuditCommand {

@@ -1,5 +1,6 @@
 import Manifests
 import Publishing
+import OriginAPI
 
 /// `xcache channel list | create | remove | freeze | thaw`.
 enum ChannelActs {

@@ -1,5 +1,6 @@
 import Manifests
 import Publishing
+import OriginAPI
 
 /// `xcache channel set`: settings that every answer to a device carries.
 enum ChannelSet {

@@ -1,6 +1,7 @@
 import Manifests
 import Platform
 import Publishing
+import OriginAPI
 
 /// `xcache diff A B`: what changed between two versions.
 enum DiffCommand {

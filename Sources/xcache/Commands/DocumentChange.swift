@@ -1,4 +1,5 @@
 import Manifests
+import OriginAPI
 
 /// What the commands that change a prefetch config or a policy have in common.
 enum DocumentChange {

@@ -1,5 +1,6 @@
 import Manifests
 import Publishing
+import OriginAPI
 
 /// `xcache log`: the releases of a channel, newest first.
 enum LogCommand {

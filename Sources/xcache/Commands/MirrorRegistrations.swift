@@ -1,5 +1,6 @@
 import Manifests
 import Publishing
+import OriginAPI
 
 /// `xcache mirror list` and `xcache mirror forget NAME`: the copies that an origin knows of.
 enum MirrorRegistrations {
@@ -25,7 +26,7 @@ enum MirrorRegistrations {
 
   static func forget(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let name = try arguments.operands("forget", "NAME")[1]
-    let answer = try api(arguments).send(OriginAPI.Call("DELETE", "mirrors/\(VersionWord.escaped(name))"))
+    let answer = try api(arguments).send(OriginCall("DELETE", "mirrors/\(VersionWord.escaped(name))"))
     terminal.say(
       arguments.has("json")
         ? String(decoding: answer.canonical, as: UTF8.self)
@@ -33,7 +34,7 @@ enum MirrorRegistrations {
     return .done
   }
 
-  private static func api(_ arguments: Arguments) throws -> OriginAPI {
+  private static func api(_ arguments: Arguments) throws -> OriginClient {
     guard arguments.all("data").isEmpty else {
       throw UsageError("a running origin is asked (--server URL), not a data folder")
     }

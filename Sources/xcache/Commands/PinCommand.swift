@@ -1,5 +1,6 @@
 import Manifests
 import Publishing
+import OriginAPI
 
 /// `xcache pin`: versions that gc leaves alone.
 enum PinCommand {
@@ -24,7 +25,7 @@ enum PinCommand {
       line = table(result).joined(separator: "\n")
     case "remove":
       let version = try version(arguments, after: ["remove"], before: [])[0]
-      result = try remote.api.send(OriginAPI.Call("DELETE", "\(pins)/\(VersionWord.escaped(version))"))
+      result = try remote.api.send(OriginCall("DELETE", "\(pins)/\(VersionWord.escaped(version))"))
       line = "version \(result["version"]?.string ?? version) is not pinned any more"
     case nil: throw UsageError("pin V \"why\", pin list, or pin remove V?")
     default:

@@ -1,6 +1,7 @@
 import Manifests
 import Platform
 import Publishing
+import OriginAPI
 
 /// `xcache policy show | log | set | bypass | kill | resume | script`.
 enum PolicyCommand {

@@ -1,6 +1,7 @@
 import Manifests
 import Publishing
 import XCacheClient
+import OriginAPI
 
 /// `xcache prefetch push | show | log | rollback | check`.
 enum PrefetchCommand {

@@ -1,5 +1,6 @@
 import Manifests
 import Publishing
+import OriginAPI
 
 /// `xcache promote`: what one channel holds, released in another.
 enum PromoteCommand {

@@ -1,6 +1,7 @@
 import Manifests
 import Platform
 import Publishing
+import OriginAPI
 
 /// `xcache publish`: folders become bundles of a channel, in one release.
 enum PublishCommand {

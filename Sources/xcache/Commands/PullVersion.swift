@@ -3,6 +3,7 @@ import Manifests
 import Platform
 import Publishing
 import XCacheClient
+import OriginAPI
 
 /// `xcache pull --at TIME`: the device of then, made of the origin's zip of that version.
 struct PullVersion {

@@ -1,6 +1,7 @@
 import Manifests
 import Platform
 import Publishing
+import OriginAPI
 
 /// The origin, app and channel that a command is about: from flags, else the environment, else `xcache.json`.
 struct RemoteOrigin {
@@ -34,8 +35,8 @@ struct RemoteOrigin {
     return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).first.map(String.init)
   }
 
-  var api: OriginAPI {
-    get throws { OriginAPI(server: try server, token: settings.token) }
+  var api: OriginClient {
+    get throws { OriginClient(server: try server, token: settings.token) }
   }
 
   var server: BaseURL {

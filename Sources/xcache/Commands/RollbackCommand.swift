@@ -1,5 +1,6 @@
 import Manifests
 import Publishing
+import OriginAPI
 
 /// `xcache rollback`: an older version's content as a new version.
 enum RollbackCommand {

@@ -1,5 +1,6 @@
 import Manifests
 import Publishing
+import OriginAPI
 
 /// `xcache show V`: one release, or the manifest that devices got with it.
 enum ShowCommand {

@@ -1,5 +1,6 @@
 import Manifests
 import Publishing
+import OriginAPI
 
 /// `xcache status`: what a channel holds now.
 enum StatusCommand {

@@ -2,6 +2,7 @@ import Manifests
 import Platform
 import Publishing
 import Store
+import OriginAPI
 
 /// `xcache token create | list | revoke`.
 enum TokenCommand {
@@ -34,7 +35,7 @@ enum TokenCommand {
     case "revoke":
       let name = try arguments.operands("revoke", "NAME")[1]
       result = try RemoteOrigin(arguments).api.send(
-        OriginAPI.Call("DELETE", "tokens/\(VersionWord.escaped(name))"))
+        OriginCall("DELETE", "tokens/\(VersionWord.escaped(name))"))
     case let word?: throw UsageError("there is no \"token \(word)\"; it is create, list or revoke")
     case nil: throw UsageError("token create NAME, token list, or token revoke NAME?")
     }

@@ -1,6 +1,7 @@
 import Manifests
 import Platform
 import Publishing
+import OriginAPI
 
 /// `xcache unpublish`: takes bundles out of a channel.
 enum UnpublishCommand {

@@ -1,6 +1,7 @@
 import HTTPClient
 import Manifests
 import Platform
+import OriginAPI
 
 /// The channel's other bundles, as the origin has them; asked for when first needed.
 final class LiveBundles {
@@ -40,7 +41,9 @@ final class LiveBundles {
   /// The pages of the channel's prefetch config; none where it has none.
   func prefetchPages() throws(PublishError) -> [ResourceURL] {
     guard remote.state.hasPrefetch else { return [] }
-    let document = try remote.api.get("\(remote.path)/prefetch")
+    let document = try PublishError.asking { () throws(OriginError) in
+      try remote.api.get("\(remote.path)/prefetch")
+    }
     return PrefetchConfig(reading: document["config"] ?? []).pages.map(\.url)
   }
 
@@ -50,7 +53,9 @@ final class LiveBundles {
     _ entries: [RemoteBundle.Entry], _ read: @escaping @Sendable (Int, [UInt8]) -> Value
   ) throws(PublishError) -> [Value?] {
     if entries.isEmpty { return [] }
-    let downloads = try remote.api.get("\(remote.path)/manifest", limit: 1 << 30).object ?? JSONObject()
+    let downloads = try PublishError.asking { () throws(OriginError) in
+      try remote.api.get("\(remote.path)/manifest", limit: 1 << 30).object ?? JSONObject()
+    }
     let wanted = entries.map { ($0, downloads[$0.url]?["download"]?.string) }
     let state = Locked((next: 0, values: [Value?](repeating: nil, count: wanted.count)))
     let api = remote.api
@@ -71,17 +76,4 @@ final class LiveBundles {
   }
 
   private static let connections = 8
-}
-
-extension OriginAPI {
-  /// What the origin itself gives for a `download`, wherever its public URL leads; nil where it doesn't.
-  fileprivate func file(_ download: String, limit: Int) -> [UInt8]? {
-    // {space}/{app id}/{manifest version}/{resource version}/{uuid}/{name}
-    let path = download.split(separator: "/").suffix(6).joined(separator: "/")
-    let request = HTTPRequest("GET", "\(server.text)/\(path)", decodes: true)
-    guard let reply = try? http.send(request, into: .memory(limit: limit)), reply.isSuccess else {
-      return nil
-    }
-    return reply.body
-  }
 }

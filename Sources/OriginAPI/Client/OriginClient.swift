@@ -6,10 +6,10 @@ import Platform
 /// Talks to an origin's `/api/v1`, with a token, and tries again what is worth it.
 ///
 /// Usable from any thread.
-package final class OriginAPI: Sendable {
+package final class OriginClient: Sendable {
   package let server: BaseURL
   private let token: String?
-  let http: HTTPClient
+  private let http: HTTPClient
   /// Makes the policy of one request; the argument: whether the server has answered before.
   private let retries: @Sendable (Bool) -> RetryPolicy
   private let state = Locked(State())
@@ -21,7 +21,7 @@ package final class OriginAPI: Sendable {
 
   package init(
     server: BaseURL, token: String?, http: HTTPClient = HTTPClient(),
-    retries: @escaping @Sendable (Bool) -> RetryPolicy = { OriginAPI.policy(hasAnswered: $0) }
+    retries: @escaping @Sendable (Bool) -> RetryPolicy = { OriginClient.policy(hasAnswered: $0) }
   ) {
     self.server = server
     self.token = token
@@ -37,30 +37,9 @@ package final class OriginAPI: Sendable {
   /// Body bytes sent so far, those of attempts that failed included.
   package var bytesSent: Int64 { state.withLock { $0.bytesSent } }
 
-  /// A request below `/api/v1/`.
-  package struct Call: Sendable {
-    var method: String
-    var path: String
-    var fields: [HTTPField] = []
-    var body = HTTPBody.none
-    var timeouts = HTTPTimeouts()
-    /// Bytes of answer that are taken.
-    var limit = 16 << 20
-    /// Whether sending it twice does no more than sending it once; otherwise it is given a key.
-    var isRepeatable: Bool
-    /// Told the bytes sent since the last time; false stops the request.
-    var watch: (@Sendable (Int64) -> Bool)?
-
-    package init(_ method: String, _ path: String) {
-      self.method = method
-      self.path = path
-      isRepeatable = ["GET", "PUT"].contains(method)
-    }
-  }
-
   /// The JSON that answers `GET /api/v1/{path}`.
-  package func get(_ path: String, limit: Int = 16 << 20) throws(PublishError) -> JSONValue {
-    var call = Call("GET", path)
+  package func get(_ path: String, limit: Int = 16 << 20) throws(OriginError) -> JSONValue {
+    var call = OriginCall("GET", path)
     call.limit = limit
     return try send(call)
   }
@@ -72,8 +51,8 @@ package final class OriginAPI: Sendable {
   ///   - isRepeatable: it changes nothing, or nothing more the second time.
   package func send(
     _ method: String, _ path: String, json: JSONValue, patience: Int? = nil, isRepeatable: Bool = false
-  ) throws(PublishError) -> JSONValue {
-    var call = Call(method, path)
+  ) throws(OriginError) -> JSONValue {
+    var call = OriginCall(method, path)
     if isRepeatable { call.isRepeatable = true }
     if let patience { call.timeouts.stall = patience }
     call.body = .bytes(json.canonical)
@@ -82,8 +61,8 @@ package final class OriginAPI: Sendable {
   }
 
   /// The JSON of a success; `.null` where the answer has no body.
-  /// - Throws: `unreachable`, `notAnOrigin`, `refused`; what a body's `read` threw.
-  package func send(_ call: Call) throws(PublishError) -> JSONValue {
+  /// - Throws: `unreachable`, `notAnOrigin`, `refused`, `body`.
+  package func send(_ call: OriginCall) throws(OriginError) -> JSONValue {
     let reply = try reply(to: call)
     if reply.isSuccess {
       if reply.body.isEmpty { return .null }
@@ -92,15 +71,33 @@ package final class OriginAPI: Sendable {
       }
       return json
     }
-    guard let problem = OriginProblem(status: reply.status, body: reply.body) else {
+    guard let problem = Problem(status: reply.status, body: reply.body) else {
       throw .notAnOrigin(server: server.text, found: "status \(reply.status) without a reason")
     }
     throw .refused(problem)
   }
 
+  /// The answer of a success as a value.
+  /// - Throws: `notAnOrigin` too, naming the member that is missing or wrong.
+  package func send<Value: Decodable>(_ call: OriginCall, as type: Value.Type = Value.self)
+    throws(OriginError)
+    -> OriginAnswer<Value>
+  {
+    let document = try send(call)
+    return OriginAnswer(
+      value: try reading { () throws(JSONError) in try document.decode(type) }, document: document)
+  }
+
+  /// What answers `GET /api/v1/{path}`, as a value.
+  package func get<Value: Decodable>(_ path: String, as type: Value.Type = Value.self) throws(OriginError)
+    -> OriginAnswer<Value>
+  {
+    try send(OriginCall("GET", path), as: type)
+  }
+
   /// What `body` makes of an answer.
   /// - Throws: `notAnOrigin`, naming the member that is missing or wrong.
-  func reading<Value>(_ body: () throws(JSONError) -> Value) throws(PublishError) -> Value {
+  package func reading<Value>(_ body: () throws(JSONError) -> Value) throws(OriginError) -> Value {
     do {
       return try body()
     } catch {
@@ -108,7 +105,18 @@ package final class OriginAPI: Sendable {
     }
   }
 
-  private func reply(to call: Call) throws(PublishError) -> HTTPReply {
+  /// What the origin itself gives for a `download`, wherever its public URL leads; nil where it doesn't.
+  package func file(_ download: String, limit: Int) -> [UInt8]? {
+    // {space}/{app id}/{manifest version}/{resource version}/{uuid}/{name}
+    let path = download.split(separator: "/").suffix(6).joined(separator: "/")
+    let request = HTTPRequest("GET", "\(server.text)/\(path)", decodes: true)
+    guard let reply = try? http.send(request, into: .memory(limit: limit)), reply.isSuccess else {
+      return nil
+    }
+    return reply.body
+  }
+
+  private func reply(to call: OriginCall) throws(OriginError) -> HTTPReply {
     var call = call
     // The origin knows an act by its key: however often it is sent, it is carried out once.
     if !call.isRepeatable { call.fields.append(.newIdempotencyKey()) }
@@ -116,7 +124,7 @@ package final class OriginAPI: Sendable {
     let end = Clock.monotonicNanoseconds() + UInt64(call.timeouts.stall) * 1_000_000_000
     while true {
       let outcome: RetryPolicy.Outcome
-      let last: Result<HTTPReply, PublishError>
+      let last: Result<HTTPReply, OriginError>
       do {
         let reply = try http.send(request(call), into: .memory(limit: call.limit))
         state.withLock { $0.hasAnswered = true }
@@ -129,7 +137,7 @@ package final class OriginAPI: Sendable {
         outcome = .status(reply.status, retryAfter: reply.retryAfter)
         last = .success(reply)
       } catch {
-        if case .callback(let cause as PublishError) = error { throw cause }
+        if case .callback(let cause) = error { throw .body(cause) }
         outcome = .error(error)
         last = .failure(.unreachable(server: server.text, error))
       }
@@ -138,7 +146,7 @@ package final class OriginAPI: Sendable {
     }
   }
 
-  private func request(_ call: Call) -> HTTPRequest {
+  private func request(_ call: OriginCall) -> HTTPRequest {
     var fields = call.fields
     if let token { fields.append(HTTPField("Authorization", "Bearer \(token)")) }
     let counted = Locked<Int64>(0)
@@ -160,6 +168,6 @@ package final class OriginAPI: Sendable {
 extension HTTPReply {
   /// Whether the origin is carrying the request out since an earlier attempt.
   fileprivate var tellsRunning: Bool {
-    status == 503 && OriginProblem(status: status, body: body)?.code == "still-running"
+    status == 503 && Problem(status: status, body: body)?.code == "still-running"
   }
 }

@@ -1,0 +1,38 @@
+import HTTPClient
+import Manifests
+
+/// A request below `/api/v1/`.
+package struct OriginCall: Sendable {
+  package let method: String
+  /// Behind `/api/v1/`, escaped, with its query.
+  package let path: String
+  package var fields: [HTTPField] = []
+  package var body = HTTPBody.none
+  package var timeouts = HTTPTimeouts()
+  /// Bytes of answer that are taken.
+  package var limit = 16 << 20
+  /// Whether sending it twice does no more than sending it once; otherwise it is given an Idempotency-Key.
+  package var isRepeatable: Bool
+  /// Told the bytes sent since the last time; false stops the request.
+  package var watch: (@Sendable (Int64) -> Bool)?
+
+  package init(_ method: String, _ path: String) {
+    self.method = method
+    self.path = path
+    isRepeatable = ["GET", "PUT"].contains(method)
+  }
+
+  /// A request whose body is `document`.
+  package init(_ method: String, _ path: String, _ document: some Encodable) {
+    self.init(method, path)
+    body = .bytes(JSONValue(encoding: document).canonical)
+    fields = [HTTPField("Content-Type", "application/json")]
+  }
+}
+
+/// An answer's document: as the value that this version knows, and whole.
+package struct OriginAnswer<Value: Sendable>: Sendable {
+  package let value: Value
+  /// With the members that only a newer origin's clients know.
+  package let document: JSONValue
+}

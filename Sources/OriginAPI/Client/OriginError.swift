@@ -1,0 +1,43 @@
+import HTTPClient
+import Manifests
+
+/// Why an origin gave no answer that can be used.
+package enum OriginError: Error, Sendable {
+  /// Thrown when there is no answer, after all attempts.
+  case unreachable(server: String, HTTPClientError)
+  /// Thrown when what answers there isn't an origin: `found` says what was missing.
+  case notAnOrigin(server: String, found: String)
+  /// Thrown when the origin says no.
+  case refused(Problem)
+  /// Thrown when the body that was to be sent couldn't be read: what its `read` threw.
+  case body(any Error)
+
+  /// What the origin said no with; nil where it didn't.
+  package var problem: Problem? { if case .refused(let problem) = self { problem } else { nil } }
+}
+
+extension OriginError {
+  /// What is wrong, where, and what to do.
+  package var words: String {
+    switch self {
+    case .unreachable(let server, let error): "\(server) can't be reached: \(error)"
+    case .notAnOrigin(let server, let found): "\(server) doesn't answer like an xcache origin: \(found)"
+    case .refused(let problem): problem.words
+    case .body(let error): "what was to be sent can't be read: \(error)"
+    }
+  }
+
+  /// 3 where the origin refuses what is asked, 1 for all else.
+  package var exitCode: Int32 { problem?.status == 409 ? 3 : 1 }
+}
+
+extension Problem {
+  /// The origin's own words, with what this side knows to do about it.
+  package var words: String {
+    guard let detail else {
+      let lines = conflicts.prefix(1000).map { "\n  \($0.url) is in bundle \($0.bundle)" }.joined()
+      return title + lines + (conflicts.count > 1000 ? "\n  … and \(conflicts.count - 1000) more" : "")
+    }
+    return code == "token" ? "\(detail); give one with --token or XCACHE_TOKEN" : detail
+  }
+}
