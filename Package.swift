@@ -44,6 +44,7 @@ let package = Package(
 
     // Floor 3
     library("Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Platform"]),
+    library("BuildCheck", ["Manifests", "Platform"]),
     library("OriginAPI", ["HTTPClient", "Manifests", "Platform"]),
     library("XCacheClient", ["Archive", "Compression", "HTTPClient", "Manifests", "Platform"]),
 
@@ -51,13 +52,14 @@ let package = Package(
     library("Origin", ["CAssets", "Compression", "HTTP", "Manifests", "OriginAPI", "Platform", "Store"]),
     library(
       "Mirror", ["Archive", "Compression", "HTTPClient", "Manifests", "OriginAPI", "Platform", "Store"]),
-    library("Publishing", ["Archive", "HTTPClient", "Manifests", "OriginAPI", "Platform"]),
+    library("Publishing", ["Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "Platform"]),
 
     // Floor 5
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI", "Platform", "Publishing", "Server", "Store",
+        "BuildCheck", "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI", "Platform", "Publishing",
+        "Server", "Store",
         "XCacheClient",
       ],
       swiftSettings: swift),
@@ -77,6 +79,7 @@ let package = Package(
     .target(
       name: "SocketServer", dependencies: ["Platform"], path: "Tests/SocketServer", swiftSettings: swift),
     tests("HTTPClientTests", ["HTTPClient", "Platform", "SocketServer"]),
+    tests("BuildCheckTests", ["BuildCheck", "Manifests", "Platform"]),
     tests("OriginAPITests", ["OriginAPI", "Manifests", "Platform"]),
     tests("StoreTests", ["Store", "Manifests", "Platform", "CSQLite"]),
     tests(
@@ -86,7 +89,10 @@ let package = Package(
     tests("MirrorTests", ["Mirror", "Store", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     tests(
       "PublishingTests",
-      ["Archive", "Publishing", "HTTPClient", "Manifests", "OriginAPI", "Platform", "SocketServer"]),
+      [
+        "Archive", "BuildCheck", "Publishing", "HTTPClient", "Manifests", "OriginAPI", "Platform",
+        "SocketServer",
+      ]),
     // Runs the program itself; what it imports only reads answers.
     .testTarget(
       name: "EndToEnd", dependencies: ["Compression", "Manifests", "Platform", "SocketServer"],

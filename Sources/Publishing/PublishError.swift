@@ -1,3 +1,4 @@
+import BuildCheck
 import Archive
 import Manifests
 import OriginAPI

@@ -1,3 +1,4 @@
+import BuildCheck
 import Manifests
 
 extension Publisher {
@@ -12,9 +13,8 @@ extension Publisher {
     let live = LiveBundles(remote, without: Set(plans.map(\.bundle)))
     let removed = plans.flatMap(\.remove)
     let changed = removed.isEmpty ? Set(plans.flatMap { $0.put.map(\.url.text) }) : nil
-    var report = try check.report(changed: changed) { (missing) throws(PublishError) in
-      try live.keys(of: missing)
-    }
+    let reading = try PublishError.reading { () throws(CheckError) in try check.read(changed: changed) }
+    var report = check.report(reading, live: try live.keys(of: reading.missing))
     report.add(try LiveCheck(check.site, live).findings(removed: removed, options))
     if report.errors > 0 { throw .broken(report) }
     return report

@@ -1,3 +1,4 @@
+import BuildCheck
 import Testing
 
 @testable import Publishing

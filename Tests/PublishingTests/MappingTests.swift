@@ -1,3 +1,4 @@
+import BuildCheck
 import Manifests
 import Platform
 import Testing

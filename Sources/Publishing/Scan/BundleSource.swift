@@ -1,3 +1,4 @@
+import BuildCheck
 import Manifests
 
 /// What makes a bundle: folders and how their files become resources.

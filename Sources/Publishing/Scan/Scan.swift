@@ -1,3 +1,4 @@
+import BuildCheck
 import Glibc
 import Platform
 

@@ -1,3 +1,4 @@
+import BuildCheck
 import Manifests
 
 /// What commands are told by flags, environment or `xcache.json`; nil: not said there.

@@ -1,3 +1,4 @@
+import BuildCheck
 import Manifests
 
 /// A value of `xcache.json`, and where in the file it is.

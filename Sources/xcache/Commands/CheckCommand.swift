@@ -1,3 +1,4 @@
+import BuildCheck
 import Manifests
 import Publishing
 
@@ -59,7 +60,7 @@ enum CheckCommand {
     let names = Set(bundles.map(\.name))
     var options = try options(arguments, settings)
     options.others = settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
-    let report = try BuildCheck.report(bundles, options)
+    let report = try LocalCheck.report(bundles, options)
     if arguments.has("json") {
       terminal.say(String(decoding: report.json.canonical, as: UTF8.self))
     } else {
@@ -80,7 +81,7 @@ enum CheckCommand {
       let name = try arguments.value("bundle").map { try SettingsValue.bundle($0, in: "--bundle") }
       var bundle = try name.flatMap { settings.bundle($0) } ?? BundleSettings(name ?? BundleName("checked"))
       bundle.folders = arguments.operands.map { .init(path: $0, baseURL: nil) }
-      bundle.baseURL = try base ?? bundle.baseURL ?? BuildCheck.unknownBase()
+      bundle.baseURL = try base ?? bundle.baseURL ?? LocalCheck.unknownBase()
       bundles = [bundle]
     } else {
       for text in arguments.all("bundle") {

@@ -1,3 +1,4 @@
+import BuildCheck
 import Publishing
 
 /// What the check of a build found, as commands say it.

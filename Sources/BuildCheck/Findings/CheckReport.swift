@@ -1,0 +1,66 @@
+import Manifests
+
+/// What the check of a build found.
+package struct CheckReport: Hashable, Sendable {
+  /// By file, line and column.
+  package private(set) var findings: [Finding] = []
+  /// Files, and bytes that were read of them.
+  package var files = 0
+  package var bytesRead: Int64 = 0
+
+  package init() {}
+
+  package var errors: Int { findings.count { $0.severity == .error } }
+  package var warnings: Int { findings.count - errors }
+
+  /// Takes further findings in.
+  package mutating func add(_ more: some Sequence<Finding>) {
+    findings.append(contentsOf: more)
+    findings.sort { $0.order < $1.order }
+  }
+
+  package var json: JSONValue {
+    [
+      "bytesRead": .integer(bytesRead), "errors": .integer(errors), "files": .integer(files),
+      "findings": .array(findings.map(\.json)), "warnings": .integer(warnings),
+    ]
+  }
+}
+
+extension Finding {
+  fileprivate var json: JSONValue {
+    [
+      "column": column.map { .integer($0) } ?? .null, "file": place.map { .string($0) } ?? .null,
+      "line": line.map { .integer($0) } ?? .null, "message": .string(words), "rule": .string(rule.rawValue),
+      "severity": .string(severity.rawValue),
+    ]
+  }
+}
+
+/// What a check leaves out.
+package struct CheckOptions: Hashable, Sendable {
+  package var off: Set<CheckRule>
+  /// References to what matches are not reported; paths below the bundle's base, or whole URLs.
+  package var ignore: [Glob]
+
+  /// Base URLs of bundles that aren't checked: what lies below them is theirs.
+  package var others: [BaseURL] = []
+
+  package static let all = CheckOptions()
+  package static let none = CheckOptions(off: Set(CheckRule.allCases))
+
+  package init(off: Set<CheckRule> = [], ignore: [Glob] = []) {
+    self.off = off
+    self.ignore = ignore
+  }
+
+  /// Whether a finding is to be reported.
+  package func wants(_ finding: Finding) -> Bool {
+    if off.contains(finding.rule) { return false }
+    guard let target = finding.problem.target else { return true }
+    return !ignore.contains { $0.matches(target) }
+  }
+
+  /// Nothing is checked.
+  package var isOff: Bool { off.count == CheckRule.allCases.count }
+}

@@ -1,0 +1,168 @@
+/// Which files of a folder are published.
+///
+/// A file is published when it matches one of `include` (or that is empty), none of `exclude`, and none of
+/// `standardExcludes`.
+package struct FileFilter: Hashable, Sendable {
+  package var include: [Glob]
+  package var exclude: [Glob]
+
+  /// What version control and desktops leave in folders and no page ever asks for; never published.
+  /// Other names that begin with a dot, such as `.well-known`, are.
+  package static let standardExcludes: Set<String> = [".git", ".hg", ".svn", ".DS_Store"]
+
+  package init(include: [Glob] = [], exclude: [Glob] = []) {
+    self.include = include
+    self.exclude = exclude
+  }
+
+  /// Whether `path`, whose last name is `name`, is left out, with all in it if it is a folder.
+  package func excludes(_ path: String, name: String) -> Bool {
+    if FileFilter.standardExcludes.contains(name) { return true }
+    return exclude.contains { $0.matches(path) }
+  }
+
+  /// Whether the file `path`, which isn't excluded, is asked for.
+  package func includes(_ path: String) -> Bool {
+    include.isEmpty || include.contains { $0.matches(path) }
+  }
+}
+
+/// A pattern over the paths of files: `*`, `?`, `[a-z]`, `[!a-z]`, `**`, and `\` before a character meant itself.
+///
+/// - `*` and `?` stay within one name, `?` is one Unicode scalar; `**` as a whole name is any number of folders.
+/// - Without a slash inside it the pattern is about a name at any depth: `*.map`. With one it is about the path
+///   from the folder that is published: `img/*.png`; a leading slash only says so: `/README.md`.
+/// - What matches a folder matches everything in it: `node_modules`.
+/// - Letters count as written; names that begin with a dot are names like others.
+package struct Glob: Hashable, Sendable {
+  package let text: String
+  private let parts: [Part]
+
+  private enum Part: Hashable, Sendable {
+    case anyFolders
+    case name([Token])
+  }
+
+  private enum Token: Hashable, Sendable {
+    case scalar(Unicode.Scalar)
+    case one
+    case many
+    case set([ClosedRange<Unicode.Scalar>], isNegated: Bool)
+  }
+
+  /// Nil for a pattern that is empty, has an empty name inside it, or a `[` without its `]`.
+  package init?(_ text: String) {
+    var names = text.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false)
+    let isAnchored = names.dropLast(names.last?.isEmpty == true ? 1 : 0).count > 1
+    if names.count > 1, names.first?.isEmpty == true { names.removeFirst() }
+    if names.count > 1, names.last?.isEmpty == true { names.removeLast() }
+    guard names.allSatisfy({ !$0.isEmpty }) else { return nil }
+    var parts: [Part] = isAnchored ? [] : [.anyFolders]
+    for name in names {
+      guard let part = Glob.part(name) else { return nil }
+      parts.append(part)
+    }
+    // What lies in a folder that matches matches, too.
+    parts.append(.anyFolders)
+    self.parts = parts
+    self.text = text
+  }
+
+  /// Whether the path with these names matches, or a folder above it.
+  package func matches(_ path: [Substring.UnicodeScalarView]) -> Bool {
+    Wildcard.matches(
+      parts, path[...], isMany: { $0 == .anyFolders },
+      fits: { part, name in
+        guard case .name(let tokens) = part else { return true }
+        return Glob.matches(tokens, name)
+      })
+  }
+
+  /// Whether `path`, its names apart by slashes, matches, or a folder above it.
+  package func matches(_ path: String) -> Bool {
+    matches(path[...].unicodeScalars.split(separator: "/"))
+  }
+
+  private static func matches(_ tokens: [Token], _ name: Substring.UnicodeScalarView) -> Bool {
+    Wildcard.matches(
+      tokens, name, isMany: { $0 == .many },
+      fits: { token, scalar in
+        switch token {
+        case .scalar(let own): own == scalar
+        case .set(let ranges, let isNegated): ranges.contains { $0.contains(scalar) } != isNegated
+        case .one, .many: true
+        }
+      })
+  }
+}
+
+// MARK: - Reading a pattern
+
+extension Glob {
+  private static func part(_ name: Substring.UnicodeScalarView) -> Part? {
+    if name.elementsEqual("**".unicodeScalars) { return .anyFolders }
+    var rest = name
+    var tokens: [Token] = []
+    while let scalar = rest.popFirst() {
+      switch scalar {
+      case "*": if tokens.last != .many { tokens.append(.many) }
+      case "?": tokens.append(.one)
+      case "[":
+        guard let set = set(&rest) else { return nil }
+        tokens.append(set)
+      case "\\":
+        guard let meant = rest.popFirst() else { return nil }
+        tokens.append(.scalar(meant))
+      default: tokens.append(.scalar(scalar))
+      }
+    }
+    return .name(tokens)
+  }
+
+  /// What stands between `[` and `]`; a `]` that comes first is one of the set.
+  private static func set(_ rest: inout Substring.UnicodeScalarView) -> Token? {
+    let isNegated = rest.first == "!" || rest.first == "^"
+    if isNegated { rest.removeFirst() }
+    var ranges: [ClosedRange<Unicode.Scalar>] = []
+    while let low = rest.popFirst() {
+      if low == "]" && !ranges.isEmpty { return .set(ranges, isNegated: isNegated) }
+      guard rest.first == "-", let high = rest.dropFirst().first, high != "]" else {
+        ranges.append(low...low)
+        continue
+      }
+      guard low <= high else { return nil }
+      rest.removeFirst(2)
+      ranges.append(low...high)
+    }
+    return nil
+  }
+}
+
+/// Matching with one kind of wildcard that stands for any number of elements.
+enum Wildcard {
+  /// Whether `pattern` fits all of `text`. Going back to the last wildcard only is enough, since an earlier one
+  /// could not do better: the work is at most the product of both lengths.
+  static func matches<Pattern, Text: Collection>(
+    _ pattern: [Pattern], _ text: Text, isMany: (Pattern) -> Bool, fits: (Pattern, Text.Element) -> Bool
+  ) -> Bool {
+    var p = 0
+    var t = text.startIndex
+    var retry: (p: Int, t: Text.Index)?
+    while t != text.endIndex {
+      if p < pattern.count, isMany(pattern[p]) {
+        p += 1
+        retry = (p, t)
+      } else if p < pattern.count, fits(pattern[p], text[t]) {
+        p += 1
+        t = text.index(after: t)
+      } else if let last = retry {
+        let next = text.index(after: last.t)
+        retry = (last.p, next)
+        (p, t) = (last.p, next)
+      } else {
+        return false
+      }
+    }
+    return pattern[p...].allSatisfy(isMany)
+  }
+}

@@ -1,0 +1,116 @@
+import Manifests
+
+/// A text that was read for what it refers to.
+package struct ReadText {
+  package let form: TextForm
+  /// In their order.
+  package private(set) var references: [Reference] = []
+  private(set) var isDocument = false
+  private(set) var saysCharset = false
+  /// Names that the page gives addresses for.
+  private(set) var importMap: [String] = []
+  /// False for what isn't what its name says.
+  private(set) var isReadable = true
+  private let own: ResourceURL
+  /// What relative references are resolved against; nil: only a script knows.
+  private var base: ResourceURL?
+
+  package init(_ form: TextForm, _ bytes: [UInt8], at url: ResourceURL) {
+    self.form = form
+    own = url
+    base = url
+    switch form {
+    case .page: read(PageScanner.content(bytes))
+    case .style: references = StyleScanner.references(bytes)
+    case .script: references = ScriptScanner.content(bytes).references
+    case .sourceMap: isReadable = bytes.isEmpty || Self.isSourceMap(bytes)
+    case .manifest: read(manifest: bytes)
+    }
+  }
+
+  /// The absolute URL; nil for what is no http URL, leads to the text itself, stands for something else, or has no base
+  /// that is known.
+  package func url(of reference: Reference) -> ResourceURL? {
+    guard !reference.isPlaceholder, let base = URLResolver.isRelative(reference.text) ? base : own,
+      case .url(let url) = URLResolver(base: base).resolve(reference.text)
+    else { return nil }
+    return url
+  }
+
+  private mutating func read(_ content: PageContent) {
+    isDocument = content.isDocument
+    saysCharset = content.saysCharset
+    importMap = content.importMap.map(\.name)
+    references = content.references
+    if content.hasUnknownBase {
+      base = nil
+    } else if let given = content.base {
+      switch URLResolver(base: own).resolve(given.text) {
+      case .url(let url): base = url
+      case .itself: break
+      // No http URL: what is resolved against it is none, too.
+      case .other: base = nil
+      }
+    }
+    if isDocument { return }
+    // Whoever puts the piece into a page gives it that page's base.
+    for index in references.indices { references[index].isCertain = false }
+  }
+
+  private mutating func read(manifest bytes: [UInt8]) {
+    if bytes.isEmpty { return }
+    guard let json = try? JSONValue.parse(bytes), json.object != nil else {
+      isReadable = false
+      return
+    }
+    references = ManifestScanner.references(json, bytes)
+  }
+
+  private static func isSourceMap(_ bytes: [UInt8]) -> Bool {
+    let start = bytes.drop { TextBytes.isSpace($0) }
+    // ")]}'" in front keeps a map from being run as a script, and is part of the format.
+    return start.first == UInt8(ascii: "{") || start.starts(with: ")]}'".utf8)
+  }
+}
+
+/// What a file is read as.
+package enum TextForm: Sendable {
+  case page, style, script, sourceMap, manifest
+
+  /// Nil for what isn't read.
+  package init?(ctype: some StringProtocol, path: some StringProtocol) {
+    switch ctype {
+    case "text/html", "application/xhtml+xml": self = .page
+    case "text/css": self = .style
+    case "application/javascript", "text/javascript", "application/x-javascript": self = .script
+    case "application/manifest+json": self = .manifest
+    default:
+      guard path.hasSuffix(".js.map") || path.hasSuffix(".css.map") || path.hasSuffix(".mjs.map") else {
+        return nil
+      }
+      self = .sourceMap
+    }
+  }
+
+  init?(_ file: CheckedBundle.File) { self.init(ctype: file.ctype.essence, path: file.path) }
+}
+
+/// Where something stands in a text, as editors count: both from 1, columns in characters.
+package struct TextPosition: Hashable, Sendable {
+  package let line: Int
+  package let column: Int
+
+  /// The position of the byte `at`.
+  package init(of at: Int, in bytes: [UInt8]) {
+    var line = 1
+    var start = 0
+    let end = min(at, bytes.count)
+    for i in 0..<end where bytes[i] == 0x0A {
+      line += 1
+      start = i + 1
+    }
+    self.line = line
+    // Bytes that continue a character aren't counted.
+    column = 1 + bytes[start..<end].count { $0 & 0xC0 != 0x80 }
+  }
+}

@@ -1,0 +1,79 @@
+import HTTPClient
+import Manifests
+import OriginAPI
+import Platform
+
+/// The channel's other bundles, as the origin has them; asked for when first needed.
+final class LiveBundles {
+  private let remote: RemoteChannel
+  private let names: [BundleName]
+  private var known: [(name: BundleName, entries: [RemoteBundle.Entry])]?
+
+  init(_ remote: RemoteChannel, without released: Set<BundleName>) {
+    self.remote = remote
+    names = remote.state.bundles.keys.sorted().compactMap { try? BundleName($0) }
+      .filter { !released.contains($0) }
+  }
+
+  /// By name; entries by URL.
+  func bundles() throws(PublishError) -> [(name: BundleName, entries: [RemoteBundle.Entry])] {
+    if let known { return known }
+    var bundles: [(name: BundleName, entries: [RemoteBundle.Entry])] = []
+    for name in names { bundles.append((name, try remote.bundle(name).entries)) }
+    known = bundles
+    return bundles
+  }
+
+  /// The match keys of those URLs that one of the bundles holds.
+  func keys(of urls: [ResourceURL]) throws(PublishError) -> Set<String> {
+    let wanted = Set(urls.map(\.matchKey))
+    if wanted.isEmpty { return [] }
+    var held: Set<String> = []
+    for bundle in try bundles() {
+      for entry in bundle.entries {
+        guard let key = try? ResourceURL(entry.url).matchKey, wanted.contains(key) else { continue }
+        held.insert(key)
+      }
+    }
+    return held
+  }
+
+  /// The pages of the channel's prefetch config; none where it has none.
+  func prefetchPages() throws(PublishError) -> [ResourceURL] {
+    guard remote.state.hasPrefetch else { return [] }
+    let document = try PublishError.asking { () throws(OriginError) in
+      try remote.api.get("\(remote.path)/prefetch")
+    }
+    return PrefetchConfig(reading: document["config"] ?? []).pages.map(\.url)
+  }
+
+  /// What `read` makes of the bytes of each entry, in their order, on several connections; nil where the origin doesn't
+  /// give them.
+  func map<Value: Sendable>(
+    _ entries: [RemoteBundle.Entry], _ read: @escaping @Sendable (Int, [UInt8]) -> Value
+  ) throws(PublishError) -> [Value?] {
+    if entries.isEmpty { return [] }
+    let downloads = try PublishError.asking { () throws(OriginError) in
+      try remote.api.get("\(remote.path)/manifest", limit: 1 << 30).object ?? JSONObject()
+    }
+    let wanted = entries.map { ($0, downloads[$0.url]?["download"]?.string) }
+    let state = Locked((next: 0, values: [Value?](repeating: nil, count: wanted.count)))
+    let api = remote.api
+    Parallel.run(threads: min(Self.connections, wanted.count)) {
+      while true {
+        let index = state.withLock { state in
+          defer { state.next += 1 }
+          return state.next
+        }
+        guard index < wanted.count else { return }
+        let (entry, download) = wanted[index]
+        guard let download, let bytes = api.file(download, limit: Int(entry.size)) else { continue }
+        let value = read(index, bytes)
+        state.withLock { $0.values[index] = value }
+      }
+    }
+    return state.withLock { $0.values }
+  }
+
+  private static let connections = 8
+}

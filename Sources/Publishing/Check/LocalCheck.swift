@@ -1,0 +1,61 @@
+import BuildCheck
+import Manifests
+
+/// The check of builds by themselves, without an origin: what `xcache check` does.
+package enum LocalCheck {
+  /// The base of a folder whose URL nobody said: what begins at the root of a host is then outside.
+  package static func unknownBase() throws(ResourceURLError) -> BaseURL {
+    try BaseURL("https://bundle.invalid/of/this/folder")
+  }
+
+  /// What is found in `bundles`, zips among them, as one release.
+  /// - Throws: `PublishError` of the scan; `duplicates`; `unreadable`.
+  package static func report(
+    _ bundles: [BundleSource], _ options: CheckOptions = .all
+  ) throws(PublishError) -> CheckReport {
+    let unpacked = try UnpackedZips(bundles)
+    // Its folders are there until the last file is read.
+    defer { withExtendedLifetime(unpacked) {} }
+    var checked: [CheckedBundle] = []
+    for bundle in unpacked.bundles { checked.append(try CheckedBundle(bundle)) }
+    let check = SiteCheck(checked, options)
+    return check.report(try PublishError.reading { () throws(CheckError) in try check.read() })
+  }
+}
+
+extension CheckedBundle {
+  /// The files as they are mapped; those of a zip have to be unpacked.
+  /// - Throws: `PublishError` of the scan and the mapping.
+  init(_ bundle: BundleSource) throws(PublishError) {
+    let files = try Mapping.files(of: bundle)
+    self.init(files.map { File($0.url, $0.ctype, $0.file) }, of: bundle)
+  }
+
+  init(_ resources: [LocalResource], of bundle: BundleSource) {
+    self.init(resources.map { File($0.url, $0.content.ctype, $0.file.source) }, of: bundle)
+  }
+
+  private init(_ files: [File], of bundle: BundleSource) {
+    self.init(files, bases: bundle.folders.map(\.baseURL), filter: bundle.filter)
+  }
+}
+
+extension CheckedBundle.File {
+  fileprivate init(_ url: ResourceURL, _ ctype: ContentType, _ file: SourceFile) {
+    self.init(url: url, ctype: ctype, location: file.location, path: file.path, size: file.status.size)
+  }
+}
+
+extension PublishError {
+  /// What a check reads of the files.
+  static func reading<Value>(_ body: () throws(CheckError) -> Value) throws(PublishError) -> Value {
+    do {
+      return try body()
+    } catch {
+      switch error {
+      case .unreadable(let location, let error): throw .unreadable(location, error)
+      case .gone(let location): throw .changedWhileRead(location)
+      }
+    }
+  }
+}
