@@ -71,10 +71,12 @@ let package = Package(
 
     tests("PlatformTests", ["Platform"]),
     tests("HTTPTests", ["HTTP"]),
-    tests("ManifestsTests", ["Manifests", "Platform"]),
+    tests("ManifestsTests", ["Manifests", "Platform", "TestSupport"]),
     tests("ServerTests", ["Server", "HTTP", "Platform"]),
     tests("CompressionTests", ["Compression", "Platform"]),
     tests("ArchiveTests", ["Archive", "Platform"]),
+    // What test targets share: folders that go with their test, files of expected text.
+    .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/TestSupport", swiftSettings: swift),
     // A server of a few lines over real sockets, for the tests of everything that is a client.
     .target(
       name: "SocketServer", dependencies: ["Platform"], path: "Tests/SocketServer", swiftSettings: swift),
@@ -91,8 +93,9 @@ let package = Package(
       "PublishingTests",
       [
         "Archive", "BuildCheck", "Publishing", "HTTPClient", "Manifests", "OriginAPI", "Platform",
-        "SocketServer",
+        "SocketServer", "TestSupport",
       ]),
+    tests("XCacheTests", ["xcache", "BuildCheck", "Manifests", "Platform", "Publishing", "TestSupport"]),
     // Runs the program itself; what it imports only reads answers.
     .testTarget(
       name: "EndToEnd", dependencies: ["Compression", "Manifests", "Platform", "SocketServer"],

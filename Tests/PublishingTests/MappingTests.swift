@@ -1,6 +1,7 @@
 import BuildCheck
 import Manifests
 import Platform
+import TestSupport
 import Testing
 
 @testable import Publishing

@@ -2,6 +2,7 @@ import HTTPClient
 import Manifests
 import Platform
 import SocketServer
+import TestSupport
 import Testing
 
 @testable import Publishing

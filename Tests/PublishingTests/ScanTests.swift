@@ -2,6 +2,7 @@ import BuildCheck
 import Glibc
 import Manifests
 import Platform
+import TestSupport
 import Testing
 
 @testable import Publishing
@@ -112,8 +113,6 @@ func words(_ body: () throws -> Void) -> String? {
     try body()
     return nil
   } catch let error as PublishError {
-    return error.words
-  } catch let error as SettingsError {
     return error.words
   } catch {
     return "\(error)"

@@ -1,4 +1,5 @@
 import Platform
+import TestSupport
 import Testing
 
 @testable import Manifests
@@ -51,7 +52,7 @@ import Testing
       #expect(check.policy == nil, "\(name)")
       text += "\(name)\n" + check.remarks.map { "  \($0)\n" }.joined()
     }
-    try Golden.check(text, "policy-errors.txt")
+    #expect(try Golden.differences(text, "policy-errors.txt") == [])
   }
 
   private static func policy(_ text: String) throws -> Policy {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Manifests
@@ -20,7 +21,7 @@ import Testing
         text += "\(name)\n" + check.remarks.map { "  \($0)\n" }.joined()
       }
     }
-    try Golden.check(text, "prefetch-errors.txt")
+    #expect(try Golden.differences(text, "prefetch-errors.txt") == [])
   }
 
   @Test func sixtyAndMoreConfigsAreRefused() {

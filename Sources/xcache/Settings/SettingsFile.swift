@@ -1,12 +1,13 @@
 import BuildCheck
 import Manifests
 import Platform
+import Publishing
 
 extension Settings {
-  package static let fileName = "xcache.json"
+  static let fileName = "xcache.json"
 
   /// What the nearest `xcache.json` says, in `folder` or above it; nothing where there is none.
-  package static func file(from folder: String) throws(SettingsError) -> Settings {
+  static func file(from folder: String) throws(SettingsError) -> Settings {
     var folder = (try? Kernel.realPath(folder)) ?? folder
     while true {
       let path = folder == "/" ? "/\(fileName)" : "\(folder)/\(fileName)"
@@ -17,7 +18,7 @@ extension Settings {
   }
 
   /// What the file says; nil where there is none.
-  package static func read(_ path: String) throws(SettingsError) -> Settings? {
+  static func read(_ path: String) throws(SettingsError) -> Settings? {
     let bytes: [UInt8]?
     do {
       bytes = try DurableFile.read(path, limit: 1 << 20)
@@ -110,5 +111,64 @@ extension BundleSettings.Folder {
     }
     guard let path, !path.isEmpty else { throw node.wanted("a path, or an object with \"dir\"") }
     self.init(path: path.hasPrefix("/") ? path : "\(folder)/\(path)", baseURL: base)
+  }
+}
+
+/// A value of `xcache.json`, and where in the file it is.
+struct SettingsNode {
+  let value: JSONValue
+  let file: String
+  /// From the outermost key to this value.
+  var keys: [String] = []
+
+  /// The error that this isn't what it should be.
+  func wanted(_ wanted: String) -> SettingsError { SettingsError(.value(wanted: wanted), in: file, at: keys) }
+
+  var unknown: SettingsError { SettingsError(.unknownKey, in: file, at: keys) }
+
+  func text(_ what: String) throws(SettingsError) -> String {
+    guard let text = value.string else { throw wanted(what) }
+    return text
+  }
+
+  func bool() throws(SettingsError) -> Bool {
+    guard let bool = value.bool else { throw wanted("true or false") }
+    return bool
+  }
+
+  func members() throws(SettingsError) -> [(key: String, node: SettingsNode)] {
+    guard let object = value.object else { throw wanted("an object: {…}") }
+    return object.members.map { ($0.key, SettingsNode(value: $0.value, file: file, keys: keys + [$0.key])) }
+  }
+
+  func elements() throws(SettingsError) -> [SettingsNode] {
+    guard let array = value.array else { throw wanted("a list: […]") }
+    return array.enumerated().map { SettingsNode(value: $1, file: file, keys: keys + ["\($0 + 1)"]) }
+  }
+
+  func globs() throws(SettingsError) -> [Glob] {
+    var globs: [Glob] = []
+    for element in try elements() { globs.append(try element.glob(element.text("a pattern, such as *.map"))) }
+    return globs
+  }
+
+  private func glob(_ text: String) throws(SettingsError) -> Glob {
+    guard let glob = Glob(text) else {
+      throw wanted("a pattern, such as *.map, not \(text.debugDescription)")
+    }
+    return glob
+  }
+
+  /// `{"pattern": "type/subtype"}`; the longest pattern counts first, since an object's keys have no order.
+  func typeRules() throws(SettingsError) -> [BundleSource.TypeRule] {
+    var rules: [BundleSource.TypeRule] = []
+    for (key, node) in try members() {
+      let text = try node.text("a content type")
+      guard let ctype = ContentType(text) else {
+        throw node.wanted("a content type such as text/html;charset=UTF-8, not \(text.debugDescription)")
+      }
+      rules.append(BundleSource.TypeRule(try node.glob(key), ctype))
+    }
+    return rules.sorted { $0.pattern.text.utf8.count > $1.pattern.text.utf8.count }
   }
 }

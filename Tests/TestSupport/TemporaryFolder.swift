@@ -2,10 +2,10 @@ import Glibc
 import Platform
 
 /// A folder of a test's own, gone with it.
-final class TemporaryFolder: Sendable {
-  let path: String
+package final class TemporaryFolder: Sendable {
+  package let path: String
 
-  init() throws {
+  package init() throws {
     let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     path = "\(base)/xcache-test-\(SHA256.of(Secrets.random(16)).hex.prefix(16))"
     try Kernel.makeFolder(path)
@@ -15,7 +15,7 @@ final class TemporaryFolder: Sendable {
 
   /// Writes a file, and the folders above it.
   @discardableResult
-  func write(_ name: String, _ content: some Sequence<UInt8>) throws -> String {
+  package func write(_ name: String, _ content: some Sequence<UInt8>) throws -> String {
     let target = "\(path)/\(name)"
     try Kernel.makeFolder(DurableFile.parent(of: target))
     let file = try Kernel.open(target, O_WRONLY | O_CREAT | O_TRUNC)
@@ -24,14 +24,14 @@ final class TemporaryFolder: Sendable {
   }
 
   @discardableResult
-  func write(_ name: String, _ text: String) throws -> String { try write(name, text.utf8) }
+  package func write(_ name: String, _ text: String) throws -> String { try write(name, text.utf8) }
 
-  func link(_ name: String, to target: String) {
+  package func link(_ name: String, to target: String) {
     guard symlink(target, "\(path)/\(name)") == 0 else { fatalError("no link \(name)") }
   }
 
   /// Moves a file's mtime, and with it its ctime, to where a cache may trust it, by waiting.
-  static func settle() { usleep(2_100_000) }
+  package static func settle() { usleep(2_100_000) }
 
   private static func remove(_ path: String) {
     for name in (try? Folder.names(path)) ?? [] {

@@ -1,8 +1,10 @@
 import Manifests
 import Platform
+import Publishing
+import TestSupport
 import Testing
 
-@testable import Publishing
+@testable import xcache
 
 @Suite struct SettingsTests {
   let folder: TemporaryFolder
@@ -59,9 +61,10 @@ import Testing
   @Test func whatStandsBeforeWhat() throws {
     var flags = Settings()
     flags.app = try AppName("flag")
-    let environment = try Settings.environment([
-      "XCACHE_APP": "env", "XCACHE_CHANNEL": "env", "XCACHE_TOKEN": "t", "XCACHE_SERVER": "",
-    ])
+    var environment = Settings()
+    environment.app = try AppName("env")
+    environment.channel = try ChannelName("env")
+    environment.token = "t"
     var file = Settings()
     file.app = try AppName("file")
     file.channel = try ChannelName("file")
@@ -112,10 +115,13 @@ import Testing
     #expect(said.contains(expected), "\(said)")
   }
 
-  @Test func environmentMistakesNameTheVariable() {
-    #expect(
-      words { _ = try Settings.environment(["XCACHE_SERVER": "x"]) }?.hasPrefix("XCACHE_SERVER should be")
-        == true)
+  @Test func settingsNameRules() throws {
+    let json = try JSONValue.parse(Array(#"{"check":{"off":["weight","name"],"ignore":["old/*"]}}"#.utf8))
+    let settings = try Settings(json: json, file: "/x/xcache.json")
+    #expect(settings.check.off == [.weight, .name] && settings.check.ignore.map(\.text) == ["old/*"])
+    let wrong = try JSONValue.parse(Array(#"{"check":{"off":["wieght"]}}"#.utf8))
+    let error = #expect(throws: SettingsError.self) { try Settings(json: wrong, file: "/x/xcache.json") }
+    #expect(error?.words.contains("/x/xcache.json: check / off / 1 should be a rule: missing, case") == true)
   }
 
   @Test func whatIsMissingIsSaid() throws {
@@ -123,5 +129,17 @@ import Testing
     #expect(words { _ = try bundle.source() }?.hasPrefix("bundle main has no folder") == true)
     bundle.folders = [.init(path: "x", baseURL: nil)]
     #expect(words { _ = try bundle.source() }?.hasPrefix("bundle main has no base URL") == true)
+  }
+}
+
+/// What a mistake in the settings is said to be; nil where there is none.
+private func words(_ body: () throws -> Void) -> String? {
+  do {
+    try body()
+    return nil
+  } catch let error as SettingsError {
+    return error.words
+  } catch {
+    return "\(error)"
   }
 }

@@ -1,10 +1,64 @@
 import Manifests
-import Platform
-import OriginAPI
+import Publishing
+
+/// Texts as the values they stand for, wherever they were given.
+enum SettingsValue {
+  static func url(_ text: String, in place: String, at keys: [String] = []) throws(SettingsError)
+    -> BaseURL
+  {
+    do {
+      return try BaseURL(text)
+    } catch {
+      throw SettingsError(.value(wanted: "an http or https URL; \(error.words)"), in: place, at: keys)
+    }
+  }
+
+  static func app(_ text: String, in place: String, at keys: [String] = []) throws(SettingsError)
+    -> AppName
+  {
+    guard let name = try? AppName(text) else {
+      throw SettingsError(
+        .value(
+          wanted:
+            "an app's name (a letter, then letters, digits, - and _, 64 at most), not \(text.debugDescription)"
+        ),
+        in: place, at: keys)
+    }
+    return name
+  }
+
+  static func channel(
+    _ text: String, in place: String, at keys: [String] = []
+  ) throws(SettingsError) -> ChannelName {
+    guard let name = try? ChannelName(text) else {
+      throw SettingsError(
+        .value(
+          wanted:
+            "a channel's name (a small letter, then small letters, digits and -, 32 at most), not \(text.debugDescription)"
+        ),
+        in: place, at: keys)
+    }
+    return name
+  }
+
+  static func bundle(
+    _ text: String, in place: String, at keys: [String] = []
+  ) throws(SettingsError) -> BundleName {
+    guard let name = try? BundleName(text) else {
+      throw SettingsError(
+        .value(
+          wanted:
+            "a bundle's name (a letter or digit, then letters, digits, ., - and _, 128 at most), not \(text.debugDescription)"
+        ),
+        in: place, at: keys)
+    }
+    return name
+  }
+}
 
 /// Why settings can't be used.
-package struct SettingsError: Error, Hashable, Sendable {
-  package enum Problem: Hashable, Sendable {
+struct SettingsError: Error, Hashable, Sendable {
+  enum Problem: Hashable, Sendable {
     case unreadable(String)
     case notJSON(JSONError)
     case unknownKey
@@ -14,20 +68,20 @@ package struct SettingsError: Error, Hashable, Sendable {
     case noBaseURL(BundleName)
   }
 
-  package let problem: Problem
+  let problem: Problem
   /// The file, or the environment variable.
-  package let place: String
+  let place: String
   /// From the outermost key to the one that is wrong.
-  package let keys: [String]
+  let keys: [String]
 
-  package init(_ problem: Problem, in place: String = "", at keys: [String] = []) {
+  init(_ problem: Problem, in place: String = "", at keys: [String] = []) {
     self.problem = problem
     self.place = place
     self.keys = keys
   }
 
   /// What is wrong, where, and what to do.
-  package var words: String {
+  var words: String {
     let key = keys.joined(separator: " / ")
     let spot = key.isEmpty ? place : "\(place): \(key)"
     switch problem {
