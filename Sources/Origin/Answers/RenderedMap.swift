@@ -1,6 +1,8 @@
 import Compression
 import HTTP
 import Manifests
+import Platform
+import Store
 
 /// A resourcemap in the codings of the answers that contain it: rendered once, and shared by all of them.
 final class RenderedMap: Sendable {
@@ -32,5 +34,58 @@ final class RenderedMap: Sendable {
 
   private static func join(_ ends: (head: [UInt8], tail: [UInt8]), _ blocks: SharedBytes) -> [SharedBytes] {
     [SharedBytes(ends.head), blocks, SharedBytes(ends.tail)]
+  }
+}
+
+/// The whole manifest of a version, coded once.
+struct WholeManifest: Sendable {
+  let document: CodedDocument
+  /// What it says beside the manifest.
+  let extras: AnswerExtras
+  /// Bytes of the gzip body, which a patch has to beat.
+  let gzipCount: Int
+  /// Its resourcemap, for answers that say something else around it.
+  let map: RenderedMap
+
+  private let channel: ChannelInfo
+  private let digest: SHA256
+
+  init(_ channel: ChannelInfo, _ map: ManifestMap, _ extras: AnswerExtras) {
+    self.init(channel, RenderedMap(map), digest: channel.digest ?? map.digest, extras)
+  }
+
+  private init(_ channel: ChannelInfo, _ map: RenderedMap, digest: SHA256, _ extras: AnswerExtras) {
+    self.channel = channel
+    self.digest = digest
+    self.extras = extras
+    self.map = map
+    (document, gzipCount) = Self.document(channel, map, digest, extras, base: nil)
+  }
+
+  /// The same manifest with other words beside it.
+  func saying(_ extras: AnswerExtras) -> WholeManifest {
+    WholeManifest(channel, map, digest: digest, extras)
+  }
+
+  /// The answer to devices that are at `base` and understand patches, but for which the whole is smaller.
+  func document(from base: DocumentBase) -> CodedDocument {
+    Self.document(channel, map, digest, extras, base: base).document
+  }
+
+  private static func document(
+    _ channel: ChannelInfo, _ map: RenderedMap, _ digest: SHA256, _ extras: AnswerExtras, base: DocumentBase?
+  ) -> (document: CodedDocument, gzipCount: Int) {
+    let from = base.map { "\($0.version)-\(SHA256.of($0.deltas).hex.prefix(8))-" } ?? ""
+    return map.document(
+      in: Documents.whole(channel.version, digest: digest, base: base, extras: extras),
+      tag: "\(digest.hex.prefix(32))-\(from)\(channel.version)\(extras.tag)")
+  }
+}
+
+extension AnswerExtras {
+  /// What an entity tag has of them: answers that differ in them alone are different bytes.
+  fileprivate var tag: String {
+    let parts = [policy.map { "p\($0)" }, prefetch.map { "c\($0)" }, interval.map { "i\($0)" }]
+    return parts.compactMap { $0 }.map { "-\($0)" }.joined()
   }
 }

@@ -1,3 +1,4 @@
+import Compression
 import Manifests
 import Platform
 import Store
@@ -65,5 +66,87 @@ struct UpdateCost: Sendable {
       "bytes": .integer(bytes), "deltas": .integer(Int64(deltas)), "files": .integer(Int64(files)),
       "plainBytes": .integer(plainBytes),
     ]
+  }
+}
+
+/// What each file of a diff costs a device at its older version.
+struct DiffTransfers: Sendable {
+  let cost: UpdateCost
+  private let sizes: [SHA256: (plain: Int64, delta: Int64?)]
+
+  init(_ changes: [ContentChange], _ channel: ChannelInfo, from base: ManifestVersion, _ facts: DerivedFacts)
+    throws(StoreError)
+  {
+    let new = changes.compactMap { change in change.now.map { (url: change.url, content: $0) } }
+    let targets = Set(new.map(\.content.sha256))
+    let pairs = try facts.store.derived.pairs(of: Array(targets)).mapValues { $0.filter { $0.size != nil } }
+    let bases = Set(pairs.values.joined().map(\.base)).union(targets)
+    let held = try facts.store.held(bases, channel, at: base)
+    var sizes: [SHA256: (plain: Int64, delta: Int64?)] = [:]
+    for (_, content) in new where sizes[content.sha256] == nil {
+      let delta = pairs[content.sha256]?.filter { held.contains($0.base) }.compactMap(\.size).min()
+      let plain = facts.plainSize(content.sha256, content.ctype, size: content.size)
+      // What a device has under another URL it copies.
+      sizes[content.sha256] = held.contains(content.sha256) ? (0, nil) : (plain, delta)
+    }
+    self.sizes = sizes
+    cost = UpdateCost(new, holding: held, pairs: pairs, facts)
+  }
+
+  /// `plain`: bytes of the best plain body; `delta`: bytes of the delta, where there is one.
+  func members(of content: ResourceContent) -> [JSONObject.Member] {
+    guard let size = sizes[content.sha256] else { return [] }
+    return [.init(key: "plain", value: .integer(size.plain))]
+      + (size.delta.map { [.init(key: "delta", value: .integer($0))] } ?? [])
+  }
+}
+
+extension Backlog.Progress {
+  /// `pending`: older versions from which deltas are still to be made; null: being worked out.
+  var json: JSONValue {
+    [
+      "files": .integer(Int64(files)), "filesDone": .integer(Int64(filesDone)),
+      "pending": pending.map { .integer(Int64($0)) } ?? .null, "version": .string(version.text),
+    ]
+  }
+}
+
+/// What is worked out of a file's bytes once and then kept: its sketch, and the size of its best plain body.
+struct DerivedFacts: Sendable {
+  let store: Store
+
+  /// The sketches of files; those that can't be had are left out.
+  func sketches(of files: [DeltaFile], threads: Int, isUrgent: Bool) throws(StoreError) -> [SHA256: Sketch] {
+    var sketches: [SHA256: Sketch] = [:]
+    for cut in [Sketch.Cut.tokens, .chunks] {
+      let group = files.filter { $0.cut.number == cut.number }
+      let kept = try store.derived.sketches(of: group.map(\.sha256), cut: cut.number)
+      for (sha256, encoded) in kept { sketches[sha256] = Sketch(encoded: encoded) }
+      let found = Set(sketches.keys)
+      let rest = group.filter { !found.contains($0.sha256) }
+      let made = Locked<[SHA256: Sketch]>([:])
+      Crew.each(rest.count, threads: threads, isUrgent: isUrgent) { [store] index in
+        let file = rest[index]
+        guard let bytes = try? store.bytes(of: file.sha256, limit: DeltaTrial.largestFile) else { return }
+        let sketch = Sketch(bytes, cut)
+        made.withLock { $0[file.sha256] = sketch }
+      }
+      let new = made.withLock { $0 }
+      try store.derived.keep(sketches: new.mapValues(\.encoded), cut: cut.number)
+      sketches.merge(new) { $1 }
+    }
+    return sketches
+  }
+
+  /// Bytes of a file's best plain body, worked out now if it never was.
+  func plainSize(_ sha256: SHA256, _ ctype: ContentType, size: Int64) -> Int64 {
+    guard ctype.isCompressible, CodedFiles.sizes.contains(size) else { return size }
+    if let kept = try? store.derived.plainSize(of: sha256, coded: true) { return kept }
+    guard let bytes = try? store.bytes(of: sha256, limit: Int(size)) else { return size }
+    let best = Int64(
+      min(bytes.count, Gzip.encode([bytes]).count, Zstd.encode([bytes], level: CodedFiles.zstdLevel).count))
+    // Kept to save the work next time; that it can't be is no matter here.
+    try? store.derived.keep(plainSize: best, of: sha256, coded: true)
+    return best
   }
 }

@@ -1,3 +1,5 @@
+import Manifests
+
 /// Rows under each other in columns as wide as they need to be.
 struct Table {
   private var rows: [[String]]
@@ -26,5 +28,66 @@ struct Table {
       let line = cells.joined(separator: "  ")
       return String(line.reversed().drop { $0 == " " }.reversed())
     }
+  }
+}
+
+/// A progress line: what is done, a bar, how much of it.
+enum Bar {
+  private static let width = 24
+
+  static func line(_ what: String, _ done: Int64, of all: Int64, _ words: String) -> String {
+    // What an origin tells may be no share.
+    let share = all > 0 ? Double(min(max(done, 0), all)) / Double(all) : 1
+    let filled = Int((share * Double(width)).rounded(.down))
+    return
+      "\(what) [\(String(repeating: "#", count: filled))\(String(repeating: "·", count: width - filled))] \(words)"
+  }
+}
+
+/// Counts of bytes as people read them.
+enum Bytes {
+  /// `812 B`, `43.1 KB`, `5.9 MB`: powers of 1,000, as disks and networks are sold.
+  static func text(_ count: Int64) -> String {
+    guard count >= 1000 else { return "\(count) B" }
+    var value = Double(count)
+    var unit = 0
+    let units = ["KB", "MB", "GB", "TB"]
+    value /= 1000
+    while value >= 999.95, unit < units.count - 1 {
+      value /= 1000
+      unit += 1
+    }
+    let tenths = Int((value * 10).rounded())
+    return "\(tenths / 10).\(tenths % 10) \(units[unit])"
+  }
+
+  /// The bytes that `500KB`, `1.5 MB` or `2000` stands for; nil for anything else.
+  static func parse(_ text: String) -> Int64? {
+    let units: [(String, Double)] = [("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("B", 1)]
+    let upper = text.uppercased()
+    let unit = units.first { upper.hasSuffix($0.0) } ?? ("", 1)
+    var digits = upper.dropLast(unit.0.count)
+    while digits.last == " " { digits.removeLast() }
+    guard let number = Double(digits), number >= 0, number * unit.1 < 9e18, digits.first?.isNumber == true
+    else {
+      return nil
+    }
+    return Int64((number * unit.1).rounded())
+  }
+}
+
+/// Version numbers as people write them: `1, 3–5`.
+enum Ranges {
+  static func text(_ versions: [JSONValue]) -> String {
+    var ranges: [ClosedRange<Int64>] = []
+    for number in versions.compactMap({ $0.string.flatMap { ManifestVersion(text: $0)?.number } }).sorted() {
+      if let last = ranges.last, last.upperBound + 1 == number {
+        ranges[ranges.count - 1] = last.lowerBound...number
+      } else {
+        ranges.append(number...number)
+      }
+    }
+    return ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)–\($0.upperBound)" }
+      .joined(separator: ", ")
   }
 }
