@@ -11,8 +11,8 @@ func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: swift)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: swift)
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swift)
 }
 
 let package = Package(
@@ -87,7 +87,10 @@ let package = Package(
     tests(
       "XCacheClientTests",
       ["Archive", "Compression", "XCacheClient", "Manifests", "Platform", "SocketServer"]),
-    tests("OriginTests", ["Archive", "Compression", "Origin", "Store", "Manifests", "HTTP", "Platform"]),
+    tests(
+      "OriginTests",
+      ["Archive", "Compression", "Origin", "Store", "Manifests", "HTTP", "Platform"],
+      exclude: ["Wire/Goldens"]),
     tests("MirrorTests", ["Mirror", "Store", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     tests(
       "PublishingTests",
@@ -99,7 +102,7 @@ let package = Package(
     // Runs the program itself; what it imports only reads answers.
     .testTarget(
       name: "EndToEnd", dependencies: ["Compression", "Manifests", "Platform", "SocketServer"],
-      exclude: ["Help"],
+      exclude: ["Goldens", "Help"],
       swiftSettings: swift),
   ],
   swiftLanguageModes: [.v6],

@@ -151,7 +151,7 @@ extension StoreError: CustomStringConvertible {
   }
 }
 
-extension ReleaseRequest.Fault: CustomStringConvertible {
+extension ReleaseInput.Fault: CustomStringConvertible {
   package var description: String {
     switch self {
     case .noBundle: "a release names at least one bundle"

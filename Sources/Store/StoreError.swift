@@ -53,7 +53,7 @@ package enum StoreError: Error, Sendable {
   /// Thrown when a request's md5 or size of a blob differs from the stored bytes.
   case contentMismatch(url: ResourceURL, claimed: FileDigest, stored: FileDigest)
   /// Thrown when a request names one bundle twice, or none.
-  case badRequest(ReleaseRequest.Fault)
+  case badRequest(ReleaseInput.Fault)
   case unknownVersion(ManifestVersion)
   /// Thrown when a moment lies before the oldest release that is kept.
   case unknownMoment(oldestKept: ManifestVersion)

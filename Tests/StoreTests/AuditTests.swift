@@ -15,7 +15,7 @@ import Testing
     try store.publish(base: 1, set: ["f.js": Sample("b")])
     let shop = try AppName("shop")
     _ = try store.rollback(
-      RollbackRequest(app: shop, channel: .online, to: .steps(1), by: anna, message: "it burns"))
+      RollbackInput(app: shop, channel: .online, to: .steps(1), by: anna, message: "it burns"))
     _ = try store.createToken(name: "ci", scope: .publish, expiresAt: 1, by: anna)
     _ = try store.revokeToken("ci", by: anna)
     _ = try store.freezeChannel(shop, .online, reason: "sale", by: anna)

@@ -173,7 +173,7 @@ import Testing
     let restored = try Store(path: scratch.path + "/new")
     _ = try Self.push(restored, "[1]", Self.request())
     try restored.publish(base: 1, set: ["a": Sample("b")])
-    var request = RollbackRequest(
+    var request = RollbackInput(
       app: try AppName("shop"), channel: .online, to: .steps(1), by: .local, message: "")
     request.withPrefetch = true
     request.dryRun = true

@@ -202,9 +202,9 @@ import Testing
     let number = Int.random(in: 1..<model.releases.count, using: &random)
     let countsSteps = Bool.random(using: &random)
     let version: Int? = countsSteps ? model.stepsBack(steps, bundle) : number
-    let target: RollbackRequest.Target =
+    let target: RollbackInput.Target =
       countsSteps ? .steps(steps) : .version(.number(ManifestVersion(Int64(number))))
-    let request = RollbackRequest(
+    let request = RollbackInput(
       app: try AppName("shop"), channel: channel, bundle: try bundle.map { try BundleName($0) }, to: target,
       by: Actor(name: "anna", address: "10.0.0.7"), message: "back")
     let isKnown = bundle.map { name in model.releases.contains { $0.changed.contains(name) } } ?? true
@@ -220,7 +220,7 @@ import Testing
   }
 
   private func rollback(
-    _ store: Store, _ request: RollbackRequest, _ model: inout Model, to next: [String: Content],
+    _ store: Store, _ request: RollbackInput, _ model: inout Model, to next: [String: Content],
     _ version: Int
   ) throws -> Result {
     var dryRequest = request

@@ -29,8 +29,8 @@ import Testing
     _ = try store.change(request) { _, _ in Array(content.utf8) }
   }
 
-  private func request(_ target: RollbackRequest.Target) throws -> RollbackRequest {
-    var request = RollbackRequest(
+  private func request(_ target: RollbackInput.Target) throws -> RollbackInput {
+    var request = RollbackInput(
       app: try AppName("shop"), channel: .online, to: target, by: Actor(name: "anna", address: "10.0.0.7"),
       message: "it burns")
     request.withPrefetch = true
@@ -43,12 +43,12 @@ import Testing
 
   /// Where to, the content that comes back and the version that it was.
   @Test(arguments: [
-    (RollbackRequest.Target.version(.number(ManifestVersion(1))), "[1]", Int64(1)),
+    (RollbackInput.Target.version(.number(ManifestVersion(1))), "[1]", Int64(1)),
     (.steps(1), "[2]", 2), (.version(.moment(1_001_700)), "[2]", 2),
     // At these moments the versions were there, their configs not yet.
     (.version(.moment(1_001_200)), "[1]", 1), (.version(.moment(1_000_200)), "[]", 0),
   ])
-  func itComesBack(target: RollbackRequest.Target, content: String, source: Int64) throws {
+  func itComesBack(target: RollbackInput.Target, content: String, source: Int64) throws {
     let store = try history()
     var dry = try request(target)
     dry.dryRun = true
@@ -88,7 +88,7 @@ import Testing
   @Test func itComesBackThoughTheManifestStays() throws {
     let store = try history()
     try push(store, "[9]")
-    let moment = RollbackRequest.Target.version(.moment(now.withLock { $0 } - 100))
+    let moment = RollbackInput.Target.version(.moment(now.withLock { $0 } - 100))
     _ = try store.freezeChannel(try AppName("shop"), .online, reason: "sale", by: .local)
     #expect(throws: StoreError.self) { try store.rollback(try request(moment)) }
     _ = try store.thawChannel(try AppName("shop"), .online, by: .local)

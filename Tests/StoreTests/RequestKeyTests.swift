@@ -127,7 +127,7 @@ import Testing
       }
       let store = try Store(path: data, options: options)
       for version in 0..<3 { try store.publish(base: Int64(version), set: ["a.js": Sample("\(version)")]) }
-      let request = RollbackRequest(
+      let request = RollbackInput(
         app: try .init("shop"), channel: .online, to: .steps(1), by: .local)
       let key = try Self.key(store, 1)
       _ = try store.rollback(

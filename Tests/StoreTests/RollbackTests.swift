@@ -8,14 +8,14 @@ import Testing
   let scratch = Scratch()
 
   private func request(
-    _ target: RollbackRequest.Target, bundle: String? = nil, ifVersion: Int64? = nil
-  ) throws -> RollbackRequest {
-    RollbackRequest(
+    _ target: RollbackInput.Target, bundle: String? = nil, ifVersion: Int64? = nil
+  ) throws -> RollbackInput {
+    RollbackInput(
       app: try AppName("shop"), channel: .online, bundle: try bundle.map { try BundleName($0) }, to: target,
       by: Actor(name: "anna", address: "10.0.0.7"), ifVersion: ifVersion.map { ManifestVersion($0) })
   }
 
-  private func to(_ version: Int64) -> RollbackRequest.Target { .version(.number(ManifestVersion(version))) }
+  private func to(_ version: Int64) -> RollbackInput.Target { .version(.number(ManifestVersion(version))) }
 
   @Test func anotherBundlesBytesAreNamedAndNothingIsChanged() throws {
     let store = try scratch.open()

@@ -88,9 +88,9 @@ extension Store {
   }
 
   func request(_ changes: [BundleChange], ifVersion: Int64? = nil, dryRun: Bool = false) throws
-    -> ReleaseRequest
+    -> ReleaseInput
   {
-    ReleaseRequest(
+    ReleaseInput(
       app: try AppName("shop"), channel: .online, author: "ci", message: "a message", bundles: changes,
       ifVersion: ifVersion.map { ManifestVersion($0) }, dryRun: dryRun,
       publicURLForNew: try BaseURL("https://cdn.example.com/x"))

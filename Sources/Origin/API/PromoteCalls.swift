@@ -21,7 +21,7 @@ struct PromoteCalls {
     let names = try ChannelNames(call)
     let (source, contents) = try source(document, names)
     let rewriting = try Self.rewriting(document)
-    var request = ReleaseRequest(
+    var request = ReleaseInput(
       app: names.app, channel: names.channel, author: caller.name,
       message: try ReleaseCalls.message(document),
       bundles: try changes(contents, rewriting, in: names),
@@ -45,7 +45,7 @@ struct PromoteCalls {
   }
 
   /// Makes the release once its deltas on the version that it replaces are stored, or as long as releases wait.
-  private func release(_ request: ReleaseRequest, _ more: JSONObject, waits: Bool) throws(Problem) -> Response
+  private func release(_ request: ReleaseInput, _ more: JSONObject, waits: Bool) throws(Problem) -> Response
   {
     let createsApp = caller.scope == .admin && caller.isUnlimited
     // Without them devices take the files whole; promoting needn't wait in a queue for that.

@@ -38,7 +38,7 @@ struct ReleaseCalls {
     }
   }
 
-  private func mayCreate(_ request: ReleaseRequest) -> Bool {
+  private func mayCreate(_ request: ReleaseInput) -> Bool {
     let brings = request.bundles.contains { if case .update = $0.change { true } else { false } }
     return caller.scope == .admin && caller.isUnlimited && brings
   }
@@ -56,7 +56,7 @@ struct ReleaseCalls {
   }
 
   /// Whether the deltas on the version that is replaced are stored, after at most as long as releases wait.
-  private func awaitDeltas(_ request: ReleaseRequest, createsApp: Bool) throws(Problem) -> Bool {
+  private func awaitDeltas(_ request: ReleaseInput, createsApp: Bool) throws(Problem) -> Bool {
     let isReady = try APIEndpoint.store { () throws(StoreError) in
       try desk.awaitDeltas(request, createsApp: createsApp)
     }
@@ -77,10 +77,10 @@ struct ReleaseCalls {
         id: id, late: deltas.isLate(preparation), seconds: preparation.seconds))
   }
 
-  private func parse(_ body: ReleaseDocument, _ names: ChannelNames) throws(Problem) -> ReleaseRequest {
+  private func parse(_ body: ReleaseDocument, _ names: ChannelNames) throws(Problem) -> ReleaseInput {
     guard let bundles = body.bundles else { throw ReleaseDocument.noBundles }
     let document = JSONValue.object(body.members)
-    var request = ReleaseRequest(
+    var request = ReleaseInput(
       app: names.app, channel: names.channel, author: caller.name, message: try Self.message(document),
       bundles: bundles, ifVersion: try document.ifVersion(names, desk.store),
       dryRun: document["dryRun"]?.bool ?? false)

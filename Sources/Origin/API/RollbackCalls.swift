@@ -30,7 +30,7 @@ struct RollbackCalls {
     }
   }
 
-  private static func answer(_ outcome: RollbackOutcome, _ request: RollbackRequest, _ hasDeltas: Bool)
+  private static func answer(_ outcome: RollbackOutcome, _ request: RollbackInput, _ hasDeltas: Bool)
     -> APIAnswer
   {
     var answer = outcome.release.document
@@ -46,13 +46,13 @@ struct RollbackCalls {
     return APIAnswer(.object(answer), outcome.release.changed && !request.dryRun ? .created : .ok)
   }
 
-  private func parse(_ document: JSONValue, _ names: ChannelNames) throws(Problem) -> RollbackRequest {
+  private func parse(_ document: JSONValue, _ names: ChannelNames) throws(Problem) -> RollbackInput {
     let bundle = try document.name("bundle") { (text) throws(NameError) in try BundleName(text) }
     // Whoever forgets to name the bundle must not take the whole channel back.
     guard (bundle != nil) != (document["allBundles"]?.bool == true) else {
       throw .badRequest("a rollback is of one \"bundle\", or of \"allBundles\"")
     }
-    var request = RollbackRequest(
+    var request = RollbackInput(
       app: names.app, channel: names.channel, bundle: bundle, to: try Self.target(document),
       by: caller.actor(call), message: try ReleaseCalls.message(document),
       ifVersion: try document.ifVersion(names, desk.store), breakGlass: try ReleaseCalls.breakGlass(document),
@@ -61,7 +61,7 @@ struct RollbackCalls {
     return request
   }
 
-  private static func target(_ document: JSONValue) throws(Problem) -> RollbackRequest.Target {
+  private static func target(_ document: JSONValue) throws(Problem) -> RollbackInput.Target {
     switch (document["to"]?.string, document["steps"]?.integer) {
     case (let text?, nil):
       return .version(try VersionName.read(text, in: "\"to\" "))

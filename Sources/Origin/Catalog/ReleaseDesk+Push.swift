@@ -44,7 +44,7 @@ extension ReleaseDesk {
   }
 }
 
-extension ReleaseRequest {
+extension ReleaseInput {
   /// What it replaces.
   var scope: StagedReleases.Scope {
     StagedReleases.Scope(app: app, channel: channel, bundles: Set(bundles.map(\.name)))

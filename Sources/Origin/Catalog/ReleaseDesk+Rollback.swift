@@ -5,7 +5,7 @@ extension ReleaseDesk {
   /// Brings an older version's content back; when this returns, every poll that begins sees it.
   /// - Throws: `pushFailed`: then it is staged, and tried again by itself.
   func rollback(
-    _ request: RollbackRequest, by caller: AccessToken, record: AnswerRecord<RollbackOutcome>? = nil
+    _ request: RollbackInput, by caller: AccessToken, record: AnswerRecord<RollbackOutcome>? = nil
   ) throws(StoreError) -> RollbackOutcome {
     let scope = StagedReleases.Scope(
       app: request.app, channel: request.channel, bundles: request.bundle.map { [$0] })
@@ -17,7 +17,7 @@ extension ReleaseDesk {
   }
 
   private func commit(
-    _ request: RollbackRequest, _ scope: StagedReleases.Scope, _ checkWanted: @escaping CheckWanted,
+    _ request: RollbackInput, _ scope: StagedReleases.Scope, _ checkWanted: @escaping CheckWanted,
     _ record: AnswerRecord<RollbackOutcome>?
   ) throws(StoreError) -> RollbackOutcome {
     // Written by `digest`, read by `committed`, both on this thread and in that order.

@@ -35,7 +35,7 @@ final class ReleaseDesk: Sendable {
   }
 
   /// Begins to make the deltas of a release and to work out what it costs devices, or joins who does already.
-  func prepare(_ request: ReleaseRequest, createsApp: Bool) throws(StoreError) -> Preparation {
+  func prepare(_ request: ReleaseInput, createsApp: Bool) throws(StoreError) -> Preparation {
     var request = request
     request.publicURLForNew = createsApp ? publicURL : nil
     return deltas.prepare(try store.preview(request))
@@ -43,7 +43,7 @@ final class ReleaseDesk: Sendable {
 
   /// Waits for the deltas of what a rollback brings back, from the version that it takes back.
   /// - Returns: as of a release; nil, too, where nothing changes.
-  func awaitDeltas(_ request: RollbackRequest) throws(StoreError) -> Bool? {
+  func awaitDeltas(_ request: RollbackInput) throws(StoreError) -> Bool? {
     var request = request
     request.dryRun = true
     let outcome = try store.rollback(request).release
@@ -53,7 +53,7 @@ final class ReleaseDesk: Sendable {
 
   /// Waits for a release's deltas.
   /// - Returns: whether they are stored; nil where too many others wait here already.
-  func awaitDeltas(_ request: ReleaseRequest, createsApp: Bool) throws(StoreError) -> Bool? {
+  func awaitDeltas(_ request: ReleaseInput, createsApp: Bool) throws(StoreError) -> Bool? {
     deltas.options.wait <= 0 ? false : deltas.awaitReady(try prepare(request, createsApp: createsApp))
   }
 
@@ -64,7 +64,7 @@ final class ReleaseDesk: Sendable {
   ///   - caller: the token that it is asked for with.
   /// - Throws: `pushFailed`: then it is staged, and tried again by itself.
   func release(
-    _ request: ReleaseRequest, createsApp: Bool, by caller: AccessToken,
+    _ request: ReleaseInput, createsApp: Bool, by caller: AccessToken,
     record: AnswerRecord<ReleaseOutcome>? = nil
   ) throws(StoreError) -> ReleaseOutcome {
     var request = request
@@ -78,7 +78,7 @@ final class ReleaseDesk: Sendable {
   }
 
   private func commit(
-    _ request: ReleaseRequest, _ scope: StagedReleases.Scope, _ checkWanted: @escaping CheckWanted,
+    _ request: ReleaseInput, _ scope: StagedReleases.Scope, _ checkWanted: @escaping CheckWanted,
     _ record: AnswerRecord<ReleaseOutcome>?
   ) throws(StoreError) -> ReleaseOutcome {
     // Written by `digest`, read by `committed`, both on this thread and in that order.

@@ -1,6 +1,6 @@
 import Manifests
 
-extension ReleaseRequest {
+extension ReleaseInput {
   /// What the audit trail says of a release that was made.
   func act(_ outcome: ReleaseOutcome) -> AuditAct {
     var parameters = JSONObject()

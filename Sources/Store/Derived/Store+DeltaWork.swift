@@ -29,7 +29,7 @@ extension ReleasePreview {
 extension Store {
   /// What a release would do. What it names stays for now, as `missing` promises: its deltas are made from it.
   /// - Throws: the refusals of `commit`, except for bytes that are missing.
-  package func preview(_ request: ReleaseRequest) throws(StoreError) -> ReleasePreview {
+  package func preview(_ request: ReleaseInput) throws(StoreError) -> ReleasePreview {
     let plan = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db) }
     if plan.isChange, let channel = plan.channel { try checkFreeze(of: channel, request) }
     try blobs.promise(plan.contents.lazy.map(\.content.sha256))

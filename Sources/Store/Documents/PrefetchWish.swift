@@ -65,7 +65,7 @@ extension Database {
 
   /// The prefetch config that a rollback brings back.
   func prefetchWish(
-    takingBack channel: ChannelInfo, to target: ManifestVersion, _ name: RollbackRequest.Target
+    takingBack channel: ChannelInfo, to target: ManifestVersion, _ name: RollbackInput.Target
   )
     throws(StoreError) -> PrefetchWish
   {

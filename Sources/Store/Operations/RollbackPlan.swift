@@ -27,7 +27,7 @@ struct RollbackPlan {
 
   /// - Throws: `unknownBundle`, `unknownVersion`, `tooManySteps`, `changedSince`, `frozen`, `urlConflicts`,
   ///   `duplicateURLs`, `missingBlobs`.
-  init(_ request: RollbackRequest, in db: Database) throws(StoreError) {
+  init(_ request: RollbackInput, in db: Database) throws(StoreError) {
     let channel = try db.required(request.app, request.channel)
     self.channel = channel
     var scope: [BundleInfo]
@@ -71,7 +71,7 @@ struct RollbackPlan {
   }
 
   private static func target(
-    _ request: RollbackRequest, _ scope: [BundleInfo], _ channel: ChannelInfo, in db: Database
+    _ request: RollbackInput, _ scope: [BundleInfo], _ channel: ChannelInfo, in db: Database
   ) throws(StoreError) -> ManifestVersion {
     switch request.target {
     case .version(let name):
@@ -87,7 +87,7 @@ struct RollbackPlan {
   }
 
   private static func checkLimit(
-    _ request: RollbackRequest, _ scope: [BundleInfo], _ channel: ChannelInfo, in db: Database
+    _ request: RollbackInput, _ scope: [BundleInfo], _ channel: ChannelInfo, in db: Database
   ) throws(StoreError) {
     guard let limit = request.ifVersion else { return }
     for bundle in scope where bundle.version > limit {

@@ -8,7 +8,7 @@ package enum VersionName: Hashable, Sendable {
 }
 
 /// What is asked for to bring the content of an older version back.
-package struct RollbackRequest: Sendable {
+package struct RollbackInput: Sendable {
   /// How far back.
   package enum Target: Hashable, Sendable {
     case version(VersionName)

@@ -11,7 +11,7 @@ extension Store {
   ///   - record: keeps the answer for retries.
   /// - Throws: the refusals of `StoreError`; nothing is changed then.
   package func rollback(
-    _ request: RollbackRequest,
+    _ request: RollbackInput,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
     committed: (ReleaseOutcome) -> Void = { _ in }, record: AnswerRecord<RollbackOutcome>? = nil
   ) throws(StoreError) -> RollbackOutcome {
@@ -44,7 +44,7 @@ extension Store {
   }
 
   private func write(
-    _ plan: RollbackPlan, of request: RollbackRequest, in db: Database,
+    _ plan: RollbackPlan, of request: RollbackInput, in db: Database,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
   ) throws(StoreError) -> ReleaseOutcome {
     let channel = plan.channel
@@ -88,7 +88,7 @@ extension Store {
 
   /// Brings the prefetch config of then back, where that is asked for.
   private func follow(
-    _ request: RollbackRequest, _ plan: RollbackPlan, at version: ManifestVersion, in db: Database,
+    _ request: RollbackInput, _ plan: RollbackPlan, at version: ManifestVersion, in db: Database,
     _ release: inout ReleaseOutcome
   ) throws(StoreError) {
     guard request.withPrefetch else { return }

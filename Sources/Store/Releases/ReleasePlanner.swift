@@ -4,7 +4,7 @@ import Manifests
 /// URLs that the release touches.
 struct ReleasePlanner {
   private let db: Database
-  private let request: ReleaseRequest
+  private let request: ReleaseInput
   private let channel: ChannelInfo?
   private var touched: [ResourceURL: TouchedURL] = [:]
   private var infos: [BundleInfo?] = []
@@ -19,14 +19,14 @@ struct ReleasePlanner {
     var desired: [Int: ResourceContent?] = [:]
   }
 
-  private init(_ request: ReleaseRequest, _ channel: ChannelInfo?, in db: Database) {
+  private init(_ request: ReleaseInput, _ channel: ChannelInfo?, in db: Database) {
     self.request = request
     self.channel = channel
     self.db = db
   }
 
   /// - Throws: the refusals of `StoreError`'s section on releases; of conflicts, all at once.
-  static func plan(_ request: ReleaseRequest, in db: Database) throws(StoreError) -> ReleasePlan {
+  static func plan(_ request: ReleaseInput, in db: Database) throws(StoreError) -> ReleasePlan {
     try request.check()
     let (channel, appExists) = try channel(of: request, in: db)
     var planner = ReleasePlanner(request, channel, in: db)
@@ -34,7 +34,7 @@ struct ReleasePlanner {
     return try planner.finish(appExists: appExists)
   }
 
-  private static func channel(of request: ReleaseRequest, in db: Database) throws(StoreError)
+  private static func channel(of request: ReleaseInput, in db: Database) throws(StoreError)
     -> (ChannelInfo?, appExists: Bool)
   {
     if let channel = try db.channel(request.app, request.channel), channel.app == request.app {

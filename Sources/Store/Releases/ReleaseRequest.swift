@@ -1,7 +1,7 @@
 import Manifests
 
 /// What a publisher asks for: one or several bundles of a channel changed in one release, all or nothing.
-package struct ReleaseRequest: Sendable {
+package struct ReleaseInput: Sendable {
   package var app: AppName
   package var channel: ChannelName
   package var author: String

@@ -5,7 +5,7 @@ import Platform
 struct ReleaseWriter {
   private let db: Database
   private let plan: ReleasePlan
-  private let request: ReleaseRequest
+  private let request: ReleaseInput
   private let blobs: BlobStore
   private let channel: ChannelInfo
   private let version: ManifestVersion
@@ -22,7 +22,7 @@ struct ReleaseWriter {
     let entry: Entry
   }
 
-  init(_ plan: ReleasePlan, of request: ReleaseRequest, in db: Database, blobs: BlobStore, now: Int64)
+  init(_ plan: ReleasePlan, of request: ReleaseInput, in db: Database, blobs: BlobStore, now: Int64)
     throws(StoreError)
   {
     self.db = db

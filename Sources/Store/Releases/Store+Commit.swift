@@ -15,7 +15,7 @@ extension Store {
   ///     kept: a retry finds the same, or does what is left to do.
   /// - Throws: the refusals of `StoreError`; nothing is changed then.
   package func commit(
-    _ request: ReleaseRequest,
+    _ request: ReleaseInput,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
     committed: (ReleaseOutcome) -> Void = { _ in }, record: AnswerRecord<ReleaseOutcome>? = nil
   ) throws(StoreError) -> ReleaseOutcome {
@@ -46,7 +46,7 @@ extension Store {
   }
 
   private func write(
-    _ plan: ReleasePlan, of request: ReleaseRequest, in db: Database,
+    _ plan: ReleasePlan, of request: ReleaseInput, in db: Database,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
   ) throws(StoreError) -> ReleaseOutcome {
     guard plan.isChange else {
@@ -71,7 +71,7 @@ extension Store {
     return outcome
   }
 
-  private func dryRun(_ plan: ReleasePlan, of request: ReleaseRequest, missing: [SHA256]) throws(StoreError)
+  private func dryRun(_ plan: ReleasePlan, of request: ReleaseInput, missing: [SHA256]) throws(StoreError)
     -> ReleaseOutcome
   {
     var outcome =
@@ -86,7 +86,7 @@ extension Store {
 
   /// Has the prefetch config come along, where one is to.
   private func follow(
-    _ request: ReleaseRequest, _ channel: ChannelInfo, in db: Database, _ outcome: inout ReleaseOutcome
+    _ request: ReleaseInput, _ channel: ChannelInfo, in db: Database, _ outcome: inout ReleaseOutcome
   ) throws(StoreError) {
     guard let wish = request.prefetch else { return }
     let follower = PrefetchFollower(
@@ -96,7 +96,7 @@ extension Store {
   }
 
   /// Tells before the bytes go to the disk what the transaction would say.
-  func checkFreeze(of channel: ChannelInfo, _ request: ReleaseRequest) throws(StoreError) {
+  func checkFreeze(of channel: ChannelInfo, _ request: ReleaseInput) throws(StoreError) {
     guard request.breakGlass == nil else { return }
     let freeze = try connections.reading { (db) throws(StoreError) in try db.freeze(of: channel.id) }
     if let freeze { throw .frozen(channel.app, channel.name, freeze) }

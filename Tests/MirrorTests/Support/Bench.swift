@@ -65,7 +65,7 @@ final class Bench: Sendable {
     let channel = try? store.channel(place.app, place.channel)
     let base = try channel.flatMap { try store.bundles(of: $0).first { $0.name == name }?.version } ?? .none
     return try store.commit(
-      ReleaseRequest(
+      ReleaseInput(
         app: place.app, channel: place.channel, author: "ci",
         bundles: [
           BundleChange(

@@ -61,7 +61,7 @@ import Testing
     var request = try store.request([
       try store.change(bundle, base: channel.bundleVersions[bundle] ?? 0, set: set, remove: remove)
     ])
-    request = ReleaseRequest(
+    request = ReleaseInput(
       app: request.app, channel: try ChannelName(name), author: "ci", bundles: request.bundles,
       publicURLForNew: request.publicURLForNew)
     let outcome = try store.commit(request)

@@ -102,7 +102,7 @@ import Testing
       let store = try Store(path: data, options: options)
       try store.publish("other", base: 0, set: ["c.js": Sample("c"), "d.js": Sample("d")])
       _ = try store.rollback(
-        RollbackRequest(
+        RollbackInput(
           app: try AppName("shop"), channel: .online,
           to: .version(.number(ManifestVersion(Int64(30 - step % 29)))), by: .local))
       kill(getpid(), SIGKILL)
@@ -117,7 +117,7 @@ import Testing
     #expect(try store.verifyAudit().0 == nil)
     // And it can be done now.
     let again = try store.rollback(
-      RollbackRequest(
+      RollbackInput(
         app: shop.app, channel: shop.name, to: .version(.number(ManifestVersion(1))), by: .local))
     #expect(again.release.changed && again.release.version.number == shop.version.number + 1)
     #expect(

@@ -128,7 +128,7 @@ struct Life {
     for known in channel.bundleVersions.keys where isWhole || known == bundle {
       next[known] = old[known] ?? [:]
     }
-    let request = RollbackRequest(
+    let request = RollbackInput(
       app: shop, channel: try ChannelName(name),
       bundle: try isWhole ? nil : bundle.map { try BundleName($0) },
       to: .version(.number(ManifestVersion(target))), by: .local)

@@ -1,0 +1,52 @@
+import Glibc
+import Platform
+import Testing
+
+/// Commands and what they print, one after another, held against a golden file; XCACHE_RECORD=1 writes it anew.
+final class Transcript {
+  private let site: Site
+  private var text = ""
+
+  init(_ site: Site) { self.site = site }
+
+  /// Runs a command; words are split at spaces.
+  func run(_ line: String) throws {
+    let outcome = try Outcome(try site.start(line.split(separator: " ").map(String.init)))
+    text += "$ xcache \(line)\n\(outcome.output)\(outcome.errors)"
+    if outcome.exitCode != 0 { text += "exit code \(outcome.exitCode)\n" }
+  }
+
+  /// The same for people, then as JSON.
+  func show(_ line: String) throws {
+    try run(line)
+    try run(line + " --json")
+  }
+
+  func check(_ name: String, source: SourceLocation = #_sourceLocation) throws {
+    let file = DurableFile.parent(of: #filePath) + "/../Goldens/\(name).txt"
+    let text = masked
+    if getenv("XCACHE_RECORD") != nil { try DurableFile.write(Array(text.utf8), to: file) }
+    let recorded = String(decoding: try DurableFile.read(file) ?? [], as: UTF8.self)
+    let (new, old) = (text.split(separator: "\n"), recorded.split(separator: "\n"))
+    for (index, line) in new.enumerated() where index >= old.count || old[index] != line {
+      Issue.record(
+        "\(name).txt, line \(index + 1)\n  was \(index < old.count ? old[index] : "nothing")\n  is  \(line)",
+        sourceLocation: source)
+    }
+    #expect(new.count == old.count, "\(file); XCACHE_RECORD=1 records it anew", sourceLocation: source)
+  }
+
+  /// Without what differs from run to run: times, ids and digests that hold them, durations, ports, folders, and how
+  /// far work in the background is.
+  private var masked: String {
+    text.replacing(site.scratch.path, with: "…").replacing(site.url, with: "http://origin")
+      .replacing(/\d{4}-\d\d-\d\d([T ])\d\d:\d\d:\d\d(\.\d{3})?/) {
+        "0000-00-00\($0.1)00:00:00\($0.2 == nil ? "" : ".000")"
+      }
+      .replacing(/\b[0-9a-f]{12,64}\b/) { "<\($0.0.count) hex digits>" }
+      .replacing(/("[a-zA-Z]*[mM]illiseconds"|"sentBytes"|"filesRead"):\d+/) { "\($0.1):0" }
+      .replacing(/made in \d+ ms/, with: "made in 0 ms")
+      .replacing(/(?m)^deltas     .*$/, with: "deltas     …")
+      .replacing(/"files":\d+,"filesDone":\d+,"pending":(\d+|null)/, with: #""pending":0"#)
+  }
+}
