@@ -1,4 +1,6 @@
+import Archive
 import Glibc
+import Manifests
 import Platform
 
 /// Where things are in an origin's data folder.
@@ -39,4 +41,31 @@ package struct DataFolder: Sendable {
     try Kernel.syncFolder(path)
     try Kernel.syncFolder(DurableFile.parent(of: path))
   }
+}
+
+extension DataFolder {
+  /// Makes `blobs/00` to `blobs/ff` where they are missing.
+  /// - Returns: whether one was made.
+  @discardableResult
+  func makeBlobFolders() throws(SystemError) -> Bool {
+    var made = false
+    for byte in UInt8.min...UInt8.max {
+      let folder = "\(blobs)/\(Hex.encode([byte].span.bytes))"
+      if try Kernel.status(folder) != nil { continue }
+      try Kernel.makeFolder(folder, mode: 0o750)
+      made = true
+    }
+    return made
+  }
+}
+
+extension DataFolder {
+  package var derived: String { path + "/derived" }
+  package var derivedDatabase: String { path + "/derived.db" }
+}
+
+extension DataFolder {
+  /// Zips of a channel's files, which can be made again.
+  package func zips(of channel: ChannelInfo) -> String { "\(zips)/\(channel.id)" }
+  package var zips: String { path + "/derived/zips" }
 }

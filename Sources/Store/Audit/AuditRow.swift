@@ -1,6 +1,22 @@
 import Manifests
 import Platform
 
+/// Who acts, and from where.
+package struct Actor: Hashable, Sendable {
+  /// The name of the token that was shown.
+  package let name: String
+  /// The network address that the request came from; empty where none did.
+  package let address: String
+
+  package init(name: String, address: String) {
+    self.name = name
+    self.address = address
+  }
+
+  /// Someone with the data folder in hand, or the program itself.
+  package static let local = Actor(name: "local", address: "")
+}
+
 /// An act that changes something, before it has its place in the trail.
 package struct AuditAct: Sendable {
   /// What was done: `publish`, `token.create`, …
@@ -86,5 +102,28 @@ extension SHA256 {
   static var zero: SHA256 {
     let zeros = [UInt8](repeating: 0, count: byteCount)
     return SHA256(bytes: zeros.span.bytes) ?? SHA256.of([])
+  }
+}
+
+extension AuditRow {
+  /// A row as an export has it: what its hash is made of, and the hash.
+  package var json: JSONValue {
+    [
+      "act": .string(act), "address": .string(address), "app": app.map { .string($0) } ?? .null,
+      "at": .integer(at), "author": .string(author), "channel": channel.map { .string($0) } ?? .null,
+      "hash": .string(hash.hex), "id": .integer(id), "parameters": .string(parameters),
+      "result": .string(result),
+    ]
+  }
+
+  /// - Throws: `member`, naming what is missing or wrong.
+  package init(json: JSONValue) throws(JSONError) {
+    guard let id = json["id"]?.integer else { throw .member("id") }
+    guard let at = json["at"]?.integer else { throw .member("at") }
+    self.init(
+      id: id, at: at, author: try json.string("author"), address: try json.string("address"),
+      act: try json.string("act"), app: json["app"]?.string, channel: json["channel"]?.string,
+      parameters: try json.string("parameters"), result: try json.string("result"),
+      hash: try json.sha256("hash"))
   }
 }

@@ -55,65 +55,69 @@ struct BackupFolder {
   }
 }
 
-/// A copy of files that are many, made durable together: each gets its name when the bytes of all are on the disk.
-struct FileBatch {
-  private var parts: [(part: String, path: String)] = []
-
-  /// Copies a file and reads the copy back; nothing has the name `path` before `finish`.
-  ///
-  /// - Parameter isRight: whether a digest is that of the right bytes.
-  /// - Returns: bytes; nil where they aren't those, or the disk doesn't give them: then nothing is kept.
-  mutating func copy(
-    _ source: borrowing Descriptor, to path: String, isRight: (SHA256) -> Bool
-  ) throws(SystemError) -> Int64? {
-    // A folder, for one, has no bytes to copy.
-    guard try Kernel.status(source).kind == .file else { return nil }
-    let part = path + ".part"
-    let target = try Kernel.open(part, O_RDWR | O_CREAT | O_TRUNC, mode: 0o640)
-    do throws(SystemError) {
-      try Kernel.copy(from: source, to: target)
-      if isRight(try DiskDigest.of(target)) {
-        parts.append((part, path))
-        return try Kernel.status(target).size
-      }
-    } catch  where [EIO, EUCLEAN, EISDIR].contains(error.code) {
-      // The disk can't give its bytes, or a folder stands in its place: as if they were others.
+extension BackupFolder {
+  /// - Throws: `badBackupPlace` for what somebody else has in the folder.
+  func refuseOthers() throws(StoreError) {
+    let path = folder.path
+    let (copy, isOthers) = try StoreError.disk { () throws(SystemError) in
+      (try Folder.holder(of: "mirror.json", from: path), try hasOthersBlobs())
     }
-    try Kernel.remove(part)
-    return nil
+    if let copy {
+      throw .badBackupPlace(
+        path: path,
+        reason: "\(copy) is a static copy that the web may read, and a backup has tokens and names")
+    }
+    if isOthers {
+      throw .badBackupPlace(path: path, reason: "it has files in blobs, and isn't a backup")
+    }
   }
 
-  /// - Parameter before: called before each file gets its name.
-  mutating func finish(
-    in folder: BackupFolder, before: () throws(SystemError) -> Void = {}
-  ) throws(SystemError) {
-    if parts.isEmpty { return }
-    try folder.sync()
-    for (part, path) in parts {
-      try before()
-      // Whoever put a folder there may want what is in it.
-      if try Kernel.status(path, followLinks: false)?.kind == .folder {
-        try Kernel.rename(path, to: "\(path).aside-\(Clock.unixMilliseconds())")
-      }
-      try Kernel.rename(part, to: path)
+  /// Whether files are in `blobs` of which no run of `backup` can be the cause: each makes a database first.
+  private func hasOthersBlobs() throws(SystemError) -> Bool {
+    for own in [folder.database, notes, partialDatabase] where try Kernel.status(own) != nil { return false }
+    guard let blobs = try Kernel.status(folder.blobs) else { return false }
+    if blobs.kind != .folder { return true }
+    for name in try Folder.names(folder.blobs) {
+      guard let name = String(validating: name, as: UTF8.self),
+        try Kernel.status("\(folder.blobs)/\(name)")?.kind == .folder,
+        try Folder.names("\(folder.blobs)/\(name)").isEmpty
+      else { return true }
     }
-    parts = []
-    try folder.sync()
+    return false
+  }
+
+  /// A blob's file; nil where there is none, or none that can be read.
+  func openBlob(_ sha256: SHA256) throws(SystemError) -> Descriptor? {
+    do throws(SystemError) {
+      return try Kernel.openExisting(folder.blob(sha256), O_RDONLY | O_NONBLOCK)
+    } catch  where error.isOfFile {
+      return nil
+    }
   }
 }
 
-extension DataFolder {
-  /// Makes `blobs/00` to `blobs/ff` where they are missing.
-  /// - Returns: whether one was made.
-  @discardableResult
-  func makeBlobFolders() throws(SystemError) -> Bool {
-    var made = false
-    for byte in UInt8.min...UInt8.max {
-      let folder = "\(blobs)/\(Hex.encode([byte].span.bytes))"
-      if try Kernel.status(folder) != nil { continue }
-      try Kernel.makeFolder(folder, mode: 0o750)
-      made = true
+extension BackupFolder {
+  /// Removes blobs that `keeping` doesn't name, and what runs that were ended left of some; nothing else.
+  /// - Returns: how many.
+  func sweep(keeping: Set<SHA256>) throws(StoreError) -> Int {
+    var removed = 0
+    try StoreError.disk { () throws(SystemError) in
+      for byte in UInt8.min...UInt8.max {
+        let prefix = Hex.encode([byte].span.bytes)
+        guard try Kernel.status("\(folder.blobs)/\(prefix)")?.kind == .folder else { continue }
+        for name in try Folder.textNames("\(folder.blobs)/\(prefix)") {
+          let path = "\(folder.blobs)/\(prefix)/\(name)"
+          if let sha256 = SHA256(hex: prefix + name) {
+            if keeping.contains(sha256) { continue }
+          } else if !name.hasSuffix(".part") || SHA256(hex: prefix + name.dropLast(5)) == nil {
+            continue
+          }
+          guard try Kernel.status(path, followLinks: false)?.kind == .file else { continue }
+          try Kernel.remove(path)
+          removed += 1
+        }
+      }
     }
-    return made
+    return removed
   }
 }

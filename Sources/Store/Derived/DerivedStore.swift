@@ -74,11 +74,6 @@ package final class DerivedStore: Sendable {
   }
 }
 
-extension DataFolder {
-  package var derived: String { path + "/derived" }
-  package var derivedDatabase: String { path + "/derived.db" }
-}
-
 /// The tables of `derived.db`. Another number makes it anew.
 enum DerivedSchema {
   static let format: Int64 = 3

@@ -1,4 +1,5 @@
 import Manifests
+import Platform
 
 /// A document that a channel has beside its manifest, with a counter of its own.
 package enum ChannelDocument: String, Hashable, Sendable, CaseIterable {
@@ -71,4 +72,36 @@ package struct ChannelExtras: Hashable, Sendable {
   package var interval: Int?
 
   package init() {}
+}
+
+extension ChannelExtras {
+  /// What every answer of `configure.json` carries of them.
+  package var answerExtras: AnswerExtras {
+    AnswerExtras(interval: interval, policy: policy?.version, prefetch: prefetch?.version)
+  }
+
+  /// `prefetchConfig.json` as devices get it.
+  package var prefetchDocument: [UInt8] {
+    Documents.prefetchConfig(prefetch?.version ?? 0, config: prefetch?.content ?? Array("[]".utf8))
+  }
+
+  /// `policy.json` as devices get it.
+  package var policyDocument: [UInt8] {
+    Documents.policy(policy?.version ?? 0, policy?.policy ?? .none)
+  }
+}
+
+extension DocumentRecord {
+  /// A policy's content; that of a channel without one where it can't be read.
+  package var policy: Policy { (try? JSONValue.parse(content)).map { Policy(reading: $0) } ?? .none }
+}
+
+extension DocumentRequest {
+  /// What the audit trail says of a new version of a document.
+  func act(_ record: DocumentRecord) -> AuditAct {
+    AuditAct(
+      "\(document.rawValue).\(kind.rawValue)", app: app, channel: channel,
+      parameters: ["message": .string(message), "source": source.map { .string(String($0)) } ?? .null],
+      result: ["sha256": .string(SHA256.of(record.content).hex), "version": .string(String(record.version))])
+  }
 }

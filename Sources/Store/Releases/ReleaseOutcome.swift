@@ -89,3 +89,42 @@ package struct ReleaseOutcome: Sendable {
   /// What the channel says beside its manifest, where that changed with it.
   package internal(set) var extras: ChannelExtras?
 }
+
+extension ReleaseOutcome {
+  /// Has a prefetch config come along with what is made in this transaction.
+  mutating func follow(
+    _ wish: PrefetchWish, in channel: ChannelInfo, at version: ManifestVersion, by follower: PrefetchFollower,
+    now: Int64, in db: Database
+  ) throws(StoreError) {
+    let made = try db.follow(wish, in: channel, at: version, by: follower, now: now)
+    prefetch = made
+    guard made.changed else { return }
+    extras = try db.extras(of: channel.id)
+    receipt = try db.auditHead()
+  }
+
+  /// What is said where the channel already is as it was asked to be.
+  static func unchanged(_ plan: ReleasePlan) -> ReleaseOutcome {
+    ReleaseOutcome(
+      changed: false, channel: plan.channel, version: plan.channel?.version ?? .none,
+      previous: plan.channel?.version ?? .none, at: plan.channel?.at ?? 0, changes: [],
+      counts: ChangeCounts(),
+      bundles: plan.bundles.map(Bundle.init), newBytes: 0, resources: plan.resources, bytes: plan.bytes,
+      createdApp: false, createdChannel: false, missing: [])
+  }
+
+  static func dryRun(_ plan: ReleasePlan, missing: [SHA256], now: Int64) -> ReleaseOutcome {
+    ReleaseOutcome(
+      changed: true, channel: plan.channel, version: plan.channel?.nextVersion ?? ManifestVersion(1),
+      previous: plan.channel?.version ?? .none, at: max(now, plan.channel?.at ?? 0), changes: [],
+      counts: plan.counts, bundles: plan.bundles.map(Bundle.init), newBytes: plan.newBytes,
+      resources: plan.resources, bytes: plan.bytes, createdApp: !plan.appExists,
+      createdChannel: plan.channel == nil, missing: missing)
+  }
+}
+
+extension ReleaseOutcome.Bundle {
+  init(_ plan: ReleasePlan.Bundle) {
+    self.init(name: plan.name, counts: ReleasePlan.counts(plan.steps), replaced: plan.replaced)
+  }
+}

@@ -216,19 +216,3 @@ struct ReleaseWriter {
       bytes: plan.bytes, createdApp: !plan.appExists, createdChannel: plan.channel == nil, missing: [])
   }
 }
-
-extension ResourceContent {
-  /// - Throws: `contentMismatch` where the md5 or size that a publisher claims is not that of the stored bytes.
-  func check(against stored: FileDigest, _ url: ResourceURL) throws(StoreError) {
-    guard md5 == stored.md5, size == stored.size else {
-      throw .contentMismatch(
-        url: url, claimed: FileDigest(md5: md5, sha256: sha256, size: size), stored: stored)
-    }
-  }
-}
-
-extension ReleaseOutcome.Bundle {
-  init(_ plan: ReleasePlan.Bundle) {
-    self.init(name: plan.name, counts: ReleasePlan.counts(plan.steps), replaced: plan.replaced)
-  }
-}

@@ -100,3 +100,126 @@ final class Database {
     statements.values.reduce(0) { $0 + $1.counter(which, reset: reset) }
   }
 }
+
+extension Database {
+  /// Runs a statement that gives no rows.
+  func run<each Value: SQLValue>(_ sql: StaticString, _ values: repeat each Value) throws(StoreError) {
+    try each(sql, repeat each values) { _ in }
+  }
+
+  /// What `read` makes of the first row; nil where there is none.
+  func first<each Value: SQLValue, Result>(
+    _ sql: StaticString, _ values: repeat each Value, read: (Statement) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
+    let statement = try bound(sql, repeat each values)
+    defer { finish(statement) }
+    guard try step(statement, sql) else { return nil }
+    let result = try read(statement)
+    try refuseDamage(of: statement)
+    return result
+  }
+
+  /// The first column of the first row; nil where there is no row.
+  func value<each Value: SQLValue, Result: SQLValue>(
+    _ type: Result.Type, _ sql: StaticString, _ values: repeat each Value
+  ) throws(StoreError) -> Result? {
+    try first(sql, repeat each values) { (row) throws(StoreError) in row.get(0) }
+  }
+
+  /// What `read` makes of each row, in order.
+  func all<each Value: SQLValue, Result>(
+    _ sql: StaticString, _ values: repeat each Value, read: (Statement) throws(StoreError) -> Result
+  ) throws(StoreError) -> [Result] {
+    var results: [Result] = []
+    try each(sql, repeat each values) { (row) throws(StoreError) in results.append(try read(row)) }
+    return results
+  }
+
+  /// Hands each row to `body`, which may use other statements, but not this one.
+  func each<each Value: SQLValue>(
+    _ sql: StaticString, _ values: repeat each Value, body: (Statement) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let statement = try bound(sql, repeat each values)
+    defer { finish(statement) }
+    while try step(statement, sql) {
+      try body(statement)
+      try refuseDamage(of: statement)
+    }
+  }
+
+  private func refuseDamage(of statement: Statement) throws(StoreError) {
+    if let damage = statement.damage { throw .corruptRow(damage) }
+  }
+
+  /// The row id of the last row that this connection inserted.
+  var lastRowID: Int64 { sqlite3_last_insert_rowid(handle) }
+
+  private func bound<each Value: SQLValue>(_ sql: StaticString, _ values: repeat each Value)
+    throws(StoreError)
+    -> Statement
+  {
+    let statement = try statement(sql)
+    precondition(sqlite3_stmt_busy(statement.handle) == 0, "a statement is used inside its own rows")
+    var index: Int32 = 0
+    for value in repeat each values {
+      index += 1
+      guard value.bind(to: statement.handle, at: index) == SQLITE_OK else {
+        throw failure(sql.description)
+      }
+    }
+    return statement
+  }
+
+  private func step(_ statement: Statement, _ sql: StaticString) throws(StoreError) -> Bool {
+    switch sqlite3_step(statement.handle) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw failure(sql.description)
+    }
+  }
+
+  private func finish(_ statement: Statement) {
+    // Its result repeats the error of the last sqlite3_step, which is known already.
+    sqlite3_reset(statement.handle)
+    statement.damage = nil
+  }
+}
+
+extension Database {
+  /// Runs `body` as one transaction that writes: all of it is kept, or nothing.
+  func write<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    // "IMMEDIATE causes the database connection to start a new write immediately, without waiting for a write
+    // statement": no upgrade in the middle that another connection could refuse.
+    try run("BEGIN IMMEDIATE")
+    return try finishing(body)
+  }
+
+  /// Runs `body` over one state of the database, whatever others commit meanwhile.
+  func snapshot<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try run("BEGIN")
+    return try finishing(body)
+  }
+
+  private func finishing<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    do {
+      let result = try body()
+      try run("COMMIT")
+      return result
+    } catch {
+      // "The only way to find out whether SQLite automatically rolled back the transaction after an error is to use
+      // this function."
+      if sqlite3_get_autocommit(handle) == 0 { try? run("ROLLBACK") }
+      throw error
+    }
+  }
+}
+
+/// A call to SQLite that failed: its extended result code, SQLite's own words, and the statement.
+package struct SQLiteError: Error, Hashable, Sendable {
+  package let code: Int32
+  package let message: String
+  package let statement: String
+
+  /// The result code without its extension, e.g. `SQLITE_CONSTRAINT`.
+  package var primaryCode: Int32 { code & 0xff }
+}

@@ -45,3 +45,91 @@ final class Statement {
     Int(sqlite3_stmt_status(handle, which, reset ? 1 : 0))
   }
 }
+
+/// A value that goes into a statement's parameter and comes out of a column.
+protocol SQLValue {
+  /// The value of a column.
+  init(_ row: Statement, column: Int32)
+
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32
+}
+
+extension Int64: SQLValue {
+  init(_ row: Statement, column: Int32) { self = sqlite3_column_int64(row.handle, column) }
+
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    sqlite3_bind_int64(statement, index, self)
+  }
+}
+
+extension Int: SQLValue {
+  init(_ row: Statement, column: Int32) { self = Int(Int64(row, column: column)) }
+
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    Int64(self).bind(to: statement, at: index)
+  }
+}
+
+extension String: SQLValue {
+  init(_ row: Statement, column: Int32) {
+    // "The safest policy is to invoke these routines in one of the following ways: sqlite3_column_text() followed
+    // by sqlite3_column_bytes()" …
+    let text = sqlite3_column_text(row.handle, column)
+    let count = Int(sqlite3_column_bytes(row.handle, column))
+    self = String(decoding: UnsafeBufferPointer(start: text, count: text == nil ? 0 : count), as: UTF8.self)
+  }
+
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    var copy = self
+    return copy.withUTF8 { text in
+      text.withMemoryRebound(to: CChar.self) { text in
+        // A null pointer would bind NULL, and an empty string may have one.
+        guard let start = text.baseAddress else { return sqlite3_bind_text(statement, index, "", 0, nil) }
+        return sqlite3_bind_text(statement, index, start, Int32(text.count), xcache_sqlite_transient())
+      }
+    }
+  }
+}
+
+extension [UInt8]: SQLValue {
+  init(_ row: Statement, column: Int32) {
+    let start = sqlite3_column_blob(row.handle, column)
+    self.init(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(row.handle, column))))
+  }
+
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    withUnsafeBytes {
+      guard let start = $0.baseAddress else { return sqlite3_bind_zeroblob(statement, index, 0) }
+      return sqlite3_bind_blob(statement, index, start, Int32($0.count), xcache_sqlite_transient())
+    }
+  }
+}
+
+extension SHA256: SQLValue {
+  /// The schema admits no column of another size, but a damaged disk does: then the row is refused.
+  init(_ row: Statement, column: Int32) {
+    self =
+      row.withBytes(column, { SHA256(bytes: $0) }) ?? row.damaged("a SHA-256 of another size", SHA256.of([]))
+  }
+
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { bytes.bind(to: statement, at: index) }
+}
+
+extension MD5: SQLValue {
+  /// As of a SHA-256.
+  init(_ row: Statement, column: Int32) {
+    self = row.withBytes(column, { MD5(bytes: $0) }) ?? row.damaged("an MD5 of another size", MD5.of([]))
+  }
+
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { bytes.bind(to: statement, at: index) }
+}
+
+extension Optional: SQLValue where Wrapped: SQLValue {
+  init(_ row: Statement, column: Int32) {
+    self = row.isNull(column) ? nil : Wrapped(row, column: column)
+  }
+
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    self?.bind(to: statement, at: index) ?? sqlite3_bind_null(statement, index)
+  }
+}

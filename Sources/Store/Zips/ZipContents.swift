@@ -3,6 +3,18 @@ import Glibc
 import Manifests
 import Platform
 
+/// A stored delta that goes into the zip of an update.
+package struct ZipDelta: Hashable, Sendable {
+  package let offer: DeltaOffer
+  /// Its file.
+  package let path: String
+
+  package init(_ offer: DeltaOffer, path: String) {
+    self.offer = offer
+    self.path = path
+  }
+}
+
 /// What goes into a zip of a channel's files, sorted by name: its bytes depend on the manifest, the deltas and the
 /// versions of the coders alone.
 struct ZipContents {

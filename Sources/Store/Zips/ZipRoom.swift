@@ -1,3 +1,5 @@
+import Glibc
+import Manifests
 import Platform
 
 /// How much of the disk the zips of all channels may take.
@@ -22,5 +24,104 @@ package enum ZipRoom: Hashable, Sendable {
       case .bytes(let bytes): bytes
       }
     return max(0, min(wanted, free - Self.reserve(on: disk)))
+  }
+}
+
+// An update's zip that made way for others is never made again, since deltas that came meanwhile would make it other
+// bytes under the same URL. An empty file `<name>.<key>.dropped.zip` stays in its place, until gc drops the versions.
+extension Store {
+  /// Removes what a stopped process left half written; not what another one may be writing now.
+  package func sweepZips() throws(StoreError) {
+    let limit = (clock() - BlobStore.patience) * 1_000_000
+    try StoreError.disk { () throws(SystemError) in
+      for path in try Self.zipFiles(folder.zips) where path.hasSuffix(".part") {
+        if let status = try Kernel.status(path), status.modified < limit { try Kernel.remove(path) }
+      }
+    }
+  }
+
+  /// Removes zips of versions that aren't their channels' newest, the least recently used first, until those that stay
+  /// and `size` more bytes fit into the room.
+  ///
+  /// - Parameter isNewest: the bytes are of a zip that leads to its channel's newest version, for which the room may be
+  ///   exceeded as long as the disk has more than its reserve.
+  /// - Returns: whether they fit.
+  package func makeRoom(_ room: ZipRoom, on disk: DiskSpace, for size: Int64, isNewest: Bool)
+    throws(StoreError) -> Bool
+  {
+    var newest: [Int64: ManifestVersion] = [:]
+    for channel in try channels() { newest[channel.id] = channel.version }
+    return try StoreError.disk { () throws(SystemError) in
+      var total: Int64 = 0
+      var older: [(file: ZipFile, status: FileStatus)] = []
+      for path in try Self.zipFiles(folder.zips) {
+        guard let file = ZipFile(path), let status = try Kernel.status(path) else { continue }
+        total += status.size
+        if !file.isDropped, newest[file.channel] != file.version { older.append((file, status)) }
+      }
+      let (limit, before) = (room.limit(on: disk, used: total), total)
+      for (file, status) in older.sorted(by: { $0.status.modified < $1.status.modified })
+      where size > limit - total {
+        try Self.drop(file)
+        total -= status.size
+      }
+      if size <= limit - total { return true }
+      return isNewest && size <= disk.available + (before - total) - ZipRoom.reserve(on: disk)
+    }
+  }
+
+  /// Whether an update's zip made way for others.
+  /// - Throws: `unknownVersion`.
+  package func isDropped(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> Bool {
+    let path = "\(folder.zips(of: channel))/\(try zipKey(zip, of: channel))\(ZipFile.droppedEnding)"
+    return try StoreError.disk { () throws(SystemError) in try Kernel.status(path) != nil }
+  }
+
+  private static func drop(_ file: ZipFile) throws(SystemError) {
+    if file.isUpdate { try DurableFile.write([], to: file.droppedPath) }
+    try Kernel.remove(file.path)
+  }
+
+  static func zipFiles(_ folder: String) throws(SystemError) -> [String] {
+    guard try Kernel.status(folder) != nil else { return [] }
+    var files: [String] = []
+    for channel in try Folder.textNames(folder) {
+      for name in try Folder.textNames("\(folder)/\(channel)") {
+        files.append("\(folder)/\(channel)/\(name)")
+      }
+    }
+    return files
+  }
+}
+
+/// What the path of a kept zip says: `…/<channel>/<name>.<key>.<tag>.zip`.
+struct ZipFile {
+  let path: String
+  let channel: Int64
+  /// The version that it leads to.
+  let version: ManifestVersion
+  let isUpdate: Bool
+  let isDropped: Bool
+  /// Where it is written down that it was here.
+  let droppedPath: String
+
+  static let droppedEnding = ".dropped.zip"
+
+  /// Reads a path; nil where it is no zip's.
+  init?(_ path: String) {
+    let parts = path.split(separator: "/").suffix(2)
+    guard parts.count == 2, let folder = parts.first, let name = parts.last, name.hasSuffix(".zip"),
+      let channel = Int64(folder)
+    else { return nil }
+    let words = name.split(separator: ".")
+    guard words.count == 4, let zip = BundleZip(fileName: "\(words[0]).zip") else { return nil }
+    self.path = path
+    self.channel = channel
+    switch zip {
+    case .whole(let version): (self.version, isUpdate) = (version, false)
+    case .update(_, let version): (self.version, isUpdate) = (version, true)
+    }
+    isDropped = name.hasSuffix(Self.droppedEnding)
+    droppedPath = "\(DurableFile.parent(of: path))/\(words[0]).\(words[1])\(Self.droppedEnding)"
   }
 }

@@ -1,0 +1,94 @@
+import Manifests
+import Platform
+
+extension Store {
+  /// The newest row of the audit trail.
+  package func auditHead() throws(StoreError) -> AuditHead {
+    try connections.reading { (db) throws(StoreError) in try db.auditHead() }
+  }
+
+  /// The newest `limit` rows below `before`, newest first.
+  package func auditLog(limit: Int = 50, before: Int64? = nil) throws(StoreError) -> [AuditRow] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.auditRows(before: before ?? .max, limit: max(0, limit))
+    }
+  }
+
+  /// Up to `limit` rows after row `after`, oldest first: a page of an export.
+  package func auditRows(after: Int64, limit: Int) throws(StoreError) -> [AuditRow] {
+    try connections.reading { (db) throws(StoreError) in try db.auditRows(after: after, limit: max(0, limit))
+    }
+  }
+
+  /// Follows the whole trail; what is wrong with it, and the newest row that is right.
+  package func verifyAudit(receipts: [AuditHead] = []) throws(StoreError) -> (AuditChain.Break?, AuditHead) {
+    var chain = AuditChain(receipts: receipts)
+    while chain.found == nil {
+      let rows = try auditRows(after: chain.head.row, limit: 1000)
+      if rows.isEmpty { break }
+      for row in rows { chain.take(row) }
+    }
+    return (chain.finish(), chain.head)
+  }
+}
+
+extension Database {
+  /// The newest row of the trail.
+  func auditHead() throws(StoreError) -> AuditHead {
+    try first("SELECT id, hash FROM audit ORDER BY id DESC LIMIT 1") {
+      AuditHead(row: $0.get(0), hash: $0.hash(1))
+    } ?? .none
+  }
+
+  /// Writes an act down, in the transaction that carries it out: there is no act without its row, and no row without
+  /// its act.
+  /// - Parameter now: milliseconds since 1970.
+  @discardableResult
+  func audit(_ act: AuditAct, by actor: Actor, now: Int64) throws(StoreError) -> AuditHead {
+    let before = try auditHead()
+    let id = before.row + 1
+    let parameters = String(decoding: act.parameters.canonical, as: UTF8.self)
+    let result = String(decoding: act.result.canonical, as: UTF8.self)
+    let hash = AuditRow(
+      id: id, at: now, author: actor.name, address: actor.address, act: act.name, app: act.app?.text,
+      channel: act.channel?.text, parameters: parameters, result: result, hash: before.hash
+    ).hash(after: before.hash)
+    try run(
+      """
+      INSERT INTO audit (id, at, author, address, act, app, channel, parameters, result, hash)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, id, now, actor.name, actor.address, act.name, act.app?.text, act.channel?.text, parameters, result,
+      hash)
+    return AuditHead(row: id, hash: hash)
+  }
+
+  func auditRows(after id: Int64, limit: Int) throws(StoreError) -> [AuditRow] {
+    try all(
+      """
+      SELECT id, at, author, address, act, app, channel, parameters, result, hash FROM audit
+      WHERE id > ? ORDER BY id LIMIT ?
+      """, id, limit, read: AuditRow.init)
+  }
+
+  func auditRows(before id: Int64, limit: Int) throws(StoreError) -> [AuditRow] {
+    try all(
+      """
+      SELECT id, at, author, address, act, app, channel, parameters, result, hash FROM audit
+      WHERE id < ? ORDER BY id DESC LIMIT ?
+      """, id, limit, read: AuditRow.init)
+  }
+}
+
+extension AuditRow {
+  fileprivate init(_ row: Statement) {
+    self.init(
+      id: row.get(0), at: row.get(1), author: row.get(2), address: row.get(3), act: row.get(4),
+      app: row.get(5),
+      channel: row.get(6), parameters: row.get(7), result: row.get(8), hash: row.hash(9))
+  }
+}
+
+extension Statement {
+  /// The hash of a row of the trail; one of another size, which only a damaged file holds, is zeros: no row's hash.
+  fileprivate func hash(_ column: Int32) -> SHA256 { withBytes(column) { SHA256(bytes: $0) } ?? .zero }
+}

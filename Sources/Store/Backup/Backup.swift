@@ -1,0 +1,206 @@
+import Glibc
+import Manifests
+import Platform
+
+/// What a backup or a restore copied.
+package struct BackupReport: Sendable {
+  /// Files that were copied, and their bytes.
+  package internal(set) var copied = 0
+  package internal(set) var copiedBytes: Int64 = 0
+  /// Files that were there from an earlier run.
+  package internal(set) var kept = 0
+  /// Files of an earlier run that nothing names any more.
+  package internal(set) var removed = 0
+  /// Bytes of the database.
+  package internal(set) var databaseBytes: Int64 = 0
+  /// Files from an earlier run that were read back, and those of them that were bad and copied anew.
+  package internal(set) var verified = 0
+  package internal(set) var repaired = 0
+  /// Files that were missing or had other bytes at the source, and were left out.
+  package internal(set) var damaged: [SHA256] = []
+  /// The live URLs that have those bytes: publishing them again brings them back.
+  package internal(set) var damagedURLs: [DamagedURL] = []
+}
+
+extension Store {
+  /// Copies everything that can't be made again into `path`; an earlier backup there becomes this one.
+  ///
+  /// It runs beside the process that has the data folder. A lease keeps gc from removing what is copied; nothing
+  /// that is copied ever changes, so no read transaction is needed. Files are shared where the file system can do
+  /// that and copied elsewhere, never linked: a write into one copy must not reach the other.
+  ///
+  /// Each copy is read back. What is there from an earlier run is read back again within a week (``RecheckPlan``), and
+  /// copied anew where it is bad. A file that is bad at the source is left out, and a good copy of it stays.
+  ///
+  /// - Parameters:
+  ///   - verify: read back all that is there from an earlier run.
+  ///   - progress: is told bytes done, and of how many.
+  /// - Throws: `foreignBackup`, `inUse`, `damagedDatabase`, `diskFull`, …; the backup from before is whole then.
+  package func backUp(
+    to path: String, verify: Bool = false, progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
+  ) throws(StoreError) -> BackupReport {
+    let target = BackupFolder(path)
+    try refuseForeign(target)
+    let lock = try target.take()
+    defer { withExtendedLifetime(lock) {} }
+    if let id = try target.originID(), try id != originID() { throw .foreignBackup(path: path) }
+    try target.removePartialDatabase()
+    var lease = try LeaseKeeper(self, holder: "backup")
+    do {
+      let report = try copyAll(to: target, verify: verify, &lease, progress)
+      try lease.end()
+      return report
+    } catch {
+      try? lease.end()
+      throw error
+    }
+  }
+
+  private func copyAll(
+    to target: BackupFolder, verify: Bool, _ lease: inout LeaseKeeper, _ progress: (Int64, Int64) -> Void
+  ) throws(StoreError) -> BackupReport {
+    var report = BackupReport()
+    let now = clock()
+    // The rows first: every file that they name stays as long as the lease does.
+    try connections.reading { (db) throws(StoreError) in try db.copy(to: target.partialDatabase) }
+    let copy = try Database(path: target.partialDatabase, .writing)
+    try copy.refuseDamaged(folder.database)
+    try copy.run("DELETE FROM lease")
+    let blobs = try copy.blobList()
+    let all = blobs.reduce(0) { $0 + $1.size }
+    let plan = RecheckPlan(try target.checks(), at: now, all: verify)
+    var done: Int64 = 0
+    var batch = FileBatch()
+    // One transaction, not one for each row; a run that ends before it leaves the backup from before.
+    try copy.run("BEGIN")
+    for blob in blobs {
+      try lease.goOn()
+      try step("backup")
+      let checkedAt = try copyBlob(blob, to: target, plan, &batch, &report)
+      try copy.mark(blob.sha256, isWhole: checkedAt != nil, at: checkedAt ?? now)
+      done += blob.size
+      progress(done, all)
+    }
+    try copy.run("COMMIT")
+    report.damagedURLs = try copy.places(of: report.damaged)
+    try copyZips(to: target, &batch, &report)
+    try step("backup")
+    try StoreError.disk { () throws(SystemError) in
+      try batch.finish(in: target) { () throws(SystemError) in
+        try self.blobs.disk.before("backup", target.folder.path)
+      }
+    }
+    try copy.close()
+    try step("backup")
+    try target.install()
+    try step("backup")
+    let damaged = Set(report.damaged)
+    report.removed = try target.sweep(keeping: Set(blobs.map(\.sha256).filter { !damaged.contains($0) }))
+    report.databaseBytes = try StoreError.disk { () throws(SystemError) in
+      try Kernel.status(target.folder.database)?.size ?? 0
+    }
+    try note(report, target, blobs.count, all)
+    return report
+  }
+
+  /// Brings one file, and says when its copy was read back; nil: it is whole at neither place.
+  private func copyBlob(
+    _ blob: BlobRow, to target: BackupFolder, _ plan: RecheckPlan, _ batch: inout FileBatch,
+    _ report: inout BackupReport
+  ) throws(StoreError) -> Int64? {
+    let path = target.folder.blob(blob.sha256)
+    let now = clock()
+    do {
+      if let kept = try Kernel.status(path), kept.size == blob.size {
+        if let checkedAt = plan.checkedAt(blob.sha256, modified: kept.modified / 1_000_000) {
+          report.kept += 1
+          return checkedAt
+        }
+        report.verified += 1
+        if try target.isWhole(blob.sha256) {
+          report.kept += 1
+          return now
+        }
+        report.repaired += 1
+      }
+      let source = try Kernel.openExisting(folder.blob(blob.sha256), O_RDONLY)
+      if let source, try Kernel.status(source).size == blob.size,
+        try batch.copy(source, to: path, isRight: { $0 == blob.sha256 }) != nil
+      {
+        report.copied += 1
+        report.copiedBytes += blob.size
+        return now
+      }
+    } catch {
+      throw StoreError(error)
+    }
+    report.damaged.append(blob.sha256)
+    return nil
+  }
+
+  /// Zips of updates are kept since they are never made again.
+  private func copyZips(to target: BackupFolder, _ batch: inout FileBatch, _ report: inout BackupReport)
+    throws(StoreError)
+  {
+    do {
+      try ZipCopy.copy(from: folder, to: target.folder, &batch, &report)
+    } catch {
+      throw StoreError(error)
+    }
+  }
+
+  private func refuseForeign(_ target: BackupFolder) throws(StoreError) {
+    let (own, other) = try StoreError.disk { () throws(SystemError) -> (String, String) in
+      // A folder that is still to be made is where its first one above is.
+      var path = target.folder.path
+      while try Kernel.status(path) == nil { path = DurableFile.parent(of: path) }
+      return (try Kernel.realPath(folder.path), try Kernel.realPath(path))
+    }
+    if own == other || other.hasPrefix(own + "/") { throw .foreignBackup(path: target.folder.path) }
+    try target.refuseOthers()
+  }
+
+  private func note(_ report: BackupReport, _ target: BackupFolder, _ count: Int, _ bytes: Int64)
+    throws(StoreError)
+  {
+    let notes: JSONValue = [
+      "at": .integer(clock()), "blobs": .integer(count), "bytes": .integer(bytes),
+      "damaged": .strings(report.damaged.map(\.hex)), "origin": .string(try originID()),
+    ]
+    try StoreError.disk { () throws(SystemError) in
+      try DurableFile.write(notes.canonical + [UInt8(ascii: "\n")], to: target.notes)
+    }
+  }
+}
+
+/// A file that the rows of a database name.
+struct BlobRow {
+  let sha256: SHA256
+  let size: Int64
+}
+
+extension Database {
+  /// Every blob, those that were set aside among them: another copy may have their bytes.
+  func blobList() throws(StoreError) -> [BlobRow] {
+    try all("SELECT sha256, size FROM blob ORDER BY id") { BlobRow(sha256: $0.get(0), size: $0.get(1)) }
+  }
+
+  /// Says of a copy whether it has a blob's bytes, and when they were read back.
+  func mark(_ sha256: SHA256, isWhole: Bool, at time: Int64) throws(StoreError) {
+    if isWhole {
+      try run(
+        "UPDATE blob SET quarantined_at = NULL, checked_at = ?1 WHERE sha256 = ?2", time, sha256)
+    } else {
+      try run(
+        "UPDATE blob SET quarantined_at = coalesce(quarantined_at, ?1) WHERE sha256 = ?2", time, sha256)
+    }
+  }
+
+  /// - Throws: `damagedDatabase`, for the file that this is a copy of.
+  func refuseDamaged(_ path: String) throws(StoreError) {
+    var found = try structureFindings(deep: true).map(\.text)
+    // Rows of a file that is torn may be anything.
+    if found.isEmpty { found = try digestFindings() + scriptFindings().map(\.text) }
+    if !found.isEmpty { throw .damagedDatabase(path: path, found) }
+  }
+}

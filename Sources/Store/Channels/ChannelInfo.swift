@@ -1,0 +1,145 @@
+import Manifests
+import Platform
+
+/// A channel and what is live in it.
+package struct ChannelInfo: Hashable, Sendable {
+  /// The row's number, which stays for the life of the database.
+  package let id: Int64
+  package let app: AppName
+  package let appID: Int64
+  package let name: ChannelName
+  package let publicURL: BaseURL
+  /// The newest release; 0 where there is none.
+  package let version: ManifestVersion
+  /// When it was made, in milliseconds since 1970, and the sha256 of its canonical resourcemap.
+  package let at: Int64?
+  package let digest: SHA256?
+  package let resources: Int
+  package let bytes: Int64
+  let publicURLID: Int64
+  let leastNext: Int64
+
+  /// The number that the next release gets.
+  var nextVersion: ManifestVersion { ManifestVersion(max(version.number + 1, leastNext)) }
+
+  /// The same channel after a release.
+  func after(_ version: ManifestVersion, at: Int64, digest: SHA256, resources: Int, bytes: Int64)
+    -> ChannelInfo
+  {
+    ChannelInfo(
+      id: id, app: app, appID: appID, name: name, publicURL: publicURL, version: version, at: at,
+      digest: digest, resources: resources, bytes: bytes, publicURLID: publicURLID, leastNext: leastNext)
+  }
+}
+
+/// A bundle and what is live in it.
+package struct BundleInfo: Hashable, Sendable {
+  package let name: BundleName
+  /// The last version at which it changed; 0 where it never held anything.
+  package let version: ManifestVersion
+  package let resources: Int
+  package let bytes: Int64
+  let id: Int64
+}
+
+extension Database {
+  func channel(_ app: AppName, _ name: ChannelName) throws(StoreError) -> ChannelInfo? {
+    try first(
+      """
+      SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next
+      FROM app AS a
+      JOIN channel AS c ON c.app_id = a.id AND c.name = ?2 AND c.removed_at IS NULL
+      JOIN public_url AS p ON p.id = c.public_url_id
+      LEFT JOIN release AS r ON r.channel_id = c.id
+        AND r.version = (SELECT max(version) FROM release WHERE channel_id = c.id)
+      WHERE a.name = ?1
+      """, app.text, name.text, read: ChannelInfo.init)
+  }
+
+  func channels() throws(StoreError) -> [ChannelInfo] {
+    try all(
+      """
+      SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next
+      FROM channel AS c
+      JOIN app AS a ON a.id = c.app_id
+      JOIN public_url AS p ON p.id = c.public_url_id
+      LEFT JOIN release AS r ON r.channel_id = c.id
+        AND r.version = (SELECT max(version) FROM release WHERE channel_id = c.id)
+      WHERE c.removed_at IS NULL
+      ORDER BY a.id, c.id
+      """, read: ChannelInfo.init)
+  }
+
+  /// Channels that were removed, of which rows are still there.
+  func removedChannels() throws(StoreError) -> [ChannelInfo] {
+    try all(
+      """
+      SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next
+      FROM channel AS c
+      JOIN app AS a ON a.id = c.app_id
+      JOIN public_url AS p ON p.id = c.public_url_id
+      LEFT JOIN release AS r ON r.channel_id = c.id
+        AND r.version = (SELECT max(version) FROM release WHERE channel_id = c.id)
+      WHERE c.removed_at IS NOT NULL
+      ORDER BY a.id, c.id
+      """, read: ChannelInfo.init)
+  }
+
+  func isRemoved(_ channel: Int64) throws(StoreError) -> Bool {
+    try value(Int64.self, "SELECT 1 FROM channel WHERE id = ? AND removed_at IS NOT NULL", channel) != nil
+  }
+
+  func bundles(of channel: Int64) throws(StoreError) -> [BundleInfo] {
+    try all(
+      "SELECT id, name, version, resources, bytes FROM bundle WHERE channel_id = ? ORDER BY name", channel,
+      read: BundleInfo.init)
+  }
+
+  func bundle(_ name: BundleName, of channel: Int64) throws(StoreError) -> BundleInfo? {
+    try first(
+      "SELECT id, name, version, resources, bytes FROM bundle WHERE channel_id = ? AND name = ?", channel,
+      name.text, read: BundleInfo.init)
+  }
+
+  func stamp(of version: ManifestVersion, in channel: Int64) throws(StoreError) -> ReleaseStamp? {
+    try first("SELECT author, at FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
+    {
+      ReleaseStamp(version: version, author: $0.get(0), at: $0.get(1))
+    }
+  }
+
+  /// Whether a version's manifest can be told: it is kept, or it is the empty one before the first.
+  func isKept(_ version: ManifestVersion, in channel: Int64) throws(StoreError) -> Bool {
+    if version == .none { return true }
+    return try value(
+      Int64.self, "SELECT 1 FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
+      != nil
+  }
+
+  /// Whether what a bundle held at a version can be told; always at its own newest one.
+  func isKnown(_ version: ManifestVersion, for bundle: BundleInfo?, in channel: Int64) throws(StoreError)
+    -> Bool
+  {
+    if version == bundle?.version { return true }
+    return try isKept(version, in: channel)
+  }
+}
+
+extension ChannelInfo {
+  init(_ row: Statement) throws(StoreError) {
+    self.init(
+      id: row.get(0), app: try Stored.app(row.get(1)), appID: row.get(2),
+      name: try Stored.channel(row.get(3)),
+      publicURL: try Stored.base(row.get(4)), version: row.isNull(5) ? .none : row.version(5),
+      at: row.get(6), digest: row.get(7), resources: row.get(8, as: Int?.self) ?? 0,
+      bytes: row.get(9, as: Int64?.self) ?? 0, publicURLID: row.get(10), leastNext: row.get(11))
+  }
+}
+
+extension BundleInfo {
+  init(_ row: Statement) throws(StoreError) {
+    self.init(
+      name: try Stored.bundle(row.get(1)), version: row.version(2), resources: row.get(3),
+      bytes: row.get(4), id: row.get(0))
+  }
+}

@@ -1,0 +1,202 @@
+import Glibc
+import Manifests
+import Platform
+
+/// One thing that a check-up of a data folder found.
+package struct Finding: Hashable, Sendable {
+  package enum Kind: String, Sendable {
+    /// Something that the origin promises does not hold.
+    case damage
+    /// Nothing is wrong, but someone may want to know.
+    case note
+  }
+
+  package let kind: Kind
+  /// A word that stays the same, for programs.
+  package let code: String
+  /// What, and where.
+  package let text: String
+
+  static func damage(_ code: String, _ text: String) -> Finding {
+    Finding(kind: .damage, code: code, text: text)
+  }
+
+  static func note(_ code: String, _ text: String) -> Finding { Finding(kind: .note, code: code, text: text) }
+}
+
+/// What a check-up looked at, and what it found.
+package struct Checkup: Sendable {
+  package internal(set) var findings: [Finding] = []
+  package internal(set) var releases = 0
+  package internal(set) var blobs = 0
+  /// Rows of the audit trail that follow each other from the first on.
+  package internal(set) var acts: Int64 = 0
+  /// Bytes that were hashed; 0 unless the check-up was a deep one.
+  package internal(set) var hashed: Int64 = 0
+
+  package var isClean: Bool { !findings.contains { $0.kind == .damage } }
+}
+
+extension Store {
+  /// Looks whether everything holds that an origin promises; changes nothing.
+  ///
+  /// - Parameters:
+  ///   - deep: also hashes every blob, checks the whole of SQLite's file and works out every kept version's digest.
+  ///   - progress: is told how much of a step is done, and of how much.
+  package func checkup(
+    deep: Bool, progress: (_ step: String, _ done: Int64, _ all: Int64) -> Void = { _, _, _ in }
+  ) throws(StoreError) -> Checkup {
+    var checkup = Checkup()
+    var isTorn = false
+    try connections.reading { (db) throws(StoreError) in
+      progress("database", 0, 1)
+      checkup.findings += try db.structureFindings(deep: deep)
+      // Rows of a file that is torn may be anything; asking them would only confuse.
+      if !checkup.isClean {
+        isTorn = true
+        return
+      }
+      for rule in Invariant.all {
+        checkup.findings += try db.all(rule.breaches) { (row) in
+          .damage(rule.code, "\(rule.words): \(row.get(0, as: String.self))")
+        }
+      }
+      checkup.findings += try db.scriptFindings()
+    }
+    // A rule that is broken hides nothing of the rest.
+    if isTorn { return checkup }
+    try checkAudit(&checkup, progress)
+    try checkDigests(deep: deep, &checkup, progress)
+    try checkBlobs(deep: deep, &checkup, progress)
+    try noteOrphans(&checkup)
+    return checkup
+  }
+
+  /// Follows the audit trail; what is wrong with it is told at the first row where it shows.
+  private func checkAudit(_ checkup: inout Checkup, _ progress: (String, Int64, Int64) -> Void)
+    throws(StoreError)
+  {
+    progress("audit trail", 0, 1)
+    let (found, head) = try verifyAudit()
+    checkup.acts = head.row
+    guard let found else { return }
+    checkup.findings.append(
+      .damage(
+        "audit-chain",
+        "audit trail: \(found); rows up to \(head.row) hold, compare the rest with an export or a backup"))
+  }
+
+  /// Compares the digests that releases recorded with what the rows come to: of the newest ones, or of all.
+  private func checkDigests(
+    deep: Bool, _ checkup: inout Checkup, _ progress: (String, Int64, Int64) -> Void
+  ) throws(StoreError) {
+    for channel in try channels() {
+      let versions = try keptVersions(of: channel)
+      checkup.releases += versions.count
+      let asked = deep ? versions : versions.suffix(1)
+      for (index, version) in asked.enumerated() {
+        progress("manifests", Int64(index), Int64(asked.count))
+        do {
+          guard let recorded = try digest(channel, at: version),
+            try digestByQuery(channel, at: version) != recorded
+          else { continue }
+          checkup.findings.append(
+            .damage("manifest-digest", "\(channel.app) \(channel.name) version \(version) has another digest")
+          )
+        } catch .unknownVersion {
+          // Dropped meanwhile, beside a server.
+          continue
+        }
+      }
+    }
+  }
+
+  private func checkBlobs(
+    deep: Bool, _ checkup: inout Checkup, _ progress: (String, Int64, Int64) -> Void
+  ) throws(StoreError) {
+    let all = try blobs.all()
+    let bytes = all.reduce(0) { $0 + $1.1 }
+    var done: Int64 = 0
+    for (sha256, size) in all {
+      checkup.blobs += 1
+      if let problem = try blobs.problem(sha256, size: size, deep: deep), try blobs.counts(sha256) {
+        checkup.findings.append(.damage("blob-bytes", "\(folder.blob(sha256)) \(problem)"))
+      }
+      done += size
+      if deep {
+        checkup.hashed += size
+        progress("files", done, bytes)
+      }
+    }
+  }
+
+  private func noteOrphans(_ checkup: inout Checkup) throws(StoreError) {
+    var orphans = 0
+    for sha256 in try blobs.files() where try !blobs.hasRow(sha256) { orphans += 1 }
+    if orphans > 0 {
+      checkup.findings.append(
+        .note(
+          "orphans", "\(orphans) files under \(folder.blobs) belong to no release; `xcache gc` removes them"))
+    }
+    let aside = try connections.reading { (db) throws(StoreError) in
+      try db.value(Int.self, "SELECT count(*) FROM blob WHERE quarantined_at IS NOT NULL") ?? 0
+    }
+    if aside > 0 {
+      checkup.findings.append(
+        .note("quarantine", "\(aside) damaged files were set aside in \(folder.quarantine)"))
+    }
+  }
+
+  /// The kept versions of a channel, oldest first.
+  package func keptVersions(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.all("SELECT version FROM release WHERE channel_id = ? ORDER BY version", channel.id) {
+        $0.version(0)
+      }
+    }
+  }
+}
+
+extension Database {
+  /// Scripts whose bytes are not those of their name.
+  func scriptFindings() throws(StoreError) -> [Finding] {
+    try all("SELECT sha256, bytes FROM policy_script") { row in
+      (sha256: row.get(0, as: SHA256.self), bytes: row.get(1, as: [UInt8].self))
+    }
+    .filter { SHA256.of($0.bytes) != $0.sha256 }
+    .map { .damage("script-bytes", "the script \($0.sha256.hex) has other bytes than its name says") }
+  }
+
+  /// Kept manifests whose rows come to another digest than their release recorded, in words.
+  func digestFindings() throws(StoreError) -> [String] {
+    var found: [String] = []
+    for channel in try channels() {
+      let releases = try all(
+        "SELECT version, digest FROM release WHERE channel_id = ? ORDER BY version", channel.id
+      ) { (version: ManifestVersion($0.get(0)), digest: $0.get(1, as: SHA256.self)) }
+      for release in releases
+      where try digest(of: channel, at: release.version, with: []) != release.digest {
+        found.append("\(channel.app) \(channel.name) version \(release.version) has another digest")
+      }
+    }
+    return found
+  }
+
+  /// What SQLite's own checks say: of the file's structure, and of references between rows.
+  func structureFindings(deep: Bool) throws(StoreError) -> [Finding] {
+    // "PRAGMA quick_check is like integrity_check except that it does not verify UNIQUE constraints and does not
+    // verify that index content matches table content."
+    let words =
+      deep
+      ? try all("PRAGMA integrity_check(20)") { $0.get(0, as: String.self) }
+      : try all("PRAGMA quick_check(20)") { $0.get(0, as: String.self) }
+    var findings = words.filter { $0 != "ok" }.map { Finding.damage("sqlite", $0) }
+    findings += try all("PRAGMA foreign_key_check") { row in
+      .damage(
+        "foreign-key",
+        "a row of \(row.get(0, as: String.self)) names one of \(row.get(2, as: String.self)) that isn't there"
+      )
+    }.prefix(20)
+    return findings
+  }
+}

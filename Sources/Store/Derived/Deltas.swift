@@ -1,0 +1,143 @@
+import Glibc
+import Manifests
+import Platform
+
+/// A delta that is stored, or a pair that is not worth one.
+package struct StoredDelta: Hashable, Sendable {
+  package let base: SHA256
+  /// Bytes; nil: tried, and not worth a delta.
+  package let size: Int64?
+}
+
+extension DerivedStore {
+  /// What is known of deltas that give `target`. A delta whose file is gone is forgotten.
+  package func pairs(of target: SHA256) throws(StoreError) -> [StoredDelta] {
+    try there(try work { (db) throws(StoreError) in try Self.rows(of: target, in: db) }, of: target)
+  }
+
+  /// What is known of the deltas of several targets: one transaction for a thousand, since one for each would take
+  /// and leave SQLite's lock each time, which is most of such a question's cost.
+  package func pairs(of targets: [SHA256]) throws(StoreError) -> [SHA256: [StoredDelta]] {
+    var found: [SHA256: [StoredDelta]] = [:]
+    var rest = targets[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(1000)
+      rest = rest.dropFirst(part.count)
+      let rows = try work { (db) throws(StoreError) in
+        try db.snapshot { () throws(StoreError) in
+          var rows: [(SHA256, [StoredDelta])] = []
+          for target in part { rows.append((target, try Self.rows(of: target, in: db))) }
+          return rows
+        }
+      }
+      for (target, deltas) in rows where !deltas.isEmpty { found[target] = try there(deltas, of: target) }
+    }
+    return found
+  }
+
+  private static func rows(of target: SHA256, in db: Database) throws(StoreError) -> [StoredDelta] {
+    try db.all("SELECT base, size FROM delta WHERE target = ?", target) { row in
+      StoredDelta(base: row.get(0), size: row.isNull(1) ? nil : row.get(1, as: Int64.self))
+    }
+  }
+
+  /// Those whose file is there; the others are forgotten.
+  private func there(_ rows: [StoredDelta], of target: SHA256) throws(StoreError) -> [StoredDelta] {
+    var kept: [StoredDelta] = []
+    for row in rows {
+      guard let size = row.size, (try? Kernel.status(path(target, row.base)))??.size != size else {
+        kept.append(row)
+        continue
+      }
+      try work { (db) throws(StoreError) in
+        try db.run("DELETE FROM delta WHERE target = ? AND base = ?", target, row.base)
+      }
+    }
+    return kept
+  }
+
+  /// Keeps a delta: its file first, then the row that names it.
+  package func keep(_ delta: [UInt8], of target: SHA256, on base: SHA256) throws(StoreError) {
+    let path = path(target, base)
+    try keepFile(delta, at: path)
+    try note(target, base, Int64(delta.count))
+  }
+
+  /// Remembers that the bases give `target` no delta worth keeping.
+  package func reject(_ bases: [SHA256], for target: SHA256) throws(StoreError) {
+    for base in bases { try note(target, base, nil) }
+  }
+
+  private func note(_ target: SHA256, _ base: SHA256, _ size: Int64?) throws(StoreError) {
+    try work { (db) throws(StoreError) in
+      if let size {
+        try db.run("INSERT OR REPLACE INTO delta (target, base, size) VALUES (?, ?, ?)", target, base, size)
+      } else {
+        try db.run("INSERT OR IGNORE INTO delta (target, base, size) VALUES (?, ?, NULL)", target, base)
+      }
+    }
+  }
+
+  /// Opens a stored delta whose bytes are those that were made; nil where there is none.
+  package func open(_ target: SHA256, on base: SHA256) throws(StoreError) -> DerivedFile? {
+    try openFile(path(target, base))
+  }
+
+  /// Forgets a delta whose file was bad, so that it is looked for and made again.
+  func forgetDelta(at path: String) throws(StoreError) {
+    guard path.hasSuffix(".dcz") else { return }
+    let name = path.dropLast(4).filter { $0 != "/" }.split(separator: ".")
+    guard name.count == 2, let target = SHA256(hex: name[0]), let base = SHA256(hex: name[1]) else { return }
+    try work { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        try db.run("DELETE FROM delta WHERE target = ? AND base = ?", target, base)
+        // Which versions it is between isn't known; those whose other deltas are there are soon done again.
+        try db.run("DELETE FROM done")
+      }
+    }
+  }
+
+  /// Where a delta's file is, whether it is there or not.
+  package func deltaFile(_ target: SHA256, on base: SHA256) -> String { path(target, base) }
+
+  private func path(_ target: SHA256, _ base: SHA256) -> String { file(target, "\(base.hex).dcz") }
+}
+
+/// What an answer offers beside its patch: of each new resource the smallest stored delta whose base the device's
+/// manifest holds.
+package struct DeltaOffers: Sendable {
+  private let store: Store
+
+  package init(store: Store) { self.store = store }
+
+  /// The value of `deltas`.
+  package func render(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
+    throws(StoreError) -> [UInt8]
+  {
+    DeltaOffer.render(try offers(changes, channel, from: base))
+  }
+
+  /// Sorted by URL like the changes.
+  package func offers(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
+    throws(StoreError) -> [DeltaOffer]
+  {
+    let targets = Set(changes.compactMap { $0.entry?.sha256 })
+    let pairs = try store.derived.pairs(of: Array(targets)).mapValues { $0.filter { $0.size != nil } }
+    let bases = Set(pairs.values.joined().map(\.base))
+    if bases.isEmpty { return [] }
+    let held = try store.held(bases, channel, at: base)
+    var offers: [DeltaOffer] = []
+    for change in changes {
+      guard let sha256 = change.entry?.sha256,
+        let best = pairs[sha256]?.filter({ held.contains($0.base) }).min(by: { $0.size ?? 0 < $1.size ?? 0 }),
+        let size = best.size
+      else { continue }
+      offers.append(
+        DeltaOffer(
+          url: change.url, base: best.base,
+          download: DeltaPath(channel: channel.name, target: sha256, base: best.base)
+            .url(publicURL: channel.publicURL), size: size))
+    }
+    return offers
+  }
+}

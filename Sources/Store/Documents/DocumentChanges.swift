@@ -1,0 +1,151 @@
+import Manifests
+import Platform
+
+extension Store {
+  /// What a channel says beside its manifest.
+  package func extras(of channel: ChannelInfo) throws(StoreError) -> ChannelExtras {
+    try connections.reading { (db) throws(StoreError) in try db.extras(of: channel.id) }
+  }
+
+  /// A version of a document, the newest where none is named; nil where there is none.
+  /// - Throws: `unknownVersion` for a version that isn't kept.
+  package func document(
+    _ document: ChannelDocument, of channel: ChannelInfo, at version: Int64? = nil
+  ) throws(StoreError) -> DocumentRecord? {
+    try connections.reading { (db) throws(StoreError) in
+      guard let version else { return try db.newest(document, of: channel.id) }
+      guard let record = try db.document(document, of: channel.id, at: version) else {
+        throw .unknownVersion(ManifestVersion(version))
+      }
+      return record
+    }
+  }
+
+  /// The version of a document that devices had at a moment, in milliseconds since 1970; nil where there was none.
+  /// - Throws: `unknownDocument` where that isn't kept.
+  package func document(_ document: ChannelDocument, of channel: ChannelInfo, atMoment moment: Int64)
+    throws(StoreError) -> DocumentRecord?
+  {
+    try connections.reading { (db) throws(StoreError) in
+      try db.live(document, of: channel.id, at: moment)
+    }
+  }
+
+  /// The newest `limit` versions of a document below `before`, newest first, without their contents.
+  package func log(
+    _ document: ChannelDocument, of channel: ChannelInfo, limit: Int = 50, before: Int64? = nil
+  ) throws(StoreError) -> [DocumentRecord] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.documents(document, of: channel.id, before: before ?? .max, limit: max(0, limit))
+    }
+  }
+
+  /// Makes a new version of a document; what it acknowledges survives power loss.
+  ///
+  /// - Parameters:
+  ///   - change: makes the new content of the newest version; the content that is there, or nil, changes nothing.
+  ///   - committed: called after the commit, before anything else can be written: the place to move a catalog on.
+  ///   - record: keeps the answer for retries.
+  /// - Throws: `unknownApp`, `unknownChannel`, what `change` throws.
+  package func change(
+    _ request: DocumentRequest,
+    change: (DocumentReader, DocumentRecord?) throws(StoreError) -> [UInt8]?,
+    committed: (ChannelInfo, ChannelExtras) -> Void = { _, _ in },
+    record kept: AnswerRecord<DocumentOutcome>? = nil
+  ) throws(StoreError) -> DocumentOutcome {
+    try connections.writing { (db) throws(StoreError) in
+      var moved: (ChannelInfo, ChannelExtras)?
+      let outcome = try db.write(keeping: kept, now: clock()) { () throws(StoreError) in
+        let channel = try db.required(request.app, request.channel)
+        let newest = try db.newest(request.document, of: channel.id)
+        if let limit = request.ifVersion, let newest, newest.version > limit {
+          return DocumentOutcome.conflict(newest)
+        }
+        guard let content = try change(DocumentReader(db, channel), newest), content != newest?.content else {
+          return .unchanged(newest)
+        }
+        let record = try db.make(
+          request, content, after: newest, in: channel, at: channel.version, now: clock())
+        moved = (channel, try db.extras(of: channel.id))
+        return .changed(record, replaced: newest)
+      }
+      if let moved { committed(moved.0, moved.1) }
+      return outcome
+    }
+  }
+
+  /// Sets the seconds that devices of a channel are asked to wait between polls; nil: none.
+  package func setInterval(
+    _ seconds: Int?, of app: AppName, _ name: ChannelName, by actor: Actor = .local,
+    committed: (ChannelInfo, ChannelExtras) -> Void = { _, _ in },
+    record: AnswerRecord<ChannelExtras>? = nil
+  ) throws(StoreError) -> ChannelExtras {
+    try connections.writing { (db) throws(StoreError) in
+      var moved: ChannelInfo?
+      let extras = try db.write(keeping: record, now: clock()) { () throws(StoreError) in
+        let channel = try db.required(app, name)
+        try db.run("UPDATE channel SET poll_interval = ? WHERE id = ?", seconds, channel.id)
+        try db.audit(
+          AuditAct(
+            "channel.set", app: app, channel: name,
+            parameters: ["interval": seconds.map { .integer($0) } ?? .null]), by: actor, now: clock())
+        moved = channel
+        return try db.extras(of: channel.id)
+      }
+      if let moved { committed(moved, extras) }
+      return extras
+    }
+  }
+
+  // MARK: - Scripts
+
+  /// Keeps a script's bytes, which policies name by their hash.
+  package func keepScript(_ bytes: [UInt8], for channel: ChannelInfo, by actor: Actor) throws(StoreError)
+    -> SHA256
+  {
+    let sha256 = SHA256.of(bytes)
+    try connections.writing { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        let isNew = try db.value(
+          Int64.self,
+          """
+          INSERT INTO policy_script (sha256, bytes, stored_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1
+          """, sha256, bytes, clock())
+        guard isNew != nil else { return }
+        try db.audit(
+          AuditAct(
+            "policy.store", app: channel.app, channel: channel.name,
+            parameters: ["bytes": .integer(bytes.count), "sha256": .string(sha256.hex)]), by: actor,
+          now: clock())
+      }
+    }
+    return sha256
+  }
+
+  /// The bytes of a script; nil where none is kept under this hash.
+  package func script(_ sha256: SHA256) throws(StoreError) -> [UInt8]? {
+    try connections.reading { (db) throws(StoreError) in
+      try db.value([UInt8].self, "SELECT bytes FROM policy_script WHERE sha256 = ?", sha256)
+    }
+  }
+}
+
+/// What a change of a document may look up, in the transaction that writes it.
+package struct DocumentReader {
+  private let db: Database
+  /// The channel as it is in this transaction.
+  package let channel: ChannelInfo
+
+  init(_ db: Database, _ channel: ChannelInfo) {
+    self.db = db
+    self.channel = channel
+  }
+
+  /// - Throws: `unknownVersion`.
+  package func document(_ document: ChannelDocument, at version: Int64) throws(StoreError) -> DocumentRecord {
+    guard let record = try db.document(document, of: channel.id, at: version) else {
+      throw .unknownVersion(ManifestVersion(version))
+    }
+    return record
+  }
+}

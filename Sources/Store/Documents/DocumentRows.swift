@@ -1,0 +1,109 @@
+import Manifests
+import Platform
+
+extension Database {
+  /// The newest version of a document; nil where there is none.
+  func newest(_ document: ChannelDocument, of channel: Int64) throws(StoreError) -> DocumentRecord? {
+    try first(
+      """
+      SELECT version, kind, source, at, author, message, manifest_version, content FROM document
+      WHERE channel_id = ? AND name = ? ORDER BY version DESC LIMIT 1
+      """, channel, document.rawValue, read: DocumentRecord.init)
+  }
+
+  /// The number that the next version of a document gets.
+  func nextVersion(of document: ChannelDocument, in channel: Int64) throws(StoreError) -> Int64 {
+    let newest =
+      try value(
+        Int64?.self, "SELECT max(version) FROM document WHERE channel_id = ? AND name = ?", channel,
+        document.rawValue) ?? nil
+    return max((newest ?? 0) + 1, try leastNext(document, of: channel))
+  }
+
+  /// The lowest number that the next version of a document may have: a restore leaves a gap above what it knows.
+  func leastNext(_ document: ChannelDocument, of channel: Int64) throws(StoreError) -> Int64 {
+    try value(
+      Int64.self, "SELECT least_next FROM document_counter WHERE channel_id = ? AND name = ?", channel,
+      document.rawValue) ?? 1
+  }
+
+  func document(_ document: ChannelDocument, of channel: Int64, at version: Int64) throws(StoreError)
+    -> DocumentRecord?
+  {
+    try first(
+      """
+      SELECT version, kind, source, at, author, message, manifest_version, content FROM document
+      WHERE channel_id = ? AND name = ? AND version = ?
+      """, channel, document.rawValue, version, read: DocumentRecord.init)
+  }
+
+  func documents(_ document: ChannelDocument, of channel: Int64, before: Int64, limit: Int) throws(StoreError)
+    -> [DocumentRecord]
+  {
+    try all(
+      """
+      SELECT version, kind, source, at, author, message, manifest_version, '' FROM document
+      WHERE channel_id = ? AND name = ? AND version < ? ORDER BY version DESC LIMIT ?
+      """, channel, document.rawValue, before, limit, read: DocumentRecord.init)
+  }
+
+  func insert(_ record: DocumentRecord, _ document: ChannelDocument, of channel: Int64) throws(StoreError) {
+    try run(
+      """
+      INSERT INTO document (channel_id, name, version, kind, source, at, author, message, manifest_version, content)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, channel, document.rawValue, record.version, record.kind.rawValue, record.source, record.at,
+      record.author, record.message, record.manifestVersion.number,
+      String(decoding: record.content, as: UTF8.self))
+  }
+
+  func extras(of channel: Int64) throws(StoreError) -> ChannelExtras {
+    var extras = ChannelExtras()
+    extras.policy = try newest(.policy, of: channel)
+    extras.prefetch = try newest(.prefetch, of: channel)
+    extras.interval =
+      try value(Int?.self, "SELECT poll_interval FROM channel WHERE id = ?", channel) ?? nil
+    return extras
+  }
+}
+
+extension DocumentRecord {
+  fileprivate init(_ row: Statement) throws(StoreError) {
+    guard let kind = Kind(rawValue: row.get(1)) else { throw .corruptRow(row.get(1)) }
+    self.init(
+      version: row.get(0), kind: kind, source: row.get(2), at: row.get(3), author: row.get(4),
+      message: row.get(5), manifestVersion: row.version(6),
+      content: Array(row.get(7, as: String.self).utf8))
+  }
+}
+
+extension DocumentRecord {
+  fileprivate init(
+    _ version: Int64, _ request: DocumentRequest, _ content: [UInt8], after newest: DocumentRecord?,
+    at manifestVersion: ManifestVersion, now: Int64
+  ) {
+    self.init(
+      version: version, kind: request.kind, source: request.source,
+      // Times never go back, whatever the clock does.
+      at: max(now, newest?.at ?? 0), author: request.author, message: request.message,
+      manifestVersion: manifestVersion, content: content)
+  }
+}
+
+extension Database {
+  /// Writes a new version of a document, and what the audit trail says of it.
+  /// - Parameter more: what its row in the trail says beside that.
+  func make(
+    _ request: DocumentRequest, _ content: [UInt8], after newest: DocumentRecord?, in channel: ChannelInfo,
+    at manifestVersion: ManifestVersion, now: Int64, more: [JSONObject.Member] = []
+  ) throws(StoreError) -> DocumentRecord {
+    let record = DocumentRecord(
+      try nextVersion(of: request.document, in: channel.id), request, content, after: newest,
+      at: manifestVersion, now: now)
+    try insert(record, request.document, of: channel.id)
+    var act = request.act(record)
+    act.parameters = .object(JSONObject((act.parameters.object?.members ?? []) + more))
+    try audit(act, by: Actor(name: request.author, address: request.address), now: now)
+    return record
+  }
+}

@@ -1,0 +1,103 @@
+import Manifests
+import Platform
+
+/// What a bundle holds, whole or as the difference to a version that the asker knows.
+package struct BundleEntries: Sendable {
+  package let bundle: BundleName
+  /// The last version at which the bundle changed; 0 where it never held anything.
+  package let version: ManifestVersion
+  /// The channel's newest version.
+  package let channelVersion: ManifestVersion
+  /// What the entries are the difference to; nil: they are all that the bundle holds.
+  package let base: ManifestVersion?
+  /// Sorted by URL; nil: gone since `base`.
+  package let entries: [(url: ResourceURL, content: ResourceContent?)]
+}
+
+extension Store {
+  /// What a bundle holds now; only what changed after `since` where that is a version that can be told.
+  package func entries(of bundle: BundleName, in channel: ChannelInfo, since: ManifestVersion? = nil)
+    throws(StoreError) -> BundleEntries
+  {
+    try connections.reading { (db) throws(StoreError) in
+      let now = try db.required(channel.app, channel.name)
+      guard let info = try db.bundle(bundle, of: channel.id) else {
+        return BundleEntries(
+          bundle: bundle, version: .none, channelVersion: now.version, base: nil, entries: [])
+      }
+      var base: ManifestVersion?
+      if let since, since != .none, try db.isKnown(since, for: info, in: channel.id) { base = since }
+      let entries =
+        if let base { try db.changes(of: info, since: base) } else { try db.liveContents(of: info) }
+      return BundleEntries(
+        bundle: bundle, version: info.version, channelVersion: now.version, base: base,
+        entries: entries.sorted { $0.url < $1.url })
+    }
+  }
+}
+
+extension Database {
+  fileprivate func liveContents(of bundle: BundleInfo) throws(StoreError)
+    -> [(url: ResourceURL, content: ResourceContent?)]
+  {
+    try all(
+      """
+      SELECT u.text, b.md5, b.sha256, b.size, t.text
+      FROM entry AS e
+      JOIN url AS u ON u.id = e.url_id
+      JOIN resource AS r ON r.id = e.resource_id
+      JOIN blob AS b ON b.id = r.blob_id
+      JOIN content_type AS t ON t.id = r.content_type_id
+      WHERE e.bundle_id = ? AND e.until IS NULL
+      """, bundle.id
+    ) { (row) throws(StoreError) in (try Stored.url(row.get(0)), try ResourceContent(row, from: 1)) }
+  }
+
+  fileprivate func changes(of bundle: BundleInfo, since base: ManifestVersion) throws(StoreError)
+    -> [(url: ResourceURL, content: ResourceContent?)]
+  {
+    var changes: [(url: ResourceURL, content: ResourceContent?)] = []
+    for url in try changedURLs(ofBundle: bundle.id, after: base, upTo: bundle.version) {
+      let was = try content(ofURL: url, bundle: bundle.id, at: base)
+      let now = try content(ofURL: url, bundle: bundle.id, at: bundle.version)
+      guard was != now else { continue }
+      let text = try value(String.self, "SELECT text FROM url WHERE id = ?", url) ?? ""
+      changes.append((try Stored.url(text), now))
+    }
+    return changes
+  }
+}
+
+extension Store {
+  /// What each bundle of a channel held at a kept version, or the one named; those that held nothing are left out.
+  /// - Throws: `unknownVersion`, `unknownBundle`.
+  package func contents(of channel: ChannelInfo, at version: ManifestVersion, bundle: BundleName? = nil)
+    throws(StoreError) -> [BundleName: [ResourceURL: ResourceContent]]
+  {
+    try connections.reading { (db) throws(StoreError) in
+      guard version != .none, try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
+      var bundles = try db.bundles(of: channel.id)
+      if let bundle {
+        bundles.removeAll { $0.name != bundle }
+        if bundles.isEmpty { throw .unknownBundle(bundle) }
+      }
+      var contents: [BundleName: [ResourceURL: ResourceContent]] = [:]
+      for info in bundles {
+        try db.each(
+          """
+          SELECT u.text, b.md5, b.sha256, b.size, t.text
+          FROM entry AS e
+          JOIN url AS u ON u.id = e.url_id
+          JOIN resource AS r ON r.id = e.resource_id
+          JOIN blob AS b ON b.id = r.blob_id
+          JOIN content_type AS t ON t.id = r.content_type_id
+          WHERE e.bundle_id = ?1 AND e.since <= ?2 AND (e.until IS NULL OR e.until > ?2)
+          """, info.id, version.number
+        ) { (row) throws(StoreError) in
+          contents[info.name, default: [:]][try Stored.url(row.get(0))] = try ResourceContent(row, from: 1)
+        }
+      }
+      return contents
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import Manifests
+import Platform
+
+extension Database {
+  /// Hands each URL of the manifest at `version`, in order, with its resource to `body`.
+  func eachEntry(
+    of channel: ChannelInfo, at version: ManifestVersion,
+    _ body: (ResourceURL, EntryRow) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    // All bundles that hold a URL agree on its resource, so any one row tells it.
+    try each(
+      """
+      SELECT u.text, b.md5, b.sha256, b.size, t.text, r.version, r.brought_in, p.text
+      FROM url AS u
+      JOIN resource AS r ON r.id = (SELECT e.resource_id FROM entry AS e
+        WHERE e.url_id = u.id AND e.since <= ?2 AND (e.until IS NULL OR e.until > ?2) LIMIT 1)
+      JOIN blob AS b ON b.id = r.blob_id
+      JOIN content_type AS t ON t.id = r.content_type_id
+      JOIN public_url AS p ON p.id = r.public_url_id
+      WHERE u.channel_id = ?1
+      ORDER BY u.text
+      """, channel.id, version.number
+    ) { (row) throws(StoreError) in
+      try body(try Stored.url(row.get(0)), try EntryRow(row, from: 1))
+    }
+  }
+
+  /// Hands each URL whose entry at `to` differs from that at `from`, sorted, with what it had and has, to `body`.
+  ///
+  /// It reads the rows that began or ended between the two, whatever the manifests' size, and one state of each URL
+  /// at either end over all bundles.
+  func eachDifference(
+    of channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion,
+    _ body: (ResourceURL, DifferenceRow) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    for version in [from, to] where !(try isKept(version, in: channel.id)) { throw .unknownVersion(version) }
+    try each(
+      """
+      SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text,
+        now.id, b.md5, b.sha256, b.size, t.text, now.version, now.brought_in, p.text
+      FROM url AS u
+      LEFT JOIN resource AS was ON was.id = (SELECT resource_id FROM entry
+        WHERE url_id = u.id AND since <= ?2 AND (until IS NULL OR until > ?2) LIMIT 1)
+      LEFT JOIN resource AS now ON now.id = (SELECT resource_id FROM entry
+        WHERE url_id = u.id AND since <= ?3 AND (until IS NULL OR until > ?3) LIMIT 1)
+      LEFT JOIN blob AS was_blob ON was_blob.id = was.blob_id
+      LEFT JOIN content_type AS was_type ON was_type.id = was.content_type_id
+      LEFT JOIN blob AS b ON b.id = now.blob_id
+      LEFT JOIN content_type AS t ON t.id = now.content_type_id
+      LEFT JOIN public_url AS p ON p.id = now.public_url_id
+      WHERE u.id IN (
+          SELECT e.url_id FROM bundle AS b JOIN entry AS e ON e.bundle_id = b.id
+          WHERE b.channel_id = ?1 AND e.since > min(?2, ?3) AND e.since <= max(?2, ?3)
+          UNION ALL
+          SELECT e.url_id FROM bundle AS b JOIN entry AS e ON e.bundle_id = b.id
+          WHERE b.channel_id = ?1 AND e.until > min(?2, ?3) AND e.until <= max(?2, ?3))
+        AND was.id IS NOT now.id
+      ORDER BY u.text
+      """, channel.id, from.number, to.number
+    ) { (row) throws(StoreError) in try body(try Stored.url(row.get(0)), DifferenceRow(row: row)) }
+  }
+}
+
+/// What a URL had and has, in the columns after the URL; read only as far as it is asked for.
+struct DifferenceRow {
+  fileprivate let row: Statement
+
+  init(row: Statement) { self.row = row }
+
+  /// nil where the URL was not there.
+  func was() throws(StoreError) -> ResourceContent? {
+    row.isNull(1) ? nil : try ResourceContent(row, from: 2)
+  }
+
+  var hadOne: Bool { !row.isNull(1) }
+
+  /// The size of what was there, in bytes.
+  var sizeBefore: Int64 { row.isNull(1) ? 0 : row.get(4) }
+
+  /// nil where the URL is not there.
+  func now() throws(StoreError) -> EntryRow? {
+    row.isNull(6) ? nil : try EntryRow(row, from: 7)
+  }
+}
+
+/// A resource of a channel as its rows tell it.
+struct EntryRow {
+  let content: ResourceContent
+  let version: Int64
+  let broughtIn: ManifestVersion
+  let publicURL: String
+
+  /// The columns that `init` reads; `r`, `b`, `t` and `p` are the resource with its blob, type and public URL.
+  /// (A StaticString can't be put together, so the statements repeat them.)
+  init(_ row: Statement, from column: Int32) throws(StoreError) {
+    content = try ResourceContent(row, from: column)
+    version = row.get(column + 4)
+    broughtIn = row.version(column + 5)
+    publicURL = row.get(column + 6)
+  }
+
+  /// What a manifest says of it: the same at any time, since all of it was fixed with the resource's row.
+  func entry(_ url: ResourceURL, in channel: ChannelInfo) throws(StoreError) -> Entry {
+    let path = DownloadPath(
+      channel: channel.name, appID: channel.appID, manifestVersion: broughtIn, resourceVersion: version,
+      sha256: content.sha256, url: url)
+    let base = publicURL == channel.publicURL.text ? channel.publicURL : try Stored.base(publicURL)
+    return Entry(content, download: path.url(publicURL: base), version: version)
+  }
+}

@@ -1,0 +1,144 @@
+import Manifests
+import Platform
+
+extension Store {
+  /// Hands each URL of a channel's live manifest with its entry to `body`, sorted by URL, from one state of the
+  /// database.
+  /// - Returns: the channel as of that state.
+  package func eachLiveEntry(
+    of app: AppName, _ channel: ChannelName, _ body: (ResourceURL, Entry) -> Void
+  ) throws(StoreError) -> ChannelInfo {
+    try connections.reading { (db) throws(StoreError) in
+      let info = try db.required(app, channel)
+      try db.eachEntry(of: info, at: info.version) { (url, row) throws(StoreError) in
+        body(url, try row.entry(url, in: info))
+      }
+      return info
+    }
+  }
+
+  /// The manifest of a kept version, sorted by URL; 0 has none.
+  /// - Throws: `unknownVersion`.
+  package func manifest(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
+    -> [(url: ResourceURL, entry: Entry)]
+  {
+    try connections.reading { (db) throws(StoreError) in
+      guard try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
+      var entries: [(url: ResourceURL, entry: Entry)] = []
+      try db.eachEntry(of: channel, at: version) { (url, row) throws(StoreError) in
+        entries.append((url, try row.entry(url, in: channel)))
+      }
+      return entries
+    }
+  }
+
+  /// What turns the manifest of one kept version into that of another, sorted by URL.
+  /// - Throws: `unknownVersion`.
+  package func changes(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
+    -> [EntryChange]
+  {
+    try connections.reading { (db) throws(StoreError) in
+      var changes: [EntryChange] = []
+      try db.eachDifference(of: channel, from: from, to: to) { (url, row) throws(StoreError) in
+        changes.append(EntryChange(url: url, entry: try row.now()?.entry(url, in: channel)))
+      }
+      return changes
+    }
+  }
+
+  /// What changed between two kept versions, with the contents of both, sorted by URL.
+  /// - Throws: `unknownVersion`.
+  package func diff(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
+    -> [ContentChange]
+  {
+    try connections.reading { (db) throws(StoreError) in
+      var changes: [ContentChange] = []
+      try db.eachDifference(of: channel, from: from, to: to) { (url, row) throws(StoreError) in
+        changes.append(ContentChange(url: url, was: try row.was(), now: try row.now()?.content))
+      }
+      return changes
+    }
+  }
+
+  /// The sha256 of a kept version's canonical resourcemap, as its release recorded it; nil where it isn't kept.
+  package func digest(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) -> SHA256? {
+    try connections.reading { (db) throws(StoreError) in
+      try db.value(
+        SHA256.self, "SELECT digest FROM release WHERE channel_id = ? AND version = ?", channel.id,
+        version.number)
+    }
+  }
+
+  /// The same worked out from the rows; a difference means that one of both is wrong.
+  package func digestByQuery(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) -> SHA256
+  {
+    try connections.reading { (db) throws(StoreError) in
+      guard try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
+      return try db.digest(of: channel, at: version, with: [])
+    }
+  }
+}
+
+/// What a URL had and has; nil where the manifest doesn't hold it.
+package struct ContentChange: Hashable, Sendable {
+  package let url: ResourceURL
+  package let was: ResourceContent?
+  package let now: ResourceContent?
+}
+
+extension Database {
+  /// The digest of the resourcemap that a release leads to, before its rows are written.
+  func digest(of release: PreparedRelease) throws(StoreError) -> SHA256 {
+    try digest(of: release.channel, at: release.channel.version, with: release.changes)
+  }
+
+  /// The sha256 of the canonical resourcemap of `version` with `changes`, which are sorted by URL, on top.
+  func digest(of channel: ChannelInfo, at version: ManifestVersion, with changes: [EntryChange])
+    throws(StoreError) -> SHA256
+  {
+    var map = ResourceMapHasher()
+    var rest = changes[...]
+    try eachEntry(of: channel, at: version) { (url, row) throws(StoreError) in
+      while let change = rest.first, change.url < url {
+        map.append(rest.removeFirst())
+      }
+      if rest.first?.url == url {
+        map.append(rest.removeFirst())
+      } else {
+        map.append(EntryChange(url: url, entry: try row.entry(url, in: channel)))
+      }
+    }
+    for change in rest { map.append(change) }
+    return map.finish()
+  }
+}
+
+/// Hashes a canonical resourcemap whose entries come in order.
+private struct ResourceMapHasher: ~Copyable {
+  private var hasher = SHA256Hasher()
+  private var pending: [UInt8] = [UInt8(ascii: "{")]
+  private var isEmpty = true
+
+  mutating func append(_ change: EntryChange) {
+    guard let entry = change.entry else { return }
+    if !isEmpty { pending.append(UInt8(ascii: ",")) }
+    isEmpty = false
+    CanonicalJSON.append(string: change.url.text, to: &pending)
+    pending.append(UInt8(ascii: ":"))
+    entry.appendCanonicalJSON(to: &pending)
+    if pending.count > 1 << 16 { flush() }
+  }
+
+  consuming func finish() -> SHA256 {
+    pending.append(UInt8(ascii: "}"))
+    flush()
+    return hasher.finish()
+  }
+
+  private mutating func flush() {
+    let bytes = pending
+    hasher.update(bytes.span.bytes)
+    pending = []
+    pending.reserveCapacity(bytes.count + 4096)
+  }
+}

@@ -1,0 +1,104 @@
+import Manifests
+import Platform
+
+extension Store {
+  /// Makes a release, or says why not; all of it or nothing. What it acknowledges survives power loss.
+  ///
+  /// Planning and the bytes' way to the disk run beside other releases; the transaction itself is one at a time.
+  /// - Parameters:
+  ///   - digest: Gives the sha256 of the resourcemap that the changes lead to. Called at most once, by the thread
+  ///     that commits, while no other release can come between; it may read from the store, not write to it. nil:
+  ///     worked out from the database.
+  ///   - committed: Called after the commit, before any other release can begin: the place to move a catalog on.
+  ///     Not called where nothing changed.
+  ///   - record: keeps the answer for retries, with the release. Where the channel is as it was asked to be, nothing is
+  ///     kept: a retry finds the same, or does what is left to do.
+  /// - Throws: the refusals of `StoreError`; nothing is changed then.
+  package func commit(
+    _ request: ReleaseInput,
+    digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
+    committed: (ReleaseOutcome) -> Void = { _ in }, record: AnswerRecord<ReleaseOutcome>? = nil
+  ) throws(StoreError) -> ReleaseOutcome {
+    let edition = connections.edition
+    let draft = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db)
+    }
+    guard draft.isChange || request.prefetch != nil else { return .unchanged(draft) }
+    if draft.isChange, let channel = draft.channel { try checkFreeze(of: channel, request) }
+    let survey = try blobs.survey(draft.contents)
+    if request.dryRun {
+      blobs.endPromises(draft.contents.lazy.map(\.content.sha256))
+      return try dryRun(draft, of: request, missing: survey.missing)
+    }
+    guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
+    try blobs.place(survey.waiting)
+    let outcome = try connections.writing { (db) throws(StoreError) in
+      let outcome = try db.write(keeping: record, now: clock()) { () throws(StoreError) in
+        // Others may have committed since the draft was made; then it is made again.
+        let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
+        return try write(plan, of: request, in: db, digest: digest)
+      }
+      if outcome.changed || outcome.extras != nil { committed(outcome) }
+      return outcome
+    }
+    if outcome.changed { blobs.forgetPlaced(survey.waiting) }
+    blobs.endPromises(draft.contents.lazy.map(\.content.sha256))
+    return outcome
+  }
+
+  private func write(
+    _ plan: ReleasePlan, of request: ReleaseInput, in db: Database,
+    digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
+  ) throws(StoreError) -> ReleaseOutcome {
+    guard plan.isChange else {
+      var outcome = ReleaseOutcome.unchanged(plan)
+      if let channel = plan.channel { try follow(request, channel, in: db, &outcome) }
+      return outcome
+    }
+    let freeze = try plan.channel.flatMap { (channel) throws(StoreError) in try db.freeze(of: channel.id) }
+    if let freeze, request.breakGlass == nil { throw .frozen(request.app, request.channel, freeze) }
+    var writer = try ReleaseWriter(plan, of: request, in: db, blobs: blobs, now: clock())
+    var outcome = try writer.write { (prepared) throws(StoreError) in
+      if let digest { return try digest(prepared) }
+      return try db.digest(of: prepared)
+    }
+    if let channel = outcome.channel {
+      if let source = request.source { try db.note(source, of: outcome.version, in: channel.id) }
+      try db.noteBrokenGlass(request.breakGlass, freeze, outcome.version, in: channel.id)
+      try follow(request, channel, in: db, &outcome)
+    }
+    outcome.receipt = try db.audit(
+      request.act(outcome), by: Actor(name: request.author, address: request.address), now: clock())
+    return outcome
+  }
+
+  private func dryRun(_ plan: ReleasePlan, of request: ReleaseInput, missing: [SHA256]) throws(StoreError)
+    -> ReleaseOutcome
+  {
+    var outcome =
+      plan.isChange ? ReleaseOutcome.dryRun(plan, missing: missing, now: clock()) : .unchanged(plan)
+    if let wish = request.prefetch {
+      outcome.prefetch = try connections.reading { (db) throws(StoreError) in
+        try db.forecast(wish, in: plan.channel)
+      }
+    }
+    return outcome
+  }
+
+  /// Has the prefetch config come along, where one is to.
+  private func follow(
+    _ request: ReleaseInput, _ channel: ChannelInfo, in db: Database, _ outcome: inout ReleaseOutcome
+  ) throws(StoreError) {
+    guard let wish = request.prefetch else { return }
+    let follower = PrefetchFollower(
+      actor: Actor(name: request.author, address: request.address), message: request.message,
+      breakGlass: request.breakGlass)
+    try outcome.follow(wish, in: channel, at: outcome.version, by: follower, now: clock(), in: db)
+  }
+
+  /// Tells before the bytes go to the disk what the transaction would say.
+  func checkFreeze(of channel: ChannelInfo, _ request: ReleaseInput) throws(StoreError) {
+    guard request.breakGlass == nil else { return }
+    let freeze = try connections.reading { (db) throws(StoreError) in try db.freeze(of: channel.id) }
+    if let freeze { throw .frozen(channel.app, channel.name, freeze) }
+  }
+}

@@ -1,0 +1,169 @@
+import Archive
+import Glibc
+import Manifests
+import Platform
+
+/// An open zip of a channel's files.
+package struct StoredZip: ~Copyable, Sendable {
+  package let file: Descriptor
+  /// Bytes.
+  package let size: Int64
+  /// Stands for its bytes: their sha256 in part, in hexadecimal.
+  package let tag: String
+
+  /// Gives the file away.
+  package consuming func takeFile() -> Descriptor { file }
+}
+
+// Zips are kept under derived/zips/<channel>/<name>.<key>.<tag>.zip. The key stands for the manifests that a zip is
+// about, so that none of a database that was there before is taken for one of this; the tag for its bytes.
+extension Store {
+  /// A zip that was made before; nil where there is none.
+  /// - Throws: `unknownVersion`.
+  package func zip(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> StoredZip? {
+    guard let path = try zipFile(zip, of: channel) else { return nil }
+    return try StoreError.disk { () throws(SystemError) -> StoredZip? in
+      guard let file = try Kernel.openExisting(path, O_RDONLY) else { return nil }
+      // The least recently used go first when room is needed.
+      try? Kernel.setModified(path, to: Clock.unixMilliseconds())
+      let size = try Kernel.status(file).size
+      let tag = path.dropLast(4)
+      return StoredZip(file: file, size: size, tag: String(tag.reversed().prefix { $0 != "." }.reversed()))
+    }
+  }
+
+  /// Where a zip is that was made before; nil where there is none.
+  /// - Throws: `unknownVersion`.
+  package func zipFile(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> String? {
+    let key = try zipKey(zip, of: channel)
+    let folder = folder.zips(of: channel)
+    let path = try StoreError.disk { () throws(SystemError) -> String? in
+      guard try Kernel.status(folder) != nil else { return nil }
+      let name = try Folder.textNames(folder).first {
+        $0.hasPrefix(key + ".") && $0.hasSuffix(".zip") && !$0.hasSuffix(ZipFile.droppedEnding)
+      }
+      return name.map { "\(folder)/\($0)" }
+    }
+    guard let path, try derived.hasWholeZip(path) else { return nil }
+    return path
+  }
+
+  /// Makes a zip and keeps it.
+  ///
+  /// - Parameters:
+  ///   - deltas: those that lead from the update's base to what is new; none for a whole version.
+  ///   - threads: that deflate, at low priority.
+  /// - Throws: `unknownVersion`, `corruptBlob`, `diskFull`, …; then nothing is kept.
+  package func makeZip(
+    _ zip: BundleZip, of channel: ChannelInfo, deltas: [ZipDelta] = [], threads: Int
+  ) throws(StoreError) {
+    let key = try zipKey(zip, of: channel)
+    let inputs = try contents(of: zip, channel, deltas).inputs
+    let folder = folder.zips(of: channel)
+    let part = "\(folder)/\(key).\(Hex.encode(Secrets.random(6).span.bytes)).part"
+    do throws(StoreError) {
+      let tag = try Self.write(inputs, threads: threads, to: part)
+      try StoreError.disk { () throws(SystemError) in
+        try Kernel.rename(part, to: "\(folder)/\(key).\(tag).zip")
+        try Kernel.syncFolder(folder)
+      }
+    } catch {
+      try? Kernel.remove(part)
+      throw error
+    }
+  }
+
+  /// Bytes that a zip takes at most, or little more: what is in it before it is deflated.
+  package func largestSize(of zip: BundleZip, _ channel: ChannelInfo, deltas: [ZipDelta]) throws(StoreError)
+    -> Int64
+  {
+    let files: Int64
+    switch zip {
+    case .whole(channel.version): files = channel.bytes
+    case .whole(let version): files = try contents(channel, at: version).reduce(0) { $0 + $1.content.size }
+    case .update(let from, let to):
+      files = try changes(channel, from: from, to: to).reduce(0) { $0 + ($1.entry?.size ?? 0) }
+    }
+    return files + deltas.reduce(0) { $0 + $1.offer.size }
+  }
+
+  /// Makes a zip as a new file at `path`, for whoever asked.
+  /// - Throws: as above; what there is at `path` then is no zip.
+  package func makeZip(
+    _ zip: BundleZip, of channel: ChannelInfo, deltas: [ZipDelta], threads: Int, at path: String
+  ) throws(StoreError) {
+    _ = try Self.write(contents(of: zip, channel, deltas).inputs, threads: threads, to: path)
+  }
+
+  /// The deltas that belong into the zip of an update: those that are offered to devices.
+  package func zipDeltas(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion)
+    throws(StoreError) -> [ZipDelta]
+  {
+    let changes = try changes(channel, from: from, to: to)
+    let offers = try DeltaOffers(store: self).offers(changes, channel, from: from)
+    let targets = Dictionary(
+      changes.compactMap { change in change.entry.map { (change.url, $0.sha256) } }
+    ) { $1 }
+    return offers.compactMap { offer in
+      targets[offer.url].map { ZipDelta(offer, path: derived.deltaFile($0, on: offer.base)) }
+    }
+  }
+
+  private static func write(_ inputs: [ArchiveInput], threads: Int, to part: String) throws(StoreError)
+    -> String
+  {
+    let sink = try StoreError.disk { () throws(SystemError) in
+      try Kernel.makeFolder(DurableFile.parent(of: part), mode: 0o750)
+      return ArchiveFileSink(try Kernel.open(part, O_WRONLY | O_CREAT | O_EXCL, mode: 0o640), path: part)
+    }
+    do throws(ArchiveError) {
+      try Archive.write(inputs, threads: threads, to: sink) { OSThread.lowerPriority() }
+      return String(try sink.finish().hex.prefix(32))
+    } catch {
+      throw StoreError(zip: error)
+    }
+  }
+
+  private func contents(
+    of zip: BundleZip, _ channel: ChannelInfo, _ deltas: [ZipDelta]
+  ) throws(StoreError) -> ZipContents {
+    switch zip {
+    case .whole(let version):
+      try .whole(
+        version, digest: try keptDigest(channel, version), manifest(channel, at: version), of: self)
+    case .update(let base, let version):
+      .update(
+        from: base, to: version, digest: try keptDigest(channel, version),
+        try changes(channel, from: base, to: version), deltas, of: self)
+    }
+  }
+
+  /// How the file names of a zip begin.
+  func zipKey(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> String {
+    var digests: [UInt8]
+    switch zip {
+    case .whole(let version): digests = try keptDigest(channel, version).bytes
+    case .update(let base, let version):
+      digests = try keptDigest(channel, base).bytes + keptDigest(channel, version).bytes
+    }
+    return "\(zip.fileName.dropLast(4)).\(SHA256.of(digests).hex.prefix(16))"
+  }
+
+  private func keptDigest(_ channel: ChannelInfo, _ version: ManifestVersion) throws(StoreError) -> SHA256 {
+    guard let digest = try digest(channel, at: version) else { throw .unknownVersion(version) }
+    return digest
+  }
+}
+
+extension StoreError {
+  /// What kept a zip from being made.
+  init(zip error: ArchiveError) {
+    switch error {
+    case .input(_, let inner as StoreError): self = inner
+    case .input(_, let inner as SystemError): self = StoreError(inner)
+    case .input(_, let inner as ArchiveError): self = StoreError(zip: inner)
+    case .system(let inner): self = StoreError(inner)
+    default: self = .archive(error)
+    }
+  }
+}
