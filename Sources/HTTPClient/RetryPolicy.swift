@@ -18,8 +18,13 @@ package struct RetryPolicy: Sendable {
   /// Milliseconds before the second attempt; each further wait is twice as long, up to `longest`.
   package let first: Int
   package let longest: Int
-  /// Whether a refused connection or an unknown host is worth another attempt: once the server has answered.
-  package let retriesConnecting: Bool
+  /// Whether anything was ever heard from the server. Before that its address may be wrong: a refused connection or an
+  /// unknown host isn't worth another attempt, and nothing is worth more than three. Set by what attempts come to.
+  package private(set) var hasAnswered: Bool
+
+  /// The request changes something, and whoever sent it must learn what came of it: three attempts more, some 30
+  /// seconds in all, in which an origin restarts.
+  package var isAct = false
 
   /// Whether the request may have been carried out once already and be sent all the same.
   package var repeats = true
@@ -28,20 +33,21 @@ package struct RetryPolicy: Sendable {
   private var state: UInt64
 
   package init(
-    attempts: Int = 6, first: Int = 200, longest: Int = 10_000, retriesConnecting: Bool = true,
+    attempts: Int = 6, first: Int = 200, longest: Int = 10_000, hasAnswered: Bool = true,
     seed: UInt64 = .random(in: 1 ... .max)
   ) {
     self.attempts = attempts
     self.first = first
     self.longest = longest
-    self.retriesConnecting = retriesConnecting
+    self.hasAnswered = hasAnswered
     state = seed | 1
   }
 
   /// What to do after a failed attempt.
   package mutating func next(after outcome: Outcome) -> Action {
     made += 1
-    guard made < attempts, isTransient(outcome) else { return .giveUp }
+    if outcome.isOfServer { hasAnswered = true }
+    guard made < most, isTransient(outcome) else { return .giveUp }
     let doubled = made > 20 ? longest : min(longest, first << (made - 1))
     // Between half and all of it, so that clients which failed together don't come back together.
     let wait = doubled / 2 + Int(draw() % UInt64(doubled / 2 + 1))
@@ -49,18 +55,21 @@ package struct RetryPolicy: Sendable {
     return seconds > 60 ? .giveUp : .wait(milliseconds: max(wait, seconds * 1000))
   }
 
+  private var most: Int { hasAnswered ? attempts + (isAct ? 3 : 0) : min(attempts, 3) }
+
   private func isTransient(_ outcome: Outcome) -> Bool {
     switch outcome {
     case _ where !repeats && !outcome.isBefore: false
-    case .error(.couldNotConnect), .error(.couldNotResolve): retriesConnecting
+    case .error(.couldNotConnect), .error(.couldNotResolve): hasAnswered
     case .error(.timedOut), .error(.reset): true
     case .error: false
     case .status(let status, _): RetryPolicy.transient.contains(status)
     }
   }
 
-  /// Statuses that another attempt may cure. 501, 505 and 507 say what won't change by asking again.
-  package static let transient: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+  /// Statuses that another attempt may cure. 501, 505 and 507 say what won't change by asking again; 520 to 524 are what
+  /// a CDN in front says of an origin that broke off, is down or took too long.
+  package static let transient: Set<Int> = [408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]
 
   /// xorshift64: spread, not secrecy.
   private mutating func draw() -> UInt64 {
@@ -73,10 +82,18 @@ package struct RetryPolicy: Sendable {
 
 extension RetryPolicy.Outcome {
   /// Nothing of the request was sent.
-  fileprivate var isBefore: Bool {
+  package var isBefore: Bool {
     switch self {
     case .error(.couldNotConnect), .error(.couldNotResolve): true
     default: false
+    }
+  }
+
+  /// Something came from the server, or from what stands in front of it.
+  fileprivate var isOfServer: Bool {
+    switch self {
+    case .status, .error(.reset), .error(.notHTTP): true
+    case .error: false
     }
   }
 }

@@ -19,6 +19,9 @@ import Testing
     Case(outcome: .status(503, retryAfter: 1), retried: true),
     Case(outcome: .status(503, retryAfter: 61), retried: false),
     Case(outcome: .status(429, retryAfter: nil), retried: true),
+    Case(outcome: .status(520, retryAfter: nil), retried: true),
+    Case(outcome: .status(524, retryAfter: nil), retried: true),
+    Case(outcome: .status(525, retryAfter: nil), retried: false),
     Case(outcome: .status(507, retryAfter: nil), retried: false),
     Case(outcome: .status(501, retryAfter: nil), retried: false),
     Case(outcome: .status(401, retryAfter: nil), retried: false),
@@ -54,8 +57,28 @@ import Testing
   }
 
   @Test func firstContactFailsFast() {
-    var policy = RetryPolicy(retriesConnecting: false, seed: 1)
+    var policy = RetryPolicy(hasAnswered: false, seed: 1)
     #expect(policy.next(after: .error(.couldNotConnect(host: "h", port: 1))) == .giveUp)
+  }
+
+  /// A restart looks so: the answer is lost with its connection, and then nothing listens for a while.
+  @Test func aServerThatBrokeOffIsWaitedFor() {
+    var policy = RetryPolicy(hasAnswered: false, seed: 1)
+    #expect(policy.next(after: .error(.reset(host: "h", port: 1))) != .giveUp)
+    for _ in 2..<6 {
+      #expect(policy.next(after: .error(.couldNotConnect(host: "h", port: 1))) != .giveUp)
+    }
+    #expect(policy.next(after: .error(.couldNotConnect(host: "h", port: 1))) == .giveUp)
+  }
+
+  @Test func anActIsWorthHalfAMinute() {
+    var policy = RetryPolicy(hasAnswered: false, seed: 1)
+    policy.isAct = true
+    var waited = 0
+    while case .wait(let milliseconds) = policy.next(after: .status(502, retryAfter: nil)) {
+      waited += milliseconds
+    }
+    #expect((15_000...40_000).contains(waited))
   }
 
   @Test(arguments: [1, 2, 3, 99] as [UInt64])

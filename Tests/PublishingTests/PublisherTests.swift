@@ -27,7 +27,7 @@ import OriginAPI
   ) throws -> Publisher {
     let api = OriginClient(
       server: try BaseURL(server ?? origin.url), token: token,
-      retries: { RetryPolicy(attempts: 12, first: 1, retriesConnecting: $0) })
+      retries: { RetryPolicy(attempts: 12, first: 1, hasAnswered: $0) })
     return Publisher(api, cache: CacheFolder(path: folder.path + "/cache"), progress: progress)
   }
 

@@ -41,6 +41,17 @@ import OriginAPI
     for key in seen { #expect(key?.count == 32 && key?.allSatisfy { $0.isHexDigit } == true) }
   }
 
+  @Test func anActWithoutAnAnswerMayHaveBeenDone() throws {
+    let (server, keys) = Self.server(Array(repeating: [.reset], count: 20))
+    let error = #expect(throws: OriginError.self) { try Self.api(server).send("POST", "gc", json: [:]) }
+    #expect(keys.withLock { $0 }.count == 6)
+    #expect(error?.words.contains("may have done what was asked") == true)
+    let (refusing, _) = Self.server(
+      [[.reset]] + Array(repeating: .answer(503, body: #"{"code":"busy","detail":"later"}"#.utf8), count: 20))
+    let refusal = #expect(throws: OriginError.self) { try Self.api(refusing).send("POST", "gc", json: [:]) }
+    #expect(refusal?.words == "later")
+  }
+
   @Test func whatMayBeSentTwiceHasNone() throws {
     let (server, keys) = Self.server([])
     let api = try Self.api(server)

@@ -31,7 +31,7 @@ package final class OriginClient: Sendable {
 
   /// A server that never answered is given up soon: its address may be wrong.
   package static func policy(hasAnswered: Bool) -> RetryPolicy {
-    RetryPolicy(attempts: hasAnswered ? 6 : 3, retriesConnecting: hasAnswered)
+    RetryPolicy(hasAnswered: hasAnswered)
   }
 
   /// Body bytes sent so far, those of attempts that failed included.
@@ -121,6 +121,9 @@ package final class OriginClient: Sendable {
     // The origin knows an act by its key: however often it is sent, it is carried out once.
     if !call.isRepeatable { call.fields.append(.newIdempotencyKey()) }
     var policy = retries(state.withLock { $0.hasAnswered })
+    policy.isAct = !call.isRepeatable
+    // Whether an attempt may have been carried out of which nothing is known.
+    var isOpen = false
     let end = Clock.monotonicNanoseconds() + UInt64(call.timeouts.stall) * 1_000_000_000
     while true {
       let outcome: RetryPolicy.Outcome
@@ -136,12 +139,18 @@ package final class OriginClient: Sendable {
         }
         outcome = .status(reply.status, retryAfter: reply.retryAfter)
         last = .success(reply)
+        // What the origin itself says of this attempt it says of the act.
+        isOpen = Problem(status: reply.status, body: reply.body) == nil || reply.tellsRunning
       } catch {
         if case .callback(let cause) = error { throw .body(cause) }
         outcome = .error(error)
         last = .failure(.unreachable(server: server.text, error))
+        if !outcome.isBefore { isOpen = true }
       }
-      guard case .wait(let milliseconds) = policy.next(after: outcome) else { return try last.get() }
+      guard case .wait(let milliseconds) = policy.next(after: outcome) else {
+        if isOpen, !call.isRepeatable { throw .unknownOutcome(server: server.text, outcome) }
+        return try last.get()
+      }
       usleep(UInt32(milliseconds) * 1000)
     }
   }

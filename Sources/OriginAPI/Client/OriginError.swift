@@ -7,6 +7,8 @@ package enum OriginError: Error, Sendable {
   case unreachable(server: String, HTTPClientError)
   /// Thrown when what answers there isn't an origin: `found` says what was missing.
   case notAnOrigin(server: String, found: String)
+  /// Thrown when an act was sent and no attempt brought the origin's answer: it may have been carried out.
+  case unknownOutcome(server: String, RetryPolicy.Outcome)
   /// Thrown when the origin says no.
   case refused(Problem)
   /// Thrown when the body that was to be sent couldn't be read: what its `read` threw.
@@ -22,8 +24,18 @@ extension OriginError {
     switch self {
     case .unreachable(let server, let error): "\(server) can't be reached: \(error)"
     case .notAnOrigin(let server, let found): "\(server) doesn't answer like an xcache origin: \(found)"
+    case .unknownOutcome(let server, let outcome):
+      "\(server) gave no answer (\(Self.words(of: outcome))), but may have done what was asked: look at `xcache log` and "
+        + "`xcache audit log` before you repeat it"
     case .refused(let problem): problem.words
     case .body(let error): "what was to be sent can't be read: \(error)"
+    }
+  }
+
+  private static func words(of outcome: RetryPolicy.Outcome) -> String {
+    switch outcome {
+    case .error(let error): "\(error)"
+    case .status(let status, _): "status \(status)"
     }
   }
 
