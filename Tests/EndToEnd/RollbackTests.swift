@@ -151,6 +151,41 @@ import Testing
     }
   }
 
+  @Test(
+    "What can't be meant is a usage error",
+    arguments: [
+      ["promote", "--from", "test", "--to", "test"],
+      ["promote", "--from", "test", "--to", "online", "--break-glass", ""],
+      ["rollback", "--bundle", "main", "--steps", "1", "--break-glass", ""],
+      ["unpublish", "--bundle", "main", "--break-glass", ""],
+      ["publish", "site", "--bundle", "main", "--base-url", Site.base, "--break-glass", ""],
+    ])
+  func notMeant(_ words: [String]) throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      try site.publish(["a.js": "2"], channel: "test")
+      try site.scratch.folder("site", ["a.js": "3"])
+      let outcome = try Outcome(try site.start(words + ["--app", "shop"]))
+      #expect(outcome.exitCode == 2 && outcome.errors.contains("--"), "\(outcome.errors)")
+      #expect(try Self.version(site) == "1")
+    }
+  }
+
+  @Test("An app that isn't there has no list of channels")
+  func listOfNoApp() throws {
+    try Site.with { site in
+      let early = try Self.run(site, "channel", "list")
+      #expect(early.exitCode == 1 && early.errors.contains("there is no app shop"), "\(early.errors)")
+      try site.publish(["a.js": "1"])
+      #expect(try Self.run(site, "channel", "list").output.contains("shop  online"))
+      for words in [["--app", "shpo"], ["--app", "shpo", "--json"]] {
+        let none = try Outcome(try site.start(["channel", "list"] + words))
+        #expect(none.exitCode == 1 && none.output.isEmpty)
+        #expect(none.errors.contains("there is no app shpo") && none.errors.contains("there is shop"))
+      }
+    }
+  }
+
   @Test("A frozen channel says who froze it and why, and takes a release for a reason alone")
   func freeze() throws {
     try Site.with { site in
