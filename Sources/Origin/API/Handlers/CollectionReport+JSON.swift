@@ -1,47 +1,42 @@
 import Manifests
+import OriginAPI
+import Platform
 import Store
 
-extension CollectionReport {
+extension GCReport {
   /// What the API and `xcache gc --json` say of a garbage collection.
-  package func json(dryRun: Bool) -> JSONValue {
-    [
-      "blobs": blobs.json, "channels": .array(channels.map(\.json)), "derived": derived.json,
-      "dryRun": .bool(dryRun), "entries": .integer(entries), "freedBytes": .integer(freedBytes),
-      "longestWriteMilliseconds": .integer((longestWrite + 999_999) / 1_000_000),
-      "orphans": orphans.json, "promised": .integer(promised), "resources": .integer(resources),
-      "stoppedFor": .strings(stoppedFor), "temporary": temporary.json, "urls": .integer(urls),
-    ]
+  package init(_ report: CollectionReport, dryRun: Bool) {
+    self.init(
+      dryRun: dryRun, channels: report.channels.map(Channel.init), freedBytes: report.freedBytes,
+      blobs: Files(report.blobs), orphans: Files(report.orphans), derived: Files(report.derived),
+      temporary: Files(report.temporary), entries: report.entries, resources: report.resources,
+      urls: report.urls, promised: report.promised, stoppedFor: report.stoppedFor,
+      longestWriteMilliseconds: (report.longestWrite + 999_999) / 1_000_000)
   }
 }
 
-extension CollectionReport.Files {
-  fileprivate var json: JSONValue { ["bytes": .integer(bytes), "files": .integer(count)] }
+extension GCReport.Files {
+  fileprivate init(_ files: CollectionReport.Files) { self.init(files: files.count, bytes: files.bytes) }
 }
 
-extension CollectionReport.Channel {
-  fileprivate var json: JSONValue {
-    [
-      "app": .string(app.text), "channel": .string(name.text), "dropped": .strings(dropped.map(\.text)),
-      "kept": .array(
-        kept.map { ["reasons": .array($0.reasons.map(\.json)), "version": .string($0.version.text)] }),
-    ]
+extension GCReport.Channel {
+  fileprivate init(_ channel: CollectionReport.Channel) {
+    self.init(
+      app: channel.app, channel: channel.name, dropped: channel.dropped,
+      kept: channel.kept.map { .init(version: $0.version, reasons: $0.reasons.map(GCReport.Reason.init)) })
   }
 }
 
-extension KeepReason {
-  fileprivate var json: JSONValue {
-    switch self {
-    case .live: ["why": "live"]
-    case .recent: ["why": "recent"]
+extension GCReport.Reason {
+  fileprivate init(_ reason: KeepReason) {
+    switch reason {
+    case .live: self.init("live")
+    case .recent: self.init("recent")
     case .reported(let polls, let hours, let last):
-      [
-        "hours": .integer(hours), "last": .string(Timestamp.text(last)), "polls": .integer(polls),
-        "why": "reported",
-      ]
-    case .pinned(let author, let reason):
-      ["author": .string(author), "reason": .string(reason), "why": "pinned"]
-    case .mirrored(let name): ["mirror": .string(name), "why": "mirrored"]
-    case .lastNumber: ["why": "lastNumber"]
+      self.init("reported", polls: Int64(polls), hours: hours, last: Moment(milliseconds: last))
+    case .pinned(let author, let reason): self.init("pinned", author: author, reason: reason)
+    case .mirrored(let name): self.init("mirrored", mirror: name)
+    case .lastNumber: self.init("lastNumber")
     }
   }
 }

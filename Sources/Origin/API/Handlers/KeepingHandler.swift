@@ -19,7 +19,7 @@ struct KeepingHandler: APIHandler {
     // What was counted last keeps versions, too.
     context.api.adoption.flush()
     return try context.answering {
-      APIAnswer($0.json(dryRun: isDryRun))
+      APIAnswer(GCReport($0, dryRun: isDryRun))
     } to: { [policy] (record) in
       try OSThread.behind("gc") { [store, actor = actor] () in
         try store.collect(policy, dryRun: isDryRun, by: actor, record: record)
