@@ -90,7 +90,7 @@ import Testing
       (["rollback", "--all-bundles", "--steps", "1", "--if-version", "1"], 3, "version 2 by admin"),
       (["promote", "--from", "test"], 2, "--to CHANNEL"),
       (["promote", "--from", "test", "--to", "online"], 1, "no channel named \"test\""),
-      (["promote", "--from", "online", "--to", "online"], 1, "not to itself"),
+      (["promote", "--from", "online", "--to", "online"], 2, "are the same channel"),
       (["promote", "--from", "online", "--to", "test", "--map", "x"], 2, "OLD-URL=NEW-URL"),
       (["channel", "freeze", "--channel", "online"], 2, "--reason"),
       (["channel", "remove"], 2, "--channel NAME"),
@@ -163,7 +163,7 @@ import Testing
   func notMeant(_ words: [String]) throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
-      try site.publish(["a.js": "2"], channel: "test")
+      try site.publish(["a.js": "2"], "--channel", "test")
       try site.scratch.folder("site", ["a.js": "3"])
       let outcome = try Outcome(try site.start(words + ["--app", "shop"]))
       #expect(outcome.exitCode == 2 && outcome.errors.contains("--"), "\(outcome.errors)")
