@@ -33,7 +33,7 @@ package struct MirrorOverview: Codable, Sendable {
   /// A channel with a release.
   package struct Channel: Codable, Sendable {
     package let app: AppName
-    package let appID: Int64
+    package let appID: UInt64
     package let channel: ChannelName
     package let publicURL: BaseURL
     package let version: ManifestVersion
@@ -48,7 +48,7 @@ package struct MirrorOverview: Codable, Sendable {
     package let scripts: [SHA256]
 
     package init(
-      app: AppName, appID: Int64, channel: ChannelName, publicURL: BaseURL, version: ManifestVersion,
+      app: AppName, appID: UInt64, channel: ChannelName, publicURL: BaseURL, version: ManifestVersion,
       digest: SHA256, versions: [ManifestVersion], extras: AnswerExtras, scripts: [SHA256]
     ) {
       self.app = app
