@@ -89,7 +89,7 @@ let package = Package(
       ["Archive", "Compression", "XCacheClient", "Manifests", "Platform", "SocketServer"]),
     tests(
       "OriginTests",
-      ["Archive", "Compression", "Origin", "Store", "Manifests", "HTTP", "Platform"],
+      ["Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Platform"],
       exclude: ["Wire/Goldens"]),
     tests("MirrorTests", ["Mirror", "Store", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
     tests(

@@ -71,4 +71,86 @@ import Testing
       try transcript.check("releases")
     }
   }
+
+  @Test("Prefetch configs, policies, settings") func documents() throws {
+    try Site.with { site in
+      let transcript = Transcript(site)
+      try transcript.run("prefetch show --app shop")
+      try site.publish(["a.js": "1"])
+      try transcript.show("prefetch show --app shop")
+      try transcript.show("prefetch log --app shop")
+      for api in ["a", "b", "b"] {
+        try site.scratch.write(
+          "prefetch.json",
+          #"[{"url":"https://m.example.com/p","interfaces":[{"api":"https://m.example.com/\#(api)","method":"GET"}]}]"#
+        )
+        try transcript.run("prefetch push prefetch.json --app shop -m \(api)")
+      }
+      try transcript.run("prefetch push prefetch.json --app shop --json")
+      try transcript.run("prefetch push prefetch.json --app shop --if-version 1")
+      try transcript.show("prefetch rollback --to 1 --app shop")
+      try transcript.run("prefetch rollback --to 2 --app shop --json")
+      try transcript.run("prefetch rollback --to 9 --app shop")
+      try transcript.run("prefetch rollback --app shop")
+      try transcript.show("prefetch show --app shop")
+      try transcript.run("prefetch show --version 1 --app shop")
+      try transcript.show("prefetch log --app shop --limit 3")
+      try transcript.show("prefetch check --app shop --url https://m.example.com/p")
+      try transcript.show("policy show --app shop")
+      try transcript.show("policy log --app shop")
+      try transcript.show("policy resume --app shop")
+      try transcript.run("policy bypass add https://pay.example.com/* --app shop -m pay")
+      try transcript.run("policy bypass add https://third.example.com/* --app shop --json")
+      try transcript.run("policy bypass remove https://third.example.com/* --app shop")
+      try transcript.run("policy bypass remove https://none.example.com/* --app shop")
+      try transcript.run("policy kill --app shop --for 2h -m fire")
+      try transcript.show("policy show --app shop")
+      try site.scratch.write("policy.json", #"{"bypass":[],"intercept":true}"#)
+      try transcript.run("policy set policy.json --app shop")
+      try transcript.run("policy kill --app shop")
+      try transcript.show("policy log --app shop")
+      try transcript.show("status --app shop")
+      try transcript.run("policy resume --app shop --if-version 1")
+      try transcript.show("channel set --interval 60 --app shop")
+      try transcript.show("channel set --interval none --app shop")
+      try transcript.run("channel set --interval 5 --app shop")
+      try transcript.check("documents")
+    }
+  }
+
+  @Test("Tokens, pins, gc, the audit trail, mirrors") func operating() throws {
+    try Site.with { site in
+      let transcript = Transcript(site)
+      for text in ["1", "2", "3"] { try site.publish(["a.js": text]) }
+      // Not shown: a token's text differs each time.
+      for words in [["ci", "--app", "shop"], ["lead", "--scope", "admin", "--expires", "90d"]] {
+        #expect(try Outcome(try site.start(["token", "create"] + words)).exitCode == 0)
+      }
+      try transcript.run("token create ci")
+      try transcript.run("token create")
+      try transcript.run("token revoke ci")
+      try transcript.run("token revoke lead --json")
+      try transcript.run("token revoke none")
+      try transcript.show("token list")
+      try transcript.show("pin list --app shop")
+      try transcript.run("pin 1 audit --app shop")
+      try transcript.run("pin 2 test --app shop --json")
+      try transcript.run("pin 9 audit --app shop")
+      try transcript.show("pin list --app shop")
+      try transcript.run("pin remove 2 --app shop")
+      try transcript.run("pin remove 2 --app shop")
+      try transcript.run("mirror --to www --name copy --json")
+      try transcript.run("mirror --to www --name copy")
+      try transcript.run("mirror verify www")
+      try transcript.show("mirror list")
+      try transcript.show("gc --keep-versions 1 --dry-run")
+      try transcript.run("mirror forget none")
+      try transcript.run("mirror forget copy")
+      try transcript.run("gc --keep-versions 1")
+      try transcript.run("gc --keep-versions 1 --json")
+      try transcript.show("audit log --limit 6")
+      try transcript.run("audit verify")
+      try transcript.check("operating")
+    }
+  }
 }

@@ -90,7 +90,7 @@ import Testing
       (["rollback", "--all-bundles", "--steps", "1", "--if-version", "1"], 3, "version 2 by admin"),
       (["promote", "--from", "test"], 2, "--to CHANNEL"),
       (["promote", "--from", "test", "--to", "online"], 1, "no channel named \"test\""),
-      (["promote", "--from", "online", "--to", "online"], 1, "not to itself"),
+      (["promote", "--from", "online", "--to", "online"], 2, "are the same channel"),
       (["promote", "--from", "online", "--to", "test", "--map", "x"], 2, "OLD-URL=NEW-URL"),
       (["channel", "freeze", "--channel", "online"], 2, "--reason"),
       (["channel", "remove"], 2, "--channel NAME"),
@@ -148,6 +148,41 @@ import Testing
       let again = try Outcome(try site.start(words))
       #expect(again.exitCode == 0 && again.output.contains("nothing changed: online 1"))
       #expect(try Self.version(site) == "1")
+    }
+  }
+
+  @Test(
+    "What can't be meant is a usage error",
+    arguments: [
+      ["promote", "--from", "test", "--to", "test"],
+      ["promote", "--from", "test", "--to", "online", "--break-glass", ""],
+      ["rollback", "--bundle", "main", "--steps", "1", "--break-glass", ""],
+      ["unpublish", "--bundle", "main", "--break-glass", ""],
+      ["publish", "site", "--bundle", "main", "--base-url", Site.base, "--break-glass", ""],
+    ])
+  func notMeant(_ words: [String]) throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      try site.publish(["a.js": "2"], "--channel", "test")
+      try site.scratch.folder("site", ["a.js": "3"])
+      let outcome = try Outcome(try site.start(words + ["--app", "shop"]))
+      #expect(outcome.exitCode == 2 && outcome.errors.contains("--"), "\(outcome.errors)")
+      #expect(try Self.version(site) == "1")
+    }
+  }
+
+  @Test("An app that isn't there has no list of channels")
+  func listOfNoApp() throws {
+    try Site.with { site in
+      let early = try Self.run(site, "channel", "list")
+      #expect(early.exitCode == 1 && early.errors.contains("there is no app shop"), "\(early.errors)")
+      try site.publish(["a.js": "1"])
+      #expect(try Self.run(site, "channel", "list").output.contains("shop  online"))
+      for words in [["--app", "shpo"], ["--app", "shpo", "--json"]] {
+        let none = try Outcome(try site.start(["channel", "list"] + words))
+        #expect(none.exitCode == 1 && none.output.isEmpty)
+        #expect(none.errors.contains("there is no app shpo") && none.errors.contains("there is shop"))
+      }
     }
   }
 

@@ -1,5 +1,6 @@
 import HTTP
 import Manifests
+import OriginAPI
 import Platform
 import Testing
 

@@ -1,5 +1,6 @@
 import HTTPClient
 import Manifests
+import OriginAPI
 import Platform
 import Store
 
@@ -7,6 +8,7 @@ import Store
 package final class ServerSource: MirrorSource {
   private let server: BaseURL
   private let token: String?
+  private let api: OriginClient
   private let web: Web
   private let lease = Locked<String?>(nil)
 
@@ -14,97 +16,63 @@ package final class ServerSource: MirrorSource {
   package init(server: BaseURL, token: String?, attempts: Int = 6) {
     self.server = server
     self.token = token
+    api = OriginClient(server: server, token: token) { _ in RetryPolicy(attempts: attempts) }
     web = Web(attempts: attempts)
-  }
-
-  // MARK: - The API
-
-  private func call(_ method: String, _ path: String, _ body: JSONValue? = nil) throws(MirrorError) -> [UInt8]
-  {
-    let url = "\(server)/api/v1/\(path)"
-    var fields = [HTTPField("Content-Type", "application/json")]
-    if let token { fields.append(HTTPField("Authorization", "Bearer \(token)")) }
-    if method != "GET" { fields.append(.newIdempotencyKey()) }
-    let request = HTTPRequest(
-      method, url, fields: fields, body: body.map { .bytes($0.canonical) } ?? .none, decodes: true)
-    let reply = try web.send { () throws(MirrorError) in (request, .memory(limit: 1 << 30)) }
-    guard reply.isSuccess else {
-      let words = (try? JSONValue.parse(reply.body))?["detail"]?.string ?? ""
-      throw .refused(url: url, status: reply.status, words: words)
-    }
-    return reply.body
-  }
-
-  private func json(_ method: String, _ path: String, _ body: JSONValue? = nil) throws(MirrorError)
-    -> JSONValue
-  {
-    try reading(path) { (bytes) throws(JSONError) in
-      try JSONValue.parse(bytes)
-    } of: { () throws(MirrorError) in
-      try call(method, path, body)
-    }
-  }
-
-  private func reading<Value>(
-    _ path: String, _ parse: ([UInt8]) throws(JSONError) -> Value, of bytes: () throws(MirrorError) -> [UInt8]
-  ) throws(MirrorError) -> Value {
-    let bytes = try bytes()
-    do {
-      return try parse(bytes)
-    } catch {
-      throw .unreadable(path: "\(server)/api/v1/\(path)", reason: error.description)
-    }
   }
 
   // MARK: - What is there
 
+  /// Runs a call of the API and says its error as this module's; `path` tells what was asked.
+  private func ask<Answer>(_ path: String, _ call: (OriginClient) throws(OriginError) -> Answer)
+    throws(MirrorError) -> Answer
+  {
+    do {
+      return try call(api)
+    } catch {
+      throw MirrorError(error, of: "\(server)/api/v1/\(path)")
+    }
+  }
+
+  private func bytes(_ path: String) throws(MirrorError) -> [UInt8] {
+    var call = OriginCall("GET", path)
+    call.limit = 1 << 30
+    return try ask(path) { (api) throws(OriginError) in try api.bytes(call) }
+  }
+
   package func origin() throws(MirrorError) -> OriginState {
-    let overview = try json("GET", "mirror?channels=&keep=0")
-    guard let id = overview["origin"]?.string else {
-      throw .unreadable(path: "\(server)/api/v1/mirror", reason: "it doesn't tell the origin's id")
+    let overview = try ask("mirror?channels=&keep=0") { (api) throws(OriginError) in
+      try api.mirrorOverview(channels: "", keep: 0)
     }
     return OriginState(
-      id: id, defaultApp: overview["defaultApp"]?.string.flatMap { try? AppName($0) },
-      audit: overview["audit"]?.string.flatMap { AuditHead($0) },
-      readable: ChannelSelection(limits: overview["limits"]))
+      id: overview.origin, defaultApp: overview.defaultApp, audit: overview.audit.flatMap { AuditHead($0) },
+      readable: ChannelSelection(
+        apps: Set([overview.limits?.app].compactMap(\.self)),
+        channels: Set([overview.limits?.channel].compactMap(\.self))))
   }
 
   package func channels(keep: Int) throws(MirrorError) -> [ChannelState] {
-    let path = "mirror?channels=*&keep=\(keep)"
-    let overview = try json("GET", path)
-    return try reading(path) { (_) throws(JSONError) in
-      var states: [ChannelState] = []
-      for item in overview["channels"]?.array ?? [] { states.append(try ChannelState(json: item)) }
-      return states
-    } of: {
-      []
+    try ask("mirror?channels=*&keep=\(keep)") { (api) throws(OriginError) in
+      try api.mirrorOverview(channels: "*", keep: keep).channels.map(ChannelState.init)
     }
   }
 
   private func path(_ channel: ChannelState) -> String {
-    "apps/\(channel.app)/channels/\(channel.channel)/mirror"
+    "\(ChannelAddress(channel.app, channel.channel).path)/mirror"
   }
 
   package func resources(of channel: ChannelState) throws(MirrorError) -> [MirroredResource] {
     let first = channel.versions.first ?? channel.version
     let path = "\(path(channel))/resources?from=\(first)&version=\(channel.version)"
-    return try reading(path) { (bytes) throws(JSONError) in
-      var resources: [MirroredResource] = []
-      var reader = JSONReader(bytes)
-      try reader.members { (key, reader) throws(JSONError) in
-        guard key == "resources" else { return _ = try reader.value() }
-        resources = try reader.array { (reader) throws(JSONError) in
-          try MirroredResource(json: reader.value())
-        }
-      }
-      return resources
-    } of: { () throws(MirrorError) in
-      try call("GET", path)
+    let bytes = try bytes(path)
+    do {
+      return try MirroredResource.list(bytes)
+    } catch {
+      throw .unreadable(path: "\(server)/api/v1/\(path)", reason: error.description)
     }
   }
 
   package func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8] {
-    try call("GET", "\(path(channel))/document?\(document.query)")
+    try bytes("\(path(channel))/document?\(document.query)")
   }
 
   package func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile {
@@ -156,63 +124,72 @@ package final class ServerSource: MirrorSource {
   // MARK: - The lease
 
   package func hold(_ seconds: Int) throws(MirrorError) {
-    let body: JSONValue = ["holder": .string("mirror"), "seconds": .integer(seconds)]
+    let request = LeaseRequest(holder: "mirror", seconds: seconds)
     if let held = lease.withLock({ $0 }) {
-      _ = try call("POST", "leases/\(held)", body)
+      try ask("leases/\(held)") { (api) throws(OriginError) in try api.renewLease(held, request) }
     } else {
-      let taken = try json("POST", "leases", body)["id"]?.string
-      lease.withLock { $0 = taken }
+      let taken = try ask("leases") { (api) throws(OriginError) in try api.takeLease(request) }
+      lease.withLock { $0 = taken.id }
     }
   }
 
   package func release() {
     guard let held = lease.withLock({ $0.take() }) else { return }
     // It ends by itself otherwise.
-    _ = try? call("DELETE", "leases/\(held)")
+    try? api.endLease(held)
   }
 
   package func register(_ name: String, _ versions: [MirroredVersion]) throws(MirrorError) {
-    let items: [JSONValue] = versions.map {
-      ["app": .string($0.app.text), "channel": .string($0.channel.text), "version": .string($0.version.text)]
-    }
-    _ = try call("POST", "mirrors", ["name": .string(name), "versions": .array(items)])
+    let request = MirrorRequest(
+      name: name,
+      versions: versions.map { ChannelVersion(app: $0.app, channel: $0.channel, version: $0.version) })
+    _ = try ask("mirrors") { (api) throws(OriginError) in try api.registerMirror(request) }
   }
 }
 
-extension ChannelSelection {
-  /// `{"app":"shop","channel":null}`: what the token is limited to.
-  fileprivate init(limits: JSONValue?) {
-    func name(_ key: String) -> String? { limits?[key]?.string }
-    self.init(
-      apps: Set(name("app").flatMap { try? AppName($0) }.map { [$0] } ?? []),
-      channels: Set(name("channel").flatMap { try? ChannelName($0) }.map { [$0] } ?? []))
+extension MirrorError {
+  /// - Parameter url: what was asked.
+  fileprivate init(_ error: OriginError, of url: String) {
+    switch error {
+    case .unreachable(_, let error): self = .unreachable(url: url, error)
+    case .notAnOrigin(_, let found, let status):
+      self =
+        status == 200
+        ? .unreadable(path: url, reason: found) : .refused(url: url, status: status, words: "")
+    case .refused(let problem):
+      self = .refused(url: url, status: problem.status, words: problem.detail ?? "")
+    case .body(let error): self = .unreadable(path: url, reason: "\(error)")
+    }
   }
 }
 
 extension ChannelState {
-  fileprivate init(json: JSONValue) throws(JSONError) {
-    guard let app = try? AppName(try json.string("app")) else { throw .member("app") }
-    guard let channel = try? ChannelName(try json.string("channel")) else { throw .member("channel") }
-    guard let publicURL = try? BaseURL(try json.string("publicURL")) else { throw .member("publicURL") }
-    var versions: [ManifestVersion] = []
-    for item in json["versions"]?.array ?? [] {
-      guard let version = item.string.flatMap({ ManifestVersion(text: $0) }) else {
-        throw .member("versions")
-      }
-      versions.append(version)
-    }
+  fileprivate init(_ channel: MirrorOverview.Channel) {
     self.init(
-      app: app, appID: try json.size("appID"), channel: channel, publicURL: publicURL,
-      version: try json.version("version"), digest: try json.sha256("digest"), versions: versions,
+      app: channel.app, appID: Int64(clamping: channel.appID), channel: channel.channel,
+      publicURL: channel.publicURL,
+      version: channel.version, digest: channel.digest, versions: channel.versions,
       extras: AnswerExtras(
-        interval: json["interval"]?.integer.map { Int($0) }, policy: json["policy"]?.integer,
-        prefetch: json["prefetch"]?.integer),
-      scripts: (json["scripts"]?.array ?? []).compactMap { $0.string.flatMap { SHA256(hex: $0) } })
+        interval: channel.interval, policy: channel.policy, prefetch: channel.prefetch),
+      scripts: channel.scripts)
   }
 }
 
 extension MirroredResource {
-  fileprivate init(json: JSONValue) throws(JSONError) {
+  /// The resources that an answer lists: 100,000 of them are no tree.
+  fileprivate static func list(_ bytes: [UInt8]) throws(JSONError) -> [MirroredResource] {
+    var resources: [MirroredResource] = []
+    var reader = JSONReader(bytes)
+    try reader.members { (key, reader) throws(JSONError) in
+      guard key == "resources" else { return _ = try reader.value() }
+      resources = try reader.array { (reader) throws(JSONError) in
+        try MirroredResource(json: reader.value())
+      }
+    }
+    return resources
+  }
+
+  private init(json: JSONValue) throws(JSONError) {
     let text = Array(try json.string("path").utf8)
     guard let path = DownloadPath(parsing: text.span.bytes) else { throw .member("path") }
     guard let ctype = ContentType(try json.string("ctype")) else { throw .member("ctype") }

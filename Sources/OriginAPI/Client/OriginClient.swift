@@ -63,16 +63,21 @@ package final class OriginClient: Sendable {
   /// The JSON of a success; `.null` where the answer has no body.
   /// - Throws: `unreachable`, `notAnOrigin`, `refused`, `body`.
   package func send(_ call: OriginCall) throws(OriginError) -> JSONValue {
-    let reply = try reply(to: call)
-    if reply.isSuccess {
-      if reply.body.isEmpty { return .null }
-      guard let json = try? JSONValue.parse(reply.body) else {
-        throw .notAnOrigin(server: server.text, found: "an answer that isn't JSON")
-      }
-      return json
+    let body = try bytes(call)
+    if body.isEmpty { return .null }
+    guard let json = try? JSONValue.parse(body) else {
+      throw .notAnOrigin(server: server.text, found: "an answer that isn't JSON")
     }
+    return json
+  }
+
+  /// The body of a success, for documents that are read as a stream or kept as they are.
+  package func bytes(_ call: OriginCall) throws(OriginError) -> [UInt8] {
+    let reply = try reply(to: call)
+    if reply.isSuccess { return reply.body }
     guard let problem = Problem(status: reply.status, body: reply.body) else {
-      throw .notAnOrigin(server: server.text, found: "status \(reply.status) without a reason")
+      throw .notAnOrigin(
+        server: server.text, found: "status \(reply.status) without a reason", status: reply.status)
     }
     throw .refused(problem)
   }

@@ -5,14 +5,24 @@ import Manifests
 package enum OriginError: Error, Sendable {
   /// Thrown when there is no answer, after all attempts.
   case unreachable(server: String, HTTPClientError)
-  /// Thrown when what answers there isn't an origin: `found` says what was missing.
-  case notAnOrigin(server: String, found: String)
+  /// Thrown when what answers there isn't an origin: `found` says what was missing, `status` is the answer's.
+  case notAnOrigin(server: String, found: String, status: Int = 200)
   /// Thrown when an act was sent and no attempt brought the origin's answer: it may have been carried out.
   case unknownOutcome(server: String, RetryPolicy.Outcome)
   /// Thrown when the origin says no.
   case refused(Problem)
   /// Thrown when the body that was to be sent couldn't be read: what its `read` threw.
   case body(any Error)
+
+  /// Whether the origin can't be reached, or has a bad time.
+  package var isOutage: Bool {
+    switch self {
+    case .unreachable: true
+    case .notAnOrigin(_, _, let status): status >= 500
+    case .refused(let problem): problem.status >= 500
+    case .body: false
+    }
+  }
 
   /// What the origin said no with; nil where it didn't.
   package var problem: Problem? { if case .refused(let problem) = self { problem } else { nil } }
@@ -23,7 +33,7 @@ extension OriginError {
   package var words: String {
     switch self {
     case .unreachable(let server, let error): "\(server) can't be reached: \(error)"
-    case .notAnOrigin(let server, let found): "\(server) doesn't answer like an xcache origin: \(found)"
+    case .notAnOrigin(let server, let found, _): "\(server) doesn't answer like an xcache origin: \(found)"
     case .unknownOutcome(let server, let outcome):
       "\(server) gave no answer (\(Self.words(of: outcome))), but may have done what was asked: look at `xcache log` and "
         + "`xcache audit log` before you repeat it"

@@ -109,6 +109,15 @@ extension Arguments {
     return version
   }
 
+  /// Why a frozen channel is changed all the same; nil: it isn't.
+  func breakGlass() throws(UsageError) -> String? {
+    guard let reason = try value("break-glass") else { return nil }
+    guard !reason.isEmpty else {
+      throw UsageError("--break-glass needs the reason, which is recorded: --break-glass REASON")
+    }
+    return reason
+  }
+
   /// The moment that lies `90s`, `30m`, `6h` or `2d` ahead.
   func moment(ahead name: String) throws(UsageError) -> Instant? {
     guard let text = try value(name) else { return nil }

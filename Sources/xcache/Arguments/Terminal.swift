@@ -1,4 +1,5 @@
 import Glibc
+import Manifests
 import Platform
 import Synchronization
 
@@ -17,6 +18,9 @@ struct Terminal: Sendable {
 
   /// Prints a line of the result.
   func say(_ line: String) { Self.write(line + "\n", to: STDOUT_FILENO) }
+
+  /// Prints a document of the result, as one line.
+  func say(json document: JSONValue) { write(document.canonical + [0x0a]) }
 
   /// Prints bytes of the result as they are.
   func write(_ bytes: [UInt8]) { Self.write(bytes, to: STDOUT_FILENO) }

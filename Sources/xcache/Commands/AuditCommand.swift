@@ -1,8 +1,8 @@
 import Manifests
+import OriginAPI
 import Platform
 import Publishing
 import Store
-import OriginAPI
 
 /// `xcache audit log | verify | export`.
 enum AuditCommand {
@@ -40,20 +40,18 @@ enum AuditCommand {
   private static func log(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands("log")
     let limit = try arguments.number("limit", in: 1...1000) ?? 20
-    let before = try arguments.number("before", in: 1...Int.max).map { "&before=\($0)" } ?? ""
-    let answer = try RemoteOrigin(arguments).api.get("audit?limit=\(limit)\(before)")
+    let api = try RemoteOrigin(arguments).api
+    let answer = try api.audit(limit: limit, before: try arguments.number("before", in: 1...Int.max))
     if arguments.has("json") {
-      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
+      terminal.say(json: answer.document)
       return .done
     }
     var table = Table(["ROW", "WHEN", "WHO", "FROM", "ACT", "WHERE", "WHAT", "RESULT"], rightAligned: [0])
-    for row in answer["rows"]?.array ?? [] {
-      let place = [row["app"]?.string, row["channel"]?.string].compactMap { $0 }.joined(separator: " ")
-      let time = row["at"]?.integer.map { JSONValue.string(Timestamp.text($0)) }
+    for row in try rows(of: answer.value, api) {
+      let place = [row.app, row.channel].compactMap(\.self).joined(separator: " ")
       table.add([
-        "\(row["id"]?.integer ?? 0)", Moment.text(time), row["author"]?.string ?? "?",
-        row["address"]?.string ?? "", row["act"]?.string ?? "?", place, words(row["parameters"]),
-        words(row["result"]),
+        "\(row.id)", OriginAPI.Moment(milliseconds: row.at).words, row.author, row.address, row.act, place,
+        words(row.parameters), words(row.result),
       ])
     }
     for line in table.lines { terminal.say(line) }
@@ -61,10 +59,8 @@ enum AuditCommand {
   }
 
   /// The members of a row's document that say something, as `name value`.
-  private static func words(_ document: JSONValue?) -> String {
-    guard let text = document?.string, let object = (try? JSONValue.parse(Array(text.utf8)))?.object else {
-      return ""
-    }
+  private static func words(_ document: String) -> String {
+    guard let object = (try? JSONValue.parse(Array(document.utf8)))?.object else { return "" }
     return object.members.compactMap { member in
       switch member.value {
       case .null: nil
@@ -97,7 +93,7 @@ enum AuditCommand {
         "problem": broken.map { .string($0.description) } ?? .null,
         "row": broken.map { .integer($0.row) } ?? .null,
       ]
-      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
+      terminal.say(json: answer)
     } else if let broken {
       terminal.say(terminal.colour("\(broken)", .red))
     } else {
@@ -125,10 +121,16 @@ enum AuditCommand {
     let api = try remote.api
     var after: Int64 = 0
     while true {
-      let rows = try api.get("audit/export?after=\(after)", limit: 256 << 20)["rows"]?.array ?? []
-      for row in rows { body(try AuditRow(json: row)) }
-      guard let last = rows.last?["id"]?.integer, last > after else { return }
+      let rows = try rows(of: api.auditExport(after: after), api)
+      for row in rows { body(row) }
+      guard let last = rows.last?.id, last > after else { return }
       after = last
+    }
+  }
+
+  private static func rows(of answer: AuditRows, _ api: OriginClient) throws(OriginError) -> [AuditRow] {
+    try api.reading { () throws(JSONError) in
+      try answer.rows.map { (row) throws(JSONError) in try AuditRow(json: row) }
     }
   }
 

@@ -36,7 +36,7 @@ enum BackupCommand {
     }
     terminal.endProgress()
     if arguments.has("json") {
-      terminal.say(String(decoding: report.json.canonical, as: UTF8.self))
+      terminal.say(json: report.json)
     } else {
       terminal.say(
         "backed up to \(target): \(report.copied) files copied (\(Bytes.text(report.copiedBytes))), "

@@ -13,13 +13,21 @@ enum ChannelActs {
     _ = try arguments.operands("list")
     let remote = try RemoteOrigin(arguments)
     let answer = try remote.api.get("apps")
+    let channels = answer["channels"]?.array ?? []
+    // A misspelt name has no channel, which isn't the same as an app without any.
+    if let app = remote.settings.app, !channels.contains(where: { $0["app"]?.string == app.text }) {
+      let there = Set(channels.compactMap { $0["app"]?.string }).sorted().joined(separator: ", ")
+      throw Failure(
+        "there is no app \(app) with a channel that this token may read"
+          + (there.isEmpty ? "" : "; there is \(there)"))
+    }
     if arguments.has("json") {
       terminal.say(String(decoding: answer.canonical, as: UTF8.self))
       return .done
     }
     var table = Table(
       ["APP", "CHANNEL", "VERSION", "RELEASED", "RESOURCES", "SIZE", "STATE"], rightAligned: [2, 4, 5])
-    for channel in answer["channels"]?.array ?? [] {
+    for channel in channels {
       if let app = remote.settings.app, channel["app"]?.string != app.text { continue }
       let freeze = channel["freeze"].flatMap { $0.isNull ? nil : $0 }
       let state = freeze.map { "frozen by \($0["author"]?.string ?? "?"): \($0["reason"]?.string ?? "")" }

@@ -1,6 +1,6 @@
 import Manifests
-import Publishing
 import OriginAPI
+import Publishing
 
 /// `xcache channel set`: settings that every answer to a device carries.
 enum ChannelSet {
@@ -21,10 +21,9 @@ enum ChannelSet {
       )
     }
     let remote = try RemoteOrigin(arguments)
-    let answer = try remote.api.send(
-      "POST", "\(try remote.path)/settings", json: ["interval": interval.map { .integer($0) } ?? .null])
+    let answer = try remote.api.change(ChannelSettingsRequest(interval: interval), of: try remote.address)
     if arguments.has("json") {
-      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
+      terminal.say(json: answer.document)
     } else {
       terminal.say(
         interval.map { "devices are asked to wait \($0) s between polls" } ?? "no interval is asked for")

@@ -26,7 +26,7 @@ enum DoctorCommand {
     }
     terminal.endProgress()
     if arguments.has("json") {
-      terminal.say(String(decoding: checkup.json.canonical, as: UTF8.self))
+      terminal.say(json: checkup.json)
     } else {
       for line in lines(checkup, terminal) { terminal.say(line) }
     }

@@ -3,31 +3,30 @@ import OriginAPI
 
 /// What the commands that change a prefetch config or a policy have in common.
 enum DocumentChange {
-  /// The members that every change has.
-  static func body(_ arguments: Arguments) throws -> JSONObject {
-    var body = JSONObject()
-    body["message"] = .string(try arguments.value("message") ?? "")
-    body["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0) }
-    return body
+  /// `request`, with what `-m` and `--if-version` say.
+  static func filled<Request: DocumentChangeRequest>(_ request: Request, _ arguments: Arguments) throws
+    -> Request
+  {
+    var request = request
+    request.message = try arguments.value("message") ?? ""
+    request.ifVersion = try PublishCommand.ifVersion(arguments)
+    return request
   }
 
   /// Tells the version that came of it, and whose it replaces.
   ///
   /// - Parameter replaces: whether the change puts a whole document in the place of another.
   static func tell(
-    _ answer: JSONValue, _ what: String, replaces: Bool, _ arguments: Arguments, _ terminal: Terminal
+    _ answer: OriginAnswer<DocumentChangeAnswer>, _ what: String, replaces: Bool, _ arguments: Arguments,
+    _ terminal: Terminal
   ) {
-    if arguments.has("json") {
-      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
-      return
-    }
-    let version = answer["version"]?.string ?? "?"
-    guard answer["changed"]?.bool == true else {
-      terminal.say("nothing changed: version \(version) is that already")
-      return
+    if arguments.has("json") { return terminal.say(json: answer.document) }
+    let version = answer.value.version
+    guard answer.value.changed else {
+      return terminal.say("nothing changed: version \(version) is that already")
     }
     terminal.say("\(what), \(terminal.colour("version \(version)", .bold))")
-    if replaces, let replaced = answer["replaced"], replaced.object != nil {
+    if replaces, let replaced = answer.value.replaced {
       terminal.say("replaces \(DocumentLog.line(replaced))")
     }
   }
@@ -38,43 +37,34 @@ enum DocumentLog {
   static func run(_ document: String, _ arguments: Arguments, _ terminal: Terminal) throws {
     let remote = try RemoteOrigin(arguments)
     let limit = try arguments.number("limit", in: 1...1000) ?? 20
-    let log = try remote.api.get("\(try remote.path)/\(document)/log?limit=\(limit)")
-    if arguments.has("json") {
-      terminal.say(String(decoding: log.canonical, as: UTF8.self))
-      return
-    }
-    let versions = log["versions"]?.array ?? []
-    guard !versions.isEmpty else {
-      terminal.say("there is no \(document) document yet")
-      return
-    }
+    let log = try remote.api.versions(of: document, in: try remote.address, limit: limit)
+    if arguments.has("json") { return terminal.say(json: log.document) }
+    guard !log.value.versions.isEmpty else { return terminal.say("there is no \(document) document yet") }
     var table = Table(["VERSION", "WHEN", "KIND", "WHO", "MANIFEST", "MESSAGE"], rightAligned: [0, 4])
-    for version in versions { table.add(row(version)) }
+    for version in log.value.versions {
+      table.add([
+        version.version.text, version.at.words, kind(version), version.author, version.manifestVersion.text,
+        firstLine(version),
+      ])
+    }
     for line in table.lines { terminal.say(line) }
   }
 
-  private static func row(_ version: JSONValue) -> [String] {
-    [
-      version["version"]?.string ?? "?", Moment.text(version["at"]), kind(version),
-      version["author"]?.string ?? "?", version["manifestVersion"]?.string ?? "?", firstLine(version),
-    ]
+  private static func kind(_ version: DocumentVersion) -> String {
+    version.source.map { "\(version.kind) to \($0)" } ?? version.kind
   }
 
-  private static func kind(_ version: JSONValue) -> String {
-    let kind = version["kind"]?.string ?? "?"
-    return version["source"]?.string.map { "\(kind) to \($0)" } ?? kind
-  }
-
-  private static func firstLine(_ version: JSONValue) -> String {
-    version["message"]?.string?.split(separator: "\n").first.map(String.init) ?? ""
+  private static func firstLine(_ version: DocumentVersion) -> String {
+    version.message.split(separator: "\n").first.map(String.init) ?? ""
   }
 
   /// `version 4 (push by ci, 2026-11-20 15:17:27 UTC: message)`
-  static func line(_ version: JSONValue) -> String {
-    let number = version["version"]?.string ?? "?"
-    guard let author = version["author"]?.string else { return "version \(number)" }
+  static func line(_ version: DocumentVersion) -> String {
     let message = firstLine(version)
-    return "version \(number) (\(kind(version)) by \(author), \(Moment.text(version["at"]))"
+    return "version \(version.version) (\(kind(version)) by \(version.author), \(version.at.words)"
       + (message.isEmpty ? ")" : ": \(message))")
   }
+
+  /// The same of a document that there may be none of yet.
+  static func line(_ document: DocumentAnswer) -> String { document.record.map(line) ?? "version 0" }
 }

@@ -1,5 +1,6 @@
 import Manifests
 import Origin
+import OriginAPI
 import Publishing
 import Store
 
@@ -39,81 +40,75 @@ enum GCCommand {
     _ = try arguments.operands()
     let policy = try policy(arguments)
     let isDryRun = arguments.has("dry-run")
-    let report: JSONValue
+    let (report, document): (GCReport, JSONValue)
     if let data = try arguments.value("data") {
       var options = Store.Options()
       options.creates = false
-      report = try Store(path: data, options: options).collect(policy, dryRun: isDryRun).json(
-        dryRun: isDryRun)
+      report = GCReport(
+        try Store(path: data, options: options).collect(policy, dryRun: isDryRun), dryRun: isDryRun)
+      document = JSONValue(encoding: report)
     } else {
-      // The origin answers when it is done; asked again, it would tell of the second round alone.
-      report = try RemoteOrigin(arguments).api.send(
-        "POST", "gc",
-        json: [
-          "dryRun": .bool(isDryRun), "keepDays": .integer(policy.days),
-          "keepVersions": .integer(policy.versions),
-        ], patience: 3600)
+      let answer = try RemoteOrigin(arguments).api.collect(
+        GCRequest(dryRun: isDryRun, keepDays: policy.days, keepVersions: policy.versions))
+      (report, document) = (answer.value, answer.document)
     }
     if arguments.has("json") {
-      terminal.say(String(decoding: report.canonical, as: UTF8.self))
+      terminal.say(json: document)
     } else {
       for line in lines(report, terminal) { terminal.say(line) }
     }
-    return report["stoppedFor"]?.array?.isEmpty ?? true ? .done : .failed
+    return report.stoppedFor.isEmpty ? .done : .failed
   }
 
-  private static func lines(_ report: JSONValue, _ terminal: Terminal) -> [String] {
-    let isDryRun = report["dryRun"]?.bool ?? false
+  private static func lines(_ report: GCReport, _ terminal: Terminal) -> [String] {
+    let isDryRun = report.dryRun
     var lines: [String] = []
-    for channel in report["channels"]?.array ?? [] {
-      let name = "\(channel["app"]?.string ?? "?") \(channel["channel"]?.string ?? "?")"
-      let (dropped, kept) = (channel["dropped"]?.array ?? [], channel["kept"]?.array ?? [])
+    for channel in report.channels {
+      let dropped = channel.dropped
       lines.append(
-        terminal.colour(name, .bold)
+        terminal.colour("\(channel.app) \(channel.channel)", .bold)
           + "  \(isDryRun ? "would drop" : "dropped") \(dropped.count) versions\(dropped.isEmpty ? "" : " (\(Ranges.text(dropped)))"), "
-          + "\(isDryRun ? "keep" : "kept") \(kept.count)")
-      lines += reasons(kept).map { "  " + $0 }
+          + "\(isDryRun ? "keep" : "kept") \(channel.kept.count)")
+      lines += reasons(channel.kept).map { "  " + $0 }
     }
-    func files(_ key: String) -> String {
-      "\(report[key]?["files"]?.integer ?? 0) (\(Bytes.text(report[key]?["bytes"]?.integer ?? 0)))"
-    }
+    func words(_ files: GCReport.Files) -> String { "\(files.files) (\(Bytes.text(files.bytes)))" }
     lines.append(
-      "\(isDryRun ? "would free" : "freed") \(Bytes.text(report["freedBytes"]?.integer ?? 0)): files \(files("blobs")), "
-        + "orphans \(files("orphans")), derived \(files("derived")), temporary \(files("temporary")); "
-        + "\(report["entries"]?.integer ?? 0) rows of history")
-    if let promised = report["promised"]?.integer, promised > 0 {
-      lines.append("left \(promised) files that publishers at work count on")
+      "\(isDryRun ? "would free" : "freed") \(Bytes.text(report.freedBytes)): files \(words(report.blobs)), "
+        + "orphans \(words(report.orphans)), derived \(words(report.derived)), "
+        + "temporary \(words(report.temporary)); \(report.entries) rows of history")
+    if report.promised > 0 {
+      lines.append("left \(report.promised) files that publishers at work count on")
     }
-    let readers = (report["stoppedFor"]?.array ?? []).compactMap(\.string)
-    if !readers.isEmpty {
-      lines.append("stopped early for \(readers.joined(separator: ", ")); run it again when that has ended")
+    if !report.stoppedFor.isEmpty {
+      lines.append(
+        "stopped early for \(report.stoppedFor.joined(separator: ", ")); run it again when that has ended")
     }
     return lines
   }
 
   /// Versions that are kept for the same reason alone share a line.
-  private static func reasons(_ kept: [JSONValue]) -> [String] {
-    var lines: [(words: String, versions: [JSONValue])] = []
-    for version in kept {
-      let words = (version["reasons"]?.array ?? []).map(words).joined(separator: "; ")
+  private static func reasons(_ kept: [GCReport.Kept]) -> [String] {
+    var lines: [(words: String, versions: [ManifestVersion])] = []
+    for kept in kept {
+      let words = kept.reasons.map(words).joined(separator: "; ")
       if lines.last?.words == words {
-        lines[lines.count - 1].versions.append(version["version"] ?? .null)
+        lines[lines.count - 1].versions.append(kept.version)
       } else {
-        lines.append((words, [version["version"] ?? .null]))
+        lines.append((words, [kept.version]))
       }
     }
     return lines.map { "\(Ranges.text($0.versions)): \($0.words)" }
   }
 
-  private static func words(_ reason: JSONValue) -> String {
-    switch reason["why"]?.string {
+  private static func words(_ reason: GCReport.Reason) -> String {
+    switch reason.why {
     case "live": "live"
     case "recent": "one of the newest"
     case "reported":
-      "in use: reported by \(reason["polls"]?.integer ?? 0) polls in \(reason["hours"]?.integer ?? 0) hours, "
-        + "last in that of \(Moment.text(reason["last"]))"
-    case "pinned": "pinned by \(reason["author"]?.string ?? "?"): \(reason["reason"]?.string ?? "")"
-    case "mirrored": "named by mirror \(reason["mirror"]?.string ?? "?")"
+      "in use: reported by \(reason.polls ?? 0) polls in \(reason.hours ?? 0) hours, "
+        + "last in that of \(reason.last.words)"
+    case "pinned": "pinned by \(reason.author ?? "?"): \(reason.reason ?? "")"
+    case "mirrored": "named by mirror \(reason.mirror ?? "?")"
     case "lastNumber": "the last number of a removed channel"
     default: "?"
     }

@@ -66,7 +66,7 @@ enum MirrorCommand {
     let report = try run.run()
     terminal.endProgress()
     if arguments.has("json") {
-      terminal.say(String(decoding: report.json.canonical, as: UTF8.self))
+      terminal.say(json: report.json)
     } else {
       for line in report.lines { terminal.say(line) }
     }

@@ -1,23 +1,20 @@
 import Manifests
-import Publishing
 import OriginAPI
+import Publishing
 
 /// `xcache mirror list` and `xcache mirror forget NAME`: the copies that an origin knows of.
 enum MirrorRegistrations {
   static func list(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands("list")
-    let answer = try api(arguments).get("mirrors")
+    let answer = try api(arguments).mirrors()
     if arguments.has("json") {
-      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
+      terminal.say(json: answer.document)
       return .done
     }
     var table = Table(["NAME", "LAST RUN", "KEEPS", "VERSIONS"])
-    for mirror in answer["mirrors"]?.array ?? [] {
-      // An origin of before doesn't say, and keeps them.
-      let keeps = mirror["keeps"]?.bool ?? true
+    for mirror in answer.value.mirrors {
       table.add([
-        mirror["name"]?.string ?? "?", Moment.text(mirror["at"]), keeps ? "yes" : "no",
-        words(mirror["versions"]?.array ?? []),
+        mirror.name, mirror.at.words, mirror.keeps ?? true ? "yes" : "no", words(mirror.versions),
       ])
     }
     for line in table.lines { terminal.say(line) }
@@ -26,11 +23,12 @@ enum MirrorRegistrations {
 
   static func forget(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let name = try arguments.operands("forget", "NAME")[1]
-    let answer = try api(arguments).send(OriginCall("DELETE", "mirrors/\(VersionWord.escaped(name))"))
-    terminal.say(
-      arguments.has("json")
-        ? String(decoding: answer.canonical, as: UTF8.self)
-        : "forgot \(name): gc may drop what only that copy named, until its next run")
+    let answer = try api(arguments).forgetMirror(name)
+    if arguments.has("json") {
+      terminal.say(json: answer.document)
+    } else {
+      terminal.say("forgot \(name): gc may drop what only that copy named, until its next run")
+    }
     return .done
   }
 
@@ -42,12 +40,12 @@ enum MirrorRegistrations {
   }
 
   /// `shop online 3-7, 9; mall online 2`
-  private static func words(_ versions: [JSONValue]) -> String {
-    var channels: [(name: String, versions: [JSONValue])] = []
+  private static func words(_ versions: [ChannelVersion]) -> String {
+    var channels: [(name: String, versions: [ManifestVersion])] = []
     for item in versions {
-      let name = "\(item["app"]?.string ?? "?") \(item["channel"]?.string ?? "?")"
+      let name = "\(item.app) \(item.channel)"
       if channels.last?.name != name { channels.append((name, [])) }
-      channels[channels.count - 1].versions.append(item["version"] ?? .null)
+      channels[channels.count - 1].versions.append(item.version)
     }
     return channels.map { "\($0.name) \(Ranges.text($0.versions))" }.joined(separator: "; ")
   }

@@ -18,7 +18,7 @@ enum MirrorVerify {
     let report = try verification.run()
     terminal.endProgress()
     if arguments.has("json") {
-      terminal.say(String(decoding: report.json.canonical, as: UTF8.self))
+      terminal.say(json: report.json)
     } else {
       for divergence in report.divergences { terminal.say("\(divergence)") }
       for line in report.lines(terminal) { terminal.say(line) }

@@ -1,6 +1,6 @@
 import Manifests
-import Publishing
 import OriginAPI
+import Publishing
 
 /// `xcache pin`: versions that gc leaves alone.
 enum PinCommand {
@@ -15,26 +15,29 @@ enum PinCommand {
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let remote = try RemoteOrigin(arguments)
-    let pins = "\(try remote.path)/pins"
-    let result: JSONValue
-    let line: String
+    let channel = try remote.address
+    let document: JSONValue
+    let lines: [String]
     switch arguments.operands.first {
     case "list":
       _ = try arguments.operands("list")
-      result = try remote.api.get(pins)
-      line = table(result).joined(separator: "\n")
+      let list = try remote.api.pins(of: channel)
+      (document, lines) = (list.document, table(list.value.pins))
     case "remove":
       let version = try version(arguments, after: ["remove"], before: [])[0]
-      result = try remote.api.send(OriginCall("DELETE", "\(pins)/\(VersionWord.escaped(version))"))
-      line = "version \(result["version"]?.string ?? version) is not pinned any more"
+      let answer = try remote.api.unpin(version, in: channel)
+      (document, lines) = (answer.document, ["version \(answer.value.version) is not pinned any more"])
     case nil: throw UsageError("pin V \"why\", pin list, or pin remove V?")
     default:
       let words = try version(arguments, after: [], before: ["\"why\""])
-      result = try remote.api.send(
-        "POST", pins, json: ["reason": .string(words[1]), "version": .string(words[0])])
-      line = "pinned version \(result["version"]?.string ?? words[0])"
+      let pin = try remote.api.pin(PinRequest(version: words[0], reason: words[1]), in: channel)
+      (document, lines) = (pin.document, ["pinned version \(pin.value.version)"])
     }
-    terminal.say(arguments.has("json") ? String(decoding: result.canonical, as: UTF8.self) : line)
+    if arguments.has("json") {
+      terminal.say(json: document)
+    } else {
+      for line in lines { terminal.say(line) }
+    }
     return .done
   }
 
@@ -53,14 +56,9 @@ enum PinCommand {
     return [try VersionWord.read(words[0], in: "")] + words.dropFirst()
   }
 
-  private static func table(_ result: JSONValue) -> [String] {
+  private static func table(_ pins: [PinInfo]) -> [String] {
     var table = Table(["VERSION", "SINCE", "BY", "WHY"], rightAligned: [0])
-    for pin in result["pins"]?.array ?? [] {
-      table.add([
-        pin["version"]?.string ?? "?", Moment.text(pin["at"]), pin["author"]?.string ?? "?",
-        pin["reason"]?.string ?? "",
-      ])
-    }
+    for pin in pins { table.add([pin.version.text, pin.at.words, pin.author, pin.reason]) }
     return table.lines
   }
 }

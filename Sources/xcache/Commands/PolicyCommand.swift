@@ -1,7 +1,7 @@
 import Manifests
+import OriginAPI
 import Platform
 import Publishing
-import OriginAPI
 
 /// `xcache policy show | log | set | bypass | kill | resume | script`.
 enum PolicyCommand {
@@ -40,21 +40,28 @@ enum PolicyCommand {
     case ("set", _): try set(try arguments.operands("set", "FILE")[1], arguments, terminal)
     case ("kill", _):
       _ = try arguments.operands("kill")
-      try act("kill", "interception is off", ["until": until(arguments)], arguments, terminal)
+      var request = PolicyRequest(.kill)
+      request.until = try until(arguments)
+      try act(request, "interception is off", arguments, terminal)
     case ("resume", _):
       _ = try arguments.operands("resume")
-      try act("resume", "interception is on", [:], arguments, terminal)
+      try act(PolicyRequest(.resume), "interception is on", arguments, terminal)
     case ("bypass", "add"):
+      var request = PolicyRequest(.bypassAdd)
       let text = try pattern(arguments.operands("bypass", "add", "PATTERN")[2])
-      let members: [String: JSONValue] = ["pattern": .string(text), "until": try until(arguments)]
-      try act("bypass-add", "bypassed \(text)", members, arguments, terminal)
+      (request.pattern, request.until) = (text, try until(arguments))
+      try act(request, "bypassed \(text)", arguments, terminal)
     case ("bypass", "remove"):
+      var request = PolicyRequest(.bypassRemove)
       let text = try pattern(arguments.operands("bypass", "remove", "PATTERN")[2])
-      try act("bypass-remove", "intercepted again: \(text)", ["pattern": .string(text)], arguments, terminal)
+      request.pattern = text
+      try act(request, "intercepted again: \(text)", arguments, terminal)
     case ("script", "add"): try addScript(arguments, terminal)
     case ("script", "remove"):
+      var request = PolicyRequest(.scriptRemove)
       let name = try arguments.operands("script", "remove", "NAME")[2]
-      try act("script-remove", "removed script \(name)", ["name": .string(name)], arguments, terminal)
+      request.name = name
+      try act(request, "removed script \(name)", arguments, terminal)
     case (let word?, _):
       throw UsageError(
         "there is no \"policy \(word)\" like this; it is show, log, set FILE, bypass add|remove PATTERN, kill, "
@@ -67,35 +74,29 @@ enum PolicyCommand {
   private static func show(_ arguments: Arguments, _ terminal: Terminal) throws {
     _ = try arguments.operands("show")
     let remote = try RemoteOrigin(arguments)
-    let word = try VersionWord.one(arguments, try arguments.value("version"))
-    let version = word.map { "?version=\(VersionWord.escaped($0))" } ?? ""
-    let record = try remote.api.get("\(try remote.path)/policy\(version)")
-    if arguments.has("json") {
-      terminal.say(String(decoding: record.canonical, as: UTF8.self))
-      return
-    }
+    let version = try VersionWord.one(arguments, try arguments.value("version"))
+    let record = try remote.api.policy(of: try remote.address, version: version)
+    if arguments.has("json") { return terminal.say(json: record.document) }
     terminal.say(
-      terminal.colour("\(try remote.app) \(remote.channel)", .bold) + "  policy \(DocumentLog.line(record))")
-    for line in PolicyWords(record["policy"]).lines(terminal) { terminal.say(line) }
+      terminal.colour("\(try remote.app) \(remote.channel)", .bold)
+        + "  policy \(DocumentLog.line(record.value))")
+    for line in PolicyWords(record.value.policy).lines(terminal) { terminal.say(line) }
   }
 
   // MARK: - Acts
 
   private static func act(
-    _ act: String, _ done: String, _ members: [String: JSONValue], _ arguments: Arguments,
-    _ terminal: Terminal
+    _ request: PolicyRequest, _ done: String, _ arguments: Arguments, _ terminal: Terminal
   ) throws {
     let remote = try RemoteOrigin(arguments)
-    var body = try DocumentChange.body(arguments)
-    body["act"] = .string(act)
-    for (key, value) in members { body[key] = value }
-    let answer = try remote.api.send("POST", "\(try remote.path)/policy", json: .object(body))
-    let end = members["until"]?.string.map { " until \($0)" } ?? ""
-    DocumentChange.tell(answer, done + end, replaces: act == "set", arguments, terminal)
+    let request = try DocumentChange.filled(request, arguments)
+    let answer = try remote.api.changePolicy(request, of: try remote.address)
+    let end = request.until.map { " until \($0)" } ?? ""
+    DocumentChange.tell(answer, done + end, replaces: request.document != nil, arguments, terminal)
   }
 
-  private static func until(_ arguments: Arguments) throws -> JSONValue {
-    try arguments.moment(ahead: "for").map { .string($0.text) } ?? .null
+  private static func until(_ arguments: Arguments) throws -> String? {
+    try arguments.moment(ahead: "for")?.text
   }
 
   private static func pattern(_ text: String) throws -> String {
@@ -108,14 +109,16 @@ enum PolicyCommand {
 
   private static func set(_ file: String, _ arguments: Arguments, _ terminal: Terminal) throws {
     let remote = try RemoteOrigin(arguments)
-    let now = try remote.api.get("\(try remote.path)/policy")
-    let scripts = Policy(reading: now["policy"] ?? .null).scripts
+    let now = try remote.api.policy(of: try remote.address).value
+    let scripts = Policy(reading: now.policy ?? .null).scripts
     let checked = PolicyCheck(try Arguments.file(file), scripts: scripts)
     let remarks = Remarks(file: file, remarks: checked.remarks)
     for line in remarks.lines(terminal) { terminal.note(line) }
     if let failure = remarks.failure("nothing was changed") { throw failure }
     guard let policy = checked.policy else { return }
-    try act("set", "set by \(file)", ["document": .object(policy.json)], arguments, terminal)
+    var request = PolicyRequest(.set)
+    request.document = .object(policy.json)
+    try act(request, "set by \(file)", arguments, terminal)
   }
 
   private static func addScript(_ arguments: Arguments, _ terminal: Terminal) throws {
@@ -129,10 +132,9 @@ enum PolicyCommand {
         "\(file) has \(bytes.count) bytes; a script has 1 to \(PolicyScript.limit)", code: .refused)
     }
     let name = try arguments.value("name") ?? Self.name(of: file)
-    let members: [String: JSONValue] = [
-      "bytes": .string(Base64.encode(bytes)), "name": .string(name), "signature": .string(signature),
-    ]
-    try act("script-add", "script \(name), sha256 \(SHA256.of(bytes))", members, arguments, terminal)
+    var request = PolicyRequest(.scriptAdd)
+    (request.bytes, request.name, request.signature) = (Base64.encode(bytes), name, signature)
+    try act(request, "script \(name), sha256 \(SHA256.of(bytes))", arguments, terminal)
   }
 
   /// `interceptor` of `build/interceptor.js`.

@@ -1,7 +1,7 @@
 import Manifests
+import OriginAPI
 import Publishing
 import XCacheClient
-import OriginAPI
 
 /// `xcache prefetch push | show | log | rollback | check`.
 enum PrefetchCommand {
@@ -50,11 +50,9 @@ enum PrefetchCommand {
     for line in remarks.lines(terminal) { terminal.note(line) }
     if let failure = remarks.failure("nothing was pushed") { throw failure }
     guard let config = checked.config else { return }
-    var body = try DocumentChange.body(arguments)
-    body["document"] = config.json
-    let answer = try remote.api.send("POST", "\(try remote.path)/prefetch", json: .object(body))
-    DocumentChange.tell(
-      answer, Self.words(config), replaces: true, arguments, terminal)
+    let request = try DocumentChange.filled(PrefetchPushRequest(document: config.json), arguments)
+    let answer = try remote.api.pushPrefetch(request, to: try remote.address)
+    DocumentChange.tell(answer, Self.words(config), replaces: true, arguments, terminal)
   }
 
   private static func words(_ config: PrefetchConfig) -> String {
@@ -66,17 +64,18 @@ enum PrefetchCommand {
     _ = try arguments.operands("show")
     let record = try record(RemoteOrigin(arguments), arguments)
     if arguments.has("json") {
-      terminal.say(String(decoding: record.canonical, as: UTF8.self))
+      terminal.say(json: record.document)
     } else {
-      terminal.note(DocumentLog.line(record))
-      terminal.say(PrettyJSON.text(record["config"] ?? []))
+      terminal.note(DocumentLog.line(record.value))
+      terminal.say(PrettyJSON.text(record.value.config ?? []))
     }
   }
 
-  private static func record(_ remote: RemoteOrigin, _ arguments: Arguments) throws -> JSONValue {
-    let word = try VersionWord.one(arguments, try arguments.value("version"))
-    let version = word.map { "?version=\(VersionWord.escaped($0))" } ?? ""
-    return try remote.api.get("\(try remote.path)/prefetch\(version)")
+  private static func record(_ remote: RemoteOrigin, _ arguments: Arguments) throws
+    -> OriginAnswer<DocumentAnswer>
+  {
+    let version = try VersionWord.one(arguments, try arguments.value("version"))
+    return try remote.api.prefetch(of: try remote.address, version: version)
   }
 
   private static func rollback(_ arguments: Arguments, _ terminal: Terminal) throws {
@@ -85,12 +84,10 @@ enum PrefetchCommand {
       throw UsageError("--to V or --at TIME is needed: the version whose content comes back")
     }
     let remote = try RemoteOrigin(arguments)
-    var body = try DocumentChange.body(arguments)
-    body["to"] = .string(version)
-    let answer = try remote.api.send("POST", "\(try remote.path)/prefetch/rollback", json: .object(body))
-    DocumentChange.tell(
-      answer, "content of version \(answer["source"]?.string ?? version)", replaces: true, arguments, terminal
-    )
+    let request = try DocumentChange.filled(PrefetchRollbackRequest(to: version), arguments)
+    let answer = try remote.api.rollBackPrefetch(request, in: try remote.address)
+    let source = answer.value.made?.source?.text ?? version
+    DocumentChange.tell(answer, "content of version \(source)", replaces: true, arguments, terminal)
   }
 
   // MARK: - Check
@@ -100,7 +97,7 @@ enum PrefetchCommand {
     let remarks = Remarks(file: name, remarks: checked.remarks)
     let page = try arguments.value("url")
     if arguments.has("json") {
-      terminal.say(String(decoding: json(checked, page).canonical, as: UTF8.self))
+      terminal.say(json: json(checked, page))
     } else {
       for line in remarks.lines(terminal) { terminal.note(line) }
     }
@@ -119,8 +116,8 @@ enum PrefetchCommand {
       let file = try arguments.operands("check", "FILE")[1]
       return (file, PrefetchCheck(try Arguments.file(file)))
     }
-    let record = try record(RemoteOrigin(arguments), arguments)
-    return ("version \(record["version"]?.string ?? "?")", PrefetchCheck(record["config"] ?? []))
+    let record = try record(RemoteOrigin(arguments), arguments).value
+    return ("version \(record.version)", PrefetchCheck(record.config ?? []))
   }
 
   private static func preview(_ config: PrefetchConfig, _ page: String) throws -> [String] {

@@ -40,8 +40,12 @@ enum PromoteCommand {
       throw UsageError("from which channel to which? Give --from CHANNEL and --to CHANNEL")
     }
     let target = try SettingsValue.channel(to, in: "--to")
+    let source = try SettingsValue.channel(from, in: "--from")
+    guard source != target else {
+      throw UsageError("--from and --to are the same channel, \(target): it has what it holds already")
+    }
     var body = JSONObject()
-    body["from"] = .string(try SettingsValue.channel(from, in: "--from").text)
+    body["from"] = .string(source.text)
     body["bundle"] = try arguments.value("bundle").map {
       .string(try SettingsValue.bundle($0, in: "--bundle").text)
     }
@@ -49,7 +53,7 @@ enum PromoteCommand {
     body["version"] = try VersionWord.one(arguments, try arguments.value("version")).map { .string($0) }
     body["message"] = .string(try arguments.value("message") ?? "")
     body["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0) }
-    body["breakGlass"] = try arguments.value("break-glass").map { .string($0) }
+    body["breakGlass"] = try arguments.breakGlass().map { .string($0) }
     body["withPrefetch"] = .bool(arguments.has("with-prefetch"))
     body["now"] = .bool(arguments.has("now"))
     body["dryRun"] = .bool(arguments.has("dry-run"))

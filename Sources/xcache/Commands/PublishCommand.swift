@@ -44,7 +44,7 @@ enum PublishCommand {
     var options = ReleaseOptions(
       message: try arguments.value("message") ?? "", now: arguments.has("now"),
       dryRun: arguments.has("dry-run"),
-      ifVersion: try ifVersion(arguments), breakGlass: try arguments.value("break-glass"))
+      ifVersion: try ifVersion(arguments), breakGlass: try arguments.breakGlass())
     options.waitsForDeltas = arguments.has("wait-deltas")
     if let text = try arguments.value("max-update") {
       guard let size = Bytes.parse(text) else {

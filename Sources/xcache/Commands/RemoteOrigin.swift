@@ -69,6 +69,11 @@ struct RemoteOrigin {
     }
   }
 
+  /// The channel, as the API's client takes it.
+  var address: ChannelAddress {
+    get throws { ChannelAddress(try app, channel) }
+  }
+
   /// The API's path of the channel.
   var path: String {
     get throws { "apps/\(try app)/channels/\(channel)" }

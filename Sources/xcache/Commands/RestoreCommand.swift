@@ -48,7 +48,7 @@ enum RestoreCommand {
     }
     terminal.endProgress()
     if arguments.has("json") {
-      terminal.say(String(decoding: report.json.canonical, as: UTF8.self))
+      terminal.say(json: report.json)
     } else {
       terminal.say(
         "restored \(report.copied) files (\(Bytes.text(report.copiedBytes))) into \(data); "
@@ -70,7 +70,7 @@ enum RestoreCommand {
     let report = try restoration.restore(into: store)
     terminal.endProgress()
     if arguments.has("json") {
-      terminal.say(String(decoding: report.json(store.folder).canonical, as: UTF8.self))
+      terminal.say(json: report.json(store.folder))
       return report.isWhole ? .done : .failed
     }
     for channel in report.channels {

@@ -61,7 +61,7 @@ enum RollbackCommand {
     request["steps"] = steps.map { .integer($0) }
     request["message"] = .string(try arguments.value("message") ?? "")
     request["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0) }
-    request["breakGlass"] = try arguments.value("break-glass").map { .string($0) }
+    request["breakGlass"] = try arguments.breakGlass().map { .string($0) }
     request["withPrefetch"] = .bool(arguments.has("with-prefetch"))
     request["now"] = .bool(arguments.has("now"))
     request["dryRun"] = .bool(dryRun)

@@ -49,7 +49,7 @@ enum StatusCommand {
       ])
     }
     for line in table.lines { terminal.say(line) }
-    let adoption = AdoptionChart.lines(try remote.api.get("\(try remote.path)/adoption"))
+    let adoption = AdoptionChart.lines(try remote.api.adoption(of: try remote.address).value)
     if !adoption.isEmpty { terminal.say("") }
     for line in adoption { terminal.say(line) }
     return .done
@@ -79,11 +79,11 @@ enum StatusCommand {
   /// What the channel says beside its manifest; the kill switch first.
   private static func documents(_ state: JSONValue, _ terminal: Terminal) -> [String] {
     var lines: [String] = []
-    if let policy = state["policy"], policy.object != nil {
-      if let alarm = PolicyWords(policy["policy"]).alarm(terminal) { lines.append(alarm) }
+    if let policy: DocumentAnswer = try? state["policy"]?.decode() {
+      if let alarm = PolicyWords(policy.policy).alarm(terminal) { lines.append(alarm) }
       lines.append("policy     \(DocumentLog.line(policy))")
     }
-    if let prefetch = state["prefetch"], prefetch.object != nil {
+    if let prefetch: DocumentVersion = try? state["prefetch"]?.decode() {
       lines.append("prefetch   \(DocumentLog.line(prefetch))")
     }
     if let interval = state["interval"]?.integer { lines.append("interval   \(interval) s between polls") }

@@ -1,8 +1,8 @@
 import Manifests
+import OriginAPI
 import Platform
 import Publishing
 import Store
-import OriginAPI
 
 /// `xcache token create | list | revoke`.
 enum TokenCommand {
@@ -26,23 +26,28 @@ enum TokenCommand {
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let result: JSONValue
+    let document: JSONValue
+    let lines: [String]
     switch arguments.operands.first {
-    case "create": result = try create(arguments, try name(arguments))
+    case "create":
+      let text: String
+      (document, text) = try create(arguments, try name(arguments))
+      lines = [text]
     case "list":
       _ = try arguments.operands("list")
-      result = try RemoteOrigin(arguments).api.get("tokens")
+      let list = try RemoteOrigin(arguments).api.tokens()
+      (document, lines) = (list.document, table(list.value.tokens))
     case "revoke":
       let name = try arguments.operands("revoke", "NAME")[1]
-      result = try RemoteOrigin(arguments).api.send(
-        OriginCall("DELETE", "tokens/\(VersionWord.escaped(name))"))
+      let revoked = try RemoteOrigin(arguments).api.revokeToken(name)
+      (document, lines) = (revoked.document, ["revoked \(revoked.value.name)"])
     case let word?: throw UsageError("there is no \"token \(word)\"; it is create, list or revoke")
     case nil: throw UsageError("token create NAME, token list, or token revoke NAME?")
     }
     if arguments.has("json") {
-      terminal.say(String(decoding: result.canonical, as: UTF8.self))
+      terminal.say(json: document)
     } else {
-      for line in lines(result) { terminal.say(line) }
+      for line in lines { terminal.say(line) }
     }
     return .done
   }
@@ -66,7 +71,8 @@ enum TokenCommand {
     return number * unit
   }
 
-  private static func create(_ arguments: Arguments, _ name: String) throws -> JSONValue {
+  /// Makes a token; gives the answer, with the text of the token in it, and that text.
+  private static func create(_ arguments: Arguments, _ name: String) throws -> (JSONValue, String) {
     let text = try arguments.value("scope") ?? "publish"
     guard let scope = TokenScope(rawValue: text) else {
       throw UsageError("--scope \(text): it is one of read, publish and admin")
@@ -89,37 +95,29 @@ enum TokenCommand {
       let made = try Store(path: data, options: options).createToken(
         name: name, scope: scope, app: app, channel: channel, bundles: bundles,
         expiresAt: life.map { Clock.unixMilliseconds() + $0 * 1000 })
-      return ["id": .string(made.token.id), "token": .string(made.text)]
+      return (JSONValue(encoding: TokenAnswer(id: made.token.id, token: made.text)), made.text)
     }
-    var body = JSONObject()
-    body["name"] = .string(name)
-    body["scope"] = .string(scope.rawValue)
-    if let app { body["app"] = .string(app.text) }
-    if let channel { body["channel"] = .string(channel.text) }
-    if let bundles { body["bundles"] = .string(bundles.text) }
-    if let life { body["expiresIn"] = .integer(life) }
+    var request = TokenRequest(name: name, scope: scope.rawValue)
+    (request.app, request.channel) = (app?.text, channel?.text)
+    (request.bundles, request.expiresIn) = (bundles?.text, life)
     // Made here, so that no answer which is lost takes it along, and kept nowhere else.
     let secret = TokenSecret()
-    body["secretHash"] = .string(secret.hash.hex)
-    var made =
-      try RemoteOrigin(arguments).api.send("POST", "tokens", json: .object(body)).object ?? JSONObject()
+    request.secretHash = secret.hash.hex
+    let made = try RemoteOrigin(arguments).api.createToken(request)
     // An older origin makes the secret itself.
-    if made["token"] == nil, let id = made["id"]?.string { made["token"] = .string(secret.text(id: id)) }
-    return .object(made)
+    let token = made.value.token ?? secret.text(id: made.value.id)
+    var document = made.document.object ?? JSONObject()
+    document["token"] = .string(token)
+    return (.object(document), token)
   }
 
-  private static func lines(_ result: JSONValue) -> [String] {
-    if let token = result["token"]?.string { return [token] }
-    guard let tokens = result["tokens"]?.array else { return ["revoked \(result["name"]?.string ?? "")"] }
+  private static func table(_ tokens: [TokenInfo]) -> [String] {
     var table = Table(["NAME", "SCOPE", "APP", "CHANNEL", "BUNDLES", "CREATED", "LAST USED", "EXPIRES", "ID"])
     for token in tokens {
-      let revoked = token["revokedAt"]?.string == nil ? "" : " (revoked)"
       table.add([
-        (token["name"]?.string ?? "?") + revoked, token["scope"]?.string ?? "?",
-        token["app"]?.string ?? "all",
-        token["channel"]?.string ?? "all", token["bundles"]?.string ?? "all", Moment.text(token["createdAt"]),
-        Moment.text(token["lastUsedAt"]), Moment.text(token["expiresAt"]),
-        token["id"]?.string ?? "?",
+        token.name + (token.revokedAt == nil ? "" : " (revoked)"), token.scope, token.app?.text ?? "all",
+        token.channel?.text ?? "all", token.bundles ?? "all", token.createdAt.words, token.lastUsedAt.words,
+        token.expiresAt.words, token.id,
       ])
     }
     return table.lines

@@ -24,7 +24,7 @@ enum UnpublishCommand {
     guard !bundles.isEmpty else { throw UsageError("which bundle? Give --bundle NAME") }
     let options = ReleaseOptions(
       message: try arguments.value("message") ?? "", dryRun: arguments.has("dry-run"),
-      ifVersion: try PublishCommand.ifVersion(arguments), breakGlass: try arguments.value("break-glass"))
+      ifVersion: try PublishCommand.ifVersion(arguments), breakGlass: try arguments.breakGlass())
     let publisher = Publisher(try remote.api, cache: CacheFolder(path: nil))
     let answer = try publisher.unpublish(bundles, from: try remote.app, remote.channel, options)
     if arguments.has("json") {

@@ -1,4 +1,5 @@
 import Manifests
+import OriginAPI
 import Platform
 
 /// What devices run and what went wrong on them, as `status` shows it.
@@ -7,23 +8,22 @@ enum AdoptionChart {
   private static let mostVersions = 8
   private static let mostURLs = 3
 
-  /// - Parameter adoption: the API's document.
-  static func lines(_ adoption: JSONValue) -> [String] {
+  static func lines(_ adoption: AdoptionAnswer) -> [String] {
     var lines: [String] = []
-    for (key, words) in [("hour", "last hour"), ("day", "last day"), ("week", "last week")] {
-      guard let polls = adoption[key]?["polls"]?.integer, polls > 0 else { continue }
-      lines.append("polls \(words): \(polls)")
-      var versions = adoption[key]?["versions"]?.array ?? []
-      versions.sort { ($0["polls"]?.integer ?? 0) > ($1["polls"]?.integer ?? 0) }
+    for (span, words) in [
+      (adoption.hour, "last hour"), (adoption.day, "last day"), (adoption.week, "last week"),
+    ] where span.polls > 0 {
+      lines.append("polls \(words): \(span.polls)")
+      let versions = span.versions.sorted { $0.polls > $1.polls }
       for version in versions.prefix(mostVersions) {
-        lines.append(line(version["version"]?.string ?? "?", version["polls"]?.integer ?? 0, of: polls))
+        lines.append(line(version.version, version.polls, of: span.polls))
       }
       if versions.count > mostVersions {
-        let rest = versions.dropFirst(mostVersions).clampedSum { $0["polls"]?.integer ?? 0 }
-        lines.append(line("further", rest, of: polls))
+        let rest = versions.dropFirst(mostVersions).clampedSum(\.polls)
+        lines.append(line("further", rest, of: span.polls))
       }
     }
-    return lines + failures(adoption["failures"]?.array ?? [])
+    return lines + failures(adoption.failures)
   }
 
   private static func line(_ name: String, _ polls: Int64, of all: Int64) -> String {
@@ -40,19 +40,17 @@ enum AdoptionChart {
   }
 
   /// Failures by version, the reasons of each after it.
-  private static func failures(_ failures: [JSONValue]) -> [String] {
+  private static func failures(_ failures: [AdoptionAnswer.Failure]) -> [String] {
     var order: [String] = []
     var reasons: [String: [(String, Int64)]] = [:]
     for failure in failures {
-      let version = failure["version"]?.string ?? "?"
-      let reason = failure["reason"]?.string ?? "?"
-      let count = failure["failures"]?.integer ?? 0
+      let version = failure.version
       if reasons[version] == nil { order.append(version) }
-      if let place = reasons[version]?.firstIndex(where: { $0.0 == reason }) {
+      if let place = reasons[version]?.firstIndex(where: { $0.0 == failure.reason }) {
         let known = reasons[version]?[place].1 ?? 0
-        reasons[version]?[place].1 = known.addingClamped(count)
+        reasons[version]?[place].1 = known.addingClamped(failure.failures)
       } else {
-        reasons[version, default: []].append((reason, count))
+        reasons[version, default: []].append((failure.reason, failure.failures))
       }
     }
     guard !order.isEmpty else { return [] }
@@ -60,19 +58,17 @@ enum AdoptionChart {
     for version in order.prefix(mostVersions) {
       let words = (reasons[version] ?? []).map { "\($0.1) × \($0.0)" }
       lines.append("  version \(version): " + words.joined(separator: ", "))
-      lines += urls(failures.filter { $0["version"]?.string == version })
+      lines += urls(failures.filter { $0.version == version })
     }
     return lines
   }
 
   /// The URLs that failed most, the most frequent first.
-  private static func urls(_ failures: [JSONValue]) -> [String] {
+  private static func urls(_ failures: [AdoptionAnswer.Failure]) -> [String] {
     var counts: [String: Int64] = [:]
-    for failure in failures {
-      let url = failure["url"]?.string ?? ""
-      counts[url] = (counts[url] ?? 0).addingClamped(failure["failures"]?.integer ?? 0)
+    for failure in failures where !failure.url.isEmpty {
+      counts[failure.url] = (counts[failure.url] ?? 0).addingClamped(failure.failures)
     }
-    counts[""] = nil
     let most = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     let rest = most.count > mostURLs ? ["    and \(most.count - mostURLs) more"] : []
     return most.prefix(mostURLs).map { "    \($0.value) × \($0.key)" } + rest

@@ -1,4 +1,5 @@
 import Manifests
+import OriginAPI
 
 /// Rows under each other in columns as wide as they need to be.
 struct Table {
@@ -78,9 +79,9 @@ enum Bytes {
 
 /// Version numbers as people write them: `1, 3–5`.
 enum Ranges {
-  static func text(_ versions: [JSONValue]) -> String {
+  static func text(_ versions: [ManifestVersion]) -> String {
     var ranges: [ClosedRange<Int64>] = []
-    for number in versions.compactMap({ $0.string.flatMap { ManifestVersion(text: $0)?.number } }).sorted() {
+    for number in versions.map(\.number).sorted() {
       if let last = ranges.last, last.upperBound + 1 == number {
         ranges[ranges.count - 1] = last.lowerBound...number
       } else {
@@ -90,4 +91,17 @@ enum Ranges {
     return ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)–\($0.upperBound)" }
       .joined(separator: ", ")
   }
+}
+
+extension OriginAPI.Moment {
+  /// As people read it: `2026-11-20 15:17:27 UTC`.
+  var words: String {
+    let text = wireText
+    return text.prefix(10) + " " + text.dropFirst(11).prefix(8) + " UTC"
+  }
+}
+
+extension OriginAPI.Moment? {
+  /// The same; a dash where there is none.
+  var words: String { map(\.words) ?? "—" }
 }

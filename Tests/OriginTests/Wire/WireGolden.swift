@@ -91,10 +91,11 @@ final class WireGolden {
     }
   }
 
-  /// A value without what it says: letters and digits become `x`.
+  /// A value without what it says: letters, digits, `-` and `_` become `x`.
   private static func shape(_ json: JSONValue) -> JSONValue {
     switch json {
-    case .string(let text): .string(String(text.map { $0.isLetter || $0.isNumber ? "x" : $0 }))
+    case .string(let text):
+      .string(String(text.map { $0.isLetter || $0.isNumber || "-_".contains($0) ? "x" : $0 }))
     case .number: 0
     default: json
     }

@@ -1,0 +1,96 @@
+import Manifests
+import OriginAPI
+import Store
+
+/// What a route takes of the token that asks. All of it is known from the head, so that nothing of a body is taken from
+/// one who may not send it; limits that only a body tells, such as a token's bundles, are checked with it.
+enum Requirement: Sendable {
+  /// The scope, in whatever the token reaches.
+  case scope(TokenScope)
+  /// The scope in the channel that the path names.
+  case channel(TokenScope)
+  /// The scope in that channel, and all its bundles: what is done is about the whole channel.
+  case wholeChannel(TokenScope)
+  /// An admin without limits.
+  case everything
+
+  /// - Throws: 403, naming what the token may do; 400 where the path names no app or channel.
+  func check(_ caller: AccessToken, _ request: APIRequest) throws(Problem) {
+    switch self {
+    case .scope(let scope):
+      guard caller.scope >= scope else {
+        throw Self.refusal(
+          "token \"\(caller.name)\" has the scope \(caller.scope.rawValue); this takes \(scope.rawValue)")
+      }
+    case .channel(let scope):
+      try caller.check(scope, in: ChannelNames(request))
+    case .wholeChannel(let scope):
+      try caller.check(scope, in: ChannelNames(request))
+      try caller.checkReachesAllBundles()
+    case .everything:
+      guard caller.scope >= .admin, caller.isUnlimited else {
+        throw Self.refusal("token \"\(caller.name)\" may not do this; it takes an admin token without limits")
+      }
+    }
+  }
+
+  private static func refusal(_ detail: String) -> Problem { Problem(.forbidden, "scope", detail) }
+}
+
+extension APIEndpoint {
+  /// The context of a request: nothing is done for someone who isn't known or may not do it, nor under a condition.
+  func admit(_ request: APIRequest, _ takes: Requirement) throws -> RequestContext {
+    let caller = try caller(of: request)
+    if request.isConditional, request.method != .get, request.method != .head {
+      throw Problem.unknownCondition
+    }
+    try takes.check(caller, request)
+    return RequestContext(api: self, request: request, caller: caller)
+  }
+
+  private func caller(of request: APIRequest) throws -> AccessToken {
+    guard let text = request.token else { throw Problem.noToken }
+    // Right ones first: an office or a CI cluster has one address, and a colleague's mistake must not lock it out.
+    // Nobody guesses 256 random bits, however many tries he has.
+    if let token = try store.check(token: text) { return token }
+    if let seconds = attempts.wait(request.peer) {
+      var problem = Problem(
+        .tooManyRequests, "slow-down",
+        "too many wrong tokens came from this address; try again in \(seconds) s")
+      problem.retryAfter = seconds
+      throw problem
+    }
+    attempts.noteFailure(request.peer)
+    throw Problem(
+      .unauthorized, "token", "the token is unknown, expired or was revoked; ask an admin for a new one")
+  }
+}
+
+extension AccessToken {
+  /// - Throws: 403, naming what it may do.
+  func check(_ scope: TokenScope, in names: ChannelNames) throws(Problem) {
+    guard !allows(scope, app: names.app, channel: names.channel) else { return }
+    let limits = [app.map { "app \($0)" }, channel.map { "channel \($0)" }].compactMap { $0 }
+    let place = limits.isEmpty ? "" : " in " + limits.joined(separator: ", ")
+    throw Problem(
+      .forbidden, "scope",
+      "token \"\(name)\" has the scope \(self.scope.rawValue)\(place); this takes \(scope.rawValue) in "
+        + "app \(names.app), channel \(names.channel)")
+  }
+
+  /// - Throws: 403 where it is limited to bundles and this is not about one of them.
+  func check(bundle: BundleName) throws(Problem) {
+    guard !allows(bundle: bundle) else { return }
+    throw Problem(
+      .forbidden, "scope",
+      "token \"\(name)\" is for bundles \(bundles?.text ?? "") alone, not for \"\(bundle)\"")
+  }
+
+  /// - Throws: 403 where it is limited to bundles.
+  func checkReachesAllBundles() throws(Problem) {
+    guard let bundles else { return }
+    throw Problem(
+      .forbidden, "scope",
+      "token \"\(name)\" is for bundles \(bundles) alone; this is about the whole channel")
+  }
+}

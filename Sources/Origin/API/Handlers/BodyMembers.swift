@@ -1,0 +1,90 @@
+import Manifests
+import OriginAPI
+import Platform
+import Store
+
+extension VersionName {
+  static let rule = "a version is a number, or a time with its offset such as 2026-11-19T14:05+08:00"
+
+  /// Reads a number or a moment.
+  init?(_ text: String) {
+    if let version = ManifestVersion(text: text) {
+      self = .number(version)
+    } else if let moment = Timestamp.parse(text) {
+      self = .moment(moment)
+    } else {
+      return nil
+    }
+  }
+
+  /// The milliseconds by which a caller's clock may be ahead of ours.
+  private static let tolerance: Int64 = 60_000
+
+  /// What `text` names; `place` says where it stands.
+  /// - Throws: 400 for what is neither number nor time, and for times to come: what will be live then nobody knows, and
+  ///   an `ifVersion` of the wrong year would guard nothing.
+  static func read(_ text: String, in place: String) throws -> VersionName {
+    guard let name = VersionName(text) else { throw Problem.badRequest("\(place)\(text): \(rule)") }
+    if case .moment(let moment) = name, moment > Clock.unixMilliseconds() + tolerance {
+      throw Problem.badRequest("\(place)\(text) lies in the future")
+    }
+    return name
+  }
+}
+
+extension JSONValue {
+  /// A member that names a version; nil where it is absent or null.
+  func versionName(_ key: String) throws -> VersionName? {
+    guard let value = self[key], !value.isNull else { return nil }
+    guard let text = value.string else {
+      throw Problem.badRequest("\"\(key)\": \(VersionName.rule), as a string")
+    }
+    return try VersionName.read(text, in: "\"\(key)\" ")
+  }
+
+  /// `ifVersion`: what a request is refused for when something changed after it. A moment stands for the version of
+  /// then.
+  func ifVersion(_ names: ChannelNames, _ store: Store) throws -> ManifestVersion? {
+    switch try versionName("ifVersion") {
+    case nil: return nil
+    case .number(let version): return version
+    case let moment?:
+      do throws(StoreError) {
+        return try store.version(moment, of: store.channel(names.app, names.channel))
+      } catch {
+        // Nothing changed after it where there is nothing.
+        switch error {
+        case .unknownApp, .unknownChannel: return ManifestVersion.none
+        default: throw error
+        }
+      }
+    }
+  }
+
+  /// A member that is a name; nil where it is absent or null.
+  func name<Name>(_ key: String, _ parse: (String) throws(NameError) -> Name) throws -> Name? {
+    guard let value = self[key], !value.isNull else { return nil }
+    guard let text = value.string else { throw Problem.badRequest("\"\(key)\" is a name") }
+    return try parse(text)
+  }
+
+  /// A member that people wrote for people; nil where it is absent or null.
+  ///
+  /// - Throws: 400 for what is no text, 422 for one that is too long or holds control characters.
+  func humanText(_ key: String, _ rule: HumanText.Rule) throws -> String? {
+    guard let value = self[key], !value.isNull else { return nil }
+    guard let text = value.string else { throw Problem.badRequest("\"\(key)\" is a text") }
+    if let problem = HumanText.problem(of: text, rule) {
+      throw Problem(.unprocessableContent, "text", "\"\(key)\": \(problem)")
+    }
+    return text
+  }
+
+  func optionalVersion(_ key: String) throws -> ManifestVersion? {
+    guard let value = self[key], !value.isNull else { return nil }
+    guard let version = value.string.flatMap({ ManifestVersion(text: $0) }) else {
+      throw Problem.badRequest("\"\(key)\" is a version: a decimal number as a string")
+    }
+    return version
+  }
+}

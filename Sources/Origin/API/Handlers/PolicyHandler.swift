@@ -1,0 +1,162 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Platform
+import Store
+
+/// `POST …/policy`: one act on a channel's runtime policy, named by the body's `act`.
+struct PolicyHandler: APIHandler {
+  let context: RequestContext
+
+  func change(_ body: JSONValue) throws -> Response {
+    try PolicyAct(context: context, body: body).reply()
+  }
+}
+
+private struct PolicyAct {
+  let context: RequestContext
+  let body: JSONValue
+
+  private var store: Store { context.store }
+
+  /// What an act makes of the policy as it is.
+  private typealias Change = (inout Policy) throws -> Void
+
+  func reply() throws -> Response {
+    switch body["act"]?.string {
+    case "set": return try make(.set, set)
+    case "kill":
+      let until = try until()
+      return try make(.kill) { policy in
+        policy.intercept = false
+        policy.until = until
+      }
+    case "resume":
+      return try make(.resume) { policy in
+        policy.intercept = true
+        policy.until = nil
+      }
+    case "bypass-add": return try addBypass()
+    case "bypass-remove":
+      let pattern = try pattern()
+      return try make(.bypass) { policy in
+        guard policy.bypass.contains(where: { $0.pattern == pattern }) else {
+          throw Problem(
+            .notFound, "unknown-pattern", "\(pattern) isn't bypassed; `policy show` lists what is")
+        }
+        policy.bypass.removeAll { $0.pattern == pattern }
+      }
+    case "script-add": return try addScript()
+    case "script-remove":
+      let name = body["name"]?.string ?? ""
+      try checkScripts()
+      return try make(.script) { policy in
+        guard policy.scripts.contains(where: { $0.name == name }) else {
+          throw Problem(.notFound, "unknown-script", "the policy has no script named \"\(name)\"")
+        }
+        policy.scripts.removeAll { $0.name == name }
+      }
+    default:
+      throw Problem.badRequest(
+        "\"act\" is one of set, kill, resume, bypass-add, bypass-remove, script-add and script-remove")
+    }
+  }
+
+  // MARK: - Acts
+
+  private func set(_ policy: inout Policy) throws {
+    guard let document = body["document"] else { throw Problem.badRequest("\"document\" is the policy") }
+    let check = PolicyCheck(document, scripts: policy.scripts)
+    guard let next = check.policy else {
+      throw Problem(
+        .unprocessableContent, "invalid-document",
+        check.remarks.map { "\($0.path): \($0.problem.words)" }.joined(separator: "\n"),
+        [.init(key: "remarks", value: .array(check.remarks.map(\.json)))])
+    }
+    if next.scripts != policy.scripts { try checkScripts() }
+    policy = next
+  }
+
+  private func addBypass() throws -> Response {
+    let entry = Policy.Bypass(try pattern(), until: try until())
+    return try make(.bypass) { policy in
+      policy.add(entry)
+      guard policy.bypass.count <= Policy.patternLimit else {
+        throw Problem.badRequest(
+          "a policy has at most \(Policy.patternLimit) patterns; put several under one with *")
+      }
+    }
+  }
+
+  private func addScript() throws -> Response {
+    try checkScripts()
+    guard let name = body["name"]?.string, PolicyScript.isName(name) else {
+      throw Problem.badRequest(
+        "\"name\" is the script's: a letter or digit, then letters, digits, ., - and _, 64 at most")
+    }
+    guard let signature = body["signature"]?.string, Base64.decode(signature)?.count == 64 else {
+      throw Problem.badRequest("\"signature\" is an Ed25519 signature of the script: 64 bytes in base64")
+    }
+    guard let bytes = body["bytes"]?.string.flatMap({ Base64.decode($0) }), !bytes.isEmpty,
+      bytes.count <= PolicyScript.limit
+    else { throw Problem.badRequest("\"bytes\" is the script in base64: 1 to \(PolicyScript.limit) bytes") }
+    let channel = try context.channel()
+    // Kept before the policy names it: a policy never names bytes that aren't stored.
+    let sha256 = try store.keepScript(bytes, for: channel, by: context.actor)
+    let path = PolicyScriptPath.text(channel.name, channel.app, sha256)
+    let script = PolicyScript(
+      name: name, download: channel.publicURL.text + path, sha256: sha256, signature: signature)
+    return try make(.script) { policy in
+      policy.add(script)
+      guard policy.scripts.count <= Policy.scriptLimit else {
+        throw Problem.badRequest("a policy has at most \(Policy.scriptLimit) scripts; remove one first")
+      }
+    }
+  }
+
+  /// Scripts run in every page of the app.
+  private func checkScripts() throws { try context.caller.check(.admin, in: context.names) }
+
+  private func make(_ kind: DocumentRecord.Kind, _ change: Change) throws -> Response {
+    let request = try DocumentRequest(kind, of: .policy, context, body)
+    let refusal = Locked<Problem?>(nil)
+    return try context.make(request, refusal: { refusal.withLock { $0 } }) {
+      (_, newest) throws(StoreError) -> [UInt8]? in
+      // What has lapsed goes with the next act, whatever that is.
+      var policy = newest?.policy.current(at: Instant(milliseconds: Clock.unixMilliseconds())) ?? .none
+      do {
+        try change(&policy)
+      } catch {
+        let problem = Problem(error)
+        refusal.withLock { $0 = problem }
+        return nil
+      }
+      let content = JSONValue.object(policy.json).canonical
+      return newest == nil && policy == .none ? nil : content
+    }
+  }
+
+  // MARK: - What an act names
+
+  private func pattern() throws -> MatchPattern {
+    guard let text = body["pattern"]?.string else {
+      throw Problem.badRequest("\"pattern\" says which pages are meant")
+    }
+    do throws(MatchPatternError) {
+      return try MatchPattern(text)
+    } catch {
+      throw Problem.badRequest(error.description)
+    }
+  }
+
+  private func until() throws -> Instant? {
+    guard let value = body["until"], !value.isNull else { return nil }
+    guard let until = value.string.flatMap({ Instant($0) }) else {
+      throw Problem.badRequest("\"until\" is a time like 2026-12-01T00:00:00Z")
+    }
+    guard until.milliseconds > Clock.unixMilliseconds() else {
+      throw Problem.badRequest("\"until\" is \(until), which has passed")
+    }
+    return until
+  }
+}

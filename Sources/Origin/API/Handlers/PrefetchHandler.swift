@@ -1,0 +1,84 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Store
+
+/// Changes of a prefetch config.
+struct PrefetchHandler: APIHandler {
+  let context: RequestContext
+
+  /// `POST …/prefetch`: a config becomes the newest version, unless it is that already.
+  func push(_ body: JSONValue) throws -> Response {
+    guard let document = body["document"] else {
+      throw Problem.badRequest("\"document\" is the prefetch config, whole or its config array")
+    }
+    let check = PrefetchCheck(document)
+    guard let config = check.config else {
+      throw Problem(
+        .unprocessableContent, "invalid-document",
+        check.errors.map { "\($0.path): \($0.problem.words)" }.joined(separator: "\n"),
+        [.init(key: "remarks", value: .array(check.remarks.map(\.json)))])
+    }
+    let content = config.json.canonical
+    return try context.make(
+      try DocumentRequest(.push, of: .prefetch, context, body),
+      [
+        .init(key: "calls", value: .integer(config.callCount)),
+        .init(key: "pages", value: .integer(config.pages.count)),
+        .init(key: "remarks", value: .array(check.remarks.map(\.json))),
+      ]
+    ) { _, _ in content }
+  }
+
+  /// `POST …/prefetch/rollback`: the content of an earlier version becomes the newest one.
+  func rollback(_ body: JSONValue) throws -> Response {
+    let source = try source(body)
+    var request = try DocumentRequest(.rollback, of: .prefetch, context, body)
+    request.source = source.number
+    return try context.make(request) { (reader, newest) throws(StoreError) in
+      // Version 0 is what was before the first push: nothing.
+      if source == .none { return newest == nil ? nil : Array("[]".utf8) }
+      return try reader.document(.prefetch, at: source.number).content
+    }
+  }
+
+  /// The version that a rollback goes back to.
+  private func source(_ body: JSONValue) throws -> ManifestVersion {
+    switch try body.versionName("to") {
+    case nil: throw Problem.badRequest("\"to\" is what to go back to: \(VersionName.rule)")
+    case .number(let version): return version
+    case .moment(let moment):
+      return try store.version(of: .prefetch, at: moment, in: context.names)
+    }
+  }
+}
+
+extension Store {
+  /// The version that a document had at a moment; 0: there was none.
+  fileprivate func version(of document: ChannelDocument, at moment: Int64, in names: ChannelNames)
+    throws(StoreError) -> ManifestVersion
+  {
+    let channel = try channel(names.app, names.channel)
+    return ManifestVersion(try self.document(document, of: channel, atMoment: moment)?.version ?? 0)
+  }
+}
+
+extension DocumentRequest {
+  /// The members that every change of a document has.
+  init(
+    _ kind: DocumentRecord.Kind, of document: ChannelDocument, _ context: RequestContext, _ body: JSONValue
+  ) throws {
+    let names = try context.names
+    let message = try body.humanText("message", .message) ?? ""
+    let ifVersion: ManifestVersion? =
+      switch try body.versionName("ifVersion") {
+      case nil: nil
+      case .number(let version): version
+      case .moment(let moment): try context.store.version(of: document, at: moment, in: names)
+      }
+    self.init(
+      app: names.app, channel: names.channel, document: document, kind: kind, author: context.caller.name,
+      message: message, ifVersion: ifVersion?.number)
+    address = context.request.address
+  }
+}

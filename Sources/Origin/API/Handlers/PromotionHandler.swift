@@ -1,0 +1,186 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Platform
+import Store
+
+/// `POST /apps/{app}/channels/{channel}/promote`: what another channel of the app holds, released here.
+struct PromotionHandler: APIHandler {
+  let context: RequestContext
+
+  private var desk: ReleaseDesk { context.api.releases }
+
+  func promote(_ document: JSONValue) throws -> Response {
+    let names = try context.names
+    let (source, contents) = try source(document, names)
+    let rewriting = try Self.rewriting(document)
+    var request = ReleaseInput(
+      app: names.app, channel: names.channel, author: caller.name,
+      message: try ReleaseHandler.message(document),
+      bundles: try changes(contents, rewriting, in: names),
+      ifVersion: try document.ifVersion(names, store), dryRun: document["dryRun"]?.bool ?? false)
+    request.source = source
+    request.address = context.request.address
+    request.breakGlass = try ReleaseHandler.breakGlass(document)
+    for bundle in request.bundles { try caller.check(bundle: bundle.name) }
+    guard !request.bundles.isEmpty else { throw Self.nothing(in: source) }
+    if document["withPrefetch"]?.bool == true {
+      try caller.checkReachesAllBundles()
+      request.prefetch = try prefetch(document, source, rewriting)
+    }
+    // What it says beside its outcome, before it is made: afterwards nothing may fail any more.
+    var more = JSONObject()
+    more["left"] = .strings(try left(source, contents, names))
+    more["from"] = .string(source.channel.name.text)
+    more["fromVersion"] = .string(source.version.text)
+    more["warnings"] = .strings(try filesNaming(rewriting, contents))
+    return try release(request, more, waits: document["now"]?.bool != true)
+  }
+
+  /// Makes the release once its deltas on the version that it replaces are stored, or as long as releases wait.
+  private func release(_ request: ReleaseInput, _ more: JSONObject, waits: Bool) throws -> Response {
+    let createsApp = caller.scope == .admin && caller.isUnlimited
+    // Without them devices take the files whole; promoting needn't wait in a queue for that.
+    let hasDeltas =
+      waits && !request.dryRun ? try desk.awaitDeltas(request, createsApp: createsApp) ?? false : false
+    return try context.answering { outcome in
+      var answer = outcome.document
+      for member in more.members { answer[member.key] = member.value }
+      answer["deltasStored"] = .bool(hasDeltas)
+      answer["prefetch"] = outcome.prefetch?.json ?? .null
+      return APIAnswer(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
+    } to: { (record) in
+      try desk.release(request, createsApp: createsApp, by: caller, record: record)
+    }
+  }
+
+  private static func nothing(in source: ReleaseSource) -> Problem {
+    guard let bundle = source.bundle else {
+      return Problem(
+        .conflict, "nothing-to-promote", "channel \"\(source.channel.name)\" holds nothing to promote")
+    }
+    return Problem(
+      .conflict, "nothing-to-promote",
+      """
+      channel "\(source.channel.name)" holds nothing of bundle "\(bundle)"; promoting takes no bundle away, \
+      `xcache unpublish --bundle \(bundle)` does
+      """)
+  }
+
+  /// Bundles that were taken out there and are still here: promoting leaves them, since whoever clears a test channel
+  /// doesn't mean to clear the other one with the next promotion.
+  private func left(_ source: ReleaseSource, _ contents: Contents, _ names: ChannelNames) throws
+    -> [String]
+  {
+    if source.bundle != nil { return [] }
+    let known = Set(try store.bundles(of: source.channel).map(\.name))
+    // A dry run may be about a channel that isn't there yet.
+    guard let channel = try? store.channel(names.app, names.channel) else { return [] }
+    let held = try store.bundles(of: channel).filter { $0.resources > 0 }
+    return held.map(\.name).filter { known.contains($0) && contents[$0] == nil }.map(\.text)
+  }
+
+  /// The prefetch config that goes with what is promoted, its URLs rewritten like the others.
+  private func prefetch(_ document: JSONValue, _ source: ReleaseSource, _ rewriting: URLRewriting)
+    throws -> PrefetchWish
+  {
+    let name = try document.versionName("version")
+    let record = try store.prefetch(of: source.channel, while: source.version, as: name)
+    guard let record else { return PrefetchWish(content: nil, source: 0, from: source.channel.name) }
+    let config = (try? JSONValue.parse(record.content)) ?? []
+    let rewritten: JSONValue
+    do {
+      rewritten = try rewriting.apply(toPrefetch: config)
+    } catch {
+      throw Problem.badRequest("a URL of the prefetch config can't be rewritten: \(error)")
+    }
+    let check = PrefetchCheck(rewritten)
+    guard let checked = check.config else {
+      throw Problem(
+        .conflict, "prefetch-conflict",
+        "rewritten by \"map\", the prefetch config can't be used: "
+          + check.errors.map { "\($0.path): \($0.problem.words)" }.joined(separator: "\n"))
+    }
+    return PrefetchWish(content: checked.json.canonical, source: record.version, from: source.channel.name)
+  }
+
+  private typealias Contents = [BundleName: [ResourceURL: ResourceContent]]
+
+  private func source(_ document: JSONValue, _ names: ChannelNames) throws -> (
+    ReleaseSource, Contents
+  ) {
+    guard let from = try document.name("from", { (text) throws(NameError) in try ChannelName(text) }) else {
+      throw Problem.badRequest("\"from\" is the channel whose content is promoted")
+    }
+    guard from != names.channel else {
+      throw Problem.badRequest("a channel is promoted to another one, not to itself")
+    }
+    guard caller.allows(.read, app: names.app, channel: from) else {
+      throw Problem(.forbidden, "scope", "token \"\(caller.name)\" may not read channel \(from)")
+    }
+    let bundle = try document.name("bundle") { (text) throws(NameError) in try BundleName(text) }
+    let name = try document.versionName("version")
+    let channel = try store.channel(names.app, from)
+    let version = try store.version(name ?? .number(channel.version), of: channel)
+    let isEmpty = version == .none && name == nil
+    return (
+      ReleaseSource(channel: channel, version: version, bundle: bundle),
+      isEmpty ? [:] : try store.contents(of: channel, at: version, bundle: bundle)
+    )
+  }
+
+  private static func rewriting(_ document: JSONValue) throws -> URLRewriting {
+    var rules: [URLRewriting.Rule] = []
+    for rule in document["map"]?.array ?? [] {
+      guard let from = rule["from"]?.string, let to = rule["to"]?.string else {
+        throw Problem.badRequest("\"map\" is an array of rules, each with \"from\" and \"to\"")
+      }
+      do {
+        rules.append(.init(from: try BaseURL(from), to: try BaseURL(to)))
+      } catch {
+        throw Problem.badRequest("\"map\": \(error)")
+      }
+    }
+    return URLRewriting(rules)
+  }
+
+  /// Each bundle becomes exactly what it is there, whatever it holds here.
+  private func changes(_ contents: Contents, _ rewriting: URLRewriting, in names: ChannelNames)
+    throws
+    -> [BundleChange]
+  {
+    var changes: [BundleChange] = []
+    for (name, held) in contents.sorted(by: { $0.key < $1.key }) {
+      var set: [ResourceURL: ResourceContent] = [:]
+      for (url, content) in held {
+        let mapped: ResourceURL
+        do {
+          mapped = try rewriting.apply(to: url)
+        } catch {
+          throw Problem.badRequest("\(url) can't be rewritten: \(error)")
+        }
+        if let other = set.updateValue(content, forKey: mapped), other != content {
+          throw Problem(.conflict, "url-conflict", "two URLs of bundle \"\(name)\" become \(mapped)")
+        }
+      }
+      changes.append(BundleChange(name, .update(base: .none, set: set, remove: [])))
+    }
+    return changes
+  }
+
+  /// The URLs, as they were, of files whose text names a host that is rewritten: what they link to stays behind.
+  private func filesNaming(_ rewriting: URLRewriting, _ contents: Contents) throws -> [String] {
+    let hosts = Set(rewriting.rules.map(\.host)).map { Array($0.utf8) }
+    if hosts.isEmpty { return [] }
+    var seen: [SHA256: Bool] = [:]
+    var named: Set<String> = []
+    for (url, content) in contents.values.joined() where content.ctype.isCompressible {
+      if seen[content.sha256] == nil {
+        let blob = try store.open(content.sha256)
+        seen[content.sha256] = try TextSearch(hosts).isFound(in: blob)
+      }
+      if seen[content.sha256] == true { named.insert(url.text) }
+    }
+    return named.sorted()
+  }
+}

@@ -1,0 +1,62 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Store
+
+/// What the API answers under paths of one shape. Requests follow it; 405 and OPTIONS tell it.
+struct APIRoute: Sendable {
+  /// What is done, and what it takes of the token.
+  enum Act: Sendable {
+    /// Answers a request without a body.
+    case answer(Requirement, @Sendable (RequestContext) throws -> Response)
+    /// Takes a document of at most `limit` bytes as it arrives, then answers.
+    case document(Requirement, limit: Int, @Sendable (RequestContext) throws -> any IncomingDocument)
+    /// Takes files as they arrive.
+    case upload(Requirement, @Sendable (RequestContext) throws -> any UploadSink)
+  }
+
+  /// Segments of the path after `/api/v1`; `*` stands for any that isn't empty.
+  private let shape: [String]
+  private let acts: [Method: Act]
+
+  init(_ shape: String, _ acts: [Method: Act]) {
+    self.shape = shape.split(separator: "/").map(String.init)
+    self.acts = acts
+  }
+
+  /// The route of a path; nil where the API has nothing.
+  static func at(_ path: [String]) -> APIRoute? { all.first { $0.covers(path) } }
+
+  private func covers(_ path: [String]) -> Bool {
+    path.count == shape.count && zip(path, shape).allSatisfy { $1 == "*" ? !$0.isEmpty : $0 == $1 }
+  }
+
+  /// HEAD is GET, of which the server sends no body (RFC 9110 §9.3.2).
+  func act(for method: Method) -> Act? { acts[method == .head ? .get : method] }
+
+  /// The methods that are answered, as Allow has them.
+  var allow: String {
+    let methods: [Method] = [.get, .head, .options, .put, .post, .delete]
+    return methods.filter { $0 == .options || act(for: $0) != nil }.map { "\($0.name)" }.joined(
+      separator: ", ")
+  }
+}
+
+extension APIRoute.Act {
+  /// The answer of a handler's method.
+  static func reply<Handler: APIHandler>(
+    _ takes: Requirement, _ method: @escaping @Sendable (Handler) -> () throws -> Response
+  ) -> Self {
+    .answer(takes) { try method(Handler(context: $0))() }
+  }
+
+  /// The answer of a handler's method to a document of at most `limit` bytes, which is read whole.
+  static func change<Handler: APIHandler, Body: Decodable & Sendable>(
+    _ takes: Requirement, limit: Int = 64 << 10,
+    _ method: @escaping @Sendable (Handler) -> (Body) throws -> Response
+  ) -> Self {
+    .document(takes, limit: limit) { _ in
+      WholeDocument<Body> { try method(Handler(context: $0))($1) }
+    }
+  }
+}

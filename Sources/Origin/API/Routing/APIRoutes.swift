@@ -1,0 +1,101 @@
+import HTTP
+
+extension APIRoute {
+  /// The whole API. Where two shapes cover a path, the first one has it.
+  static let all: [APIRoute] = [
+    APIRoute("apps", [.get: .reply(.scope(.read), ChannelHandler.list)]),
+    APIRoute("audit", [.get: .reply(.everything, AuditHandler.newest)]),
+    APIRoute("audit/export", [.get: .reply(.everything, AuditHandler.export)]),
+    APIRoute("blobs", [.post: .upload(.scope(.publish), PackSink.init)]),
+    APIRoute(
+      "blobs/missing",
+      [.post: .document(.scope(.publish), limit: digests) { _ in StreamedDocument(DigestDocument()) }]),
+    APIRoute("blobs/*", [.put: .upload(.scope(.publish), BlobSink.init)]),
+    APIRoute("default-app", [.post: .change(.everything, ChannelHandler.nameDefaultApp)]),
+    APIRoute("gc", [.post: .change(.everything, KeepingHandler.collect)]),
+    APIRoute("leases", [.post: .change(.scope(.read), MirrorHandler.takeLease)]),
+    APIRoute(
+      "leases/*",
+      [
+        .post: .change(.scope(.read), MirrorHandler.renewLease),
+        .delete: .reply(.scope(.read), MirrorHandler.endLease),
+      ]),
+    APIRoute("mirror", [.get: .reply(.scope(.read), MirrorHandler.overview)]),
+    APIRoute(
+      "mirrors",
+      [
+        .get: .reply(.scope(.read), MirrorHandler.mirrors),
+        .post: .change(.scope(.read), limit: large, MirrorHandler.register),
+      ]),
+    APIRoute("mirrors/*", [.delete: .reply(.scope(.read), MirrorHandler.forget)]),
+    APIRoute(
+      "tokens",
+      [.get: .reply(.everything, TokenHandler.list), .post: .change(.everything, TokenHandler.create)]),
+    APIRoute("tokens/*", [.delete: .reply(.everything, TokenHandler.revoke)]),
+    channel("", [.get: .reply(.channel(.read), ChannelHandler.overview)]),
+    channel("/log", [.get: .reply(.channel(.read), HistoryHandler.log)]),
+    channel("/diff", [.get: .reply(.channel(.read), HistoryHandler.diff)]),
+    channel("/manifest", [.get: .reply(.channel(.read), HistoryHandler.manifest)]),
+    channel("/mirror/resources", [.get: .reply(.channel(.read), MirrorHandler.resources)]),
+    channel("/mirror/document", [.get: .reply(.channel(.read), MirrorHandler.document)]),
+    channel("/releases", [.post: release(ReleaseHandler.release)]),
+    channel("/releases/*", [.get: .reply(.channel(.read), HistoryHandler.release)]),
+    channel("/preparations", [.post: release(ReleaseHandler.prepare)]),
+    channel("/bundles/*/entries", [.get: .reply(.channel(.read), HistoryHandler.entries)]),
+    // A pin keeps a version of the whole channel, with the bundles of all teams in it.
+    channel(
+      "/pins",
+      [
+        .get: .reply(.channel(.read), KeepingHandler.pins),
+        .post: .change(.wholeChannel(.publish), KeepingHandler.pin),
+      ]),
+    channel("/pins/*", [.delete: .reply(.wholeChannel(.publish), KeepingHandler.unpin)]),
+    channel("/adoption", [.get: .reply(.channel(.read), KeepingHandler.adoption)]),
+    channel(
+      "/prefetch",
+      [
+        .get: .reply(.channel(.read), DocumentHandler.prefetch),
+        .post: .change(.wholeChannel(.publish), limit: large, PrefetchHandler.push),
+      ]),
+    channel("/prefetch/log", [.get: .reply(.channel(.read), DocumentHandler.prefetchLog)]),
+    channel("/prefetch/rollback", [.post: .change(.wholeChannel(.publish), PrefetchHandler.rollback)]),
+    channel(
+      "/policy",
+      [
+        .get: .reply(.channel(.read), DocumentHandler.policy),
+        .post: .change(.wholeChannel(.publish), limit: large, PolicyHandler.change),
+      ]),
+    channel("/policy/log", [.get: .reply(.channel(.read), DocumentHandler.policyLog)]),
+    channel(
+      "/settings",
+      [
+        .get: .reply(.channel(.read), DocumentHandler.settings),
+        .post: .change(.wholeChannel(.publish), DocumentHandler.changeSettings),
+      ]),
+    channel("/create", [.post: .change(.channel(.admin), ChannelHandler.create)]),
+    channel("/freeze", [.post: .change(.channel(.admin), ChannelHandler.freeze)]),
+    channel("/promote", [.post: .change(.channel(.publish), PromotionHandler.promote)]),
+    channel("/remove", [.post: .change(.channel(.admin), ChannelHandler.remove)]),
+    channel("/rollback", [.post: .change(.channel(.publish), RollbackHandler.rollback)]),
+    channel("/thaw", [.post: .change(.channel(.admin), ChannelHandler.thaw)]),
+  ]
+
+  /// A policy with a script of 1 MB, a prefetch config, what a copy of a thousand channels names. Bytes.
+  private static let large = 2 << 20
+  /// 100,000 digests, and some white space.
+  private static let digests = 8 << 20
+  /// A release of 100,000 resources is some 30 MB of JSON.
+  private static let largest = 256 << 20
+
+  private static func channel(_ rest: String, _ acts: [Method: Act]) -> APIRoute {
+    APIRoute("apps/*/channels/*\(rest)", acts)
+  }
+
+  private static func release(
+    _ method: @escaping @Sendable (ReleaseHandler) -> (ReleaseDocument) throws -> Response
+  ) -> Act {
+    .document(.channel(.publish), limit: largest) { context in
+      StreamedDocument(ReleaseDocument(context) { try method(ReleaseHandler(context: $0))($1) })
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Store
+
+extension Problem {
+  static let mediaType = "application/problem+json"
+
+  init(_ status: Status, _ code: String, _ detail: String, _ members: [JSONObject.Member] = []) {
+    self.init(
+      status: Int(status.code), title: "\(status.reason)", code: code, detail: detail,
+      members: JSONObject(members))
+  }
+
+  var response: Response {
+    var fields = HeadFields([("Content-Type", Self.mediaType), ("Cache-Control", "no-store")])
+    if status == 401 { fields.add("WWW-Authenticate", "Bearer") }
+    if let allow { fields.add("Allow", allow) }
+    if let retryAfter { fields.add("Retry-After", String(retryAfter)) }
+    return Response(Status(UInt16(clamping: status)), fields, .bytes(SharedBytes(document.canonical)))
+  }
+
+  static func badRequest(_ detail: String) -> Problem { Problem(.badRequest, "bad-request", detail) }
+  static var notFound: Problem { Problem(.notFound, "not-found", "the API has nothing under this path") }
+  static var noToken: Problem {
+    Problem(.unauthorized, "token", "the request carries no token; send Authorization: Bearer TOKEN")
+  }
+  static func tooLarge(limit: UInt64) -> Problem {
+    Problem(.contentTooLarge, "too-large", "the body is larger than the \(limit) bytes that this path takes")
+  }
+  static var documentsInFlight: Problem {
+    var problem = Problem(
+      .serviceUnavailable, "busy", "other large documents are being received; try again in a few seconds")
+    problem.retryAfter = 2
+    return problem
+  }
+  static var documentTooSlow: Problem {
+    Problem(
+      .requestTimeout, "too-slow",
+      "the document had not arrived after \(BodyBudget.longest / 60_000_000_000) minutes; send it over a faster line"
+    )
+  }
+  static var lengthRequired: Problem {
+    Problem(.lengthRequired, "length", "the request needs a body; send Content-Length")
+  }
+  /// What the API changes has no entity tag, so that no condition on it is known to hold; then the method must not
+  /// be performed (RFC 9110 §13.1.1).
+  static var unknownCondition: Problem {
+    Problem(
+      .preconditionFailed, "condition",
+      "nothing here has an entity tag; send the request without If-Match and If-None-Match")
+  }
+  static func methodNotAllowed(_ allow: String) -> Problem {
+    var problem = Problem(.methodNotAllowed, "method", "under this path the API answers \(allow)")
+    problem.allow = allow
+    return problem
+  }
+}
+
+extension Problem {
+  /// What the API says of whatever a handler threw.
+  init(_ error: any Error) {
+    switch error {
+    case let problem as Problem: self = problem
+    case let error as StoreError: self.init(error)
+    case let error as NameError: self.init(error)
+    case JSONError.member(let member):
+      self = .badRequest(
+        member.isEmpty
+          ? "the body is no object" : "\"\(member)\" is missing or isn't of the type that it has to be")
+    case let error as JSONError: self = .badRequest("the body is not the JSON that is expected: \(error)")
+    default: self.init(.internalServerError, "internal", "\(error)")
+    }
+  }
+
+  init(_ error: NameError) { self = .badRequest(error.description) }
+
+  /// What the store's refusal is called here.
+  init(_ error: StoreError) {
+    let words = error.description
+    switch error {
+    case .unknownApp: self.init(.notFound, "unknown-app", words)
+    case .unknownChannel: self.init(.notFound, "unknown-channel", words)
+    case .unknownBundle: self.init(.notFound, "unknown-bundle", words)
+    case .unknownVersion: self.init(.notFound, "unknown-version", words)
+    case .unknownMoment: self.init(.notFound, "unknown-version", words)
+    case .unknownDocument: self.init(.notFound, "unknown-version", words)
+    case .tooManySteps(_, let kept):
+      self.init(.conflict, "too-many-steps", words, [.init(key: "kept", value: .integer(kept))])
+    case .frozen(_, _, let freeze):
+      self.init(.conflict, "frozen", words, [.init(key: "freeze", value: freeze.json)])
+    case .channelExists: self.init(.conflict, "channel-exists", words)
+    case .channelRemoved: self.init(.conflict, "channel-removed", words)
+    case .channelHolds: self.init(.conflict, "channel-holds", words)
+    case .unknownToken: self.init(.notFound, "unknown-token", words)
+    case .notPinned: self.init(.notFound, "not-pinned", words)
+    case .unknownLease: self.init(.notFound, "unknown-lease", words)
+    case .foreignLease: self.init(.forbidden, "not-yours", words)
+    case .unknownMirror: self.init(.notFound, "unknown-mirror", words)
+    case .foreignMirror: self.init(.forbidden, "not-yours", words)
+    case .tooManyLeases: self.init(.conflict, "too-many-leases", words)
+    case .leaseTooOld: self.init(.conflict, "lease-too-old", words)
+    case .tooManyMirrors: self.init(.conflict, "too-many-mirrors", words)
+    case .leased: self.init(.conflict, "leased", words)
+    case .unknownBase: self.init(.conflict, "unknown-base", words)
+    case .appNameTaken: self.init(.conflict, "app-name-taken", words)
+    case .tokenNameTaken: self.init(.conflict, "token-name-taken", words)
+    case .badRequest: self.init(.badRequest, "bad-request", words)
+    case .diskFull: self.init(.insufficientStorage, "disk-full", words)
+    case .urlConflicts(let conflicts):
+      self.init(
+        .conflict, "url-conflict", words,
+        [.init(key: "conflicts", value: JSONValue(encoding: conflicts.map(Conflict.init)))])
+    case .duplicateURLs(let duplicates):
+      self.init(
+        .conflict, "duplicate-url", words,
+        [.init(key: "duplicates", value: JSONValue(encoding: duplicates.map(Duplicate.init)))])
+    case .changedSince(_, _, let release):
+      self.init(.conflict, "if-version", words, [.init(key: "release", value: release.json)])
+    case .missingBlobs(let digests):
+      self.init(
+        .unprocessableContent, "missing-blobs", words,
+        [.init(key: "missing", value: .strings(digests.map(\.hex)))])
+    // A status that publishers try again after.
+    case .system(let error) where error.isOutOfDescriptors:
+      self.init(.serviceUnavailable, "descriptors", words)
+    case .alreadyDone: self.init(.conflict, "already-done", words)
+    case .requestKeyReused: self.init(.unprocessableContent, "idempotency-key", words)
+    case .tokenEnded: self.init(.unauthorized, "token", words)
+    case .unpushed: self.init(.serviceUnavailable, "unpushed", words)
+    case .pushFailed: self.init(.serviceUnavailable, "push-failed", words)
+    case .digestMismatch: self.init(.unprocessableContent, "digest-mismatch", words)
+    case .contentMismatch: self.init(.unprocessableContent, "content-mismatch", words)
+    default: self.init(.internalServerError, "internal", words)
+    }
+  }
+}
+
+extension Problem.Conflict {
+  fileprivate init(_ conflict: URLConflict) {
+    self.init(bundle: conflict.bundle.text, sha256: conflict.sha256.hex, url: conflict.url.text)
+  }
+}
+
+extension Problem.Duplicate {
+  fileprivate init(_ duplicate: URLDuplicate) {
+    self.init(other: duplicate.other.text, url: duplicate.url.text)
+  }
+}
+
+extension ChannelFreeze {
+  var json: JSONValue {
+    ["at": .string(Timestamp.text(at)), "author": .string(author), "reason": .string(reason)]
+  }
+}
+
+extension ReleaseStamp {
+  var json: JSONValue {
+    ["at": .string(Timestamp.text(at)), "author": .string(author), "version": .string(version.text)]
+  }
+}

@@ -1,0 +1,68 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Store
+
+/// A request whose sender may make it, and what answers it: all that a handler needs.
+struct RequestContext: Sendable {
+  let api: APIEndpoint
+  let request: APIRequest
+  /// The token that asks.
+  let caller: AccessToken
+  /// By what an act keeps its answer for retries; nil: it isn't kept.
+  var key: RequestKey?
+
+  var store: Store { api.store }
+
+  /// Who the audit trail says that it was.
+  var actor: Actor { Actor(name: caller.name, address: request.address) }
+
+  /// The app and channel that the path names.
+  var names: ChannelNames { get throws(Problem) { try ChannelNames(request) } }
+
+  /// The channel that the path names, as it is.
+  func channel() throws -> ChannelInfo {
+    let names = try names
+    return try store.channel(names.app, names.channel)
+  }
+
+  /// Carries out an act that keeps its answer for retries in its own transaction.
+  /// - Parameters:
+  ///   - answer: the answer to what the act came to; worked out twice, from the outcome alone.
+  ///   - act: is given what it keeps the answer by.
+  func answering<Outcome>(
+    _ answer: @escaping @Sendable (Outcome) -> APIAnswer,
+    to act: (AnswerRecord<Outcome>?) throws -> Outcome
+  ) throws -> Response {
+    let record = key.map { AnswerRecord<Outcome>($0) { KeptAnswer(answer($0)) } }
+    return answer(try act(record)).response
+  }
+}
+
+/// The app and channel that a path names: `apps/{app}/channels/{channel}…`.
+struct ChannelNames: Sendable {
+  let app: AppName
+  let channel: ChannelName
+
+  init(_ request: APIRequest) throws(Problem) {
+    do throws(NameError) {
+      app = try AppName(request.path[1])
+      channel = try ChannelName(request.path[3])
+    } catch {
+      throw Problem(error)
+    }
+  }
+}
+
+/// What answers the requests of one topic. The routes name its methods.
+protocol APIHandler: Sendable {
+  init(context: RequestContext)
+  var context: RequestContext { get }
+}
+
+extension APIHandler {
+  var store: Store { context.store }
+  var request: APIRequest { context.request }
+  var caller: AccessToken { context.caller }
+  var actor: Actor { context.actor }
+}

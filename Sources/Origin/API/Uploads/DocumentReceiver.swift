@@ -1,0 +1,72 @@
+import HTTP
+import OriginAPI
+import Platform
+import Store
+
+/// Takes a document from a sender who may send one; from anyone else nothing is taken.
+final class DocumentReceiver: BodyReceiver {
+  private let request: APIRequest
+  private let api: APIEndpoint
+  /// Bytes.
+  private let limit: Int
+  private var state: State
+  private var received = 0
+  private var hasher = SHA256Hasher()
+
+  private enum State {
+    case receiving(RequestContext, any IncomingDocument, BodyBudget.Share)
+    case refused(any Error)
+  }
+
+  /// - Parameter open: begins the document of a sender who may send it.
+  init(
+    _ request: APIRequest, _ api: APIEndpoint, _ takes: Requirement, limit: Int,
+    _ open: (RequestContext) throws -> any IncomingDocument
+  ) {
+    self.request = request
+    self.api = api
+    self.limit = limit
+    do {
+      let context = try api.admit(request, takes)
+      state = .receiving(context, try open(context), api.bodies.share(of: context.caller.id))
+    } catch {
+      state = .refused(error)
+    }
+  }
+
+  func receive(_ bytes: RawSpan) -> Bool {
+    guard case .receiving(_, let document, let share) = state else { return false }
+    do {
+      received += bytes.byteCount
+      try makeRoom(in: share)
+      try document.take(bytes)
+      if request.name != nil { hasher.update(bytes) }
+      return true
+    } catch {
+      state = .refused(error)
+      return false
+    }
+  }
+
+  func finish() -> Response {
+    api.respond {
+      switch state {
+      case .refused(let error): throw error
+      case .receiving(let context, let document, _):
+        try api.once(context, body: hasher.finish(), document.finish)
+      }
+    }
+  }
+
+  func abort() {}
+
+  /// Makes room for what has arrived of the document.
+  private func makeRoom(in share: BodyBudget.Share) throws(Problem) {
+    guard received <= limit else { throw .tooLarge(limit: UInt64(limit)) }
+    switch share.hold(received) {
+    case .granted: break
+    case .full: throw .documentsInFlight
+    case .late: throw .documentTooSlow
+    }
+  }
+}

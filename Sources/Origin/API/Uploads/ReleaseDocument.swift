@@ -1,0 +1,147 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Store
+
+/// The body of `POST …/releases` and `…/preparations`: the members of the release, and what becomes of each bundle.
+struct ReleaseDocument: StreamedContent {
+  static let division = JSONDivision.members([
+    "bundles": .elements(.members(["remove": .elements(), "set": .members()]))
+  ])
+
+  private let context: RequestContext
+  private let act: (RequestContext, ReleaseDocument) throws -> Response
+  /// The members beside the bundles.
+  private(set) var members = JSONObject()
+  /// nil where the document has none.
+  private(set) var bundles: [BundleChange]?
+  private var bundle = Bundle()
+  private var place = Place.outside
+
+  private enum Place {
+    case outside, document, bundles, bundle, set, remove
+  }
+
+  /// Members of an object whose members aren't URLs; there are ten.
+  private static let memberLimit = 64
+
+  /// A bundle of which a part has arrived.
+  private struct Bundle {
+    var members = JSONObject()
+    var set: [ResourceURL: ResourceContent] = [:]
+    var remove: Set<ResourceURL> = []
+    var seen: Set<String> = []
+  }
+
+  /// - Parameter act: what is done when all of it has arrived.
+  init(
+    _ context: RequestContext, _ act: @escaping (RequestContext, ReleaseDocument) throws -> Response
+  ) {
+    self.context = context
+    self.act = act
+  }
+
+  func finish(_ context: RequestContext) throws -> Response { try act(context, self) }
+
+  mutating func take(_ part: JSONStream.Part) throws {
+    switch (place, part) {
+    case (.outside, .begin): place = .document
+    case (.document, .begin):
+      guard bundles == nil else { throw Self.twice("bundles") }
+      bundles = []
+      place = .bundles
+    case (.document, .value("bundles", _)): throw Self.noBundles
+    case (.document, .value(let key?, let value)): try Self.add(value, key, to: &members)
+    case (.bundles, .begin):
+      bundle = Bundle()
+      place = .bundle
+    case (.bundles, .end): place = .document
+    case (.bundle, .begin(let key?)):
+      guard bundle.seen.insert(key).inserted else { throw Self.twice(key) }
+      place = key == "set" ? .set : .remove
+    case (.bundle, .value(let key?, let value)): try take(value, key)
+    case (.bundle, .end): try endBundle()
+    case (.set, .value(let key?, let value)):
+      let old = bundle.set.updateValue(try content(value, of: key), forKey: try Self.url(key))
+      if old != nil { throw Self.twice(key) }
+    case (.remove, .value(_, let value)):
+      guard let text = value.string else { throw Problem.badRequest("\"remove\" is an array of URLs") }
+      bundle.remove.insert(try Self.url(text))
+    case (.set, _), (.remove, _): place = .bundle
+    case (.document, _): place = .outside
+    default: throw Problem.badRequest("each bundle is an object with its name as \"bundle\"")
+    }
+  }
+
+  private mutating func take(_ value: JSONValue, _ key: String) throws {
+    switch key {
+    case "set" where !value.isNull: throw Problem.badRequest("\"set\" is an object of URLs")
+    case "remove" where !value.isNull: throw Problem.badRequest("\"remove\" is an array of URLs")
+    case "bundle":
+      // As soon as it is known: nothing more is taken for a bundle that the token may not change.
+      if let text = value.string { try context.caller.check(bundle: BundleName(text)) }
+      fallthrough
+    default: try Self.add(value, key, to: &bundle.members)
+    }
+  }
+
+  private mutating func endBundle() throws {
+    guard let text = bundle.members["bundle"]?.string else {
+      throw Problem.badRequest("each bundle has its name as \"bundle\"")
+    }
+    let document = JSONValue.object(bundle.members)
+    let change: BundleChange.Change =
+      document["unpublish"]?.bool == true
+      ? .unpublish
+      : .update(base: try document.optionalVersion("base") ?? .none, set: bundle.set, remove: bundle.remove)
+    bundles?.append(BundleChange(try BundleName(text), change))
+    bundle = Bundle()
+    place = .bundles
+  }
+
+  private static func add(_ value: JSONValue, _ key: String, to object: inout JSONObject) throws {
+    guard object[key] == nil else { throw twice(key) }
+    guard object.count < memberLimit else {
+      throw Problem.badRequest("an object of the body has more than \(memberLimit) members")
+    }
+    object[key] = value
+  }
+
+  /// URLs come as they are stored: a second spelling would be a second resource.
+  private static func url(_ text: String) throws -> ResourceURL {
+    do {
+      let url = try ResourceURL(text)
+      guard url.text == text else { throw Problem.badRequest("\(text) is written \(url.text)") }
+      return url
+    } catch let problem as Problem {
+      throw problem
+    } catch {
+      throw Problem.badRequest("\(error)")
+    }
+  }
+
+  private func content(_ value: JSONValue, of url: String) throws -> ResourceContent {
+    let content: ResourceContent
+    do {
+      content = try ResourceContent(json: value)
+    } catch {
+      throw Problem.badRequest("\(url): \(error)")
+    }
+    let largest = context.api.largestUpload
+    guard content.size <= largest else {
+      throw Problem(
+        .unprocessableContent, "too-large",
+        "\(url): \(content.size) bytes; this origin takes files of \(largest) bytes at most (serve --max-upload)"
+      )
+    }
+    return content
+  }
+
+  static var noBundles: Problem {
+    .badRequest("\"bundles\" is the array of what becomes of each bundle")
+  }
+
+  private static func twice(_ key: String) -> Problem {
+    .badRequest("the body is not the JSON that is expected: \(JSONError.duplicateKey(key))")
+  }
+}

@@ -1,0 +1,54 @@
+import HTTP
+import Platform
+
+/// What takes files to the store, once their sender was admitted.
+protocol UploadSink: AnyObject {
+  func append(_ bytes: RawSpan) throws
+  func finish() throws -> Response
+}
+
+/// Takes files as they arrive from a sender who may send them; from anyone else nothing is taken.
+final class UploadReceiver: BodyReceiver {
+  private let api: APIEndpoint
+  private var state: State
+
+  private enum State {
+    case receiving(any UploadSink)
+    case refused(any Error)
+  }
+
+  init(
+    _ request: APIRequest, _ api: APIEndpoint, _ takes: Requirement,
+    _ open: (RequestContext) throws -> any UploadSink
+  ) {
+    self.api = api
+    do {
+      state = .receiving(try open(api.admit(request, takes)))
+    } catch {
+      state = .refused(error)
+    }
+  }
+
+  func receive(_ bytes: RawSpan) -> Bool {
+    guard case .receiving(let sink) = state else { return false }
+    do {
+      try sink.append(bytes)
+      return true
+    } catch {
+      state = .refused(error)
+      return false
+    }
+  }
+
+  func finish() -> Response {
+    api.respond {
+      switch state {
+      case .receiving(let sink): try sink.finish()
+      case .refused(let error): throw error
+      }
+    }
+  }
+
+  // Letting go of a sink drops what was half received.
+  func abort() { state = .refused(CancellationError()) }
+}

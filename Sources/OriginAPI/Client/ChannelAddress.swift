@@ -1,0 +1,28 @@
+import Manifests
+
+/// A channel of an app, as the API's paths name it.
+package struct ChannelAddress: Hashable, Sendable {
+  package let app: AppName
+  package let channel: ChannelName
+
+  package init(_ app: AppName, _ channel: ChannelName) {
+    self.app = app
+    self.channel = channel
+  }
+
+  /// Behind `/api/v1/`.
+  package var path: String { "apps/\(app)/channels/\(channel)" }
+}
+
+/// A version of a channel.
+package struct ChannelVersion: Codable, Hashable, Sendable {
+  package let app: AppName
+  package let channel: ChannelName
+  package let version: ManifestVersion
+
+  package init(app: AppName, channel: ChannelName, version: ManifestVersion) {
+    self.app = app
+    self.channel = channel
+    self.version = version
+  }
+}

@@ -1,0 +1,139 @@
+import Manifests
+
+/// A change of a prefetch config or a policy: what each of them says beside.
+package protocol DocumentChangeRequest: Codable, Sendable {
+  /// Why, for the log.
+  var message: String? { get set }
+  /// Refuse where the document changed after this version: a number, or a time at which it was live.
+  var ifVersion: String? { get set }
+}
+
+/// `POST …/prefetch`: a config that is to be the newest version.
+package struct PrefetchPushRequest: DocumentChangeRequest {
+  /// Whole, or its config array.
+  package var document: JSONValue?
+  package var message: String?
+  package var ifVersion: String?
+
+  package init(document: JSONValue) { self.document = document }
+}
+
+/// `POST …/prefetch/rollback`: the content of an earlier version is to be the newest one.
+package struct PrefetchRollbackRequest: DocumentChangeRequest {
+  /// A number, or a time at which it was live; 0: what was before the first push, nothing.
+  package var to: String?
+  package var message: String?
+  package var ifVersion: String?
+
+  package init(to: String) { self.to = to }
+}
+
+/// `POST …/policy`: one act on the policy.
+package struct PolicyRequest: DocumentChangeRequest {
+  package enum Act: String, CaseIterable, Sendable {
+    case set, kill, resume
+    case bypassAdd = "bypass-add"
+    case bypassRemove = "bypass-remove"
+    case scriptAdd = "script-add"
+    case scriptRemove = "script-remove"
+  }
+
+  /// An `Act`.
+  package var act: String?
+  /// Of `set`: the whole policy.
+  package var document: JSONValue?
+  /// Of `bypass-add` and `bypass-remove`: which pages are meant.
+  package var pattern: String?
+  /// Of `kill` and `bypass-add`: when it lapses; nil: once it is taken back.
+  package var until: String?
+  /// Of `script-add` and `script-remove`.
+  package var name: String?
+  /// Of `script-add`: the script, and its Ed25519 signature, in base64.
+  package var bytes: String?
+  package var signature: String?
+  package var message: String?
+  package var ifVersion: String?
+
+  package init(_ act: Act) { self.act = act.rawValue }
+}
+
+/// `GET …/settings`, and the answer to a change: what every answer to a device carries.
+package struct ChannelSettings: Codable, Hashable, Sendable {
+  /// Seconds between two polls of a device; nil: it isn't asked for any.
+  @OrNull package var interval: Int?
+
+  package init(interval: Int?) { self.interval = interval }
+}
+
+/// `POST …/settings`
+package struct ChannelSettingsRequest: Codable, Sendable {
+  /// Seconds or null; nil: it isn't given.
+  package var interval: JSONValue?
+
+  package init(interval: Int?) { self.interval = interval.map { .integer($0) } ?? .null }
+
+  private enum CodingKeys: CodingKey { case interval }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    // Null is a value of the setting.
+    interval = container.contains(.interval) ? try container.decode(JSONValue.self, forKey: .interval) : nil
+  }
+}
+
+extension OriginClient {
+  // MARK: - Prefetch config
+
+  /// - Parameter version: a number, or a time at which it was live; nil: the newest.
+  package func prefetch(of channel: ChannelAddress, version: String? = nil) throws(OriginError)
+    -> OriginAnswer<DocumentAnswer>
+  {
+    try get("\(channel.path)/prefetch\(Self.query(version))")
+  }
+
+  package func pushPrefetch(_ request: PrefetchPushRequest, to channel: ChannelAddress) throws(OriginError)
+    -> OriginAnswer<DocumentChangeAnswer>
+  {
+    try send(OriginCall("POST", "\(channel.path)/prefetch", request))
+  }
+
+  package func rollBackPrefetch(_ request: PrefetchRollbackRequest, in channel: ChannelAddress)
+    throws(OriginError) -> OriginAnswer<DocumentChangeAnswer>
+  {
+    try send(OriginCall("POST", "\(channel.path)/prefetch/rollback", request))
+  }
+
+  // MARK: - Policy
+
+  /// - Parameter version: as for `prefetch`.
+  package func policy(of channel: ChannelAddress, version: String? = nil) throws(OriginError)
+    -> OriginAnswer<DocumentAnswer>
+  {
+    try get("\(channel.path)/policy\(Self.query(version))")
+  }
+
+  package func changePolicy(_ request: PolicyRequest, of channel: ChannelAddress) throws(OriginError)
+    -> OriginAnswer<DocumentChangeAnswer>
+  {
+    try send(OriginCall("POST", "\(channel.path)/policy", request))
+  }
+
+  // MARK: - Both, and the settings
+
+  /// - Parameter document: `prefetch` or `policy`.
+  package func versions(of document: String, in channel: ChannelAddress, limit: Int) throws(OriginError)
+    -> OriginAnswer<DocumentVersions>
+  {
+    try get("\(channel.path)/\(document)/log?limit=\(limit)")
+  }
+
+  package func change(_ request: ChannelSettingsRequest, of channel: ChannelAddress) throws(OriginError)
+    -> OriginAnswer<ChannelSettings>
+  {
+    try send(OriginCall("POST", "\(channel.path)/settings", request))
+  }
+
+  private static func query(_ version: String?) -> String {
+    version.map { "?version=\(OriginCall.escaped($0))" } ?? ""
+  }
+}

@@ -1,0 +1,133 @@
+import Manifests
+
+/// `POST /gc`: what is to stay, and whether anything is to go.
+package struct GCRequest: Codable, Sendable {
+  /// Only say what would go.
+  package var dryRun: Bool?
+  /// Days for which a version stays after devices used it.
+  package var keepDays: Int?
+  /// The newest versions of each channel that stay.
+  package var keepVersions: Int?
+
+  package init(dryRun: Bool, keepDays: Int, keepVersions: Int) {
+    self.dryRun = dryRun
+    self.keepDays = keepDays
+    self.keepVersions = keepVersions
+  }
+}
+
+/// What a garbage collection dropped and what it left, or, of a dry run, would.
+package struct GCReport: Codable, Sendable {
+  package let dryRun: Bool
+  package let channels: [Channel]
+  package let freedBytes: Int64
+  package let blobs: Files
+  /// Files that no row named.
+  package let orphans: Files
+  /// Coded bodies, deltas and zips.
+  package let derived: Files
+  package let temporary: Files
+  /// Rows of manifests' history.
+  package let entries: Int
+  package let resources: Int
+  package let urls: Int
+  /// Files that nothing names, but that a publisher who is at work counts on.
+  package let promised: Int
+  /// Who began to read in the middle, which ended the round early.
+  package let stoppedFor: [String]
+  /// The longest time for which a publisher would have had to wait.
+  package let longestWriteMilliseconds: Int64
+
+  package init(
+    dryRun: Bool, channels: [Channel], freedBytes: Int64, blobs: Files, orphans: Files, derived: Files,
+    temporary: Files, entries: Int, resources: Int, urls: Int, promised: Int, stoppedFor: [String],
+    longestWriteMilliseconds: Int64
+  ) {
+    self.dryRun = dryRun
+    self.channels = channels
+    self.freedBytes = freedBytes
+    self.blobs = blobs
+    self.orphans = orphans
+    self.derived = derived
+    self.temporary = temporary
+    self.entries = entries
+    self.resources = resources
+    self.urls = urls
+    self.promised = promised
+    self.stoppedFor = stoppedFor
+    self.longestWriteMilliseconds = longestWriteMilliseconds
+  }
+
+  /// Files and their bytes.
+  package struct Files: Codable, Hashable, Sendable {
+    package let files: Int
+    package let bytes: Int64
+
+    package init(files: Int, bytes: Int64) {
+      self.files = files
+      self.bytes = bytes
+    }
+  }
+
+  package struct Channel: Codable, Sendable {
+    package let app: AppName
+    package let channel: ChannelName
+    /// Versions whose manifests can't be told any more.
+    package let dropped: [ManifestVersion]
+    package let kept: [Kept]
+
+    package init(app: AppName, channel: ChannelName, dropped: [ManifestVersion], kept: [Kept]) {
+      self.app = app
+      self.channel = channel
+      self.dropped = dropped
+      self.kept = kept
+    }
+  }
+
+  package struct Kept: Codable, Sendable {
+    package let version: ManifestVersion
+    package let reasons: [Reason]
+
+    package init(version: ManifestVersion, reasons: [Reason]) {
+      self.version = version
+      self.reasons = reasons
+    }
+  }
+
+  /// Why a version stays.
+  package struct Reason: Codable, Hashable, Sendable {
+    /// `live`, `recent`, `reported`, `pinned`, `mirrored`, `lastNumber`, or what a newer origin has.
+    package let why: String
+    /// Of `reported`: how many polls, in how many hours, and the last of these.
+    package var polls: Int64?
+    package var hours: Int?
+    package var last: Moment?
+    /// Of `pinned`.
+    package var author: String?
+    package var reason: String?
+    /// Of `mirrored`.
+    package var mirror: String?
+
+    package init(
+      _ why: String, polls: Int64? = nil, hours: Int? = nil, last: Moment? = nil, author: String? = nil,
+      reason: String? = nil, mirror: String? = nil
+    ) {
+      self.why = why
+      self.polls = polls
+      self.hours = hours
+      self.last = last
+      self.author = author
+      self.reason = reason
+      self.mirror = mirror
+    }
+  }
+}
+
+extension OriginClient {
+  /// Waits for the end of the round for up to an hour: asked anew, the origin would tell of a second round alone.
+  package func collect(_ request: GCRequest) throws(OriginError) -> OriginAnswer<GCReport> {
+    var call = OriginCall("POST", "gc", request)
+    call.timeouts.stall = 3600
+    return try send(call)
+  }
+}

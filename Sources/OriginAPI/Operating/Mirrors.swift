@@ -1,0 +1,170 @@
+import Manifests
+import Platform
+
+/// `GET /mirror`: what is to be mirrored, as far as the token reads.
+package struct MirrorOverview: Codable, Sendable {
+  /// The origin's id.
+  package let origin: String
+  @OrNull package var defaultApp: AppName?
+  /// The newest row of the audit trail, as receipts have it; origins of before don't tell.
+  package var audit: String?
+  /// What the token is limited to, which tells a channel that is gone from one that isn't shown.
+  package var limits: Limits?
+  package let channels: [Channel]
+
+  package init(origin: String, defaultApp: AppName?, audit: String, limits: Limits, channels: [Channel]) {
+    self.origin = origin
+    self.defaultApp = defaultApp
+    self.audit = audit
+    self.limits = limits
+    self.channels = channels
+  }
+
+  package struct Limits: Codable, Sendable {
+    @OrNull package var app: AppName?
+    @OrNull package var channel: ChannelName?
+
+    package init(app: AppName?, channel: ChannelName?) {
+      self.app = app
+      self.channel = channel
+    }
+  }
+
+  /// A channel with a release.
+  package struct Channel: Codable, Sendable {
+    package let app: AppName
+    package let appID: UInt64
+    package let channel: ChannelName
+    package let publicURL: BaseURL
+    package let version: ManifestVersion
+    package let digest: SHA256
+    /// The versions that a mirror keeps, oldest first; the last is `version`.
+    package let versions: [ManifestVersion]
+    /// What answers to polls carry: seconds between polls, and the versions of policy and prefetch config.
+    @OrNull package var interval: Int?
+    @OrNull package var policy: Int64?
+    @OrNull package var prefetch: Int64?
+    /// That the policy names.
+    package let scripts: [SHA256]
+
+    package init(
+      app: AppName, appID: UInt64, channel: ChannelName, publicURL: BaseURL, version: ManifestVersion,
+      digest: SHA256, versions: [ManifestVersion], extras: AnswerExtras, scripts: [SHA256]
+    ) {
+      self.app = app
+      self.appID = appID
+      self.channel = channel
+      self.publicURL = publicURL
+      self.version = version
+      self.digest = digest
+      self.versions = versions
+      self.scripts = scripts
+      interval = extras.interval
+      policy = extras.policy
+      prefetch = extras.prefetch
+    }
+  }
+}
+
+/// `POST /leases`, `POST /leases/{id}`: nothing is to be removed for some time.
+package struct LeaseRequest: Codable, Sendable {
+  /// Who reads, for people; nil: the token's name.
+  package var holder: String?
+  package var seconds: Int?
+
+  package init(holder: String, seconds: Int) {
+    self.holder = holder
+    self.seconds = seconds
+  }
+}
+
+/// The lease that stands now.
+package struct LeaseAnswer: Codable, Sendable {
+  package let id: String
+
+  package init(id: String) { self.id = id }
+}
+
+/// `DELETE /leases/{id}`: the lease that stands no more.
+package struct LeaseEnd: Codable, Sendable {
+  package let ended: String
+
+  package init(ended: String) { self.ended = ended }
+}
+
+/// `POST /mirrors`: what a mirror names since its run that ended now.
+package struct MirrorRequest: Codable, Sendable {
+  /// Where it is, 1 to 1,024 bytes.
+  package var name: String?
+  package var versions: [ChannelVersion]?
+
+  package init(name: String, versions: [ChannelVersion]) {
+    self.name = name
+    self.versions = versions
+  }
+}
+
+/// The mirror that was registered or forgotten.
+package struct MirrorAnswer: Codable, Sendable {
+  package let name: String
+
+  package init(name: String) { self.name = name }
+}
+
+/// A mirror that the origin knows of.
+package struct MirrorInfo: Codable, Sendable {
+  package let name: String
+  /// When it ran last.
+  package let at: Moment
+  /// Whether gc keeps what it names; origins of before don't tell, and keep it.
+  package var keeps: Bool?
+  /// Those that the token may read.
+  package let versions: [ChannelVersion]
+
+  package init(name: String, at: Moment, keeps: Bool, versions: [ChannelVersion]) {
+    self.name = name
+    self.at = at
+    self.keeps = keeps
+    self.versions = versions
+  }
+}
+
+/// `GET /mirrors`
+package struct MirrorList: Codable, Sendable {
+  package let mirrors: [MirrorInfo]
+
+  package init(mirrors: [MirrorInfo]) { self.mirrors = mirrors }
+}
+
+extension OriginClient {
+  /// - Parameters:
+  ///   - channels: `*` for all, a channel's name, or nothing.
+  ///   - keep: how many versions before the newest a mirror keeps.
+  package func mirrorOverview(channels: String, keep: Int) throws(OriginError) -> MirrorOverview {
+    var call = OriginCall("GET", "mirror?channels=\(channels)&keep=\(keep)")
+    call.limit = 1 << 30
+    return try send(call).value
+  }
+
+  package func mirrors() throws(OriginError) -> OriginAnswer<MirrorList> { try get("mirrors") }
+
+  package func registerMirror(_ request: MirrorRequest) throws(OriginError) -> OriginAnswer<MirrorAnswer> {
+    try send(OriginCall("POST", "mirrors", request))
+  }
+
+  package func forgetMirror(_ name: String) throws(OriginError) -> OriginAnswer<MirrorAnswer> {
+    try send(OriginCall("DELETE", "mirrors/\(OriginCall.escaped(name))"))
+  }
+
+  package func takeLease(_ request: LeaseRequest) throws(OriginError) -> LeaseAnswer {
+    try send(OriginCall("POST", "leases", request)).value
+  }
+
+  package func renewLease(_ id: String, _ request: LeaseRequest) throws(OriginError) {
+    _ = try send(OriginCall("POST", "leases/\(OriginCall.escaped(id))", request), as: LeaseAnswer.self)
+  }
+
+  package func endLease(_ id: String) throws(OriginError) {
+    _ = try send(OriginCall("DELETE", "leases/\(OriginCall.escaped(id))"), as: LeaseEnd.self)
+  }
+}

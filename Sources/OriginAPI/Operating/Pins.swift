@@ -1,0 +1,62 @@
+import Manifests
+
+/// `POST …/pins`: a version that gc is to leave alone.
+package struct PinRequest: Codable, Sendable {
+  /// A number, or a time at which it was live.
+  package var version: String?
+  /// Why, 1 to 1,024 bytes.
+  package var reason: String?
+
+  package init(version: String, reason: String) {
+    self.version = version
+    self.reason = reason
+  }
+}
+
+/// A version that gc leaves alone.
+package struct PinInfo: Codable, Hashable, Sendable {
+  package let at: Moment
+  package let author: String
+  package let reason: String
+  package let version: ManifestVersion
+
+  package init(at: Moment, author: String, reason: String, version: ManifestVersion) {
+    self.at = at
+    self.author = author
+    self.reason = reason
+    self.version = version
+  }
+}
+
+/// `GET …/pins`
+package struct PinList: Codable, Sendable {
+  package let pins: [PinInfo]
+
+  package init(pins: [PinInfo]) { self.pins = pins }
+}
+
+/// `DELETE …/pins/{version}`: the version that isn't pinned any more.
+package struct UnpinAnswer: Codable, Sendable {
+  package let version: ManifestVersion
+
+  package init(version: ManifestVersion) { self.version = version }
+}
+
+extension OriginClient {
+  package func pins(of channel: ChannelAddress) throws(OriginError) -> OriginAnswer<PinList> {
+    try get("\(channel.path)/pins")
+  }
+
+  package func pin(_ request: PinRequest, in channel: ChannelAddress) throws(OriginError)
+    -> OriginAnswer<PinInfo>
+  {
+    try send(OriginCall("POST", "\(channel.path)/pins", request))
+  }
+
+  /// - Parameter version: a number, or a time at which it was live.
+  package func unpin(_ version: String, in channel: ChannelAddress) throws(OriginError)
+    -> OriginAnswer<UnpinAnswer>
+  {
+    try send(OriginCall("DELETE", "\(channel.path)/pins/\(OriginCall.escaped(version))"))
+  }
+}
