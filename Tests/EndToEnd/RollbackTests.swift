@@ -163,7 +163,7 @@ import Testing
   func notMeant(_ words: [String]) throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
-      try site.publish(["a.js": "2"], channel: "test")
+      try site.publish(["a.js": "2"], "--channel", "test")
       try site.scratch.folder("site", ["a.js": "3"])
       let outcome = try Outcome(try site.start(words + ["--app", "shop"]))
       #expect(outcome.exitCode == 2 && outcome.errors.contains("--"), "\(outcome.errors)")
