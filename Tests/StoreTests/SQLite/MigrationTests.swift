@@ -8,8 +8,8 @@ import Testing
   let scratch = Scratch()
 
   private var folder: String {
-    // Tests/StoreTests/MigrationTests.swift -> the root
-    let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    // Tests/StoreTests/SQLite/MigrationTests.swift -> the root
+    let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
     return "/\(root)/Migrations"
   }
 

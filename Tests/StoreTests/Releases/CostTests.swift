@@ -9,6 +9,7 @@ import Testing
 @Suite struct CostTests {
   /// What SQLite did for one small publish and the patch that it makes.
   struct Cost {
+    var statements = 0
     var fullScanSteps = 0
     var publishSteps = 0
     var patchSteps = 0
@@ -18,8 +19,10 @@ import Testing
     let small = try cost(resources: 200)
     let large = try cost(resources: 100_000)
     #expect(small.fullScanSteps == 0 && large.fullScanSteps == 0)
+    #expect(small.statements <= 56 && large.statements == small.statements)
     #expect(Double(large.publishSteps) <= 1.5 * Double(small.publishSteps))
     #expect(Double(large.patchSteps) <= 1.5 * Double(small.patchSteps))
+    print("statements of a publish: \(small.statements)")
     print("VM steps of a publish: \(small.publishSteps) of 200, \(large.publishSteps) of 100,000 resources")
     print("VM steps of a patch: \(small.patchSteps) of 200, \(large.patchSteps) of 100,000 resources")
   }
@@ -44,6 +47,7 @@ import Testing
     let took = Clock.monotonicNanoseconds() - start
     #expect(outcome.counts == ChangeCounts(added: 1, changed: 1, removed: 1))
     let publish = try counters(store)
+    cost.statements = publish.statements
     let changes = try store.changes(try store.shop(), from: ManifestVersion(1), to: ManifestVersion(3))
     #expect(changes.count == 3)
     let patch = try counters(store)
@@ -54,15 +58,16 @@ import Testing
   }
 
   /// The counters of every statement of the writing and the one reading connection since they were last asked.
-  private func counters(_ store: Store) throws -> (fullScan: Int, steps: Int) {
-    func ask(_ db: Database) -> (Int, Int) {
+  private func counters(_ store: Store) throws -> (statements: Int, fullScan: Int, steps: Int) {
+    func ask(_ db: Database) -> (Int, Int, Int) {
       (
+        db.counter(SQLITE_STMTSTATUS_RUN, reset: true),
         db.counter(SQLITE_STMTSTATUS_FULLSCAN_STEP, reset: true),
         db.counter(SQLITE_STMTSTATUS_VM_STEP, reset: true)
       )
     }
     let writing = try store.connections.writing { db in ask(db) }
     let reading = try store.connections.reading { db in ask(db) }
-    return (writing.0 + reading.0, writing.1 + reading.1)
+    return (writing.0 + reading.0, writing.1 + reading.1, writing.2 + reading.2)
   }
 }
