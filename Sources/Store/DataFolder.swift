@@ -1,22 +1,34 @@
-import Archive
 import Glibc
-import Manifests
 import Platform
 
 /// Where things are in an origin's data folder.
 package struct DataFolder: Sendable {
+  /// The folder itself.
   package let path: String
 
+  /// Everything but bytes (SQLite).
   package var database: String { path + "/xcache.db" }
+  /// Held by the one process that writes.
   package var lock: String { path + "/lock" }
   /// The first admin token, for the person who owns the folder (mode 0600).
   package var adminToken: String { path + "/admin.token" }
+  /// Bytes by their sha256.
   package var blobs: String { path + "/blobs" }
+  /// What is arriving.
   package var temporary: String { path + "/tmp" }
   /// Files that arrived whole and belong to no release yet, by sha256.
   package var whole: String { path + "/tmp/whole" }
   /// Blobs whose bytes were found to be others than their name says.
   package var quarantine: String { path + "/quarantine" }
+  /// Files that can be made again.
+  package var derived: String { path + "/derived" }
+  /// What is known of those (SQLite).
+  package var derivedDatabase: String { path + "/derived.db" }
+  /// Zips of bundles, by channel.
+  package var zips: String { path + "/derived/zips" }
+
+  /// Zips of a channel's files, which can be made again.
+  package func zips(of channel: ChannelInfo) -> String { "\(zips)/\(channel.id)" }
 
   /// `blobs/ab`, where the blobs live whose digest begins with `ab`.
   package func blobFolder(_ sha256: SHA256) -> String { "\(blobs)/\(sha256.hex.prefix(2))" }
@@ -41,9 +53,7 @@ package struct DataFolder: Sendable {
     try Kernel.syncFolder(path)
     try Kernel.syncFolder(DurableFile.parent(of: path))
   }
-}
 
-extension DataFolder {
   /// Makes `blobs/00` to `blobs/ff` where they are missing.
   /// - Returns: whether one was made.
   @discardableResult
@@ -57,15 +67,4 @@ extension DataFolder {
     }
     return made
   }
-}
-
-extension DataFolder {
-  package var derived: String { path + "/derived" }
-  package var derivedDatabase: String { path + "/derived.db" }
-}
-
-extension DataFolder {
-  /// Zips of a channel's files, which can be made again.
-  package func zips(of channel: ChannelInfo) -> String { "\(zips)/\(channel.id)" }
-  package var zips: String { path + "/derived/zips" }
 }

@@ -5,8 +5,10 @@ package struct Disk: Sendable {
   /// Called with a step's name and path before it is done; what it throws, the step throws.
   let before: @Sendable (StaticString, String) throws(SystemError) -> Void
 
+  /// The disk as it is.
   package static let real = Disk { _, _ in }
 
+  /// A disk whose steps fail as `before` says.
   package init(before: @escaping @Sendable (StaticString, String) throws(SystemError) -> Void) {
     self.before = before
   }

@@ -9,6 +9,7 @@ package struct RequestKey: Hashable, Sendable {
   /// sha256 of everything that makes it this request and no other.
   package let request: SHA256
 
+  /// A request by what it was sent with.
   package init(token: String, text: String, request: SHA256) {
     self.token = token
     self.text = text
@@ -18,10 +19,12 @@ package struct RequestKey: Hashable, Sendable {
 
 /// What a request was answered, to be answered again. It holds no secret.
 package struct KeptAnswer: Hashable, Sendable {
+  /// The HTTP status.
   package let status: Int
   /// JSON.
   package let body: [UInt8]
 
+  /// An answer with this status and body.
   package init(status: Int, body: [UInt8]) {
     self.status = status
     self.body = body
@@ -34,6 +37,7 @@ package struct AnswerRecord<Outcome>: Sendable {
   /// The answer to what the act came to; nil: it was a refusal, which isn't kept.
   let answer: @Sendable (Outcome) -> KeptAnswer?
 
+  /// Has the answer that `answer` makes of the outcome kept under `key`.
   package init(_ key: RequestKey, answer: @escaping @Sendable (Outcome) -> KeptAnswer?) {
     self.key = key
     self.answer = answer
@@ -53,21 +57,6 @@ enum AnswerLimits {
 }
 
 extension Database {
-  /// Runs an act as one transaction that keeps its answer, too: a crash leaves both or neither.
-  /// - Throws: `alreadyDone` where the request was carried out before.
-  func write<Outcome>(
-    keeping record: AnswerRecord<Outcome>?, now: Int64, _ act: () throws(StoreError) -> Outcome
-  ) throws(StoreError) -> Outcome {
-    try write { () throws(StoreError) in
-      guard let record else { return try act() }
-      // A staged release may have been carried out between the look-up and now.
-      guard try keptAnswer(to: record.key, now: now) == nil else { throw .alreadyDone }
-      let outcome = try act()
-      if let answer = record.answer(outcome) { try keep(answer, for: record.key, now: now) }
-      return outcome
-    }
-  }
-
   /// What a request was answered when it was carried out; nil: it wasn't, or too long ago.
   /// - Throws: `requestKeyReused` where the key was another request's.
   func keptAnswer(to key: RequestKey, now: Int64) throws(StoreError) -> KeptAnswer? {
@@ -80,7 +69,7 @@ extension Database {
     return kept.answer
   }
 
-  private func keep(_ answer: KeptAnswer, for key: RequestKey, now: Int64) throws(StoreError) {
+  fileprivate func keep(_ answer: KeptAnswer, for key: RequestKey, now: Int64) throws(StoreError) {
     try forgetAnswers(now: now)
     // The one that it replaces is too old to be answered again.
     try run(
@@ -108,6 +97,33 @@ extension Database {
     try run(
       "DELETE FROM request_key WHERE id IN (SELECT id FROM request_key WHERE at <= ? ORDER BY at LIMIT ?)",
       now - AnswerLimits.age, AnswerLimits.step)
+  }
+}
+
+extension Connections {
+  /// Runs an act as one transaction that keeps its answer, too: a crash leaves both or neither.
+  /// - Parameters:
+  ///   - record: keeps the answer for retries; nil: nobody asked for that.
+  ///   - now: milliseconds since 1970.
+  ///   - committed: called after the commit, before anything else can be written.
+  /// - Throws: `alreadyDone` where the request was carried out before.
+  func transaction<Outcome: Sendable>(
+    keeping record: AnswerRecord<Outcome>?, now: Int64,
+    then committed: (Outcome) throws(StoreError) -> Void = { _ in },
+    _ act: (Database) throws(StoreError) -> Outcome
+  ) throws(StoreError) -> Outcome {
+    try writing { (db) throws(StoreError) in
+      let outcome = try db.write { () throws(StoreError) in
+        guard let record else { return try act(db) }
+        // A staged release may have been carried out between the look-up and now.
+        guard try db.keptAnswer(to: record.key, now: now) == nil else { throw .alreadyDone }
+        let outcome = try act(db)
+        if let answer = record.answer(outcome) { try db.keep(answer, for: record.key, now: now) }
+        return outcome
+      }
+      try committed(outcome)
+      return outcome
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import Platform
 ///
 /// Any thread may call it. Reads run beside each other and beside the one release that commits at a time.
 package final class Store: Sendable {
+  /// Where everything is.
   package let folder: DataFolder
   /// Whether this call made the folder's first admin token, which then is in `folder.adminToken`.
   package let madeAdminToken: Bool
@@ -27,10 +28,12 @@ package final class Store: Sendable {
     /// Read beside the process that has the folder, without its lock. Such a store is for reading, for leases and for
     /// registering mirrors; a lease keeps what is read from being removed meanwhile.
     package var isBeside = false
+    /// The steps by which bytes become durable.
     package var disk = Disk.real
     /// Milliseconds since 1970.
     package var clock: @Sendable () -> Int64 = { Clock.unixMilliseconds() }
 
+    /// For the one process that has the folder.
     package init() {}
   }
 
@@ -93,8 +96,7 @@ package final class Store: Sendable {
 
   /// The digests and size of a stored blob; nil where none is, or it was set aside.
   package func digest(ofBlob sha256: SHA256) throws(StoreError) -> FileDigest? {
-    let row = try connections.reading { (db) throws(StoreError) in try BlobStore.row(of: sha256, in: db) }
-    return row.flatMap { $0.isQuarantined ? nil : $0.digest }
+    try blobs.row(of: sha256).flatMap { $0.isQuarantined ? nil : $0.digest }
   }
 
   /// Opens a blob whose bytes were hashed since the start of this process, now if not before.

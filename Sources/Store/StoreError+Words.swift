@@ -152,6 +152,7 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension ReleaseInput.Fault: CustomStringConvertible {
+  /// What is wrong with the request.
   package var description: String {
     switch self {
     case .noBundle: "a release names at least one bundle"

@@ -126,6 +126,7 @@ package enum StoreError: Error, Sendable {
     }
   }
 
+  /// What a system call that failed means here.
   package init(_ error: SystemError) {
     switch error.code {
     case ENOSPC, EDQUOT: self = .diskFull(error.subject ?? "the data folder")

@@ -2,15 +2,19 @@ import Manifests
 
 /// Polls that reported one version of a channel.
 package struct PollCount: Hashable, Sendable {
+  /// The channel's row.
   package let channel: Int64
   /// 0: none was reported; -1: one that isn't kept.
   package let version: Int64
+  /// How many.
   package let polls: Int
 
-  /// What a device without a manifest reports, and versions that are not kept, all together.
+  /// What a device without a manifest reports.
   package static let none: Int64 = 0
+  /// Versions that are not kept, all together.
   package static let other: Int64 = -1
 
+  /// So many polls of a version.
   package init(channel: Int64, version: Int64, polls: Int) {
     self.channel = channel
     self.version = version
@@ -20,14 +24,18 @@ package struct PollCount: Hashable, Sendable {
 
 /// Which versions a channel's polls reported over some hours.
 package struct Adoption: Hashable, Sendable {
+  /// The polls that reported one version.
   package struct Share: Hashable, Sendable {
+    /// As in `PollCount`.
     package let version: Int64
+    /// How many.
     package let polls: Int
   }
 
   /// Newest version first; the last two may be `PollCount.none` and `.other`.
   package let shares: [Share]
 
+  /// How many there were in all.
   package var polls: Int { shares.reduce(0) { $0 + $1.polls } }
 }
 
@@ -36,18 +44,15 @@ extension Store {
   package func count(_ polls: [PollCount]) throws(StoreError) {
     if polls.isEmpty { return }
     let now = clock()
-    try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
-        for count in polls where count.polls > 0 {
-          try db.run(
-            """
-            INSERT INTO poll_count (channel_id, hour, version, polls) VALUES (?, ?, ?, ?)
-            ON CONFLICT DO UPDATE SET polls = polls + excluded.polls
-            """, count.channel, now / 3_600_000, try db.counted(count.version, in: count.channel), count.polls
-          )
-        }
-        try db.forgetCounts(before: now)
+    try connections.transaction { (db) throws(StoreError) in
+      for count in polls where count.polls > 0 {
+        try db.run(
+          """
+          INSERT INTO poll_count (channel_id, hour, version, polls) VALUES (?, ?, ?, ?)
+          ON CONFLICT DO UPDATE SET polls = polls + excluded.polls
+          """, count.channel, now / 3_600_000, try db.counted(count.version, in: count.channel), count.polls)
       }
+      try db.forgetCounts(before: now)
     }
   }
 
@@ -76,6 +81,13 @@ extension Store {
 }
 
 extension Database {
+  /// Forgets polls and failures that were counted more than 90 days ago, and the answers of more than a day ago.
+  func forgetCounts(before now: Int64) throws(StoreError) {
+    try run("DELETE FROM poll_count WHERE hour < ?", now / 3_600_000 - 90 * 24)
+    try run("DELETE FROM failure_count WHERE day < ?", now / 86_400_000 - 90)
+    try forgetAnswers(now: now)
+  }
+
   /// The version that counts for what was reported.
   func counted(_ version: Int64, in channel: Int64) throws(StoreError) -> Int64 {
     if version == PollCount.none { return version }

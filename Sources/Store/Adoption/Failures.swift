@@ -21,14 +21,18 @@ package enum FailureReason: String, Sendable, CaseIterable {
 
 /// Failures of one kind that devices told.
 package struct FailureCount: Hashable, Sendable {
+  /// The channel's row.
   package let channel: Int64
   /// The version that the device was going to, or had; as in `PollCount`.
   package let version: Int64
+  /// What went wrong.
   package let reason: FailureReason
   /// Empty: not told, or not one of the channel's.
   package let url: String
+  /// How many.
   package let failures: Int
 
+  /// So many failures of one kind.
   package init(channel: Int64, version: Int64, reason: FailureReason, url: String, failures: Int) {
     self.channel = channel
     self.version = version
@@ -46,17 +50,15 @@ extension Store {
   package func count(_ failures: [FailureCount]) throws(StoreError) {
     if failures.isEmpty { return }
     let day = clock() / 86_400_000
-    try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
-        for failure in failures {
-          let version = try db.counted(failure.version, in: failure.channel)
-          try db.run(
-            """
-            INSERT INTO failure_count (channel_id, day, version, reason, url, failures) VALUES (?, ?, ?, ?, ?, ?)
-            ON CONFLICT DO UPDATE SET failures = failures + excluded.failures
-            """, failure.channel, day, version, failure.reason.rawValue,
-            try db.told(failure, version, day), failure.failures)
-        }
+    try connections.transaction { (db) throws(StoreError) in
+      for failure in failures {
+        let version = try db.counted(failure.version, in: failure.channel)
+        try db.run(
+          """
+          INSERT INTO failure_count (channel_id, day, version, reason, url, failures) VALUES (?, ?, ?, ?, ?, ?)
+          ON CONFLICT DO UPDATE SET failures = failures + excluded.failures
+          """, failure.channel, day, version, failure.reason.rawValue,
+          try db.told(failure, version, day), failure.failures)
       }
     }
   }

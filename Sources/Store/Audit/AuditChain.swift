@@ -14,11 +14,14 @@ package struct AuditChain: Sendable {
     case rewritten(Int64)
   }
 
+  /// The newest row that is right.
   package private(set) var head = AuditHead.none
+  /// What is wrong; nil: nothing so far.
   package private(set) var found: Break?
   /// Receipts that are still to be met, the lowest row first.
   private var receipts: [AuditHead]
 
+  /// A trail from its first row on, which must have these receipts.
   package init(receipts: [AuditHead] = []) {
     self.receipts = receipts.sorted { $0.row < $1.row }
   }
@@ -48,6 +51,7 @@ package struct AuditChain: Sendable {
 }
 
 extension AuditChain.Break: CustomStringConvertible {
+  /// In words.
   package var description: String {
     switch self {
     case .altered(let row): "row \(row) was altered, or doesn't follow the row before it"

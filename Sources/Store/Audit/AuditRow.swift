@@ -8,6 +8,7 @@ package struct Actor: Hashable, Sendable {
   /// The network address that the request came from; empty where none did.
   package let address: String
 
+  /// Someone by name and address.
   package init(name: String, address: String) {
     self.name = name
     self.address = address
@@ -21,12 +22,16 @@ package struct Actor: Hashable, Sendable {
 package struct AuditAct: Sendable {
   /// What was done: `publish`, `token.create`, …
   package let name: String
+  /// The app that it is about; nil: none, or all.
   package var app: AppName?
+  /// The channel that it is about; nil: none, or all.
   package var channel: ChannelName?
-  /// What was asked for, and what came of it. Never a token's text.
+  /// What was asked for. Never a token's text.
   package var parameters: JSONValue
+  /// What came of it. Never a token's text.
   package var result: JSONValue
 
+  /// An act with what was asked for, and what came of it.
   package init(
     _ name: String, app: AppName? = nil, channel: ChannelName? = nil, parameters: JSONValue = [:],
     result: JSONValue = [:]
@@ -41,17 +46,25 @@ package struct AuditAct: Sendable {
 
 /// One row of the trail.
 package struct AuditRow: Hashable, Sendable {
+  /// Its number: 1, 2, 3, …
   package let id: Int64
   /// Milliseconds since 1970.
   package let at: Int64
+  /// Who acted.
   package let author: String
+  /// Where from; empty where no network was.
   package let address: String
+  /// What was done.
   package let act: String
+  /// As in `AuditAct`.
   package let app: String?
+  /// As in `AuditAct`.
   package let channel: String?
   /// Canonical JSON, as it was hashed.
   package let parameters: String
+  /// The same of what came of it.
   package let result: String
+  /// sha256 of the hash before and this row.
   package let hash: SHA256
 
   /// What the hash is made of, beside the hash before: the row as canonical JSON.
@@ -72,9 +85,12 @@ package struct AuditRow: Hashable, Sendable {
 
 /// The newest row of the trail and its hash: whoever keeps it can tell later whether history was changed.
 package struct AuditHead: Hashable, Sendable {
+  /// The row's number.
   package let row: Int64
+  /// Its hash.
   package let hash: SHA256
 
+  /// A row by its number and hash.
   package init(row: Int64, hash: SHA256) {
     self.row = row
     self.hash = hash
@@ -86,6 +102,7 @@ package struct AuditHead: Hashable, Sendable {
   /// `17:ab12…`, as receipts have it.
   package var text: String { "\(row):\(hash.hex)" }
 
+  /// Reads what `text` gives; nil for anything else.
   package init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let row = Int64(parts[0]), (1..<1 << 53).contains(row),

@@ -4,8 +4,9 @@ import Platform
 
 /// What a backup or a restore copied.
 package struct BackupReport: Sendable {
-  /// Files that were copied, and their bytes.
+  /// Files that were copied.
   package internal(set) var copied = 0
+  /// The bytes of those.
   package internal(set) var copiedBytes: Int64 = 0
   /// Files that were there from an earlier run.
   package internal(set) var kept = 0
@@ -13,8 +14,9 @@ package struct BackupReport: Sendable {
   package internal(set) var removed = 0
   /// Bytes of the database.
   package internal(set) var databaseBytes: Int64 = 0
-  /// Files from an earlier run that were read back, and those of them that were bad and copied anew.
+  /// Files from an earlier run that were read back.
   package internal(set) var verified = 0
+  /// Those of them that were bad and copied anew.
   package internal(set) var repaired = 0
   /// Files that were missing or had other bytes at the source, and were left out.
   package internal(set) var damaged: [SHA256] = []
@@ -65,8 +67,8 @@ extension Store {
     try connections.reading { (db) throws(StoreError) in try db.copy(to: target.partialDatabase) }
     let copy = try Database(path: target.partialDatabase, .writing)
     try copy.refuseDamaged(folder.database)
-    try copy.run("DELETE FROM lease")
-    let blobs = try copy.blobList()
+    try copy.deleteLeases()
+    let blobs = try BlobFile.all(in: copy)
     let all = blobs.reduce(0) { $0 + $1.size }
     let plan = RecheckPlan(try target.checks(), at: now, all: verify)
     var done: Int64 = 0
@@ -77,7 +79,7 @@ extension Store {
       try lease.goOn()
       try step("backup")
       let checkedAt = try copyBlob(blob, to: target, plan, &batch, &report)
-      try copy.mark(blob.sha256, isWhole: checkedAt != nil, at: checkedAt ?? now)
+      try BlobRow.mark(blob.sha256, isWhole: checkedAt != nil, at: checkedAt ?? now, in: copy)
       done += blob.size
       progress(done, all)
     }
@@ -105,7 +107,7 @@ extension Store {
 
   /// Brings one file, and says when its copy was read back; nil: it is whole at neither place.
   private func copyBlob(
-    _ blob: BlobRow, to target: BackupFolder, _ plan: RecheckPlan, _ batch: inout FileBatch,
+    _ blob: BlobFile, to target: BackupFolder, _ plan: RecheckPlan, _ batch: inout FileBatch,
     _ report: inout BackupReport
   ) throws(StoreError) -> Int64? {
     let path = target.folder.blob(blob.sha256)
@@ -173,29 +175,7 @@ extension Store {
   }
 }
 
-/// A file that the rows of a database name.
-struct BlobRow {
-  let sha256: SHA256
-  let size: Int64
-}
-
 extension Database {
-  /// Every blob, those that were set aside among them: another copy may have their bytes.
-  func blobList() throws(StoreError) -> [BlobRow] {
-    try all("SELECT sha256, size FROM blob ORDER BY id") { BlobRow(sha256: $0.get(0), size: $0.get(1)) }
-  }
-
-  /// Says of a copy whether it has a blob's bytes, and when they were read back.
-  func mark(_ sha256: SHA256, isWhole: Bool, at time: Int64) throws(StoreError) {
-    if isWhole {
-      try run(
-        "UPDATE blob SET quarantined_at = NULL, checked_at = ?1 WHERE sha256 = ?2", time, sha256)
-    } else {
-      try run(
-        "UPDATE blob SET quarantined_at = coalesce(quarantined_at, ?1) WHERE sha256 = ?2", time, sha256)
-    }
-  }
-
   /// - Throws: `damagedDatabase`, for the file that this is a copy of.
   func refuseDamaged(_ path: String) throws(StoreError) {
     var found = try structureFindings(deep: true).map(\.text)

@@ -122,7 +122,7 @@ extension BlobStore {
     try connections.reading { (db) throws(StoreError) in
       var seen: Set<SHA256> = []
       for (_, content) in contents where seen.insert(content.sha256).inserted {
-        if let row = try Self.row(of: content.sha256, in: db), !row.isQuarantined {
+        if let row = try BlobRow.find(content.sha256, in: db), !row.isQuarantined {
           known[content.sha256] = row.digest
         } else {
           open.append(content.sha256)

@@ -3,6 +3,7 @@ import Platform
 
 /// An open blob whose bytes were checked against its name since the start of this process.
 package struct StoredBlob: ~Copyable, Sendable {
+  /// Open for reading.
   package let file: Descriptor
   /// Bytes.
   package let size: Int64
@@ -12,19 +13,9 @@ package struct StoredBlob: ~Copyable, Sendable {
 }
 
 extension BlobStore {
-  /// A blob's row.
-  struct Row {
-    let id: Int64
-    let digest: FileDigest
-    let isQuarantined: Bool
-  }
-
-  static func row(of sha256: SHA256, in db: Database) throws(StoreError) -> Row? {
-    try db.first("SELECT id, md5, size, quarantined_at FROM blob WHERE sha256 = ?", sha256) { row in
-      Row(
-        id: row.get(0), digest: FileDigest(md5: row.get(1), sha256: sha256, size: row.get(2)),
-        isQuarantined: !row.isNull(3))
-    }
+  /// A blob's row as it is now; nil where it has none.
+  func row(of sha256: SHA256) throws(StoreError) -> BlobRow? {
+    try connections.reading { (db) throws(StoreError) in try BlobRow.find(sha256, in: db) }
   }
 
   /// Opens a blob; the first time since the start its bytes are hashed (guarantee 7).
@@ -45,7 +36,7 @@ extension BlobStore {
       case .missing:
         guard try absent(sha256) else { continue }
       case .other(let inode):
-        guard try hasRow(sha256) else { throw .unknownBlob(sha256) }
+        guard try row(of: sha256) != nil else { throw .unknownBlob(sha256) }
         guard try quarantine(sha256, inode: inode) else { continue }
       case .file(let file, let status):
         let isGood = try status.size == verified ? true : isWhole(sha256, file, size: status.size)
@@ -59,29 +50,45 @@ extension BlobStore {
     }
   }
 
-  /// Every blob that counts as good, with its size, in the order in which they were stored.
-  func all() throws(StoreError) -> [(SHA256, Int64)] {
-    try connections.reading { (db) throws(StoreError) in
-      try db.all("SELECT sha256, size FROM blob WHERE quarantined_at IS NULL ORDER BY id") {
-        ($0.get(0), $0.get(1))
-      }
-    }
-  }
-
   /// Marks the row of a blob whose file isn't there; false where it is there by now.
   /// - Throws: `unknownBlob` where no row says that it should be.
   private func absent(_ sha256: SHA256) throws(StoreError) -> Bool {
-    let row = try connections.reading { (db) throws(StoreError) in try Self.row(of: sha256, in: db) }
-    guard let row else { throw .unknownBlob(sha256) }
+    guard let row = try row(of: sha256) else { throw .unknownBlob(sha256) }
     if row.isQuarantined { return true }
     return try quarantine(sha256, inode: nil)
+  }
+
+  /// Sets a bad blob aside and marks its row, so that it counts as missing and can be sent again.
+  ///
+  /// - Parameter inode: of what was found bad, a file or what stands in its place; nil where none was there.
+  /// - Returns: false where another file has its name by now, because the right bytes came meanwhile.
+  func quarantine(_ sha256: SHA256, inode: UInt64?) throws(StoreError) -> Bool {
+    let now = clock()
+    let path = folder.blob(sha256)
+    // Setting aside is for the process that has the folder, whose loops may have the file open.
+    if isBeside { return true }
+    // First of all: from here on nobody opens it unhashed, whatever fails below.
+    state.withLock { $0.verified[sha256] = nil }
+    return try connections.writing { (db) throws(StoreError) in
+      let there = try StoreError.disk { () throws(SystemError) in try Kernel.named(path)?.inode }
+      guard there == inode else { return false }
+      // Loops that have the file open let go of it, also where the disk takes no more writes.
+      defer { changes.blobIsBad() }
+      try BlobRow.markDamaged(sha256, at: now, in: db)
+      if inode != nil {
+        try StoreError.disk { () throws(SystemError) in
+          try disk.rename(path, to: "\(folder.quarantine)/\(sha256.hex)-\(now)")
+        }
+      }
+      return true
+    }
   }
 
   /// Whether the bytes of a blob's file are those of its name.
   private func isWhole(_ sha256: SHA256, _ file: borrowing Descriptor, size: Int64) throws(StoreError) -> Bool
   {
     do {
-      guard try Self.digest(of: file).sha256 == sha256 else { return false }
+      guard try DiskDigest.of(file) == sha256 else { return false }
     } catch  where error.code == EIO || error.code == EUCLEAN {
       return false
     } catch {
@@ -103,7 +110,7 @@ extension BlobStore {
       case .other: return "is no regular file"
       case .file(let file, let status):
         if status.size != size { return "has \(status.size) bytes, not \(size)" }
-        if deep, try Self.digest(of: file).sha256 != sha256 { return "has other bytes than its name says" }
+        if deep, try DiskDigest.of(file) != sha256 { return "has other bytes than its name says" }
         return nil
       }
     } catch  where error.isOutOfDescriptors {
@@ -117,13 +124,7 @@ extension BlobStore {
 
   /// Whether a blob is still meant to be good.
   func counts(_ sha256: SHA256) throws(StoreError) -> Bool {
-    try connections.reading { (db) throws(StoreError) in
-      try Self.row(of: sha256, in: db).map { !$0.isQuarantined } ?? false
-    }
-  }
-
-  func hasRow(_ sha256: SHA256) throws(StoreError) -> Bool {
-    try connections.reading { (db) throws(StoreError) in try Self.row(of: sha256, in: db) != nil }
+    try row(of: sha256).map { !$0.isQuarantined } ?? false
   }
 
   /// Every file under `blobs/`, whether or not a row names it.

@@ -41,15 +41,7 @@ extension BlobStore {
       let gone = try db.write { () throws(StoreError) in
         try db.refuseLeased(now: now)
         var gone: Set<SHA256> = []
-        for sha256 in free {
-          let row = try db.value(
-            Int64.self,
-            """
-            DELETE FROM blob WHERE sha256 = ?
-            AND NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id) RETURNING 1
-            """, sha256)
-          if row != nil { gone.insert(sha256) }
-        }
+        for sha256 in free where try BlobRow.deleteUnneeded(sha256, in: db) { gone.insert(sha256) }
         return gone
       }
       markGoing(gone)
@@ -66,7 +58,7 @@ extension BlobStore {
       // No release can commit while this thread has the connection.
       try db.refuseLeased(now: now)
       var sizes: [SHA256: Int64] = [:]
-      for sha256 in digests where try Self.row(of: sha256, in: db) == nil {
+      for sha256 in digests where try BlobRow.find(sha256, in: db) == nil {
         let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(folder.blob(sha256)) }
         guard let status else { continue }
         if status.modified / 1_000_000 <= now - Self.patience {
@@ -139,8 +131,7 @@ extension BlobStore {
     var sizes: [Int64] = []
     for name in try StoreError.disk({ () throws(SystemError) in try Folder.textNames(folder.quarantine) }) {
       guard let sha256 = SHA256(hex: String(name.prefix(64))) else { continue }
-      let row = try connections.reading { (db) throws(StoreError) in try Self.row(of: sha256, in: db) }
-      if let row, row.isQuarantined { continue }
+      if try row(of: sha256)?.isQuarantined ?? false { continue }
       try StoreError.disk { () throws(SystemError) in
         let path = "\(folder.quarantine)/\(name)"
         let status = try Kernel.status(path, followLinks: false)

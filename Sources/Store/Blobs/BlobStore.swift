@@ -121,20 +121,6 @@ final class BlobStore: Sendable {
       return true
     }
   }
-
-  /// The digests of a file's bytes.
-  static func digest(of file: borrowing Descriptor) throws(SystemError) -> FileDigest {
-    var hasher = FileHasher()
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
-    defer { buffer.deallocate() }
-    var offset: Int64 = 0
-    while true {
-      let count = try Kernel.read(file, at: offset, into: buffer)
-      if count == 0 { return hasher.finish() }
-      hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
-      offset += Int64(count)
-    }
-  }
 }
 
 extension BlobStore.State {

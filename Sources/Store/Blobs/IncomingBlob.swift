@@ -3,11 +3,14 @@ import Platform
 
 /// What a sender says of a file before its bytes arrive.
 package struct BlobClaim: Hashable, Sendable {
+  /// By this digest they are stored.
   package let sha256: SHA256
+  /// The digest that manifests tell.
   package let md5: MD5
   /// Bytes; nil where the sender doesn't know yet.
   package let size: Int64?
 
+  /// What the sender says.
   package init(sha256: SHA256, md5: MD5, size: Int64? = nil) {
     self.sha256 = sha256
     self.md5 = md5
@@ -30,6 +33,7 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
   private let path: String
   private var received: Int64 = 0
 
+  /// Whether the bytes are new.
   package enum Result: Hashable, Sendable {
     case stored, alreadyThere
   }
@@ -82,7 +86,7 @@ extension BlobStore {
   func accept(_ digest: FileDigest, from path: String) throws(StoreError) -> IncomingBlob.Result {
     let sha256 = digest.sha256
     try promise([sha256])
-    let row = try connections.reading { (db) throws(StoreError) in try Self.row(of: sha256, in: db) }
+    let row = try row(of: sha256)
     if let row, !row.isQuarantined { return .alreadyThere }
     if state.withLock({ $0.placed[sha256] != nil || $0.whole[sha256] != nil }) { return .alreadyThere }
     try StoreError.disk { () throws(SystemError) in try disk.rename(path, to: folder.whole(sha256)) }
@@ -98,7 +102,7 @@ extension BlobStore {
   private func heal(_ sha256: SHA256) throws(StoreError) {
     try place([sha256])
     try connections.writing { (db) throws(StoreError) in
-      try db.run("UPDATE blob SET quarantined_at = NULL, checked_at = ? WHERE sha256 = ?", clock(), sha256)
+      try BlobRow.markWhole(sha256, at: clock(), in: db)
     }
     state.withLock { state in
       state.placed[sha256] = nil
@@ -112,7 +116,7 @@ extension BlobStore {
     try promise(digests)
     let unstored = try connections.reading { (db) throws(StoreError) in
       var unstored: [SHA256] = []
-      for sha256 in digests where try Self.row(of: sha256, in: db)?.isQuarantined ?? true {
+      for sha256 in digests where try BlobRow.find(sha256, in: db)?.isQuarantined ?? true {
         unstored.append(sha256)
       }
       return unstored
@@ -135,7 +139,7 @@ extension BlobStore {
     let path = folder.whole(sha256)
     let digest = try StoreError.disk { () throws(SystemError) -> FileDigest? in
       guard let file = try Kernel.openExisting(path, O_RDONLY) else { return nil }
-      let digest = try Self.digest(of: file)
+      let digest = try DiskDigest.all(of: file)
       if digest.sha256 == sha256 { return digest }
       try Kernel.remove(path)
       return nil

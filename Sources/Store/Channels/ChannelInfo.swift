@@ -5,16 +5,23 @@ import Platform
 package struct ChannelInfo: Hashable, Sendable {
   /// The row's number, which stays for the life of the database.
   package let id: Int64
+  /// The app that it belongs to.
   package let app: AppName
+  /// The app's number, which stands in download URLs.
   package let appID: Int64
+  /// Its name, one of its app's.
   package let name: ChannelName
+  /// What the download URLs of its next releases begin with.
   package let publicURL: BaseURL
   /// The newest release; 0 where there is none.
   package let version: ManifestVersion
-  /// When it was made, in milliseconds since 1970, and the sha256 of its canonical resourcemap.
+  /// When it was made, in milliseconds since 1970.
   package let at: Int64?
+  /// The sha256 of its canonical resourcemap.
   package let digest: SHA256?
+  /// How many URLs its manifest has.
   package let resources: Int
+  /// The bytes of all of them.
   package let bytes: Int64
   let publicURLID: Int64
   let leastNext: Int64
@@ -34,15 +41,19 @@ package struct ChannelInfo: Hashable, Sendable {
 
 /// A bundle and what is live in it.
 package struct BundleInfo: Hashable, Sendable {
+  /// Its name, one of its channel's.
   package let name: BundleName
   /// The last version at which it changed; 0 where it never held anything.
   package let version: ManifestVersion
+  /// How many URLs it holds.
   package let resources: Int
+  /// The bytes of all of them.
   package let bytes: Int64
   let id: Int64
 }
 
 extension Database {
+  /// A channel that wasn't removed; the app's name is compared without case.
   func channel(_ app: AppName, _ name: ChannelName) throws(StoreError) -> ChannelInfo? {
     try first(
       """
@@ -56,22 +67,17 @@ extension Database {
       """, app.text, name.text, read: ChannelInfo.init)
   }
 
-  func channels() throws(StoreError) -> [ChannelInfo] {
-    try all(
-      """
-      SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next
-      FROM channel AS c
-      JOIN app AS a ON a.id = c.app_id
-      JOIN public_url AS p ON p.id = c.public_url_id
-      LEFT JOIN release AS r ON r.channel_id = c.id
-        AND r.version = (SELECT max(version) FROM release WHERE channel_id = c.id)
-      WHERE c.removed_at IS NULL
-      ORDER BY a.id, c.id
-      """, read: ChannelInfo.init)
+  /// - Throws: `unknownApp`, `unknownChannel`, `appNameTaken`.
+  func required(_ app: AppName, _ name: ChannelName) throws(StoreError) -> ChannelInfo {
+    // The column compares without case; names that differ only in case are not the same name.
+    if let channel = try channel(app, name), channel.app == app { return channel }
+    guard let known = try AppRow.name(app, in: self) else { throw .unknownApp(app) }
+    throw known == app ? .unknownChannel(app, name) : .appNameTaken(app, by: known)
   }
 
-  /// Channels that were removed, of which rows are still there.
-  func removedChannels() throws(StoreError) -> [ChannelInfo] {
+  /// Every channel of every app, oldest first.
+  /// - Parameter removed: those that were removed instead, of which rows are still there.
+  func channels(removed: Bool = false) throws(StoreError) -> [ChannelInfo] {
     try all(
       """
       SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next
@@ -80,9 +86,9 @@ extension Database {
       JOIN public_url AS p ON p.id = c.public_url_id
       LEFT JOIN release AS r ON r.channel_id = c.id
         AND r.version = (SELECT max(version) FROM release WHERE channel_id = c.id)
-      WHERE c.removed_at IS NOT NULL
+      WHERE (c.removed_at IS NOT NULL) = ?
       ORDER BY a.id, c.id
-      """, read: ChannelInfo.init)
+      """, removed ? 1 : 0, read: ChannelInfo.init)
   }
 
   func isRemoved(_ channel: Int64) throws(StoreError) -> Bool {
@@ -100,33 +106,10 @@ extension Database {
       "SELECT id, name, version, resources, bytes FROM bundle WHERE channel_id = ? AND name = ?", channel,
       name.text, read: BundleInfo.init)
   }
-
-  func stamp(of version: ManifestVersion, in channel: Int64) throws(StoreError) -> ReleaseStamp? {
-    try first("SELECT author, at FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
-    {
-      ReleaseStamp(version: version, author: $0.get(0), at: $0.get(1))
-    }
-  }
-
-  /// Whether a version's manifest can be told: it is kept, or it is the empty one before the first.
-  func isKept(_ version: ManifestVersion, in channel: Int64) throws(StoreError) -> Bool {
-    if version == .none { return true }
-    return try value(
-      Int64.self, "SELECT 1 FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
-      != nil
-  }
-
-  /// Whether what a bundle held at a version can be told; always at its own newest one.
-  func isKnown(_ version: ManifestVersion, for bundle: BundleInfo?, in channel: Int64) throws(StoreError)
-    -> Bool
-  {
-    if version == bundle?.version { return true }
-    return try isKept(version, in: channel)
-  }
 }
 
 extension ChannelInfo {
-  init(_ row: Statement) throws(StoreError) {
+  fileprivate init(_ row: Statement) throws(StoreError) {
     self.init(
       id: row.get(0), app: try Stored.app(row.get(1)), appID: row.get(2),
       name: try Stored.channel(row.get(3)),
@@ -137,7 +120,7 @@ extension ChannelInfo {
 }
 
 extension BundleInfo {
-  init(_ row: Statement) throws(StoreError) {
+  fileprivate init(_ row: Statement) throws(StoreError) {
     self.init(
       name: try Stored.bundle(row.get(1)), version: row.version(2), resources: row.get(3),
       bytes: row.get(4), id: row.get(0))

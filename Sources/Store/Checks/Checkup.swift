@@ -4,6 +4,7 @@ import Platform
 
 /// One thing that a check-up of a data folder found.
 package struct Finding: Hashable, Sendable {
+  /// How bad it is.
   package enum Kind: String, Sendable {
     /// Something that the origin promises does not hold.
     case damage
@@ -11,6 +12,7 @@ package struct Finding: Hashable, Sendable {
     case note
   }
 
+  /// How bad it is.
   package let kind: Kind
   /// A word that stays the same, for programs.
   package let code: String
@@ -26,14 +28,18 @@ package struct Finding: Hashable, Sendable {
 
 /// What a check-up looked at, and what it found.
 package struct Checkup: Sendable {
+  /// In the order in which they were found.
   package internal(set) var findings: [Finding] = []
+  /// Kept releases, of all channels.
   package internal(set) var releases = 0
+  /// Blobs whose files were looked at.
   package internal(set) var blobs = 0
   /// Rows of the audit trail that follow each other from the first on.
   package internal(set) var acts: Int64 = 0
   /// Bytes that were hashed; 0 unless the check-up was a deep one.
   package internal(set) var hashed: Int64 = 0
 
+  /// Whether all that the origin promises holds.
   package var isClean: Bool { !findings.contains { $0.kind == .damage } }
 }
 
@@ -114,17 +120,19 @@ extension Store {
   private func checkBlobs(
     deep: Bool, _ checkup: inout Checkup, _ progress: (String, Int64, Int64) -> Void
   ) throws(StoreError) {
-    let all = try blobs.all()
-    let bytes = all.reduce(0) { $0 + $1.1 }
+    let all = try connections.reading(BlobFile.good)
+    let bytes = all.reduce(0) { $0 + $1.size }
     var done: Int64 = 0
-    for (sha256, size) in all {
+    for file in all {
       checkup.blobs += 1
-      if let problem = try blobs.problem(sha256, size: size, deep: deep), try blobs.counts(sha256) {
-        checkup.findings.append(.damage("blob-bytes", "\(folder.blob(sha256)) \(problem)"))
+      if let problem = try blobs.problem(file.sha256, size: file.size, deep: deep),
+        try blobs.counts(file.sha256)
+      {
+        checkup.findings.append(.damage("blob-bytes", "\(folder.blob(file.sha256)) \(problem)"))
       }
-      done += size
+      done += file.size
       if deep {
-        checkup.hashed += size
+        checkup.hashed += file.size
         progress("files", done, bytes)
       }
     }
@@ -132,15 +140,13 @@ extension Store {
 
   private func noteOrphans(_ checkup: inout Checkup) throws(StoreError) {
     var orphans = 0
-    for sha256 in try blobs.files() where try !blobs.hasRow(sha256) { orphans += 1 }
+    for sha256 in try blobs.files() where try blobs.row(of: sha256) == nil { orphans += 1 }
     if orphans > 0 {
       checkup.findings.append(
         .note(
           "orphans", "\(orphans) files under \(folder.blobs) belong to no release; `xcache gc` removes them"))
     }
-    let aside = try connections.reading { (db) throws(StoreError) in
-      try db.value(Int.self, "SELECT count(*) FROM blob WHERE quarantined_at IS NOT NULL") ?? 0
-    }
+    let aside = try connections.reading(BlobRow.damaged)
     if aside > 0 {
       checkup.findings.append(
         .note("quarantine", "\(aside) damaged files were set aside in \(folder.quarantine)"))
@@ -149,11 +155,7 @@ extension Store {
 
   /// The kept versions of a channel, oldest first.
   package func keptVersions(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {
-    try connections.reading { (db) throws(StoreError) in
-      try db.all("SELECT version FROM release WHERE channel_id = ? ORDER BY version", channel.id) {
-        $0.version(0)
-      }
-    }
+    try connections.reading { (db) throws(StoreError) in try db.versions(of: channel.id) }
   }
 }
 

@@ -3,12 +3,18 @@ import Platform
 
 /// A live URL whose bytes are damaged or missing: publishing its bundle again brings them back.
 package struct DamagedURL: Hashable, Sendable {
+  /// The bytes that it should have.
   package let sha256: SHA256
+  /// Its channel's app.
   package let app: String
+  /// Its channel.
   package let channel: String
+  /// The bundle that holds it.
   package let bundle: String
+  /// The URL.
   package let url: String
 
+  /// A URL by where it is listed.
   package init(sha256: SHA256, app: String, channel: String, bundle: String, url: String) {
     (self.sha256, self.app, self.channel, self.bundle, self.url) = (sha256, app, channel, bundle, url)
   }

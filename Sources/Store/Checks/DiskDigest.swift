@@ -16,18 +16,32 @@ struct DiskDigest {
 
   /// The digest of an open file, as it is in memory.
   static func of(_ file: borrowing Descriptor) throws(SystemError) -> SHA256 {
+    var hasher = SHA256Hasher()
+    try eachSlice(of: file) { hasher.update($0) }
+    return hasher.finish()
+  }
+
+  /// All digests of an open file, as it is in memory.
+  static func all(of file: borrowing Descriptor) throws(SystemError) -> FileDigest {
+    var hasher = FileHasher()
+    try eachSlice(of: file) { hasher.update($0) }
+    return hasher.finish()
+  }
+
+  private static func eachSlice(of file: borrowing Descriptor, _ body: (RawSpan) -> Void) throws(SystemError)
+  {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
     defer { buffer.deallocate() }
-    var hasher = SHA256Hasher()
     var offset: Int64 = 0
     while true {
       let count = try Kernel.read(file, at: offset, into: buffer)
-      if count == 0 { return hasher.finish() }
-      hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
+      if count == 0 { return }
+      body(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
       offset += Int64(count)
     }
   }
 
+  /// The digest of what the disk has under a name.
   /// - Parameter goesOn: asked after each slice, with its bytes; false ends it.
   static func of(_ path: String, goesOn: (Int) -> Bool) throws(SystemError) -> Result {
     guard let named = try Kernel.named(path) else { return .missing }

@@ -8,6 +8,7 @@ package final class FileChanges: Sendable {
   private let blobs = Atomic<Int>(0)
   private let derived = Atomic<Int>(0)
 
+  /// Nothing changed yet, and nobody is told.
   package init() {}
 
   /// Another number after each change: what was opened under an older one may be a bad file.

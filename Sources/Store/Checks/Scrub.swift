@@ -17,12 +17,14 @@ package enum ScrubResult: Equatable, Sendable {
 
 /// A file that the scrub reads.
 package struct ScrubItem: Sendable {
+  /// What it is, and its name.
   package enum Kind: Hashable, Sendable {
     case blob(SHA256)
     /// A path below `derived/`.
     case derived(String)
   }
 
+  /// What it is.
   package let kind: Kind
   /// Bytes.
   package let size: Int64
@@ -32,28 +34,29 @@ package struct ScrubItem: Sendable {
 
 /// What there is to scrub, and how far the scrub is.
 package struct ScrubState: Sendable {
+  /// Blobs, and files under `derived/`.
   package internal(set) var files = 0
+  /// The bytes of all of them.
   package internal(set) var bytes: Int64 = 0
   /// When the file was read that was not read for longest, in milliseconds since 1970; nil: there is none.
   package internal(set) var oldest: Int64?
   /// Blobs that wait to be published again.
   package internal(set) var damaged = 0
 
+  /// Nothing.
   package init() {}
 }
 
 // Guarantee 7: every file is read back once in a period, the one first that was not read for longest. When each was
 // read is in its row, so that a restart goes on where the scrub stopped.
 extension Store {
+  /// What there is to read, and when the oldest was read.
   package func scrubState() throws(StoreError) -> ScrubState {
     var state = try connections.reading { (db) throws(StoreError) in
-      try db.scrubState(
-        """
-        SELECT count(*), sum(size), min(checked_at) FROM blob WHERE quarantined_at IS NULL
-        """)
-    }
-    state.damaged = try connections.reading { (db) throws(StoreError) in
-      try db.value(Int.self, "SELECT count(*) FROM blob WHERE quarantined_at IS NOT NULL") ?? 0
+      var state = try db.scrubState(
+        "SELECT count(*), sum(size), min(checked_at) FROM blob WHERE quarantined_at IS NULL")
+      state.damaged = try BlobRow.damaged(in: db)
+      return state
     }
     let derived = try derived.work { (db) throws(StoreError) in
       try db.scrubState("SELECT count(*), sum(size), min(checked_at) FROM file")
@@ -100,20 +103,11 @@ extension Store {
   package func noteScrubbed(_ items: [ScrubItem]) throws(StoreError) {
     if items.isEmpty { return }
     let now = clock()
-    try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
-        for case .blob(let sha256) in items.map(\.kind) {
-          try db.run("UPDATE blob SET checked_at = ? WHERE sha256 = ?", now, sha256)
-        }
-      }
+    try connections.transaction { (db) throws(StoreError) in
+      for case .blob(let sha256) in items.map(\.kind) { try BlobRow.noteRead(sha256, at: now, in: db) }
     }
-    try derived.work { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
-        for case .derived(let path) in items.map(\.kind) {
-          try db.run("UPDATE file SET checked_at = ? WHERE path = ?", now, path)
-        }
-      }
-    }
+    try derived.noteRead(
+      items.compactMap { item in if case .derived(let path) = item.kind { path } else { nil } }, at: now)
   }
 
   /// Puts zips that have no row yet on the list: their names say what their bytes are.
@@ -129,17 +123,9 @@ extension Store {
       }
       return found
     }
-    try derived.work { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
-        // From when it was made or used last: then its bytes were seen.
-        for (path, status) in found {
-          try db.run(
-            """
-            INSERT INTO file (path, digest, size, checked_at) VALUES (?, x'', ?, ?) ON CONFLICT DO NOTHING
-            """, path, status.size, min(now, status.modified / 1_000_000))
-        }
-      }
-    }
+    // From when it was made or used last: then its bytes were seen.
+    try derived.list(
+      found.map { (path: $0.path, size: $0.status.size, at: min(now, $0.status.modified / 1_000_000)) })
   }
 
   /// Reads every file now.
@@ -193,33 +179,6 @@ extension BlobStore {
       guard try counts(sha256) else { return .gone }
       return try quarantine(sha256, inode: nil) ? .bad : .good
     case .stopped: return .stopped
-    }
-  }
-
-  /// Sets a bad blob aside and marks its row, so that it counts as missing and can be sent again.
-  ///
-  /// - Parameter inode: of what was found bad, a file or what stands in its place; nil where none was there.
-  /// - Returns: false where another file has its name by now, because the right bytes came meanwhile.
-  func quarantine(_ sha256: SHA256, inode: UInt64?) throws(StoreError) -> Bool {
-    let now = clock()
-    let path = folder.blob(sha256)
-    // Setting aside is for the process that has the folder, whose loops may have the file open.
-    if isBeside { return true }
-    // First of all: from here on nobody opens it unhashed, whatever fails below.
-    state.withLock { $0.verified[sha256] = nil }
-    return try connections.writing { (db) throws(StoreError) in
-      let there = try StoreError.disk { () throws(SystemError) in try Kernel.named(path)?.inode }
-      guard there == inode else { return false }
-      // Loops that have the file open let go of it, also where the disk takes no more writes.
-      defer { changes.blobIsBad() }
-      try db.run(
-        "UPDATE blob SET quarantined_at = ? WHERE sha256 = ? AND quarantined_at IS NULL", now, sha256)
-      if inode != nil {
-        try StoreError.disk { () throws(SystemError) in
-          try disk.rename(path, to: "\(folder.quarantine)/\(sha256.hex)-\(now)")
-        }
-      }
-      return true
     }
   }
 }

@@ -5,6 +5,7 @@ package struct ScrubPace: Sendable {
   /// Seconds in which every file is read at least once.
   package let period: Double
 
+  /// A pace at which every file is read once in so many seconds.
   package init(period: Double) { self.period = period }
 
   /// What opening a file costs, in bytes that could be read meanwhile.

@@ -30,24 +30,12 @@ extension Store {
   /// What a release would do. What it names stays for now, as `missing` promises: its deltas are made from it.
   /// - Throws: the refusals of `commit`, except for bytes that are missing.
   package func preview(_ request: ReleaseInput) throws(StoreError) -> ReleasePreview {
-    let plan = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db) }
+    let plan = try plan(request)
     if plan.isChange, let channel = plan.channel { try checkFreeze(of: channel, request) }
     try blobs.promise(plan.contents.lazy.map(\.content.sha256))
     return ReleasePreview(
       channel: plan.channel, new: plan.union.compactMap { step in step.new.map { (step.url, $0) } },
       gone: plan.union.filter { $0.new == nil }.map(\.url))
-  }
-
-  /// Each URL of a kept version with its content, sorted by URL.
-  package func contents(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
-    -> [(url: ResourceURL, content: ResourceContent)]
-  {
-    try connections.reading { (db) throws(StoreError) in
-      guard try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
-      var contents: [(url: ResourceURL, content: ResourceContent)] = []
-      try db.eachEntry(of: channel, at: version) { (url, row) in contents.append((url, row.content)) }
-      return contents
-    }
   }
 
   /// Those of `digests` whose bytes the manifest of a version holds, under whatever URL.
@@ -106,7 +94,7 @@ extension Store {
   /// For each bundle that is kept, the versions just before its last `count` changes: what devices may be at.
   package func basesWorthDeltas(_ channel: ChannelInfo, count: Int) throws(StoreError) -> [ManifestVersion] {
     try connections.reading { (db) throws(StoreError) in
-      let versions = try db.all(
+      try db.all(
         """
         SELECT DISTINCT (SELECT max(version) FROM release AS r
           WHERE r.channel_id = ?1 AND r.version < changed.version) AS base
@@ -115,7 +103,6 @@ extension Store {
         WHERE place <= ?2 AND base IS NOT NULL ORDER BY base DESC
         """, channel.id, count
       ) { row in row.version(0) }
-      return versions
     }
   }
 
@@ -124,10 +111,7 @@ extension Store {
     -> [ManifestVersion]
   {
     try connections.reading { (db) throws(StoreError) in
-      try db.all(
-        "SELECT version FROM release WHERE channel_id = ? AND version < ? ORDER BY version DESC LIMIT ?",
-        channel.id, version.number, limit
-      ) { row in row.version(0) }
+      try db.newestVersions(of: channel.id, below: version.number, limit: limit)
     }
   }
 }

@@ -4,6 +4,7 @@ import Platform
 
 /// A delta that is stored, or a pair that is not worth one.
 package struct StoredDelta: Hashable, Sendable {
+  /// What it is decoded on.
   package let base: SHA256
   /// Bytes; nil: tried, and not worth a delta.
   package let size: Int64?
@@ -49,9 +50,7 @@ extension DerivedStore {
         kept.append(row)
         continue
       }
-      try work { (db) throws(StoreError) in
-        try db.run("DELETE FROM delta WHERE target = ? AND base = ?", target, row.base)
-      }
+      try work { (db) throws(StoreError) in try Self.delete(target, on: row.base, in: db) }
     }
     return kept
   }
@@ -88,13 +87,15 @@ extension DerivedStore {
     guard path.hasSuffix(".dcz") else { return }
     let name = path.dropLast(4).filter { $0 != "/" }.split(separator: ".")
     guard name.count == 2, let target = SHA256(hex: name[0]), let base = SHA256(hex: name[1]) else { return }
-    try work { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
-        try db.run("DELETE FROM delta WHERE target = ? AND base = ?", target, base)
-        // Which versions it is between isn't known; those whose other deltas are there are soon done again.
-        try db.run("DELETE FROM done")
-      }
+    try transaction { (db) throws(StoreError) in
+      try Self.delete(target, on: base, in: db)
+      // Which versions it is between isn't known; those whose other deltas are there are soon done again.
+      try db.run("DELETE FROM done")
     }
+  }
+
+  static func delete(_ target: SHA256, on base: SHA256, in db: Database) throws(StoreError) {
+    try db.run("DELETE FROM delta WHERE target = ? AND base = ?", target, base)
   }
 
   /// Where a delta's file is, whether it is there or not.
@@ -108,6 +109,7 @@ extension DerivedStore {
 package struct DeltaOffers: Sendable {
   private let store: Store
 
+  /// Offers of what a store has.
   package init(store: Store) { self.store = store }
 
   /// The value of `deltas`.

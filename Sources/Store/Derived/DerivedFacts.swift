@@ -14,14 +14,13 @@ extension DerivedStore {
     }
   }
 
+  /// Keeps blobs' sketches, in the place of those from before.
   package func keep(sketches: [SHA256: [UInt8]], cut: Int) throws(StoreError) {
     if sketches.isEmpty { return }
-    try work { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
-        for (sha256, hashes) in sketches {
-          try db.run(
-            "INSERT OR REPLACE INTO sketch (sha256, cut, hashes) VALUES (?, ?, ?)", sha256, cut, hashes)
-        }
+    try transaction { (db) throws(StoreError) in
+      for (sha256, hashes) in sketches {
+        try db.run(
+          "INSERT OR REPLACE INTO sketch (sha256, cut, hashes) VALUES (?, ?, ?)", sha256, cut, hashes)
       }
     }
   }
@@ -34,6 +33,7 @@ extension DerivedStore {
     }
   }
 
+  /// Keeps the bytes of a blob's best plain body.
   package func keep(plainSize size: Int64, of sha256: SHA256, coded: Bool) throws(StoreError) {
     try work { (db) throws(StoreError) in
       try db.run(
@@ -52,6 +52,7 @@ extension DerivedStore {
     }
   }
 
+  /// Notes that every delta from `base` to `version` was made or found not worth making.
   package func markDone(_ channel: Int64, from base: ManifestVersion, to version: ManifestVersion)
     throws(StoreError)
   {
@@ -86,22 +87,16 @@ extension DerivedStore {
   func forget(_ known: Known, exceptAbout stays: Set<String>) throws(StoreError) {
     func gone(_ sha256: SHA256) -> Bool { !stays.contains(sha256.hex) }
     for part in known.blobs.filter(gone).batches(of: 500) {
-      try work { (db) throws(StoreError) in
-        try db.write { () throws(StoreError) in
-          for sha256 in part {
-            try db.run("DELETE FROM sketch WHERE sha256 = ?", sha256)
-            try db.run("DELETE FROM plain WHERE sha256 = ?", sha256)
-          }
+      try transaction { (db) throws(StoreError) in
+        for sha256 in part {
+          try db.run("DELETE FROM sketch WHERE sha256 = ?", sha256)
+          try db.run("DELETE FROM plain WHERE sha256 = ?", sha256)
         }
       }
     }
     for part in known.pairs.filter({ gone($0.target) || gone($0.base) }).batches(of: 500) {
-      try work { (db) throws(StoreError) in
-        try db.write { () throws(StoreError) in
-          for delta in part {
-            try db.run("DELETE FROM delta WHERE target = ? AND base = ?", delta.target, delta.base)
-          }
-        }
+      try transaction { (db) throws(StoreError) in
+        for delta in part { try Self.delete(delta.target, on: delta.base, in: db) }
       }
     }
   }

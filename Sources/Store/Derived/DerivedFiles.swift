@@ -3,9 +3,11 @@ import Platform
 
 /// An open file under `derived/` whose bytes are those that it was made with.
 package struct DerivedFile: ~Copyable, Sendable {
+  /// Open for reading.
   package let file: Descriptor
   /// Bytes.
   package let size: Int64
+  /// The digest of its bytes, as they were read just now.
   package let sha256: SHA256
 
   /// Gives the file away.
@@ -127,16 +129,36 @@ extension DerivedStore {
   /// Forgets the digests of files that are about to go.
   func forgetFiles(_ paths: [String]) throws(StoreError) {
     for part in paths.batches(of: 500) {
-      try work { (db) throws(StoreError) in
-        try db.write { () throws(StoreError) in
-          for path in part { try db.run("DELETE FROM file WHERE path = ?", name(path)) }
-        }
+      try transaction { (db) throws(StoreError) in
+        for path in part { try Self.delete(name(path), in: db) }
       }
     }
   }
 
   private func forget(_ name: String) throws(StoreError) {
-    try work { (db) throws(StoreError) in try db.run("DELETE FROM file WHERE path = ?", name) }
+    try work { (db) throws(StoreError) in try Self.delete(name, in: db) }
+  }
+
+  private static func delete(_ name: String, in db: Database) throws(StoreError) {
+    try db.run("DELETE FROM file WHERE path = ?", name)
+  }
+
+  /// Notes that files were read back and are good.
+  func noteRead(_ names: [String], at now: Int64) throws(StoreError) {
+    try transaction { (db) throws(StoreError) in
+      for name in names { try db.run("UPDATE file SET checked_at = ? WHERE path = ?", now, name) }
+    }
+  }
+
+  /// Puts zips that have no row yet on the list of what is read back: their names say what their bytes are.
+  func list(_ zips: [(path: String, size: Int64, at: Int64)]) throws(StoreError) {
+    try transaction { (db) throws(StoreError) in
+      for zip in zips {
+        try db.run(
+          "INSERT INTO file (path, digest, size, checked_at) VALUES (?, x'', ?, ?) ON CONFLICT DO NOTHING",
+          zip.path, zip.size, zip.at)
+      }
+    }
   }
 
   /// The row of a file; a zip has the first half of its digest in its name.

@@ -63,8 +63,16 @@ package final class DerivedStore: Sendable {
     return database
   }
 
+  /// Runs `body` with the one connection; callers take turns.
   func work<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try connection.withLock { (held) throws(StoreError) -> Result in try body(held.database) }
+  }
+
+  /// Runs `body` as one transaction that writes.
+  func transaction<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError)
+    -> Result
+  {
+    try work { (db) throws(StoreError) in try db.write { () throws(StoreError) in try body(db) } }
   }
 
   /// `derived/ab/cdef….<ending>`

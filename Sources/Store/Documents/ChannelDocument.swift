@@ -8,17 +8,22 @@ package enum ChannelDocument: String, Hashable, Sendable, CaseIterable {
 
 /// A version of a document, and how it came to be.
 package struct DocumentRecord: Hashable, Sendable {
+  /// The acts that make a version.
   package enum Kind: String, Hashable, Sendable {
     case push, rollback, restore, set, bypass, kill, resume, script
   }
 
+  /// Its number.
   package let version: Int64
+  /// The act that made it.
   package let kind: Kind
   /// The version whose content a rollback brought back.
   package let source: Int64?
   /// Milliseconds since 1970.
   package let at: Int64
+  /// Who made it.
   package let author: String
+  /// What that one said of it; may be empty.
   package let message: String
   /// The newest release of the channel then; 0: none yet.
   package let manifestVersion: ManifestVersion
@@ -28,18 +33,26 @@ package struct DocumentRecord: Hashable, Sendable {
 
 /// Who changes a document, how and why.
 package struct DocumentRequest: Sendable {
+  /// The channel's app.
   package let app: AppName
+  /// The channel.
   package let channel: ChannelName
+  /// Which of its documents.
   package let document: ChannelDocument
+  /// The act.
   package let kind: DocumentRecord.Kind
+  /// Who acts.
   package let author: String
+  /// Why; may be empty.
   package let message: String
   /// Refuse where the document changed after this version.
   package let ifVersion: Int64?
+  /// The version whose content a rollback brings back.
   package var source: Int64?
   /// Where the request came from; empty where no network did.
   package var address = ""
 
+  /// A request without an address.
   package init(
     app: AppName, channel: ChannelName, document: ChannelDocument, kind: DocumentRecord.Kind, author: String,
     message: String, ifVersion: Int64? = nil, source: Int64? = nil
@@ -66,11 +79,14 @@ package enum DocumentOutcome: Sendable {
 
 /// Everything that a channel says beside its manifest.
 package struct ChannelExtras: Hashable, Sendable {
+  /// The newest policy; nil: none.
   package var policy: DocumentRecord?
+  /// The newest prefetch config; nil: none.
   package var prefetch: DocumentRecord?
   /// Seconds between polls that the operator asks for.
   package var interval: Int?
 
+  /// Nothing.
   package init() {}
 }
 

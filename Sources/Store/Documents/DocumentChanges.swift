@@ -53,24 +53,22 @@ extension Store {
     committed: (ChannelInfo, ChannelExtras) -> Void = { _, _ in },
     record kept: AnswerRecord<DocumentOutcome>? = nil
   ) throws(StoreError) -> DocumentOutcome {
-    try connections.writing { (db) throws(StoreError) in
-      var moved: (ChannelInfo, ChannelExtras)?
-      let outcome = try db.write(keeping: kept, now: clock()) { () throws(StoreError) in
-        let channel = try db.required(request.app, request.channel)
-        let newest = try db.newest(request.document, of: channel.id)
-        if let limit = request.ifVersion, let newest, newest.version > limit {
-          return DocumentOutcome.conflict(newest)
-        }
-        guard let content = try change(DocumentReader(db, channel), newest), content != newest?.content else {
-          return .unchanged(newest)
-        }
-        let record = try db.make(
-          request, content, after: newest, in: channel, at: channel.version, now: clock())
-        moved = (channel, try db.extras(of: channel.id))
-        return .changed(record, replaced: newest)
+    var moved: (ChannelInfo, ChannelExtras)?
+    return try connections.transaction(
+      keeping: kept, now: clock(), then: { _ in if let moved { committed(moved.0, moved.1) } }
+    ) { (db) throws(StoreError) in
+      let channel = try db.required(request.app, request.channel)
+      let newest = try db.newest(request.document, of: channel.id)
+      if let limit = request.ifVersion, let newest, newest.version > limit {
+        return DocumentOutcome.conflict(newest)
       }
-      if let moved { committed(moved.0, moved.1) }
-      return outcome
+      guard let content = try change(DocumentReader(db, channel), newest), content != newest?.content else {
+        return .unchanged(newest)
+      }
+      let record = try db.make(
+        request, content, after: newest, in: channel, at: channel.version, now: clock())
+      moved = (channel, try db.extras(of: channel.id))
+      return .changed(record, replaced: newest)
     }
   }
 
@@ -80,20 +78,18 @@ extension Store {
     committed: (ChannelInfo, ChannelExtras) -> Void = { _, _ in },
     record: AnswerRecord<ChannelExtras>? = nil
   ) throws(StoreError) -> ChannelExtras {
-    try connections.writing { (db) throws(StoreError) in
-      var moved: ChannelInfo?
-      let extras = try db.write(keeping: record, now: clock()) { () throws(StoreError) in
-        let channel = try db.required(app, name)
-        try db.run("UPDATE channel SET poll_interval = ? WHERE id = ?", seconds, channel.id)
-        try db.audit(
-          AuditAct(
-            "channel.set", app: app, channel: name,
-            parameters: ["interval": seconds.map { .integer($0) } ?? .null]), by: actor, now: clock())
-        moved = channel
-        return try db.extras(of: channel.id)
-      }
-      if let moved { committed(moved, extras) }
-      return extras
+    var moved: ChannelInfo?
+    return try connections.transaction(
+      keeping: record, now: clock(), then: { if let moved { committed(moved, $0) } }
+    ) { (db) throws(StoreError) in
+      let channel = try db.required(app, name)
+      try ChannelRow.setInterval(seconds, of: channel.id, in: db)
+      try db.audit(
+        AuditAct(
+          "channel.set", app: app, channel: name,
+          parameters: ["interval": seconds.map { .integer($0) } ?? .null]), by: actor, now: clock())
+      moved = channel
+      return try db.extras(of: channel.id)
     }
   }
 
@@ -104,29 +100,20 @@ extension Store {
     -> SHA256
   {
     let sha256 = SHA256.of(bytes)
-    try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
-        let isNew = try db.value(
-          Int64.self,
-          """
-          INSERT INTO policy_script (sha256, bytes, stored_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1
-          """, sha256, bytes, clock())
-        guard isNew != nil else { return }
-        try db.audit(
-          AuditAct(
-            "policy.store", app: channel.app, channel: channel.name,
-            parameters: ["bytes": .integer(bytes.count), "sha256": .string(sha256.hex)]), by: actor,
-          now: clock())
-      }
+    try connections.transaction { (db) throws(StoreError) in
+      guard try db.keepScript(bytes, sha256, now: clock()) else { return }
+      try db.audit(
+        AuditAct(
+          "policy.store", app: channel.app, channel: channel.name,
+          parameters: ["bytes": .integer(bytes.count), "sha256": .string(sha256.hex)]), by: actor,
+        now: clock())
     }
     return sha256
   }
 
   /// The bytes of a script; nil where none is kept under this hash.
   package func script(_ sha256: SHA256) throws(StoreError) -> [UInt8]? {
-    try connections.reading { (db) throws(StoreError) in
-      try db.value([UInt8].self, "SELECT bytes FROM policy_script WHERE sha256 = ?", sha256)
-    }
+    try connections.reading { (db) throws(StoreError) in try db.script(sha256) }
   }
 }
 
@@ -141,6 +128,7 @@ package struct DocumentReader {
     self.channel = channel
   }
 
+  /// A version of one of the channel's documents.
   /// - Throws: `unknownVersion`.
   package func document(_ document: ChannelDocument, at version: Int64) throws(StoreError) -> DocumentRecord {
     guard let record = try db.document(document, of: channel.id, at: version) else {

@@ -27,6 +27,27 @@ extension Database {
       document.rawValue) ?? 1
   }
 
+  /// Raises the lowest number that the next version of a document may have.
+  func raiseNext(_ document: ChannelDocument, of channel: Int64, to version: Int64) throws(StoreError) {
+    try run(
+      "INSERT INTO document_counter (channel_id, name, least_next) VALUES (?, ?, ?)", channel,
+      document.rawValue, version)
+  }
+
+  /// Raises the number of the next version of every channel's documents by a gap above what is known.
+  func leaveDocumentGaps(_ size: Int64) throws(StoreError) {
+    try run(
+      """
+      INSERT INTO document_counter (channel_id, name, least_next)
+      SELECT c.id, n.name, ? + max(coalesce(k.least_next, 1) - 1, coalesce((SELECT max(version) FROM document AS d
+        WHERE d.channel_id = c.id AND d.name = n.name), 0))
+      FROM channel AS c JOIN (SELECT 'policy' AS name UNION SELECT 'prefetch') AS n
+      LEFT JOIN document_counter AS k ON k.channel_id = c.id AND k.name = n.name
+      WHERE true ON CONFLICT DO UPDATE SET least_next = excluded.least_next
+      """, size)
+  }
+
+  /// A version of a document; nil where it isn't kept.
   func document(_ document: ChannelDocument, of channel: Int64, at version: Int64) throws(StoreError)
     -> DocumentRecord?
   {
@@ -37,6 +58,7 @@ extension Database {
       """, channel, document.rawValue, version, read: DocumentRecord.init)
   }
 
+  /// The newest `limit` versions of a document below `before`, newest first, without their contents.
   func documents(_ document: ChannelDocument, of channel: Int64, before: Int64, limit: Int) throws(StoreError)
     -> [DocumentRecord]
   {
@@ -47,6 +69,7 @@ extension Database {
       """, channel, document.rawValue, before, limit, read: DocumentRecord.init)
   }
 
+  /// Writes a version of a document.
   func insert(_ record: DocumentRecord, _ document: ChannelDocument, of channel: Int64) throws(StoreError) {
     try run(
       """
@@ -57,6 +80,16 @@ extension Database {
       String(decoding: record.content, as: UTF8.self))
   }
 
+  /// Forgets all versions but the newest of each document.
+  func deleteOlderDocuments(of channel: Int64) throws(StoreError) {
+    try run(
+      """
+      DELETE FROM document WHERE channel_id = ?1 AND version < (SELECT max(version) FROM document AS newest
+        WHERE newest.channel_id = ?1 AND newest.name = document.name)
+      """, channel)
+  }
+
+  /// What a channel says beside its manifest.
   func extras(of channel: Int64) throws(StoreError) -> ChannelExtras {
     var extras = ChannelExtras()
     extras.policy = try newest(.policy, of: channel)
@@ -64,6 +97,24 @@ extension Database {
     extras.interval =
       try value(Int?.self, "SELECT poll_interval FROM channel WHERE id = ?", channel) ?? nil
     return extras
+  }
+}
+
+// Scripts that policies name by their hash (`policy_script`).
+extension Database {
+  /// Keeps a script's bytes.
+  /// - Returns: whether it wasn't there yet.
+  func keepScript(_ bytes: [UInt8], _ sha256: SHA256, now: Int64) throws(StoreError) -> Bool {
+    try value(
+      Int64.self,
+      """
+      INSERT INTO policy_script (sha256, bytes, stored_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1
+      """, sha256, bytes, now) != nil
+  }
+
+  /// A script's bytes; nil where it isn't kept.
+  func script(_ sha256: SHA256) throws(StoreError) -> [UInt8]? {
+    try value([UInt8].self, "SELECT bytes FROM policy_script WHERE sha256 = ?", sha256)
   }
 }
 
@@ -75,9 +126,7 @@ extension DocumentRecord {
       message: row.get(5), manifestVersion: row.version(6),
       content: Array(row.get(7, as: String.self).utf8))
   }
-}
 
-extension DocumentRecord {
   fileprivate init(
     _ version: Int64, _ request: DocumentRequest, _ content: [UInt8], after newest: DocumentRecord?,
     at manifestVersion: ManifestVersion, now: Int64

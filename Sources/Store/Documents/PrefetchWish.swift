@@ -10,6 +10,7 @@ package struct PrefetchWish: Hashable, Sendable {
   /// The channel that it is promoted from; nil: it comes back in its own.
   package let from: ChannelName?
 
+  /// A config by its content and where it comes from.
   package init(content: [UInt8]?, source: Int64, from: ChannelName?) {
     self.content = content
     self.source = source

@@ -39,11 +39,9 @@ extension Store {
     let (report, actor) = (collection.report, collection.actor)
     let act = report.act(collection.policy)
     if act == nil, record == nil { return report }
-    return try connections.writing { (db) throws(StoreError) in
-      try db.write(keeping: record, now: clock()) { () throws(StoreError) in
-        if let act { try db.audit(act, by: actor, now: clock()) }
-        return report
-      }
+    return try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) in
+      if let act { try db.audit(act, by: actor, now: clock()) }
+      return report
     }
   }
 
@@ -73,12 +71,19 @@ struct Collection {
 
   mutating func run() throws(StoreError) {
     defer { report.longestWrite = pace.longest }
-    let removed = try store.connections.reading { (db) throws(StoreError) in try db.removedChannels() }
+    let removed = try store.connections.reading { (db) throws(StoreError) in try db.channels(removed: true) }
     let channels = try store.channels() + removed
     for channel in channels where channel.version > .none { try dropReleases(of: channel) }
-    for channel in channels { try dropEntries(of: channel) }
-    try dropResources()
-    try dropURLs()
+    for channel in channels {
+      report.entries += try drop { (db) throws(StoreError) in
+        try EntryRow.unneeded(of: channel.id, in: db)
+      } _: { (row, db) throws(StoreError) in
+        try row.deleteUnneeded(in: db)
+        return true
+      }
+    }
+    report.resources += try drop(ResourceRow.unneeded, ResourceRow.deleteUnneeded)
+    report.urls += try drop(URLRow.unneeded, URLRow.deleteUnneeded)
     for channel in removed {
       try transaction { (db) throws(StoreError) in try db.forgetBundles(ofRemoved: channel.id) }
     }
@@ -108,25 +113,6 @@ struct Collection {
     return result
   }
 
-  /// Runs `body` for each row, as many in one transaction as the pace allows.
-  /// - Returns: for how many it said that something went.
-  private mutating func eachInBatches<Row>(
-    _ rows: [Row], _ body: (Database, Row) throws(StoreError) -> Bool
-  ) throws(StoreError) -> Int {
-    var rest = rows[...]
-    var gone = 0
-    while !rest.isEmpty {
-      let part = rest.prefix(pace.rows)
-      rest = rest.dropFirst(part.count)
-      gone += try transaction(rows: part.count) { (db) throws(StoreError) in
-        var gone = 0
-        for row in part where try body(db, row) { gone += 1 }
-        return gone
-      }
-    }
-    return gone
-  }
-
   /// Lets others have the disk, and the connection that writes, which is handed over in no order.
   private func rest() {
     usleep(500)
@@ -146,11 +132,7 @@ struct Collection {
       let kept = try db.keepers(of: channel.id, policy, now: now)
       let staying = Set(kept.map(\.version))
       let dropped = try db.versions(of: channel.id).filter { !staying.contains($0) }
-      for version in dropped {
-        try db.run(
-          "DELETE FROM release_bundle WHERE channel_id = ? AND version = ?", channel.id, version.number)
-        try db.run("DELETE FROM release WHERE channel_id = ? AND version = ?", channel.id, version.number)
-      }
+      for version in dropped { try ReleaseRow.delete(version, of: channel.id, in: db) }
       let outcome = CollectionReport.Channel(
         app: channel.app, name: channel.name, dropped: dropped, kept: kept)
       if let act = outcome.act(policy) { try db.audit(act, by: actor, now: now) }
@@ -159,77 +141,29 @@ struct Collection {
     report.channels.append(outcome)
   }
 
-  /// A row that ended stays as long as one of the versions in which it was is kept. Once it is not needed, it never
-  /// will be again: new versions are higher.
-  private mutating func dropEntries(of channel: ChannelInfo) throws(StoreError) {
-    let rows = try store.connections.reading { (db) throws(StoreError) in
-      try db.all(
-        """
-        SELECT e.url_id, e.bundle_id, e.since FROM bundle AS b
-        JOIN entry AS e ON e.bundle_id = b.id AND e.until IS NOT NULL
-        WHERE b.channel_id = ?1 AND NOT EXISTS (SELECT 1 FROM release AS r
-          WHERE r.channel_id = ?1 AND r.version >= e.since AND r.version < e.until)
-        """, channel.id
-      ) {
-        (url: $0.get(0, as: Int64.self), bundle: $0.get(1, as: Int64.self), since: $0.get(2, as: Int64.self))
+  /// Drops the rows that `find` gives, each where it is needed as little as then.
+  /// - Returns: how many went.
+  private mutating func drop<Row: Sendable>(
+    _ find: (Database) throws(StoreError) -> [Row], _ delete: (Row, Database) throws(StoreError) -> Bool
+  ) throws(StoreError) -> Int {
+    var rest = try store.connections.reading(find)[...]
+    var gone = 0
+    while !rest.isEmpty {
+      let part = rest.prefix(pace.rows)
+      rest = rest.dropFirst(part.count)
+      gone += try transaction(rows: part.count) { (db) throws(StoreError) in
+        var gone = 0
+        for row in part where try delete(row, db) { gone += 1 }
+        return gone
       }
     }
-    report.entries += try eachInBatches(rows) { (db, row) throws(StoreError) in
-      try db.run(
-        "DELETE FROM entry WHERE url_id = ? AND bundle_id = ? AND since = ? AND until IS NOT NULL",
-        row.url, row.bundle, row.since)
-      return true
-    }
-  }
-
-  private mutating func dropResources() throws(StoreError) {
-    let rows = try store.connections.reading { (db) throws(StoreError) in
-      try db.all(
-        "SELECT id FROM resource WHERE NOT EXISTS (SELECT 1 FROM entry WHERE resource_id = resource.id)"
-      ) { $0.get(0, as: Int64.self) }
-    }
-    report.resources += try eachInBatches(rows) { (db, id) throws(StoreError) in
-      // A release may have taken it again.
-      try db.value(
-        Int64.self,
-        """
-        DELETE FROM resource WHERE id = ?1
-        AND NOT EXISTS (SELECT 1 FROM entry WHERE resource_id = ?1) RETURNING 1
-        """, id) != nil
-    }
-  }
-
-  /// URLs that had one content go with it: their names mostly carry its hash, and it gets version 1 again should it
-  /// come back. One that had several stays, so that its resource versions go on rising; not in a removed channel.
-  private mutating func dropURLs() throws(StoreError) {
-    let rows = try store.connections.reading { (db) throws(StoreError) in
-      try db.all(
-        """
-        SELECT id FROM url
-        WHERE (versions <= 1 OR channel_id IN (SELECT id FROM channel WHERE removed_at IS NOT NULL))
-          AND NOT EXISTS (SELECT 1 FROM resource WHERE url_id = url.id)
-        """
-      ) { $0.get(0, as: Int64.self) }
-    }
-    report.urls += try eachInBatches(rows) { (db, id) throws(StoreError) in
-      try db.value(
-        Int64.self,
-        """
-        DELETE FROM url WHERE id = ?1
-        AND (versions <= 1 OR channel_id IN (SELECT id FROM channel WHERE removed_at IS NOT NULL))
-        AND NOT EXISTS (SELECT 1 FROM resource WHERE url_id = ?1) RETURNING 1
-        """, id) != nil
-    }
+    return gone
   }
 
   // MARK: - Files
 
   private mutating func dropBlobs() throws(StoreError) {
-    let rows = try store.connections.reading { (db) throws(StoreError) in
-      try db.all(
-        "SELECT sha256, size FROM blob WHERE NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)"
-      ) { (sha256: $0.get(0, as: SHA256.self), size: $0.get(1, as: Int64.self)) }
-    }
+    let rows = try store.connections.reading(BlobRow.unneeded)
     store.blobs.forgetPromises(now: store.clock())
     var rest = rows[...]
     while !rest.isEmpty {
@@ -240,7 +174,7 @@ struct Collection {
       let outcome = try store.blobs.removeRows(of: part.map(\.sha256), now: store.clock())
       pace.took(Int64(Clock.monotonicNanoseconds() - begin), rows: part.count)
       try store.blobs.unlink()
-      for (sha256, size) in part where outcome.removed.contains(sha256) { report.blobs.add(size) }
+      for file in part where outcome.removed.contains(file.sha256) { report.blobs.add(file.size) }
       report.promised += outcome.promised
       self.rest()
     }
@@ -249,9 +183,7 @@ struct Collection {
   private mutating func dropOrphans() throws(StoreError) {
     // The files first: one that is listed and has no row afterwards belongs to no release that was acknowledged.
     let files = try store.blobs.files()
-    let named = try store.connections.reading { (db) throws(StoreError) in
-      Set(try db.all("SELECT sha256 FROM blob") { $0.get(0, as: SHA256.self) })
-    }
+    let named = try store.connections.reading(BlobRow.names)
     for part in files.filter({ !named.contains($0) }).batches(of: 500) {
       try store.step("gc")
       let sizes = try store.blobs.markOrphans(part, now: store.clock()).values
@@ -297,23 +229,43 @@ extension Store {
   }
 }
 
+/// How many rows one transaction of gc takes, so that whoever wants to write waits for it only shortly.
+struct Pace {
+  /// Rows of the next transaction.
+  private(set) var rows = 200
+  /// The longest time for which one had the connection that writes, in nanoseconds.
+  private(set) var longest: Int64 = 0
+
+  /// What a transaction should take: 15 ms.
+  private static let aim: Int64 = 15_000_000
+  private static let fewest = 20
+  private static let most = 5000
+
+  /// Notes what a transaction of so many rows took.
+  mutating func took(_ nanoseconds: Int64, rows count: Int) {
+    longest = max(longest, nanoseconds)
+    // One that was small tells nothing of a large one.
+    guard count >= rows || nanoseconds > Self.aim else { return }
+    let wanted = Int64(count) * Self.aim / max(1, nanoseconds)
+    rows = min(Self.most, max(Self.fewest, Int(min(wanted, Int64(rows) * 2))))
+  }
+}
+
+// What is left of a channel that was removed: its row, its last release, and the newest of its documents, so that its
+// numbers go on rising should it be made again.
 extension Database {
-  func versions(of channel: Int64) throws(StoreError) -> [ManifestVersion] {
-    try all("SELECT version FROM release WHERE channel_id = ? ORDER BY version", channel) {
-      $0.version(0)
-    }
+  /// Forgets what was noted of a removed channel and what would keep its releases: nobody can unpin or look any more.
+  func forgetNotes(ofRemoved channel: Int64) throws(StoreError) {
+    guard try isRemoved(channel) else { return }
+    try run("DELETE FROM pin WHERE channel_id = ?", channel)
+    try run("DELETE FROM poll_count WHERE channel_id = ?", channel)
+    try run("DELETE FROM failure_count WHERE channel_id = ?", channel)
+    try deleteOlderDocuments(of: channel)
   }
 
-  /// - Throws: `leased`.
-  func refuseLeased(now: Int64) throws(StoreError) {
-    let holders = try leaseHolders(now: now)
-    if !holders.isEmpty { throw .leased(by: holders) }
-  }
-
-  /// Forgets polls and failures that were counted more than 90 days ago, and the answers of more than a day ago.
-  func forgetCounts(before now: Int64) throws(StoreError) {
-    try run("DELETE FROM poll_count WHERE hour < ?", now / 3_600_000 - 90 * 24)
-    try run("DELETE FROM failure_count WHERE day < ?", now / 86_400_000 - 90)
-    try forgetAnswers(now: now)
+  /// Forgets bundles of a removed channel of which no row tells any more.
+  func forgetBundles(ofRemoved channel: Int64) throws(StoreError) {
+    guard try isRemoved(channel) else { return }
+    try BundleRow.deleteUnneeded(of: channel, in: self)
   }
 }

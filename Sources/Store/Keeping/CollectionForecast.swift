@@ -16,7 +16,7 @@ struct CollectionForecast {
     var staying: Set<String> = []
     try store.connections.reading { (db) throws(StoreError) in
       var needed: Set<Int64> = []
-      for channel in try db.channels() + db.removedChannels() where channel.version > .none {
+      for channel in try db.channels() + db.channels(removed: true) where channel.version > .none {
         let kept = try db.keepers(of: channel.id, policy, now: store.clock())
         let versions = kept.map(\.version.number)
         let dropped = try db.versions(of: channel.id).filter { !versions.contains($0.number) }
@@ -26,7 +26,7 @@ struct CollectionForecast {
       staying = try count(needed, in: db, &report)
     }
     let files = try store.blobs.files()
-    for sha256 in files where try !store.blobs.hasRow(sha256) {
+    for sha256 in files where try store.blobs.row(of: sha256) == nil {
       report.orphans.add((try? Kernel.status(store.folder.blob(sha256)))??.size ?? 0)
     }
     let sweep = DerivedSweep(store: store)
@@ -42,7 +42,8 @@ struct CollectionForecast {
   }
 
   private func allChannels() throws(StoreError) -> [ChannelInfo] {
-    try store.connections.reading { (db) throws(StoreError) in try db.channels() + db.removedChannels() }
+    try store.connections.reading { (db) throws(StoreError) in try db.channels() + db.channels(removed: true)
+    }
   }
 
   /// Notes the resources that kept versions name.

@@ -2,17 +2,23 @@ import Manifests
 
 /// What a garbage collection dropped and what it left, or, of a dry run, would.
 package struct CollectionReport: Sendable {
+  /// What became of a channel's versions.
   package struct Channel: Sendable {
+    /// The channel's app.
     package let app: AppName
+    /// The channel.
     package let name: ChannelName
     /// Versions whose manifests can't be told any more.
     package let dropped: [ManifestVersion]
+    /// Those that stay, oldest first.
     package let kept: [KeptVersion]
   }
 
   /// Files and their bytes.
   package struct Files: Hashable, Sendable {
+    /// How many.
     package internal(set) var count = 0
+    /// All together.
     package internal(set) var bytes: Int64 = 0
 
     mutating func add(_ size: Int64) {
@@ -21,16 +27,21 @@ package struct CollectionReport: Sendable {
     }
   }
 
+  /// Those that have a release.
   package internal(set) var channels: [Channel] = []
   /// Rows of manifests' history.
   package internal(set) var entries = 0
+  /// Rows of URLs with their bytes.
   package internal(set) var resources = 0
+  /// Rows of URLs.
   package internal(set) var urls = 0
+  /// Resources' bytes that no version names.
   package internal(set) var blobs = Files()
   /// Files under `blobs/` that no row named.
   package internal(set) var orphans = Files()
   /// Coded bodies, deltas and zips.
   package internal(set) var derived = Files()
+  /// What arrived and no release took, and what was set aside.
   package internal(set) var temporary = Files()
   /// Blobs that nothing names, but that a publisher who is at work counts on.
   package internal(set) var promised = 0
@@ -40,6 +51,7 @@ package struct CollectionReport: Sendable {
   /// The longest time for which a publisher would have had to wait for one of its transactions, in nanoseconds.
   package internal(set) var longestWrite: Int64 = 0
 
+  /// Bytes of all files that went.
   package var freedBytes: Int64 { blobs.bytes + orphans.bytes + derived.bytes + temporary.bytes }
 }
 

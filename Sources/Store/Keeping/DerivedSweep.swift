@@ -13,7 +13,7 @@ struct DerivedSweep {
     let known = try store.derived.known()
     let waiting = store.blobs.waitingNames
     let (rows, versions) = try store.connections.reading { (db) throws(StoreError) in
-      let blobs = try db.all("SELECT sha256 FROM blob") { $0.get(0, as: SHA256.self).hex }
+      let blobs = try BlobRow.names(in: db).map(\.hex)
       var versions: [String: Set<Int64>] = [:]
       try db.each("SELECT channel_id, version FROM release") { row in
         versions[String(row.get(0, as: Int64.self)), default: []].insert(row.get(1))

@@ -13,7 +13,9 @@ package struct KeepPolicy: Hashable, Sendable {
   /// Of a day's polls, one in so many makes a version one in use, where these are not but a few, and where devices came
   /// again in another hour;
   package static let share = 1000
+  /// in how many hours;
   package static let shareHours = 2
+  /// how many polls are not but a few;
   package static let fewPolls = 10
   /// one in so many does it in a single hour.
   package static let largeShare = 100
@@ -23,6 +25,7 @@ package struct KeepPolicy: Hashable, Sendable {
   /// everything every hour keeps that much and no more.
   package static let usedVersions = 100
 
+  /// What `xcache serve` goes by unless it is told otherwise.
   package init() {}
 }
 
@@ -43,7 +46,9 @@ package enum KeepReason: Hashable, Sendable {
 
 /// A version that stays, and every reason for it.
 package struct KeptVersion: Hashable, Sendable {
+  /// The version.
   package let version: ManifestVersion
+  /// At least one.
   package let reasons: [KeepReason]
 }
 
@@ -72,22 +77,16 @@ extension Database {
   }
 
   private func lastNumber(of channel: Int64) throws(StoreError) -> [Int64: [KeepReason]] {
-    let newest = try value(
-      Int64.self, "SELECT version FROM release WHERE channel_id = ? ORDER BY version DESC LIMIT 1", channel)
-    return newest.map { [$0: [.lastNumber]] } ?? [:]
+    let newest = try newestVersions(of: channel, limit: 1).first
+    return newest.map { [$0.number: [.lastNumber]] } ?? [:]
   }
 
   private func users(of channel: Int64, _ policy: KeepPolicy, _ now: Int64) throws(StoreError)
     -> [Int64: [KeepReason]]
   {
     var reasons: [Int64: [KeepReason]] = [:]
-    var isFirst = true
-    try each(
-      "SELECT version FROM release WHERE channel_id = ? ORDER BY version DESC LIMIT ?", channel,
-      max(1, policy.versions)
-    ) { row in
-      reasons[row.get(0), default: []].append(isFirst ? .live : .recent)
-      isFirst = false
+    for version in try newestVersions(of: channel, limit: max(1, policy.versions)) {
+      reasons[version.number] = [reasons.isEmpty ? .live : .recent]
     }
     for (version, reason) in try reported(in: channel, policy, now, recent: Set(reasons.keys)) {
       reasons[version, default: []].append(reason)
@@ -133,10 +132,5 @@ extension Database {
       used.append((version, reason))
     }
     return used
-  }
-
-  /// Who reads just now what gc would remove.
-  func leaseHolders(now: Int64) throws(StoreError) -> [String] {
-    try all("SELECT holder FROM lease WHERE expires_at > ? ORDER BY taken_at", now) { $0.get(0) }
   }
 }

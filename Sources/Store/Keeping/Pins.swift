@@ -2,8 +2,11 @@ import Manifests
 
 /// A version that stays until someone unpins it.
 package struct Pin: Hashable, Sendable {
+  /// The version that it keeps.
   package let version: ManifestVersion
+  /// Who pinned it.
   package let author: String
+  /// Why it stays.
   package let reason: String
   /// Milliseconds since 1970.
   package let at: Int64
@@ -17,39 +20,35 @@ extension Store {
     record: AnswerRecord<Pin>? = nil
   ) throws(StoreError) -> Pin {
     let pin = Pin(version: version, author: actor.name, reason: reason, at: clock())
-    return try connections.writing { (db) throws(StoreError) in
-      try db.write(keeping: record, now: pin.at) { () throws(StoreError) in
-        guard version > .none, try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
-        try db.run(
-          """
-          INSERT INTO pin (channel_id, version, at, author, reason) VALUES (?, ?, ?, ?, ?)
-          ON CONFLICT DO UPDATE SET at = excluded.at, author = excluded.author, reason = excluded.reason
-          """, channel.id, version.number, pin.at, pin.author, reason)
-        try db.audit(
-          AuditAct(
-            "pin", app: channel.app, channel: channel.name,
-            parameters: ["reason": .string(reason), "version": .string(version.text)]), by: actor, now: pin.at
-        )
-        return pin
-      }
+    return try connections.transaction(keeping: record, now: pin.at) { (db) throws(StoreError) in
+      guard version > .none, try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
+      try db.run(
+        """
+        INSERT INTO pin (channel_id, version, at, author, reason) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT DO UPDATE SET at = excluded.at, author = excluded.author, reason = excluded.reason
+        """, channel.id, version.number, pin.at, pin.author, reason)
+      try db.audit(
+        AuditAct(
+          "pin", app: channel.app, channel: channel.name,
+          parameters: ["reason": .string(reason), "version": .string(version.text)]), by: actor, now: pin.at)
+      return pin
     }
   }
 
+  /// Lets a pinned version go as others do.
   /// - Throws: `notPinned`.
   package func unpin(
     _ version: ManifestVersion, of channel: ChannelInfo, by actor: Actor, record: AnswerRecord<Void>? = nil
   ) throws(StoreError) {
-    try connections.writing { (db) throws(StoreError) in
-      try db.write(keeping: record, now: clock()) { () throws(StoreError) in
-        let reason = try db.value(
-          String.self, "DELETE FROM pin WHERE channel_id = ? AND version = ? RETURNING reason", channel.id,
-          version.number)
-        guard let reason else { throw .notPinned(version) }
-        try db.audit(
-          AuditAct(
-            "unpin", app: channel.app, channel: channel.name, parameters: ["version": .string(version.text)],
-            result: ["reason": .string(reason)]), by: actor, now: clock())
-      }
+    try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) in
+      let reason = try db.value(
+        String.self, "DELETE FROM pin WHERE channel_id = ? AND version = ? RETURNING reason", channel.id,
+        version.number)
+      guard let reason else { throw .notPinned(version) }
+      try db.audit(
+        AuditAct(
+          "unpin", app: channel.app, channel: channel.name, parameters: ["version": .string(version.text)],
+          result: ["reason": .string(reason)]), by: actor, now: clock())
     }
   }
 

@@ -50,10 +50,13 @@ extension Database {
 
 /// A reader's claim that nothing be removed while it reads (DESIGN §4).
 package struct Lease: Hashable, Sendable {
+  /// What it is renewed and ended by.
   package let id: String
+  /// Who reads, in words.
   package let holder: String
   /// Milliseconds since 1970.
   package let takenAt: Int64
+  /// When it ends unless it is renewed, in milliseconds since 1970.
   package let expiresAt: Int64
 }
 
@@ -75,23 +78,21 @@ extension Store {
     let lease = Lease(
       id: Hex.encode(Secrets.random(16).span.bytes), holder: holder, takenAt: now,
       expiresAt: now + Int64(seconds) * 1000)
-    return try connections.writing { (db) throws(StoreError) in
-      try db.write(keeping: record, now: now) { () throws(StoreError) in
-        try db.run("DELETE FROM lease WHERE expires_at <= ?", now)
-        if asker.token != nil {
-          let held = try db.value(Int64.self, "SELECT count(*) FROM lease WHERE owner = ?", asker.owner) ?? 0
-          guard held < Self.leasesPerToken else { throw .tooManyLeases(Self.leasesPerToken) }
-        }
-        try db.run(
-          "INSERT INTO lease (id, holder, taken_at, expires_at, owner) VALUES (?, ?, ?, ?, ?)", lease.id,
-          holder, now, lease.expiresAt, asker.owner)
-        guard asker.token != nil else { return lease }
-        try db.audit(
-          AuditAct(
-            "lease.take", parameters: ["holder": .string(holder), "seconds": .integer(seconds)],
-            result: ["id": .string(lease.id)]), by: asker.actor, now: now)
-        return lease
+    return try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) in
+      try db.run("DELETE FROM lease WHERE expires_at <= ?", now)
+      if asker.token != nil {
+        let held = try db.value(Int64.self, "SELECT count(*) FROM lease WHERE owner = ?", asker.owner) ?? 0
+        guard held < Self.leasesPerToken else { throw .tooManyLeases(Self.leasesPerToken) }
       }
+      try db.run(
+        "INSERT INTO lease (id, holder, taken_at, expires_at, owner) VALUES (?, ?, ?, ?, ?)", lease.id,
+        holder, now, lease.expiresAt, asker.owner)
+      guard asker.token != nil else { return lease }
+      try db.audit(
+        AuditAct(
+          "lease.take", parameters: ["holder": .string(holder), "seconds": .integer(seconds)],
+          result: ["id": .string(lease.id)]), by: asker.actor, now: now)
+      return lease
     }
   }
 
@@ -99,16 +100,14 @@ extension Store {
   /// - Throws: `unknownLease` where it ended; `foreignLease`; `leaseTooOld`.
   package func renewLease(_ id: String, seconds: Int, by asker: Holder = .local) throws(StoreError) {
     let now = clock()
-    try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
-        let end = now + Int64(seconds) * 1000
-        guard let held = try db.lease(id, now: now) else { throw .unknownLease(id) }
-        guard asker.isAdmin || held.owner == asker.owner else { throw .foreignLease(id) }
-        if held.owner != Holder.local.owner, end > held.takenAt + Self.leaseLife {
-          throw .leaseTooOld(hours: Int(Self.leaseLife / 3_600_000))
-        }
-        try db.run("UPDATE lease SET expires_at = ? WHERE id = ?", end, id)
+    try connections.transaction { (db) throws(StoreError) in
+      let end = now + Int64(seconds) * 1000
+      guard let held = try db.lease(id, now: now) else { throw .unknownLease(id) }
+      guard asker.isAdmin || held.owner == asker.owner else { throw .foreignLease(id) }
+      if held.owner != Holder.local.owner, end > held.takenAt + Self.leaseLife {
+        throw .leaseTooOld(hours: Int(Self.leaseLife / 3_600_000))
       }
+      try db.run("UPDATE lease SET expires_at = ? WHERE id = ?", end, id)
     }
   }
 
@@ -116,14 +115,12 @@ extension Store {
   /// - Throws: `foreignLease`.
   package func endLease(_ id: String, by asker: Holder = .local) throws(StoreError) {
     let now = clock()
-    try connections.writing { (db) throws(StoreError) in
-      try db.write { () throws(StoreError) in
-        guard let held = try db.lease(id, now: now) else { return }
-        guard asker.isAdmin || held.owner == asker.owner else { throw .foreignLease(id) }
-        try db.run("DELETE FROM lease WHERE id = ?", id)
-        guard asker.token != nil else { return }
-        try db.audit(AuditAct("lease.end", parameters: ["id": .string(id)]), by: asker.actor, now: now)
-      }
+    try connections.transaction { (db) throws(StoreError) in
+      guard let held = try db.lease(id, now: now) else { return }
+      guard asker.isAdmin || held.owner == asker.owner else { throw .foreignLease(id) }
+      try db.run("DELETE FROM lease WHERE id = ?", id)
+      guard asker.token != nil else { return }
+      try db.audit(AuditAct("lease.end", parameters: ["id": .string(id)]), by: asker.actor, now: now)
     }
   }
 
@@ -141,6 +138,25 @@ extension Store {
 }
 
 extension Database {
+  /// Who reads just now what gc would remove.
+  func leaseHolders(now: Int64) throws(StoreError) -> [String] {
+    try all("SELECT holder FROM lease WHERE expires_at > ? ORDER BY taken_at", now) { $0.get(0) }
+  }
+
+  /// - Throws: `leased`.
+  func refuseLeased(now: Int64) throws(StoreError) {
+    let holders = try leaseHolders(now: now)
+    if !holders.isEmpty { throw .leased(by: holders) }
+  }
+
+  /// Ends what a token that ended holds: nobody could end or renew it.
+  func deleteLeases(of owner: String) throws(StoreError) {
+    try run("DELETE FROM lease WHERE owner = ?", owner)
+  }
+
+  /// Ends all, in a copy of which nobody reads.
+  func deleteLeases() throws(StoreError) { try run("DELETE FROM lease") }
+
   fileprivate func lease(_ id: String, now: Int64) throws(StoreError) -> (owner: String?, takenAt: Int64)? {
     try first("SELECT owner, taken_at FROM lease WHERE id = ? AND expires_at > ?", id, now) {
       (owner: $0.get(0, as: String?.self), takenAt: $0.get(1, as: Int64.self))

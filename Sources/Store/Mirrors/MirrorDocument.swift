@@ -121,12 +121,16 @@ extension Store {
 
 /// A resource as a mirror keeps it.
 package struct MirroredResource: Hashable, Sendable {
+  /// Where it is downloaded, below the public URL.
   package let path: DownloadPath
+  /// The digest of its bytes.
   package let sha256: SHA256
   /// Bytes.
   package let size: Int64
+  /// What it is answered as.
   package let ctype: ContentType
 
+  /// A resource by its path, bytes and type.
   package init(path: DownloadPath, sha256: SHA256, size: Int64, ctype: ContentType) {
     self.path = path
     self.sha256 = sha256
@@ -141,10 +145,7 @@ extension Store {
   /// The newest version of a channel and the `keep` releases before it, oldest first; empty without a release.
   package func keptVersions(of channel: ChannelInfo, keep: Int) throws(StoreError) -> [ManifestVersion] {
     try connections.reading { (db) throws(StoreError) in
-      try db.all(
-        "SELECT version FROM release WHERE channel_id = ? AND version <= ? ORDER BY version DESC LIMIT ?",
-        channel.id, channel.version.number, keep + 1
-      ) { $0.version(0) }.reversed()
+      try db.newestVersions(of: channel.id, below: channel.version.number + 1, limit: keep + 1).reversed()
     }
   }
 

@@ -16,10 +16,14 @@ package struct MirrorRecord: Hashable, Sendable {
 
 /// A version that a mirror names.
 package struct MirroredVersion: Hashable, Sendable {
+  /// The app of its channel.
   package let app: AppName
+  /// The channel whose version it is.
   package let channel: ChannelName
+  /// The version.
   package let version: ManifestVersion
 
+  /// A version by its channel and number.
   package init(app: AppName, channel: ChannelName, version: ManifestVersion) {
     self.app = app
     self.channel = channel
@@ -44,33 +48,30 @@ extension Store {
     record: AnswerRecord<Void>? = nil
   ) throws(StoreError) {
     let now = clock()
-    try connections.writing { (db) throws(StoreError) in
-      try db.write(keeping: record, now: now) { () throws(StoreError) in
-        let held = try db.mirror(name)
-        try db.check(held, name, by: asker, now: now)
+    try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) in
+      let held = try db.mirror(name)
+      try db.check(held, name, by: asker, now: now)
+      try db.run(
+        """
+        INSERT INTO mirror (name, at, owner) VALUES (?1, ?2, ?3)
+        ON CONFLICT (name) DO UPDATE SET at = ?2, owner = ?3
+        """, name, now, try db.owner(after: held, asker, now: now))
+      let id = try db.mirror(name)?.id ?? 0
+      let before = try db.versions(ofMirror: id)
+      try db.deleteVersions(ofMirror: id)
+      for item in versions {
+        let channel = try db.required(item.app, item.channel)
+        guard try db.isKept(item.version, in: channel.id) else { continue }
         try db.run(
-          """
-          INSERT INTO mirror (name, at, owner) VALUES (?1, ?2, ?3)
-          ON CONFLICT (name) DO UPDATE SET at = ?2, owner = ?3
-          """, name, now, try db.owner(after: held, asker, now: now))
-        let id = try db.mirror(name)?.id ?? 0
-        let before = try db.versions(ofMirror: id)
-        try db.run("DELETE FROM mirror_version WHERE mirror_id = ?", id)
-        for item in versions {
-          let channel = try db.required(item.app, item.channel)
-          guard try db.isKept(item.version, in: channel.id) else { continue }
-          try db.run(
-            "INSERT OR IGNORE INTO mirror_version (mirror_id, channel_id, version) VALUES (?, ?, ?)", id,
-            channel.id, item.version.number)
-        }
-        // A run that changes nothing, as most do, isn't an act.
-        let after = try db.versions(ofMirror: id)
-        guard asker.token != nil, held == nil || after != before else { return }
-        try db.audit(
-          AuditAct(
-            "mirror.register", parameters: ["name": .string(name), "versions": after.ranges]),
-          by: asker.actor, now: now)
+          "INSERT OR IGNORE INTO mirror_version (mirror_id, channel_id, version) VALUES (?, ?, ?)", id,
+          channel.id, item.version.number)
       }
+      // A run that changes nothing, as most do, isn't an act.
+      let after = try db.versions(ofMirror: id)
+      guard asker.token != nil, held == nil || after != before else { return }
+      try db.audit(
+        AuditAct("mirror.register", parameters: ["name": .string(name), "versions": after.ranges]),
+        by: asker.actor, now: now)
     }
   }
 
@@ -81,16 +82,14 @@ extension Store {
     mirror name: String, by asker: Holder = .local, record: AnswerRecord<Void>? = nil
   ) throws(StoreError) {
     let now = clock()
-    try connections.writing { (db) throws(StoreError) in
-      try db.write(keeping: record, now: now) { () throws(StoreError) in
-        guard let held = try db.mirror(name) else { throw .unknownMirror(name) }
-        guard try db.isOpen(held, to: asker, now: now) else { throw .foreignMirror(name) }
-        try db.run("DELETE FROM mirror_version WHERE mirror_id = ?", held.id)
-        try db.run("DELETE FROM mirror WHERE id = ?", held.id)
-        guard asker.token != nil else { return }
-        try db.audit(
-          AuditAct("mirror.forget", parameters: ["name": .string(name)]), by: asker.actor, now: now)
-      }
+    try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) in
+      guard let held = try db.mirror(name) else { throw .unknownMirror(name) }
+      guard try db.isOpen(held, to: asker, now: now) else { throw .foreignMirror(name) }
+      try db.deleteVersions(ofMirror: held.id)
+      try db.run("DELETE FROM mirror WHERE id = ?", held.id)
+      guard asker.token != nil else { return }
+      try db.audit(
+        AuditAct("mirror.forget", parameters: ["name": .string(name)]), by: asker.actor, now: now)
     }
   }
 
@@ -190,6 +189,10 @@ extension Database {
   {
     guard let owner = held?.owner, try isInUse(owner: owner, now: now) else { return asker.owner }
     return owner
+  }
+
+  fileprivate func deleteVersions(ofMirror id: Int64) throws(StoreError) {
+    try run("DELETE FROM mirror_version WHERE mirror_id = ?", id)
   }
 
   fileprivate func versions(ofMirror id: Int64) throws(StoreError) -> [MirroredVersion] {

@@ -9,7 +9,10 @@ extension Store {
     -> [UInt8]
   {
     try connections.reading { (db) throws(StoreError) in
-      guard var document = try db.releaseMembers(of: channel, version) else { throw .unknownVersion(version) }
+      guard let release = try ReleaseRow.find(version, of: channel.id, in: db) else {
+        throw .unknownVersion(version)
+      }
+      var document = release.members
       document["app"] = .string(channel.app.text)
       document["appID"] = .integer(channel.appID)
       document["channel"] = .string(channel.name.text)
@@ -35,30 +38,6 @@ extension Database {
       })
   }
 
-  fileprivate func releaseMembers(of channel: ChannelInfo, _ version: ManifestVersion) throws(StoreError)
-    -> JSONObject?
-  {
-    try first(
-      """
-      SELECT kind, at, digest, added, changed, removed, new_bytes, resources, bytes
-      FROM release WHERE channel_id = ? AND version = ?
-      """, channel.id, version.number
-    ) { row in
-      JSONObject([
-        .init(key: "version", value: .string(version.text)),
-        .init(key: "kind", value: .string(row.get(0, as: String.self))),
-        .init(key: "at", value: .integer(row.get(1, as: Int64.self))),
-        .init(key: "digest", value: .string(row.get(2, as: SHA256.self).hex)),
-        .init(key: "added", value: .integer(row.get(3, as: Int64.self))),
-        .init(key: "changed", value: .integer(row.get(4, as: Int64.self))),
-        .init(key: "removed", value: .integer(row.get(5, as: Int64.self))),
-        .init(key: "newBytes", value: .integer(row.get(6, as: Int64.self))),
-        .init(key: "resources", value: .integer(row.get(7, as: Int64.self))),
-        .init(key: "bytes", value: .integer(row.get(8, as: Int64.self))),
-      ])
-    }
-  }
-
   /// Each bundle that ever held something, with what it held at `version` and the last release that changed it.
   fileprivate func bundleMembers(of channel: ChannelInfo, _ version: ManifestVersion) throws(StoreError)
     -> [JSONValue]
@@ -71,7 +50,7 @@ extension Database {
         WHERE e.bundle_id = ?1 AND e.since <= ?2 AND (e.until IS NULL OR e.until > ?2) ORDER BY u.text
         """, bundle.id, version.number
       ) { $0.get(0, as: String.self) }
-      let last = try lastChange(of: bundle, upTo: version)
+      let last = try lastChange(of: bundle, in: channel.id, upTo: version)
       if last.version == .none && urls.isEmpty { continue }
       members.append([
         "added": .integer(last.counts.added), "bytes": .integer(last.bytes),
@@ -83,31 +62,15 @@ extension Database {
     return members
   }
 
-  private struct LastChange {
-    var version = ManifestVersion.none
-    var counts = ChangeCounts()
-    var resources = 0
-    var bytes: Int64 = 0
-  }
-
-  private func lastChange(of bundle: BundleInfo, upTo version: ManifestVersion) throws(StoreError)
-    -> LastChange
+  private func lastChange(of bundle: BundleInfo, in channel: Int64, upTo version: ManifestVersion)
+    throws(StoreError) -> ReleaseBundleRow
   {
-    let kept = try first(
-      """
-      SELECT version, added, changed, removed, resources, bytes FROM release_bundle
-      WHERE bundle_id = ? AND version <= ? ORDER BY version DESC LIMIT 1
-      """, bundle.id, version.number
-    ) { row in
-      LastChange(
-        version: row.version(0),
-        counts: ChangeCounts(added: row.get(1), changed: row.get(2), removed: row.get(3)),
-        resources: row.get(4), bytes: row.get(5))
-    }
-    if let kept { return kept }
+    if let kept = try ReleaseBundleRow.last(of: bundle.id, in: channel, upTo: version, self) { return kept }
     // The release is not kept any more; the bundle's own row still tells what it came to.
-    guard bundle.version <= version else { return LastChange() }
-    return LastChange(version: bundle.version, resources: bundle.resources, bytes: bundle.bytes)
+    let isKnown = bundle.version <= version
+    return ReleaseBundleRow(
+      bundle: bundle.id, version: isKnown ? bundle.version : .none, channel: channel, counts: ChangeCounts(),
+      resources: isKnown ? bundle.resources : 0, bytes: isKnown ? bundle.bytes : 0)
   }
 
   /// How many resource versions each URL was given, where that is more than its live entry says.
@@ -123,5 +86,23 @@ extension Database {
       ) { row in
         JSONObject.Member(key: row.get(0, as: String.self), value: .integer(row.get(1, as: Int64.self)))
       })
+  }
+}
+
+extension ReleaseRow {
+  /// What it was and did, without people and their words.
+  fileprivate var members: JSONObject {
+    JSONObject([
+      .init(key: "version", value: .string(version.text)),
+      .init(key: "kind", value: .string(kind.rawValue)),
+      .init(key: "at", value: .integer(at)),
+      .init(key: "digest", value: .string(digest.hex)),
+      .init(key: "added", value: .integer(counts.added)),
+      .init(key: "changed", value: .integer(counts.changed)),
+      .init(key: "removed", value: .integer(counts.removed)),
+      .init(key: "newBytes", value: .integer(newBytes)),
+      .init(key: "resources", value: .integer(resources)),
+      .init(key: "bytes", value: .integer(bytes)),
+    ])
   }
 }

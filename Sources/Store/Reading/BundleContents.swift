@@ -3,6 +3,7 @@ import Platform
 
 /// What a bundle holds, whole or as the difference to a version that the asker knows.
 package struct BundleEntries: Sendable {
+  /// Whose they are.
   package let bundle: BundleName
   /// The last version at which the bundle changed; 0 where it never held anything.
   package let version: ManifestVersion
@@ -60,9 +61,7 @@ extension Database {
     for url in try changedURLs(ofBundle: bundle.id, after: base, upTo: bundle.version) {
       let was = try content(ofURL: url, bundle: bundle.id, at: base)
       let now = try content(ofURL: url, bundle: bundle.id, at: bundle.version)
-      guard was != now else { continue }
-      let text = try value(String.self, "SELECT text FROM url WHERE id = ?", url) ?? ""
-      changes.append((try Stored.url(text), now))
+      if was != now { changes.append((try URLRow.url(url, in: self), now)) }
     }
     return changes
   }

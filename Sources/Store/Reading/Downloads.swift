@@ -3,10 +3,13 @@ import Platform
 
 /// What a download URL stands for.
 package struct StoredResource: Hashable, Sendable {
+  /// The URL that it belongs to.
   package let url: ResourceURL
+  /// Its bytes and type.
   package let content: ResourceContent
   /// The resource version.
   package let version: Int64
+  /// Whether the newest manifest names it.
   package let isLive: Bool
 }
 
@@ -16,7 +19,9 @@ extension Store {
     try connections.reading { (db) throws(StoreError) in
       guard let channel = try db.channelID(app: path.appID, path.channel) else { return nil }
       if let text = path.name.percentDecoded {
-        guard let url = try? ResourceURL(text), let id = try db.urlID(url, in: channel) else { return nil }
+        guard let url = try? ResourceURL(text), let id = try URLRow.id(of: url, in: channel, db) else {
+          return nil
+        }
         return try db.resources(ofURL: id, url, at: path).first
       }
       return try db.resources(uuidOf: path, in: channel).first

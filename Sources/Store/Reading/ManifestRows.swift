@@ -5,7 +5,7 @@ extension Database {
   /// Hands each URL of the manifest at `version`, in order, with its resource to `body`.
   func eachEntry(
     of channel: ChannelInfo, at version: ManifestVersion,
-    _ body: (ResourceURL, EntryRow) throws(StoreError) -> Void
+    _ body: (ResourceURL, ManifestRow) throws(StoreError) -> Void
   ) throws(StoreError) {
     // All bundles that hold a URL agree on its resource, so any one row tells it.
     try each(
@@ -21,7 +21,7 @@ extension Database {
       ORDER BY u.text
       """, channel.id, version.number
     ) { (row) throws(StoreError) in
-      try body(try Stored.url(row.get(0)), try EntryRow(row, from: 1))
+      try body(try Stored.url(row.get(0)), try ManifestRow(row, from: 1))
     }
   }
 
@@ -33,7 +33,7 @@ extension Database {
     of channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion,
     _ body: (ResourceURL, DifferenceRow) throws(StoreError) -> Void
   ) throws(StoreError) {
-    for version in [from, to] where !(try isKept(version, in: channel.id)) { throw .unknownVersion(version) }
+    for version in [from, to] { try requireKept(version, in: channel.id) }
     try each(
       """
       SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text,
@@ -78,13 +78,13 @@ struct DifferenceRow {
   var sizeBefore: Int64 { row.isNull(1) ? 0 : row.get(4) }
 
   /// nil where the URL is not there.
-  func now() throws(StoreError) -> EntryRow? {
-    row.isNull(6) ? nil : try EntryRow(row, from: 7)
+  func now() throws(StoreError) -> ManifestRow? {
+    row.isNull(6) ? nil : try ManifestRow(row, from: 7)
   }
 }
 
 /// A resource of a channel as its rows tell it.
-struct EntryRow {
+struct ManifestRow {
   let content: ResourceContent
   let version: Int64
   let broughtIn: ManifestVersion

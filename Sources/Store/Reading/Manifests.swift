@@ -22,13 +22,30 @@ extension Store {
   package func manifest(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
     -> [(url: ResourceURL, entry: Entry)]
   {
+    try entries(channel, at: version) { (url, row) throws(StoreError) in
+      (url, try row.entry(url, in: channel))
+    }
+  }
+
+  /// Each URL of a kept version with its content, sorted by URL.
+  /// - Throws: `unknownVersion`.
+  package func contents(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
+    -> [(url: ResourceURL, content: ResourceContent)]
+  {
+    try entries(channel, at: version) { ($0, $1.content) }
+  }
+
+  private func entries<Item>(
+    _ channel: ChannelInfo, at version: ManifestVersion,
+    read: (ResourceURL, ManifestRow) throws(StoreError) -> Item
+  ) throws(StoreError) -> [Item] {
     try connections.reading { (db) throws(StoreError) in
-      guard try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
-      var entries: [(url: ResourceURL, entry: Entry)] = []
+      try db.requireKept(version, in: channel.id)
+      var items: [Item] = []
       try db.eachEntry(of: channel, at: version) { (url, row) throws(StoreError) in
-        entries.append((url, try row.entry(url, in: channel)))
+        items.append(try read(url, row))
       }
-      return entries
+      return items
     }
   }
 
@@ -37,12 +54,8 @@ extension Store {
   package func changes(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
     -> [EntryChange]
   {
-    try connections.reading { (db) throws(StoreError) in
-      var changes: [EntryChange] = []
-      try db.eachDifference(of: channel, from: from, to: to) { (url, row) throws(StoreError) in
-        changes.append(EntryChange(url: url, entry: try row.now()?.entry(url, in: channel)))
-      }
-      return changes
+    try differences(channel, from, to) { (url, row) throws(StoreError) in
+      EntryChange(url: url, entry: try row.now()?.entry(url, in: channel))
     }
   }
 
@@ -51,10 +64,19 @@ extension Store {
   package func diff(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
     -> [ContentChange]
   {
+    try differences(channel, from, to) { (url, row) throws(StoreError) in
+      ContentChange(url: url, was: try row.was(), now: try row.now()?.content)
+    }
+  }
+
+  private func differences<Change>(
+    _ channel: ChannelInfo, _ from: ManifestVersion, _ to: ManifestVersion,
+    read: (ResourceURL, DifferenceRow) throws(StoreError) -> Change
+  ) throws(StoreError) -> [Change] {
     try connections.reading { (db) throws(StoreError) in
-      var changes: [ContentChange] = []
+      var changes: [Change] = []
       try db.eachDifference(of: channel, from: from, to: to) { (url, row) throws(StoreError) in
-        changes.append(ContentChange(url: url, was: try row.was(), now: try row.now()?.content))
+        changes.append(try read(url, row))
       }
       return changes
     }
@@ -73,7 +95,7 @@ extension Store {
   package func digestByQuery(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) -> SHA256
   {
     try connections.reading { (db) throws(StoreError) in
-      guard try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
+      try db.requireKept(version, in: channel.id)
       return try db.digest(of: channel, at: version, with: [])
     }
   }
@@ -81,8 +103,11 @@ extension Store {
 
 /// What a URL had and has; nil where the manifest doesn't hold it.
 package struct ContentChange: Hashable, Sendable {
+  /// The URL.
   package let url: ResourceURL
+  /// What it had.
   package let was: ResourceContent?
+  /// What it has.
   package let now: ResourceContent?
 }
 

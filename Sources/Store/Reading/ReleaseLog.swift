@@ -3,27 +3,37 @@ import Platform
 
 /// A release as the log tells it.
 package struct ReleaseRecord: Hashable, Sendable {
+  /// What it did to one bundle.
   package struct Bundle: Hashable, Sendable {
+    /// Which bundle.
     package let name: BundleName
+    /// How many of its URLs came, changed and went.
     package let counts: ChangeCounts
   }
 
+  /// The version that it made.
   package let version: ManifestVersion
+  /// The act that it was.
   package let kind: ReleaseKind
   /// Milliseconds since 1970.
   package let at: Int64
+  /// Who made it.
   package let author: String
+  /// What that one said of it; may be empty.
   package let message: String
+  /// The sha256 of the canonical resourcemap.
   package let digest: SHA256
   /// What it did to the channel's manifest.
   package let counts: ChangeCounts
   /// Bytes of what it added or changed.
   package let newBytes: Int64
-  /// The manifest afterwards.
+  /// URLs of the manifest afterwards.
   package let resources: Int
+  /// The bytes of all of them.
   package let bytes: Int64
   /// Sorted by name.
   package let bundles: [Bundle]
+  /// Where its content came from, and the freeze that it broke.
   package let details: ReleaseDetails
 }
 
@@ -33,14 +43,10 @@ extension Store {
     -> [ReleaseRecord]
   {
     try connections.reading { (db) throws(StoreError) in
-      try db.all(
-        """
-        SELECT version, kind, at, author, message, digest, added, changed, removed, new_bytes, resources, bytes
-        FROM release WHERE channel_id = ? AND version < ? ORDER BY version DESC LIMIT ?
-        """, channel.id, before?.number ?? .max, max(0, limit)
-      ) { (row) throws(StoreError) in
-        try ReleaseRecord(row, in: channel.id, db)
-      }
+      var records: [ReleaseRecord] = []
+      let rows = try ReleaseRow.newest(max(0, limit), of: channel.id, below: before?.number ?? .max, in: db)
+      for row in rows { records.append(try ReleaseRecord(row, in: db)) }
+      return records
     }
   }
 
@@ -49,42 +55,29 @@ extension Store {
   package func release(_ version: ManifestVersion, of channel: ChannelInfo) throws(StoreError)
     -> ReleaseRecord
   {
-    let found = try log(channel, limit: 1, before: ManifestVersion(version.number + 1))
-    guard let release = found.first, release.version == version else { throw .unknownVersion(version) }
-    return release
-  }
-}
-
-extension Database {
-  fileprivate func bundles(ofRelease version: Int64, in channel: Int64) throws(StoreError)
-    -> [ReleaseRecord.Bundle]
-  {
-    try all(
-      """
-      SELECT b.name, rb.added, rb.changed, rb.removed
-      FROM release_bundle AS rb JOIN bundle AS b ON b.id = rb.bundle_id
-      WHERE rb.channel_id = ? AND rb.version = ? ORDER BY b.name
-      """, channel, version
-    ) { (row) throws(StoreError) in
-      ReleaseRecord.Bundle(name: try Stored.bundle(row.get(0)), counts: ChangeCounts(row, from: 1))
+    try connections.reading { (db) throws(StoreError) in
+      guard let row = try ReleaseRow.find(version, of: channel.id, in: db) else {
+        throw .unknownVersion(version)
+      }
+      return try ReleaseRecord(row, in: db)
     }
   }
 }
 
 extension ReleaseRecord {
-  fileprivate init(_ row: Statement, in channel: Int64, _ db: Database) throws(StoreError) {
-    guard let kind = ReleaseKind(rawValue: row.get(1)) else { throw .corruptRow(row.get(1)) }
+  fileprivate init(_ row: ReleaseRow, in db: Database) throws(StoreError) {
+    let bundles = try db.all(
+      """
+      SELECT b.name, rb.added, rb.changed, rb.removed
+      FROM release_bundle AS rb JOIN bundle AS b ON b.id = rb.bundle_id
+      WHERE rb.channel_id = ? AND rb.version = ? ORDER BY b.name
+      """, row.channel, row.version.number
+    ) { (row) throws(StoreError) in
+      Bundle(name: try Stored.bundle(row.get(0)), counts: ChangeCounts(row, from: 1))
+    }
     self.init(
-      version: row.version(0), kind: kind, at: row.get(2), author: row.get(3),
-      message: row.get(4),
-      digest: row.get(5), counts: ChangeCounts(row, from: 6), newBytes: row.get(9), resources: row.get(10),
-      bytes: row.get(11), bundles: try db.bundles(ofRelease: row.get(0), in: channel),
-      details: try db.details(ofRelease: row.get(0), in: channel))
-  }
-}
-
-extension ChangeCounts {
-  fileprivate init(_ row: Statement, from column: Int32) {
-    self.init(added: row.get(column), changed: row.get(column + 1), removed: row.get(column + 2))
+      version: row.version, kind: row.kind, at: row.at, author: row.author, message: row.message,
+      digest: row.digest, counts: row.counts, newBytes: row.newBytes, resources: row.resources,
+      bytes: row.bytes, bundles: bundles, details: try db.details(ofRelease: row.version, in: row.channel))
   }
 }

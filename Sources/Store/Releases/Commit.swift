@@ -20,8 +20,7 @@ extension Store {
     committed: (ReleaseOutcome) -> Void = { _ in }, record: AnswerRecord<ReleaseOutcome>? = nil
   ) throws(StoreError) -> ReleaseOutcome {
     let edition = connections.edition
-    let draft = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db)
-    }
+    let draft = try plan(request)
     guard draft.isChange || request.prefetch != nil else { return .unchanged(draft) }
     if draft.isChange, let channel = draft.channel { try checkFreeze(of: channel, request) }
     let survey = try blobs.survey(draft.contents)
@@ -31,18 +30,21 @@ extension Store {
     }
     guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
     try blobs.place(survey.waiting)
-    let outcome = try connections.writing { (db) throws(StoreError) in
-      let outcome = try db.write(keeping: record, now: clock()) { () throws(StoreError) in
-        // Others may have committed since the draft was made; then it is made again.
-        let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
-        return try write(plan, of: request, in: db, digest: digest)
-      }
-      if outcome.changed || outcome.extras != nil { committed(outcome) }
-      return outcome
+    let outcome = try connections.transaction(
+      keeping: record, now: clock(), then: { if $0.changed || $0.extras != nil { committed($0) } }
+    ) { (db) throws(StoreError) in
+      // Others may have committed since the draft was made; then it is made again.
+      let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
+      return try write(plan, of: request, in: db, digest: digest)
     }
     if outcome.changed { blobs.forgetPlaced(survey.waiting) }
     blobs.endPromises(draft.contents.lazy.map(\.content.sha256))
     return outcome
+  }
+
+  /// Works a release out without making it.
+  func plan(_ request: ReleaseInput) throws(StoreError) -> ReleasePlan {
+    try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db) }
   }
 
   private func write(

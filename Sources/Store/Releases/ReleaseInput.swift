@@ -3,10 +3,15 @@ import Platform
 
 /// What a publisher asks for: one or several bundles of a channel changed in one release, all or nothing.
 package struct ReleaseInput: Sendable {
+  /// The app, made where the request may.
   package var app: AppName
+  /// The channel, made where the request may.
   package var channel: ChannelName
+  /// Who publishes.
   package var author: String
+  /// Why; may be empty.
   package var message: String
+  /// What becomes of each bundle; no bundle twice.
   package var bundles: [BundleChange]
   /// Refuse when one of the bundles changed after this version.
   package var ifVersion: ManifestVersion?
@@ -23,6 +28,7 @@ package struct ReleaseInput: Sendable {
   /// The prefetch config that is promoted with it.
   package var prefetch: PrefetchWish?
 
+  /// A request without an address, a source or a config.
   package init(
     app: AppName, channel: ChannelName, author: String, message: String = "", bundles: [BundleChange],
     ifVersion: ManifestVersion? = nil, dryRun: Bool = false, publicURLForNew: BaseURL? = nil
@@ -64,6 +70,7 @@ package struct ReleaseInput: Sendable {
 
 /// What becomes of one bundle.
 package struct BundleChange: Sendable {
+  /// How it changes.
   package enum Change: Sendable {
     /// The bundle as it was at `base` (0: empty), with these URLs set and those gone. What changed in the bundle
     /// after `base` is taken back.
@@ -72,9 +79,12 @@ package struct BundleChange: Sendable {
     case unpublish
   }
 
+  /// Which bundle.
   package var name: BundleName
+  /// How it changes.
   package var change: Change
 
+  /// A bundle and how it changes.
   package init(_ name: BundleName, _ change: Change) {
     self.name = name
     self.change = change
@@ -88,15 +98,19 @@ package enum ReleaseKind: String, Hashable, Sendable, CaseIterable {
 
 /// A URL that a release gives other bytes or another type than another bundle holds for it.
 package struct URLConflict: Hashable, Sendable {
+  /// The URL.
   package let url: ResourceURL
   /// The other bundle, and what it holds.
   package let bundle: BundleName
+  /// The digest of what it holds.
   package let sha256: SHA256
 }
 
 /// A URL that a release brings in and that matches another one that is live.
 package struct URLDuplicate: Hashable, Sendable {
+  /// The one that comes in.
   package let url: ResourceURL
+  /// The one that is live.
   package let other: ResourceURL
 }
 

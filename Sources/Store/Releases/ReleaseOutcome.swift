@@ -3,7 +3,9 @@ import Platform
 
 /// Which release, by whom and when.
 package struct ReleaseStamp: Hashable, Sendable {
+  /// The version that it made.
   package let version: ManifestVersion
+  /// Who made it.
   package let author: String
   /// Milliseconds since 1970.
   package let at: Int64
@@ -11,12 +13,17 @@ package struct ReleaseStamp: Hashable, Sendable {
 
 /// How many URLs came, changed and went.
 package struct ChangeCounts: Hashable, Sendable {
+  /// URLs that weren't there.
   package var added = 0
+  /// URLs that have other bytes or another type.
   package var changed = 0
+  /// URLs that are there no more.
   package var removed = 0
 
+  /// Whether none came, changed or went.
   package var isEmpty: Bool { added == 0 && changed == 0 && removed == 0 }
 
+  /// So many of each.
   package init(added: Int = 0, changed: Int = 0, removed: Int = 0) {
     self.added = added
     self.changed = changed
@@ -35,7 +42,9 @@ package struct ChangeCounts: Hashable, Sendable {
 
 /// One URL of a channel's manifest and the entry that it has now; nil where it left.
 package struct EntryChange: Hashable, Sendable {
+  /// The URL.
   package let url: ResourceURL
+  /// What it has from now on.
   package let entry: Entry?
 }
 
@@ -43,6 +52,7 @@ package struct EntryChange: Hashable, Sendable {
 package struct PreparedRelease: Sendable {
   /// The channel as it was before.
   package let channel: ChannelInfo
+  /// The version that it will be.
   package let version: ManifestVersion
   /// Milliseconds since 1970.
   package let at: Int64
@@ -54,7 +64,9 @@ package struct PreparedRelease: Sendable {
 package struct ReleaseOutcome: Sendable {
   /// What became of one bundle.
   package struct Bundle: Hashable, Sendable {
+    /// Which bundle.
     package let name: BundleName
+    /// How many of its URLs came, changed and went.
     package let counts: ChangeCounts
     /// The newest release of this bundle that its publisher had not seen, and whose content is replaced.
     package let replaced: ReleaseStamp?
@@ -64,7 +76,9 @@ package struct ReleaseOutcome: Sendable {
   package let changed: Bool
   /// The channel afterwards; nil only in a dry run or an empty publish for an app or channel that isn't there.
   package var channel: ChannelInfo?
+  /// The channel's newest afterwards.
   package let version: ManifestVersion
+  /// Its newest before.
   package let previous: ManifestVersion
   /// Milliseconds since 1970; of the newest release where nothing changed, 0 where there is none.
   package let at: Int64
@@ -72,13 +86,17 @@ package struct ReleaseOutcome: Sendable {
   package let changes: [EntryChange]
   /// The same in numbers.
   package let counts: ChangeCounts
+  /// What became of each bundle that changed.
   package let bundles: [Bundle]
   /// Bytes of what was added or changed.
   package let newBytes: Int64
   /// The manifest afterwards.
   package let resources: Int
+  /// The bytes of all of them.
   package let bytes: Int64
+  /// Whether the app was made for it.
   package let createdApp: Bool
+  /// Whether the channel was made for it.
   package let createdChannel: Bool
   /// In a dry run: what would have to be sent first.
   package let missing: [SHA256]

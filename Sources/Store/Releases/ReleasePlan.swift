@@ -72,13 +72,3 @@ extension ResourceContent {
   /// Bytes and type; md5 and size follow from the bytes.
   var identity: Identity { Identity(sha256: sha256, ctype: ctype) }
 }
-
-extension ResourceContent {
-  /// - Throws: `contentMismatch` where the md5 or size that a publisher claims is not that of the stored bytes.
-  func check(against stored: FileDigest, _ url: ResourceURL) throws(StoreError) {
-    guard md5 == stored.md5, size == stored.size else {
-      throw .contentMismatch(
-        url: url, claimed: FileDigest(md5: md5, sha256: sha256, size: size), stored: stored)
-    }
-  }
-}

@@ -40,8 +40,8 @@ struct ReleasePlanner {
     if let channel = try db.channel(request.app, request.channel), channel.app == request.app {
       return (channel, true)
     }
-    let name = try db.value(String.self, "SELECT name FROM app WHERE name = ?", request.app.text)
-    if let name, name != request.app.text { throw .appNameTaken(request.app, by: try Stored.app(name)) }
+    let name = try AppRow.name(request.app, in: db)
+    if let name, name != request.app { throw .appNameTaken(request.app, by: name) }
     guard request.publicURLForNew != nil else {
       throw name == nil ? .unknownApp(request.app) : .unknownChannel(request.app, request.channel)
     }
@@ -76,9 +76,7 @@ struct ReleasePlanner {
   /// Plans again where the bundle moved: what changed in it after `base` is wanted as it was at `base`.
   private mutating func takeBack(
     since base: ManifestVersion, _ info: BundleInfo?, _ name: BundleName, at index: Int
-  )
-    throws(StoreError)
-  {
+  ) throws(StoreError) {
     guard base != info?.version ?? .none else { return }
     guard base != .none else {
       guard let info else { return }
@@ -100,7 +98,7 @@ struct ReleasePlanner {
   }
 
   private func load(_ url: ResourceURL) throws(StoreError) -> TouchedURL {
-    guard let channel, let id = try db.urlID(url, in: channel.id) else {
+    guard let channel, let id = try URLRow.id(of: url, in: channel.id, db) else {
       return TouchedURL(id: nil, holders: [:])
     }
     return TouchedURL(id: id, holders: try db.liveHolders(ofURL: id))
@@ -176,7 +174,7 @@ struct ReleasePlanner {
       }
       for (bundle, held) in bystanders(state)
       where wanted.contains(where: { $0.content.identity != held.content.identity }) {
-        let name = try db.bundleName(bundle)
+        let name = try BundleRow.name(bundle, in: db)
         conflicts.insert(URLConflict(url: url, bundle: name, sha256: held.content.sha256))
       }
     }

@@ -4,10 +4,12 @@ import Manifests
 package struct ReleaseSource: Sendable {
   /// For a rollback the channel itself.
   package let channel: ChannelInfo
+  /// The version whose content it is.
   package let version: ManifestVersion
   /// The one bundle that it is about; nil: all of the channel.
   package let bundle: BundleName?
 
+  /// The content of a version, or of one bundle in it.
   package init(channel: ChannelInfo, version: ManifestVersion, bundle: BundleName?) {
     self.channel = channel
     self.version = version
@@ -19,7 +21,9 @@ package struct ReleaseSource: Sendable {
 package struct ReleaseDetails: Hashable, Sendable {
   /// Where its content came from: the version, and the channel where it is another one.
   package struct Source: Hashable, Sendable {
+    /// The channel that had it.
     package let channel: ChannelName
+    /// The version whose content it is.
     package let version: ManifestVersion
     /// The one bundle that it was about; nil: all of the channel.
     package let bundle: BundleName?
@@ -27,17 +31,40 @@ package struct ReleaseDetails: Hashable, Sendable {
 
   /// For a rollback or a promotion.
   package let source: Source?
+  /// nil: the channel wasn't frozen.
   package let brokenGlass: BrokenGlass?
 
   /// Why it was made though the channel was frozen, and by whom it was.
   package struct BrokenGlass: Hashable, Sendable {
+    /// Why.
     package let reason: String
+    /// Who had frozen it.
     package let frozenBy: String
   }
 }
 
 extension Database {
-  func details(ofRelease version: Int64, in channel: Int64) throws(StoreError) -> ReleaseDetails {
+  /// Writes down where the content of a release comes from, once the release has its row.
+  func note(_ source: ReleaseSource, of version: ManifestVersion, in channel: Int64) throws(StoreError) {
+    try run(
+      """
+      INSERT INTO release_source (channel_id, version, source_channel_id, source_version, bundle_id)
+      VALUES (?1, ?2, ?3, ?4, (SELECT id FROM bundle WHERE channel_id = ?1 AND name = ?5))
+      """, channel, version.number, source.channel.id, source.version.number, source.bundle?.text)
+  }
+
+  /// Writes down that a release was made in spite of a freeze.
+  func noteBrokenGlass(
+    _ reason: String?, _ freeze: ChannelFreeze?, _ version: ManifestVersion, in channel: Int64
+  ) throws(StoreError) {
+    guard let reason, let freeze else { return }
+    try run(
+      "INSERT INTO broken_glass (channel_id, version, reason, frozen_by) VALUES (?, ?, ?, ?)", channel,
+      version.number, reason, freeze.author)
+  }
+
+  /// Where a release's content came from, and the freeze that it broke.
+  func details(ofRelease version: ManifestVersion, in channel: Int64) throws(StoreError) -> ReleaseDetails {
     let source = try first(
       """
       SELECT c.name, s.source_version, b.name
@@ -45,14 +72,15 @@ extension Database {
       JOIN channel AS c ON c.id = s.source_channel_id
       LEFT JOIN bundle AS b ON b.id = s.bundle_id
       WHERE s.channel_id = ? AND s.version = ?
-      """, channel, version
+      """, channel, version.number
     ) { (row) throws(StoreError) in
       ReleaseDetails.Source(
         channel: try Stored.channel(row.get(0)), version: row.version(1),
         bundle: row.isNull(2) ? nil : try Stored.bundle(row.get(2)))
     }
     let glass = try first(
-      "SELECT reason, frozen_by FROM broken_glass WHERE channel_id = ? AND version = ?", channel, version
+      "SELECT reason, frozen_by FROM broken_glass WHERE channel_id = ? AND version = ?", channel,
+      version.number
     ) { ReleaseDetails.BrokenGlass(reason: $0.get(0), frozenBy: $0.get(1)) }
     return ReleaseDetails(source: source, brokenGlass: glass)
   }

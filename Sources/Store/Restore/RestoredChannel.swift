@@ -5,25 +5,39 @@ import Platform
 package struct RestoredChannel: Sendable {
   /// What a bundle held at a version.
   package struct Bundle: Sendable {
+    /// Which bundle.
     package let name: BundleName
     /// The last version at which it changed.
     package let version: ManifestVersion
+    /// What its last change did to it.
     package let counts: ChangeCounts
+    /// How many URLs it held then.
     package let resources: Int
+    /// The bytes of all of them.
     package let bytes: Int64
+    /// What it held.
     package let urls: [ResourceURL]
   }
 
+  /// A version and its manifest.
   package struct Release: Sendable {
+    /// Its number.
     package let version: ManifestVersion
+    /// The act that made it.
     package let kind: ReleaseKind
     /// Milliseconds since 1970.
     package let at: Int64
+    /// The sha256 of its canonical resourcemap.
     package let digest: SHA256
+    /// What it did to the manifest.
     package let counts: ChangeCounts
+    /// Bytes of what it added or changed.
     package let newBytes: Int64
+    /// How many URLs the manifest has.
     package let resources: Int
+    /// The bytes of all of them.
     package let bytes: Int64
+    /// Every bundle that ever held something.
     package let bundles: [Bundle]
     /// The manifest, sorted by URL.
     package let items: [ManifestItem]
@@ -31,11 +45,14 @@ package struct RestoredChannel: Sendable {
 
   /// A version of a document that the channel had beside its manifest.
   package struct Document: Sendable {
+    /// Which document.
     package let document: ChannelDocument
+    /// Its number.
     package let version: Int64
     /// Canonical JSON.
     package let content: [UInt8]
 
+    /// A document by its number and content.
     package init(_ document: ChannelDocument, version: Int64, content: [UInt8]) {
       self.document = document
       self.version = version
@@ -43,9 +60,13 @@ package struct RestoredChannel: Sendable {
     }
   }
 
+  /// Its app.
   package let app: AppName
+  /// The app's number, which stands in download URLs.
   package let appID: Int64
+  /// Its name.
   package let name: ChannelName
+  /// What the download URLs of its next releases begin with.
   package let publicURL: BaseURL
   /// The lowest number that its next release might have had.
   package let leastNext: Int64
@@ -53,12 +74,16 @@ package struct RestoredChannel: Sendable {
   package let releases: [Release]
   /// How many resource versions a URL was given, where that is more than the newest manifest says.
   package let counters: [(url: ResourceURL, versions: Int64)]
+  /// The newest of each.
   package let documents: [Document]
   /// The lowest numbers that their next versions might have had, where a restore raised them before.
   package let leastDocuments: [ChannelDocument: Int64]
+  /// Those that its policy names.
   package let scripts: [[UInt8]]
+  /// Seconds between polls that devices are asked for; nil: none.
   package let interval: Int?
 
+  /// A channel by all that a mirror tells of it.
   package init(
     app: AppName, appID: Int64, name: ChannelName, publicURL: BaseURL, leastNext: Int64, releases: [Release],
     counters: [(url: ResourceURL, versions: Int64)], documents: [Document],

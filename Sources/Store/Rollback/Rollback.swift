@@ -26,20 +26,21 @@ extension Store {
         return outcome
       }
     }
-    return try connections.writing { (db) throws(StoreError) in
-      let outcome = try db.write(keeping: record, now: clock()) { () throws(StoreError) in
+    return try connections.transaction(
+      keeping: record, now: clock(),
+      then: { (outcome) throws(StoreError) in
         try step("rollback")
-        let plan = try RollbackPlan(request, in: db)
-        guard plan.isChange else {
-          var release = plan.release(changed: false, now: clock())
-          try follow(request, plan, at: plan.channel.version, in: db, &release)
-          return plan.outcome(release)
-        }
-        return plan.outcome(try write(plan, of: request, in: db, digest: digest))
+        if outcome.release.changed || outcome.release.extras != nil { committed(outcome.release) }
       }
+    ) { (db) throws(StoreError) in
       try step("rollback")
-      if outcome.release.changed || outcome.release.extras != nil { committed(outcome.release) }
-      return outcome
+      let plan = try RollbackPlan(request, in: db)
+      guard plan.isChange else {
+        var release = plan.release(changed: false, now: clock())
+        try follow(request, plan, at: plan.channel.version, in: db, &release)
+        return plan.outcome(release)
+      }
+      return plan.outcome(try write(plan, of: request, in: db, digest: digest))
     }
   }
 
@@ -52,22 +53,24 @@ extension Store {
     let at = max(clock(), channel.at ?? 0)
     let prepared = PreparedRelease(channel: channel, version: version, at: at, changes: plan.changes)
     let digest = if let digest { try digest(prepared) } else { try db.digest(of: prepared) }
-    try db.run(
-      """
-      INSERT INTO release (channel_id, version, kind, at, author, message, digest, added, changed, removed,
-        new_bytes, resources, bytes)
-      VALUES (?, ?, 'rollback', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """, channel.id, version.number, at, request.actor.name, request.message, digest, plan.counts.added,
-      plan.counts.changed, plan.counts.removed, plan.newBytes, plan.resources, plan.bytes)
+    try ReleaseRow(
+      channel: channel.id, version: version, kind: .rollback, at: at, author: request.actor.name,
+      message: request.message, digest: digest, counts: plan.counts, newBytes: plan.newBytes,
+      resources: plan.resources, bytes: plan.bytes
+    ).insert(in: db)
     try step("rollback")
     let source = ReleaseSource(channel: channel, version: plan.target, bundle: request.bundle)
     try db.note(source, of: version, in: channel.id)
     try db.noteBrokenGlass(request.breakGlass, plan.freeze, version, in: channel.id)
-    for bundle in plan.bundles { try db.endRows(of: bundle.info, takenBackTo: plan.target, at: version) }
+    for bundle in plan.bundles {
+      try EntryRow.end(of: bundle.info.id, takenBackTo: plan.target, at: version, in: db)
+    }
     try step("rollback")
-    for bundle in plan.bundles { try db.beginRows(of: bundle.info, takenBackTo: plan.target, at: version) }
+    for bundle in plan.bundles {
+      try EntryRow.insert(of: bundle.info.id, takenBackTo: plan.target, at: version, in: db)
+    }
     try step("rollback")
-    for bundle in plan.bundles { try db.note(bundle, version, in: channel.id) }
+    for bundle in plan.bundles { try bundle.row(at: version, in: channel.id).insert(in: db) }
     var release = plan.release(changed: true, now: at)
     release.channel = channel.after(
       version, at: at, digest: digest, resources: plan.resources, bytes: plan.bytes)
@@ -99,17 +102,11 @@ extension Store {
   }
 }
 
-extension Database {
-  fileprivate func note(_ bundle: RollbackPlan.Bundle, _ version: ManifestVersion, in channel: Int64)
-    throws(StoreError)
-  {
-    let counts = bundle.counts
-    try run(
-      """
-      INSERT INTO release_bundle (bundle_id, version, channel_id, added, changed, removed, resources, bytes)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-      """, bundle.info.id, version.number, channel, counts.added, counts.changed, counts.removed,
-      bundle.info.resources + counts.added - counts.removed, bundle.info.bytes + bundle.bytes)
+extension RollbackPlan.Bundle {
+  fileprivate func row(at version: ManifestVersion, in channel: Int64) -> ReleaseBundleRow {
+    ReleaseBundleRow(
+      bundle: info.id, version: version, channel: channel, counts: counts,
+      resources: info.resources + counts.added - counts.removed, bytes: info.bytes + bytes)
   }
 }
 

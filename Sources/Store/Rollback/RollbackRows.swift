@@ -1,8 +1,8 @@
 import Manifests
 import Platform
 
-// What a rollback of a bundle reads and writes, as sets of rows: those that are live and began after the target, and
-// those of the target that have ended. Both lie in an index of their own, however long the history between is.
+// What a rollback of a bundle reads (and `EntryRow` writes), as sets of rows: those that are live and began after the
+// target, and those of the target that have ended. Both lie in an index of their own, however long the history between is.
 extension Database {
   /// Hands each URL of the channel's manifest that a rollback of one bundle changes, sorted, to `body`.
   func eachDifference(
@@ -134,37 +134,5 @@ extension Database {
       WHERE b.bundle_id = ? AND b.version > ? ORDER BY b.version DESC
       """, bundle.id, target.number
     ) { ReleaseStamp(version: $0.version(0), author: $0.get(1), at: $0.get(2)) }
-  }
-
-  // MARK: - Writing
-
-  /// Ends the live rows of a bundle that are others than at `target`.
-  func endRows(of bundle: BundleInfo, takenBackTo target: ManifestVersion, at version: ManifestVersion)
-    throws(StoreError)
-  {
-    try run(
-      """
-      UPDATE entry INDEXED BY entry_live SET until = ?3
-      WHERE bundle_id = ?1 AND since > ?2 AND until IS NULL
-        AND resource_id IS NOT (SELECT old.resource_id FROM entry AS old
-          WHERE old.url_id = entry.url_id AND old.bundle_id = ?1 AND old.since <= ?2 AND old.until > ?2)
-      """, bundle.id, target.number, version.number)
-  }
-
-  /// Begins the rows of a bundle that are again as at `target`, once all that end have ended.
-  func beginRows(of bundle: BundleInfo, takenBackTo target: ManifestVersion, at version: ManifestVersion)
-    throws(StoreError)
-  {
-    // Another bundle that holds the same bytes may have them under another public URL: then that one is shared.
-    try run(
-      """
-      INSERT INTO entry (url_id, bundle_id, since, resource_id)
-      SELECT e.url_id, e.bundle_id, ?3, coalesce((SELECT held.resource_id FROM entry AS held
-        WHERE held.url_id = e.url_id AND held.until IS NULL LIMIT 1), e.resource_id)
-      FROM entry AS e
-      WHERE e.bundle_id = ?1 AND e.since <= ?2 AND e.until > ?2
-        AND NOT EXISTS (SELECT 1 FROM entry AS live
-          WHERE live.url_id = e.url_id AND live.bundle_id = ?1 AND live.until IS NULL)
-      """, bundle.id, target.number, version.number)
   }
 }

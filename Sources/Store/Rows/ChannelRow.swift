@@ -1,40 +1,114 @@
 import Manifests
 
-extension Database {
-  /// Makes a channel, and its app where that is missing; the first app becomes the default one.
-  func makeChannel(_ app: AppName, _ name: ChannelName, publicURL: BaseURL?, now: Int64) throws(StoreError)
-    -> ChannelInfo
+/// The rows of apps (`app`, `default_app`).
+enum AppRow {
+  static func id(of app: AppName, in db: Database) throws(StoreError) -> Int64? {
+    try db.value(Int64.self, "SELECT id FROM app WHERE name = ?", app.text)
+  }
+
+  /// An app's name as it is written; the column compares without case.
+  static func name(_ app: AppName, in db: Database) throws(StoreError) -> AppName? {
+    try db.first("SELECT name FROM app WHERE name = ?", app.text) { (row) throws(StoreError) in
+      try Stored.app(row.get(0))
+    }
+  }
+
+  /// - Parameter id: nil: the next one.
+  static func insert(_ app: AppName, id: Int64? = nil, now: Int64, in db: Database) throws(StoreError)
+    -> Int64
   {
-    guard let publicURL else { throw .unknownChannel(app, name) }
-    let isRemoved = try value(
-      Int64.self,
-      "SELECT 1 FROM app AS a JOIN channel AS c ON c.app_id = a.id WHERE a.name = ? AND c.name = ?",
-      app.text, name.text)
-    // Its rows are there still: only `channel create` brings it back, whoever misspells a name must not.
-    if isRemoved != nil { throw .channelRemoved(app, name) }
-    let known = try appID(app)
-    let appID = if let known { known } else { try makeApp(app, now: now) }
-    try run(
-      "INSERT INTO channel (app_id, name, public_url_id, created_at) VALUES (?, ?, ?, ?)", appID, name.text,
-      try publicURLID(publicURL), now)
-    guard let made = try channel(app, name) else { throw .unknownChannel(app, name) }
-    return made
-  }
-
-  func appID(_ app: AppName) throws(StoreError) -> Int64? {
-    try value(Int64.self, "SELECT id FROM app WHERE name = ?", app.text)
-  }
-
-  private func makeApp(_ app: AppName, now: Int64) throws(StoreError) -> Int64 {
-    try run("INSERT INTO app (name, created_at) VALUES (?, ?)", app.text, now)
-    let id = lastRowID
+    try db.run("INSERT INTO app (id, name, created_at) VALUES (?, ?, ?)", id, app.text, now)
+    let id = db.lastRowID
     // "Without `app` the first app created answers, until an admin names another default."
-    try run("INSERT INTO default_app (one, app_id) VALUES (1, ?) ON CONFLICT DO NOTHING", id)
+    try db.run("INSERT INTO default_app (one, app_id) VALUES (1, ?) ON CONFLICT DO NOTHING", id)
     return id
   }
 
-  func publicURLID(_ url: BaseURL) throws(StoreError) -> Int64 {
-    try run("INSERT INTO public_url (text) VALUES (?) ON CONFLICT DO NOTHING", url.text)
-    return try value(Int64.self, "SELECT id FROM public_url WHERE text = ?", url.text) ?? 0
+  static func setDefault(_ id: Int64, in db: Database) throws(StoreError) {
+    try db.run("UPDATE default_app SET app_id = ? WHERE one = 1", id)
+  }
+}
+
+/// The rows of channels (`channel`).
+enum ChannelRow {
+  static func insert(_ name: ChannelName, of app: Int64, publicURL: BaseURL, now: Int64, in db: Database)
+    throws(StoreError) -> Int64
+  {
+    try db.run(
+      "INSERT INTO channel (app_id, name, public_url_id, created_at) VALUES (?, ?, ?, ?)", app, name.text,
+      try db.publicURLID(publicURL.text), now)
+    return db.lastRowID
+  }
+
+  /// The row of a channel that was removed; nil where none of that name was.
+  static func removed(_ app: AppName, _ name: ChannelName, in db: Database) throws(StoreError) -> Int64? {
+    try db.value(
+      Int64.self,
+      """
+      SELECT c.id FROM channel AS c JOIN app AS a ON a.id = c.app_id
+      WHERE a.name = ? AND c.name = ? AND c.removed_at IS NOT NULL
+      """, app.text, name.text)
+  }
+
+  static func remove(_ id: Int64, now: Int64, in db: Database) throws(StoreError) {
+    try db.run("UPDATE channel SET removed_at = ? WHERE id = ?", now, id)
+  }
+
+  static func revive(_ id: Int64, publicURL: BaseURL, in db: Database) throws(StoreError) {
+    try db.run(
+      "UPDATE channel SET removed_at = NULL, public_url_id = ? WHERE id = ?",
+      try db.publicURLID(publicURL.text), id)
+  }
+
+  /// - Parameter seconds: between polls; nil: devices are asked for none.
+  static func setInterval(_ seconds: Int?, of id: Int64, in db: Database) throws(StoreError) {
+    try db.run("UPDATE channel SET poll_interval = ? WHERE id = ?", seconds, id)
+  }
+
+  /// Raises the number that the next release gets.
+  static func raiseNext(to version: Int64, of id: Int64, in db: Database) throws(StoreError) {
+    try db.run("UPDATE channel SET least_next = ? WHERE id = ?", version, id)
+  }
+
+  /// Raises the number of every channel's next release by a gap above what is known.
+  static func leaveGaps(_ size: Int64, in db: Database) throws(StoreError) {
+    try db.run(
+      """
+      UPDATE channel SET least_next = ? + max(least_next - 1,
+        (SELECT coalesce(max(version), 0) FROM release WHERE channel_id = channel.id))
+      """, size)
+  }
+}
+
+/// The rows of bundles (`bundle`). What they hold is kept by a trigger of `release_bundle`.
+enum BundleRow {
+  static func insert(_ name: BundleName, of channel: Int64, in db: Database) throws(StoreError) -> Int64 {
+    try db.run("INSERT INTO bundle (channel_id, name) VALUES (?, ?)", channel, name.text)
+    return db.lastRowID
+  }
+
+  static func name(_ id: Int64, in db: Database) throws(StoreError) -> BundleName {
+    try Stored.bundle(db.value(String.self, "SELECT name FROM bundle WHERE id = ?", id) ?? "")
+  }
+
+  /// Says of a bundle that no kept release changed at which version it did, and what it holds since.
+  static func raise(
+    _ id: Int64, to version: ManifestVersion, resources: Int, bytes: Int64, in db: Database
+  ) throws(StoreError) {
+    try db.run(
+      "UPDATE bundle SET version = ?, resources = ?, bytes = ? WHERE id = ? AND version < ?", version.number,
+      resources, bytes, id, version.number)
+  }
+
+  /// Forgets bundles of which no row tells any more.
+  static func deleteUnneeded(of channel: Int64, in db: Database) throws(StoreError) {
+    try db.run(
+      """
+      DELETE FROM bundle WHERE channel_id = ?1
+        AND NOT EXISTS (SELECT 1 FROM release_bundle WHERE bundle_id = bundle.id)
+        AND NOT EXISTS (SELECT 1 FROM entry WHERE bundle_id = bundle.id AND until IS NULL)
+        AND NOT EXISTS (SELECT 1 FROM entry WHERE bundle_id = bundle.id AND until IS NOT NULL)
+        AND NOT EXISTS (SELECT 1 FROM release_source WHERE bundle_id = bundle.id)
+      """, channel)
   }
 }

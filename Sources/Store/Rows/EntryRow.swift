@@ -1,16 +1,80 @@
 import Manifests
 import Platform
 
+/// Which resource a bundle has under a URL, and in which versions (`entry`); named as its table names it.
+struct EntryRow {
+  let url: Int64
+  let bundle: Int64
+  let since: ManifestVersion
+
+  /// Begins the row with a resource.
+  func insert(_ resource: Int64, in db: Database) throws(StoreError) {
+    try db.run(
+      "INSERT INTO entry (url_id, bundle_id, since, resource_id) VALUES (?, ?, ?, ?)", url, bundle,
+      since.number,
+      resource)
+  }
+
+  /// Ends the live row of a URL. Before any new one begins all end, as the rule that live rows of a URL agree asks.
+  static func end(url: Int64, bundle: Int64, at version: ManifestVersion, in db: Database) throws(StoreError)
+  {
+    try db.run(
+      "UPDATE entry SET until = ? WHERE url_id = ? AND bundle_id = ? AND until IS NULL", version.number, url,
+      bundle)
+  }
+
+  /// Ends the live rows of a bundle that are others than at `target`.
+  static func end(
+    of bundle: Int64, takenBackTo target: ManifestVersion, at version: ManifestVersion, in db: Database
+  ) throws(StoreError) {
+    try db.run(
+      """
+      UPDATE entry INDEXED BY entry_live SET until = ?3
+      WHERE bundle_id = ?1 AND since > ?2 AND until IS NULL
+        AND resource_id IS NOT (SELECT old.resource_id FROM entry AS old
+          WHERE old.url_id = entry.url_id AND old.bundle_id = ?1 AND old.since <= ?2 AND old.until > ?2)
+      """, bundle, target.number, version.number)
+  }
+
+  /// Begins the rows of a bundle that are again as at `target`, once all that end have ended.
+  static func insert(
+    of bundle: Int64, takenBackTo target: ManifestVersion, at version: ManifestVersion, in db: Database
+  ) throws(StoreError) {
+    // Another bundle that holds the same bytes may have them under another public URL: then that one is shared.
+    try db.run(
+      """
+      INSERT INTO entry (url_id, bundle_id, since, resource_id)
+      SELECT e.url_id, e.bundle_id, ?3, coalesce((SELECT held.resource_id FROM entry AS held
+        WHERE held.url_id = e.url_id AND held.until IS NULL LIMIT 1), e.resource_id)
+      FROM entry AS e
+      WHERE e.bundle_id = ?1 AND e.since <= ?2 AND e.until > ?2
+        AND NOT EXISTS (SELECT 1 FROM entry AS live
+          WHERE live.url_id = e.url_id AND live.bundle_id = ?1 AND live.until IS NULL)
+      """, bundle, target.number, version.number)
+  }
+
+  /// Rows that ended, of which no kept version has any. A row that isn't needed never will be again: new versions are
+  /// higher.
+  static func unneeded(of channel: Int64, in db: Database) throws(StoreError) -> [EntryRow] {
+    try db.all(
+      """
+      SELECT e.url_id, e.bundle_id, e.since FROM bundle AS b
+      JOIN entry AS e ON e.bundle_id = b.id AND e.until IS NOT NULL
+      WHERE b.channel_id = ?1 AND NOT EXISTS (SELECT 1 FROM release AS r
+        WHERE r.channel_id = ?1 AND r.version >= e.since AND r.version < e.until)
+      """, channel
+    ) { EntryRow(url: $0.get(0), bundle: $0.get(1), since: $0.version(2)) }
+  }
+
+  func deleteUnneeded(in db: Database) throws(StoreError) {
+    try db.run(
+      "DELETE FROM entry WHERE url_id = ? AND bundle_id = ? AND since = ? AND until IS NOT NULL", url, bundle,
+      since.number)
+  }
+}
+
 // What planning a release reads: rows of single URLs, each by an index.
 extension Database {
-  func urlID(_ url: ResourceURL, in channel: Int64) throws(StoreError) -> Int64? {
-    try value(Int64.self, "SELECT id FROM url WHERE channel_id = ? AND text = ?", channel, url.text)
-  }
-
-  func bundleName(_ id: Int64) throws(StoreError) -> BundleName {
-    try Stored.bundle(value(String.self, "SELECT name FROM bundle WHERE id = ?", id) ?? "")
-  }
-
   /// What each bundle holds live under a URL.
   func liveHolders(ofURL url: Int64) throws(StoreError) -> [Int64: Held] {
     var holders: [Int64: Held] = [:]
@@ -63,8 +127,7 @@ extension Database {
   {
     var contents: [(ResourceURL, ResourceContent?)] = []
     for url in try changedURLs(ofBundle: bundle, after: base, upTo: version) {
-      let text = try value(String.self, "SELECT text FROM url WHERE id = ?", url) ?? ""
-      contents.append((try Stored.url(text), try content(ofURL: url, bundle: bundle, at: base)))
+      contents.append((try URLRow.url(url, in: self), try content(ofURL: url, bundle: bundle, at: base)))
     }
     return contents
   }
@@ -98,14 +161,5 @@ extension Database {
       WHERE e.url_id = ?1 AND e.bundle_id = ?2 AND e.since <= ?3 AND (e.until IS NULL OR e.until > ?3)
       """, url, bundle, version.number
     ) { (row) throws(StoreError) in try ResourceContent(row, from: 0) }
-  }
-}
-
-extension ResourceContent {
-  /// Reads the columns md5, sha256, size and type that begin at `column`.
-  init(_ row: Statement, from column: Int32) throws(StoreError) {
-    self.init(
-      md5: row.get(column), sha256: row.get(column + 1), size: row.get(column + 2),
-      ctype: try Stored.contentType(row.get(column + 3)))
   }
 }

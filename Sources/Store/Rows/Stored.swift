@@ -38,3 +38,28 @@ enum Stored {
     }
   }
 }
+
+// Texts that many rows share have a row of their own, which is made when the first of them comes.
+extension Database {
+  /// The row of a content type, made where there is none.
+  func contentTypeID(_ text: String) throws(StoreError) -> Int64 {
+    try findOrInsert(
+      text, find: "SELECT id FROM content_type WHERE text = ?",
+      insert: "INSERT INTO content_type (text) VALUES (?)")
+  }
+
+  /// The row of a public URL, made where there is none.
+  func publicURLID(_ text: String) throws(StoreError) -> Int64 {
+    try findOrInsert(
+      text, find: "SELECT id FROM public_url WHERE text = ?",
+      insert: "INSERT INTO public_url (text) VALUES (?)")
+  }
+
+  private func findOrInsert(_ text: String, find: StaticString, insert: StaticString) throws(StoreError)
+    -> Int64
+  {
+    if let id = try value(Int64.self, find, text) { return id }
+    try run(insert, text)
+    return lastRowID
+  }
+}

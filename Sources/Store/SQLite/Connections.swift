@@ -56,6 +56,13 @@ final class Connections: Sendable {
     }
   }
 
+  /// Runs `body` as one transaction that writes: all of it is kept, or nothing. Callers take turns.
+  func transaction<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError)
+    -> Result
+  {
+    try writing { (db) throws(StoreError) in try db.write { () throws(StoreError) in try body(db) } }
+  }
+
   /// Runs `body` over one state of the database, beside the writer and other readers.
   func reading<Result>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result {
     let held: Held

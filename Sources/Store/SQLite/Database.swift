@@ -216,8 +216,11 @@ extension Database {
 
 /// A call to SQLite that failed: its extended result code, SQLite's own words, and the statement.
 package struct SQLiteError: Error, Hashable, Sendable {
+  /// The extended result code.
   package let code: Int32
+  /// SQLite's words.
   package let message: String
+  /// The statement, or what was tried.
   package let statement: String
 
   /// The result code without its extension, e.g. `SQLITE_CONSTRAINT`.

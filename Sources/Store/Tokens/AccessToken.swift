@@ -4,6 +4,7 @@ import Manifests
 package enum TokenScope: String, Hashable, Comparable, Sendable, CaseIterable {
   case read, publish, admin
 
+  /// Whether `b` lets do more.
   package static func < (a: TokenScope, b: TokenScope) -> Bool { a.rank < b.rank }
 
   private var rank: Int {
@@ -17,8 +18,11 @@ package enum TokenScope: String, Hashable, Comparable, Sendable, CaseIterable {
 
 /// A token as it is kept: everything but its secret.
 package struct AccessToken: Hashable, Sendable {
+  /// Stands in its text.
   package let id: String
+  /// What people call it; one in use has it.
   package let name: String
+  /// What it lets its holder do.
   package let scope: TokenScope
   /// nil: every app.
   package let app: AppName?
@@ -28,6 +32,7 @@ package struct AccessToken: Hashable, Sendable {
   package let createdAt: Int64
   /// To the minute.
   package let lastUsedAt: Int64?
+  /// nil: it wasn't revoked.
   package let revokedAt: Int64?
   /// nil: every bundle.
   package let bundles: BundleGlob?
@@ -48,8 +53,10 @@ package struct AccessToken: Hashable, Sendable {
 
 /// Names of bundles with wildcards: `*` stands for any characters, `?` for one.
 package struct BundleGlob: Hashable, Sendable, CustomStringConvertible {
+  /// As it was written.
   package let text: String
 
+  /// The same.
   package var description: String { text }
 
   /// nil for a text that holds what no bundle's name does.
@@ -64,6 +71,7 @@ package struct BundleGlob: Hashable, Sendable, CustomStringConvertible {
     self.text = text
   }
 
+  /// Whether a bundle's name is one of those.
   package func matches(_ name: BundleName) -> Bool {
     let glob = Array(text.utf8)
     let name = Array(name.text.utf8)

@@ -28,16 +28,14 @@ extension Store {
     record: AnswerRecord<AccessToken>? = nil
   ) throws(StoreError) -> AccessToken {
     let now = clock()
-    return try connections.writing { (db) throws(StoreError) in
-      try db.write(keeping: record, now: now) { () throws(StoreError) in
-        guard try db.token(named: name) == nil else { throw .tokenNameTaken(name) }
-        let token = AccessToken(
-          id: TokenText.newID(), name: name, scope: scope, app: app, channel: channel, createdAt: now,
-          lastUsedAt: nil, revokedAt: nil, bundles: bundles, expiresAt: expiresAt)
-        try db.insert(token, hash)
-        try db.audit(token.act, by: actor, now: now)
-        return token
-      }
+    return try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) in
+      guard try db.token(named: name) == nil else { throw .tokenNameTaken(name) }
+      let token = AccessToken(
+        id: TokenText.newID(), name: name, scope: scope, app: app, channel: channel, createdAt: now,
+        lastUsedAt: nil, revokedAt: nil, bundles: bundles, expiresAt: expiresAt)
+      try db.insert(token, hash)
+      try db.audit(token.act, by: actor, now: now)
+      return token
     }
   }
 
@@ -58,21 +56,17 @@ extension Store {
     _ idOrName: String, by actor: Actor = .local, record: AnswerRecord<AccessToken>? = nil
   ) throws(StoreError) -> AccessToken {
     let now = clock()
-    return try connections.writing { (db) throws(StoreError) in
-      try db.write(keeping: record, now: now) { () throws(StoreError) in
-        let byName = try db.token(named: idOrName)
-        guard let token = try db.token(idOrName)?.token ?? byName, token.revokedAt == nil else {
-          throw .unknownToken(idOrName)
-        }
-        try db.run("UPDATE token SET revoked_at = ? WHERE id = ?", now, token.id)
-        // Nobody could end or renew them.
-        try db.run("DELETE FROM lease WHERE owner = ?", token.id)
-        try db.audit(
-          AuditAct("token.revoke", parameters: ["id": .string(token.id), "name": .string(token.name)]),
-          by: actor,
-          now: now)
-        return token
+    return try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) in
+      let byName = try db.token(named: idOrName)
+      guard let token = try db.token(idOrName)?.token ?? byName, token.revokedAt == nil else {
+        throw .unknownToken(idOrName)
       }
+      try db.run("UPDATE token SET revoked_at = ? WHERE id = ?", now, token.id)
+      try db.deleteLeases(of: token.id)
+      try db.audit(
+        AuditAct("token.revoke", parameters: ["id": .string(token.id), "name": .string(token.name)]),
+        by: actor, now: now)
+      return token
     }
   }
 

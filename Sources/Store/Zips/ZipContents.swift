@@ -5,10 +5,12 @@ import Platform
 
 /// A stored delta that goes into the zip of an update.
 package struct ZipDelta: Hashable, Sendable {
+  /// What devices are told of it.
   package let offer: DeltaOffer
   /// Its file.
   package let path: String
 
+  /// A delta and its file.
   package init(_ offer: DeltaOffer, path: String) {
     self.offer = offer
     self.path = path

@@ -8,7 +8,9 @@ package enum ZipRoom: Hashable, Sendable {
   case share(Int)
   case bytes(Int64)
 
+  /// What zips take unless the operator says otherwise.
   package static let standard = ZipRoom.share(10)
+  /// Per cent that may be asked for.
   package static let shares = 1...90
 
   /// What stays free whatever is asked for, so that there is room to publish: a twentieth of the disk, 10 GiB at most.

@@ -5,6 +5,7 @@ import Platform
 
 /// An open zip of a channel's files.
 package struct StoredZip: ~Copyable, Sendable {
+  /// Open for reading.
   package let file: Descriptor
   /// Bytes.
   package let size: Int64

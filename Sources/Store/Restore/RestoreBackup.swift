@@ -58,23 +58,11 @@ package enum Restore {
     if !found.isEmpty { throw .damagedDatabase(path: source.folder.database, found.map(\.text)) }
     try Migrations.embedded.apply(to: copy)
     try copy.write { () throws(StoreError) in
-      try copy.run("DELETE FROM lease")
+      try copy.deleteLeases()
       // Publishers keep what they know of an origin under its id; of this one they know nothing yet.
       try copy.run("UPDATE origin SET id = lower(hex(randomblob(16)))")
-      try copy.run(
-        """
-        UPDATE channel SET least_next = ? + max(least_next - 1,
-          (SELECT coalesce(max(version), 0) FROM release WHERE channel_id = channel.id))
-        """, RestoreGap.size)
-      try copy.run(
-        """
-        INSERT INTO document_counter (channel_id, name, least_next)
-        SELECT c.id, n.name, ? + max(coalesce(k.least_next, 1) - 1, coalesce((SELECT max(version) FROM document AS d
-          WHERE d.channel_id = c.id AND d.name = n.name), 0))
-        FROM channel AS c JOIN (SELECT 'policy' AS name UNION SELECT 'prefetch') AS n
-        LEFT JOIN document_counter AS k ON k.channel_id = c.id AND k.name = n.name
-        WHERE true ON CONFLICT DO UPDATE SET least_next = excluded.least_next
-        """, RestoreGap.size)
+      try ChannelRow.leaveGaps(RestoreGap.size, in: copy)
+      try copy.leaveDocumentGaps(RestoreGap.size)
     }
     return copy
   }
@@ -83,7 +71,7 @@ package enum Restore {
     _ copy: Database, _ source: BackupFolder, _ target: BackupFolder, _ report: inout BackupReport,
     _ progress: (Int64, Int64) -> Void
   ) throws(StoreError) {
-    let blobs = try copy.blobList()
+    let blobs = try BlobFile.all(in: copy)
     let all = blobs.reduce(0) { $0 + $1.size }
     let now = Clock.unixMilliseconds()
     var done: Int64 = 0
@@ -95,7 +83,7 @@ package enum Restore {
         guard let file = try source.openBlob(blob.sha256) else { return nil }
         return try batch.copy(file, to: target.folder.blob(blob.sha256)) { $0 == blob.sha256 }
       }
-      try copy.mark(blob.sha256, isWhole: bytes != nil, at: now)
+      try BlobRow.mark(blob.sha256, isWhole: bytes != nil, at: now, in: copy)
       if let bytes {
         report.copiedBytes += bytes
         report.copied += 1

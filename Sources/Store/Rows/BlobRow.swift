@@ -1,0 +1,110 @@
+import Manifests
+import Platform
+
+/// A blob as its table has it (`blob`): bytes that are stored, or were.
+struct BlobRow {
+  let id: Int64
+  let digest: FileDigest
+  /// Its file was found damaged or missing: it counts as not stored, and waits to be sent again.
+  let isQuarantined: Bool
+
+  static func find(_ sha256: SHA256, in db: Database) throws(StoreError) -> BlobRow? {
+    try db.first("SELECT id, md5, size, quarantined_at FROM blob WHERE sha256 = ?", sha256) { row in
+      BlobRow(
+        id: row.get(0), digest: FileDigest(md5: row.get(1), sha256: sha256, size: row.get(2)),
+        isQuarantined: !row.isNull(3))
+    }
+  }
+
+  /// - Parameter isLost: a manifest names it, and its bytes are nowhere.
+  static func insert(_ digest: FileDigest, isLost: Bool = false, now: Int64, in db: Database)
+    throws(StoreError) -> Int64
+  {
+    try db.run(
+      "INSERT INTO blob (sha256, md5, size, stored_at, checked_at, quarantined_at) VALUES (?, ?, ?, ?, ?, ?)",
+      digest.sha256, digest.md5, digest.size, now, now, isLost ? now : nil)
+    return db.lastRowID
+  }
+
+  /// Says that its file is whole, as it was when it was read back at `time`.
+  static func markWhole(_ sha256: SHA256, at time: Int64, in db: Database) throws(StoreError) {
+    try db.run("UPDATE blob SET quarantined_at = NULL, checked_at = ? WHERE sha256 = ?", time, sha256)
+  }
+
+  /// Says that its file is damaged or missing, unless that is known.
+  static func markDamaged(_ sha256: SHA256, at time: Int64, in db: Database) throws(StoreError) {
+    try db.run(
+      "UPDATE blob SET quarantined_at = ? WHERE sha256 = ? AND quarantined_at IS NULL", time, sha256)
+  }
+
+  /// Says of a copy whether it has a blob's bytes, and when they were read back.
+  static func mark(_ sha256: SHA256, isWhole: Bool, at time: Int64, in db: Database) throws(StoreError) {
+    if isWhole {
+      try markWhole(sha256, at: time, in: db)
+    } else {
+      try markDamaged(sha256, at: time, in: db)
+    }
+  }
+
+  /// Says that its file was read back and is good.
+  static func noteRead(_ sha256: SHA256, at time: Int64, in db: Database) throws(StoreError) {
+    try db.run("UPDATE blob SET checked_at = ? WHERE sha256 = ?", time, sha256)
+  }
+
+  /// Blobs that no resource names.
+  static func unneeded(in db: Database) throws(StoreError) -> [BlobFile] {
+    try db.all(
+      "SELECT sha256, size FROM blob WHERE NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)",
+      read: BlobFile.init)
+  }
+
+  /// - Returns: whether it went; a release may have taken it again.
+  static func deleteUnneeded(_ sha256: SHA256, in db: Database) throws(StoreError) -> Bool {
+    try db.value(
+      Int64.self,
+      """
+      DELETE FROM blob WHERE sha256 = ?
+      AND NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id) RETURNING 1
+      """, sha256) != nil
+  }
+
+  /// The names of all, whether or not their files are whole.
+  static func names(in db: Database) throws(StoreError) -> Set<SHA256> {
+    Set(try db.all("SELECT sha256 FROM blob") { $0.get(0, as: SHA256.self) })
+  }
+
+  /// How many wait to be sent again.
+  static func damaged(in db: Database) throws(StoreError) -> Int {
+    try db.value(Int.self, "SELECT count(*) FROM blob WHERE quarantined_at IS NOT NULL") ?? 0
+  }
+}
+
+/// A file that a blob's row names.
+struct BlobFile {
+  let sha256: SHA256
+  /// Bytes.
+  let size: Int64
+
+  fileprivate init(_ row: Statement) { (sha256, size) = (row.get(0), row.get(1)) }
+
+  /// Every one in the order in which they were stored, those that were set aside among them: another copy may have
+  /// their bytes.
+  static func all(in db: Database) throws(StoreError) -> [BlobFile] {
+    try db.all("SELECT sha256, size FROM blob ORDER BY id", read: BlobFile.init)
+  }
+
+  /// Those that count as good, in the order in which they were stored.
+  static func good(in db: Database) throws(StoreError) -> [BlobFile] {
+    try db.all("SELECT sha256, size FROM blob WHERE quarantined_at IS NULL ORDER BY id", read: BlobFile.init)
+  }
+}
+
+extension ResourceContent {
+  /// - Throws: `contentMismatch` where the md5 or size that a publisher claims is not that of the stored bytes.
+  func check(against stored: FileDigest, _ url: ResourceURL) throws(StoreError) {
+    guard md5 == stored.md5, size == stored.size else {
+      throw .contentMismatch(
+        url: url, claimed: FileDigest(md5: md5, sha256: sha256, size: size), stored: stored)
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import Manifests
+import Platform
+
+/// A release as its table has it (`release`).
+struct ReleaseRow {
+  let channel: Int64
+  let version: ManifestVersion
+  let kind: ReleaseKind
+  /// Milliseconds since 1970.
+  let at: Int64
+  let author: String
+  let message: String
+  let digest: SHA256
+  let counts: ChangeCounts
+  let newBytes: Int64
+  let resources: Int
+  let bytes: Int64
+
+  func insert(in db: Database) throws(StoreError) {
+    try db.run(
+      """
+      INSERT INTO release (channel_id, version, kind, at, author, message, digest, added, changed, removed,
+        new_bytes, resources, bytes)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, channel, version.number, kind.rawValue, at, author, message, digest, counts.added, counts.changed,
+      counts.removed, newBytes, resources, bytes)
+  }
+
+  /// The newest `limit` releases of a channel below a version, newest first.
+  static func newest(_ limit: Int, of channel: Int64, below version: Int64, in db: Database)
+    throws(StoreError) -> [ReleaseRow]
+  {
+    try db.all(
+      """
+      SELECT version, kind, at, author, message, digest, added, changed, removed, new_bytes, resources, bytes
+      FROM release WHERE channel_id = ? AND version < ? ORDER BY version DESC LIMIT ?
+      """, channel, version, limit
+    ) { (row) throws(StoreError) in
+      guard let kind = ReleaseKind(rawValue: row.get(1)) else { throw .corruptRow(row.get(1)) }
+      return ReleaseRow(
+        channel: channel, version: row.version(0), kind: kind, at: row.get(2), author: row.get(3),
+        message: row.get(4), digest: row.get(5), counts: ChangeCounts(row, from: 6), newBytes: row.get(9),
+        resources: row.get(10), bytes: row.get(11))
+    }
+  }
+
+  /// A kept release; nil where it isn't.
+  static func find(_ version: ManifestVersion, of channel: Int64, in db: Database) throws(StoreError)
+    -> ReleaseRow?
+  {
+    try newest(1, of: channel, below: version.number + 1, in: db).first { $0.version == version }
+  }
+
+  /// Drops a release and what it did to each bundle.
+  static func delete(_ version: ManifestVersion, of channel: Int64, in db: Database) throws(StoreError) {
+    try db.run("DELETE FROM release_bundle WHERE channel_id = ? AND version = ?", channel, version.number)
+    try db.run("DELETE FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
+  }
+}
+
+/// What a release did to one bundle (`release_bundle`).
+struct ReleaseBundleRow {
+  let bundle: Int64
+  let version: ManifestVersion
+  let channel: Int64
+  let counts: ChangeCounts
+  /// The bundle afterwards.
+  let resources: Int
+  let bytes: Int64
+
+  func insert(in db: Database) throws(StoreError) {
+    try db.run(
+      """
+      INSERT INTO release_bundle (bundle_id, version, channel_id, added, changed, removed, resources, bytes)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      """, bundle, version.number, channel, counts.added, counts.changed, counts.removed, resources, bytes)
+  }
+
+  /// The last kept release up to a version that changed a bundle.
+  static func last(of bundle: Int64, in channel: Int64, upTo version: ManifestVersion, _ db: Database)
+    throws(StoreError) -> ReleaseBundleRow?
+  {
+    try db.first(
+      """
+      SELECT version, added, changed, removed, resources, bytes FROM release_bundle
+      WHERE bundle_id = ? AND version <= ? ORDER BY version DESC LIMIT 1
+      """, bundle, version.number
+    ) { row in
+      ReleaseBundleRow(
+        bundle: bundle, version: row.version(0), channel: channel, counts: ChangeCounts(row, from: 1),
+        resources: row.get(4), bytes: row.get(5))
+    }
+  }
+}
+
+extension ChangeCounts {
+  /// Reads the columns added, changed and removed that begin at `column`.
+  init(_ row: Statement, from column: Int32) {
+    self.init(added: row.get(column), changed: row.get(column + 1), removed: row.get(column + 2))
+  }
+}
+
+extension Database {
+  /// The kept versions of a channel, oldest first.
+  func versions(of channel: Int64) throws(StoreError) -> [ManifestVersion] {
+    try all("SELECT version FROM release WHERE channel_id = ? ORDER BY version", channel) { $0.version(0) }
+  }
+
+  /// The newest `limit` kept versions of a channel below a number, newest first.
+  func newestVersions(of channel: Int64, below version: Int64 = .max, limit: Int) throws(StoreError)
+    -> [ManifestVersion]
+  {
+    try all(
+      "SELECT version FROM release WHERE channel_id = ? AND version < ? ORDER BY version DESC LIMIT ?",
+      channel,
+      version, limit
+    ) { $0.version(0) }
+  }
+
+  /// Who made a kept release, and when.
+  func stamp(of version: ManifestVersion, in channel: Int64) throws(StoreError) -> ReleaseStamp? {
+    try first("SELECT author, at FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
+    {
+      ReleaseStamp(version: version, author: $0.get(0), at: $0.get(1))
+    }
+  }
+
+  /// Whether a version's manifest can be told: it is kept, or it is the empty one before the first.
+  func isKept(_ version: ManifestVersion, in channel: Int64) throws(StoreError) -> Bool {
+    if version == .none { return true }
+    return try value(
+      Int64.self, "SELECT 1 FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
+      != nil
+  }
+
+  /// - Throws: `unknownVersion` for a version whose manifest can't be told.
+  func requireKept(_ version: ManifestVersion, in channel: Int64) throws(StoreError) {
+    guard try isKept(version, in: channel) else { throw .unknownVersion(version) }
+  }
+
+  /// Whether what a bundle held at a version can be told; always at its own newest one.
+  func isKnown(_ version: ManifestVersion, for bundle: BundleInfo?, in channel: Int64) throws(StoreError)
+    -> Bool
+  {
+    if version == bundle?.version { return true }
+    return try isKept(version, in: channel)
+  }
+}

@@ -1,0 +1,147 @@
+import Manifests
+import Platform
+
+/// The rows of URLs (`url`).
+enum URLRow {
+  static func id(of url: ResourceURL, in channel: Int64, _ db: Database) throws(StoreError) -> Int64? {
+    try db.value(Int64.self, "SELECT id FROM url WHERE channel_id = ? AND text = ?", channel, url.text)
+  }
+
+  static func url(_ id: Int64, in db: Database) throws(StoreError) -> ResourceURL {
+    try Stored.url(db.value(String.self, "SELECT text FROM url WHERE id = ?", id) ?? "")
+  }
+
+  static func insert(_ url: ResourceURL, of channel: Int64, in db: Database) throws(StoreError) -> Int64 {
+    let key = url.matchKey
+    try db.run(
+      "INSERT INTO url (channel_id, text, match_key) VALUES (?, ?, ?)", channel, url.text,
+      key == url.text ? nil : key)
+    return db.lastRowID
+  }
+
+  /// The number that the next resource of a URL gets.
+  static func nextVersion(of id: Int64, in db: Database) throws(StoreError) -> Int64 {
+    try db.value(Int64.self, "SELECT versions + 1 FROM url WHERE id = ?", id) ?? 1
+  }
+
+  /// Raises the number of resource versions that a URL was given.
+  static func raiseVersions(of id: Int64, to versions: Int64, in db: Database) throws(StoreError) {
+    try db.run("UPDATE url SET versions = max(versions, ?) WHERE id = ?", versions, id)
+  }
+
+  /// URLs that had one content go with it: their names mostly carry its hash, and it gets version 1 again should it
+  /// come back. One that had several stays, so that its resource versions go on rising; not in a removed channel.
+  static func unneeded(in db: Database) throws(StoreError) -> [Int64] {
+    try db.all(
+      """
+      SELECT id FROM url
+      WHERE (versions <= 1 OR channel_id IN (SELECT id FROM channel WHERE removed_at IS NOT NULL))
+        AND NOT EXISTS (SELECT 1 FROM resource WHERE url_id = url.id)
+      """
+    ) { $0.get(0) }
+  }
+
+  /// - Returns: whether it went; a release may have taken it again.
+  static func deleteUnneeded(_ id: Int64, in db: Database) throws(StoreError) -> Bool {
+    try db.value(
+      Int64.self,
+      """
+      DELETE FROM url WHERE id = ?1
+      AND (versions <= 1 OR channel_id IN (SELECT id FROM channel WHERE removed_at IS NOT NULL))
+      AND NOT EXISTS (SELECT 1 FROM resource WHERE url_id = ?1) RETURNING 1
+      """, id) != nil
+  }
+}
+
+/// The rows of a channel's URLs, as far as a transaction knows them.
+struct URLRows {
+  private let channel: Int64
+  private var ids: [ResourceURL: Int64]
+
+  /// - Parameter ids: all rows there are of the URLs that are going to be asked for.
+  init(of channel: Int64, known ids: [ResourceURL: Int64] = [:]) {
+    self.channel = channel
+    self.ids = ids
+  }
+
+  /// The row of a URL that the channel has seen; nil where it never has.
+  subscript(url: ResourceURL) -> Int64? { ids[url] }
+
+  /// The row of a URL that has one by now.
+  func id(of url: ResourceURL) throws(StoreError) -> Int64 {
+    guard let id = ids[url] else { throw .corruptRow(url.text) }
+    return id
+  }
+
+  /// The row of a URL, made where the channel has never seen it.
+  mutating func findOrInsert(_ url: ResourceURL, in db: Database) throws(StoreError) -> Int64 {
+    if let id = ids[url] { return id }
+    let id = try URLRow.insert(url, of: channel, in: db)
+    ids[url] = id
+    return id
+  }
+}
+
+/// A URL with its bytes (`resource`): all that its download URL is made of, fixed with the row.
+struct ResourceRow {
+  let url: Int64
+  let version: Int64
+  let blob: Int64
+  let contentType: Int64
+  let publicURL: Int64
+  let broughtIn: ManifestVersion
+
+  /// - Returns: the row's id.
+  func insert(in db: Database) throws(StoreError) -> Int64 {
+    try db.run(
+      """
+      INSERT INTO resource (url_id, version, blob_id, content_type_id, public_url_id, brought_in)
+      VALUES (?, ?, ?, ?, ?, ?)
+      """, url, version, blob, contentType, publicURL, broughtIn.number)
+    return db.lastRowID
+  }
+
+  /// What a URL had with these bytes and type: its row, and what its download URL is made of.
+  /// - Parameter publicURL: where there are several, the one with this public URL.
+  static func find<Result>(
+    url: Int64, blob: Int64, contentType: Int64, preferring publicURL: Int64, in db: Database,
+    read: (_ id: Int64, _ version: Int64, _ broughtIn: ManifestVersion, _ base: BaseURL) -> Result
+  ) throws(StoreError) -> Result? {
+    try db.first(
+      """
+      SELECT r.id, r.version, r.brought_in, p.text
+      FROM resource AS r JOIN public_url AS p ON p.id = r.public_url_id
+      WHERE r.url_id = ?1 AND r.blob_id = ?2 AND r.content_type_id = ?3
+      ORDER BY r.public_url_id = ?4 DESC, r.id DESC LIMIT 1
+      """, url, blob, contentType, publicURL
+    ) { (row) throws(StoreError) in
+      read(row.get(0), row.get(1), row.version(2), try Stored.base(row.get(3)))
+    }
+  }
+
+  /// Resources that no entry names.
+  static func unneeded(in db: Database) throws(StoreError) -> [Int64] {
+    try db.all(
+      "SELECT id FROM resource WHERE NOT EXISTS (SELECT 1 FROM entry WHERE resource_id = resource.id)"
+    ) { $0.get(0) }
+  }
+
+  /// - Returns: whether it went; a release may have taken it again.
+  static func deleteUnneeded(_ id: Int64, in db: Database) throws(StoreError) -> Bool {
+    try db.value(
+      Int64.self,
+      """
+      DELETE FROM resource WHERE id = ?1
+      AND NOT EXISTS (SELECT 1 FROM entry WHERE resource_id = ?1) RETURNING 1
+      """, id) != nil
+  }
+}
+
+extension ResourceContent {
+  /// Reads the columns md5, sha256, size and type that begin at `column`.
+  init(_ row: Statement, from column: Int32) throws(StoreError) {
+    self.init(
+      md5: row.get(column), sha256: row.get(column + 1), size: row.get(column + 2),
+      ctype: try Stored.contentType(row.get(column + 3)))
+  }
+}
