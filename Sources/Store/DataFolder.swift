@@ -1,6 +1,14 @@
 import Glibc
 import Platform
 
+/// A folder that stood where only files of this program belong.
+package struct StrayFolder: Hashable, Sendable {
+  /// Where it was found.
+  package let path: String
+  /// Where it was put; nil: it stays, since it couldn't be moved.
+  package let place: String?
+}
+
 /// Where things are in an origin's data folder.
 package struct DataFolder: Sendable {
   /// The folder itself.
@@ -40,6 +48,23 @@ package struct DataFolder: Sendable {
   }
 
   func whole(_ sha256: SHA256) -> String { "\(whole)/\(sha256.hex)" }
+
+  /// Removes a file; a folder in its place is someone's, and set aside.
+  func remove(_ path: String, as name: String, now: Int64) throws(SystemError) {
+    do {
+      try Kernel.remove(path)
+    } catch  where error.code == EISDIR {
+      _ = try setAside(path, as: name, now: now)
+    }
+  }
+
+  /// Puts what isn't this program's under `quarantine/`.
+  /// - Returns: where it is then.
+  func setAside(_ path: String, as name: String, now: Int64) throws(SystemError) -> String {
+    let place = "\(quarantine)/\(name)-\(now)"
+    try Kernel.rename(path, to: place)
+    return place
+  }
 
   /// Makes the folders that are missing, durably, all of `blobs/00` to `blobs/ff` among them: a release then has
   /// none to make.

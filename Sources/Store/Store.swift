@@ -8,6 +8,8 @@ package final class Store: Sendable {
   package let folder: DataFolder
   /// Whether this call made the folder's first admin token, which then is in `folder.adminToken`.
   package let madeAdminToken: Bool
+  /// Folders in the way of what arrives, as they were found at the start.
+  package var strays: [StrayFolder] { blobs.strays }
   /// What can be made again.
   package let derived: DerivedStore
   /// Tells of files that are to be opened anew.

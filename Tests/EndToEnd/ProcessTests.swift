@@ -119,6 +119,18 @@ struct ProcessTests {
     }
   }
 
+  @Test("A folder in the way of what arrives keeps no server from starting, and the log says where it went")
+  func strayFolder() throws {
+    try Site.with { site throws in
+      let stray = site.data + "/tmp/whole/notes"
+      try Kernel.makeFolder(stray)
+      try site.crash()
+      let line = site.server.standardError.split(separator: "\n").first { $0.contains(stray) } ?? ""
+      #expect(line.contains("is a folder") && line.contains(site.data + "/quarantine/tmp-notes-"), "\(line)")
+      try site.publish(["a.js": "1"])
+    }
+  }
+
   @Test("A port that is in use is refused, and nothing is left behind")
   func portInUse() throws {
     try Site.with { site throws in

@@ -125,7 +125,7 @@ extension Store {
         }
         report.repaired += 1
       }
-      let source = try Kernel.openExisting(folder.blob(blob.sha256), O_RDONLY)
+      let source = try FileBatch.open(folder.blob(blob.sha256))
       if let source, try Kernel.status(source).size == blob.size,
         try batch.copy(source, to: path, isRight: { $0 == blob.sha256 }) != nil
       {

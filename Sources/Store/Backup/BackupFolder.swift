@@ -89,7 +89,7 @@ extension BackupFolder {
   /// A blob's file; nil where there is none, or none that can be read.
   func openBlob(_ sha256: SHA256) throws(SystemError) -> Descriptor? {
     do throws(SystemError) {
-      return try Kernel.openExisting(folder.blob(sha256), O_RDONLY | O_NONBLOCK)
+      return try FileBatch.open(folder.blob(sha256))
     } catch  where error.isOfFile {
       return nil
     }

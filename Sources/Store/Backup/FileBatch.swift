@@ -13,8 +13,6 @@ struct FileBatch {
   mutating func copy(
     _ source: borrowing Descriptor, to path: String, isRight: (SHA256) -> Bool
   ) throws(SystemError) -> Int64? {
-    // A folder, for one, has no bytes to copy.
-    guard try Kernel.status(source).kind == .file else { return nil }
     let part = path + ".part"
     let target = try Kernel.open(part, O_RDWR | O_CREAT | O_TRUNC, mode: 0o640)
     do throws(SystemError) {
@@ -28,6 +26,14 @@ struct FileBatch {
     }
     try Kernel.remove(part)
     return nil
+  }
+
+  /// Opens what is to be copied; nil where no regular file has that name.
+  static func open(_ path: String) throws(SystemError) -> Descriptor? {
+    switch try Kernel.openFile(path) {
+    case .file(let file, _): file
+    case .other, .missing: nil
+    }
   }
 
   /// - Parameter before: called before each file gets its name.
@@ -59,7 +65,7 @@ enum ZipCopy {
       for name in try Folder.textNames("\(source.zips)/\(channel)") where name.isZipOfUpdate {
         let path = "\(target.zips)/\(channel)/\(name)"
         guard try Kernel.status(path) == nil,
-          let file = try Kernel.openExisting("\(source.zips)/\(channel)/\(name)", O_RDONLY)
+          let file = try FileBatch.open("\(source.zips)/\(channel)/\(name)")
         else { continue }
         try Kernel.makeFolder(DurableFile.parent(of: path), mode: 0o750)
         // A bad one is made again by whoever asks for it.

@@ -77,7 +77,8 @@ extension BlobStore {
     for sha256 in digests {
       let path = folder.whole(sha256)
       do {
-        guard let file = try Kernel.openExisting(path, O_RDONLY) else { continue }
+        // Of a pipe that was put into its place, too: fsync(2) refuses that.
+        guard let file = try Kernel.openExisting(path, O_RDONLY | O_NONBLOCK) else { continue }
         try disk.sync(file, path: path)
       } catch {
         drop([sha256])

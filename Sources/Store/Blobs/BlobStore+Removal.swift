@@ -98,7 +98,7 @@ extension BlobStore {
       while failure.withLock({ $0 == nil }), let sha256 = rest.withLock({ $0.popFirst() }) {
         do throws(SystemError) {
           try disk.before("unlink", folder.blob(sha256))
-          try removeFile(folder.blob(sha256), as: sha256.hex)
+          try folder.remove(folder.blob(sha256), as: sha256.hex, now: clock())
         } catch {
           failure.withLock { $0 = $0 ?? error }
         }
@@ -111,15 +111,6 @@ extension BlobStore {
     for thread in threads { thread.join() }
     state.withLock { $0.going = [] }
     if let error = failure.withLock({ $0 }) { throw StoreError(error) }
-  }
-
-  /// Removes a file; a folder in its place is someone's, and set aside.
-  private func removeFile(_ path: String, as name: String) throws(SystemError) {
-    do {
-      try Kernel.remove(path)
-    } catch  where error.code == EISDIR {
-      try disk.rename(path, to: "\(folder.quarantine)/\(name)-\(clock())")
-    }
   }
 
   private static let filesForAThread = 50

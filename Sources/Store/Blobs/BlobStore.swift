@@ -18,6 +18,9 @@ final class BlobStore: Sendable {
   let root: Descriptor
   let state: Locked<State>
 
+  /// Folders that the start found in the way of what arrives.
+  let strays: [StrayFolder]
+
   /// What is known of files beyond the rows of the database.
   struct State {
     /// Checked files under `tmp/whole`.
@@ -55,25 +58,36 @@ final class BlobStore: Sendable {
     root = try StoreError.disk { () throws(SystemError) in
       try Kernel.open(folder.path, O_RDONLY | O_DIRECTORY)
     }
-    state = Locked(State(unchecked: cleansUp ? try Self.cleanUp(folder, now: clock()) : []))
+    let left = cleansUp ? try Self.cleanUp(folder, now: clock()) : (whole: [], strays: [])
+    strays = left.strays
+    state = Locked(State(unchecked: left.whole))
   }
 
-  /// Removes what a stopped process left half received or too old; gives the whole files that stay.
-  private static func cleanUp(_ folder: DataFolder, now: Int64) throws(StoreError) -> Set<SHA256> {
+  /// Removes what a stopped process left half received or too old, and sets folders aside; gives the whole files that
+  /// stay.
+  private static func cleanUp(_ folder: DataFolder, now: Int64) throws(StoreError)
+    -> (whole: Set<SHA256>, strays: [StrayFolder])
+  {
     try StoreError.disk { () throws(SystemError) in
-      for name in try Folder.textNames(folder.temporary) where name.hasPrefix("incoming-") {
-        try Kernel.remove("\(folder.temporary)/\(name)")
-      }
+      var strays: [StrayFolder] = []
       var kept: Set<SHA256> = []
-      for name in try Folder.textNames(folder.whole) {
-        guard let status = try Kernel.status("\(folder.whole)/\(name)") else { continue }
-        if let sha256 = SHA256(hex: name), status.modified / 1_000_000 > now - patience {
+      let incoming = try Folder.textNames(folder.temporary).filter { $0.hasPrefix("incoming-") }
+        .map { (name: $0, path: "\(folder.temporary)/\($0)", sha256: SHA256?.none) }
+      let whole = try Folder.textNames(folder.whole)
+        .map { (name: $0, path: "\(folder.whole)/\($0)", sha256: SHA256(hex: $0)) }
+      for file in incoming + whole {
+        guard let status = try Kernel.status(file.path, followLinks: false) else { continue }
+        if status.kind == .folder {
+          let place = try? folder.setAside(file.path, as: "tmp-\(file.name)", now: now)
+          strays.append(StrayFolder(path: file.path, place: place))
+        } else if let sha256 = file.sha256, status.kind == .file, status.modified / 1_000_000 > now - patience
+        {
           kept.insert(sha256)
         } else {
-          try Kernel.remove("\(folder.whole)/\(name)")
+          try Kernel.remove(file.path)
         }
       }
-      return kept
+      return (kept, strays)
     }
   }
 
@@ -99,15 +113,15 @@ final class BlobStore: Sendable {
         let path = "\(folder.whole)/\(name)"
         guard let status = try Kernel.status(path), status.modified / 1_000_000 <= limit else { continue }
         guard SHA256(hex: name).map({ forgetsWhole($0) }) ?? true else { continue }
-        try Kernel.remove(path)
-        sizes.append(status.size)
+        try folder.remove(path, as: "tmp-\(name)", now: now)
+        if status.kind != .folder { sizes.append(status.size) }
       }
       // One that is still being written was changed a moment ago.
       for name in try Folder.textNames(folder.temporary) where name.hasPrefix("incoming-") {
         let path = "\(folder.temporary)/\(name)"
         guard let status = try Kernel.status(path), status.modified / 1_000_000 <= limit else { continue }
-        try Kernel.remove(path)
-        sizes.append(status.size)
+        try folder.remove(path, as: "tmp-\(name)", now: now)
+        if status.kind != .folder { sizes.append(status.size) }
       }
       return sizes
     }

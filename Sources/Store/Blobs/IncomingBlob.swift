@@ -138,10 +138,14 @@ extension BlobStore {
   private func recheck(_ sha256: SHA256) throws(StoreError) -> FileDigest? {
     let path = folder.whole(sha256)
     let digest = try StoreError.disk { () throws(SystemError) -> FileDigest? in
-      guard let file = try Kernel.openExisting(path, O_RDONLY) else { return nil }
-      let digest = try DiskDigest.all(of: file)
-      if digest.sha256 == sha256 { return digest }
-      try Kernel.remove(path)
+      switch try Kernel.openFile(path) {
+      case .missing: return nil
+      case .other: break
+      case .file(let file, _):
+        let digest = try DiskDigest.all(of: file)
+        if digest.sha256 == sha256 { return digest }
+      }
+      try folder.remove(path, as: "tmp-\(sha256.hex)", now: clock())
       return nil
     }
     state.withLock { state in

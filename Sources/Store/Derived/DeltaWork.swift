@@ -83,7 +83,9 @@ extension Store {
     let waiting = try blobs.waiting(sha256) != nil
     for path in waiting ? [folder.whole(sha256), folder.blob(sha256)] : [folder.blob(sha256)] {
       let bytes = try StoreError.disk { () throws(SystemError) -> [UInt8]? in
-        guard let size = try Kernel.status(path)?.size, size <= limit else { return nil }
+        guard let status = try Kernel.status(path), status.kind == .file, status.size <= limit else {
+          return nil
+        }
         return try DurableFile.read(path, limit: limit)
       }
       if let bytes, SHA256.of(bytes) == sha256 { return bytes }

@@ -118,12 +118,8 @@ extension DerivedStore {
 
   /// Removes a file; a folder in its place is someone's, and set aside.
   func removeFile(_ path: String) throws(SystemError) {
-    do {
-      try Kernel.remove(path)
-    } catch  where error.code == EISDIR {
-      let name = name(path).split(separator: "/").joined(separator: "-")
-      try Kernel.rename(path, to: "\(folder.quarantine)/derived-\(name)-\(clock())")
-    }
+    let name = name(path).split(separator: "/").joined(separator: "-")
+    try folder.remove(path, as: "derived-\(name)", now: clock())
   }
 
   /// Forgets the digests of files that are about to go.

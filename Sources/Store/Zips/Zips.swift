@@ -24,7 +24,7 @@ extension Store {
   package func zip(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> StoredZip? {
     guard let path = try zipFile(zip, of: channel) else { return nil }
     return try StoreError.disk { () throws(SystemError) -> StoredZip? in
-      guard let file = try Kernel.openExisting(path, O_RDONLY) else { return nil }
+      guard let file = try Kernel.openExisting(path, O_RDONLY | O_NONBLOCK) else { return nil }
       // The least recently used go first when room is needed.
       try? Kernel.setModified(path, to: Clock.unixMilliseconds())
       let size = try Kernel.status(file).size

@@ -64,6 +64,10 @@ enum ServeCommand {
     let origin = try Origin(store: store, options: options)
     try origin.startBackgroundWork()
     try server.start { _ in origin.makeHandler() }
+    for stray in store.strays {
+      let place = stray.place.map { "it is in \($0) now" } ?? "it stays there, since it can't be moved"
+      log("\(stray.path) is a folder where only xcache's own files belong; \(place)")
+    }
     if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
     log("xcache \(XCache.version) listens on http://\(server.address), data in \(data)")
 

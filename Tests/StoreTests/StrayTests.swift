@@ -1,0 +1,98 @@
+import Glibc
+import Manifests
+import Platform
+import Testing
+
+@testable import Store
+
+/// What somebody put where files of this program belong: a pipe, for which open(2) waits until someone writes into it,
+/// or a folder, which can't be removed as a file is.
+@Suite struct StrayTests {
+  let scratch = Scratch()
+
+  /// Puts a pipe into a file's place. Whoever waits for it is ended after a while, and the test with it.
+  private static func pipe(_ path: String) throws {
+    alarm(20)
+    try Kernel.remove(path)
+    #expect(mkfifo(path, 0o600) == 0)
+  }
+
+  private static let bad = Sample("a file of bytes")
+
+  @Test func aBackupLeavesPipesOut() async throws {
+    await #expect(processExitsWith: .success) { [path = scratch.path as String] in
+      let store = try Store(path: path + "/data")
+      try store.publish(base: 0, set: ["a.js": Self.bad, "b.js": Sample("b")])
+      try Self.pipe(store.folder.blob(Self.bad.claim.sha256))
+      try Kernel.makeFolder("\(store.folder.zips)/1")
+      try Self.pipe("\(store.folder.zips)/1/1-2.key.tag.zip")
+      let report = try store.backUp(to: path + "/backup")
+      #expect(report.copied == 1 && report.damaged == [Self.bad.claim.sha256])
+    }
+  }
+
+  @Test func aRestoreLeavesPipesOut() async throws {
+    await #expect(processExitsWith: .success) { [path = scratch.path as String] in
+      let store = try Store(path: path + "/data")
+      try store.publish(base: 0, set: ["a.js": Self.bad, "b.js": Sample("b")])
+      _ = try store.backUp(to: path + "/backup")
+      let backup = DataFolder(path: path + "/backup")
+      try Self.pipe(backup.blob(Self.bad.claim.sha256))
+      try Kernel.makeFolder("\(backup.zips)/1")
+      try Self.pipe("\(backup.zips)/1/1-2.key.tag.zip")
+      let report = try Restore.restore(backup: backup.path, to: path + "/restored")
+      #expect(report.copied == 1 && report.damaged == [Self.bad.claim.sha256])
+    }
+  }
+
+  @Test func aPipeIsNoFileThatArrived() async throws {
+    await #expect(processExitsWith: .success) { [path = scratch.path as String] in
+      do { try Store(path: path).send([Self.bad]) }
+      let whole = DataFolder(path: path).whole(Self.bad.claim.sha256)
+      try Self.pipe(whole)
+      let store = try Store(path: path)
+      #expect(try store.missing(of: [Self.bad.claim.sha256]) == [Self.bad.claim.sha256])
+      try store.send([Self.bad])
+      // One that takes its place later keeps no release waiting, and is in none.
+      try Self.pipe(whole)
+      #expect(throws: StoreError.self) { try store.publish(base: 0, set: ["a.js": Self.bad], sends: false) }
+      try store.publish(base: 0, set: ["a.js": Self.bad])
+      try Self.pipe(store.folder.blob(Self.bad.claim.sha256))
+      #expect(try store.bytes(of: Self.bad.claim.sha256, limit: 100) == nil)
+    }
+  }
+
+  @Test func aStartSetsFoldersAside() throws {
+    let folder = DataFolder(path: scratch.data)
+    do { try scratch.open().send([Self.bad]) }
+    let strays = [
+      folder.temporary + "/incoming-1-1", folder.whole + "/" + SHA256.of([1]).hex, folder.whole + "/mine",
+    ]
+    for stray in strays {
+      try Kernel.makeFolder(stray)
+      try DurableFile.write([1], to: stray + "/notes")
+    }
+    let store = try scratch.open()
+    #expect(store.strays.map(\.path) == strays)
+    for stray in store.strays {
+      #expect(try DurableFile.read(try #require(stray.place) + "/notes") == [1])
+    }
+    #expect(try Folder.textNames(folder.temporary) == ["whole"])
+    #expect(try store.missing(of: [.of([1]), Self.bad.claim.sha256]) == [.of([1])])
+  }
+
+  @Test func theSweepSetsFoldersAside() throws {
+    let now = Locked<Int64>(Clock.unixMilliseconds())
+    var options = Store.Options()
+    options.clock = { now.withLock { $0 } }
+    let store = try scratch.open(options)
+    for stray in [store.folder.temporary + "/incoming-1-1", store.folder.whole + "/mine"] {
+      try Kernel.makeFolder(stray)
+      try DurableFile.write([1], to: stray + "/notes")
+    }
+    now.withLock { $0 += 25 * 3_600_000 }
+    #expect(throws: Never.self) { try store.sweepUploads() }
+    #expect(try Folder.textNames(store.folder.temporary) == ["whole"])
+    #expect(try Folder.textNames(store.folder.quarantine).count == 2)
+  }
+}
