@@ -25,7 +25,18 @@ package struct ServerConfiguration: Sendable {
   /// Where access lines go; nil writes none.
   package var accessLog: AccessLog?
 
+  /// A server of one loop on `address`.
   package init(address: SocketAddress) { self.address = address }
+
+  /// What each of its connections is held to.
+  var rules: ConnectionRules {
+    var rules = ConnectionRules()
+    rules.request = limits.request
+    rules.requests = limits.requestsPerConnection
+    rules.discardedBody = limits.discardedBody
+    rules.timeouts = timeouts
+    return rules
+  }
 }
 
 /// How much a server holds at once.

@@ -17,12 +17,9 @@ import Testing
   }
 
   @Test func aHeadThatDripsIs408() throws {
-    let server = try TestServer { $0.timeouts.head = 200 * Self.millisecond }
+    let server = try TestServer { $0.timeouts.head = 50 * Self.millisecond }
     let client = server.client()
-    for byte in "GET / HTTP/1.1\r\nHo".utf8 {
-      client.send([byte])
-      usleep(5_000)
-    }
+    for byte in "GET / HTTP/1.1\r\nHo".utf8 { client.send([byte]) }
     let answer = try #require(client.answer())
     #expect(answer.status == 408 && answer.closes)
     #expect(client.isClosedByServer())
@@ -30,17 +27,15 @@ import Testing
   }
 
   @Test func anEmptyLineIsNoRequest() throws {
-    let server = try TestServer { $0.timeouts.idle = 300 * Self.millisecond }
+    let server = try TestServer { $0.timeouts.idle = 50 * Self.millisecond }
     let client = server.client()
     client.send(Self.get)
     #expect(client.answer()?.status == 200)
     // They keep no connection, and are answered nothing.
-    var sent = 0
-    while sent < 20, client.send("\r\n") {
-      sent += 1
-      usleep(50_000)
-    }
-    #expect(sent < 20 && client.isClosedByServer())
+    let start = Clock.monotonicNanoseconds()
+    while client.send("\r\n"), Clock.monotonicNanoseconds() - start < 8 * Timeouts.second {}
+    #expect(Clock.monotonicNanoseconds() - start < 4 * Timeouts.second)
+    #expect(client.isClosedByServer())
   }
 
   @Test func aBodyThatStandsStillIs408() throws {
@@ -56,25 +51,22 @@ import Testing
     let server = try TestServer { $0.timeouts.write = 200 * Self.millisecond }
     let client = server.client(receiveBuffer: 4_096)
     for _ in 0..<10 { client.send("GET /file HTTP/1.1\r\nHost: h\r\n\r\n") }
-    for _ in 0..<100 where server.server.metrics.timeouts == 0 { usleep(20_000) }
-    #expect(server.server.metrics.timeouts == 1)
-    #expect(server.server.metrics.open == 0)
+    #expect(server.reaches { $0.timeouts == 1 && $0.open == 0 })
   }
 
   @Test func aSlowReaderAboveTheRateIsNot() throws {
     let server = try TestServer {
-      $0.timeouts.write = 200 * Self.millisecond
+      $0.timeouts.write = 100 * Self.millisecond
       $0.timeouts.minimumRate = 10_000
     }
     let client = server.client(receiveBuffer: 4_096)
-    client.send("GET /file HTTP/1.1\r\nHost: h\r\n\r\n")
+    client.send("GET /huge HTTP/1.1\r\nHost: h\r\n\r\n")
+    // A few bytes with each call take their time.
+    let start = Clock.monotonicNanoseconds()
     var received = 0
-    var chunk = [UInt8](repeating: 0, count: 100_000)
-    for _ in 0..<20 {
-      usleep(40_000)
-      received += max(recv(client.socket, &chunk, chunk.count, 0), 0)
-    }
-    #expect(server.server.metrics.timeouts == 0 && received > 0)
+    while Clock.monotonicNanoseconds() - start < 500 * Self.millisecond { received += client.some(16).count }
+    #expect(server.server.metrics.timeouts == 0 && server.server.metrics.open == 1)
+    #expect(received > 0 && received < 20_000_000)
   }
 
   @Test func overTheConnectionLimitIs503AndOthersGoOn() throws {
@@ -93,13 +85,10 @@ import Testing
     #expect(first.answer()?.status == 200)
     #expect(server.server.metrics.refused == 1)
     second.reset()
-    #expect(
-      (0..<200).contains { _ in
-        usleep(10_000)
-        let client = server.client()
-        client.send(Self.get)
-        return client.answer()?.status == 200
-      })
+    #expect(server.reaches { $0.open <= 2 })
+    let fourth = server.client()
+    fourth.send(Self.get)
+    #expect(fourth.answer()?.status == 200)
   }
 
   @Test func aFullWorkerQueueIs503() throws {
@@ -148,13 +137,13 @@ import Testing
       var usage = rusage()
       getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
       let before = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec
-      usleep(500_000)
+      // Between any two of them accepting pauses.
+      guard server.reaches({ $0.refused >= 3 }) else { exit(6) }
       getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
       let spent = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec - before
       guard spent < 100_000 else { exit(4) }
       limit.rlim_cur = 200
       setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-      usleep(300_000)
       let late = server.client()
       late.send(LimitsTests.get)
       exit(late.answer()?.status == 200 ? 0 : 5)

@@ -24,6 +24,15 @@ final class TestServer {
 
   deinit { server.stop(graceSeconds: 0) }
 
+  /// Whether the server's counters come to pass `test` within five seconds.
+  func reaches(_ test: (ServerMetrics) -> Bool) -> Bool {
+    for _ in 0..<5_000 {
+      if test(server.metrics) { return true }
+      usleep(1_000)
+    }
+    return false
+  }
+
   func client(receiveBuffer: Int32? = nil, seconds: Int = 10) -> TestClient {
     TestClient(address, receiveBuffer: receiveBuffer, seconds: seconds)
   }
@@ -65,6 +74,7 @@ final class TestReceiver: BodyReceiver {
   }
 
   func receive(_ bytes: RawSpan) -> Bool {
+    if bytes.byteCount == 0 { return limit > 0 }
     if delay > 0 { usleep(delay) }
     if count == 0 { events.add("first") }
     count += bytes.byteCount
@@ -137,6 +147,7 @@ final class TestHandler: Handler {
     if path.equals("/api/count") { return .receive(limit: 20_000_000) { TestReceiver(events) } }
     if path.equals("/count") { return .receive(limit: 20_000_000) { TestReceiver(events) } }
     if path.equals("/stop") { return .receive(limit: 20_000_000) { TestReceiver(events, limit: 10) } }
+    if path.equals("/refused") { return .receive(limit: 20_000_000) { TestReceiver(events, limit: -1) } }
     if path.equals("/drip") { return .receive(limit: 20_000_000) { TestReceiver(events, delay: 3_000) } }
     if path.equals("/collect") {
       return .collect(limit: 100) { Response(.ok, HeadFields(), .bytes(SharedBytes($0))) }

@@ -75,6 +75,38 @@ import Testing
     #expect(client.answer()?.text == "/next")
   }
 
+  @Test(arguments: ["Content-Length: 3", "Transfer-Encoding: chunked"])
+  func whoeverIsRefusedIsNotToldToContinue(_ framing: String) throws {
+    let server = try TestServer()
+    let client = server.client()
+    client.send("PUT /refused HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n\(framing)\r\n\r\n")
+    let answer = try #require(client.answer())
+    #expect(answer.status == 422 && answer.closes)
+    #expect(client.isClosedByServer())
+    #expect(server.events.all == ["finish"])
+  }
+
+  /// Nothing is to come, so nobody has to be asked.
+  @Test(arguments: ["Content-Length: 0", "X: y"]) func continueIsNotSaidWithoutABody(_ framing: String) throws
+  {
+    let server = try TestServer()
+    let client = server.client()
+    client.send("PUT /count HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n\(framing)\r\n\r\n")
+    #expect(client.answer()?.text == "0 0")
+    client.send("GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.answer()?.text == "/next")
+  }
+
+  @Test func aBodyThatIsSentUnaskedArrivesAllTheSame() throws {
+    let server = try TestServer()
+    let client = server.client()
+    client.send(
+      "PUT /count HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n")
+    client.send("2\r\nab\r\n0\r\n\r\n")
+    #expect(client.line() == "HTTP/1.1 100 Continue" && client.line() == "")
+    #expect(client.answer()?.text == "2 195")
+  }
+
   @Test func aBodyOverTheLimitIsRefusedBeforeItIsSent() throws {
     let server = try TestServer()
     let client = server.client()

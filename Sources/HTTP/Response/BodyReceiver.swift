@@ -4,7 +4,7 @@
 /// last call, which is `finish` or `abort`, the receiver is dropped.
 package protocol BodyReceiver: AnyObject {
   /// Takes the next bytes; false when no more are wanted, and then `finish` gives the answer and the connection
-  /// is closed after it.
+  /// is closed after it. No bytes are a question: the client asks before it sends any (`Expect: 100-continue`).
   func receive(_ bytes: RawSpan) -> Bool
   /// Gives the answer, once the whole body was received or `receive` said stop.
   func finish() -> Response

@@ -4,6 +4,7 @@ import Platform
 extension EventLoop {
   /// How long accepting pauses when no descriptor is left.
   private static let pause: UInt64 = 100_000_000
+
   /// Takes one waiting connection: those that wait behind it wake this loop or another again.
   func accept() {
     repeat {
@@ -34,8 +35,8 @@ extension EventLoop {
     }
     let token = claimToken()
     let connection = Connection(
-      descriptor, token: token, peer: peer, counted: counted,
-      state: ConnectionState(now: now, timeouts: timeouts))
+      descriptor, token: token, peer: peer, counted: counted, http: HTTPConnection(workspace, now))
+    if isDraining { connection.http.drain() }
     place(connection)
     // The first request is often there already, and its answer often the last: then nothing is watched.
     drive(connection)
@@ -59,19 +60,17 @@ extension EventLoop {
     metrics.refused.add(1)
     let token = claimToken()
     let connection = Connection(
-      descriptor, token: token, peer: peer, refused: true,
-      state: ConnectionState(now: now, timeouts: timeouts))
-    connection.exchange.start = now
+      descriptor, token: token, peer: peer, refused: true, http: HTTPConnection(workspace, now))
+    connection.start = now
     refusedCount += 1
     place(connection)
     respond(overload(), to: connection, closing: true)
-    guard refusedCount <= limits.refused / context.mailboxes.count else {
+    guard refusedCount <= context.configuration.limits.refused / context.mailboxes.count else {
       _ = flush(connection)
       return close(connection)
     }
-    finish(connection)
+    drive(connection)
     watch(connection)
-    if !connection.isClosed { schedule(connection) }
   }
 
   /// Tells one client with the spare descriptor that there are no more, then waits a moment: the listener

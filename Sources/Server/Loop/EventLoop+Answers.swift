@@ -1,37 +1,30 @@
 import HTTP
 import Platform
 
+/// Renders answers, and counts them when their last byte is with the kernel, or their client is gone.
 extension EventLoop {
   /// Bodies up to this size are copied behind their heads and sent with one call.
   private static let copyLimit = 32_768
 
   /// Renders an answer; it is sent with the next flush.
   func respond(_ response: Response, to connection: Connection, closing: Bool = false) {
-    if closing || response.closes || isDraining { closeAfterAnswers(connection) }
-    let announcement = connection.state.announcement(isHTTP11: connection.exchange.isHTTP11)
+    let announcement = connection.http.answer(closing: closing || response.closes, workspace, now)
     let before = outbox.count
     writer.write(response.head, announcement, to: &outbox)
-    connection.produced &+= UInt64(outbox.count &- before)
+    connection.http.wrote(UInt64(outbox.count &- before))
     queueOutbox(connection)
-    let hasBody = !connection.exchange.isHead && !response.status.isBodyless
+    let hasBody = !connection.http.isHead && !response.status.isBodyless
     if hasBody {
-      connection.produced &+= response.body.count
+      connection.http.wrote(response.body.count)
       add(response.body, connection)
     }
     if answered.isFull { postpone(connection) }
-    answered.add(response.status.code, start: connection.exchange.start, end: connection.produced)
+    answered.add(response.status.code, start: connection.start, end: connection.http.produced)
     if log != nil {
-      let request = connection.exchange.logged ?? LogRequest(from: connection.peer)
-      connection.exchange.logged = nil
+      let request = connection.logged ?? LogRequest(from: connection.peer)
+      connection.logged = nil
       lines.append(AccessLine(request: request, body: hasBody ? response.body.count : 0))
     }
-  }
-
-  /// The connection ends by the server's decision, behind the answers so far; its client may be sending more.
-  func closeAfterAnswers(_ connection: Connection) {
-    connection.state.closeAfterAnswers()
-    connection.discarding = nil
-    connection.lingers = true
   }
 
   /// The outbox is sent before the queue; where answers wait in the queue already, new bytes go behind them.
@@ -57,11 +50,6 @@ extension EventLoop {
     }
   }
 
-  /// Answers with a status of the server's own, and closes: the rest of the input can't be trusted.
-  func refuse(_ connection: Connection, _ status: Status, path: String? = nil) {
-    respond(error(status, path: path), to: connection, closing: true)
-  }
-
   /// The answer for a status of the server's own.
   func error(_ status: Status, path: String? = nil, _ fields: [(StaticString, String)] = []) -> Response {
     let body = context.configuration.errorBody(status, path)
@@ -73,65 +61,36 @@ extension EventLoop {
     error(.serviceUnavailable, [("Retry-After", "5"), ("Cache-Control", "no-store")])
   }
 
-  /// Answers 408 to a client that is too slow with its head or body.
-  func timeOut(_ connection: Connection) {
-    if let upload = connection.upload {
-      abandon(upload)
-      connection.upload = nil
-    } else {
-      connection.exchange = Exchange(start: now)
-      if let parser = connection.partialHead?.parser {
-        // Of a copy: a span of the class's own array would outlive the access to it.
-        let stash = connection.stash
-        connection.exchange.isHead = parser.isHEAD(stash.span.bytes)
-        note(parser.head, in: stash.span.bytes, connection)
+  // MARK: Counting
+
+  /// All answers of a connection are sent, or never will be.
+  func conclude(_ connection: Connection) {
+    guard answered.count > 0 || !connection.pending.isEmpty else { return }
+    let end = Clock.monotonicNanoseconds()
+    // In the usual case nothing was postponed and nothing is logged.
+    if connection.pending.isEmpty, log == nil { return answered.empty(into: metrics, now: end) }
+    answered.empty(into: &connection.pending, &lines)
+    count(connection, upTo: .max, end)
+  }
+
+  /// Not all of them are: those that are not are kept with the connection.
+  func postpone(_ connection: Connection) {
+    answered.empty(into: &connection.pending, &lines)
+    count(connection, upTo: connection.http.sent, Clock.monotonicNanoseconds())
+  }
+
+  private func count(_ connection: Connection, upTo sent: UInt64, _ end: UInt64) {
+    while let answer = connection.pending.next(upTo: sent) {
+      let passed = end &- min(answer.start, end)
+      metrics.answered(status: answer.status, nanoseconds: passed)
+      guard let line = answer.line else { continue }
+      log?.add(
+        line.request, status: answer.status, bytes: line.bodySent(connection.http.sent, end: answer.end),
+        microseconds: passed / 1000)
+      if !isLogScheduled {
+        isLogScheduled = true
+        deadlines.insert(DeadlineHeap.Entry(time: now &+ LogBuffer.delay, token: Token.log))
       }
     }
-    connection.state.becomeIdle(now, timeouts)
-    if connection.discarding != nil {
-      // Its request was answered already, and only its body is slow.
-      closeAfterAnswers(connection)
-    } else {
-      refuse(connection, .requestTimeout)
-    }
-    proceed(connection)
-  }
-
-  /// Ends a connection whose answers are all sent, such that the client can read them.
-  func finish(_ connection: Connection) {
-    guard !connection.isClosed else { return }
-    guard flush(connection), !connection.isClosed else { return }
-    let mayHaveMore = connection.lingers || connection.canRead || !connection.stash.isEmpty
-    guard mayHaveMore, !connection.inputEnded else { return close(connection) }
-    Kernel.shutdownSending(connection.descriptor.raw)
-    connection.stash = []
-    noteProgress(connection)
-    connection.state.linger(now, timeouts)
-  }
-
-  /// Ends a connection without a request, of which the last answer may still be on its way.
-  func leave(_ connection: Connection) {
-    connection.lingers = Kernel.unacknowledged(connection.descriptor.raw) > 0
-    finish(connection)
-    if !connection.isClosed { schedule(connection) }
-  }
-
-  /// Drops what the client still sends; true while there may be more.
-  func linger(_ connection: Connection) -> Bool {
-    guard connection.canRead else { return false }
-    let space = UnsafeMutableRawBufferPointer(rebasing: scratch[..<EventLoop.readSize])
-    switch Kernel.receive(connection.descriptor.raw, into: space) {
-    case .bytes(let count):
-      metrics.bytesIn.add(UInt64(count))
-      return true
-    case .wouldBlock: connection.canRead = false
-    case .end, .broken: close(connection)
-    }
-    return false
-  }
-
-  /// Keeps for the access line what could be read of a head that isn't whole or right.
-  func note(_ head: borrowing RequestHead, in bytes: RawSpan, _ connection: Connection) {
-    if log != nil { connection.exchange.logged = LogRequest(head, in: bytes, from: connection.peer) }
   }
 }

@@ -5,37 +5,27 @@ extension EventLoop {
   /// Bytes of files sent to one connection before the others have their turn.
   private static let turnSize = 1 << 20
 
-  /// Sends what was answered; true when all of it went. Otherwise the connection waits for the client.
+  /// Sends what was answered; false when the connection's turn is over.
   func flush(_ connection: Connection) -> Bool {
-    guard !outbox.isEmpty || !connection.queue.isEmpty else { return true }
-    let complete = connection.queue.isEmpty ? flushOutbox(connection) : flushQueue(connection)
+    let turnIsOver = !(connection.queue.isEmpty ? flushOutbox(connection) : flushQueue(connection))
     outbox.removeAll(keeping: EventLoop.outboxSize)
-    if connection.isClosed { return false }
-    if complete {
+    guard !connection.isClosed else { return true }
+    guard connection.http.unsent > 0 else {
       conclude(connection)
+      connection.http.flushed(workspace, now)
       return true
     }
     postpone(connection)
-    // In another phase the answers are sent beside it: a worker is busy, or a body arrives.
-    if connection.isBetweenAnswers {
-      noteProgress(connection)
-      connection.state.waitForWriting(now, timeouts)
+    if connection.http.isBetweenAnswers {
+      connection.http.flushedInPart(unacknowledged: connection.unacknowledged, workspace, now)
     }
-    return false
-  }
-
-  /// Looks how much of the answers the client has acknowledged; gives how much it has not.
-  @discardableResult
-  func noteProgress(_ connection: Connection) -> UInt64 {
-    let waiting = min(UInt64(Kernel.unacknowledged(connection.descriptor.raw)), connection.sent)
-    connection.state.progressed(connection.sent &- waiting, now, timeouts)
-    return waiting
+    return !turnIsOver
   }
 
   /// The usual case: everything is in the outbox, and one call sends it.
   private func flushOutbox(_ connection: Connection) -> Bool {
     let bytes = outbox.address
-    switch connection.canWrite ? Kernel.send(connection.descriptor.raw, bytes) : .wouldBlock {
+    switch connection.http.canWrite ? Kernel.send(connection.descriptor.raw, bytes) : .wouldBlock {
     case .bytes(let count):
       sent(count, connection)
       if count == bytes.count { return true }
@@ -44,37 +34,32 @@ extension EventLoop {
       connection.queue.prepend(bytes)
     case .end, .broken:
       close(connection)
-      return false
     }
-    connection.canWrite = false
-    return false
+    connection.http.outputIsFull()
+    return true
   }
 
-  /// Sends the outbox and then the queue, memory gathered into one call and files by the kernel.
+  /// Sends the outbox and then the queue, memory gathered into one call and files by the kernel; false when the
+  /// connection's turn is over.
   private func flushQueue(_ connection: Connection) -> Bool {
     var first = outbox.address
     var budget = EventLoop.turnSize
-    while connection.canWrite, first.count > 0 || !connection.queue.isEmpty {
-      let result = sendNext(connection, first, &budget)
-      switch result {
+    while connection.http.canWrite, budget > 0, first.count > 0 || !connection.queue.isEmpty {
+      switch sendNext(connection, first, &budget) {
       case .bytes(let count):
         sent(count, connection)
         let fromFirst = min(count, first.count)
         first = UnsafeRawBufferPointer(rebasing: first[fromFirst...])
         connection.queue.remove(count &- fromFirst)
       case .wouldBlock:
-        connection.canWrite = false
+        connection.http.outputIsFull()
       case .end, .broken:
         close(connection)
-        return false
-      }
-      if budget <= 0 {
-        takeTurn(connection)
-        break
+        return true
       }
     }
     connection.queue.prepend(first)
-    return connection.queue.isEmpty
+    return budget > 0
   }
 
   private func sendNext(
@@ -93,15 +78,7 @@ extension EventLoop {
   }
 
   private func sent(_ count: Int, _ connection: Connection) {
-    connection.sent &+= UInt64(count)
+    connection.http.sent(count)
     metrics.bytesOut.add(UInt64(count))
-  }
-
-  /// Goes on with answers that the client hadn't room for.
-  func resumeWriting(_ connection: Connection) -> Bool {
-    guard connection.canWrite else { return false }
-    guard flush(connection) else { return false }
-    connection.state.becomeIdle(now, timeouts)
-    return settle(connection)
   }
 }

@@ -3,13 +3,12 @@ import Platform
 
 /// Moves bytes between the sockets of its connections and one handler, on one thread.
 ///
-/// Sockets are watched edge-triggered and registered once: a connection remembers whether it can be read and
-/// written, and `drive` does what can be done. Nothing here is touched by another thread but the mailbox.
+/// Sockets are watched edge-triggered and registered once: a connection's `HTTPConnection` remembers whether it can be
+/// read and written and decides what is done, and the loop does it. Nothing here is touched by another thread but the
+/// mailbox.
 final class EventLoop {
   let index: Int
   let context: ServerContext
-  let limits: ServerLimits
-  let timeouts: Timeouts
   let handler: any Handler
   let metrics: LoopMetrics
   let trustsProxies: Bool
@@ -17,15 +16,13 @@ final class EventLoop {
   /// Its epoll's number; the mailbox holds it.
   let epoll: Int32
 
-  /// Where input is read: a stash that was left over, then room for more.
-  let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: EventLoop.scratchSize, alignment: 16)
+  /// Where the input of the connection that is being driven is read.
+  var workspace: ConnectionWorkspace
   var pieces = GatherList(capacity: 64)
   private var events = EpollBatch(capacity: 256)
 
   /// Answers of the connection that is being driven, until they are sent together.
   var outbox = SendBuffer(capacity: EventLoop.outboxSize)
-  /// Reads the head at hand.
-  var parser = RequestParser()
   /// Answers in the outbox, by status, whose latency is measured when they are sent.
   var answered = AnswerTally()
   /// Their access lines, where these are written.
@@ -54,7 +51,6 @@ final class EventLoop {
   var spare: Descriptor?
   private(set) var drainDeadline: UInt64?
 
-  static let scratchSize = 196_608
   static let outboxSize = 131_072
 
   enum Token {
@@ -67,8 +63,7 @@ final class EventLoop {
   init(_ index: Int, _ context: ServerContext, _ handler: any Handler) {
     self.index = index
     self.context = context
-    limits = context.configuration.limits
-    timeouts = context.configuration.timeouts
+    workspace = ConnectionWorkspace(context.configuration.rules)
     self.handler = handler
     metrics = context.metrics[index]
     trustsProxies = !context.configuration.trustedProxies.isEmpty
@@ -77,10 +72,6 @@ final class EventLoop {
     log = context.configuration.accessLog.map { LogBuffer($0) }
     epoll = mailbox.epoll.raw
     spare = Kernel.spare()
-  }
-
-  deinit {
-    scratch.deallocate()
   }
 
   var isDraining: Bool { drainDeadline != nil }
@@ -144,15 +135,10 @@ final class EventLoop {
 
   private func take(_ events: EpollEvents, of connection: Connection) {
     if events.contains(.error) { return close(connection) }
-    if events.contains(.hangUp), connection.state.phase == .working || connection.state.phase == .writing {
-      return close(connection)
-    }
-    if events.contains(.readable) { connection.canRead = true }
-    if events.contains(.peerDone) || events.contains(.hangUp) {
-      connection.canRead = true
-      connection.peerDone = true
-    }
-    if events.contains(.writable) { connection.canWrite = true }
+    if events.contains(.hangUp), connection.http.endsWithHangUp { return close(connection) }
+    if events.contains(.readable) { connection.http.becameReadable() }
+    if events.contains(.peerDone) || events.contains(.hangUp) { connection.http.peerFinished() }
+    if events.contains(.writable) { connection.http.becameWritable() }
     drive(connection)
   }
 
@@ -201,10 +187,9 @@ final class EventLoop {
   /// Ends a connection at once; a body that was half received is dropped.
   func close(_ connection: Connection) {
     guard !connection.isClosed else { return }
-    connection.state.close()
+    connection.http.closed()
     conclude(connection)
-    if let upload = connection.upload { abandon(upload) }
-    connection.upload = nil
+    abandonUpload(of: connection)
     connection.queue.removeAll()
     let slot = Int(connection.token & 0xFFFF_FFFF)
     connections[slot] = nil
@@ -226,7 +211,7 @@ final class EventLoop {
 
   /// Sees to it that the loop looks at the connection's deadline in time.
   func schedule(_ connection: Connection) {
-    let deadline = connection.state.deadline
+    let deadline = connection.http.deadline
     guard deadline < connection.lookAt else { return }
     connection.lookAt = deadline
     deadlines.insert(DeadlineHeap.Entry(time: deadline, token: connection.token))
@@ -242,26 +227,8 @@ final class EventLoop {
       default:
         guard let connection = connection(entry.token), connection.lookAt == entry.time else { continue }
         connection.lookAt = .max
-        expire(connection)
+        timeOut(connection)
       }
-    }
-  }
-
-  private func expire(_ connection: Connection) {
-    var verdict = connection.state.expiry(now)
-    if verdict == .checkProgress {
-      if noteProgress(connection) == 0, connection.state.phase == .lingering { return close(connection) }
-      verdict = connection.state.expiry(now, checked: true)
-    }
-    switch verdict {
-    case .none, .checkProgress: return schedule(connection)
-    case .answer408:
-      metrics.timeouts.add(1)
-      timeOut(connection)
-    case .leave: leave(connection)
-    case .close:
-      if connection.state.phase == .writing { metrics.timeouts.add(1) }
-      close(connection)
     }
   }
 
@@ -275,10 +242,9 @@ final class EventLoop {
     if isAccepting { stopAccepting() }
     Kernel.stopListening(context.listener.raw)
     for connection in connections {
-      guard let connection, connection.state.phase == .idle else { continue }
-      // A request that has arrived already is still answered.
-      connection.canRead = true
-      drive(connection)
+      guard let connection else { continue }
+      connection.http.drain()
+      if connection.http.phase == .idle { drive(connection) }
     }
   }
 }

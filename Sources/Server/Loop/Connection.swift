@@ -1,6 +1,55 @@
 import HTTP
 import Platform
 
+/// One client's connection, owned by one loop: its socket, and what is on its way in either direction.
+///
+/// What is to be done with it `http` decides. While it is idle it holds no buffer: heads are read into the loop's memory,
+/// and only what is left over of them is kept here.
+final class Connection {
+  let descriptor: Descriptor
+  /// Names the connection in epoll and in messages; never used again for another one.
+  let token: UInt64
+  let peer: PeerAddress
+  /// Held to the limit per address.
+  let isCounted: Bool
+  /// It was over a limit, and only lingers.
+  let isRefused: Bool
+  var http: HTTPConnection
+
+  /// What was read and not used yet.
+  var stash: [UInt8] = []
+  var upload: Upload?
+  /// When the head of the request at hand was complete.
+  var start: UInt64 = 0
+  /// The words of its access line, where lines are written.
+  var logged: LogRequest?
+
+  var queue = WriteQueue()
+  /// Answers that the kernel hasn't whole.
+  var pending = PendingAnswers()
+  /// It used up its turn with work left.
+  var takesTurn = false
+  /// When the loop looks at the deadline next.
+  var lookAt = UInt64.max
+
+  init(
+    _ descriptor: consuming Descriptor, token: UInt64, peer: PeerAddress, counted: Bool = false,
+    refused: Bool = false, http: HTTPConnection
+  ) {
+    self.descriptor = descriptor
+    self.token = token
+    self.peer = peer
+    isCounted = counted
+    isRefused = refused
+    self.http = http
+  }
+
+  var isClosed: Bool { http.phase == .closed }
+
+  /// Bytes that the kernel has sent, or will send, and the client hasn't acknowledged.
+  var unacknowledged: UInt64 { UInt64(Kernel.unacknowledged(descriptor.raw)) }
+}
+
 /// What a client hasn't taken yet, in order.
 struct WriteQueue {
   private var segments: [BodySegment] = []

@@ -1,0 +1,212 @@
+/// How a request's body arrives: piece by piece at its receiver, or read over where nobody wants it.
+extension HTTPConnection {
+  /// The handler doesn't want the body of the request at hand: it is read over, or ends the connection.
+  package mutating func discardBody(_ workspace: borrowing ConnectionWorkspace) {
+    guard let framing = BodyFraming(workspace.parser.head.bodyLength) else { return }
+    let length = framing.knownRemaining ?? 0
+    let isTooLong = workspace.parser.head.expectsContinue || length > workspace.rules.discardedBody
+    if isTooLong || closesAfterAnswers {
+      closeAfterAnswers()
+    } else {
+      body = IncomingBody(framing, limit: workspace.rules.discardedBody, isWanted: false)
+    }
+  }
+
+  /// The body of the request at hand goes to a receiver; false when it is longer than `limit`, and then it isn't received.
+  package mutating func receiveBody(
+    limit: UInt64, _ workspace: borrowing ConnectionWorkspace, _ now: UInt64
+  ) -> Bool {
+    let framing = BodyFraming(workspace.parser.head.bodyLength) ?? .length(remaining: 0)
+    if let length = framing.knownRemaining, length > limit { return false }
+    var body = IncomingBody(framing, limit: limit, isWanted: true)
+    if workspace.parser.head.expectsContinue, framing.knownRemaining != 0 { body.expectation = .unasked }
+    self.body = body
+    waitForBody(workspace, now)
+    return true
+  }
+
+  /// How much memory the receiver's next piece needs.
+  package var pieceSize: Int { body?.pieceSize ?? 0 }
+
+  /// A read brought `count` bytes of the body into the receiver's memory.
+  ///
+  /// - Parameter filled: all that there was room for, which says nothing about what is left.
+  package mutating func receivedBody(
+    _ count: Int, filled: Bool, _ workspace: borrowing ConnectionWorkspace, _ now: UInt64
+  ) {
+    received(count, filled: filled, workspace, now)
+    body?.stored(count)
+    body?.framing.skip(count)
+  }
+
+  /// The receiver has taken what it was given, and wants more.
+  package mutating func delivered(_ workspace: borrowing ConnectionWorkspace, _ now: UInt64) {
+    body?.isBusy = false
+    if phase != .body { waitForBody(workspace, now) }
+  }
+
+  private mutating func waitForBody(_ workspace: borrowing ConnectionWorkspace, _ now: UInt64) {
+    phase = .body
+    deadline = now &+ workspace.rules.timeouts.body
+  }
+
+  /// What to do for a body that is wanted.
+  mutating func nextOfBody(_ workspace: inout ConnectionWorkspace, _ now: UInt64) -> Action {
+    guard let step = body?.next(&workspace.input) else { return .close }
+    switch step {
+    case .action(let action):
+      // The worker is asked, or has the last piece: the client is not to blame for the time that takes.
+      if action == .deliver(last: true) || body?.expectation == .asked { wait() }
+      return action
+    case .full:
+      wait()
+      return .wait(until: .max)
+    case .more(let size):
+      if canRead { return size.map { .readBody(upTo: $0) } ?? .read }
+      if inputHasEnded { return .close }
+      return body?.deliverable() == true ? .deliver(last: false) : .wait(until: deadline)
+    }
+  }
+
+  /// Reads over a body that nobody wants; one that is too long or broken ends the connection, behind its answer.
+  mutating func discard(_ workspace: inout ConnectionWorkspace, _ now: UInt64) -> Action {
+    switch body?.discard(&workspace.input) {
+    case .more?:
+      if canRead { return .read }
+      return inputHasEnded ? .close : .wait(until: deadline)
+    case .end?, nil: body = nil
+    case .tooLong?: closeAfterAnswers()
+    }
+    phase = .idle
+    deadline = now &+ workspace.rules.timeouts.idle
+    return next(&workspace, now)
+  }
+}
+
+/// A request's body on its way: how it is framed, how much of it there is, and who has it.
+struct IncomingBody: Sendable {
+  /// Whether the client is still to be told to send the body (RFC 9110 §10.1.1).
+  enum Expectation: Sendable {
+    /// It sends without being told.
+    case none
+    /// The receiver isn't made that may refuse it.
+    case unasked
+    /// The receiver is being made.
+    case asked
+  }
+
+  /// What to do for a body that is wanted.
+  enum Step: Equatable {
+    case action(HTTPConnection.Action)
+    /// The next piece is full, and the receiver still has the last.
+    case full
+    /// All that has arrived is stored; so much more can be read straight into the piece, where its framing needs no look.
+    case more(Int?)
+  }
+
+  var framing: BodyFraming
+  /// Goes to a receiver.
+  let isWanted: Bool
+  /// More bytes than this are too many.
+  private let limit: UInt64
+  private var received: UInt64 = 0
+  /// How large the piece is that is being filled.
+  private(set) var pieceSize = 0
+  /// How much of it is filled.
+  private var stored = 0
+  /// The receiver has a piece.
+  var isBusy = false
+  /// The whole body has arrived.
+  private(set) var isComplete = false
+  var expectation = Expectation.none
+
+  init(_ framing: BodyFraming, limit: UInt64, isWanted: Bool) {
+    self.framing = framing
+    self.limit = limit
+    self.isWanted = isWanted
+    startPiece()
+  }
+
+  /// A small body gets a small piece; a large one pieces that keep a worker busy for a while.
+  private mutating func startPiece() {
+    stored = 0
+    pieceSize = Int(min(max(framing.knownRemaining ?? 65_536, 1), 262_144))
+  }
+
+  /// Counts bytes that were put into the piece.
+  mutating func stored(_ count: Int) {
+    stored &+= count
+    received &+= UInt64(count)
+  }
+
+  mutating func next(_ input: inout InputBuffer) -> Step {
+    switch expectation {
+    case .none: break
+    case .unasked:
+      expectation = .asked
+      isBusy = true
+      return .action(.deliver(last: false))
+    case .asked:
+      expectation = .none
+      return .action(.sendContinue)
+    }
+    if framing.knownRemaining == 0 { isComplete = true }
+    if !isComplete, stored < pieceSize, let action = store(&input) { return .action(action) }
+    if !isComplete, stored < pieceSize { return .more(framing.knownRemaining.map { space(upTo: $0) }) }
+    guard !isBusy else { return .full }
+    isBusy = true
+    startPiece()
+    return .action(.deliver(last: isComplete))
+  }
+
+  private func space(upTo remaining: UInt64) -> Int { Int(min(UInt64(pieceSize &- stored), remaining)) }
+
+  /// Takes body bytes out of the input, as many as the piece has room for.
+  private mutating func store(_ input: inout InputBuffer) -> HTTPConnection.Action? {
+    // Framing takes no room: the window moves on with it.
+    while !input.isEmpty {
+      var used = 0
+      let step = framing.next(input.bytes.extracting(first: pieceSize &- stored), from: &used)
+      let range = input.remove(used)
+      switch step {
+      case .data(let part):
+        stored(part.count)
+        guard received <= limit else { return .abandonBody(.contentTooLarge) }
+        return .store(range.upperBound &- part.count..<range.upperBound)
+      case .more: continue
+      case .end:
+        isComplete = true
+        return nil
+      case .malformed: return .abandonBody(.badRequest)
+      }
+    }
+    return nil
+  }
+
+  /// Whether the receiver can be given a piece that isn't full; if so, it counts as given.
+  mutating func deliverable() -> Bool {
+    guard stored > 0, !isBusy else { return false }
+    isBusy = true
+    startPiece()
+    return true
+  }
+
+  enum Discarded {
+    case more, end, tooLong
+  }
+
+  /// Drops what of the input is the body's.
+  mutating func discard(_ input: inout InputBuffer) -> Discarded {
+    while true {
+      var used = 0
+      let step = framing.next(input.bytes, from: &used)
+      _ = input.remove(used)
+      switch step {
+      case .data(let part): received &+= UInt64(part.count)
+      case .more: return received > limit ? .tooLong : .more
+      case .end: return .end
+      case .malformed: return .tooLong
+      }
+    }
+  }
+}

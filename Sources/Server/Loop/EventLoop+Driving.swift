@@ -1,0 +1,162 @@
+import HTTP
+import Platform
+
+/// Carries out what a connection decides.
+extension EventLoop {
+  /// Reads of one connection before the others have their turn.
+  private static let turn = 4
+
+  /// Does what can be done for a connection, until it has to wait.
+  func drive(_ connection: Connection) {
+    takeUp(connection)
+    act(connection.http.next(&workspace, now), for: connection)
+  }
+
+  /// Does what the connection's deadline has brought.
+  func timeOut(_ connection: Connection) {
+    guard now >= connection.http.deadline else { return schedule(connection) }
+    takeUp(connection)
+    let phase = connection.http.phase
+    let action = connection.http.timedOut(unacknowledged: connection.unacknowledged, &workspace, now)
+    switch (phase, action) {
+    case (_, .wait), (.idle, _), (.lingering, _): break
+    default: metrics.timeouts.add(1)
+    }
+    act(action, for: connection)
+  }
+
+  private func act(_ first: HTTPConnection.Action, for connection: Connection) {
+    var action = first
+    var reads = 0
+    while true {
+      switch action {
+      case .read:
+        // A worker that is slower bounds what is read of a body.
+        if connection.http.phase != .body { reads += 1 }
+        guard reads <= EventLoop.turn else { return takeTurn(connection) }
+        read(connection)
+      case .dispatch(let head): dispatch(head, connection)
+      case .flush: guard flush(connection) else { return takeTurn(connection) }
+      case .wait:
+        putAside(connection)
+        return schedule(connection)
+      case .refuse(let status): refuse(connection, status)
+      case .readBody(let size): readBody(connection, upTo: size)
+      case .store(let bytes): store(bytes, connection)
+      case .deliver(let last): deliver(connection, last: last)
+      case .sendContinue: sendContinue(connection)
+      case .abandonBody(let status): abandonBody(connection, status)
+      case .leave: connection.http.leave(unacknowledged: connection.unacknowledged)
+      case .shutdownSending:
+        Kernel.shutdownSending(connection.descriptor.raw)
+        connection.http.sendingEnded(unacknowledged: connection.unacknowledged, workspace, now)
+      case .close:
+        workspace.input.removeAll()
+        return close(connection)
+      }
+      action = connection.http.next(&workspace, now)
+    }
+  }
+
+  /// Has the connection's input in the workspace.
+  private func takeUp(_ connection: Connection) {
+    guard !connection.stash.isEmpty else { return }
+    workspace.input.restore(connection.stash)
+    connection.stash = []
+  }
+
+  /// Has the workspace empty for other connections.
+  private func putAside(_ connection: Connection) {
+    if !workspace.input.isEmpty { connection.stash = workspace.input.takeAll() }
+  }
+
+  /// The connection goes on when the others have had their turn; its time runs also where it never has to wait.
+  private func takeTurn(_ connection: Connection) {
+    putAside(connection)
+    schedule(connection)
+    guard !connection.takesTurn else { return }
+    connection.takesTurn = true
+    again.append(connection.token)
+  }
+
+  private func read(_ connection: Connection) {
+    let space = workspace.input.space()
+    switch Kernel.receive(connection.descriptor.raw, into: space) {
+    case .bytes(let count):
+      metrics.bytesIn.add(UInt64(count))
+      workspace.input.append(count)
+      connection.http.received(count, filled: count == space.count, workspace, now)
+    case .wouldBlock: connection.http.nothingToRead()
+    case .end: connection.http.inputEnded()
+    case .broken: close(connection)
+    }
+  }
+
+  /// Lets the handler answer the request whose head was parsed.
+  private func dispatch(_ range: Range<Int>, _ connection: Connection) {
+    connection.start = now
+    let memory = workspace.input.memory(range)
+    let span = UnsafeRawBufferPointer(memory).bytes
+    var peer = connection.peer
+    if trustsProxies {
+      let trusted = context.configuration.trustedProxies
+      peer = ForwardedFor.client(of: Request(workspace.parser.head, in: span, from: peer), trusted: trusted)
+    }
+    if log != nil { connection.logged = LogRequest(workspace.parser.head, in: span, from: peer) }
+    if workspace.parser.head.method == .other {
+      return respond(error(.notImplemented), to: connection, closing: true)
+    }
+    if workspace.parser.head.pathNeedsNormalising {
+      var bytes = memory.mutableBytes
+      workspace.parser.normalisePath(in: &bytes)
+    }
+    let request = Request(workspace.parser.head, in: UnsafeRawBufferPointer(memory).bytes, from: peer)
+    switch handler.handle(request) {
+    case .now(let response):
+      connection.http.discardBody(workspace)
+      respond(response, to: connection)
+    case .later(let work):
+      connection.http.discardBody(workspace)
+      makeLater(work, pool(for: request), connection)
+    case .deferred(let begin):
+      connection.http.discardBody(workspace)
+      connection.http.wait()
+      let (token, mailbox) = (connection.token, mailbox)
+      begin { mailbox.post(.answer(token: token, $0)) }
+    case .receive(let limit, let make):
+      receive(request, limit, pool(for: request), make, connection)
+    }
+  }
+
+  /// The workers that do the blocking work for a request.
+  private func pool(for request: borrowing Request) -> WorkerPool {
+    handler.usesReservedWorkers(request) ? context.reservedPool : context.pool
+  }
+
+  /// Has the answer made by a worker.
+  private func makeLater(
+    _ work: @escaping @Sendable () -> Response, _ pool: WorkerPool, _ connection: Connection
+  ) {
+    let (token, mailbox) = (connection.token, mailbox)
+    let taken = pool.submit { mailbox.post(.answer(token: token, work())) }
+    guard taken else { return respond(overload(), to: connection) }
+    connection.http.wait()
+  }
+
+  /// A worker made the answer.
+  func takeAnswer(_ response: Response, of connection: Connection) {
+    respond(response, to: connection)
+    drive(connection)
+  }
+
+  /// Answers what can't be read as a request, or is too slow to become one.
+  private func refuse(_ connection: Connection, _ status: Status) {
+    connection.start = now
+    if log != nil {
+      // As far as it could be read.
+      let bytes = UnsafeRawBufferPointer(workspace.input.unused).bytes
+      connection.logged = LogRequest(workspace.parser.head, in: bytes, from: connection.peer)
+    }
+    respond(error(status), to: connection, closing: true)
+  }
+}
