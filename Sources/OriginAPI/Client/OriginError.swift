@@ -17,7 +17,7 @@ package enum OriginError: Error, Sendable {
   /// Whether the origin can't be reached, or has a bad time.
   package var isOutage: Bool {
     switch self {
-    case .unreachable: true
+    case .unreachable, .unknownOutcome: true
     case .notAnOrigin(_, _, let status): status >= 500
     case .refused(let problem): problem.status >= 500
     case .body: false
