@@ -32,7 +32,8 @@ struct FileBatch {
   static func open(_ path: String) throws(SystemError) -> Descriptor? {
     switch try Kernel.openFile(path) {
     case .file(let file, _): file
-    case .other, .missing: nil
+    case .other: nil
+    case .missing: nil
     }
   }
 
