@@ -1,7 +1,6 @@
 import Archive
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// Where things are in an origin's data folder.
 package struct DataFolder: Sendable {

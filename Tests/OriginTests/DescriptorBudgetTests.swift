@@ -1,7 +1,6 @@
-import Glibc
 import HTTP
-import Platform
 import Store
+import System
 import Testing
 
 @testable import Origin
@@ -27,13 +26,13 @@ import Testing
 
   /// Both are statuses after which publishers and devices try again.
   @Test func noDescriptorLeftIsForAMoment() {
-    for code in [EMFILE, ENFILE] {
+    for code in [Errno.tooManyOpenFiles, .tooManyOpenFilesInSystem] {
       let error = StoreError.system(SystemError("open", on: "blobs/a", code: code))
       #expect(
         Problem(error).status == .serviceUnavailable
           && ClientFailure.response(error).status == .serviceUnavailable)
     }
-    let error = StoreError.system(SystemError("open", on: "blobs/a", code: EIO))
+    let error = StoreError.system(SystemError("open", on: "blobs/a", code: .ioError))
     #expect(Problem(error).status == .internalServerError)
   }
 

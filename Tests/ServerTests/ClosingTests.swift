@@ -1,7 +1,6 @@
-import Glibc
 import HTTP
-import Platform
 import Server
+import System
 import Testing
 
 /// That a connection which the server ends takes no answer with it (RFC 9112 §9.6).
@@ -19,7 +18,7 @@ import Testing
     let client = server.client()
     client.send("GET /huge HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
     client.send(broken + chunks(320_000))
-    usleep(300_000)
+    Clock.sleep(for: .milliseconds(300))
     #expect(client.answer()?.body.count == 20_000_000)
     #expect(client.isClosedByServer())
   }
@@ -45,11 +44,11 @@ import Testing
     var received: [UInt8] = []
     for _ in 0..<10_000 where server.server.metrics.bytesOut < Self.file {
       received += client.some(1000)
-      if received.count > Self.file - 300_000 { usleep(1000) }
+      if received.count > Self.file - 300_000 { Clock.sleep(for: .milliseconds(1)) }
     }
     try #require(server.server.metrics.bytesOut > Self.file && received.count < Self.file)
     client.send("GET /late HTTP/1.1\r\nHost: h\r\n\r\n")
-    usleep(700_000)
+    Clock.sleep(for: .milliseconds(700))
     let rest = try #require(client.rest())
     var bytes = received + rest
     let answer = try #require(TestAnswer(&bytes, toHead: false))
@@ -70,7 +69,7 @@ import Testing
     let path = "/" + String(repeating: "x", count: 4_000)
     for _ in 0..<9 { client.send("GET \(path) HTTP/1.1\r\nHost: h\r\n\r\n") }
     client.send(last)
-    usleep(600_000)
+    Clock.sleep(for: .milliseconds(600))
     client.send("GET /late HTTP/1.1\r\nHost: h\r\n\r\n")
     for _ in 0..<9 { #expect(client.answer()?.text == path) }
     if last.hasPrefix("POST") { #expect(client.answer()?.text == "/x") }
@@ -94,7 +93,7 @@ import Testing
     let client = server.client()
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n\r\n")
     #expect(client.answer()?.text == "/")
-    usleep(50_000)
+    Clock.sleep(for: .milliseconds(50))
     let start = Clock.monotonicNanoseconds()
     server.server.stop(graceSeconds: 8)
     #expect(Clock.monotonicNanoseconds() - start < 4 * Timeouts.second)
@@ -115,7 +114,7 @@ import Testing
     #expect(client.line() == "HTTP/1.1 200 OK")
     let start = Clock.monotonicNanoseconds()
     let stopper = try OSThread(name: "stopper") { [server = server.server] in server.stop(graceSeconds: 8) }
-    usleep(300_000)
+    Clock.sleep(for: .milliseconds(300))
     #expect((client.rest()?.count ?? 0) > 20_000_000)
     stopper.join()
     #expect(Clock.monotonicNanoseconds() - start < 4 * Timeouts.second)

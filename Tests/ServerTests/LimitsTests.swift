@@ -1,7 +1,7 @@
 import Glibc
 import HTTP
-import Platform
 import Server
+import System
 import Testing
 
 @Suite struct LimitsTests {
@@ -21,7 +21,7 @@ import Testing
     let client = server.client()
     for byte in "GET / HTTP/1.1\r\nHo".utf8 {
       client.send([byte])
-      usleep(5_000)
+      Clock.sleep(for: .milliseconds(5))
     }
     let answer = try #require(client.answer())
     #expect(answer.status == 408 && answer.closes)
@@ -38,7 +38,7 @@ import Testing
     var sent = 0
     while sent < 20, client.send("\r\n") {
       sent += 1
-      usleep(50_000)
+      Clock.sleep(for: .milliseconds(50))
     }
     #expect(sent < 20 && client.isClosedByServer())
   }
@@ -56,7 +56,7 @@ import Testing
     let server = try TestServer { $0.timeouts.write = 200 * Self.millisecond }
     let client = server.client(receiveBuffer: 4_096)
     for _ in 0..<10 { client.send("GET /file HTTP/1.1\r\nHost: h\r\n\r\n") }
-    for _ in 0..<100 where server.server.metrics.timeouts == 0 { usleep(20_000) }
+    for _ in 0..<100 where server.server.metrics.timeouts == 0 { Clock.sleep(for: .milliseconds(20)) }
     #expect(server.server.metrics.timeouts == 1)
     #expect(server.server.metrics.open == 0)
   }
@@ -71,7 +71,7 @@ import Testing
     var received = 0
     var chunk = [UInt8](repeating: 0, count: 100_000)
     for _ in 0..<20 {
-      usleep(40_000)
+      Clock.sleep(for: .milliseconds(40))
       received += max(recv(client.socket, &chunk, chunk.count, 0), 0)
     }
     #expect(server.server.metrics.timeouts == 0 && received > 0)
@@ -95,7 +95,7 @@ import Testing
     second.reset()
     #expect(
       (0..<200).contains { _ in
-        usleep(10_000)
+        Clock.sleep(for: .milliseconds(10))
         let client = server.client()
         client.send(Self.get)
         return client.answer()?.status == 200
@@ -120,7 +120,7 @@ import Testing
   @Test func aTakenPortIsRefused() throws {
     let server = try TestServer()
     let expected = ServerError.listen(
-      server.address, SystemError("bind", on: server.address.description, code: EADDRINUSE))
+      server.address, SystemError("bind", on: server.address.description, code: .addressInUse))
     #expect(throws: expected) {
       try Server(configuration: ServerConfiguration(address: server.address))
     }
@@ -148,13 +148,13 @@ import Testing
       var usage = rusage()
       getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
       let before = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec
-      usleep(500_000)
+      Clock.sleep(for: .milliseconds(500))
       getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
       let spent = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec - before
       guard spent < 100_000 else { exit(4) }
       limit.rlim_cur = 200
       setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-      usleep(300_000)
+      Clock.sleep(for: .milliseconds(300))
       let late = server.client()
       late.send(LimitsTests.get)
       exit(late.answer()?.status == 200 ? 0 : 5)

@@ -2,6 +2,7 @@ import Glibc
 import HTTP
 import Platform
 import Server
+import System
 
 /// A running server with a few routes, stopped when it is let go of.
 final class TestServer {
@@ -44,7 +45,7 @@ final class Events: Sendable {
   func has(_ event: String) -> Bool {
     for _ in 0..<500 {
       if all.contains(event) { return true }
-      usleep(10_000)
+      Clock.sleep(for: .milliseconds(10))
     }
     return false
   }
@@ -65,7 +66,7 @@ final class TestReceiver: BodyReceiver {
   }
 
   func receive(_ bytes: RawSpan) -> Bool {
-    if delay > 0 { usleep(delay) }
+    if delay > 0 { Clock.sleep(for: .microseconds(delay)) }
     if count == 0 { events.add("first") }
     count += bytes.byteCount
     bytes.withUnsafeBytes { for byte in $0 { sum &+= UInt64(byte) } }
@@ -123,7 +124,7 @@ final class TestHandler: Handler {
     if path.equals("/slow") {
       events.add("slow")
       return .later {
-        usleep(300_000)
+        Clock.sleep(for: .milliseconds(300))
         return Response(.ok, contentType: "text/plain", "slow")
       }
     }

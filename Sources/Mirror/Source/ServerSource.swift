@@ -1,7 +1,7 @@
 import HTTPClient
 import Manifests
-import Platform
 import Store
+import System
 
 /// A running origin: its API tells what is there, the files come over the paths that devices use.
 package final class ServerSource: MirrorSource {

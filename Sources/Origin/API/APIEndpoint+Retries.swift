@@ -1,6 +1,6 @@
 import HTTP
-import Platform
 import Store
+import System
 
 extension APIEndpoint {
   /// Carries out a request that changes something, or, where it is the retry of one that was carried out, answers it as

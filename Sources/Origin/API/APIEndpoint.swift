@@ -1,7 +1,7 @@
 import HTTP
 import Manifests
-import Platform
 import Store
+import System
 
 /// The publishing API: everything below `/api/v1`.
 ///

@@ -1,7 +1,7 @@
 import HTTP
 import Manifests
-import Platform
 import Store
+import System
 
 /// What a request to the API says, copied off the event loop's buffer.
 struct APIRequest: Sendable {

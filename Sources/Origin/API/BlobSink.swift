@@ -1,6 +1,5 @@
 import HTTP
 import Manifests
-import Platform
 import Store
 
 /// One file on its way into the store.

@@ -1,6 +1,7 @@
 import HTTP
 import Manifests
 import Store
+import System
 
 /// `POST /apps/{app}/channels/{channel}/create | remove | freeze | thaw`, for admins of the channel.
 struct ChannelActCalls {

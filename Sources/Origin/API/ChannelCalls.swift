@@ -1,6 +1,7 @@
 import HTTP
 import Manifests
 import Store
+import System
 
 /// What may be read of a channel: `/apps/{app}/channels/{channel}…`.
 struct ChannelCalls {

@@ -1,5 +1,6 @@
 import Manifests
 import Store
+import System
 
 extension CollectionReport {
   /// What the API and `xcache gc --json` say of a garbage collection.

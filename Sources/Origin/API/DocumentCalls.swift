@@ -1,6 +1,7 @@
 import HTTP
 import Manifests
 import Store
+import System
 
 /// `/apps/{app}/channels/{channel}/prefetch…`, `…/policy…` and `…/settings`.
 struct DocumentCalls {

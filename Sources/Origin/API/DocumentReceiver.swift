@@ -1,6 +1,6 @@
 import HTTP
-import Platform
 import Store
+import System
 
 /// Takes a document from a sender who may send one; from anyone else nothing is taken.
 final class DocumentReceiver: BodyReceiver {

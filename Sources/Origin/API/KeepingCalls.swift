@@ -1,7 +1,7 @@
 import HTTP
 import Manifests
-import Platform
 import Store
+import System
 
 /// `POST /gc`, and `/apps/{app}/channels/{channel}/pins…` and `…/adoption`.
 struct KeepingCalls {

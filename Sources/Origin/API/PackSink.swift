@@ -1,7 +1,7 @@
 import HTTP
 import Manifests
-import Platform
 import Store
+import System
 
 /// Small files one after another: `<sha256> <md5> <size>\n<bytes>`, again and again.
 ///

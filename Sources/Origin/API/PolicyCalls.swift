@@ -1,7 +1,7 @@
 import HTTP
 import Manifests
-import Platform
 import Store
+import System
 
 /// `POST …/policy`: one act on a channel's runtime policy, named by the body's `act`.
 struct PolicyCalls {

@@ -1,6 +1,7 @@
 import HTTP
 import Manifests
 import Store
+import System
 
 /// A refusal of the publishing API, as RFC 9457 tells problems.
 struct Problem: Error, Sendable {

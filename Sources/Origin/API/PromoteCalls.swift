@@ -1,7 +1,7 @@
 import HTTP
 import Manifests
-import Platform
 import Store
+import System
 
 /// `POST /apps/{app}/channels/{channel}/promote`: what another channel of the app holds, released here.
 struct PromoteCalls {
@@ -45,8 +45,7 @@ struct PromoteCalls {
   }
 
   /// Makes the release once its deltas on the version that it replaces are stored, or as long as releases wait.
-  private func release(_ request: ReleaseInput, _ more: JSONObject, waits: Bool) throws(Problem) -> Response
-  {
+  private func release(_ request: ReleaseInput, _ more: JSONObject, waits: Bool) throws(Problem) -> Response {
     let createsApp = caller.scope == .admin && caller.isUnlimited
     // Without them devices take the files whole; promoting needn't wait in a queue for that.
     let hasDeltas = try APIEndpoint.store { () throws(StoreError) in

@@ -1,6 +1,7 @@
 import HTTP
 import Manifests
 import Store
+import System
 
 /// `POST /apps/{app}/channels/{channel}/releases`: what `publish` and `unpublish` end with.
 struct ReleaseCalls {

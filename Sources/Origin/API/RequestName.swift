@@ -1,5 +1,5 @@
 import HTTP
-import Platform
+import System
 
 /// What a sender calls one act (Idempotency-Key), and which request it said it of.
 struct RequestName: Sendable {

@@ -1,7 +1,7 @@
 import HTTP
 import Manifests
-import Platform
 import Store
+import System
 
 /// Tokens, for admins of everything.
 struct TokenCalls {

@@ -1,7 +1,7 @@
 import HTTP
 import Manifests
-import Platform
 import Store
+import System
 
 /// Takes files to the store as they arrive: one file, or a pack of small ones.
 final class UploadReceiver: BodyReceiver {

@@ -1,5 +1,5 @@
 import HTTP
-import Platform
+import System
 
 /// One client's connection, owned by one loop.
 ///

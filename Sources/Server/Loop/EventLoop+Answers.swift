@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import System
 
 extension EventLoop {
   /// Bodies up to this size are copied behind their heads and sent with one call.

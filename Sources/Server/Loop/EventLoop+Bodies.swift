@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import System
 
 extension EventLoop {
   /// Begins to stream a request's body to a receiver.

@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import System
 
 extension EventLoop {
   /// Rounds of one connection before the others have their turn.

@@ -1,5 +1,5 @@
 import HTTP
-import Platform
+import System
 
 /// What is counted and written down of answers: when their last byte is with the kernel, or their client is gone.
 extension EventLoop {

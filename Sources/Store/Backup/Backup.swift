@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// What a backup or a restore copied.
 package struct BackupReport: Sendable {
@@ -123,7 +122,7 @@ extension Store {
         }
         report.repaired += 1
       }
-      let source = try Kernel.openExisting(folder.blob(blob.sha256), O_RDONLY)
+      let source = try Kernel.openExisting(folder.blob(blob.sha256), .read)
       if let source, try Kernel.status(source).size == blob.size,
         try batch.copy(source, to: path, isRight: { $0 == blob.sha256 }) != nil
       {

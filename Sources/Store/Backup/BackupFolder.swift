@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// A folder that holds a copy of an origin's data, laid out as a data folder is.
 ///
@@ -45,7 +44,7 @@ struct BackupFolder {
   }
 
   func sync() throws(SystemError) {
-    try Kernel.syncFileSystem(Kernel.open(folder.path, O_RDONLY | O_DIRECTORY))
+    try Kernel.syncFileSystem(Kernel.open(folder.path, [.read, .directory]))
   }
 
   func removePartialDatabase() throws(StoreError) {
@@ -89,7 +88,7 @@ extension BackupFolder {
   /// A blob's file; nil where there is none, or none that can be read.
   func openBlob(_ sha256: SHA256) throws(SystemError) -> Descriptor? {
     do throws(SystemError) {
-      return try Kernel.openExisting(folder.blob(sha256), O_RDONLY | O_NONBLOCK)
+      return try Kernel.openExisting(folder.blob(sha256), [.read, .nonBlocking])
     } catch  where error.isOfFile {
       return nil
     }

@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// A copy of files that are many, made durable together: each gets its name when the bytes of all are on the disk.
 struct FileBatch {
@@ -16,14 +15,14 @@ struct FileBatch {
     // A folder, for one, has no bytes to copy.
     guard try Kernel.status(source).kind == .file else { return nil }
     let part = path + ".part"
-    let target = try Kernel.open(part, O_RDWR | O_CREAT | O_TRUNC, mode: 0o640)
+    let target = try Kernel.open(part, [.readWrite, .create, .truncate], mode: 0o640)
     do throws(SystemError) {
       try Kernel.copy(from: source, to: target)
       if isRight(try DiskDigest.of(target)) {
         parts.append((part, path))
         return try Kernel.status(target).size
       }
-    } catch  where [EIO, EUCLEAN, EISDIR].contains(error.code) {
+    } catch  where error.isDamage || error.code == .isDirectory {
       // The disk can't give its bytes, or a folder stands in its place: as if they were others.
     }
     try Kernel.remove(part)
@@ -59,7 +58,7 @@ enum ZipCopy {
       for name in try Folder.textNames("\(source.zips)/\(channel)") where name.isZipOfUpdate {
         let path = "\(target.zips)/\(channel)/\(name)"
         guard try Kernel.status(path) == nil,
-          let file = try Kernel.openExisting("\(source.zips)/\(channel)/\(name)", O_RDONLY)
+          let file = try Kernel.openExisting("\(source.zips)/\(channel)/\(name)", .read)
         else { continue }
         try Kernel.makeFolder(DurableFile.parent(of: path), mode: 0o750)
         // A bad one is made again by whoever asks for it.

@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// What a sender says of a file before its bytes arrive.
 package struct BlobClaim: Hashable, Sendable {
@@ -41,10 +40,10 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
       state.nextIncoming += 1
       return state.nextIncoming
     }
-    let path = "\(store.folder.temporary)/incoming-\(getpid())-\(number)"
+    let path = "\(store.folder.temporary)/incoming-\(Environment.processID)-\(number)"
     self.path = path
     file = try StoreError.disk { () throws(SystemError) in
-      try store.disk.create(path, flags: O_WRONLY | O_CREAT | O_EXCL)
+      try store.disk.create(path, flags: [.write, .create, .exclusive])
     }
   }
 
@@ -134,7 +133,7 @@ extension BlobStore {
   private func recheck(_ sha256: SHA256) throws(StoreError) -> FileDigest? {
     let path = folder.whole(sha256)
     let digest = try StoreError.disk { () throws(SystemError) -> FileDigest? in
-      guard let file = try Kernel.openExisting(path, O_RDONLY) else { return nil }
+      guard let file = try Kernel.openExisting(path, .read) else { return nil }
       let digest = try Self.digest(of: file)
       if digest.sha256 == sha256 { return digest }
       try Kernel.remove(path)

@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 extension Database {
   /// - Throws: `unknownApp` or `unknownChannel`.

@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// An open file under `derived/` whose bytes are those that it was made with.
 package struct DerivedFile: ~Copyable, Sendable {
@@ -60,7 +59,7 @@ extension DerivedStore {
     let found: SHA256?
     do {
       found = try DiskDigest.of(file)
-    } catch  where error.code == EIO || error.code == EUCLEAN {
+    } catch  where error.isDamage {
       found = nil
     } catch {
       throw StoreError(error)
@@ -118,7 +117,7 @@ extension DerivedStore {
   func removeFile(_ path: String) throws(SystemError) {
     do {
       try Kernel.remove(path)
-    } catch  where error.code == EISDIR {
+    } catch  where error.code == .isDirectory {
       let name = name(path).split(separator: "/").joined(separator: "-")
       try Kernel.rename(path, to: "\(folder.quarantine)/derived-\(name)-\(clock())")
     }

@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 extension Database {
   /// The newest version of a document; nil where there is none.

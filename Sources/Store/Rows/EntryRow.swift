@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 // What planning a release reads: rows of single URLs, each by an index.
 extension Database {

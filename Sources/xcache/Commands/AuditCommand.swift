@@ -1,8 +1,8 @@
 import Manifests
-import Platform
+import OriginAPI
 import Publishing
 import Store
-import OriginAPI
+import System
 
 /// `xcache audit log | verify | export`.
 enum AuditCommand {

@@ -1,6 +1,6 @@
 import Manifests
-import Publishing
 import OriginAPI
+import Publishing
 
 /// `xcache channel set`: settings that every answer to a device carries.
 enum ChannelSet {

@@ -1,6 +1,6 @@
 import Manifests
-import Publishing
 import OriginAPI
+import Publishing
 
 /// `xcache mirror list` and `xcache mirror forget NAME`: the copies that an origin knows of.
 enum MirrorRegistrations {

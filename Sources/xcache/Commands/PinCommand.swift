@@ -1,6 +1,6 @@
 import Manifests
-import Publishing
 import OriginAPI
+import Publishing
 
 /// `xcache pin`: versions that gc leaves alone.
 enum PinCommand {

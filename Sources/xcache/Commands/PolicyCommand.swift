@@ -1,7 +1,7 @@
 import Manifests
-import Platform
-import Publishing
 import OriginAPI
+import Publishing
+import System
 
 /// `xcache policy show | log | set | bypass | kill | resume | script`.
 enum PolicyCommand {

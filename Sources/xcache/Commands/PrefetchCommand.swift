@@ -1,7 +1,7 @@
 import Manifests
+import OriginAPI
 import Publishing
 import XCacheClient
-import OriginAPI
 
 /// `xcache prefetch push | show | log | rollback | check`.
 enum PrefetchCommand {

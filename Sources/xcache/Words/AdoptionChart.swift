@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// What devices run and what went wrong on them, as `status` shows it.
 enum AdoptionChart {

@@ -1,7 +1,7 @@
 import HTTP
 import Manifests
-import Platform
 import Store
+import System
 
 /// The body of `POST /blobs/missing`, what a publisher asks about files before it sends them: `{"sha256":[…]}`.
 struct DigestDocument: StreamedContent {
