@@ -32,76 +32,78 @@ let package = Package(
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
     // Floor 1
-    library("Platform", ["CLinux", "CCrypto"]),
+    library("System", ["CLinux", "CCrypto"]),
     library("HTTP", []),
 
     // Floor 2
-    library("Manifests", ["Platform"]),
-    library("Server", ["HTTP", "Platform"]),
-    library("Compression", ["CZlib", "CZstd", "Platform"]),
-    library("Archive", ["CZlib", "Platform"]),
-    library("HTTPClient", ["CCurl", "Platform"]),
+    library("Platform", ["CLinux", "System"]),
+    library("Manifests", ["System"]),
+    library("Compression", ["CZlib", "CZstd", "System"]),
+    library("Archive", ["CZlib", "System"]),
+    library("HTTPClient", ["CCurl", "System"]),
 
     // Floor 3
-    library("Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Platform"]),
-    library("BuildCheck", ["Manifests", "Platform"]),
-    library("OriginAPI", ["HTTPClient", "Manifests", "Platform"]),
-    library("XCacheClient", ["Archive", "Compression", "HTTPClient", "Manifests", "Platform"]),
+    library("Server", ["HTTP", "Platform", "System"]),
+    library("Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Platform", "System"]),
+    library("BuildCheck", ["Manifests", "System"]),
+    library("OriginAPI", ["HTTPClient", "Manifests", "System"]),
+    library("XCacheClient", ["Archive", "Compression", "HTTPClient", "Manifests", "System"]),
 
     // Floor 4
-    library("Origin", ["CAssets", "Compression", "HTTP", "Manifests", "OriginAPI", "Platform", "Store"]),
+    library("Origin", ["CAssets", "Compression", "HTTP", "Manifests", "OriginAPI", "System", "Store"]),
     library(
-      "Mirror", ["Archive", "Compression", "HTTPClient", "Manifests", "OriginAPI", "Platform", "Store"]),
-    library("Publishing", ["Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "Platform"]),
+      "Mirror",
+      ["Archive", "Compression", "HTTPClient", "Manifests", "OriginAPI", "Platform", "System", "Store"]),
+    library("Publishing", ["Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "System"]),
 
     // Floor 5
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "BuildCheck", "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI", "Platform", "Publishing",
-        "Server", "Store",
-        "XCacheClient",
+        "BuildCheck", "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI", "Platform", "System",
+        "Publishing", "Server", "Store", "XCacheClient",
       ],
       swiftSettings: swift),
 
     // What deltas cost and give, measured on two folders: Benchmarks/deltas.sh.
     .executableTarget(
-      name: "delta-bench", dependencies: ["Compression", "Platform"], path: "Benchmarks/Deltas",
+      name: "delta-bench", dependencies: ["Compression", "System"], path: "Benchmarks/Deltas",
       swiftSettings: swift),
 
-    tests("PlatformTests", ["Platform"]),
-    tests("HTTPTests", ["HTTP"]),
-    tests("ManifestsTests", ["Manifests", "Platform", "TestSupport"]),
-    tests("ServerTests", ["Server", "HTTP", "Platform"]),
-    tests("CompressionTests", ["Compression", "Platform"]),
-    tests("ArchiveTests", ["Archive", "Platform"]),
+    tests("SystemTests", ["System"]),
+    tests("PlatformTests", ["Platform", "System"]),
+    tests("HTTPTests", ["HTTP", "Platform"]),
+    tests("ManifestsTests", ["Manifests", "System", "TestSupport"]),
+    tests("ServerTests", ["Server", "HTTP", "Platform", "System"]),
+    tests("CompressionTests", ["Compression", "System"]),
+    tests("ArchiveTests", ["Archive", "System"]),
     // What test targets share: folders that go with their test, files of expected text.
-    .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/TestSupport", swiftSettings: swift),
+    .target(name: "TestSupport", dependencies: ["System"], path: "Tests/TestSupport", swiftSettings: swift),
     // A server of a few lines over real sockets, for the tests of everything that is a client.
     .target(
-      name: "SocketServer", dependencies: ["Platform"], path: "Tests/SocketServer", swiftSettings: swift),
-    tests("HTTPClientTests", ["HTTPClient", "Platform", "SocketServer"]),
-    tests("BuildCheckTests", ["BuildCheck", "Manifests", "Platform"]),
-    tests("OriginAPITests", ["OriginAPI", "Manifests", "Platform"]),
-    tests("StoreTests", ["Store", "Manifests", "Platform", "CSQLite"]),
+      name: "SocketServer", dependencies: ["System"], path: "Tests/SocketServer", swiftSettings: swift),
+    tests("HTTPClientTests", ["HTTPClient", "System", "SocketServer"]),
+    tests("BuildCheckTests", ["BuildCheck", "Manifests", "System"]),
+    tests("OriginAPITests", ["OriginAPI", "Manifests"]),
+    tests("StoreTests", ["Store", "Manifests", "System", "CSQLite"]),
     tests(
       "XCacheClientTests",
-      ["Archive", "Compression", "XCacheClient", "Manifests", "Platform", "SocketServer"]),
+      ["Archive", "Compression", "XCacheClient", "Manifests", "System", "SocketServer"]),
     tests(
       "OriginTests",
-      ["Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Platform"],
+      ["Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Platform", "System"],
       exclude: ["Wire/Goldens"]),
-    tests("MirrorTests", ["Mirror", "Store", "HTTPClient", "Manifests", "Platform", "SocketServer"]),
+    tests("MirrorTests", ["Mirror", "Store", "HTTPClient", "Manifests", "System", "SocketServer"]),
     tests(
       "PublishingTests",
       [
-        "Archive", "BuildCheck", "Publishing", "HTTPClient", "Manifests", "OriginAPI", "Platform",
+        "Archive", "BuildCheck", "Publishing", "HTTPClient", "Manifests", "OriginAPI", "System",
         "SocketServer", "TestSupport",
       ]),
-    tests("XCacheTests", ["xcache", "BuildCheck", "Manifests", "Platform", "Publishing", "TestSupport"]),
+    tests("XCacheTests", ["xcache", "BuildCheck", "Manifests", "System", "Publishing", "TestSupport"]),
     // Runs the program itself; what it imports only reads answers.
     .testTarget(
-      name: "EndToEnd", dependencies: ["Compression", "Manifests", "Platform", "SocketServer"],
+      name: "EndToEnd", dependencies: ["Compression", "Manifests", "System", "SocketServer"],
       exclude: ["Goldens", "Help"],
       swiftSettings: swift),
   ],

@@ -1,6 +1,6 @@
 import Compression
 import Glibc
-import Platform
+import System
 
 /// Measures the deltas of one folder's files over another's, without a server:
 ///
@@ -99,7 +99,7 @@ enum DeltaBench {
       }
     }
     print("relatives lost   \(lost)")
-    exit(lost == 0 ? 0 : 1)
+    Environment.exit(lost == 0 ? 0 : 1)
   }
 
   private static func files(_ folder: String) -> [File] {
@@ -130,6 +130,6 @@ enum DeltaBench {
 
   private static func stop(_ words: String) -> Never {
     print(words)
-    exit(2)
+    Environment.exit(2)
   }
 }

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Why an archive can't be read or written; `description` says it to people.
 package enum ArchiveError: Error, Sendable {

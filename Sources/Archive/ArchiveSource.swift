@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// Bytes that can be read from any place, by several threads at once: an archive, or a file that goes into one.
 package protocol ArchiveSource: Sendable {
@@ -23,7 +22,7 @@ package final class ArchiveFile: ArchiveSource {
 
   /// Opens a file.
   package convenience init(_ path: String) throws(SystemError) {
-    let file = try Kernel.open(path, O_RDONLY)
+    let file = try Kernel.open(path, .read)
     let size = try Kernel.status(file).size
     self.init(file, size: size)
   }

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Makes HTTP requests from any thread, each on a kept connection where there is one.
 ///

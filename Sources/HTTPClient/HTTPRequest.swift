@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// What is asked of a server.
 package struct HTTPRequest: Sendable {

@@ -1,7 +1,6 @@
-import Glibc
 import HTTPClient
-import Platform
 import Store
+import System
 
 /// Why a mirror could not be made, read or restored from; `description` says it to people.
 package enum MirrorError: Error, Sendable {
@@ -56,7 +55,7 @@ package enum MirrorError: Error, Sendable {
     switch self {
     case .lost, .damaged, .wrongBytes, .lacksFile, .store(.corruptBlob), .store(.unknownBlob): true
     // "EIO: I/O error": the disk can't read it back.
-    case .system(let error): error.code == EIO && ["read", "pread"].contains(error.call.description)
+    case .system(let error): error.code == .ioError && ["read", "pread"].contains(error.call.description)
     default: false
     }
   }

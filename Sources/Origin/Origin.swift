@@ -1,9 +1,8 @@
-import Dispatch
 import HTTP
 import Manifests
-import Platform
 import Store
 import Synchronization
+import System
 
 /// Everything that an origin answers, over one store.
 package final class Origin: Sendable {
@@ -88,7 +87,11 @@ package final class Origin: Sendable {
     }
     zipOptions.room = options.zipRoom
     zipOptions.log = options.log
-    zips = ZipEndpoint(desk: ZipDesk(store: store, zipOptions), store: store)
+    do throws(SystemError) {
+      zips = ZipEndpoint(desk: try ZipDesk(store: store, zipOptions), store: store)
+    } catch {
+      throw StoreError(error)
+    }
     let documents = DocumentDesk(store: store, catalog: catalog, renderer: renderer)
     let releases = ReleaseDesk(
       store: store, catalog: catalog, builder: builder, renderer: renderer, publicURL: options.publicURL,
@@ -118,8 +121,8 @@ package final class Origin: Sendable {
   /// Makes deltas on older versions, renders what devices will ask for and keeps house from now on, each on a thread of
   /// its own.
   package func startBackgroundWork() throws(SystemError) {
-    _ = try OSThread(name: "render") { [renderer] in renderer.run() }
-    _ = try OSThread(name: "deltas") { [backlog] in backlog.run() }
+    try renderer.start()
+    try backlog.start()
     try keeper.start()
     try scrubber?.start()
   }
@@ -131,7 +134,7 @@ package final class Origin: Sendable {
   package func beginStopping() {
     stopping.store(true, ordering: .relaxed)
     desk.stop()
-    renderer.stop()
+    renderer.beginStopping()
     keeper.beginStopping()
     scrubber?.beginStopping()
   }

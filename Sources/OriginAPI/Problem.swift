@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A refusal of the API, as RFC 9457 tells problems.
 package struct Problem: Error, Hashable, Sendable {

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import System
 
 /// A file that is read from the disk itself, to learn whether its bytes are still there.
 ///
@@ -20,7 +21,7 @@ package struct DiskFile: ~Copyable {
   package init?(_ path: String) throws(SystemError) {
     let direct = xcache_open_direct(path)
     let opened =
-      direct >= 0 ? Descriptor(owning: direct) : try Kernel.openExisting(path, O_RDONLY | O_NONBLOCK)
+      direct >= 0 ? Descriptor(owning: direct) : try Kernel.openExisting(path, .nonBlocking)
     guard let file = opened else { return nil }
     let status = try Kernel.status(file)
     self.init(file, path, isDirect: direct >= 0, status)
@@ -40,9 +41,9 @@ package struct DiskFile: ~Copyable {
     if isDirect {
       do {
         return try Kernel.read(file, at: offset, into: buffer)
-      } catch  where error.code == EINVAL {
+      } catch  where error.code == .invalidArgument {
         // Opened so, but with another alignment or not read so (open(2), "O_DIRECT").
-        guard let plain = try Kernel.openExisting(path, O_RDONLY) else { throw error }
+        guard let plain = try Kernel.openExisting(path, .read) else { throw error }
         file = plain
         isDirect = false
       }
@@ -50,4 +51,9 @@ package struct DiskFile: ~Copyable {
     _ = posix_fadvise(file.raw, off_t(offset), off_t(buffer.count), POSIX_FADV_DONTNEED)
     return try Kernel.read(file, at: offset, into: buffer)
   }
+}
+
+extension Kernel {
+  /// Lets the disk begin with what a file has, so that the sync to come waits less; it promises nothing.
+  package static func startWriting(_ file: borrowing Descriptor) { _ = xcache_start_writing(file.raw) }
 }

@@ -1,15 +1,6 @@
 import CLinux
 import Glibc
-
-/// What a read or write on a non-blocking socket came to.
-package enum Transfer: Sendable, Equatable {
-  case bytes(Int)
-  /// The other side sends no more.
-  case end
-  case wouldBlock
-  /// The connection is gone: reset, timed out, unreachable.
-  case broken
-}
+import System
 
 /// What an accept came to.
 package enum Accepted: ~Copyable {
@@ -48,7 +39,7 @@ extension Kernel {
   /// The address that a socket is bound to, with the port that the kernel chose for port 0.
   package static func localAddress(_ socket: Int32) throws(SystemError) -> SocketAddress {
     let found = SocketAddress.filled { getsockname(socket, $0, $1) }
-    guard found.result == 0 else { throw SystemError("getsockname", code: xcache_errno()) }
+    guard found.result == 0 else { throw SystemError("getsockname", code: Errno(rawValue: xcache_errno())) }
     return found.address
   }
 
@@ -69,41 +60,6 @@ extension Kernel {
     }
   }
 
-  /// Reads what has arrived into `buffer`, which isn't empty.
-  package static func receive(_ socket: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
-    while true {
-      let count = xcache_recv(socket, buffer.baseAddress, buffer.count)
-      if count > 0 { return .bytes(count) }
-      if count == 0 { return .end }
-      if let failure = failure("recv") { return failure }
-    }
-  }
-
-  /// Sends as much of `bytes` as fits.
-  ///
-  /// - Parameter more: more follows at once, so a part-filled segment is held back (MSG_MORE).
-  package static func send(_ socket: Int32, _ bytes: UnsafeRawBufferPointer, more: Bool = false) -> Transfer {
-    let flags = Int32(MSG_NOSIGNAL) | (more ? Int32(MSG_MORE) : 0)
-    while true {
-      let count = xcache_send(socket, bytes.baseAddress, bytes.count, flags)
-      if count >= 0 { return .bytes(count) }
-      if let failure = failure("send") { return failure }
-    }
-  }
-
-  /// Sends as much of several pieces of memory as fits, with one call.
-  package static func send(
-    _ socket: Int32, _ pieces: borrowing GatherList, more: Bool = false
-  ) -> Transfer {
-    let flags = Int32(MSG_NOSIGNAL) | (more ? Int32(MSG_MORE) : 0)
-    var message = pieces.message
-    while true {
-      let count = sendmsg(socket, &message, flags)
-      if count >= 0 { return .bytes(count) }
-      if let failure = failure("sendmsg") { return failure }
-    }
-  }
-
   /// Says to the other side that nothing more will be sent; what it still sends can be read.
   package static func shutdownSending(_ socket: Int32) {
     _ = Glibc.shutdown(socket, Int32(SHUT_WR))
@@ -116,16 +72,6 @@ extension Kernel {
 
   /// Bytes that were sent and aren't acknowledged by the other side yet (SIOCOUTQ).
   package static func unacknowledged(_ socket: Int32) -> Int { Int(max(xcache_outq(socket), 0)) }
-
-  /// What errno says of a transfer; nil when it was only interrupted.
-  static func failure(_ call: StaticString) -> Transfer? {
-    switch xcache_errno() {
-    case EINTR: return nil
-    case EAGAIN, ENOBUFS, ENOMEM: return .wouldBlock
-    case EBADF, EFAULT, EINVAL, ENOTSOCK: fatalError("\(call) with a bad descriptor or address")
-    default: return .broken
-    }
-  }
 
   private static func set(
     _ socket: Int32, _ level: Int32, _ option: Int32, to value: Int32 = 1

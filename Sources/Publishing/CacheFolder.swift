@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// Files that make a publish quick and may be lost at any time: `$XDG_CACHE_HOME/xcache`, else `~/.cache/xcache`.
 ///
@@ -51,9 +50,9 @@ package struct CacheFolder: Sendable {
     try Kernel.makeFolder(DurableFile.parent(of: name), mode: 0o700)
     var content = header(kind, key) + bytes
     content.append(contentsOf: SHA256.of(content).bytes)
-    let temporary = "\(name).\(getpid())"
+    let temporary = "\(name).\(Environment.processID)"
     do {
-      let file = try Kernel.open(temporary, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
+      let file = try Kernel.open(temporary, [.write, .create, .truncate], mode: 0o600)
       try Kernel.write(content.span.bytes, to: file, path: temporary)
       try Kernel.rename(temporary, to: name)
     } catch {

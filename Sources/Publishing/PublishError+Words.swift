@@ -1,8 +1,7 @@
-import BuildCheck
 import Archive
+import BuildCheck
 import Manifests
 import OriginAPI
-import Platform
 
 extension PublishError {
   /// What is wrong, where, and what to do: one sentence or two, without a full stop's worth of ceremony. Long lists

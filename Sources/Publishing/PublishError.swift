@@ -1,8 +1,8 @@
-import BuildCheck
 import Archive
+import BuildCheck
 import Manifests
 import OriginAPI
-import Platform
+import System
 
 /// Why nothing was published. `words` says it to people, `exitCode` to scripts.
 package enum PublishError: Error, Sendable {

@@ -1,6 +1,6 @@
 import BuildCheck
 import Manifests
-import Platform
+import System
 
 /// What a publish did, for the words that tell of it.
 package struct PublishResult: Sendable {

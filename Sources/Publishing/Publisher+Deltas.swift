@@ -1,7 +1,7 @@
-import Glibc
 import HTTPClient
 import Manifests
 import OriginAPI
+import System
 
 // Deltas are made while the release is planned; the publisher asks how far they are, so that no request hangs.
 extension Publisher {
@@ -49,7 +49,7 @@ extension Publisher {
     var pause: UInt32 = 50
     while state[member]?.bool != true, state["late"]?.bool != true, let id = state["id"]?.string {
       progress(.preparing(done: state["filesDone"]?.integer ?? 0, of: state["files"]?.integer ?? 0))
-      usleep(pause * 1000)
+      Clock.sleep(for: .milliseconds(pause))
       pause = min(pause * 3 / 2, 500)
       state = try PublishError.asking { () throws(OriginError) in
         try api.send(
@@ -70,7 +70,7 @@ extension Publisher {
       let pending = deltas["pending"]?.integer
       if pending == 0 { return }
       progress(.waitingForDeltas(left: pending ?? 1))
-      usleep(200_000)
+      Clock.sleep(for: .milliseconds(200))
     }
   }
 }

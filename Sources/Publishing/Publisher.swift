@@ -1,9 +1,8 @@
 import BuildCheck
-import Glibc
 import HTTPClient
 import Manifests
-import Platform
 import OriginAPI
+import System
 
 /// Publishes folders and zips: scan, map, hash, compare with the origin, send what it lacks, release.
 package struct Publisher: Sendable {

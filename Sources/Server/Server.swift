@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import System
 
 /// An HTTP/1.1 server: event loops on threads of their own, each with a handler of its own.
 package final class Server: Sendable {

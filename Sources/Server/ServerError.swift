@@ -1,4 +1,5 @@
 import Platform
+import System
 
 /// Why a server can't start.
 package enum ServerError: Error, Sendable, Equatable {

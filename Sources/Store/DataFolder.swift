@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// A folder that stood where only files of this program belong.
 package struct StrayFolder: Hashable, Sendable {
@@ -53,7 +52,7 @@ package struct DataFolder: Sendable {
   func remove(_ path: String, as name: String, now: Int64) throws(SystemError) {
     do {
       try Kernel.remove(path)
-    } catch  where error.code == EISDIR {
+    } catch  where error.code == .isDirectory {
       _ = try setAside(path, as: name, now: now)
     }
   }

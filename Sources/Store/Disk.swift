@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// The steps by which bytes become durable, each of which a test can make fail.
 package struct Disk: Sendable {
@@ -13,7 +13,7 @@ package struct Disk: Sendable {
     self.before = before
   }
 
-  func create(_ path: String, flags: Int32) throws(SystemError) -> Descriptor {
+  func create(_ path: String, flags: OpenFlags) throws(SystemError) -> Descriptor {
     try before("open", path)
     return try Kernel.open(path, flags, mode: 0o640)
   }

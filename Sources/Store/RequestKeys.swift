@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// What a sender calls one request, so that a retry is told from a new one.
 package struct RequestKey: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Everything an origin keeps, and the only way to it: the database and the blobs of one data folder.
 ///

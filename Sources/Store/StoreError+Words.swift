@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 extension StoreError: CustomStringConvertible {
   /// What is wrong, where, and what to do.

@@ -1,8 +1,7 @@
 import Archive
 import CSQLite
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// Why the store could not or would not do what it was asked; `words` says it to people.
 package enum StoreError: Error, Sendable {
@@ -128,10 +127,7 @@ package enum StoreError: Error, Sendable {
 
   /// What a system call that failed means here.
   package init(_ error: SystemError) {
-    switch error.code {
-    case ENOSPC, EDQUOT: self = .diskFull(error.subject ?? "the data folder")
-    default: self = .system(error)
-    }
+    self = error.isDiskFull ? .diskFull(error.subject ?? "the data folder") : .system(error)
   }
 
   /// Runs a call on the disk and says its error as this type.

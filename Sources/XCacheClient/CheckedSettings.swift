@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// Settings whose values can be what they are meant to be.
 struct CheckedSettings: Sendable {

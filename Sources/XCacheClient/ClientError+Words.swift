@@ -1,4 +1,4 @@
-import Platform
+import System
 
 extension ClientError: CustomStringConvertible {
   /// What is wrong, where, and what to do.
@@ -42,7 +42,8 @@ extension ClientError: CustomStringConvertible {
       "\(folder) holds \(holds), not \(asked). Use another folder, or remove this one."
     case .badSetting(let name, let value):
       "\(name) can't be \"\(value)\"."
-    case .file(let path, "mkdir", let code, _): "\(SystemError("mkdir", on: path, code: code))."
+    case .file(let path, "mkdir", let code, _):
+      "\(SystemError("mkdir", on: path, code: Errno(rawValue: code)))."
     case .file(let path, let call, _, let reason):
       "\(path): \(reason) (\(call))."
     }

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Why a device could not do what it was asked; nothing it held before is lost or changed by it.
 public enum ClientError: Error, Hashable, Sendable {
@@ -51,6 +51,6 @@ public enum ClientError: Error, Hashable, Sendable {
 
   init(_ error: SystemError, path: String) {
     self = .file(
-      path: error.subject ?? path, call: "\(error.call)", code: error.code, reason: error.reason)
+      path: error.subject ?? path, call: "\(error.call)", code: error.code.rawValue, reason: error.reason)
   }
 }

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 extension Device {
   /// Reads every listed file, and fetches each that is missing or has other bytes than listed.

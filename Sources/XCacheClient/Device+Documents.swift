@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 extension Device {
   /// The prefetch config that the device holds.

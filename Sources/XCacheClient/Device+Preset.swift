@@ -1,4 +1,4 @@
-import Platform
+import System
 
 extension Device {
   /// Takes a manifest and its files from a zip: what the origin has under `bundle/553.zip`, or, where the device

@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 extension Device {
   /// The file that the manifest lists for a URL, fetched first where it is missing; nil where none is listed.
@@ -33,7 +32,8 @@ extension Device {
         // More than once only where the disk, or an update, took away what was just put there.
         guard supplied < 3 else {
           throw .file(
-            path: folder.file(entry.name), call: "open", code: ENOENT, reason: "The file keeps going away")
+            path: folder.file(entry.name), call: "open", code: Errno.noSuchFileOrDirectory.rawValue,
+            reason: "The file keeps going away")
         }
         supplied += 1
         try supply(entry)
@@ -56,7 +56,7 @@ extension Device {
       guard cache.lists(entry) else { return Opened(nil, isListed: false, isProven: false) }
       guard cache.has(entry) else { return Opened(nil, isListed: true, isProven: false) }
       let file = try onDisk(path) { () throws(SystemError) in
-        try Kernel.openExisting(path, O_RDONLY | O_NOFOLLOW)
+        try Kernel.openExisting(path, [.read, .noFollow])
       }
       return Opened(file, isListed: true, isProven: cache.isProven(entry))
     }

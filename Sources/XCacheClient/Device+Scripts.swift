@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 extension Device {
   /// A script that the policy names, fetched where the device hasn't got it; nil where it names none so, or has

@@ -1,6 +1,6 @@
 import Compression
 import Manifests
-import Platform
+import System
 
 extension Device {
   /// Polls, and brings the device to the newest manifest: fetches what changed, checks it, switches.

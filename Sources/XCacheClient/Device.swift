@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A device that follows one channel: it polls, fetches what is new, switches to it in one step, and gives pages
 /// their files.

@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// A listed file, open and checked: it stays what it is, whatever an update does meanwhile.
 public final class LocalResource: Sendable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// Which listed resource a URL means (DESIGN "URLs and matching"); made when the first page asks.
 struct URLTable {

@@ -1,10 +1,9 @@
-import Glibc
 import Manifests
-import Platform
+import OriginAPI
 import Publishing
 import Store
+import System
 import XCacheClient
-import OriginAPI
 
 /// The command line as a whole.
 enum XCache {
@@ -28,9 +27,9 @@ enum XCache {
     let terminal = Terminal(environment: environment)
     let code = run(Array(CommandLine.arguments.dropFirst()), environment, terminal)
     // A job that writes to a full disk must not take half a result for a whole one.
-    guard let error = Terminal.lostResult else { exit(code.rawValue) }
+    guard let error = Terminal.lostResult else { Environment.exit(code.rawValue) }
     terminal.note("xcache: the result could not be written whole: \(error)")
-    exit((code == .done ? .failed : code).rawValue)
+    Environment.exit((code == .done ? .failed : code).rawValue)
   }
 
   static func run(_ words: [String], _ environment: [String: String], _ terminal: Terminal) -> ExitCode {

@@ -1,5 +1,5 @@
 import Foundation
-import Platform
+import System
 import Testing
 
 @testable import Archive
@@ -11,7 +11,7 @@ struct LargeTests {
   private static func sparse(_ folder: TemporaryFolder) throws -> (path: String, size: Int64) {
     let path = folder.path + "/sparse"
     let size: Int64 = 5 << 30
-    let file = try Kernel.open(path, O_RDWR | O_CREAT)
+    let file = try Kernel.open(path, [.readWrite, .create])
     try Kernel.write(Array("begin".utf8).span.bytes, to: file)
     try Kernel.truncate(file, to: size)
     return (path, size)
@@ -21,7 +21,7 @@ struct LargeTests {
     let folder = try TemporaryFolder()
     let (path, size) = try Self.sparse(folder)
     let zip = folder.path + "/large.zip"
-    let sink = ArchiveFileSink(try Kernel.open(zip, O_WRONLY | O_CREAT | O_EXCL), path: zip)
+    let sink = ArchiveFileSink(try Kernel.open(zip, [.write, .create, .exclusive]), path: zip)
     try Archive.write(
       [
         ArchiveInput("first", bytes: Sample.text(100)),

@@ -1,5 +1,5 @@
 import Foundation
-import Platform
+import System
 
 /// Other programs, for what they make of our archives and we of theirs.
 enum Tool {

@@ -1,5 +1,5 @@
 import Compression
-import Platform
+import System
 import Testing
 
 @Suite struct DczTests {

@@ -1,6 +1,5 @@
 import Glibc
 import Manifests
-import Platform
 import Testing
 
 /// The trail of what was done, and that nobody changes it unseen.

@@ -1,6 +1,6 @@
 import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @Suite("Bad input: a clear message, and nothing changed")

@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 import Testing
 
 /// What a command does where an option isn't given is what its help says.

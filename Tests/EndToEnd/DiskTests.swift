@@ -1,6 +1,6 @@
 import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @Suite("Disks that fail")
@@ -46,7 +46,7 @@ struct DiskTests {
   }
 
   private static func overwrite(_ path: String, _ text: String) throws {
-    let file = try Kernel.open(path, O_WRONLY | O_TRUNC)
+    let file = try Kernel.open(path, [.write, .truncate])
     try Kernel.write(Array(text.utf8).span.bytes, to: file)
   }
 
@@ -84,7 +84,7 @@ struct DiskTests {
     try site.publish(["a.js": "1"])
     let filler = "/proc/\(site.server.id)/root\(site.data)/filler"
     do {
-      let file = try Kernel.open(filler, O_WRONLY | O_CREAT)
+      let file = try Kernel.open(filler, [.write, .create])
       let block = [UInt8](repeating: 1, count: 4096)
       while (try? Kernel.write(block.span.bytes, to: file)) != nil {}
     }
@@ -132,7 +132,7 @@ struct DiskTests {
     try Site.with { site throws in
       let folder = try site.scratch.folder("large", ["small.js": "1"])
       do {
-        let file = try Kernel.open(folder + "/large.bin", O_WRONLY | O_CREAT)
+        let file = try Kernel.open(folder + "/large.bin", [.write, .create])
         try Kernel.truncate(file, to: Int64(size))
       }
       let before = site.server.peakMemory

@@ -1,6 +1,6 @@
 import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @Suite("Prefetch config and policy over a real static copy", .enabled(if: Nginx.isInstalled))

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 import Testing
 
 /// Prefetch config and policy with the real program: push, poll, pull, roll back, switch off, restart.

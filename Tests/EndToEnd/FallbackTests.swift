@@ -1,6 +1,6 @@
 import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @Suite("Devices when the origin is lost", .enabled(if: Nginx.isInstalled))

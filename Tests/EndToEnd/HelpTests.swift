@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import System
 import Testing
 
 /// The words of `--help` are golden files; XCACHE_RECORD=1 writes them anew.

@@ -1,6 +1,6 @@
 import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 /// gc, backup, restore and doctor with the real program, and what devices tell of failures.

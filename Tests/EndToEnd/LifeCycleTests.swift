@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 import Testing
 
 @Suite("From the first publish to the last unpublish")

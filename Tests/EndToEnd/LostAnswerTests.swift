@@ -1,6 +1,6 @@
 import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 /// Every command that changes something, through a proxy that loses the first answer to each of its requests, and on

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 import Testing
 
 @Suite("A static copy of several apps and channels")

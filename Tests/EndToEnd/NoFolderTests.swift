@@ -1,5 +1,4 @@
 import Glibc
-import Platform
 import Testing
 
 @Suite("Folders that can't be made: a clear message, and the command ends")

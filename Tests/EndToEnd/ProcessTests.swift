@@ -1,6 +1,6 @@
 import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @Suite("The server as a process")
@@ -40,7 +40,7 @@ struct ProcessTests {
           "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--json",
         ])
         // At a moment that differs from round to round, over the whole of a publish.
-        usleep(UInt32(8_000 + round * 53_777 % 120_000))
+        Clock.sleep(for: .microseconds(UInt32(8_000 + round * 53_777 % 120_000)))
         site.server.signal(SIGKILL)
         _ = try site.server.wait()
         try site.start()

@@ -1,6 +1,6 @@
 import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @Suite("xcache pull: a plain device")
@@ -117,7 +117,7 @@ struct PullTests {
       try site.publish(large)
       for round in 0..<6 {
         let child = try site.start(["pull", "--to", "device", "--app", "shop", "--force"])
-        usleep(UInt32(15_000 + round * 12_000))
+        Clock.sleep(for: .microseconds(UInt32(15_000 + round * 12_000)))
         child.signal(SIGKILL)
         _ = try child.wait()
         // Never a mixture: either all of the old manifest or all of the new one.

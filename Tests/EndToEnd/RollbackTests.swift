@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 import Testing
 
 /// Going back and looking back with the real program.

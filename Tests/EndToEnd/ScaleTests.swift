@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 /// What can be counted of "cost follows the change, not the size"; times are measured by Benchmarks/scale.sh.
@@ -22,7 +21,7 @@ struct ScaleTests {
       )
       let folder = try site.scratch.folder("site", files)
       // The hash cache trusts files that are at least two seconds old.
-      usleep(2_050_000)
+      Clock.sleep(for: .milliseconds(2050))
       let words = [
         "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now", "--json",
       ]

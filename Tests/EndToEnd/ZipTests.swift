@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @Suite("Zips: published from, made of a channel, taken as a preset")
@@ -16,7 +15,7 @@ struct ZipTests {
     var answer = try site.web.ask("/xcache/shop/bundle/\(name)")
     _ = try Wait.until(60) {
       guard answer["retry-after"] != nil else { return true }
-      usleep(100_000)
+      Clock.sleep(for: .milliseconds(100))
       answer = try site.web.ask("/xcache/shop/bundle/\(name)")
       return answer.status == 200
     }

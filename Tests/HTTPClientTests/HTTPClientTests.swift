@@ -1,6 +1,6 @@
-import Glibc
 import SocketServer
 import Synchronization
+import System
 import Testing
 
 @testable import HTTPClient
@@ -58,7 +58,7 @@ import Testing
       request.connection == 0 ? .answer() + [.close] : .answer(body: request.body)
     }
     _ = try client.send(HTTPRequest("GET", server.url))
-    usleep(50_000)
+    Clock.sleep(for: .milliseconds(50))
     let body = HTTPBody.stream(length: 4) { offset, buffer in
       for index in buffer.indices { buffer[index] = UInt8(Int(offset) + index) }
       return buffer.count

@@ -1,4 +1,5 @@
 import HTTP
+import Platform
 import Testing
 
 /// What a connection does, told without a socket and on a clock that the test moves.

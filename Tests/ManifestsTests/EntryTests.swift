@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 import Testing
 
 @Suite struct EntryTests {

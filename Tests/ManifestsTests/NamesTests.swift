@@ -1,5 +1,6 @@
-@testable import Manifests
 import Testing
+
+@testable import Manifests
 
 @Suite struct NamesTests {
   @Test(arguments: ["yanxuan", "A", "shop-2_b", String(repeating: "a", count: 64), "deltas"])

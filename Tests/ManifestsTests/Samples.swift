@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// Manifests made up by chance.
 enum Samples {

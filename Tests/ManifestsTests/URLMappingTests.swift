@@ -1,5 +1,6 @@
-@testable import Manifests
 import Testing
+
+@testable import Manifests
 
 @Suite struct URLMappingTests {
   @Test(arguments: [

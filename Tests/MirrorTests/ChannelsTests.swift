@@ -1,7 +1,6 @@
-import Glibc
 import Manifests
-import Platform
 import Store
+import System
 import Testing
 
 @testable import Mirror
@@ -180,7 +179,7 @@ struct ChannelsTests {
           }
           return
         } catch MirrorError.locked {
-          usleep(5000)
+          Clock.sleep(for: .milliseconds(5))
         } catch let error as MirrorError {
           throw error
         } catch { throw .badPlace("\(error)") }

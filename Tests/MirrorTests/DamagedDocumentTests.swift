@@ -1,7 +1,7 @@
 import Glibc
 import Manifests
-import Platform
 import Store
+import System
 import Testing
 
 @testable import Mirror

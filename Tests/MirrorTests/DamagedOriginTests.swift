@@ -1,7 +1,6 @@
-import Glibc
 import Manifests
-import Platform
 import Store
+import System
 import Testing
 
 @testable import Mirror

@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 import Store
 import Testing
 

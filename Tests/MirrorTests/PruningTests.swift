@@ -1,7 +1,7 @@
 import Glibc
 import Manifests
-import Platform
 import Store
+import System
 import Testing
 
 @testable import Mirror
@@ -62,7 +62,7 @@ struct PruningTests {
     // Old files, as far as their times tell.
     let report = try bench.mirror { ($0.keep, $0.prunes, $0.grace) = (0, true, 50) }
     #expect(report.removed == 0 && report.leaving > 0)
-    usleep(60_000)
+    Clock.sleep(for: .milliseconds(60))
     #expect(try bench.mirror { ($0.keep, $0.prunes, $0.grace) = (0, true, 50) }.removed == report.leaving)
   }
 

@@ -1,7 +1,7 @@
 import Manifests
-import Platform
 import SocketServer
 import Store
+import System
 import Testing
 
 @testable import Mirror

@@ -1,6 +1,5 @@
 import Manifests
 import OriginAPI
-import Platform
 import Testing
 
 @Suite struct JSONCodingTests {

@@ -1,7 +1,7 @@
 import HTTP
 import Manifests
 import OriginAPI
-import Platform
+import System
 import Testing
 
 @testable import Origin

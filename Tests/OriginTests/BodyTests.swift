@@ -1,6 +1,7 @@
 import HTTP
 import Manifests
 import Platform
+import System
 import Testing
 
 @testable import Origin

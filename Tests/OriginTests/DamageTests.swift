@@ -1,7 +1,7 @@
 import Compression
 import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @testable import Origin
@@ -80,7 +80,7 @@ extension DamageTests {
     try flip(origin.store.folder.blob(Self.sha256))
     let end = Clock.monotonicNanoseconds() + 60_000_000_000
     while changes.found.blobs == 0 || changes.found.derived == 0, Clock.monotonicNanoseconds() < end {
-      usleep(10_000)
+      Clock.sleep(for: .milliseconds(10))
     }
     #expect(try origin.ask("GET", path).status == 500)
     let metrics = try origin.ask("GET", "/metrics").text
@@ -124,7 +124,7 @@ extension DamageTests {
 
 /// Changes one bit in the middle of a file, in place.
 private func flip(_ path: String) throws {
-  let file = try Kernel.open(path, O_RDWR)
+  let file = try Kernel.open(path, .readWrite)
   let at = try Kernel.status(file).size / 2
   var byte: UInt8 = 0
   try #require(pread(file.raw, &byte, 1, off_t(at)) == 1)

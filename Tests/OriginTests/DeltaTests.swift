@@ -1,8 +1,7 @@
 import Compression
-import Glibc
 import Manifests
-import Platform
 import Store
+import System
 import Testing
 
 @testable import Origin
@@ -265,7 +264,7 @@ import Testing
   static func wait(_ condition: () -> Bool) -> Bool {
     for _ in 0..<1000 {
       if condition() { return true }
-      usleep(20_000)
+      Clock.sleep(for: .milliseconds(20))
     }
     return false
   }

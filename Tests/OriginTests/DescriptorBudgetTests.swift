@@ -1,8 +1,7 @@
-import Glibc
 import HTTP
 import OriginAPI
-import Platform
 import Store
+import System
 import Testing
 
 @testable import Origin
@@ -28,13 +27,13 @@ import Testing
 
   /// Both are statuses after which publishers and devices try again.
   @Test func noDescriptorLeftIsForAMoment() {
-    for code in [EMFILE, ENFILE] {
+    for code in [Errno.tooManyOpenFiles, .tooManyOpenFilesInSystem] {
       let error = StoreError.system(SystemError("open", on: "blobs/a", code: code))
       #expect(
         Problem(error).status == 503
           && ClientFailure.response(error).status == .serviceUnavailable)
     }
-    let error = StoreError.system(SystemError("open", on: "blobs/a", code: EIO))
+    let error = StoreError.system(SystemError("open", on: "blobs/a", code: .ioError))
     #expect(Problem(error).status == 500)
   }
 

@@ -1,6 +1,5 @@
-import Glibc
-import Platform
 import Store
+import System
 import Testing
 
 @testable import Origin

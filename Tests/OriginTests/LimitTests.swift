@@ -1,6 +1,6 @@
 import HTTP
 import Manifests
-import Platform
+import System
 import Testing
 
 @testable import Origin

@@ -1,8 +1,8 @@
 import Compression
 import HTTP
 import Manifests
-import Platform
 import Synchronization
+import System
 import Testing
 
 @testable import Origin

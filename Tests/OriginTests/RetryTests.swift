@@ -1,7 +1,7 @@
 import Glibc
 import HTTP
 import Manifests
-import Platform
+import System
 import Testing
 
 @testable import Origin
@@ -303,7 +303,9 @@ import Testing
     fails.withLock { $0 = false }
     // The origin tries again by itself.
     let end = Clock.monotonicNanoseconds() + 20_000_000_000
-    while try Self.version(origin) != "5", Clock.monotonicNanoseconds() < end { usleep(5_000) }
+    while try Self.version(origin) != "5", Clock.monotonicNanoseconds() < end {
+      Clock.sleep(for: .milliseconds(5))
+    }
     let acts = try Self.acts(origin)
     let retry = try Self.ask(origin, "POST", path, body)
     #expect(retry.status == 201 && retry.json["version"]?.string == "5", "\(retry.text)")

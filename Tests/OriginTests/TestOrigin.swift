@@ -1,8 +1,8 @@
 import Glibc
 import HTTP
 import Manifests
-import Platform
 import Store
+import System
 
 @testable import Origin
 

@@ -1,6 +1,6 @@
-import Synchronization
 import Manifests
-import Platform
+import Synchronization
+import System
 import Testing
 
 @testable import Origin

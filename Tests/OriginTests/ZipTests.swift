@@ -1,8 +1,8 @@
 import Archive
 import Glibc
 import Manifests
-import Platform
 import Synchronization
+import System
 import Testing
 
 @testable import Origin
@@ -116,7 +116,7 @@ import Testing
     let offer = DeltaOffer(
       url: try ResourceURL("https://m.example.com/index.html"), base: SHA256.of([1]),
       download: "https://cdn.example.com/delta", size: 5)
-    let desk = ZipDesk(
+    let desk = try ZipDesk(
       store: store,
       .init(deltas: { _, _, _ in
         isDone.load(ordering: .relaxed) ? .done([ZipDelta(offer, path: delta)]) : .pending
@@ -168,7 +168,7 @@ import Testing
     for version in 1...3 { try origin.publish(["a": "\(version)", "b": "b"]) }
     for version in 1...3 {
       #expect(try origin.ask("GET", "/xcache/shop/bundle/\(version).zip").status == 200)
-      usleep(5000)
+      Clock.sleep(for: .milliseconds(5))
     }
     let names = try Folder.textNames(origin.folder + "/derived/zips/1")
     #expect(names.contains { $0.hasPrefix("3.") })
@@ -179,7 +179,7 @@ import Testing
   @Test func manyAtOnceMakeOne() throws {
     let origin = try Self.published()
     let channel = try origin.store.channel(try AppName("shop"), .online)
-    let desk = ZipDesk(store: origin.store, .init(deltas: { _, _, _ in .done([]) }) { _ in [] })
+    let desk = try ZipDesk(store: origin.store, .init(deltas: { _, _, _ in .done([]) }) { _ in [] })
     let threads = try (0..<8).map { index in
       try OSThread(name: "ask-\(index)") {
         for _ in 0..<20 { _ = try? desk.zip(.whole(ManifestVersion(2)), of: channel) }
@@ -262,13 +262,13 @@ import Testing
     let channel = try origin.store.channel(try AppName("shop"), .online)
     var options = ZipDesk.Options(deltas: { _, _, _ in .done([]) }) { _ in [ManifestVersion(9)] }
     options.disk = { (_) throws(SystemError) in DiskSpace(size: 1_000_000, available: 50_001) }
-    let desk = ZipDesk(store: origin.store, options)
+    let desk = try ZipDesk(store: origin.store, options)
     guard case .noRoom(isNewest: true) = try desk.zip(.whole(ManifestVersion(10)), of: channel) else {
       Issue.record("a twentieth of the disk is not for zips")
       return
     }
     options.disk = { (_) throws(SystemError) in DiskSpace(size: 1_000_000, available: 60_000) }
-    let other = ZipDesk(store: origin.store, options)
+    let other = try ZipDesk(store: origin.store, options)
     guard case .ready = try other.zip(.whole(ManifestVersion(10)), of: channel) else {
       Issue.record("there is enough for it")
       return

@@ -1,7 +1,5 @@
 import BuildCheck
-import Glibc
 import Manifests
-import Platform
 import TestSupport
 import Testing
 

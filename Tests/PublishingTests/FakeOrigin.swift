@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import SocketServer
+import System
 
 /// An origin in memory with one channel, over real sockets: what a publisher needs of `/api/v1`, and faults.
 final class FakeOrigin: Sendable {

@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import System
 import TestSupport
 import Testing
 
@@ -51,7 +51,7 @@ import Testing
     let digest = try #require(try Hashing().digests(of: [before]).files.first).digest
     let cache = HashCache([(before.status, digest)], now: .max)
     #expect(cache.digest(of: before.status) == digest)
-    usleep(20_000)
+    Clock.sleep(for: .milliseconds(20))
     // Same size, and the old mtime put back.
     try folder.write("f", "two")
     var times = [
@@ -99,7 +99,7 @@ import Testing
     let path = try folder.write("f", [UInt8](repeating: 1, count: 1000))
     let source = try #require(try Scan.files(in: folder.path).first)
     let reader = try FileReader(source)
-    usleep(20_000)
+    Clock.sleep(for: .milliseconds(20))
     try folder.write("f", [UInt8](repeating: 2, count: 1000))
     #expect(
       words { try reader.check(reader.status) }

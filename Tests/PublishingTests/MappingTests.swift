@@ -1,6 +1,5 @@
 import BuildCheck
 import Manifests
-import Platform
 import TestSupport
 import Testing
 

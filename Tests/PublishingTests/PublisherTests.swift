@@ -1,12 +1,12 @@
 import HTTPClient
 import Manifests
-import Platform
+import OriginAPI
 import SocketServer
+import System
 import TestSupport
 import Testing
 
 @testable import Publishing
-import OriginAPI
 
 @Suite struct PublisherTests {
   let folder: TemporaryFolder

@@ -1,11 +1,11 @@
 import HTTPClient
 import Manifests
-import Platform
+import OriginAPI
 import SocketServer
+import System
 import Testing
 
 @testable import Publishing
-import OriginAPI
 
 /// What a retry carries, so that an origin knows it for one.
 @Suite struct RetryTests {

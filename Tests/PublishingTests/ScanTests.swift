@@ -1,7 +1,6 @@
 import BuildCheck
 import Glibc
 import Manifests
-import Platform
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Archive
 import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @testable import Publishing
@@ -14,7 +14,7 @@ import Testing
 
   private func zip(_ name: String, _ files: [String: String]) throws {
     let path = "\(bench.folder.path)/\(name)"
-    let sink = ArchiveFileSink(try Kernel.open(path, O_WRONLY | O_CREAT | O_TRUNC), path: path)
+    let sink = ArchiveFileSink(try Kernel.open(path, [.write, .create, .truncate]), path: path)
     let inputs = files.sorted { $0.key < $1.key }.map { ArchiveInput($0.key, bytes: Array($0.value.utf8)) }
     try Archive.write(inputs, threads: 1, to: sink)
     _ = try sink.finish()

@@ -1,6 +1,6 @@
 import HTTP
-import Platform
 import Server
+import System
 import Testing
 
 /// That a connection which the server ends takes no answer with it (RFC 9112 §9.6): what `ConnectionTests` says in full,

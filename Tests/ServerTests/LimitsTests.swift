@@ -1,7 +1,7 @@
 import Glibc
 import HTTP
-import Platform
 import Server
+import System
 import Testing
 
 @Suite struct LimitsTests {
@@ -109,7 +109,7 @@ import Testing
   @Test func aTakenPortIsRefused() throws {
     let server = try TestServer()
     let expected = ServerError.listen(
-      server.address, SystemError("bind", on: server.address.description, code: EADDRINUSE))
+      server.address, SystemError("bind", on: server.address.description, code: .addressInUse))
     #expect(throws: expected) {
       try Server(configuration: ServerConfiguration(address: server.address))
     }

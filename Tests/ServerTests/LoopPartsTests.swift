@@ -1,6 +1,6 @@
 import Glibc
 import HTTP
-import Platform
+import System
 import Testing
 
 @testable import Server

@@ -1,5 +1,5 @@
-import Glibc
 import HTTP
+import System
 import Testing
 
 @Suite struct PipeliningTests {
@@ -38,7 +38,7 @@ import Testing
     let kinds = ["/large", "/file", "/pieces", "/small", "/later?q"]
     let depth = 25
     for index in 0..<depth { client.send("GET \(kinds[index % 5]) HTTP/1.1\r\nHost: h\r\n\r\n") }
-    usleep(100_000)
+    Clock.sleep(for: .milliseconds(100))
     let lengths = [1_000_000, 3_000_000, 1_000_002, 6, 1]
     for index in 0..<depth { #expect(client.answer()?.body.count == lengths[index % 5]) }
   }

@@ -1,7 +1,7 @@
 import Glibc
 import HTTP
-import Platform
 import Server
+import System
 import Testing
 
 @Suite struct StoppingTests {

@@ -2,6 +2,7 @@ import Glibc
 import HTTP
 import Platform
 import Server
+import System
 
 /// A running server with a few routes, stopped when it is let go of.
 final class TestServer {
@@ -28,7 +29,7 @@ final class TestServer {
   func reaches(_ test: (ServerMetrics) -> Bool) -> Bool {
     for _ in 0..<5_000 {
       if test(server.metrics) { return true }
-      usleep(1_000)
+      Clock.sleep(for: .milliseconds(1))
     }
     return false
   }
@@ -53,7 +54,7 @@ final class Events: Sendable {
   func has(_ event: String) -> Bool {
     for _ in 0..<500 {
       if all.contains(event) { return true }
-      usleep(10_000)
+      Clock.sleep(for: .milliseconds(10))
     }
     return false
   }
@@ -75,7 +76,7 @@ final class TestReceiver: BodyReceiver {
 
   func receive(_ bytes: RawSpan) -> Bool {
     if bytes.byteCount == 0 { return limit > 0 }
-    if delay > 0 { usleep(delay) }
+    if delay > 0 { Clock.sleep(for: .microseconds(delay)) }
     if count == 0 { events.add("first") }
     count += bytes.byteCount
     bytes.withUnsafeBytes { for byte in $0 { sum &+= UInt64(byte) } }
@@ -133,7 +134,7 @@ final class TestHandler: Handler {
     if path.equals("/slow") {
       events.add("slow")
       return .later {
-        usleep(300_000)
+        Clock.sleep(for: .milliseconds(300))
         return Response(.ok, contentType: "text/plain", "slow")
       }
     }

@@ -1,7 +1,7 @@
 import Glibc
 import HTTP
-import Platform
 import Server
+import System
 import Testing
 
 @Suite struct WatchingTests {
@@ -117,11 +117,11 @@ import Testing
     let client = server.client()
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET /huge HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(client.answer()?.text == "/")
-    usleep(300_000)
+    Clock.sleep(for: .milliseconds(300))
     // The first is counted, the second waits for its reader.
     #expect(server.server.metrics.answers[2] == 1)
     #expect(client.answer()?.body.count == 20_000_000)
-    for _ in 0..<100 where server.server.metrics.answers[2] < 2 { usleep(10_000) }
+    for _ in 0..<100 where server.server.metrics.answers[2] < 2 { Clock.sleep(for: .milliseconds(10)) }
     #expect(server.server.metrics.answers[2] == 2)
     #expect(server.server.metrics.latencySum > 250_000_000)
   }
@@ -134,10 +134,10 @@ import Testing
     var client: TestClient? = server.client()
     client?.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n" + pipelined + "GET /huge HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(client?.answer()?.text == "/a")
-    usleep(200_000)
+    Clock.sleep(for: .milliseconds(200))
     let sent = server.server.metrics.bytesOut
     client = nil
-    for _ in 0..<100 where server.server.metrics.open > 0 { usleep(10_000) }
+    for _ in 0..<100 where server.server.metrics.open > 0 { Clock.sleep(for: .milliseconds(10)) }
     #expect(server.server.metrics.answers[2] == (pipelined.isEmpty ? 2 : 3))
     server.server.stop(graceSeconds: 0)
     log.close()

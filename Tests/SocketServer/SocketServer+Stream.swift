@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 extension SocketServer {
   /// One connection: reads requests, runs steps.
@@ -55,7 +56,7 @@ extension SocketServer {
       for step in steps {
         switch step {
         case .send(let bytes): guard write(bytes) else { return false }
-        case .sleep(let milliseconds): usleep(milliseconds * 1000)
+        case .sleep(let milliseconds): Clock.sleep(for: .milliseconds(milliseconds))
         case .close: return false
         case .reset:
           var linger = linger(l_onoff: 1, l_linger: 0)

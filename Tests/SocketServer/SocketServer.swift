@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import System
 
 /// A server of a few lines over real sockets: one thread a connection, HTTP/1.1 with `Content-Length`, and
 /// every way to misbehave that a client must live with.

@@ -1,6 +1,6 @@
 import Archive
 import Glibc
-import Platform
+import System
 import Testing
 
 @testable import Store
@@ -23,8 +23,9 @@ import Testing
       return
     }
     for full in [
-      ArchiveError.input("a", SystemError("read", code: ENOSPC)), .system(SystemError("write", code: ENOSPC)),
-      .input("a", ArchiveError.system(SystemError("write", code: EDQUOT))),
+      ArchiveError.input("a", SystemError("read", code: .noSpace)),
+      .system(SystemError("write", code: .noSpace)),
+      .input("a", ArchiveError.system(SystemError("write", code: .diskQuotaExceeded))),
     ] {
       guard case .diskFull = StoreError(zip: full) else {
         Issue.record("\(full)")

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// A file of expected text under Tests/Golden; `XCACHE_RECORD=1` writes it anew.
 package enum Golden {

@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import System
 
 /// A folder of a test's own, gone with it.
 package final class TemporaryFolder: Sendable {
@@ -18,7 +18,7 @@ package final class TemporaryFolder: Sendable {
   package func write(_ name: String, _ content: some Sequence<UInt8>) throws -> String {
     let target = "\(path)/\(name)"
     try Kernel.makeFolder(DurableFile.parent(of: target))
-    let file = try Kernel.open(target, O_WRONLY | O_CREAT | O_TRUNC)
+    let file = try Kernel.open(target, [.write, .create, .truncate])
     try Kernel.write(Array(content).span.bytes, to: file)
     return target
   }
@@ -31,7 +31,7 @@ package final class TemporaryFolder: Sendable {
   }
 
   /// Moves a file's mtime, and with it its ctime, to where a cache may trust it, by waiting.
-  package static func settle() { usleep(2_100_000) }
+  package static func settle() { Clock.sleep(for: .milliseconds(2100)) }
 
   private static func remove(_ path: String) {
     for name in (try? Folder.names(path)) ?? [] {

@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Publishing
+import System
 import TestSupport
 import Testing
 

@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 extension Archive {
   /// Writes the files that `includes` lets through below `folder`, which exists and is empty.
@@ -13,7 +12,7 @@ extension Archive {
       let file = try ArchiveError.kernel { () throws(SystemError) in
         try Kernel.makeFolder(DurableFile.parent(of: path))
         // Nothing is followed or overwritten, whatever the names are.
-        return try Kernel.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+        return try Kernel.open(path, [.write, .create, .exclusive, .noFollow])
       }
       try read(entry) { bytes throws(ArchiveError) in
         try ArchiveError.kernel { () throws(SystemError) in try Kernel.write(bytes, to: file, path: path) }

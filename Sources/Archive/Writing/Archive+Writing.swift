@@ -1,4 +1,4 @@
-import Platform
+import System
 
 extension Archive {
   /// Writes an archive of `inputs`, in their order.

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Where an archive is written: bytes come in order and are never changed afterwards.
 package protocol ArchiveSink: AnyObject {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Small entries on their way from the threads that pack them to the one that writes.
 final class PackJob: Sendable {

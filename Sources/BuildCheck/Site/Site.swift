@@ -62,21 +62,7 @@ package struct Site: Sendable {
   }
 
   private static func decoded(_ text: Substring) -> String {
-    let bytes = Array(text.utf8)
-    var out: [UInt8] = []
-    var at = 0
-    while at < bytes.count {
-      if bytes[at] == UInt8(ascii: "%"), at + 2 < bytes.count, let high = TextBytes.hexValue(bytes[at + 1]),
-        let low = TextBytes.hexValue(bytes[at + 2])
-      {
-        out.append(UInt8(high << 4 | low))
-        at += 3
-      } else {
-        out.append(bytes[at])
-        at += 1
-      }
-    }
-    return String(validating: out, as: UTF8.self) ?? String(text)
+    String(validating: PercentEncoding.decodeLeniently(text.utf8), as: UTF8.self) ?? String(text)
   }
 }
 

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// Why files can't be checked.
 package enum CheckError: Error, Sendable {
@@ -53,7 +53,7 @@ package struct SiteCheck: Sendable {
   /// The reports of all files, by their place in the site; those that aren't read are empty.
   private func reports(_ urls: Set<String>?) throws(CheckError) -> [FileReport] {
     let work = CheckWork(site, urls)
-    Parallel.run(threads: min(Parallel.cores, site.files.count)) { work.run() }
+    Parallel.run(threads: min(Environment.cores, site.files.count)) { work.run() }
     return try work.finish()
   }
 }

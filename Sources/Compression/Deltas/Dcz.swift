@@ -1,5 +1,5 @@
 import CZstd
-import Platform
+import System
 
 /// The `dcz` coding (RFC 9842 §5): a file as a zstd frame over another file, which whoever decodes holds already.
 package enum Dcz {

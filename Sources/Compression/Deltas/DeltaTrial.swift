@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Makes the best delta of a file that one of a few bases gives.
 package enum DeltaTrial {

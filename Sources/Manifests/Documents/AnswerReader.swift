@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Reads the `data` of an answer.
 struct AnswerReader {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// A delta that an answer lists beside its patch: the base it needs, where it is, and its size.
 package struct DeltaOffer: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 extension Documents {
   /// info.json, for clients that know only file lists.

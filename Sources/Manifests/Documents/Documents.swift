@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// The answers of `configure.json`, as canonical bytes.
 package enum Documents {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// A manifest as a device holds it: a version, and its entries sorted by URL.
 package struct Manifest: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Why an answer doesn't lead to the manifest that it promises.
 package enum ManifestMismatch: Error, Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// A patch; `Manifest.applying` makes a manifest of it.
 package struct PatchAnswer: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// A resourcemap as canonical bytes, and their sha256, the manifest's `digest`.
 package struct ResourceMap: Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Writes a resourcemap entry by entry, in the order of the URLs.
 package struct ResourceMapWriter {

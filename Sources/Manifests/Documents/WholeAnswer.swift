@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// A whole manifest.
 package struct WholeAnswer: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Where a delta is: `{space}/delta/{target sha256}/{base sha256}.dcz`.
 package struct DeltaPath: Hashable, Sendable, CustomStringConvertible {

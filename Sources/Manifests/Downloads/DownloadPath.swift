@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Where a resource version's bytes are:
 /// `{space}/{app id}/{manifest version}/{resource version}/{uuid}/{name}`.
@@ -64,14 +64,7 @@ package struct DownloadPath: Hashable, Sendable, CustomStringConvertible {
 
 extension ResourceFileName {
   /// The name as a path segment of a URL: `https%253A%252F%252F…`.
-  package var escaped: String {
-    var out: [UInt8] = []
-    out.reserveCapacity(escapedLength)
-    for byte in text.utf8 {
-      if byte == UInt8(ascii: "%") { out.append(contentsOf: "%25".utf8) } else { out.append(byte) }
-    }
-    return String(decoding: out, as: UTF8.self)
-  }
+  package var escaped: String { PercentEncoding.encodePercents(text) }
 
   var escapedLength: Int {
     text.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: "%") ? 3 : 1) }

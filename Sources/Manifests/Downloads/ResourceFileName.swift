@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// The file name under which a resource is kept and downloaded: its URL, percent-encoded.
 package struct ResourceFileName: Hashable, Sendable, CustomStringConvertible {
@@ -9,12 +9,8 @@ package struct ResourceFileName: Hashable, Sendable, CustomStringConvertible {
   package let text: String
 
   package init(_ url: ResourceURL) {
-    var name: [UInt8] = []
-    name.reserveCapacity(url.text.utf8.count + 32)
-    for byte in url.text.utf8 {
-      if ASCII.isUnreserved(byte) { name.append(byte) } else { ASCII.appendEscape(of: byte, to: &name) }
-    }
-    text = name.count <= Self.limit ? String(decoding: name, as: UTF8.self) : Self.short(url)
+    let name = PercentEncoding.encode(url.text)
+    text = name.utf8.count <= Self.limit ? name : Self.short(url)
   }
 
   /// Reads a name; nil where no URL has it.
@@ -59,12 +55,9 @@ package struct ResourceFileName: Hashable, Sendable, CustomStringConvertible {
     var rest = name[...]
     while let byte = rest.popFirst() {
       if ASCII.isUnreserved(byte) { continue }
-      let digits = rest.prefix(2)
-      guard byte == UInt8(ascii: "%"), digits.count == 2, !digits.contains(where: isSmallLetter),
-        let high = digits.first.flatMap(ASCII.hexValue), let low = digits.last.flatMap(ASCII.hexValue),
-        !ASCII.isUnreserved(high << 4 | low)
+      guard byte == UInt8(ascii: "%"), !rest.prefix(2).contains(where: ASCII.isLower),
+        let escaped = PercentEncoding.popDigits(&rest), !ASCII.isUnreserved(escaped)
       else { return false }
-      rest = rest.dropFirst(2)
     }
     return true
   }
@@ -72,6 +65,4 @@ package struct ResourceFileName: Hashable, Sendable, CustomStringConvertible {
   private static func isLowerHex(_ byte: UInt8) -> Bool {
     ASCII.isDigit(byte) || (byte >= 0x61 && byte <= 0x66)
   }
-
-  private static func isSmallLetter(_ byte: UInt8) -> Bool { ASCII.isLower(byte) }
 }

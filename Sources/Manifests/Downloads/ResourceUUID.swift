@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// A UUIDv8 (RFC 9562, section 5.8) made from the first 16 bytes of a sha256.
 package struct ResourceUUID: Hashable, Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// What a manifest says of a URL. All members are fixed when the resource version is made.
 package struct Entry: Hashable, Sendable {

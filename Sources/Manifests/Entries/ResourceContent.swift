@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// What a publish says of a URL: its bytes' digests and size, and their type.
 package struct ResourceContent: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 extension JSONValue {
   /// The member, 32 lower-case hexadecimal digits.

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// A script that an app injects into its pages, by hash and signature.
 package struct PolicyScript: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Where the bytes of a policy's script are, below the public URL: `/{space}/{app}/script/{sha256}.js`.
 package enum PolicyScriptPath {

@@ -13,7 +13,7 @@ enum URLHost {
       else { throw .ipv6 }
       return output.append(contentsOf: address.text.utf8)
     }
-    let domain = percentDecoded(text).map(ASCII.lowered)
+    let domain = PercentEncoding.decodeLeniently(text).map(ASCII.lowered)
     for byte in domain {
       if byte >= 0x80 { throw .hostNotASCII }
       if isForbidden(byte) { throw .hostByte(byte) }
@@ -29,23 +29,6 @@ enum URLHost {
   /// DELETE."
   private static func isForbidden(_ byte: UInt8) -> Bool {
     byte <= 0x20 || byte == 0x7F || "#/:<>?@[\\]^|%".utf8.contains(byte)
-  }
-
-  private static func percentDecoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
-    var decoded: [UInt8] = []
-    var rest = text
-    while let byte = rest.popFirst() {
-      let digits = rest.prefix(2)
-      if byte == UInt8(ascii: "%"), digits.count == 2, let high = digits.first.flatMap(ASCII.hexValue),
-        let low = digits.last.flatMap(ASCII.hexValue)
-      {
-        decoded.append(high << 4 | low)
-        rest = rest.dropFirst(2)
-      } else {
-        decoded.append(byte)
-      }
-    }
-    return decoded
   }
 }
 

@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// How a file is to be answered by whoever serves the mirror.
 package struct FileHead: Hashable, Sendable {

@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// Reads files back.
 enum FileCheck {
@@ -16,7 +15,7 @@ enum FileCheck {
   static func digest(_ path: String, upTo limit: Int64 = .max) throws(MirrorError) -> MirrorIndex.File? {
     try MirrorError.disk { () throws(SystemError) -> MirrorIndex.File? in
       // A pipe would be waited for.
-      guard let file = try Kernel.openExisting(path, O_RDONLY | O_NONBLOCK) else { return nil }
+      guard let file = try Kernel.openExisting(path, [.read, .nonBlocking]) else { return nil }
       var hasher = SHA256Hasher()
       var offset: Int64 = 0
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 17, alignment: 16)

@@ -1,6 +1,6 @@
-import Glibc
 import Platform
 import Synchronization
+import System
 
 /// Copies files and checks their bytes on the way.
 final class FileCopier: Sendable {
@@ -16,9 +16,9 @@ final class FileCopier: Sendable {
   func copy(_ file: Placement, from source: String, to target: String) throws(MirrorError) -> MirrorIndex.File
   {
     let copied = try MirrorError.disk { () throws(SystemError) -> MirrorIndex.File? in
-      let from = try Kernel.open(source, O_RDONLY)
+      let from = try Kernel.open(source, .read)
       // Readable by whoever serves it, whatever the data folder allows.
-      let to = try Kernel.open(target, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
+      let to = try Kernel.open(target, [.write, .create, .exclusive], mode: 0o644)
       if shares.load(ordering: .relaxed) {
         if Kernel.share(from, with: to) { return nil }
         shares.store(false, ordering: .relaxed)

@@ -1,7 +1,7 @@
-import Glibc
 import Manifests
 import Platform
 import Synchronization
+import System
 
 /// A mirror in a folder of this machine, which any static host may serve.
 ///
@@ -40,7 +40,7 @@ final class FolderDestination: Destination {
       return try Kernel.realPath(path)
     }
     let root = root
-    handle = try MirrorError.disk { () throws(SystemError) in try Kernel.open(root, O_RDONLY | O_DIRECTORY) }
+    handle = try MirrorError.disk { () throws(SystemError) in try Kernel.open(root, [.read, .directory]) }
     self.staging = "\(root)/\(staging)"
     let folder = self.staging
     try MirrorError.disk { () throws(SystemError) in try Kernel.makeFolder(folder) }
@@ -161,7 +161,7 @@ final class FolderDestination: Destination {
   private func rename(_ staged: String, to target: String) throws(SystemError) {
     do {
       try Kernel.rename(staged, to: target)
-    } catch  where error.code == ENOENT {
+    } catch  where error.code == .noSuchFileOrDirectory {
       try makeFolder(DurableFile.parent(of: target))
       try Kernel.rename(staged, to: target)
     }
@@ -180,7 +180,7 @@ final class FolderDestination: Destination {
   func write(_ bytes: [UInt8], as path: String, _ head: FileHead) throws(MirrorError) {
     let target = stagingName()
     try MirrorError.disk { () throws(SystemError) in
-      let file = try Kernel.open(target, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
+      let file = try Kernel.open(target, [.write, .create, .truncate], mode: 0o644)
       try Kernel.write(bytes.span.bytes, to: file, path: path)
       Kernel.startWriting(file)
     }
@@ -200,7 +200,7 @@ final class FolderDestination: Destination {
     try MirrorError.disk { () throws(SystemError) in
       // syncfs waits for what others write, too; a few files are sooner safe alone.
       guard let (files, folders) = unsettled.take() else { return try Kernel.syncFileSystem(handle) }
-      for file in files { try Kernel.sync(Kernel.open(file, O_RDONLY), path: file) }
+      for file in files { try Kernel.sync(Kernel.open(file, .read), path: file) }
       for folder in folders { try Kernel.syncFolder(folder) }
     }
   }
@@ -219,7 +219,9 @@ final class FolderDestination: Destination {
     while folder.contains("/") {
       do {
         try Kernel.removeFolder(self.path(folder))
-      } catch  where [ENOTEMPTY, EEXIST, ENOTDIR, ENOENT].contains(error.code) {
+      } catch
+        where [.directoryNotEmpty, .fileExists, .notDirectory, .noSuchFileOrDirectory].contains(error.code)
+      {
         // ENOTDIR: a link in the place of a folder.
         return
       }

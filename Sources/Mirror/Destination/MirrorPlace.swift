@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Where a mirror is or will be, as a command line says it.
 package enum MirrorPlace: Sendable {

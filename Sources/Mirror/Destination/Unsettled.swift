@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// The files that have new bytes and the folders that have new names since the last sync. Any thread may call it.
 final class Unsettled: Sendable {

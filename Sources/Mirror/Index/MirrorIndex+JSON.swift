@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 extension MirrorIndex {
   /// The document. It has 100,000 lines of files, hence no tree in between.

@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// `mirror.json`: every file of a mirror with size and sha256, how new it is, and of which origin.
 package struct MirrorIndex: Sendable {

@@ -22,14 +22,7 @@ package enum MirrorPath {
   }
 
   /// The path as it stands in a URL.
-  static func escaped(_ path: String) -> String {
-    var out: [UInt8] = []
-    out.reserveCapacity(path.utf8.count + 32)
-    for byte in path.utf8 {
-      if byte == UInt8(ascii: "%") { out.append(contentsOf: "%25".utf8) } else { out.append(byte) }
-    }
-    return String(decoding: out, as: UTF8.self)
-  }
+  static func escaped(_ path: String) -> String { PercentEncoding.encodePercents(path) }
 
   /// The type of a mirror's own document, or of anything else that isn't a resource.
   static func documentType(_ path: String) -> String {

@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// All that a channel's mirror consists of. What is mirrored is listed here and nowhere else.
 struct ChannelPlan: Sendable {

@@ -1,5 +1,3 @@
-import Platform
-
 /// A document of a channel's mirror: where it is, and how its bytes are made.
 struct PlannedDocument: Sendable {
   /// When it is written: a document never names what a later one brings.

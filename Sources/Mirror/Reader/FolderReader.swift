@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// A mirror in a folder of this machine.
 package struct FolderReader: MirrorReader {

@@ -1,5 +1,3 @@
-import Platform
-
 /// A mirror as its readers see it.
 package protocol MirrorReader: Sendable {
   /// Where it is, for people.

@@ -1,6 +1,6 @@
 import HTTPClient
 import Manifests
-import Platform
+import System
 
 /// A mirror as a web server or CDN answers it.
 package struct WebReader: MirrorReader {

@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// Reads the documents of a mirrored channel into what a store restores.
 struct ChannelReader {

@@ -1,7 +1,6 @@
-import Glibc
 import Manifests
-import Platform
 import Store
+import System
 
 /// Makes an origin of a mirror alone (DESIGN §6).
 package struct Restoration {
@@ -149,7 +148,7 @@ package struct Restoration {
   private static func feed(_ incoming: inout IncomingBlob, from path: String) throws(MirrorError) {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
     defer { buffer.deallocate() }
-    let file = try MirrorError.disk { () throws(SystemError) in try Kernel.open(path, O_RDONLY) }
+    let file = try MirrorError.disk { () throws(SystemError) in try Kernel.open(path, .read) }
     while true {
       let count = try MirrorError.disk { () throws(SystemError) in try Kernel.read(file, into: buffer) }
       if count == 0 { return }

@@ -1,7 +1,7 @@
 import Compression
 import Manifests
-import Platform
 import Store
+import System
 
 /// Brings the files of one channel, and notes what each of them is.
 struct ChannelWork {
@@ -126,8 +126,6 @@ struct ChannelWork {
 
   // MARK: - Coded siblings
 
-  /// Sizes that are worth coding, and that fit in memory while they are coded.
-  private static let codedSizes: ClosedRange<Int64> = 512...(64 << 20)
   /// Bytes that are coded before they are placed.
   private static let codedBatch: Int64 = 64 << 20
 
@@ -136,7 +134,7 @@ struct ChannelWork {
     var bytes: Int64 = 0
     for index in resources.indices {
       let resource = resources[index]
-      guard resource.ctype.isCompressible, Self.codedSizes.contains(resource.size) else { continue }
+      guard resource.ctype.isCompressible, Coding.sizes.contains(resource.size) else { continue }
       if try keepsCoded(paths[index]) { continue }
       batch.append(index)
       bytes += resource.size
@@ -168,7 +166,7 @@ struct ChannelWork {
       guard let plain = try destination.read(batch[index].path) else { return }
       for coding in Self.codings {
         let bytes = coding.name == "gzip" ? Gzip.encode([plain]) : Zstd.encode([plain], level: 9)
-        guard bytes.count < plain.count - plain.count / 20 else { continue }
+        guard Coding.pays(bytes.count, for: plain.count) else { continue }
         let file = Placement(
           path: batch[index].path + coding.ending, size: Int64(bytes.count), sha256: SHA256.of(bytes),
           head: FileHead(type: batch[index].type, coding: coding.name, isImmutable: true)

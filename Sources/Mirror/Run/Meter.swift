@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Counts what a run does, tells of it, and keeps the origin's lease alive meanwhile. Any thread may call it.
 final class Meter: Sendable {

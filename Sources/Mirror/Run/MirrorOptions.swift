@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// What a run is asked for.
 package struct MirrorOptions: Sendable {

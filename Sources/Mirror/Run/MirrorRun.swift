@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// One run of `xcache mirror`: brings a destination to what the origin has.
 package final class MirrorRun {

@@ -1,6 +1,5 @@
-import Glibc
 import HTTPClient
-import Platform
+import System
 
 /// The calls of S3's API that a mirror needs.
 struct S3Client: Sendable {
@@ -126,7 +125,7 @@ struct S3Client: Sendable {
 
   static func bytes(of path: String, at offset: Int64, count: Int) throws(MirrorError) -> [UInt8] {
     try MirrorError.disk { () throws(SystemError) in
-      let file = try Kernel.open(path, O_RDONLY)
+      let file = try Kernel.open(path, .read)
       var bytes = [UInt8](repeating: 0, count: count)
       var filled = 0
       while filled < count {
@@ -136,7 +135,7 @@ struct S3Client: Sendable {
             try Kernel.read(file, at: offset + Int64(filled), into: rest)
           }
         }.get()
-        if got == 0 { throw SystemError("read", on: path, code: EIO) }
+        if got == 0 { throw SystemError("read", on: path, code: .ioError) }
         filled += got
       }
       return bytes

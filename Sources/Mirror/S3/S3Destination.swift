@@ -1,7 +1,6 @@
-import Glibc
 import HTTPClient
 import Manifests
-import Platform
+import System
 
 /// A mirror in a bucket of an S3-compatible store.
 ///

@@ -1,23 +1,20 @@
-import Glibc
-import Platform
 import Synchronization
+import System
 
 /// An object that says that a run is at work. S3 has no lock that every store keeps; this keeps honest runs apart.
 final class S3Lock: Sendable {
   private let client: S3Client
-  private let ends = Atomic<Bool>(false)
   private let isLost = Atomic<Bool>(false)
   /// Tells this run's lock from others'.
   private let id = Hex.encode(Secrets.random(8).span.bytes)
-  private let thread = Locked<OSThread?>(nil)
+  private let thread = BackgroundThread()
 
   private static let path = ".xcache-mirror/lock"
   /// Milliseconds after which it is written again, and after which it is that of a run that was ended. Two machines'
   /// clocks may differ by what lies between.
   private static let times: (renewed: Int64, dead: Int64) = (15_000, 60_000)
-  /// Microseconds between writing the lock and reading it back: longer than what lies between another run's look and its
-  /// own writing.
-  private static let pause: UInt32 = 500_000
+  /// Between writing the lock and reading it back: longer than what lies between another run's look and its own writing.
+  private static let pause = Duration.milliseconds(500)
 
   init(_ client: S3Client) { self.client = client }
 
@@ -28,13 +25,11 @@ final class S3Lock: Sendable {
     if try isOthers() { throw taken }
     try write()
     // Of two runs that both saw none, the one that wrote last has it.
-    usleep(Self.pause)
+    Clock.sleep(for: Self.pause)
     if try isOthers() { throw taken }
-    ends.store(false, ordering: .relaxed)
-    let thread = try MirrorError.disk { () throws(SystemError) in
-      try OSThread(name: "mirror lock") { [self] in renew() }
+    try MirrorError.disk { () throws(SystemError) in
+      try thread.start("mirror lock", nil) { [self] in renew() }
     }
-    self.thread.withLock { $0 = thread }
   }
 
   private var taken: MirrorError { .locked(place: client.settings.name, process: nil) }
@@ -59,8 +54,8 @@ final class S3Lock: Sendable {
 
   private func renew() {
     var at = Clock.unixMilliseconds()
-    while !ends.load(ordering: .relaxed) {
-      usleep(100_000)
+    // Often, since a machine that slept has to look at once.
+    while thread.pause(for: .milliseconds(100)) {
       guard Clock.unixMilliseconds() - at >= Self.times.renewed else { continue }
       at = Clock.unixMilliseconds()
       // Where the store can't be reached, the run itself finds out.
@@ -70,8 +65,7 @@ final class S3Lock: Sendable {
   }
 
   func free() {
-    ends.store(true, ordering: .relaxed)
-    thread.withLock { $0.take() }?.join()
+    thread.stop()
     if !isLost.load(ordering: .relaxed) { _ = try? client.send("DELETE", key) }
   }
 }

@@ -1,5 +1,5 @@
 import HTTPClient
-import Platform
+import System
 
 /// A mirror in a bucket, as who holds its keys reads it.
 package struct S3Reader: MirrorReader {

@@ -1,6 +1,6 @@
-import Glibc
 import HTTPClient
-import Platform
+import Manifests
+import System
 
 /// Signs requests (AWS Signature Version 4, "Create a signed AWS API request").
 struct S3Signer: Sendable {
@@ -62,27 +62,11 @@ struct S3Signer: Sendable {
 
   /// Everything but unreserved characters as capital escapes.
   static func escaped(_ text: String, keepsSlash: Bool = false) -> String {
-    var out: [UInt8] = []
-    for byte in text.utf8 {
-      let isLetter = (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-      if isLetter || (0x30...0x39).contains(byte) || "-._~".utf8.contains(byte)
-        || (keepsSlash && byte == UInt8(ascii: "/"))
-      {
-        out.append(byte)
-      } else {
-        out += "%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8
-      }
-    }
-    return String(decoding: out, as: UTF8.self)
+    PercentEncoding.encode(text, keepsSlashes: keepsSlash)
   }
 
   /// `20130524T000000Z`
   static func timestamp(_ seconds: Int64) -> String {
-    var time = time_t(seconds)
-    var parts = tm()
-    gmtime_r(&time, &parts)
-    var text = [CChar](repeating: 0, count: 32)
-    strftime(&text, text.count, "%Y%m%dT%H%M%SZ", &parts)
-    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    CivilTime(seconds: seconds).text.filter { $0 != "-" && $0 != ":" }
   }
 }

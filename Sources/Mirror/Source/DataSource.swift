@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// A data folder, beside the server that may run on it.
 package final class DataSource: MirrorSource {

@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// A channel as it is to be mirrored: one version, which doesn't change while the run lasts.
 package struct ChannelState: Hashable, Sendable {

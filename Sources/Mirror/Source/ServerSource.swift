@@ -1,8 +1,8 @@
 import HTTPClient
 import Manifests
 import OriginAPI
-import Platform
 import Store
+import System
 
 /// A running origin: its API tells what is there, the files come over the paths that devices use.
 package final class ServerSource: MirrorSource {
@@ -156,6 +156,9 @@ extension MirrorError {
       self =
         status == 200
         ? .unreadable(path: url, reason: found) : .refused(url: url, status: status, words: "")
+    // A lease or a registration, which the next run takes anew.
+    case .unknownOutcome(_, .error(let error)): self = .unreachable(url: url, error)
+    case .unknownOutcome(_, .status(let status, _)): self = .refused(url: url, status: status, words: "")
     case .refused(let problem):
       self = .refused(url: url, status: problem.status, words: problem.detail ?? "")
     case .body(let error): self = .unreadable(path: url, reason: "\(error)")

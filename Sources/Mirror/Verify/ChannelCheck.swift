@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 /// Holds the documents of one channel against each other.
 struct ChannelCheck {

@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 /// Something in a mirror that isn't as it should be.
 package struct Divergence: Hashable, Sendable, CustomStringConvertible {

@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// Reads a whole mirror back and holds it against `mirror.json` and against itself.
 package struct Verification {

@@ -1,7 +1,5 @@
-import Glibc
 import Manifests
-import Platform
-import Synchronization
+import System
 
 /// Looks at a static copy every few minutes, as devices see it, and tells how stale and how right it is.
 package final class MirrorWatch: Sendable {
@@ -32,8 +30,7 @@ package final class MirrorWatch: Sendable {
   private let newest: @Sendable () -> [Newest]
   private let log: @Sendable (String) -> Void
   private let sample = Locked(Sample())
-  private let isStopping = Atomic<Bool>(false)
-  private let thread = Locked<OSThread?>(nil)
+  private let thread = BackgroundThread()
 
   /// Seconds between two looks, and files that are read at each.
   private static let pause = 60
@@ -49,19 +46,12 @@ package final class MirrorWatch: Sendable {
   }
 
   package func start() throws(SystemError) {
-    let started = try OSThread(name: "mirror-watch") { [self] in
-      while !isStopping.load(ordering: .relaxed) {
-        look()
-        for _ in 0..<Self.pause * 5 where !isStopping.load(ordering: .relaxed) { usleep(200_000) }
-      }
+    try thread.start("mirror-watch", nil) { [self] in
+      repeat { look() } while thread.pause(for: .seconds(Self.pause))
     }
-    thread.withLock { $0 = started }
   }
 
-  package func stop() {
-    isStopping.store(true, ordering: .relaxed)
-    thread.withLock { $0.take() }?.join()
-  }
+  package func stop() { thread.stop() }
 
   /// Looks once: `mirror.json`, each channel's first documents, and some files drawn at random.
   package func look() {

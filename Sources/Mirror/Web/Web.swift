@@ -1,6 +1,5 @@
-import Glibc
 import HTTPClient
-import Platform
+import System
 
 /// HTTP with patience: what may be cured by asking again is asked again.
 struct Web: Sendable {
@@ -33,7 +32,7 @@ struct Web: Sendable {
         last = .failure(.unreachable(url: request.url, error))
       }
       guard case .wait(let milliseconds) = policy.next(after: outcome) else { return try last.get() }
-      usleep(UInt32(milliseconds) * 1000)
+      Clock.sleep(for: .milliseconds(milliseconds))
     }
   }
 

@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// A new file that an answer is written to.
 final class WrittenFile {
@@ -7,7 +6,7 @@ final class WrittenFile {
 
   init(_ path: String) throws(MirrorError) {
     file = try MirrorError.disk { () throws(SystemError) in
-      try Kernel.open(path, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
+      try Kernel.open(path, [.write, .create, .truncate], mode: 0o644)
     }
   }
 

@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// What devices tell of themselves, counted: the versions that polls report, and failures. No device is told apart
 /// from another.

@@ -1,8 +1,8 @@
 import HTTP
 import Manifests
-import Platform
 import Store
 import Synchronization
+import System
 
 /// Makes the answers that take work, once each, and puts them where polls find them.
 final class AnswerBuilder: Sendable {

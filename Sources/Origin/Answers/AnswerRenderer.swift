@@ -1,21 +1,18 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// Renders what a channel's devices will ask for, right after a release and at the start: the whole manifest, and the
 /// patches from the versions that the fleet is at. On a thread of low priority, so that no release waits for it.
 final class AnswerRenderer: Sendable {
-  private struct State: Sendable {
-    var queue: [Int64] = []
-    var isStopped = false
-  }
-
   private let store: Store
   private let catalog: Published<Catalog>
   private let builder: AnswerBuilder
   private let desk: DeltaDesk
   private let log: @Sendable (String) -> Void
-  private let state = Monitor(State())
+  /// Channels, by id.
+  private let queue = WorkQueue<Int64>()
+  private let thread = BackgroundThread()
 
   init(
     store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, desk: DeltaDesk,
@@ -29,28 +26,17 @@ final class AnswerRenderer: Sendable {
   }
 
   /// A channel's answers are others now.
-  func add(_ channel: Int64) {
-    state.broadcasting { state in if !state.queue.contains(channel) { state.queue.append(channel) } }
-  }
+  func add(_ channel: Int64) { queue.addOnce(channel) }
 
-  func stop() { state.broadcasting { $0.isStopped = true } }
-
-  private var isStopped: Bool { state.withLock { $0.isStopped } }
-
-  /// Works until it is stopped.
-  func run() {
-    Kernel.lowerPriority()
-    for channel in catalog.current.channels { add(channel.channel.id) }
-    while let id = next() { render(id) }
-  }
-
-  private func next() -> Int64? {
-    let next: Int64?? = state.waiting { state in
-      if state.isStopped { return .some(nil) }
-      return state.queue.isEmpty ? nil : .some(state.queue.removeFirst())
+  /// Works from now on until it is stopped.
+  func start() throws(SystemError) {
+    try thread.start("render") { [self] in
+      for channel in catalog.current.channels { add(channel.channel.id) }
+      while let id = queue.next() { render(id) }
     }
-    return next ?? nil
   }
+
+  func beginStopping() { queue.stop() }
 
   /// Renders a channel's answers; a newer release ends that, since it comes to its own turn.
   func render(_ id: Int64) {
@@ -63,7 +49,7 @@ final class AnswerRenderer: Sendable {
     }
     _ = builder.whole(of: channel)
     for base in builder.patches.current.pins(of: id) {
-      guard !isStopped, let now = catalog.current.channel(id: id), now.version == channel.version,
+      guard !queue.isStopped, let now = catalog.current.channel(id: id), now.version == channel.version,
         now.extras == channel.extras
       else { return }
       builder.preparePatch(to: now, from: base)

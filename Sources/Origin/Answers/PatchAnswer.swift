@@ -1,6 +1,6 @@
 import Compression
 import Manifests
-import Platform
+import System
 
 /// The answer to a device that is at an older version, and the digest that this version had.
 struct PatchAnswer: Sendable {

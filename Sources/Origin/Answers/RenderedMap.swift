@@ -1,8 +1,8 @@
 import Compression
 import HTTP
 import Manifests
-import Platform
 import Store
+import System
 
 /// A resourcemap in the codings of the answers that contain it: rendered once, and shared by all of them.
 final class RenderedMap: Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Work that many may wait for at once: each piece is done once, few at a time, on threads of low priority. Who waits for
 /// it holds no thread.
@@ -27,7 +27,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     do throws(SystemError) {
       for number in 0..<threads {
         _ = try OSThread(name: "answers-\(number)") { [state] in
-          Kernel.lowerPriority()
+          OSThread.lowerPriority(to: .background)
           Self.work(state)
         }
       }

@@ -1,6 +1,5 @@
 import HTTP
 import Manifests
-import Platform
 import Store
 
 /// A channel's newest manifest and its answers, rendered; a release makes a new one that shares what stayed.

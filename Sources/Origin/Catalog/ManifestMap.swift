@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// One URL of a manifest and what became of it.
 package struct MapChange: Sendable {

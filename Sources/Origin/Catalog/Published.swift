@@ -1,5 +1,5 @@
-import Platform
 import Synchronization
+import System
 
 /// A value that changes rarely and is read on every request by threads that take no lock for it.
 ///

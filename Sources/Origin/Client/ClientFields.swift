@@ -1,6 +1,5 @@
 import HTTP
 import Manifests
-import Platform
 import Store
 
 /// Failures as client documents have them: `{"code":404,"message":"…"}`, the status saying the same (DESIGN §3).

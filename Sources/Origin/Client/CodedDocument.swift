@@ -1,7 +1,7 @@
 import Compression
 import HTTP
-import Platform
 import Store
+import System
 
 /// A document in the codings that it is kept in, each with its heads rendered (RFC 9110 §12.5.3).
 final class CodedDocument: Sendable {
@@ -55,7 +55,7 @@ final class CodedDocument: Sendable {
   /// - Parameter gzip: its gzip body, where that is made already.
   static func json(_ bytes: [UInt8], gzip: [UInt8]? = nil) -> CodedDocument {
     let tag = String(SHA256.of(bytes).hex.prefix(32))
-    guard bytes.count >= worthCoding else { return json([SharedBytes(bytes)], tag: tag) }
+    guard bytes.count >= Coding.sizes.lowerBound else { return json([SharedBytes(bytes)], tag: tag) }
     return json(
       [SharedBytes(bytes)], tag: tag, gzip: [SharedBytes(gzip ?? Gzip.encode([bytes]))],
       zstd: [SharedBytes(Zstd.encode([bytes]))])
@@ -65,9 +65,6 @@ final class CodedDocument: Sendable {
   static func file(identity: Representation, gzip: Representation?, zstd: Representation?) -> CodedDocument {
     CodedDocument(identity: identity, gzip: gzip, zstd: zstd)
   }
-
-  /// Below this a coded body and its fields take as many packets as the plain one.
-  private static let worthCoding = 512
 
   static let documentFields: [(StaticString, String)] = [
     ("Content-Type", "application/json"), ("Cache-Control", "no-cache"), ("Access-Control-Allow-Origin", "*"),
@@ -114,15 +111,12 @@ struct CodedFiles: Sendable {
     let sha256: SHA256
   }
 
-  /// Sizes that are worth coding, and that fit in memory while they are coded.
-  static let sizes: ClosedRange<Int64> = 512...(64 << 20)
-
   static let zstdLevel: Int32 = 9
 
   /// The coded body of a blob; nil where coding it isn't worth it or isn't possible.
   /// - Throws: `corruptBlob` where the blob's own bytes turn out to be damaged.
   func file(_ sha256: SHA256, size: Int64, _ coding: BodyCoding) throws(StoreError) -> Coded? {
-    guard Self.sizes.contains(size) else { return nil }
+    guard Coding.sizes.contains(size) else { return nil }
     let path = store.derived.file(sha256, "\(coding.name)")
     if let kept = existing(path) { return kept }
     guard let bytes = try coded(sha256, coding) else { return nil }
@@ -146,6 +140,6 @@ struct CodedFiles: Sendable {
       return nil
     }
     let bytes = coding == .gzip ? Gzip.encode([plain]) : Zstd.encode([plain], level: Self.zstdLevel)
-    return bytes.count < plain.count - plain.count / 20 ? bytes : nil
+    return Coding.pays(bytes.count, for: plain.count) ? bytes : nil
   }
 }

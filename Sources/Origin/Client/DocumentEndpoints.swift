@@ -1,6 +1,5 @@
 import HTTP
 import Manifests
-import Platform
 import Store
 
 /// Answers configure.json (DESIGN §3): nothing new, a patch, or the whole manifest.

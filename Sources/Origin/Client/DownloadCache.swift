@@ -1,7 +1,7 @@
 import HTTP
-import Platform
 import Store
 import Synchronization
+import System
 
 /// The files that one event loop's clients asked for last, open and with their heads rendered.
 ///

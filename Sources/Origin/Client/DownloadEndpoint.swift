@@ -1,6 +1,5 @@
 import HTTP
 import Manifests
-import Platform
 import Store
 
 /// Answers download URLs (DESIGN §3): the bytes never change, so an opened file is answered again and again.

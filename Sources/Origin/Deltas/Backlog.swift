@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// The channels whose deltas on older versions are still to be made, and how far each is.
 final class Backlog: Sendable {
@@ -13,20 +13,17 @@ final class Backlog: Sendable {
   }
 
   private struct State {
-    var queue: [Int64] = []
     var progress: [Int64: Progress] = [:]
     var isRunning = false
-    var isStopped = false
   }
 
-  private let state = Monitor(State())
+  private let state = Locked(State())
+  private let queue = WorkQueue<Int64>()
 
   /// A release was made, or the origin has started.
   func add(_ channel: Int64, at version: ManifestVersion) {
-    state.broadcasting { state in
-      state.progress[channel] = Progress(version: version)
-      if !state.queue.contains(channel) { state.queue.append(channel) }
-    }
+    state.withLock { $0.progress[channel] = Progress(version: version) }
+    queue.addOnce(channel)
   }
 
   /// Someone works on it from now on.
@@ -35,26 +32,18 @@ final class Backlog: Sendable {
   /// Whether deltas that lead to a version are still going to be made.
   func isBusy(_ channel: Int64, at version: ManifestVersion) -> Bool {
     state.withLock { state in
-      guard state.isRunning, !state.isStopped, let progress = state.progress[channel] else { return false }
+      guard state.isRunning, !queue.isStopped, let progress = state.progress[channel] else { return false }
       return progress.version == version && progress.pending != 0
     }
   }
 
-  func stop() { state.broadcasting { $0.isStopped = true } }
+  func stop() { queue.stop() }
 
   /// The channel whose turn it is; nil at the end. Blocks while there is none.
-  func next() -> Int64? {
-    let next: Int64?? = state.waiting { state in
-      if state.isStopped { return .some(nil) }
-      return state.queue.isEmpty ? nil : .some(state.queue.removeFirst())
-    }
-    return next ?? nil
-  }
+  func next() -> Int64? { queue.next() }
 
   /// More is left of a channel: it comes after the others.
-  func again(_ channel: Int64) {
-    state.broadcasting { state in if !state.queue.contains(channel) { state.queue.append(channel) } }
-  }
+  func again(_ channel: Int64) { queue.addOnce(channel) }
 
   func update(_ channel: Int64, at version: ManifestVersion, _ change: (inout Progress) -> Void) {
     state.withLock { state in

@@ -1,21 +1,22 @@
-import Glibc
 import Manifests
-import Platform
 import Store
+import System
 
 /// Makes the deltas on older versions, the newest base first, channel by channel, version by version.
 ///
 /// What is done is remembered in `derived.db`; after a restart the rest follows.
 struct BacklogWorker: Sendable {
+  private let thread = BackgroundThread()
   let store: Store
   let catalog: Published<Catalog>
   let builder: AnswerBuilder
   let desk: DeltaDesk
   let log: @Sendable (String) -> Void
 
-  /// Works until the desk is stopped.
-  func run() {
-    Kernel.lowerPriority()
+  /// Works from now on until the desk is stopped.
+  func start() throws(SystemError) { try thread.start("deltas") { run() } }
+
+  private func run() {
     desk.backlog.begin()
     for channel in catalog.current.channels { desk.backlog.add(channel.channel.id, at: channel.version) }
     while let id = desk.backlog.next() {
@@ -31,7 +32,7 @@ struct BacklogWorker: Sendable {
 
   /// Does the newest base that is left; true where more are.
   private func advance(_ channel: ChannelInfo) throws(StoreError) -> Bool {
-    while desk.isPreparing, !desk.isStopping { usleep(50_000) }
+    guard desk.awaitPreparations() else { return false }
     var left: [ManifestVersion] = []
     for base in try desk.backlogBases(of: channel).sorted(by: >)
     where try !store.derived.isDone(channel.id, from: base, to: channel.version) { left.append(base) }
@@ -57,8 +58,7 @@ struct BacklogWorker: Sendable {
       new, on: older,
       // A newer release makes this one's deltas old before anyone has seen them.
       goesOn: { [desk, catalog] in
-        while desk.isPreparing, !desk.isStopping { usleep(50_000) }
-        return !desk.isStopping && catalog.current.channel(id: id)?.version == version
+        desk.awaitPreparations() && catalog.current.channel(id: id)?.version == version
       },
       progress: { [desk] done, all in
         desk.backlog.update(id, at: version) { progress in

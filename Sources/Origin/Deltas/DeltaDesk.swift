@@ -1,8 +1,7 @@
-import Glibc
 import Manifests
-import Platform
 import Store
 import Synchronization
+import System
 
 /// Makes deltas: those that a release waits for, with all cores, and those on older versions behind everyone's back.
 final class DeltaDesk: Sendable {
@@ -22,8 +21,13 @@ final class DeltaDesk: Sendable {
   private let budget = MemoryBudget(limit: 512 << 20)
   private let preparations = Locked<[Preparation]>([])
   private let waiting = Atomic<Int>(0)
-  private let preparing = Atomic<Int>(0)
-  private let stopping = Atomic<Bool>(false)
+  private let state = Monitor(State())
+
+  private struct State: Sendable {
+    /// Releases that are being prepared.
+    var preparing = 0
+    var isStopping = false
+  }
 
   /// Preparations that are remembered, so that a publisher can ask for them.
   private static let remembered = 32
@@ -35,14 +39,18 @@ final class DeltaDesk: Sendable {
     self.options = options
   }
 
-  var isStopping: Bool { stopping.load(ordering: .relaxed) }
+  var isStopping: Bool { state.withLock { $0.isStopping } }
 
-  /// A release is being prepared: what isn't urgent waits.
-  var isPreparing: Bool { preparing.load(ordering: .relaxed) > 0 }
+  /// Waits while releases are being prepared, for what isn't urgent.
+  /// - Returns: false where the work is to end.
+  func awaitPreparations() -> Bool {
+    state.waiting { state in state.isStopping ? false : state.preparing == 0 ? true : nil }
+  }
 
   /// Ends the work at the next file.
   func stop() {
-    stopping.store(true, ordering: .relaxed)
+    state.broadcasting { $0.isStopping = true }
+    for preparation in preparations.withLock({ $0 }) { preparation.abandon() }
     backlog.stop()
   }
 
@@ -60,15 +68,15 @@ final class DeltaDesk: Sendable {
     }
     guard isNew else { return preparation }
     let search = search(threads: Environment.cores, isUrgent: true)
-    preparing.add(1, ordering: .relaxed)
+    state.withLock { $0.preparing += 1 }
     // A thread of its own rather than a dispatch queue, whose manager would open descriptors of its own.
     do throws(SystemError) {
       _ = try OSThread(name: "prepare") { [self] in
         preparation.run(search) { !self.isStopping }
-        preparing.subtract(1, ordering: .relaxed)
+        state.broadcasting { $0.preparing -= 1 }
       }
     } catch {
-      preparing.subtract(1, ordering: .relaxed)
+      state.broadcasting { $0.preparing -= 1 }
       preparation.giveUp()
     }
     return preparation
@@ -89,11 +97,8 @@ final class DeltaDesk: Sendable {
       return isLate(preparation) ? false : nil
     }
     defer { waiting.subtract(1, ordering: .relaxed) }
-    while !preparation.status.isReady {
-      if isLate(preparation) || isStopping { return false }
-      usleep(20_000)
-    }
-    return true
+    if isStopping { return false }
+    return preparation.awaitReady(within: options.wait)
   }
 
   /// The same release planned on the same version is the same work.

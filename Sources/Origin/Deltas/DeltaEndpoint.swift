@@ -1,8 +1,8 @@
 import Compression
 import HTTP
 import Manifests
-import Platform
 import Store
+import System
 
 /// Answers delta URLs, and downloads for clients that offer a dictionary (RFC 9842).
 struct DeltaEndpoint: Sendable {

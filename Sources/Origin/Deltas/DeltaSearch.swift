@@ -1,7 +1,7 @@
 import Compression
 import Manifests
-import Platform
 import Store
+import System
 
 /// Makes the deltas that files have on what one older manifest holds.
 struct DeltaSearch: Sendable {
@@ -34,7 +34,7 @@ struct DeltaSearch: Sendable {
     let state = Locked((made: 0, done: 0, isComplete: true))
     // The largest first: whatever is last is short.
     let order = targets.sorted { $0.size > $1.size }
-    Crew.each(order.count, threads: threads, isUrgent: isUrgent) { index in
+    Parallel.forEach(order.count, threads: threads, priority: isUrgent ? nil : .background) { index in
       guard goesOn() else { return state.withLock { $0.isComplete = false } }
       let target = order[index]
       guard let sketch = sketches[target.sha256] else { return }

@@ -101,14 +101,6 @@ struct DictionaryMatch: Sendable {
 extension ResourceFileName {
   /// A part of a URL as it stands in a download URL: escaped as a name, and each percent sign once more.
   static func escaped(_ part: String) -> String {
-    var out = ""
-    for byte in part.utf8 {
-      let isPlain =
-        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
-        || "-._~".utf8.contains(byte)
-      let hex = String(byte, radix: 16, uppercase: true)
-      out += isPlain ? String(UnicodeScalar(byte)) : "%25" + (byte < 16 ? "0" : "") + hex
-    }
-    return out
+    PercentEncoding.encodePercents(PercentEncoding.encode(part))
   }
 }

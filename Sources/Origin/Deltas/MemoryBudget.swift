@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Keeps the memory of all deltas that are made at once under a limit; what is too large for it is made alone.
 final class MemoryBudget: Sendable {

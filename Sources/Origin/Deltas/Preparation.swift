@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// The deltas and the cost of a release that is about to be made.
 ///
@@ -13,6 +13,8 @@ final class Preparation: Sendable {
     var isReady = false
     /// And those on the other versions whose cost is told, and all costs.
     var isDone = false
+    /// The origin ends: nobody waits for it any more.
+    var isAbandoned = false
     /// Seconds from the start until it was ready.
     var readyAfter: Double?
     var filesDone = 0
@@ -26,7 +28,7 @@ final class Preparation: Sendable {
   /// Monotonic nanoseconds.
   let startedAt = Clock.monotonicNanoseconds()
   private let preview: ReleasePreview
-  private let state = Locked(Status())
+  private let state = Monitor(Status())
 
   init(id: String, _ preview: ReleasePreview) {
     self.id = id
@@ -38,6 +40,17 @@ final class Preparation: Sendable {
 
   /// How many versions back a cost is told of.
   private static let distances = [1, 2, 5]
+
+  /// Waits until it is ready, at most until `seconds` after its start.
+  /// - Returns: false where it isn't by then, or the origin ends.
+  func awaitReady(within seconds: Double) -> Bool {
+    state.waiting(for: .seconds(seconds - self.seconds)) { status in
+      status.isReady ? true : status.isAbandoned ? false : nil
+    } ?? false
+  }
+
+  /// Whoever waits for it goes on.
+  func abandon() { state.broadcasting { $0.isAbandoned = true } }
 
   /// No more is done for it, whatever is left.
   func giveUp() {
@@ -98,7 +111,7 @@ final class Preparation: Sendable {
 
   private func becomeReady() {
     let seconds = seconds
-    state.withLock { state in
+    state.broadcasting { state in
       if !state.isReady { state.readyAfter = seconds }
       state.isReady = true
     }

@@ -1,7 +1,7 @@
 import Compression
 import Manifests
-import Platform
 import Store
+import System
 
 /// What devices download for an update: of each new file its smallest delta on what they hold, else its plain body.
 struct UpdateCost: Sendable {
@@ -125,7 +125,8 @@ struct DerivedFacts: Sendable {
       let found = Set(sketches.keys)
       let rest = group.filter { !found.contains($0.sha256) }
       let made = Locked<[SHA256: Sketch]>([:])
-      Crew.each(rest.count, threads: threads, isUrgent: isUrgent) { [store] index in
+      Parallel.forEach(rest.count, threads: threads, priority: isUrgent ? nil : .background) {
+        [store] index in
         let file = rest[index]
         guard let bytes = try? store.bytes(of: file.sha256, limit: DeltaTrial.largestFile) else { return }
         let sketch = Sketch(bytes, cut)
@@ -140,7 +141,7 @@ struct DerivedFacts: Sendable {
 
   /// Bytes of a file's best plain body, worked out now if it never was.
   func plainSize(_ sha256: SHA256, _ ctype: ContentType, size: Int64) -> Int64 {
-    guard ctype.isCompressible, CodedFiles.sizes.contains(size) else { return size }
+    guard ctype.isCompressible, Coding.sizes.contains(size) else { return size }
     if let kept = try? store.derived.plainSize(of: sha256, coded: true) { return kept }
     guard let bytes = try? store.bytes(of: sha256, limit: Int(size)) else { return size }
     let best = Int64(

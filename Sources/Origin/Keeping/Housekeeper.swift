@@ -1,7 +1,5 @@
-import Glibc
-import Platform
 import Store
-import Synchronization
+import System
 
 /// When garbage is collected each day, and what stays.
 package struct DailyCollection: Sendable {
@@ -26,8 +24,7 @@ final class Housekeeper: Sendable {
   private let gc: DailyCollection?
   private let log: @Sendable (String) -> Void
   private let secondsBetweenSweeps: Int
-  private let stopping = Atomic<Bool>(false)
-  private let thread = Locked<OSThread?>(nil)
+  private let thread = BackgroundThread()
 
   private static let flushSeconds = 10
   private static let secondsBetweenTries = 300
@@ -46,38 +43,30 @@ final class Housekeeper: Sendable {
   }
 
   func start() throws(SystemError) {
-    let made = try OSThread(name: "housekeeping") { [self] in run() }
-    thread.withLock { $0 = made }
+    try thread.start("housekeeping", .awaited) { [self] in run() }
   }
 
-  func beginStopping() { stopping.store(true, ordering: .relaxed) }
+  func beginStopping() { thread.beginStopping() }
 
   /// Ends the thread and writes what was counted last.
   func finish() {
-    beginStopping()
-    let running = thread.withLock { thread in
-      defer { thread = nil }
-      return thread
-    }
-    running?.join()
+    thread.stop()
     adoption.flush()
   }
 
   private func run() {
-    OSThread.lowerPriority()
-    var quarter = 0
+    var second = 0
     var lastTry = -Self.secondsBetweenTries
     var isDone = true
-    while !stopping.load(ordering: .relaxed) {
-      usleep(250_000)
-      quarter += 1
-      if quarter % (4 * Self.flushSeconds) == 0 { adoption.flush() }
-      if quarter % (4 * secondsBetweenSweeps) == 0 { sweep() }
+    while thread.pause(for: .seconds(1)) {
+      second += 1
+      if second % Self.flushSeconds == 0 { adoption.flush() }
+      if second % secondsBetweenSweeps == 0 { sweep() }
       guard let gc else { continue }
       let isDue = gc.isDue(atMinute: Self.minuteOfDay)
       if !isDue { isDone = false }
-      guard isDue, !isDone, quarter / 4 - lastTry >= Self.secondsBetweenTries else { continue }
-      lastTry = quarter / 4
+      guard isDue, !isDone, second - lastTry >= Self.secondsBetweenTries else { continue }
+      lastTry = second
       isDone = collect(gc.policy)
     }
   }
@@ -109,9 +98,7 @@ final class Housekeeper: Sendable {
   }
 
   private static var minuteOfDay: Int {
-    var seconds = time_t(Clock.unixMilliseconds() / 1000)
-    var parts = tm()
-    localtime_r(&seconds, &parts)
-    return Int(parts.tm_hour) * 60 + Int(parts.tm_min)
+    let now = CivilTime.local(seconds: Clock.unixMilliseconds() / 1000)
+    return now.hour * 60 + now.minute
   }
 }

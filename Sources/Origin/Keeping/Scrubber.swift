@@ -1,15 +1,13 @@
-import Glibc
-import Platform
 import Store
 import Synchronization
+import System
 
 /// Reads every file back once in a period, spread over it, on a thread that lets others go first (guarantee 7).
 final class Scrubber: Sendable {
   private let store: Store
   private let pace: ScrubPace
   private let log: @Sendable (String) -> Void
-  private let stopping = Atomic<Bool>(false)
-  private let thread = Locked<OSThread?>(nil)
+  private let thread = BackgroundThread()
   private let files = Atomic<Int>(0)
   private let bytes = Atomic<Int>(0)
   private let state = Locked(ScrubState())
@@ -23,8 +21,6 @@ final class Scrubber: Sendable {
   private static let stateSeconds = 600.0
   /// Seconds after which a file is tried again that couldn't be read, where a round takes longer.
   private static let retrySeconds = 3600.0
-  /// Seconds between two looks whether to stop.
-  private static let tick = 0.25
 
   /// - Parameter period: seconds in which every file is read.
   init(store: Store, period: Double, log: @escaping @Sendable (String) -> Void) {
@@ -34,26 +30,17 @@ final class Scrubber: Sendable {
   }
 
   func start() throws(SystemError) {
-    let made = try OSThread(name: "scrub") { [self] in run() }
-    thread.withLock { $0 = made }
+    try thread.start("scrub") { [self] in run() }
   }
 
-  func beginStopping() { stopping.store(true, ordering: .relaxed) }
+  func beginStopping() { thread.beginStopping() }
 
   /// Ends the thread; what it read is noted.
-  func finish() {
-    beginStopping()
-    let running = thread.withLock { thread in
-      defer { thread = nil }
-      return thread
-    }
-    running?.join()
-  }
+  func finish() { thread.stop() }
 
   private func run() {
-    Kernel.lowerPriority()
-    Kernel.lowerDiskPriority()
-    while !isStopping {
+    OSThread.lowerDiskPriority()
+    while !thread.isStopping {
       do throws(StoreError) {
         try refresh()
         try store.listZips()
@@ -64,8 +51,6 @@ final class Scrubber: Sendable {
       }
     }
   }
-
-  private var isStopping: Bool { stopping.load(ordering: .relaxed) }
 
   private func refresh() throws(StoreError) {
     let now = try store.scrubState()
@@ -166,13 +151,7 @@ final class Scrubber: Sendable {
 
   /// Waits; false where the thread is to end.
   private func wait(_ seconds: Double) -> Bool {
-    let end = Self.now + seconds
-    while !isStopping {
-      let rest = end - Self.now
-      if rest <= 0 { return true }
-      usleep(UInt32(min(rest, Self.tick) * 1e6))
-    }
-    return false
+    thread.pause(for: .seconds(min(max(seconds, 0), 1e9)))
   }
 
   private static var now: Double { Double(Clock.monotonicNanoseconds()) / 1e9 }

@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 import Store
 
 /// Makes releases: the store first, durably, then the catalog that polls are answered from.

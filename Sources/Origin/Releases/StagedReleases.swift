@@ -1,7 +1,7 @@
 import Dispatch
 import Manifests
-import Platform
 import Store
+import System
 
 /// Releases whose files could not be pushed: each is tried again until it is visible or another one takes its place.
 ///

@@ -1,6 +1,6 @@
 import HTTP
 import Manifests
-import Platform
+import System
 
 /// A document that a channel has beside its manifest, as a path names it.
 enum ClientDocument {

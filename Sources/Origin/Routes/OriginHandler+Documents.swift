@@ -1,7 +1,7 @@
 import HTTP
 import Manifests
-import Platform
 import Store
+import System
 
 extension OriginHandler {
   /// A document of the channel that the query names.

@@ -1,6 +1,5 @@
 import HTTP
 import Manifests
-import Platform
 
 /// What one event loop answers with. A poll, and a download that was opened before, take no lock here.
 final class OriginHandler: Handler {

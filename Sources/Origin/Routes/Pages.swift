@@ -1,7 +1,7 @@
 import CAssets
 import HTTP
 import Manifests
-import Platform
+import System
 
 /// The pages for people that are embedded in the binary: `public/console/` as `/console/`.
 struct Pages: Sendable {

@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 import Store
 
 /// The deltas that belong into the zip of an update.

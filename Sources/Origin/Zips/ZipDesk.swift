@@ -1,7 +1,6 @@
-import Dispatch
 import Manifests
-import Platform
 import Store
+import System
 
 /// Makes zips of channels' files, one after another beside the worker pool, and each once.
 final class ZipDesk: Sendable {
@@ -22,7 +21,8 @@ final class ZipDesk: Sendable {
 
   private let store: Store
   private let options: Options
-  private let queue = DispatchQueue(label: "xcache.zips", qos: .utility)
+  private let jobs = WorkQueue<@Sendable () -> Void>()
+  private let thread = BackgroundThread()
   private let state = Locked(State())
 
   private struct State {
@@ -37,18 +37,23 @@ final class ZipDesk: Sendable {
 
   /// A zip that is being made.
   private final class Build: Sendable {
-    let end = DispatchGroup()
-    let failure = Locked<StoreError?>(nil)
+    let outcome = Monitor<Result<Void, StoreError>?>(nil)
   }
 
   /// Requests that may wait for a zip on the worker pool at a time, and for how long: it has other work, too.
   private static let patience = (waiters: 2, seconds: 8)
 
-  init(store: Store, _ options: Options) {
+  init(store: Store, _ options: Options) throws(SystemError) {
     self.store = store
     self.options = options
-    queue.async { [store] in try? store.sweepZips() }
+    jobs.add { [store] in try? store.sweepZips() }
+    // Of usual priority: the threads that pack go behind others.
+    try thread.start("zips", nil) { [jobs] in
+      while let job = jobs.next() { job() }
+    }
   }
+
+  deinit { jobs.stop() }
 
   enum Outcome: ~Copyable {
     case ready(StoredZip)
@@ -80,8 +85,8 @@ final class ZipDesk: Sendable {
       return .noRoom(isNewest: isNewest)
     }
     let build = build(zip, of: channel, list)
-    guard waits(for: build) else { return .notYet }
-    if let failure = build.failure.withLock({ $0 }) { throw failure }
+    guard let outcome = wait(for: build) else { return .notYet }
+    try outcome.get()
     guard let stored = try store.zip(zip, of: channel) else { return .notYet }
     return .ready(stored)
   }
@@ -117,15 +122,15 @@ final class ZipDesk: Sendable {
     let (build, isNew) = state.withLock { state in
       if let build = state.builds[job] { return (build, false) }
       let build = Build()
-      build.end.enter()
       state.builds[job] = build
       return (build, true)
     }
-    if isNew { queue.async { self.make(job, channel, deltas, build) } }
+    if isNew { jobs.add { self.make(job, channel, deltas, build) } }
     return build
   }
 
   private func make(_ job: Job, _ channel: ChannelInfo, _ deltas: [ZipDelta], _ build: Build) {
+    var outcome = Result<Void, StoreError>.success(())
     do throws(StoreError) {
       // Another request may have had it made between this one's look and its turn.
       if try store.zip(job.zip, of: channel) == nil {
@@ -134,20 +139,21 @@ final class ZipDesk: Sendable {
       }
     } catch {
       options.log("error: \(channel.app)/\(job.zip): \(error)")
-      build.failure.withLock { $0 = error }
+      outcome = .failure(error)
     }
     state.withLock { $0.builds[job] = nil }
-    build.end.leave()
+    build.outcome.broadcasting { $0 = outcome }
   }
 
-  private func waits(for build: Build) -> Bool {
+  /// What came of it; nil where too many wait here already, or it takes too long.
+  private func wait(for build: Build) -> Result<Void, StoreError>? {
     let mayWait = state.withLock { state in
       guard state.waiters < Self.patience.waiters else { return false }
       state.waiters += 1
       return true
     }
-    guard mayWait else { return false }
+    guard mayWait else { return nil }
     defer { state.withLock { $0.waiters -= 1 } }
-    return build.end.wait(timeout: .now() + .seconds(Self.patience.seconds)) == .success
+    return build.outcome.waiting(for: .seconds(Self.patience.seconds)) { $0 }
   }
 }

@@ -1,6 +1,5 @@
 import HTTP
 import Manifests
-import Platform
 import Store
 
 /// Answers `bundle/553.zip` and `bundle/552-553.zip` (DESIGN §3 "Bundles") from files that are made once.

@@ -1,7 +1,6 @@
-import Glibc
 import HTTPClient
 import Manifests
-import Platform
+import System
 
 /// Talks to an origin's `/api/v1`, with a token, and tries again what is worth it.
 ///
@@ -139,7 +138,7 @@ package final class OriginClient: Sendable {
         guard RetryPolicy.transient.contains(reply.status) else { return reply }
         if reply.tellsRunning, Clock.monotonicNanoseconds() < end {
           // Its first attempt goes on, and is waited for as long as its answer would have been.
-          usleep(UInt32(min(reply.retryAfter ?? 1, 60)) * 1_000_000)
+          Clock.sleep(for: .seconds(min(reply.retryAfter ?? 1, 60)))
           continue
         }
         outcome = .status(reply.status, retryAfter: reply.retryAfter)
@@ -156,7 +155,7 @@ package final class OriginClient: Sendable {
         if isOpen, !call.isRepeatable { throw .unknownOutcome(server: server.text, outcome) }
         return try last.get()
       }
-      usleep(UInt32(milliseconds) * 1000)
+      Clock.sleep(for: .milliseconds(milliseconds))
     }
   }
 

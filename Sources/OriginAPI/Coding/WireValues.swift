@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A value that stands in the API's JSON as a string of its own format.
 package protocol StringCodable: Codable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// `GET /mirror`: what is to be mirrored, as far as the token reads.
 package struct MirrorOverview: Codable, Sendable {

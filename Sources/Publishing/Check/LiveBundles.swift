@@ -1,7 +1,7 @@
 import HTTPClient
 import Manifests
 import OriginAPI
-import Platform
+import System
 
 /// The channel's other bundles, as the origin has them; asked for when first needed.
 final class LiveBundles {

@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// A file that is read in one state: what changes while it is read is noticed.
 struct FileReader: ~Copyable {
@@ -13,7 +12,7 @@ struct FileReader: ~Copyable {
   init(_ source: SourceFile) throws(PublishError) {
     do {
       // Not blocking: a pipe that took the file's place would wait for a writer.
-      try self.init(opening: source, Kernel.open(source.location, O_RDONLY | O_NONBLOCK))
+      try self.init(opening: source, Kernel.open(source.location, [.read, .nonBlocking]))
     } catch {
       throw .unreadable(source.location, error)
     }

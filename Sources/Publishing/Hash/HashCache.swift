@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// The digests of files as they were when last read, so that what didn't change isn't read again.
 ///

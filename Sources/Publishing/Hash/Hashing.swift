@@ -1,6 +1,5 @@
-import Glibc
-import Platform
 import Synchronization
+import System
 
 /// A file and what is known of its bytes.
 package struct HashedFile: Hashable, Sendable {
@@ -16,7 +15,7 @@ package struct Hashing: Sendable {
 
   package init(cache: HashCache = HashCache(), threads: Int? = nil) {
     self.cache = cache
-    self.threads = threads ?? Parallel.cores
+    self.threads = threads ?? Environment.cores
   }
 
   /// The digests of `files`, in their order, and how many of them had to be read.

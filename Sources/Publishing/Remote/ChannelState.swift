@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// What the origin says of a channel.
 package struct ChannelState: Hashable, Sendable {

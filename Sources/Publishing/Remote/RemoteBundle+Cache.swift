@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 extension RemoteBundle {
   /// The bundle as the cache keeps it: version, content types, entries.

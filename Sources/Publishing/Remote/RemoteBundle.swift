@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// What the origin holds of a bundle.
 package struct RemoteBundle: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import OriginAPI
+import System
 
 /// Reads what a channel's bundles hold, from the cache and the little that changed since.
 struct RemoteChannel {

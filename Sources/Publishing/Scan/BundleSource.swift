@@ -1,5 +1,6 @@
 import BuildCheck
 import Manifests
+import System
 
 /// What makes a bundle: folders and how their files become resources.
 package struct BundleSource: Hashable, Sendable {

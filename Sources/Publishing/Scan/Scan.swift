@@ -1,6 +1,5 @@
 import BuildCheck
-import Glibc
-import Platform
+import System
 
 /// Walks a folder that is to be published.
 package struct Scan {
@@ -79,7 +78,7 @@ package struct Scan {
     do {
       target = try Kernel.realPath(location)
     } catch {
-      throw error.code == ELOOP ? .linkInCircle(location) : .linkToNothing(location)
+      throw error.code == .tooManySymbolicLinkLevels ? .linkInCircle(location) : .linkToNothing(location)
     }
     let inside = realRoot == "/" ? "/" : realRoot + "/"
     guard target == realRoot || target.utf8.starts(with: inside.utf8) else {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// A file that is to be published.
 package struct SourceFile: Hashable, Sendable {

@@ -1,6 +1,5 @@
 import Archive
-import Glibc
-import Platform
+import System
 
 /// Bundles whose zips were unpacked, so that they are folders like others; the folders are gone with it.
 final class UnpackedZips {
@@ -31,7 +30,7 @@ final class UnpackedZips {
       guard try Kernel.status(path)?.kind == .file else { return false }
       if path.lowercased().hasSuffix(".zip") { return true }
       var start: [UInt8] = [0, 0]
-      let file = try Kernel.open(path, O_RDONLY)
+      let file = try Kernel.open(path, .read)
       let read = start.withUnsafeMutableBytes { buffer in
         Result { () throws(SystemError) in try Kernel.read(file, into: buffer) }
       }
@@ -43,7 +42,7 @@ final class UnpackedZips {
 
   private func unpack(_ zip: BundleSource.Folder) throws(PublishError) -> BundleSource.Folder {
     let name = zip.path.split(separator: "/").last.map(String.init) ?? "zip"
-    let root = "\(Self.temporary)/xcache-\(getpid())-\(Hex.encode(Secrets.random(8).span.bytes))"
+    let root = "\(Self.temporary)/xcache-\(Environment.processID)-\(Hex.encode(Secrets.random(8).span.bytes))"
     // The zip's own name stays in the path, since messages name files by it.
     let folder = "\(root)/\(name)"
     made.append(root)

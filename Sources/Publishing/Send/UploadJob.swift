@@ -1,7 +1,7 @@
 import HTTPClient
 import Manifests
-import Platform
 import OriginAPI
+import System
 
 /// The requests of one upload, shared among threads.
 final class UploadJob: Sendable {

@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 /// Groups the files that the origin lacks into requests: small ones packed, large ones alone.
 struct UploadPlan {

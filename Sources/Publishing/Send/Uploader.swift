@@ -1,7 +1,7 @@
 import HTTPClient
 import Manifests
-import Platform
 import OriginAPI
+import System
 
 /// Sends files to the origin over several kept connections; a file of any size takes the memory of a buffer.
 struct Uploader {

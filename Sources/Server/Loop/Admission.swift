@@ -1,6 +1,6 @@
 import HTTP
-import Platform
 import Synchronization
+import System
 
 /// Counts the connections of all loops, and those of each address, against their limits.
 final class Admission: Sendable {

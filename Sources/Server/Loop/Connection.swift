@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import System
 
 /// One client's connection, owned by one loop: its socket, and what is on its way in either direction.
 ///

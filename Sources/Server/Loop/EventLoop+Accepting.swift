@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import System
 
 extension EventLoop {
   /// How long accepting pauses when no descriptor is left.

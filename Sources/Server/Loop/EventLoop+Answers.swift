@@ -1,5 +1,5 @@
 import HTTP
-import Platform
+import System
 
 /// Renders answers, and counts them when their last byte is with the kernel, or their client is gone.
 extension EventLoop {

@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import System
 
 /// Moves requests' bodies to their receivers, which live on workers.
 extension EventLoop {

@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import System
 
 /// Carries out what a connection decides.
 extension EventLoop {

@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import System
 
 extension EventLoop {
   /// Bytes of files sent to one connection before the others have their turn.

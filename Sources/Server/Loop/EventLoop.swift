@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import System
 
 /// Moves bytes between the sockets of its connections and one handler, on one thread.
 ///

@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import System
 
 /// What other threads tell a loop.
 enum Message: Sendable {

@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import System
 
 /// What all loops of a server share; nothing in it changes.
 final class ServerContext: Sendable {

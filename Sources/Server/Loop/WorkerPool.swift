@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// A few threads that do what would block a loop, in the order it was asked for.
 package final class WorkerPool: Sendable {

@@ -1,5 +1,5 @@
-import Platform
 import Synchronization
+import System
 
 /// A file of access lines, written by a thread of its own.
 ///

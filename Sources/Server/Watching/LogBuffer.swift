@@ -1,5 +1,5 @@
 import HTTP
-import Platform
+import System
 
 /// One loop's access lines, collected until they are worth handing over.
 struct LogBuffer {

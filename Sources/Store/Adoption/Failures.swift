@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 /// What went wrong on a device.
 package enum FailureReason: String, Sendable, CaseIterable {

@@ -1,5 +1,3 @@
-import Platform
-
 /// Follows the trail from its first row and finds the first place where it was changed.
 package struct AuditChain: Sendable {
   /// What is wrong with a trail, at the first row where it shows.

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// Who acts, and from where.
 package struct Actor: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 extension Store {
   /// The newest row of the audit trail.

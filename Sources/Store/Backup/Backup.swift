@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// What a backup or a restore copied.
 package struct BackupReport: Sendable {

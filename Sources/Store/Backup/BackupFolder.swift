@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// A folder that holds a copy of an origin's data, laid out as a data folder is.
 ///
@@ -45,7 +44,7 @@ struct BackupFolder {
   }
 
   func sync() throws(SystemError) {
-    try Kernel.syncFileSystem(Kernel.open(folder.path, O_RDONLY | O_DIRECTORY))
+    try Kernel.syncFileSystem(Kernel.open(folder.path, [.read, .directory]))
   }
 
   func removePartialDatabase() throws(StoreError) {

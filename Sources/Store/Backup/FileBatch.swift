@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// A copy of files that are many, made durable together: each gets its name when the bytes of all are on the disk.
 struct FileBatch {
@@ -14,14 +13,14 @@ struct FileBatch {
     _ source: borrowing Descriptor, to path: String, isRight: (SHA256) -> Bool
   ) throws(SystemError) -> Int64? {
     let part = path + ".part"
-    let target = try Kernel.open(part, O_RDWR | O_CREAT | O_TRUNC, mode: 0o640)
+    let target = try Kernel.open(part, [.readWrite, .create, .truncate], mode: 0o640)
     do throws(SystemError) {
       try Kernel.copy(from: source, to: target)
       if isRight(try DiskDigest.of(target)) {
         parts.append((part, path))
         return try Kernel.status(target).size
       }
-    } catch  where [EIO, EUCLEAN, EISDIR].contains(error.code) {
+    } catch  where error.isDamage || error.code == .isDirectory {
       // The disk can't give its bytes, or a folder stands in its place: as if they were others.
     }
     try Kernel.remove(part)

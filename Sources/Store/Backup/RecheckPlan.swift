@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Which files of an earlier run a backup reads back.
 ///

@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 // The order that makes guarantee 1 hold (an acknowledged publish survives power loss):
 //   1. the bytes of each new file are on the disk (fsync each, or one syncfs for many);
@@ -55,7 +54,7 @@ extension BlobStore {
   /// Waits while files of these names are being removed; none is from then on, since these count as being placed.
   private func awaitRemoval(of digests: [SHA256]) {
     while state.withLock({ state in !state.going.isEmpty && digests.contains(where: state.going.contains) }) {
-      usleep(1000)
+      Clock.sleep(for: .milliseconds(1))
     }
   }
 
@@ -65,7 +64,7 @@ extension BlobStore {
     for sha256 in digests {
       do {
         try disk.rename(folder.whole(sha256), to: folder.blob(sha256))
-      } catch  where error.code == ENOENT {
+      } catch  where error.code == .noSuchFileOrDirectory {
         // Another release that needs the same bytes was quicker; its file's name is made durable again below.
         if try Kernel.status(folder.blob(sha256)) == nil { gone.append(sha256) }
       }
@@ -78,7 +77,7 @@ extension BlobStore {
       let path = folder.whole(sha256)
       do {
         // Of a pipe that was put into its place, too: fsync(2) refuses that.
-        guard let file = try Kernel.openExisting(path, O_RDONLY | O_NONBLOCK) else { continue }
+        guard let file = try Kernel.openExisting(path, [.read, .nonBlocking]) else { continue }
         try disk.sync(file, path: path)
       } catch {
         drop([sha256])

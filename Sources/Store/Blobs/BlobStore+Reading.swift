@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// An open blob whose bytes were checked against its name since the start of this process.
 package struct StoredBlob: ~Copyable, Sendable {
@@ -89,7 +88,7 @@ extension BlobStore {
   {
     do {
       guard try DiskDigest.of(file) == sha256 else { return false }
-    } catch  where error.code == EIO || error.code == EUCLEAN {
+    } catch  where error.code == .ioError || error.code == .structureNeedsCleaning {
       return false
     } catch {
       throw StoreError(error)
@@ -115,7 +114,7 @@ extension BlobStore {
       }
     } catch  where error.isOutOfDescriptors {
       throw StoreError(error)
-    } catch  where error.code == EIO {
+    } catch  where error.code == .ioError {
       return "can't be read from the disk"
     } catch {
       return "can't be read: \(error.reason)"

@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 // How bytes go that nothing needs, while others may be about to need them again.
 //
@@ -92,29 +91,19 @@ extension BlobStore {
   /// On file systems mounted with `discard` each waits for the disk (measured: 0.8 ms), one behind the other; several
   /// threads wait at once (0.1 ms). What fails stays on the disk, an orphan for the next round.
   func unlink() throws(StoreError) {
-    let rest = Locked(Array(state.withLock { $0.going })[...])
-    let failure = Locked<SystemError?>(nil)
-    let work: @Sendable () -> Void = { [self] in
-      while failure.withLock({ $0 == nil }), let sha256 = rest.withLock({ $0.popFirst() }) {
-        do throws(SystemError) {
-          try disk.before("unlink", folder.blob(sha256))
-          try folder.remove(folder.blob(sha256), as: sha256.hex, now: clock())
-        } catch {
-          failure.withLock { $0 = $0 ?? error }
-        }
+    let going = Array(state.withLock { $0.going })
+    defer { state.withLock { $0.going = [] } }
+    try StoreError.disk { () throws(SystemError) in
+      let threads = min(Self.mostThreads, 1 + going.count / Self.filesForAThread)
+      try Parallel.forEach(going.count, threads: threads) { [self] (index) throws(SystemError) in
+        try disk.before("unlink", folder.blob(going[index]))
+        try folder.remove(folder.blob(going[index]), as: going[index].hex, now: clock())
       }
     }
-    let helpers = rest.withLock { $0.count } / Self.filesForAThread
-    let threads = (0..<min(Self.mostThreads, helpers)).compactMap { _ in try? OSThread(name: "gc files", work)
-    }
-    work()
-    for thread in threads { thread.join() }
-    state.withLock { $0.going = [] }
-    if let error = failure.withLock({ $0 }) { throw StoreError(error) }
   }
 
   private static let filesForAThread = 50
-  private static let mostThreads = 7
+  private static let mostThreads = 8
 
   /// Removes files, not folders, that were set aside as damaged and are whole again, or that nothing names.
   /// - Returns: their sizes.

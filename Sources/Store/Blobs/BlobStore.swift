@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// The files of the data folder that hold resources' bytes, each once, named by its sha256.
 ///
@@ -56,7 +55,7 @@ final class BlobStore: Sendable {
     self.changes = changes
     isBeside = !cleansUp
     root = try StoreError.disk { () throws(SystemError) in
-      try Kernel.open(folder.path, O_RDONLY | O_DIRECTORY)
+      try Kernel.open(folder.path, [.read, .directory])
     }
     let left = cleansUp ? try Self.cleanUp(folder, now: clock()) : (whole: [], strays: [])
     strays = left.strays

@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// What a sender says of a file before its bytes arrive.
 package struct BlobClaim: Hashable, Sendable {
@@ -45,10 +44,10 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
       state.nextIncoming += 1
       return state.nextIncoming
     }
-    let path = "\(store.folder.temporary)/incoming-\(getpid())-\(number)"
+    let path = "\(store.folder.temporary)/incoming-\(Environment.processID)-\(number)"
     self.path = path
     file = try StoreError.disk { () throws(SystemError) in
-      try store.disk.create(path, flags: O_WRONLY | O_CREAT | O_EXCL)
+      try store.disk.create(path, flags: [.write, .create, .exclusive])
     }
   }
 

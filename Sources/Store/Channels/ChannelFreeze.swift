@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 /// Who froze a channel, when and why.
 package struct ChannelFreeze: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A channel and what is live in it.
 package struct ChannelInfo: Hashable, Sendable {

@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 extension Store {
   /// Tells this data folder's contents from any other's: publishers keep what they know of an origin under it.

@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// One thing that a check-up of a data folder found.
 package struct Finding: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A live URL whose bytes are damaged or missing: publishing its bundle again brings them back.
 package struct DamagedURL: Hashable, Sendable {

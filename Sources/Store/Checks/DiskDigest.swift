@@ -1,5 +1,5 @@
-import Glibc
 import Platform
+import System
 
 /// What the disk has under a name, read slice by slice so that the reader can pause.
 struct DiskDigest {
@@ -56,7 +56,7 @@ struct DiskDigest {
       let count: Int
       do throws(SystemError) {
         count = try file.read(at: offset, into: buffer)
-      } catch  where error.code == EIO || error.code == EUCLEAN {
+      } catch  where error.isDamage {
         return .unreadable(inode: file.status.inode)
       }
       if count == 0 { return .read(hasher.finish(), inode: file.status.inode) }

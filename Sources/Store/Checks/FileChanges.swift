@@ -1,5 +1,5 @@
-import Platform
 import Synchronization
+import System
 
 /// Tells those who keep files open that one of them is no longer what is to be answered from, and counts why.
 package final class FileChanges: Sendable {

@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// What the scrub found of a file.
 package enum ScrubResult: Equatable, Sendable {

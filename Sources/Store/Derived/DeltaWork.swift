@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// What a release would do, before it is made: enough to make its deltas and to say what it costs.
 package struct ReleasePreview: Sendable {

@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// A delta that is stored, or a pair that is not worth one.
 package struct StoredDelta: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 extension DerivedStore {
   /// The stored sketches of blobs, as they were kept; those that were never made are left out.

@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// An open file under `derived/` whose bytes are those that it was made with.
 package struct DerivedFile: ~Copyable, Sendable {
@@ -62,7 +61,7 @@ extension DerivedStore {
     let found: SHA256?
     do {
       found = try DiskDigest.of(file)
-    } catch  where error.code == EIO || error.code == EUCLEAN {
+    } catch  where error.isDamage {
       found = nil
     } catch {
       throw StoreError(error)

@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// What can be made again from the blobs: sketches, deltas, and what was counted of polls. Losing it loses nothing.
 ///

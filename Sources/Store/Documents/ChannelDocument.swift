@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A document that a channel has beside its manifest, with a counter of its own.
 package enum ChannelDocument: String, Hashable, Sendable, CaseIterable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 extension Database {
   /// The newest version of a document; nil where there is none.

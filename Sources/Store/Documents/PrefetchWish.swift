@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 /// The prefetch config that comes along with a rollback or a promotion.
 package struct PrefetchWish: Hashable, Sendable {

@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 extension Store {
   /// Drops manifest history beyond the policy, and then every file that nothing needs any more.
@@ -115,10 +114,10 @@ struct Collection {
 
   /// Lets others have the disk, and the connection that writes, which is handed over in no order.
   private func rest() {
-    usleep(500)
+    Clock.sleep(for: .microseconds(500))
     var rounds = 0
     while store.connections.isWriting, rounds < 50 {
-      usleep(1000)
+      Clock.sleep(for: .milliseconds(1))
       rounds += 1
     }
   }

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// What a garbage collection would drop, worked out from one state of the database.
 struct CollectionForecast {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// Finds files under `derived/` that are about blobs or versions that are not kept.
 struct DerivedSweep {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// Who registers a mirror or holds a lease.
 package enum Holder: Sendable {

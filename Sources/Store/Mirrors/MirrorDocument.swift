@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A document of a mirror that is made at the origin, by what it is about.
 package enum MirrorDocument: Hashable, Sendable {

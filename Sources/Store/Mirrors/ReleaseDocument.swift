@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 extension Store {
   /// `release/N.json`: what an origin needs beside the manifest to go on from a kept version (DESIGN §6). It names

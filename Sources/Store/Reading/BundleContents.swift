@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 /// What a bundle holds, whole or as the difference to a version that the asker knows.
 package struct BundleEntries: Sendable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// What a download URL stands for.
 package struct StoredResource: Hashable, Sendable {
@@ -74,19 +74,7 @@ extension ResourceFileName {
   /// The URL that the name encodes; nil where it is the hash of a long one.
   fileprivate var percentDecoded: String? {
     if text.utf8.first == UInt8(ascii: "~") { return nil }
-    var decoded: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"),
-        let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-      {
-        decoded.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        decoded.append(byte)
-      }
-    }
-    return String(validating: decoded, as: UTF8.self)
+    return PercentEncoding.decode(text.utf8).flatMap { String(validating: $0, as: UTF8.self) }
   }
 }
 

@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 extension Database {
   /// Hands each URL of the manifest at `version`, in order, with its resource to `body`.

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 extension Store {
   /// Hands each URL of a channel's live manifest with its entry to `body`, sorted by URL, from one state of the

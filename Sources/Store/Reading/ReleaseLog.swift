@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A release as the log tells it.
 package struct ReleaseRecord: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 extension Store {
   /// Makes a release, or says why not; all of it or nothing. What it acknowledges survives power loss.

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// What a publisher asks for: one or several bundles of a channel changed in one release, all or nothing.
 package struct ReleaseInput: Sendable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// Which release, by whom and when.
 package struct ReleaseStamp: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// What a bundle holds under a URL: a resource row and its content.
 struct Held: Hashable, Sendable {

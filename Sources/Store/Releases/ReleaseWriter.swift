@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// Writes a planned release inside the transaction that its caller began.
 struct ReleaseWriter {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 extension Store {
   /// Makes an origin of what a mirror kept, all of it or nothing. The bytes of every resource were received before.

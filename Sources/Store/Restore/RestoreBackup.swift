@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// How far the numbers jump after a restore, of manifests and of documents: devices may have seen versions that neither
 /// a mirror nor a backup knows, and no number may come twice (DESIGN §2).

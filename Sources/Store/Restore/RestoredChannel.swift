@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A channel as a mirror tells it: the versions that it kept, with what an origin needs to go on from them.
 package struct RestoredChannel: Sendable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 extension Store {
   /// Brings back what a channel, or one bundle of it, held at an older version, as a new version.

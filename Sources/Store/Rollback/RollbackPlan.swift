@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A rollback worked out against one state of the database, before anything is written.
 struct RollbackPlan {

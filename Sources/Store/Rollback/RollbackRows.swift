@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 // What a rollback of a bundle reads (and `EntryRow` writes), as sets of rows: those that are live and began after the
 // target, and those of the target that have ended. Both lie in an index of their own, however long the history between is.

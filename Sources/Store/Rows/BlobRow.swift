@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A blob as its table has it (`blob`): bytes that are stored, or were.
 struct BlobRow {

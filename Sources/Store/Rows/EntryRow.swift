@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 /// Which resource a bundle has under a URL, and in which versions (`entry`); named as its table names it.
 struct EntryRow {

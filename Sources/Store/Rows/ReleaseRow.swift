@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A release as its table has it (`release`).
 struct ReleaseRow {

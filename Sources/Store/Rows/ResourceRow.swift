@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 /// The rows of URLs (`url`).
 enum URLRow {

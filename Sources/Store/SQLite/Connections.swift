@@ -1,5 +1,5 @@
-import Platform
 import Synchronization
+import System
 
 /// The connections to one database: one that writes, and as many that read as are used at once.
 ///

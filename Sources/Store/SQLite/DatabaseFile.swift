@@ -1,6 +1,5 @@
 import CSQLite
-import Glibc
-import Platform
+import System
 
 /// What the first bytes of a database file say, read without SQLite, which would change them
 /// (sqlite.org/fileformat.html, "The Database Header").
@@ -12,7 +11,7 @@ struct DatabaseHeader {
 
   /// The header of the file at `path`; nil where there is no file, or one that is no database.
   init?(path: String) throws(SystemError) {
-    guard let file = try Kernel.openExisting(path, O_RDONLY) else { return nil }
+    guard let file = try Kernel.openExisting(path, .read) else { return nil }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 100, alignment: 8)
     defer { buffer.deallocate() }
     guard try Kernel.read(file, at: 0, into: buffer) == 100,
@@ -43,7 +42,7 @@ extension Database {
       // database connection other than the one being used by the backup operation, then the backup will be
       // automatically restarted by the next call to sqlite3_backup_step()", which under load may never end.
       step = sqlite3_backup_step(backup, -1)
-      if step & 0xff == SQLITE_BUSY || step & 0xff == SQLITE_LOCKED { usleep(10_000) }
+      if step & 0xff == SQLITE_BUSY || step & 0xff == SQLITE_LOCKED { Clock.sleep(for: .milliseconds(10)) }
     } while step & 0xff == SQLITE_BUSY || step & 0xff == SQLITE_LOCKED
     let finish = sqlite3_backup_finish(backup)
     guard step == SQLITE_DONE, finish == SQLITE_OK else {

@@ -1,5 +1,5 @@
 import CAssets
-import Platform
+import System
 
 /// The steps that bring a database's schema up to date, each applied once and in order.
 struct Migrations: Sendable {

@@ -1,6 +1,6 @@
 import CSQLite
 import Manifests
-import Platform
+import System
 
 /// A prepared statement; while it is being stepped, also its current row.
 ///

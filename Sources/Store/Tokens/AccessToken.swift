@@ -73,25 +73,8 @@ package struct BundleGlob: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether a bundle's name is one of those.
   package func matches(_ name: BundleName) -> Bool {
-    let glob = Array(text.utf8)
-    let name = Array(name.text.utf8)
-    // Where the last star stands and how much of the name it has swallowed: no need to go back further than that.
-    var star: (glob: Int, name: Int)?
-    var (g, n) = (0, 0)
-    while n < name.count {
-      if g < glob.count, glob[g] == UInt8(ascii: "*") {
-        star = (g, n)
-        g += 1
-      } else if g < glob.count, glob[g] == UInt8(ascii: "?") || glob[g] == name[n] {
-        g += 1
-        n += 1
-      } else if let last = star {
-        star = (last.glob, last.name + 1)
-        (g, n) = (last.glob + 1, last.name + 1)
-      } else {
-        return false
-      }
-    }
-    return glob[g...].allSatisfy { $0 == UInt8(ascii: "*") }
+    Wildcard.matches(
+      Array(text.utf8), name.text.utf8, isMany: { $0 == UInt8(ascii: "*") },
+      fits: { $0 == UInt8(ascii: "?") || $0 == $1 })
   }
 }

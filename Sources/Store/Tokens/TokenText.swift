@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// What makes a token its holder's: 32 random bytes. Whoever makes it keeps it; the origin has its hash.
 package struct TokenSecret {

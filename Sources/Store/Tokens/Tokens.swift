@@ -1,6 +1,6 @@
 import CSQLite
 import Manifests
-import Platform
+import System
 
 extension Store {
   /// Makes a token; its text is told this once and never kept.

@@ -1,7 +1,6 @@
 import Archive
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// A stored delta that goes into the zip of an update.
 package struct ZipDelta: Hashable, Sendable {
@@ -72,7 +71,7 @@ struct ZipContents {
       // One that was dropped as damaged is made again; until then the zip has to wait.
       guard store.derived.holds(delta.path) else { return try ArchiveFile(delta.path) }
       guard let file = try store.derived.openFile(delta.path) else {
-        throw StoreError.system(SystemError("open", on: delta.path, code: ENOENT))
+        throw StoreError.system(SystemError("open", on: delta.path, code: .noSuchFileOrDirectory))
       }
       let size = file.size
       return ArchiveFile(file.takeFile(), size: size)

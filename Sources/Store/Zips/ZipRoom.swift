@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// How much of the disk the zips of all channels may take.
 package enum ZipRoom: Hashable, Sendable {

@@ -1,7 +1,6 @@
 import Archive
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// An open zip of a channel's files.
 package struct StoredZip: ~Copyable, Sendable {
@@ -24,7 +23,7 @@ extension Store {
   package func zip(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> StoredZip? {
     guard let path = try zipFile(zip, of: channel) else { return nil }
     return try StoreError.disk { () throws(SystemError) -> StoredZip? in
-      guard let file = try Kernel.openExisting(path, O_RDONLY | O_NONBLOCK) else { return nil }
+      guard let file = try Kernel.openExisting(path, [.read, .nonBlocking]) else { return nil }
       // The least recently used go first when room is needed.
       try? Kernel.setModified(path, to: Clock.unixMilliseconds())
       let size = try Kernel.status(file).size
@@ -115,10 +114,10 @@ extension Store {
   {
     let sink = try StoreError.disk { () throws(SystemError) in
       try Kernel.makeFolder(DurableFile.parent(of: part), mode: 0o750)
-      return ArchiveFileSink(try Kernel.open(part, O_WRONLY | O_CREAT | O_EXCL, mode: 0o640), path: part)
+      return ArchiveFileSink(try Kernel.open(part, [.write, .create, .exclusive], mode: 0o640), path: part)
     }
     do throws(ArchiveError) {
-      try Archive.write(inputs, threads: threads, to: sink) { OSThread.lowerPriority() }
+      try Archive.write(inputs, threads: threads, to: sink) { OSThread.lowerPriority(to: .awaited) }
       return String(try sink.finish().hex.prefix(32))
     } catch {
       throw StoreError(zip: error)

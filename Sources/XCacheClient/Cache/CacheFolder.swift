@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// The files of a device's folder: where they are, and each way in which they change.
 ///
@@ -73,7 +72,7 @@ extension CacheFolder {
 
   /// The digest of a file's bytes; nil where there is no such file or it can't be read to its end.
   func digest(_ path: String) -> FileDigest? {
-    guard let file = try? Kernel.openExisting(path, O_RDONLY | O_NOFOLLOW) else { return nil }
+    guard let file = try? Kernel.openExisting(path, [.read, .noFollow]) else { return nil }
     return try? Self.digest(file)
   }
 
@@ -124,8 +123,8 @@ extension CacheFolder {
   func copy(_ source: String, to target: String) throws(ClientError) -> FileDigest {
     try willChange?()
     return try onDisk(source) { () throws(SystemError) in
-      let from = try Kernel.open(source, O_RDONLY | O_NOFOLLOW)
-      let to = try Kernel.open(target, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+      let from = try Kernel.open(source, [.read, .noFollow])
+      let to = try Kernel.open(target, [.write, .create, .truncate, .noFollow])
       var hasher = FileHasher()
       try Self.read(from) { bytes throws(SystemError) in
         hasher.update(bytes)
@@ -147,11 +146,11 @@ extension CacheFolder {
     try onDisk(staging) { () throws(SystemError) in
       // Many files cost less in one go, though that waits for what others wrote, too.
       if staged.count > 16 {
-        return try Kernel.syncFileSystem(try Kernel.open(staging, O_RDONLY | O_DIRECTORY))
+        return try Kernel.syncFileSystem(try Kernel.open(staging, [.read, .directory]))
       }
       for sha256 in staged {
         let path = self.staged(sha256)
-        try Kernel.sync(try Kernel.open(path, O_RDONLY | O_NOFOLLOW), path: path)
+        try Kernel.sync(try Kernel.open(path, [.read, .noFollow]), path: path)
       }
       try Kernel.syncFolder(staging)
     }

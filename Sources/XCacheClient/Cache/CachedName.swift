@@ -9,7 +9,7 @@ struct CachedName: Hashable, Sendable {
 
   /// Nil where `component`, percent-encoded, gives no safe name.
   init?(encoded component: some StringProtocol) {
-    guard let bytes = PercentEscapes.decode(component.utf8),
+    guard let bytes = PercentEncoding.decode(component.utf8),
       let text = String(validating: bytes, as: UTF8.self)
     else { return nil }
     self.init(file: text)

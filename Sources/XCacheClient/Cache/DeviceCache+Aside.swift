@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Bytes that a switch set aside: kept as bases and for rollbacks, never served.
 extension DeviceCache {

@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// What a device holds on its disk, and the one step in which that becomes another manifest's.
 ///

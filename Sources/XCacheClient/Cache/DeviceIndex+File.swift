@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 extension DeviceIndex {
   /// What `index.json` says besides the manifest: whose it is.

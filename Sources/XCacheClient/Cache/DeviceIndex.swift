@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A manifest as a device holds it: checked, and with a place for each file.
 struct DeviceIndex: Sendable {

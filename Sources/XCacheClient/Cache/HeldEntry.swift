@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// One listed URL, and the name under which a device keeps its bytes.
 struct HeldEntry: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// The documents that a device holds beside the manifest.
 struct DeviceDocuments: Sendable {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// Asks for a channel's manifest and makes the next index of what is held and what is answered.
 struct Poller: Sendable {

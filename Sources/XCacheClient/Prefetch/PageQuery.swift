@@ -1,5 +1,4 @@
 import Manifests
-import Platform
 
 /// The query of a page that opens.
 struct PageQuery {
@@ -47,21 +46,7 @@ struct PageQuery {
   /// The application/x-www-form-urlencoded parser of the WHATWG URL standard, section 5.1: `+` is a space, escapes
   /// are bytes of UTF-8, and what isn't UTF-8 becomes U+FFFD.
   private static func decoded(_ text: Substring.UTF8View.SubSequence) -> String {
-    var bytes: [UInt8] = []
-    var rest = Array(text)[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "+") {
-        bytes.append(UInt8(ascii: " "))
-      } else if byte == UInt8(ascii: "%"),
-        let value = Hex.decode(
-          String(decoding: rest.prefix(2), as: UTF8.self).lowercased(), count: 1)?.first
-      {
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
+    let spaced = text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+    return String(decoding: PercentEncoding.decodeLeniently(spaced), as: UTF8.self)
   }
 }

@@ -1,4 +1,3 @@
-import Glibc
 import Manifests
 
 /// What a device tells the origin of a failure: no more than this, and nothing of itself.

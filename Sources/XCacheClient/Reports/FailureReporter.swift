@@ -1,13 +1,11 @@
-import Dispatch
-import Glibc
-import Platform
+import System
 
 /// Tells the origin of failures: each once, behind the device's back, and never an update's concern.
 final class FailureReporter: Sendable {
   private let transport: any Transport
   /// The origin's: a mirror is files, and takes no reports.
   private let address: String
-  private let state = Locked(State())
+  private let state = Monitor(State())
 
   private struct State {
     var told: Set<String> = []
@@ -37,12 +35,16 @@ final class FailureReporter: Sendable {
       return !state.isSending
     }
     guard begins else { return }
-    DispatchQueue.global(qos: .utility).async { self.send() }
+    let thread = try? OSThread(name: "reports") { [self] in
+      OSThread.lowerPriority(to: .background)
+      send()
+    }
+    if thread == nil { state.broadcasting { $0.isSending = false } }
   }
 
   private func send() {
     while true {
-      let next = state.withLock { state -> FailureReport? in
+      let next = state.broadcasting { state -> FailureReport? in
         guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
         state.isSending = false
         return nil
@@ -54,7 +56,6 @@ final class FailureReporter: Sendable {
 
   /// Waits until all are told, or given up, at most so many milliseconds.
   func wait(_ milliseconds: Int) {
-    let end = Clock.monotonicNanoseconds() + UInt64(max(0, milliseconds)) * 1_000_000
-    while state.withLock({ $0.isSending }), Clock.monotonicNanoseconds() < end { usleep(2_000) }
+    _ = state.waiting(for: .milliseconds(milliseconds)) { $0.isSending ? nil : () }
   }
 }

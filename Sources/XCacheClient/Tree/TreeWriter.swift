@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Makes a folder the tree that a plan says: writes what differs, removes what isn't planned.
 ///

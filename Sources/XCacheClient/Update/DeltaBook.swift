@@ -1,7 +1,6 @@
 import Compression
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// The deltas that an answer offers, and the files that the device holds to apply them to.
 ///
@@ -82,7 +81,7 @@ extension CacheFolder {
   /// Writes a file that isn't there yet; it becomes durable with the others that are staged.
   fileprivate static func write(_ bytes: [UInt8], toNew path: String) -> Bool {
     do {
-      let file = try Kernel.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+      let file = try Kernel.open(path, [.write, .create, .exclusive, .noFollow])
       try Kernel.write(bytes.span.bytes, to: file, path: path)
       return true
     } catch {

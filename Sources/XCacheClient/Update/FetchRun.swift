@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Fetches a list of files over several connections, and counts.
 struct FetchRun: Sendable {

@@ -1,5 +1,4 @@
-import Glibc
-import Platform
+import System
 
 /// Fetches listed files: streamed to the disk while they are hashed, kept only when every digest is right.
 struct Fetcher: Sendable {
@@ -40,7 +39,7 @@ struct Fetcher: Sendable {
         }
         // So may one that ends too early, each time. The network is the likelier cause, so the last attempt asks.
         if pauses.isEmpty, error.isBroken { isUncoded = true }
-        usleep(pause * 1000)
+        Clock.sleep(for: .milliseconds(pause))
       }
     }
   }
@@ -74,7 +73,7 @@ struct Fetcher: Sendable {
     _ entry: HeldEntry, into part: String, isUncoded: Bool, _ arrived: (Int) -> Bool
   ) throws(ClientError) -> TransportReply {
     let file = try onDisk(part) { () throws(SystemError) in
-      try Kernel.open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+      try Kernel.open(part, [.write, .create, .exclusive, .noFollow])
     }
     var hasher = FileHasher()
     var failure: SystemError?
@@ -138,6 +137,6 @@ extension ClientError {
 
   /// Whether the disk has no room left.
   var isDiskFull: Bool {
-    if case .file(_, _, let code, _) = self { code == ENOSPC || code == EDQUOT } else { false }
+    if case .file(_, _, let code, _) = self { Errno(rawValue: code).isDiskFull } else { false }
   }
 }

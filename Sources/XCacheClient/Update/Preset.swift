@@ -1,7 +1,6 @@
 import Archive
-import Glibc
 import Manifests
-import Platform
+import System
 
 /// A zip that an app ships, or that was fetched by other means: `bundle/553.zip` or `bundle/552-553.zip` (DESIGN §3).
 struct Preset: Sendable {
@@ -61,7 +60,7 @@ struct Preset: Sendable {
 
   private func write(_ packed: Archive.Entry, of entry: HeldEntry, to part: String) throws(ClientError) {
     let file = try onDisk(part) { () throws(SystemError) in
-      try Kernel.open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+      try Kernel.open(part, [.write, .create, .exclusive, .noFollow])
     }
     var hasher = FileHasher()
     do {

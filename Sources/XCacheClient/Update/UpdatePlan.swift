@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// How the bytes of a new manifest come to be staged: only entries that changed move, and of those only bytes
 /// that the device holds under no other key are fetched.

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// What a command line said, held against what its command knows.
 struct Arguments: Sendable {
@@ -121,11 +121,24 @@ extension Arguments {
   /// The moment that lies `90s`, `30m`, `6h` or `2d` ahead.
   func moment(ahead name: String) throws(UsageError) -> Instant? {
     guard let text = try value(name) else { return nil }
-    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-    guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
-      (1...100_000).contains(count)
-    else { throw UsageError("--\(name) \(text) is no span of time; write it like 30m, 6h or 2d") }
-    return Instant(seconds: Clock.unixMilliseconds() / 1000 + count * unit)
+    guard let seconds = Self.seconds(of: text, in: "smhd") else {
+      throw UsageError("--\(name) \(text) is no span of time; write it like 30m, 6h or 2d")
+    }
+    return Instant(seconds: Clock.unixMilliseconds() / 1000 + seconds)
+  }
+
+  /// The seconds of a span of time such as `90s`, `30m`, `6h`, `2d` or `4w`; nil for anything else.
+  ///
+  /// - Parameters:
+  ///   - units: those that may stand at its end.
+  ///   - range: what may stand before it.
+  static func seconds(of text: String, in units: String, _ range: ClosedRange<Int64> = 1...100_000) -> Int64?
+  {
+    let lengths: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+    guard let unit = text.last, units.contains(unit), let length = lengths[unit],
+      let count = Int64(text.dropLast()), range.contains(count)
+    else { return nil }
+    return count * length
   }
 }
 

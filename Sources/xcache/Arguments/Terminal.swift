@@ -1,7 +1,6 @@
-import Glibc
 import Manifests
-import Platform
 import Synchronization
+import System
 
 /// Where words go: results to standard output, everything else to standard error.
 struct Terminal: Sendable {
@@ -10,40 +9,41 @@ struct Terminal: Sendable {
   let usesColour: Bool
 
   init(environment: [String: String]) {
-    isInteractive = isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb"
+    isInteractive = StandardStream.error.isTerminal && environment["TERM"] != "dumb"
     // https://no-color.org: any value that isn't empty.
     usesColour =
-      isatty(STDOUT_FILENO) == 1 && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+      StandardStream.output.isTerminal && (environment["NO_COLOR"] ?? "").isEmpty
+      && environment["TERM"] != "dumb"
   }
 
   /// Prints a line of the result.
-  func say(_ line: String) { Self.write(line + "\n", to: STDOUT_FILENO) }
+  func say(_ line: String) { Self.write(line + "\n", to: .output) }
 
   /// Prints a document of the result, as one line.
   func say(json document: JSONValue) { write(document.canonical + [0x0a]) }
 
   /// Prints bytes of the result as they are.
-  func write(_ bytes: [UInt8]) { Self.write(bytes, to: STDOUT_FILENO) }
+  func write(_ bytes: [UInt8]) { Self.write(bytes, to: .output) }
 
   /// Prints a remark or an error.
   func note(_ line: String) {
-    Self.write((isInteractive ? "\r\u{1B}[K" : "") + line + "\n", to: STDERR_FILENO)
+    Self.write((isInteractive ? "\r\u{1B}[K" : "") + line + "\n", to: .error)
   }
 
   /// Draws the progress line; nothing where nobody watches.
   func progress(_ line: String) {
-    if isInteractive { Self.write("\r\u{1B}[K\(line)", to: STDERR_FILENO) }
+    if isInteractive { Self.write("\r\u{1B}[K\(line)", to: .error) }
   }
 
   /// Takes the progress line away.
   func endProgress() {
-    if isInteractive { Self.write("\r\u{1B}[K", to: STDERR_FILENO) }
+    if isInteractive { Self.write("\r\u{1B}[K", to: .error) }
   }
 
   /// What kept a result from being written whole; nil: nothing did.
   static var lostResult: SystemError? {
     let code = resultError.load(ordering: .relaxed)
-    return code == 0 ? nil : SystemError("write", on: "standard output", code: code)
+    return code == 0 ? nil : SystemError("write", on: "standard output", code: Errno(rawValue: code))
   }
 
   /// The errno of a write to standard output that failed; 0: none did. The whole process has one standard output.
@@ -60,18 +60,16 @@ struct Terminal: Sendable {
     case yellow = 33
   }
 
-  private static func write(_ text: String, to file: Int32) { write(Array(text.utf8), to: file) }
+  private static func write(_ text: String, to stream: StandardStream) { write(Array(text.utf8), to: stream) }
 
-  private static func write(_ whole: [UInt8], to file: Int32) {
-    var bytes = whole[...]
-    while !bytes.isEmpty {
-      let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-      if count < 0 && errno != EINTR {
-        // A reader that went away (`xcache log | head`) wants no more.
-        if file == STDOUT_FILENO, errno != EPIPE { resultError.store(errno, ordering: .relaxed) }
-        return
+  private static func write(_ bytes: [UInt8], to stream: StandardStream) {
+    do throws(SystemError) {
+      try stream.write(bytes)
+    } catch {
+      // A reader that went away (`xcache log | head`) wants no more.
+      if stream == .output, error.code != .brokenPipe {
+        resultError.store(error.code.rawValue, ordering: .relaxed)
       }
-      bytes = bytes.dropFirst(max(0, count))
     }
   }
 }

@@ -1,4 +1,5 @@
 import Manifests
+import System
 
 /// A version on the command line: a number, or a time at which it was live.
 enum VersionWord {
@@ -32,13 +33,5 @@ enum VersionWord {
     "at", "TIME", "the version that was live then, e.g. 2026-11-19T14:05+08:00")
 
   /// The word in a query or path: only digits, letters and few others stay as they are.
-  static func escaped(_ text: String) -> String {
-    text.utf8.map { byte in
-      let isPlain =
-        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
-        || [0x2d, 0x2e, 0x5f, 0x7e].contains(byte)
-      let digits = String(byte, radix: 16, uppercase: true)
-      return isPlain ? String(Unicode.Scalar(byte)) : "%" + (byte < 16 ? "0" : "") + digits
-    }.joined()
-  }
+  static func escaped(_ text: String) -> String { PercentEncoding.encode(text) }
 }

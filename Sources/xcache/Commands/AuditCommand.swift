@@ -1,8 +1,8 @@
 import Manifests
 import OriginAPI
-import Platform
 import Publishing
 import Store
+import System
 
 /// `xcache audit log | verify | export`.
 enum AuditCommand {

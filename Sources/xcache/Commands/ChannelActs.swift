@@ -1,6 +1,6 @@
 import Manifests
-import Publishing
 import OriginAPI
+import Publishing
 
 /// `xcache channel list | create | remove | freeze | thaw`.
 enum ChannelActs {

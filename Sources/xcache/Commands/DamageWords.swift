@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// Says which files are damaged, and what to publish again.
 enum DamageWords {

@@ -1,7 +1,7 @@
 import Manifests
-import Platform
-import Publishing
 import OriginAPI
+import Publishing
+import System
 
 /// `xcache diff A B`: what changed between two versions.
 enum DiffCommand {

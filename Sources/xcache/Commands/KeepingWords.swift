@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 
 /// What the commands that work on a data folder have in common.
 enum KeepingWords {

@@ -1,6 +1,6 @@
 import Manifests
-import Publishing
 import OriginAPI
+import Publishing
 
 /// `xcache log`: the releases of a channel, newest first.
 enum LogCommand {

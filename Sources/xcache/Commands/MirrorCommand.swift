@@ -1,7 +1,7 @@
 import Manifests
 import Mirror
-import Platform
 import Publishing
+import System
 
 /// `xcache mirror`: writes or checks a static copy, or tells of those that an origin knows.
 enum MirrorCommand {

@@ -1,7 +1,7 @@
 import Manifests
 import OriginAPI
-import Platform
 import Publishing
+import System
 
 /// `xcache policy show | log | set | bypass | kill | resume | script`.
 enum PolicyCommand {

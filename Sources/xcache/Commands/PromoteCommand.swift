@@ -1,6 +1,6 @@
 import Manifests
-import Publishing
 import OriginAPI
+import Publishing
 
 /// `xcache promote`: what one channel holds, released in another.
 enum PromoteCommand {

@@ -1,8 +1,8 @@
 import BuildCheck
 import Manifests
-import Platform
-import Publishing
 import OriginAPI
+import Publishing
+import System
 
 /// `xcache publish`: folders become bundles of a channel, in one release.
 enum PublishCommand {

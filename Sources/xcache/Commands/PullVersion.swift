@@ -1,9 +1,8 @@
-import Glibc
 import Manifests
-import Platform
-import Publishing
-import XCacheClient
 import OriginAPI
+import Publishing
+import System
+import XCacheClient
 
 /// `xcache pull --at TIME`: the device of then, made of the origin's zip of that version.
 struct PullVersion {
@@ -40,7 +39,7 @@ struct PullVersion {
     let url = "\(try remote.server)/\(remote.channel.space)/\(try remote.app)/bundle/\(version).zip"
     let transport = CurlTransport()
     for _ in 0..<Self.patience {
-      let file = try Kernel.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+      let file = try Kernel.open(path, [.write, .create, .truncate, .noFollow])
       var failure: SystemError?
       let reply: TransportReply
       do {
@@ -61,7 +60,7 @@ struct PullVersion {
       let words = (try? JSONValue.parse(reply.failure))?["message"]?.string
       // "is being made"
       guard reply.status == 503 else { throw Failure("\(url): \(words ?? "status \(reply.status)")") }
-      sleep(1)
+      Clock.sleep(for: .seconds(1))
     }
     throw Failure("\(url): the origin didn't finish the zip within \(Self.patience) s; try again later")
   }

@@ -1,7 +1,7 @@
 import Manifests
-import Platform
-import Publishing
 import OriginAPI
+import Publishing
+import System
 
 /// The origin, app and channel that a command is about: from flags, else the environment, else `xcache.json`.
 struct RemoteOrigin {

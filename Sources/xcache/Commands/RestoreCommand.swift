@@ -1,6 +1,5 @@
 import Manifests
 import Mirror
-import Platform
 import Store
 
 /// `xcache restore`: an origin from a static copy.

@@ -1,6 +1,6 @@
 import Manifests
-import Publishing
 import OriginAPI
+import Publishing
 
 /// `xcache rollback`: an older version's content as a new version.
 enum RollbackCommand {

@@ -1,4 +1,3 @@
-import Glibc
 import HTTP
 import Manifests
 import Origin
@@ -6,6 +5,7 @@ import Platform
 import Publishing
 import Server
 import Store
+import System
 
 /// `xcache serve`: joins the store, the origin and the server, and waits for a signal.
 enum ServeCommand {
@@ -109,11 +109,10 @@ enum ServeCommand {
   private static func scrub(_ arguments: Arguments) throws -> Double? {
     let text = try arguments.value("scrub") ?? "7d"
     if text == "off" { return nil }
-    let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86400]
-    guard let unit = text.last.flatMap({ units[$0] }), let count = Int(text.dropLast()),
-      (1...100_000).contains(count)
-    else { throw UsageError("--scrub \(text) is no time; write it like 7d, 12h, 30m or 10s, or off") }
-    return Double(count) * unit
+    guard let seconds = Arguments.seconds(of: text, in: "smhd") else {
+      throw UsageError("--scrub \(text) is no time; write it like 7d, 12h, 30m or 10s, or off")
+    }
+    return Double(seconds)
   }
 
   private static func configuration(_ arguments: Arguments) throws -> ServerConfiguration {
@@ -133,7 +132,7 @@ enum ServeCommand {
       return try Server(configuration: configuration)
     } catch .listen(let address, let error) {
       let remedy =
-        error.code == EADDRINUSE
+        error.code == .addressInUse
         ? "stop what listens there, or choose another port with --listen"
         : "choose another address with --listen"
       throw Failure("can't listen on \(address): \(error.reason); \(remedy)")
@@ -165,12 +164,5 @@ enum ServeCommand {
   }
 
   /// The time as a log line has it.
-  private static var now: String {
-    var seconds = time_t(Clock.unixMilliseconds() / 1000)
-    var parts = tm()
-    gmtime_r(&seconds, &parts)
-    var text = [CChar](repeating: 0, count: 32)
-    strftime(&text, text.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
-    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
+  private static var now: String { CivilTime(seconds: Clock.unixMilliseconds() / 1000).text }
 }

@@ -1,7 +1,6 @@
-import Glibc
 import HTTP
-import Platform
 import Server
+import System
 
 /// What `serve` may be told of its clients' limits, and of the log of their requests.
 enum ServeLimits {
@@ -62,7 +61,7 @@ enum ServeLimits {
     case let text?: throw UsageError("--access-log-format \(text): it is common or json")
     }
     guard let path = try arguments.value("access-log") else { return nil }
-    let file = try Kernel.open(path, O_WRONLY | O_CREAT | O_APPEND)
+    let file = try Kernel.open(path, [.write, .create, .append])
     return try AccessLog(file, format: format) {
       log("error: the access log \(path) can't be written: \($0.reason)")
     }

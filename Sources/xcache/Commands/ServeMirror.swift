@@ -1,7 +1,6 @@
 import Manifests
 import Mirror
 import Origin
-import Platform
 import Publishing
 import Store
 

@@ -1,6 +1,6 @@
 import Manifests
-import Publishing
 import OriginAPI
+import Publishing
 
 /// `xcache show V`: one release, or the manifest that devices got with it.
 enum ShowCommand {

@@ -1,6 +1,6 @@
 import Manifests
-import Publishing
 import OriginAPI
+import Publishing
 
 /// `xcache status`: what a channel holds now.
 enum StatusCommand {

@@ -1,8 +1,8 @@
 import Manifests
 import OriginAPI
-import Platform
 import Publishing
 import Store
+import System
 
 /// `xcache token create | list | revoke`.
 enum TokenCommand {
@@ -64,11 +64,10 @@ enum TokenCommand {
   /// Seconds of `90d`, `12h`, `2w` or `30m`.
   private static func life(_ arguments: Arguments) throws -> Int64? {
     guard let text = try arguments.value("expires") else { return nil }
-    let units: [Character: Int64] = ["m": 60, "h": 3600, "d": 86_400, "w": 604_800]
-    guard let unit = text.last.flatMap({ units[$0] }), let number = Int64(text.dropLast()), number >= 1,
-      number <= 5_300_000
-    else { throw UsageError("--expires \(text): write 90d, 12h, 2w or 30m") }
-    return number * unit
+    guard let seconds = Arguments.seconds(of: text, in: "mhdw", 1...5_300_000) else {
+      throw UsageError("--expires \(text): write 90d, 12h, 2w or 30m")
+    }
+    return seconds
   }
 
   /// Makes a token; gives the answer, with the text of the token in it, and that text.

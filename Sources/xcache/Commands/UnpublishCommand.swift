@@ -1,7 +1,7 @@
 import Manifests
-import Platform
-import Publishing
 import OriginAPI
+import Publishing
+import System
 
 /// `xcache unpublish`: takes bundles out of a channel.
 enum UnpublishCommand {

@@ -1,6 +1,7 @@
 import BuildCheck
 import Manifests
 import Publishing
+import System
 
 /// What commands are told by flags, environment or `xcache.json`; nil: not said there.
 struct Settings: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import BuildCheck
 import Manifests
-import Platform
 import Publishing
+import System
 
 extension Settings {
   static let fileName = "xcache.json"

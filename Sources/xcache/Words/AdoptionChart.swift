@@ -1,6 +1,6 @@
 import Manifests
 import OriginAPI
-import Platform
+import System
 
 /// What devices run and what went wrong on them, as `status` shows it.
 enum AdoptionChart {

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 
 /// A policy as `policy show` and `status` say it.
 struct PolicyWords {

@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import System
 
 /// The program under test.
 enum Binary {

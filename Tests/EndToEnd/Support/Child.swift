@@ -1,6 +1,6 @@
 import Glibc
-import Platform
 import Synchronization
+import System
 
 /// A process that a test started; its output goes to files, so that it never waits for a reader.
 final class Child: Sendable {
@@ -103,7 +103,7 @@ final class Child: Sendable {
   private static func read(_ path: String) -> String {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8192, alignment: 8)
     defer { buffer.deallocate() }
-    guard let file = try? Kernel.open(path, O_RDONLY), let count = try? Kernel.read(file, at: 0, into: buffer)
+    guard let file = try? Kernel.open(path, .read), let count = try? Kernel.read(file, at: 0, into: buffer)
     else { return "" }
     return String(decoding: buffer[..<count], as: UTF8.self)
   }
@@ -126,7 +126,7 @@ enum Wait {
     let end = Clock.monotonicNanoseconds() + UInt64(seconds * 1e9)
     while try !condition() {
       if Clock.monotonicNanoseconds() > end { return false }
-      usleep(2_000)
+      Clock.sleep(for: .milliseconds(2))
     }
     return true
   }

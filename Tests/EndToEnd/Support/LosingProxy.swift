@@ -1,6 +1,5 @@
-import Glibc
-import Platform
 import SocketServer
+import System
 
 /// A proxy on the way to an origin that loses the first answer to each changing request: the origin has done what it
 /// was asked, and whoever asked doesn't know.

@@ -1,5 +1,4 @@
 import Glibc
-import Platform
 
 /// nginx as the static host of a mirror; what isn't there it asks an origin for, as a CDN does.
 final class Nginx {

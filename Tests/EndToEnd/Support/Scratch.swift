@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import System
 
 /// A folder of a test's own, gone with it.
 final class Scratch: Sendable {
@@ -18,7 +18,7 @@ final class Scratch: Sendable {
   func write(_ name: String, _ content: some Sequence<UInt8>) throws -> String {
     let target = "\(path)/\(name)"
     try Kernel.makeFolder(DurableFile.parent(of: target))
-    let file = try Kernel.open(target, O_WRONLY | O_CREAT | O_TRUNC)
+    let file = try Kernel.open(target, [.write, .create, .truncate])
     try Kernel.write(Array(content).span.bytes, to: file)
     return target
   }

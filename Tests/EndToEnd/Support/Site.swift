@@ -1,6 +1,6 @@
 import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 /// An origin of a test's own: the real program on a port that the kernel chose, over a folder that goes with it.
@@ -101,7 +101,7 @@ final class Site {
   private func settle() {
     repeat {
       idle = server.descriptors.filter(Site.counts)
-      usleep(30_000)
+      Clock.sleep(for: .milliseconds(30))
     } while openCount != idle.count
   }
 

@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import System
 import Testing
 
 /// Commands and what they print, one after another, held against a golden file; XCACHE_RECORD=1 writes it anew.

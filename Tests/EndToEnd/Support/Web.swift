@@ -1,5 +1,4 @@
 import Glibc
-import Platform
 
 /// HTTP by hand: what is sent is what is written here, and what comes back is all there is.
 struct Web: Sendable {

@@ -1,8 +1,8 @@
 import Glibc
 import Manifests
-import Platform
 import SocketServer
 import Store
+import System
 
 @testable import Mirror
 

@@ -1,9 +1,9 @@
 import Manifests
-import Platform
+import struct Mirror.ChannelState
 import Store
+import System
 
 @testable import Mirror
-import struct Mirror.ChannelState
 
 /// A data folder that can't be read any more from some call on, as if the run were killed there.
 final class FailingSource: MirrorSource {

@@ -1,6 +1,6 @@
 import Manifests
-import Platform
 import Store
+import System
 import Testing
 
 @testable import Origin

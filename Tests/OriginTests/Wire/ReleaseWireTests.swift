@@ -1,7 +1,6 @@
-import Glibc
 import Manifests
-import Platform
 import Store
+import System
 import Testing
 
 @testable import Origin
@@ -102,7 +101,7 @@ import Testing
     func isDone() throws -> Bool {
       try golden.origin.api("POST", preparations, id).json["done"]?.bool == true
     }
-    for _ in 0..<2000 where try !isDone() { usleep(5000) }
+    for _ in 0..<2000 where try !isDone() { Clock.sleep(for: .milliseconds(5)) }
     try golden.ask("POST", preparations, id)
     try golden.ask("POST", preparations, ["bundles": [next]])
     try golden.ask("POST", preparations, ["id": "none"])

@@ -1,6 +1,6 @@
 import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @testable import Store
@@ -83,7 +83,7 @@ import Testing
     case .otherByte:
       var bytes = try #require(try DurableFile.read(path))
       bytes[bytes.count / 2] ^= 0x10
-      let file = try Kernel.open(path, O_WRONLY)
+      let file = try Kernel.open(path, .write)
       try Kernel.write(bytes.span.bytes, to: file)
     }
   }

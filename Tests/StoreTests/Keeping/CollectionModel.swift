@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @testable import Store
@@ -47,7 +46,7 @@ final class CrashingStore {
   private(set) var store: Store
 
   /// What a crash looks like.
-  static let code = EIO
+  static let code = Errno.ioError
 
   init() throws {
     store = try Store(path: scratch.data)

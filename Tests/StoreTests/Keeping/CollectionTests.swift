@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @testable import Store

@@ -1,6 +1,6 @@
 import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @testable import Store

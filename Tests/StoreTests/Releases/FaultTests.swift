@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @testable import Store
@@ -10,9 +9,9 @@ import Testing
   /// Counts the steps and makes one of them fail.
   final class Fault: Sendable {
     private let state: Locked<(step: Int, failing: Int)>
-    let code: Int32
+    let code: Errno
 
-    init(failing: Int, code: Int32) {
+    init(failing: Int, code: Errno) {
       state = Locked((0, failing))
       self.code = code
     }
@@ -30,8 +29,8 @@ import Testing
 
   private let first = ["a": Sample("first")]
 
-  @Test(arguments: [ENOSPC, EIO], [2, 40])
-  func aStepThatFailsLeavesEverythingAsItWas(code: Int32, files: Int) throws {
+  @Test(arguments: [Errno.noSpace, .ioError], [2, 40])
+  func aStepThatFailsLeavesEverythingAsItWas(code: Errno, files: Int) throws {
     var second: [String: Sample] = [:]
     for number in 0..<files { second["f\(number)"] = Sample("second \(number)") }
     for failing in 1... {
@@ -50,7 +49,7 @@ import Testing
         #expect(failing > 4)
         return
       } catch StoreError.diskFull {
-        #expect(code == ENOSPC)
+        #expect(code == .noSpace)
       } catch StoreError.system(let error) {
         #expect(error.code == code)
       }

@@ -1,6 +1,5 @@
-import Glibc
 import Manifests
-import Platform
+import System
 
 @testable import XCacheClient
 
@@ -129,7 +128,7 @@ final class FakeOrigin: Transport {
   func hold(_ holds: Bool) { state.withLock { $0.isHolding = holds } }
 
   func tell(_ document: [UInt8], to url: String) {
-    while state.withLock({ $0.isHolding }) { usleep(1_000) }
+    while state.withLock({ $0.isHolding }) { Clock.sleep(for: .milliseconds(1)) }
     state.withLock { $0.told.append((url, (try? JSONValue.parse(document)) ?? .null)) }
   }
 

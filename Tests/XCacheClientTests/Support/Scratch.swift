@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import System
 import Testing
 
 @testable import XCacheClient

@@ -1,7 +1,7 @@
 import Compression
 import Manifests
-import Platform
 import SocketServer
+import System
 import Testing
 
 @testable import XCacheClient

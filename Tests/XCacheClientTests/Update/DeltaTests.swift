@@ -1,6 +1,6 @@
 import Compression
 import Manifests
-import Platform
+import System
 import Testing
 
 @testable import XCacheClient

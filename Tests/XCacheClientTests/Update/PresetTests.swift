@@ -1,7 +1,6 @@
 import Archive
-import Glibc
 import Manifests
-import Platform
+import System
 import Testing
 
 @testable import XCacheClient
@@ -34,7 +33,7 @@ private let b = "https://m.test/sub/b.css"
     inputs.append(ArchiveInput(document, bytes: body))
     change(&inputs)
     let path = "\(bench.scratch.path)/\(name)"
-    let sink = ArchiveFileSink(try Kernel.open(path, O_WRONLY | O_CREAT | O_TRUNC), path: path)
+    let sink = ArchiveFileSink(try Kernel.open(path, [.write, .create, .truncate]), path: path)
     try Archive.write(inputs, threads: 1, to: sink)
     _ = try sink.finish()
     return path

@@ -1,5 +1,5 @@
 import Manifests
-import Platform
+import System
 import Testing
 
 @testable import XCacheClient

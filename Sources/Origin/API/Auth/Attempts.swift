@@ -1,6 +1,6 @@
 import HTTP
-import Platform
 import Synchronization
+import System
 
 /// Slows down those who show wrong tokens, address by address; a right token is taken at any time.
 ///

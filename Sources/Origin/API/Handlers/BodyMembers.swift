@@ -1,7 +1,7 @@
 import Manifests
 import OriginAPI
-import Platform
 import Store
+import System
 
 extension VersionName {
   static let rule = "a version is a number, or a time with its offset such as 2026-11-19T14:05+08:00"

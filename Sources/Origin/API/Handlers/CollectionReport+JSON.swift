@@ -1,6 +1,5 @@
 import Manifests
 import OriginAPI
-import Platform
 import Store
 
 extension GCReport {

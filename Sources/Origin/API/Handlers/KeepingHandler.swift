@@ -1,8 +1,8 @@
 import HTTP
 import Manifests
 import OriginAPI
-import Platform
 import Store
+import System
 
 /// `POST /gc`, and `/apps/{app}/channels/{channel}/pins…` and `…/adoption`.
 struct KeepingHandler: APIHandler {

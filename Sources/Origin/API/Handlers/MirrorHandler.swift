@@ -1,8 +1,8 @@
 import HTTP
 import Manifests
 import OriginAPI
-import Platform
 import Store
+import System
 
 /// What `xcache mirror --server` asks: what is to be mirrored, the documents that no device asks an origin for, leases,
 /// and who mirrors. The files themselves come over the paths that devices use.

@@ -1,8 +1,8 @@
 import HTTP
 import Manifests
 import OriginAPI
-import Platform
 import Store
+import System
 
 /// `POST …/policy`: one act on a channel's runtime policy, named by the body's `act`.
 struct PolicyHandler: APIHandler {

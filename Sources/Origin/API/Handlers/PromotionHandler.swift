@@ -1,8 +1,8 @@
 import HTTP
 import Manifests
 import OriginAPI
-import Platform
 import Store
+import System
 
 /// `POST /apps/{app}/channels/{channel}/promote`: what another channel of the app holds, released here.
 struct PromotionHandler: APIHandler {

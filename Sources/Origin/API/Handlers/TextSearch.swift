@@ -1,5 +1,5 @@
-import Platform
 import Store
+import System
 
 /// Looks for texts in a file, a piece at a time.
 struct TextSearch {

@@ -1,8 +1,8 @@
 import HTTP
 import Manifests
 import OriginAPI
-import Platform
 import Store
+import System
 
 /// Tokens, for admins of everything.
 struct TokenHandler: APIHandler {

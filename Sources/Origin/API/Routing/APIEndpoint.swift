@@ -1,8 +1,8 @@
 import HTTP
 import Manifests
 import OriginAPI
-import Platform
 import Store
+import System
 
 /// The publishing API: everything below `/api/v1`.
 ///

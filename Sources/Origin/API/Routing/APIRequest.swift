@@ -1,8 +1,8 @@
 import HTTP
 import Manifests
 import OriginAPI
-import Platform
 import Store
+import System
 
 /// What a request to the API says, copied off the event loop's buffer.
 struct APIRequest: Sendable {

@@ -1,7 +1,7 @@
 import HTTP
 import OriginAPI
-import Platform
 import Store
+import System
 
 extension APIEndpoint {
   /// Carries out a request that changes something, or, where it is the retry of one that was carried out, answers it as

@@ -1,8 +1,8 @@
 import HTTP
 import Manifests
 import OriginAPI
-import Platform
 import Store
+import System
 
 /// One file on its way into the store: `PUT /blobs/{sha256}`.
 final class BlobSink: UploadSink {

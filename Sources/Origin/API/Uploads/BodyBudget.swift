@@ -1,4 +1,4 @@
-import Platform
+import System
 
 /// Keeps the memory of all documents that are received or carried out at once under a limit, over all connections.
 ///

@@ -1,8 +1,8 @@
 import HTTP
 import Manifests
 import OriginAPI
-import Platform
 import Store
+import System
 
 /// The body of `POST /blobs/missing`, what a publisher asks about files before it sends them: `{"sha256":[…]}`.
 struct DigestDocument: StreamedContent {

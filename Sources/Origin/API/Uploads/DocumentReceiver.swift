@@ -1,7 +1,7 @@
 import HTTP
 import OriginAPI
-import Platform
 import Store
+import System
 
 /// Takes a document from a sender who may send one; from anyone else nothing is taken.
 final class DocumentReceiver: BodyReceiver {

@@ -1,8 +1,8 @@
 import HTTP
 import Manifests
 import OriginAPI
-import Platform
 import Store
+import System
 
 /// Small files one after another: `<sha256> <md5> <size>\n<bytes>`, again and again. `POST /blobs`.
 ///

@@ -1,5 +1,4 @@
 import HTTP
-import Platform
 
 /// What takes files to the store, once their sender was admitted.
 protocol UploadSink: AnyObject {

@@ -1,0 +1,89 @@
+/// Percent-encoding (RFC 3986 §2.1): `%XX`, written with capital digits.
+package enum PercentEncoding {
+  /// `text` with everything but unreserved characters (RFC 3986 §2.3) escaped.
+  package static func encode(_ text: String, keepsSlashes: Bool = false) -> String {
+    var out: [UInt8] = []
+    out.reserveCapacity(text.utf8.count + 32)
+    for byte in text.utf8 {
+      if ASCII.isUnreserved(byte) || keepsSlashes && byte == UInt8(ascii: "/") {
+        out.append(byte)
+      } else {
+        ASCII.appendEscape(of: byte, to: &out)
+      }
+    }
+    return String(decoding: out, as: UTF8.self)
+  }
+
+  /// `text`, which may hold escapes, as it stands where they are taken for text: each `%` is escaped.
+  package static func encodePercents(_ text: String) -> String {
+    var out: [UInt8] = []
+    out.reserveCapacity(text.utf8.count + 32)
+    for byte in text.utf8 {
+      if byte == UInt8(ascii: "%") { out.append(contentsOf: "%25".utf8) } else { out.append(byte) }
+    }
+    return String(decoding: out, as: UTF8.self)
+  }
+
+  /// The bytes that `text` stands for, each escape decoded once; nil where a `%` isn't followed by two digits.
+  package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var rest = Array(text)[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let escaped = popDigits(&rest) else { return nil }
+      bytes.append(escaped)
+    }
+    return bytes
+  }
+
+  /// As `decode`; a `%` that isn't followed by two digits stands for itself (WHATWG URL standard, section 1.3).
+  package static func decodeLeniently(_ text: some Sequence<UInt8>) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var rest = Array(text)[...]
+    while let byte = rest.popFirst() {
+      bytes.append(byte == UInt8(ascii: "%") ? popDigits(&rest) ?? byte : byte)
+    }
+    return bytes
+  }
+
+  /// Takes the two digits of an escape.
+  static func popDigits(_ rest: inout ArraySlice<UInt8>) -> UInt8? {
+    let digits = rest.prefix(2)
+    guard digits.count == 2, let high = digits.first.flatMap(ASCII.hexValue),
+      let low = digits.last.flatMap(ASCII.hexValue)
+    else { return nil }
+    rest.removeFirst(2)
+    return high << 4 | low
+  }
+}
+
+/// The percent-encode sets of the WHATWG URL standard, section 1.3, for special URLs.
+enum URLEscapes {
+  /// "The path percent-encode set is the query percent-encode set and U+003F (?), U+005E (^), U+0060 (`),
+  /// U+007B ({), and U+007D (})."
+  @inline(__always) static func inPath(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0...0x20, 0x7F...0xFF: true
+    case UInt8(ascii: "\""), UInt8(ascii: "#"), UInt8(ascii: "<"), UInt8(ascii: ">"): true
+    case UInt8(ascii: "?"), UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "}"): true
+    default: false
+    }
+  }
+
+  /// "The special-query percent-encode set is the query percent-encode set and U+0027 (')."
+  @inline(__always) static func inQuery(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0...0x20, 0x7F...0xFF: true
+    case UInt8(ascii: "\""), UInt8(ascii: "#"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "'"): true
+    default: false
+    }
+  }
+
+  /// What is escaped in a file name on its way into a path: the path set and what would mean something else.
+  @inline(__always) static func inFileName(_ byte: UInt8) -> Bool {
+    inPath(byte) || byte == UInt8(ascii: "%") || byte == UInt8(ascii: "\\")
+  }
+}

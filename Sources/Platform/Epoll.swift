@@ -1,0 +1,92 @@
+import CLinux
+import Glibc
+import System
+
+/// What epoll watches for, and reports.
+package struct EpollEvents: OptionSet, Sendable {
+  package let rawValue: UInt32
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// Written out: the generic one of SetAlgebra isn't specialised for callers in other modules.
+  package func contains(_ other: EpollEvents) -> Bool { rawValue & other.rawValue == other.rawValue }
+
+  package static let readable = EpollEvents(rawValue: EPOLLIN.rawValue)
+  package static let writable = EpollEvents(rawValue: EPOLLOUT.rawValue)
+  /// The other side sends no more.
+  package static let peerDone = EpollEvents(rawValue: EPOLLRDHUP.rawValue)
+  /// Both directions are shut; always reported.
+  package static let hangUp = EpollEvents(rawValue: EPOLLHUP.rawValue)
+  package static let error = EpollEvents(rawValue: EPOLLERR.rawValue)
+  /// Reports changes, not states.
+  package static let edge = EpollEvents(rawValue: EPOLLET.rawValue)
+  /// Wakes one of the epolls that watch the same descriptor, not all.
+  package static let exclusive = EpollEvents(rawValue: EPOLLEXCLUSIVE.rawValue)
+}
+
+/// The events of one look at an epoll.
+package struct EpollBatch: ~Copyable {
+  private let events: UnsafeMutableBufferPointer<epoll_event>
+
+  /// Room for `capacity` events.
+  package init(capacity: Int) {
+    events = .allocate(capacity: capacity)
+    events.initialize(repeating: epoll_event())
+  }
+
+  deinit { events.deallocate() }
+
+  /// The event at `index` and the token it was watched with.
+  package subscript(index: Int) -> (events: EpollEvents, token: UInt64) {
+    (EpollEvents(rawValue: events[index].events), events[index].data.u64)
+  }
+
+  /// Waits for events and gives their number; 0 after `milliseconds` without any, or on a signal.
+  ///
+  /// - Parameter milliseconds: -1 waits without end.
+  package mutating func wait(_ epoll: Int32, milliseconds: Int32) -> Int {
+    let room = Int32(truncatingIfNeeded: events.count)
+    let count = xcache_epoll_wait(epoll, events.baseAddress, room, milliseconds)
+    if count >= 0 { return Int(count) }
+    let code = xcache_errno()
+    if code != EINTR { fatalError("epoll_wait: errno \(code)") }
+    return 0
+  }
+}
+
+extension Kernel {
+  /// A new epoll instance.
+  package static func epoll() throws(SystemError) -> Descriptor {
+    Descriptor(owning: try retrying("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) })
+  }
+
+  /// Watches `descriptor`; `token` comes back with its events.
+  package static func watch(
+    _ descriptor: Int32, _ events: EpollEvents, token: UInt64, in epoll: Int32
+  ) throws(SystemError) {
+    var event = epoll_event()
+    event.events = events.rawValue
+    event.data.u64 = token
+    _ = try retrying("epoll_ctl") { epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) }
+  }
+
+  /// Watches `descriptor` no more. Closing its last copy does the same.
+  package static func unwatch(_ descriptor: Int32, in epoll: Int32) throws(SystemError) {
+    var event = epoll_event()
+    _ = try retrying("epoll_ctl") { epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, &event) }
+  }
+
+  /// A counter that wakes an epoll when it is raised from another thread.
+  package static func eventCounter() throws(SystemError) -> Descriptor {
+    let flags = Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)
+    return Descriptor(owning: try retrying("eventfd") { eventfd(0, flags) })
+  }
+
+  /// Raises a counter; one that is full is raised already.
+  package static func raise(_ counter: Int32) { _ = eventfd_write(counter, 1) }
+
+  /// Sets a counter back to zero.
+  package static func reset(_ counter: Int32) {
+    var value: eventfd_t = 0
+    _ = eventfd_read(counter, &value)
+  }
+}

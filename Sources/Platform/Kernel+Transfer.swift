@@ -1,0 +1,106 @@
+import CLinux
+import Glibc
+import System
+
+/// What a read or write on a non-blocking socket came to.
+package enum Transfer: Sendable, Equatable {
+  case bytes(Int)
+  /// The other side sends no more.
+  case end
+  case wouldBlock
+  /// The connection is gone: reset, timed out, unreachable.
+  case broken
+}
+
+/// Pieces of memory that one call sends one behind the other.
+package struct GatherList: ~Copyable {
+  private let pieces: UnsafeMutableBufferPointer<iovec>
+  package private(set) var count = 0
+
+  /// A list with room for `capacity` pieces.
+  package init(capacity: Int) { pieces = .allocate(capacity: capacity) }
+
+  deinit { pieces.deallocate() }
+
+  package var isFull: Bool { count == pieces.count }
+
+  /// Adds a piece, which has to stay where it is until it is sent. The list isn't full.
+  package mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+    pieces.initializeElement(at: count, to: iovec(iov_base: base, iov_len: bytes.count))
+    count += 1
+  }
+
+  package mutating func removeAll() { count = 0 }
+
+  /// The message that the kernel sends.
+  var message: msghdr {
+    var message = msghdr()
+    message.msg_iov = pieces.baseAddress
+    message.msg_iovlen = count
+    return message
+  }
+}
+
+extension Kernel {
+  /// Reads what has arrived into `buffer`, which isn't empty.
+  package static func receive(_ socket: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+    while true {
+      let count = xcache_recv(socket, buffer.baseAddress, buffer.count)
+      if count > 0 { return .bytes(count) }
+      if count == 0 { return .end }
+      if let failure = transferFailure("recv") { return failure }
+    }
+  }
+
+  /// Sends as much of `bytes` as fits.
+  ///
+  /// - Parameter more: more follows at once, so a part-filled segment is held back (MSG_MORE).
+  package static func send(_ socket: Int32, _ bytes: UnsafeRawBufferPointer, more: Bool = false) -> Transfer {
+    let flags = Int32(MSG_NOSIGNAL) | (more ? Int32(MSG_MORE) : 0)
+    while true {
+      let count = xcache_send(socket, bytes.baseAddress, bytes.count, flags)
+      if count >= 0 { return .bytes(count) }
+      if let failure = transferFailure("send") { return failure }
+    }
+  }
+
+  /// Sends as much of several pieces of memory as fits, with one call.
+  package static func send(
+    _ socket: Int32, _ pieces: borrowing GatherList, more: Bool = false
+  ) -> Transfer {
+    let flags = Int32(MSG_NOSIGNAL) | (more ? Int32(MSG_MORE) : 0)
+    var message = pieces.message
+    while true {
+      let count = sendmsg(socket, &message, flags)
+      if count >= 0 { return .bytes(count) }
+      if let failure = transferFailure("sendmsg") { return failure }
+    }
+  }
+
+  /// Sends up to `count` bytes of a file from `offset` on, without passing through user memory.
+  ///
+  /// `.end` means that the file is shorter than it was said to be.
+  package static func sendFile(_ file: Int32, at offset: UInt64, count: Int, to socket: Int32) -> Transfer {
+    var position = off_t(truncatingIfNeeded: offset)
+    while true {
+      let sent = Glibc.sendfile(socket, file, &position, count)
+      if sent > 0 { return .bytes(sent) }
+      if sent == 0 { return .end }
+      // EIO and its like are the file's: the answer can't be completed, and the connection must end. So is EINVAL,
+      // "descriptor is not valid": a folder, or a file of a file system that can't do it (sendfile(2)).
+      if xcache_errno() == EINVAL { return .broken }
+      if let failure = transferFailure("sendfile") { return failure }
+    }
+  }
+
+  /// What errno says of a transfer; nil when it was only interrupted.
+  static func transferFailure(_ call: StaticString) -> Transfer? {
+    switch xcache_errno() {
+    case EINTR: return nil
+    case EAGAIN, ENOBUFS, ENOMEM: return .wouldBlock
+    case EBADF, EFAULT, EINVAL, ENOTSOCK: fatalError("\(call) with a bad descriptor or address")
+    default: return .broken
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import CLinux
+import Glibc
+
+/// What the process was started with and what it may use.
+package enum Environment {
+  /// The environment variables; those whose text isn't UTF-8 are left out.
+  package static var variables: [String: String] {
+    var variables: [String: String] = [:]
+    var next = xcache_environment()
+    while let line = next?.pointee {
+      if let text = String(validatingCString: line), let equals = text.firstIndex(of: "=") {
+        variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
+      }
+      next = next?.advanced(by: 1)
+    }
+    return variables
+  }
+
+  /// This process's number.
+  package static var processID: Int32 { getpid() }
+
+  /// Cores that this process may run on.
+  package static var cores: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
+  /// Raises the limit of open descriptors as far as it goes without being root, and gives it.
+  package static func raiseDescriptorLimit() -> Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+    limit.rlim_cur = limit.rlim_max
+    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    _ = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    return Int(clamping: limit.rlim_cur)
+  }
+
+  /// Ends the process with `code`, which whoever started it reads.
+  package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
+}
+
+/// The process's standard output and error.
+package enum StandardStream: Int32, Sendable {
+  case output = 1
+  case error = 2
+
+  /// Whether a person looks at it.
+  package var isTerminal: Bool { isatty(rawValue) == 1 }
+
+  /// Writes all of `bytes`, however many calls it takes.
+  ///
+  /// - Throws: EPIPE too, where whoever read has gone, and EBADF, where the process was started without it.
+  package func write(_ bytes: [UInt8]) throws(SystemError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(rawValue, $0.baseAddress, $0.count) }
+      let code = Errno(rawValue: xcache_errno())
+      guard count >= 0 || code == .interrupted else { throw SystemError("write", code: code) }
+      rest = rest.dropFirst(max(0, count))
+    }
+  }
+}
+
+/// The signals that end a server, taken by waiting for them instead of by handlers.
+package enum Signals {
+  /// Blocks SIGTERM and SIGINT for this thread and those it starts; called before any thread is started.
+  package static func block() {
+    var set = ending
+    pthread_sigmask(SIG_BLOCK, &set, nil)
+  }
+
+  /// Waits for SIGTERM or SIGINT, and gives its number.
+  package static func wait() -> Int32 {
+    var set = ending
+    var number: Int32 = 0
+    while sigwait(&set, &number) != 0 {}
+    return number
+  }
+
+  /// Lets a write to a closed connection fail with EPIPE instead of ending the process.
+  package static func ignorePipe() { _ = signal(SIGPIPE, SIG_IGN) }
+
+  private static var ending: sigset_t {
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, SIGTERM)
+    sigaddset(&set, SIGINT)
+    return set
+  }
+}

@@ -1,0 +1,49 @@
+import Glibc
+import Synchronization
+
+/// Small files that are either the old or the new one after a power cut, never half of each.
+package enum DurableFile {
+  /// Numbers temporary names, so that two threads that write one file don't write into each other's.
+  private static let counter = Atomic<Int>(0)
+
+  /// Writes `bytes` as `path`: a temporary name beside it, fsync, rename, fsync of the folder.
+  package static func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o644) throws(SystemError) {
+    let temporary = "\(path).\(getpid())-\(counter.add(1, ordering: .relaxed).newValue).tmp"
+    do {
+      let file = try Kernel.open(temporary, [.write, .create, .truncate], mode: mode)
+      try Kernel.write(bytes.span.bytes, to: file, path: path)
+      try Kernel.sync(file, path: path)
+      try Kernel.rename(temporary, to: path)
+    } catch {
+      _ = unlink(temporary)
+      throw error
+    }
+    try Kernel.syncFolder(parent(of: path))
+  }
+
+  /// All bytes of a file; nil where there is none.
+  /// - Throws: also EFBIG, for a file of more than `limit` bytes.
+  package static func read(_ path: String, limit: Int = .max) throws(SystemError) -> [UInt8]? {
+    guard let file = try Kernel.openExisting(path, .read) else { return nil }
+    let size = Int(try Kernel.status(file).size)
+    guard size <= limit else { throw SystemError("read", on: path, code: .fileTooLarge) }
+    var bytes = [UInt8](repeating: 0, count: size)
+    var filled = 0
+    while filled < size {
+      let count = try bytes.withUnsafeMutableBytes { buffer in
+        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+        return Result { () throws(SystemError) in try Kernel.read(file, into: rest) }
+      }.get()
+      if count == 0 { break }
+      filled += count
+    }
+    bytes.removeLast(size - filled)
+    return bytes
+  }
+
+  /// The folder that holds `path`.
+  package static func parent(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+}

@@ -1,0 +1,105 @@
+import CLinux
+import Glibc
+
+extension Kernel {
+  /// How many bytes were read into `buffer`; 0 at the end of the file.
+  package static func read(
+    _ file: borrowing Descriptor, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SystemError) -> Int {
+    let raw = file.raw
+    return try retrying("read") { Glibc.read(raw, buffer.baseAddress, buffer.count) }
+  }
+
+  /// How many bytes were read into `buffer` from `offset` on; the file's own position stays.
+  package static func read(
+    _ file: borrowing Descriptor, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SystemError) -> Int {
+    let raw = file.raw
+    return try retrying("pread") { pread(raw, buffer.baseAddress, buffer.count, off_t(offset)) }
+  }
+
+  /// Writes all of `bytes`, however many calls it takes.
+  package static func write(_ bytes: RawSpan, to file: borrowing Descriptor, path: String? = nil)
+    throws(SystemError)
+  {
+    let raw = file.raw
+    var done = 0
+    while done < bytes.byteCount {
+      let rest = bytes.extracting(done..<bytes.byteCount)
+      done += try retrying("write", on: path) {
+        rest.withUnsafeBytes { Glibc.write(raw, $0.baseAddress, $0.count) }
+      }
+    }
+  }
+
+  /// Puts the file's bytes and size on the disk.
+  package static func sync(_ file: borrowing Descriptor, path: String? = nil) throws(SystemError) {
+    let raw = file.raw
+    _ = try retrying("fsync", on: path) { fsync(raw) }
+  }
+
+  /// Puts everything written to the file system that holds `file` on the disk.
+  package static func syncFileSystem(_ file: borrowing Descriptor) throws(SystemError) {
+    let raw = file.raw
+    _ = try retrying("syncfs") { xcache_syncfs(raw) }
+  }
+
+  /// Gives a file another name, in place of whatever file had that.
+  package static func rename(_ from: String, to: String) throws(SystemError) {
+    _ = try retrying("rename", on: to) { Glibc.rename(from, to) }
+  }
+
+  /// Gives a file a second name; false where the file system can't: another one, or one without links.
+  package static func link(_ existing: String, to path: String) throws(SystemError) -> Bool {
+    do {
+      _ = try retrying("link", on: path) { Glibc.link(existing, path) }
+      return true
+    } catch  where [.improperLink, .notPermitted, .tooManyLinks, .notSupported].contains(error.code) {
+      return false
+    }
+  }
+
+  /// Removes a file; one that isn't there is no error.
+  package static func remove(_ path: String) throws(SystemError) {
+    do {
+      _ = try retrying("unlink", on: path) { unlink(path) }
+    } catch  where error.code == .noSuchFileOrDirectory {}
+  }
+
+  /// Sets a file's length: a sparse end where it grows.
+  package static func truncate(_ file: borrowing Descriptor, to size: Int64) throws(SystemError) {
+    let raw = file.raw
+    _ = try retrying("ftruncate") { ftruncate(raw, off_t(size)) }
+  }
+
+  /// Lets `target` share all bytes of `source`; false where the file system can't.
+  package static func share(_ source: borrowing Descriptor, with target: borrowing Descriptor) -> Bool {
+    xcache_reflink(source.raw, target.raw) == 0
+  }
+
+  /// Copies a whole file's bytes, sharing them where the file system can and inside the kernel where that can.
+  package static func copy(from source: borrowing Descriptor, to target: borrowing Descriptor)
+    throws(SystemError)
+  {
+    let (from, to) = (source.raw, target.raw)
+    if xcache_reflink(from, to) == 0 { return }
+    do {
+      while try retrying("copy_file_range", { xcache_copy_file_range(from, to, 1 << 30) }) > 0 {}
+    } catch  where [.improperLink, .invalidArgument, .noFunction, .notSupported].contains(error.code) {
+      // Between these two file systems, or on this one, the kernel can't: from where it stopped, by hand.
+      try copyByHand(from: source, to: target)
+    }
+  }
+
+  private static func copyByHand(from source: borrowing Descriptor, to target: borrowing Descriptor)
+    throws(SystemError)
+  {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+    defer { buffer.deallocate() }
+    while true {
+      let count = try read(source, into: buffer)
+      if count == 0 { return }
+      try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes, to: target)
+    }
+  }
+}

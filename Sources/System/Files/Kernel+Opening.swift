@@ -1,0 +1,89 @@
+import CLinux
+import Glibc
+
+/// How a file is opened (open(2)). Without `write` or `readWrite` it is opened for reading.
+package struct OpenFlags: OptionSet, Sendable {
+  package let rawValue: Int32
+  package init(rawValue: Int32) { self.rawValue = rawValue }
+
+  /// For reading alone: no bit of its own.
+  package static let read = OpenFlags(rawValue: O_RDONLY)
+  /// For writing alone.
+  package static let write = OpenFlags(rawValue: O_WRONLY)
+  package static let readWrite = OpenFlags(rawValue: O_RDWR)
+  /// Makes the file where there is none.
+  package static let create = OpenFlags(rawValue: O_CREAT)
+  /// With `create`: fails with EEXIST where there is one, a link included.
+  package static let exclusive = OpenFlags(rawValue: O_EXCL)
+  package static let truncate = OpenFlags(rawValue: O_TRUNC)
+  package static let append = OpenFlags(rawValue: O_APPEND)
+  /// Fails with ENOTDIR for anything but a folder.
+  package static let directory = OpenFlags(rawValue: O_DIRECTORY)
+  /// Fails with ELOOP where the last name of the path is a link.
+  package static let noFollow = OpenFlags(rawValue: O_NOFOLLOW)
+  /// Doesn't wait for whoever writes into a FIFO.
+  package static let nonBlocking = OpenFlags(rawValue: O_NONBLOCK)
+}
+
+/// What has a name that should be a regular file's.
+package enum NamedFile: ~Copyable {
+  case file(Descriptor, FileStatus)
+  /// A folder, a FIFO, a socket, a device or a link that leads in a circle: it has no bytes of its own.
+  case other(inode: UInt64)
+  case missing
+}
+
+extension Kernel {
+  /// open(2) below the working directory; always close-on-exec.
+  package static func open(_ path: String, _ flags: OpenFlags, mode: mode_t = 0o644) throws(SystemError)
+    -> Descriptor
+  {
+    Descriptor(
+      owning: try retrying("open", on: path) {
+        xcache_openat(AT_FDCWD, path, flags.rawValue | O_CLOEXEC, mode)
+      })
+  }
+
+  /// As `open`; nil where nothing has that name.
+  package static func openExisting(_ path: String, _ flags: OpenFlags) throws(SystemError) -> Descriptor? {
+    do {
+      return try open(path, flags)
+    } catch  where error.code == .noSuchFileOrDirectory {
+      return nil
+    }
+  }
+
+  /// openat(2): a name below an open folder; always close-on-exec.
+  package static func open(
+    _ name: String, in folder: borrowing Descriptor, _ flags: OpenFlags, mode: mode_t = 0o644
+  ) throws(SystemError) -> Descriptor {
+    let raw = folder.raw
+    return Descriptor(
+      owning: try retrying("openat", on: name) { xcache_openat(raw, name, flags.rawValue | O_CLOEXEC, mode) })
+  }
+
+  /// Opens a regular file for reading; what else may have its name is neither opened nor waited for.
+  package static func openFile(_ path: String) throws(SystemError) -> NamedFile {
+    guard let named = try named(path) else { return .missing }
+    guard named.kind == .file else { return .other(inode: named.inode) }
+    // Another may have the name by now, a FIFO perhaps: open(2) would wait for whoever writes into it.
+    guard let file = try openExisting(path, .nonBlocking) else { return .missing }
+    let status = try status(file)
+    return status.kind == .file ? .file(file, status) : .other(inode: status.inode)
+  }
+
+  /// What has a name, links followed; one that leads in a circle stands for itself.
+  package static func named(_ path: String) throws(SystemError) -> FileStatus? {
+    do {
+      return try status(path)
+    } catch  where error.code == .tooManySymbolicLinkLevels {
+      return try status(path, followLinks: false)
+    }
+  }
+
+  /// A second descriptor to spend when none is left: /dev/null.
+  package static func spare() -> Descriptor? {
+    let number = xcache_openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0)
+    return number < 0 ? nil : Descriptor(owning: number)
+  }
+}

@@ -1,0 +1,62 @@
+import Glibc
+
+/// A kernel call that failed: which, on what, and its errno.
+package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The call's name, as in its manual page.
+  package let call: StaticString
+  /// The path, address or name it was made on, where there is one.
+  package let subject: String?
+  /// What the kernel said.
+  package let code: Errno
+
+  package init(_ call: StaticString, on subject: String? = nil, code: Errno) {
+    self.call = call
+    self.subject = subject
+    self.code = code
+  }
+
+  /// The kernel's own words, e.g. `No space left on device`.
+  package var reason: String { String(cString: strerror(code.rawValue)) }
+
+  /// The process, or the machine, has no descriptor left: it may have one in a moment.
+  package var isOutOfDescriptors: Bool { code == .tooManyOpenFiles || code == .tooManyOpenFilesInSystem }
+
+  /// The disk is full, or what this user may have of it.
+  package var isDiskFull: Bool { code.isDiskFull }
+
+  /// The disk can't give back what was written to it.
+  package var isDamage: Bool { code == .ioError || code == .structureNeedsCleaning }
+
+  /// What has the name gives no bytes: it is damaged, no file, or nobody's to read. Others on the same disk may.
+  package var isOfFile: Bool {
+    isDamage
+      || [
+        .badMessage, .noData, .isDirectory, .notDirectory, .tooManySymbolicLinkLevels, .permissionDenied,
+        .notPermitted, .noSuchAddressOrDevice, .operationNotSupportedByDevice, .illegalSeek,
+        .staleNFSFileHandle, .fileNameTooLong,
+      ].contains(code)
+  }
+
+  package var description: String {
+    if let subject, call.description == "mkdir" { return Self.folderWords(subject, code, reason) }
+    return if let subject { "\(subject): \(reason) (\(call))" } else { "\(reason) (\(call))" }
+  }
+
+  /// The kernel's own words for a folder that can't be made tell of names that are there or missing, not of why.
+  private static func folderWords(_ path: String, _ code: Errno, _ reason: String) -> String {
+    switch code {
+    case _ where path.isEmpty: "a folder has an empty name; name one"
+    case .fileExists:
+      "\(path) is a file, or a link that leads nowhere, and no folder; remove it, or name another folder"
+    case .notDirectory:
+      "the folder \(path) can't be made, since a file stands in its way; name another folder"
+    case .noSuchFileOrDirectory:
+      "the folder \(path) can't be made: no folder can be made there (mkdir: \(reason)); name another one"
+    default: "the folder \(path) can't be made: \(reason) (mkdir)"
+    }
+  }
+
+  package static func == (a: SystemError, b: SystemError) -> Bool {
+    a.code == b.code && a.subject == b.subject && a.call.description == b.call.description
+  }
+}

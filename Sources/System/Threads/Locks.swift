@@ -1,0 +1,94 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// A value that one thread at a time may touch.
+///
+/// `Mutex` on Linux is a futex that ThreadSanitizer doesn't see, so each hand-over is told to it.
+package final class Locked<Value: ~Copyable>: Sendable {
+  private let mutex: Mutex<Value>
+
+  package init(_ value: consuming sending Value) {
+    mutex = Mutex(value)
+  }
+
+  /// Runs `body` with the value, alone.
+  package func withLock<Result: ~Copyable, Failure: Error>(
+    _ body: (inout sending Value) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result {
+    let mark = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    return try mutex.withLock { (value) throws(Failure) -> sending Result in
+      xcache_tsan_acquire(mark)
+      defer { xcache_tsan_release(mark) }
+      return try body(&value)
+    }
+  }
+}
+
+/// A value that one thread at a time may touch, and on whose changes threads can wait.
+package final class Monitor<Value>: @unchecked Sendable {
+  // Unchecked: `value` is only touched between lock and unlock of `mutex`.
+  private var value: Value
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+  package init(_ value: sending Value) {
+    self.value = value
+    mutex.initialize(to: pthread_mutex_t())
+    condition.initialize(to: pthread_cond_t())
+    pthread_mutex_init(mutex, nil)
+    // Times to wait for are those of a clock that nobody sets.
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(condition, &attributes)
+    pthread_condattr_destroy(&attributes)
+  }
+
+  deinit {
+    pthread_cond_destroy(condition)
+    pthread_mutex_destroy(mutex)
+    condition.deallocate()
+    mutex.deallocate()
+  }
+
+  /// Runs `body` with the value, alone.
+  package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return body(&value)
+  }
+
+  /// Runs `body` with the value, alone, and wakes one waiting thread.
+  package func signalling<Result>(_ body: (inout Value) -> Result) -> Result {
+    defer { pthread_cond_signal(condition) }
+    return withLock(body)
+  }
+
+  /// Runs `body` with the value, alone, and wakes every waiting thread.
+  package func broadcasting<Result>(_ body: (inout Value) -> Result) -> Result {
+    defer { pthread_cond_broadcast(condition) }
+    return withLock(body)
+  }
+
+  /// Runs `body` with the value until it gives something; between tries the thread sleeps.
+  package func waiting<Result>(_ body: (inout Value) -> Result?) -> Result {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while true {
+      if let result = body(&value) { return result }
+      pthread_cond_wait(condition, mutex)
+    }
+  }
+
+  /// As `waiting`; nil once `duration` is over and `body` still gives nothing.
+  package func waiting<Result>(for duration: Duration, _ body: (inout Value) -> Result?) -> Result? {
+    var end = Clock.moment(in: duration)
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while true {
+      if let result = body(&value) { return result }
+      if pthread_cond_timedwait(condition, mutex, &end) == ETIMEDOUT { return body(&value) }
+    }
+  }
+}

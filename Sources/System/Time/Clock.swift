@@ -1,0 +1,44 @@
+import CLinux
+import Glibc
+
+/// The two clocks: one for durations, one for dates.
+package enum Clock {
+  /// Nanoseconds since some moment before the process began; never goes back.
+  package static func monotonicNanoseconds() -> UInt64 {
+    let time = now(CLOCK_MONOTONIC)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+
+  /// Milliseconds since 1970-01-01T00:00:00Z.
+  package static func unixMilliseconds() -> Int64 {
+    let time = now(CLOCK_REALTIME)
+    return Int64(time.tv_sec) &* 1000 &+ Int64(time.tv_nsec) / 1_000_000
+  }
+
+  /// Lets the calling thread sleep, signals or not.
+  package static func sleep(for duration: Duration) {
+    var rest = timespec(max(duration, .zero))
+    // nanosleep(2) leaves in it what a signal cut off.
+    withUnsafeMutablePointer(to: &rest) { while nanosleep($0, $0) == -1 && xcache_errno() == EINTR {} }
+  }
+
+  /// The moment that comes after `duration`, on the clock of `monotonicNanoseconds`.
+  static func moment(in duration: Duration) -> timespec {
+    let time = now(CLOCK_MONOTONIC)
+    let sum = Duration.seconds(time.tv_sec) + .nanoseconds(time.tv_nsec) + max(duration, .zero)
+    return timespec(sum)
+  }
+
+  private static func now(_ clock: clockid_t) -> timespec {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return time
+  }
+}
+
+extension timespec {
+  fileprivate init(_ duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    self.init(tv_sec: time_t(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+  }
+}

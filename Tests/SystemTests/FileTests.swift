@@ -1,0 +1,93 @@
+import Glibc
+import System
+import Testing
+
+/// A folder of its own for one test, removed after it.
+func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
+  let path =
+    "\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/xcache-platform-\(getpid())-\(Clock.monotonicNanoseconds())"
+  try Kernel.makeFolder(path)
+  defer {
+    for name in (try? Folder.textNames(path)) ?? [] { try? Kernel.remove("\(path)/\(name)") }
+    try? Kernel.removeFolder(path)
+  }
+  return try body(path)
+}
+
+@Suite struct FileTests {
+  @Test func durableFileIsReplacedWhole() throws {
+    try withTemporaryFolder { folder in
+      let path = "\(folder)/a"
+      #expect(try DurableFile.read(path) == nil)
+      try DurableFile.write([1, 2, 3], to: path, mode: 0o600)
+      try DurableFile.write([4], to: path, mode: 0o600)
+      #expect(try DurableFile.read(path) == [4])
+      #expect(try Kernel.status(path)?.mode == 0o600)
+      #expect(try Folder.textNames(folder) == ["a"])
+    }
+  }
+
+  @Test func readRefusesMoreThanItsLimit() throws {
+    try withTemporaryFolder { folder in
+      try DurableFile.write([1, 2, 3], to: "\(folder)/a")
+      #expect(throws: SystemError.self) { try DurableFile.read("\(folder)/a", limit: 2) }
+    }
+  }
+
+  @Test func errorNamesCallAndPath() throws {
+    let error = #expect(throws: SystemError.self) { _ = try Kernel.open("/nowhere/at/all", .read).raw }
+    #expect(error?.description == "/nowhere/at/all: No such file or directory (open)")
+  }
+
+  @Test func foldersAreMadeWithThoseAboveThem() throws {
+    try withTemporaryFolder { folder in
+      defer { for name in ["a/b/c", "a/b", "a"] { try? Kernel.removeFolder("\(folder)/\(name)") } }
+      for _ in 1...2 { try Kernel.makeFolder("\(folder)/a//b/c/") }
+      #expect(try Kernel.status("\(folder)/a/b/c")?.kind == .folder)
+    }
+  }
+
+  /// mkdir(2) below /proc says ENOENT, though the folder above is there: once more and no oftener.
+  @Test(arguments: [
+    ("/proc/nowhere", "the folder /proc/nowhere can't be made"),
+    ("/proc/nowhere/at/all", "the folder /proc/nowhere can't be made"), ("", "a folder has an empty name"),
+    ("/dev/null", "/dev/null is a file"), ("/dev/null/x", "since a file stands in its way"),
+  ])
+  func aFolderThatCannotBeMadeIsAnError(path: String, words: String) async {
+    await #expect(processExitsWith: .success) { [path = path as String, words = words as String] in
+      do throws(SystemError) {
+        try Kernel.makeFolder(path)
+        exit(3)
+      } catch {
+        exit(error.description.contains(words) ? 0 : 4)
+      }
+    }
+  }
+
+  @Test func folderNamesAreBytes() throws {
+    try withTemporaryFolder { folder in
+      for name in ["b", "a", "é"] { try DurableFile.write([], to: "\(folder)/\(name)") }
+      #expect(try Folder.names(folder) == [Array("a".utf8), Array("b".utf8), Array("é".utf8)])
+    }
+  }
+
+  @Test func lockKeepsASecondHolderOut() throws {
+    try withTemporaryFolder { folder in
+      let first = try FileLock.take("\(folder)/lock")
+      let second = try FileLock.take("\(folder)/lock")
+      let taken = (first: first != nil, second: second != nil)
+      #expect(taken == (true, false))
+      #expect(FileLock.holder("\(folder)/lock") == getpid())
+    }
+  }
+
+  @Test func copyKeepsEveryByte() throws {
+    try withTemporaryFolder { folder in
+      let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+      try DurableFile.write(bytes, to: "\(folder)/a")
+      let target = try Kernel.open("\(folder)/b", [.write, .create])
+      try Kernel.copy(from: Kernel.open("\(folder)/a", .read), to: target)
+      #expect(try DurableFile.read("\(folder)/b") == bytes)
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import System
+import Testing
+
+@Suite struct ThreadTests {
+  @Test func aWaitEndsWithWhatItWaitsForOrItsTime() throws {
+    let monitor = Monitor(0)
+    let thread = try OSThread(name: "raise") { monitor.broadcasting { $0 = 7 } }
+    #expect(monitor.waiting(for: .seconds(60)) { $0 == 7 ? $0 : nil } == 7)
+    thread.join()
+    let began = Clock.monotonicNanoseconds()
+    #expect(monitor.waiting(for: .milliseconds(20)) { $0 == 8 ? $0 : nil } == nil)
+    #expect(Clock.monotonicNanoseconds() - began >= 20_000_000)
+  }
+
+  @Test func aThreadThatPausesIsStoppedAtOnce() throws {
+    let thread = BackgroundThread()
+    let rounds = Locked(0)
+    for _ in 1...2 {
+      let isPausing = Monitor(false)
+      try thread.start("test") {
+        repeat {
+          rounds.withLock { $0 += 1 }
+          isPausing.broadcasting { $0 = true }
+        } while thread.pause(for: .seconds(600))
+      }
+      isPausing.waiting { $0 ? () : nil }
+      thread.stop()
+    }
+    #expect(rounds.withLock { $0 } == 2)
+  }
+
+  @Test func aPauseEndsByItself() throws {
+    let outcome = Monitor<Bool?>(nil)
+    let thread = BackgroundThread()
+    try thread.start("test") {
+      let goesOn = thread.pause(for: .milliseconds(1))
+      outcome.broadcasting { $0 = goesOn }
+    }
+    #expect(outcome.waiting { $0 })
+    thread.stop()
+  }
+
+  @Test func workWaitsOnceAndInOrder() throws {
+    let queue = WorkQueue<Int>()
+    for item in [3, 1, 3, 2] { queue.addOnce(item) }
+    #expect([queue.next(), queue.next(), queue.next()] == [3, 1, 2])
+    let stopper = try OSThread(name: "stop") { queue.stop() }
+    #expect(queue.next() == nil)
+    stopper.join()
+    #expect(queue.isStopped)
+  }
+
+  @Test func eachIndexIsWorkedOnOnceUntilOneFails() throws {
+    let seen = Locked<[Int]>([])
+    Parallel.forEach(100, threads: 4) { index in seen.withLock { $0.append(index) } }
+    #expect(seen.withLock { $0.sorted() } == Array(0..<100))
+    struct Failure: Error {}
+    let begun = Locked(0)
+    #expect(throws: Failure.self) {
+      try Parallel.forEach(1000, threads: 1) { index throws(Failure) in
+        begun.withLock { $0 += 1 }
+        if index == 3 { throw Failure() }
+      }
+    }
+    #expect(begun.withLock { $0 } == 4)
+  }
+
+  @Test func sleepTakesItsTime() {
+    let began = Clock.monotonicNanoseconds()
+    Clock.sleep(for: .milliseconds(5))
+    Clock.sleep(for: .milliseconds(-5))
+    #expect(Clock.monotonicNanoseconds() - began >= 5_000_000)
+  }
+}
