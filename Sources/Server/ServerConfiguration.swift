@@ -30,12 +30,9 @@ package struct ServerConfiguration: Sendable {
 
   /// What each of its connections is held to.
   var rules: ConnectionRules {
-    var rules = ConnectionRules()
-    rules.request = limits.request
-    rules.requests = limits.requestsPerConnection
-    rules.discardedBody = limits.discardedBody
-    rules.timeouts = timeouts
-    return rules
+    ConnectionRules(
+      request: limits.request, requests: limits.requestsPerConnection, discardedBody: limits.discardedBody,
+      timeouts: timeouts)
   }
 }
 

@@ -28,7 +28,7 @@ enum Happening: Sendable {
 /// at most 500,000 bytes, and `/bye` ends the connection.
 struct ConnectionDriver: ~Copyable {
   private(set) var connection: HTTPConnection
-  private var workspace: ConnectionWorkspace
+  private var workspace = ConnectionWorkspace()
   private var now: UInt64 = 0
   private var wire: [UInt8] = []
   private var isEnded = false
@@ -38,11 +38,8 @@ struct ConnectionDriver: ~Copyable {
   /// What was done, in order.
   private(set) var done: [String] = []
 
-  init(_ configure: (inout ConnectionRules) -> Void = { _ in }) {
-    var rules = ConnectionRules()
-    configure(&rules)
-    workspace = ConnectionWorkspace(rules)
-    connection = HTTPConnection(workspace, now)
+  init(_ rules: ConnectionRules = ConnectionRules()) {
+    connection = HTTPConnection(rules, now)
     act(connection.next(&workspace, now))
     done = []
   }
@@ -69,7 +66,7 @@ struct ConnectionDriver: ~Copyable {
       now += seconds * Timeouts.second
       return act(connection.timedOut(unacknowledged: unacknowledged, &workspace, now))
     case .answers: answer("answer")
-    case .takes: connection.delivered(workspace, now)
+    case .takes: connection.delivered(now)
     case .drains: connection.drain()
     }
     act(connection.next(&workspace, now))
@@ -93,7 +90,7 @@ struct ConnectionDriver: ~Copyable {
       case .leave: connection.leave(unacknowledged: unacknowledged)
       case .shutdownSending:
         done.append("shut")
-        connection.sendingEnded(unacknowledged: unacknowledged, workspace, now)
+        connection.sendingEnded(unacknowledged: unacknowledged, now)
       case .close:
         done.append("close")
         return connection.closed()
@@ -121,13 +118,13 @@ struct ConnectionDriver: ~Copyable {
     guard let bytes = arrived(space.count) else { return }
     space.copyBytes(from: bytes)
     workspace.input.append(bytes.count)
-    connection.received(bytes.count, filled: bytes.count == space.count, workspace, now)
+    connection.received(bytes.count, filled: bytes.count == space.count, now)
   }
 
   private mutating func readBody(_ room: Int) {
     guard let bytes = arrived(room) else { return }
     done.append("body \(bytes.count)")
-    connection.receivedBody(bytes.count, filled: bytes.count == room, workspace, now)
+    connection.receivedBody(bytes.count, filled: bytes.count == room, now)
   }
 
   private mutating func dispatch(_ range: Range<Int>) {
@@ -135,12 +132,11 @@ struct ConnectionDriver: ~Copyable {
     let path = String(decoding: workspace.input.memory(range)[head.path.range], as: UTF8.self)
     let words = "\(head.method.name) \(path)"
     if path == "/count" {
-      guard connection.receiveBody(limit: 500_000, workspace, now) else {
+      guard connection.receiveBody(limit: 500_000, now) else {
         return answer("\(words) 413", closing: true)
       }
       return done.append(words)
     }
-    connection.discardBody(workspace)
     if path == "/later" {
       done.append(words)
       return connection.wait()
@@ -149,7 +145,7 @@ struct ConnectionDriver: ~Copyable {
   }
 
   private mutating func answer(_ words: String, size: UInt64 = 10, closing: Bool = false) {
-    let announcement = connection.answer(closing: closing, workspace, now)
+    let announcement = connection.answer(closing: closing, now)
     done.append(words + (announcement == .close ? " (last)" : announcement == .keepAlive ? " (kept)" : ""))
     connection.wrote(size)
   }
@@ -159,10 +155,7 @@ struct ConnectionDriver: ~Copyable {
     done.append("send \(count)")
     connection.sent(count)
     room -= count
-    if connection.unsent == 0 { return connection.flushed(workspace, now) }
-    connection.outputIsFull()
-    if connection.isBetweenAnswers {
-      connection.flushedInPart(unacknowledged: unacknowledged, workspace, now)
-    }
+    if connection.unsent > 0 { connection.outputIsFull() }
+    _ = connection.flushed(now, unacknowledged: unacknowledged)
   }
 }

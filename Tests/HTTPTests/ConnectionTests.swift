@@ -16,10 +16,10 @@ import Testing
   }
 
   private func expect(
-    _ exchange: Exchange, _ configure: (inout ConnectionRules) -> Void = { _ in },
+    _ exchange: Exchange, _ rules: ConnectionRules = ConnectionRules(),
     _ location: SourceLocation = #_sourceLocation
   ) {
-    var driver = ConnectionDriver(configure)
+    var driver = ConnectionDriver(rules)
     var before = 0
     for (happening, done) in exchange {
       driver.handle(happening)
@@ -161,18 +161,17 @@ import Testing
   }
 
   @Test func requestsAreLimited() {
-    expect([
-      (
-        .sends(Self.get("/1") + Self.get("/2") + Self.get("/3")),
-        "GET /1, GET /2 (last), send 20, shut, wait 2"
-      )
-    ]) {
-      $0.requests = 2
-    }
+    expect(
+      [
+        (
+          .sends(Self.get("/1") + Self.get("/2") + Self.get("/3")),
+          "GET /1, GET /2 (last), send 20, shut, wait 2"
+        )
+      ], ConnectionRules(requests: 2))
     // Nobody told the client that this was its last: it may be sending the next one.
-    expect([(.sends(Self.get("/1")), "GET /1 (last), send 10, shut, wait 2"), (.ends, "close")]) {
-      $0.requests = 1
-    }
+    expect(
+      [(.sends(Self.get("/1")), "GET /1 (last), send 10, shut, wait 2"), (.ends, "close")],
+      ConnectionRules(requests: 1))
   }
 
   @Test func aChunkedBodyThatNobodyWantsHasALimit() {

@@ -1,16 +1,24 @@
-/// What a server lets its connections have.
-package struct ConnectionRules: Sendable {
+/// What a server lets its connections have; all of them hold the same.
+package final class ConnectionRules: Sendable {
   /// How much of a head is read.
-  package var request = RequestLimits()
+  let request: RequestLimits
   /// Requests on one connection, after which it is closed.
-  package var requests = 10_000
+  let requests: Int
   /// A body that nobody wants is read over up to this size to keep its connection.
-  package var discardedBody: UInt64 = 65_536
+  let discardedBody: UInt64
   /// How long what may take.
-  package var timeouts = Timeouts()
+  let timeouts: Timeouts
 
-  /// The rules of a server that isn't told otherwise.
-  package init() {}
+  /// Rules of these limits and times.
+  package init(
+    request: RequestLimits = RequestLimits(), requests: Int = 10_000, discardedBody: UInt64 = 65_536,
+    timeouts: Timeouts = Timeouts()
+  ) {
+    self.request = request
+    self.requests = requests
+    self.discardedBody = discardedBody
+    self.timeouts = timeouts
+  }
 }
 
 /// How long a connection may take, in nanoseconds.

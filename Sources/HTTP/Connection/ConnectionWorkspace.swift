@@ -1,28 +1,27 @@
-/// What the connections of one thread share: their rules, the memory that they are read through, one at a time, and the
-/// parser of the head at hand. So a connection that waits holds no buffer.
+/// What the connections of one thread share: the memory that they are read through, one at a time, and the parser of the
+/// head at hand. So a connection that waits holds no buffer.
 package struct ConnectionWorkspace: ~Copyable {
-  /// What holds for each of the connections.
-  package let rules: ConnectionRules
   /// Has read the head of the last `dispatch` or `refuse`.
   package var parser = RequestParser()
   /// What was read of the connection at hand and isn't used yet.
   package var input = InputBuffer()
 
-  /// A workspace for connections under `rules`.
-  package init(_ rules: ConnectionRules) { self.rules = rules }
+  /// A workspace without input.
+  package init() {}
 }
 
 /// What arrived of one connection and isn't used yet, with room to read more.
 package struct InputBuffer: ~Copyable {
   /// How much one read may bring.
   package static let readSize = 65_536
+  private static let capacity = 3 * readSize
 
-  private let memory: UnsafeMutableRawBufferPointer
+  private let memory: UnsafeMutableRawPointer
   private(set) var start = 0
   private(set) var end = 0
 
   /// An empty buffer, with room for the longest head and what one read brings behind it.
-  package init() { memory = .allocate(byteCount: 3 * InputBuffer.readSize, alignment: 16) }
+  package init() { memory = .allocate(byteCount: InputBuffer.capacity, alignment: 16) }
 
   deinit { memory.deallocate() }
 
@@ -34,12 +33,13 @@ package struct InputBuffer: ~Copyable {
   /// The bytes that aren't used yet.
   var bytes: RawSpan {
     @_lifetime(borrow self)
-    get { _overrideLifetime(UnsafeRawBufferPointer(rebasing: memory[start..<end]).bytes, borrowing: self) }
+    get { _overrideLifetime(UnsafeRawBufferPointer(unused).bytes, borrowing: self) }
   }
 
   /// The memory of a range that an action named, good until the next read.
   package func memory(_ range: Range<Int>) -> UnsafeMutableRawBufferPointer {
-    UnsafeMutableRawBufferPointer(rebasing: memory[range])
+    assert(range.lowerBound >= 0 && range.upperBound <= InputBuffer.capacity)
+    return UnsafeMutableRawBufferPointer(start: memory + range.lowerBound, count: range.count)
   }
 
   /// The memory of all that isn't used yet, good until the next read.
@@ -47,9 +47,11 @@ package struct InputBuffer: ~Copyable {
 
   /// Where the next read goes, behind what isn't used yet; say with `append` how much came.
   package mutating func space() -> UnsafeMutableRawBufferPointer {
-    if start > 0 {
+    if isEmpty {
+      removeAll()
+    } else if start > 0 {
       // What a head begins with has to stay at the front, or several reads would leave the memory.
-      if start < end { memory.copyMemory(from: UnsafeRawBufferPointer(unused)) }
+      memory.copyMemory(from: memory + start, byteCount: count)
       end &-= start
       start = 0
     }
@@ -57,7 +59,7 @@ package struct InputBuffer: ~Copyable {
   }
 
   /// `count` bytes were read into `space`.
-  package mutating func append(_ count: Int) { end = min(end &+ count, memory.count) }
+  package mutating func append(_ count: Int) { end = min(end &+ count, InputBuffer.capacity) }
 
   /// The first `count` bytes are used.
   mutating func remove(_ count: Int) -> Range<Int> {
@@ -80,8 +82,9 @@ package struct InputBuffer: ~Copyable {
 
   /// Puts in what `takeAll` took out, before anything else is read.
   package mutating func restore(_ bytes: [UInt8]) {
-    bytes.withUnsafeBytes { memory.copyMemory(from: $0) }
-    start = 0
+    precondition(bytes.count <= InputBuffer.capacity)
+    removeAll()
+    bytes.withUnsafeBytes { memory(0..<$0.count).copyMemory(from: $0) }
     end = bytes.count
   }
 }

@@ -1,27 +1,25 @@
 /// How a request's body arrives: piece by piece at its receiver, or read over where nobody wants it.
 extension HTTPConnection {
-  /// The handler doesn't want the body of the request at hand: it is read over, or ends the connection.
-  package mutating func discardBody(_ workspace: borrowing ConnectionWorkspace) {
-    guard let framing = BodyFraming(workspace.parser.head.bodyLength) else { return }
-    let length = framing.knownRemaining ?? 0
-    let isTooLong = workspace.parser.head.expectsContinue || length > workspace.rules.discardedBody
-    if isTooLong || closesAfterAnswers {
+  /// Nobody has asked for the body of the request at hand: it is read over, or ends the connection.
+  mutating func discardBody() {
+    guard let framing = BodyFraming(bodyLength) else { return }
+    bodyLength = .none
+    if expectsContinue || closesAfterAnswers || framing.knownRemaining ?? 0 > rules.discardedBody {
       closeAfterAnswers()
     } else {
-      body = IncomingBody(framing, limit: workspace.rules.discardedBody, isWanted: false)
+      body = IncomingBody(framing, limit: rules.discardedBody, isWanted: false)
     }
   }
 
-  /// The body of the request at hand goes to a receiver; false when it is longer than `limit`, and then it isn't received.
-  package mutating func receiveBody(
-    limit: UInt64, _ workspace: borrowing ConnectionWorkspace, _ now: UInt64
-  ) -> Bool {
-    let framing = BodyFraming(workspace.parser.head.bodyLength) ?? .length(remaining: 0)
+  /// The body of the request at hand goes to a receiver; false when it is longer than `limit`, and then it doesn't.
+  package mutating func receiveBody(limit: UInt64, _ now: UInt64) -> Bool {
+    let framing = BodyFraming(bodyLength) ?? .length(remaining: 0)
     if let length = framing.knownRemaining, length > limit { return false }
     var body = IncomingBody(framing, limit: limit, isWanted: true)
-    if workspace.parser.head.expectsContinue, framing.knownRemaining != 0 { body.expectation = .unasked }
+    if expectsContinue, framing.knownRemaining != 0 { body.expectation = .unasked }
     self.body = body
-    waitForBody(workspace, now)
+    bodyLength = .none
+    waitForBody(now)
     return true
   }
 
@@ -32,22 +30,22 @@ extension HTTPConnection {
   ///
   /// - Parameter filled: all that there was room for, which says nothing about what is left.
   package mutating func receivedBody(
-    _ count: Int, filled: Bool, _ workspace: borrowing ConnectionWorkspace, _ now: UInt64
+    _ count: Int, filled: Bool, _ now: UInt64
   ) {
-    received(count, filled: filled, workspace, now)
+    received(count, filled: filled, now)
     body?.stored(count)
     body?.framing.skip(count)
   }
 
   /// The receiver has taken what it was given, and wants more.
-  package mutating func delivered(_ workspace: borrowing ConnectionWorkspace, _ now: UInt64) {
+  package mutating func delivered(_ now: UInt64) {
     body?.isBusy = false
-    if phase != .body { waitForBody(workspace, now) }
+    if phase != .body { waitForBody(now) }
   }
 
-  private mutating func waitForBody(_ workspace: borrowing ConnectionWorkspace, _ now: UInt64) {
+  private mutating func waitForBody(_ now: UInt64) {
     phase = .body
-    deadline = now &+ workspace.rules.timeouts.body
+    deadline = now &+ rules.timeouts.body
   }
 
   /// What to do for a body that is wanted.
@@ -78,7 +76,7 @@ extension HTTPConnection {
     case .tooLong?: closeAfterAnswers()
     }
     phase = .idle
-    deadline = now &+ workspace.rules.timeouts.idle
+    deadline = now &+ rules.timeouts.idle
     return next(&workspace, now)
   }
 }

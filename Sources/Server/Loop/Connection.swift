@@ -35,7 +35,7 @@ final class Connection {
 
   init(
     _ descriptor: consuming Descriptor, token: UInt64, peer: PeerAddress, counted: Bool = false,
-    refused: Bool = false, http: HTTPConnection
+    refused: Bool = false, http: consuming HTTPConnection
   ) {
     self.descriptor = descriptor
     self.token = token
@@ -45,7 +45,7 @@ final class Connection {
     self.http = http
   }
 
-  var isClosed: Bool { http.phase == .closed }
+  var isClosed: Bool { http.isClosed }
 
   /// Bytes that the kernel has sent, or will send, and the client hasn't acknowledged.
   var unacknowledged: UInt64 { UInt64(Kernel.unacknowledged(descriptor.raw)) }

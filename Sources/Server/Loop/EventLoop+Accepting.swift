@@ -36,7 +36,7 @@ extension EventLoop {
     }
     let token = claimToken()
     let connection = Connection(
-      descriptor, token: token, peer: peer, counted: counted, http: HTTPConnection(workspace, now))
+      descriptor, token: token, peer: peer, counted: counted, http: HTTPConnection(rules, now))
     if isDraining { connection.http.drain() }
     place(connection)
     // The first request is often there already, and its answer often the last: then nothing is watched.
@@ -61,7 +61,7 @@ extension EventLoop {
     metrics.refused.add(1)
     let token = claimToken()
     let connection = Connection(
-      descriptor, token: token, peer: peer, refused: true, http: HTTPConnection(workspace, now))
+      descriptor, token: token, peer: peer, refused: true, http: HTTPConnection(rules, now))
     connection.start = now
     refusedCount += 1
     place(connection)

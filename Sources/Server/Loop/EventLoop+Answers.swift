@@ -8,16 +8,17 @@ extension EventLoop {
 
   /// Renders an answer; it is sent with the next flush.
   func respond(_ response: Response, to connection: Connection, closing: Bool = false) {
-    let announcement = connection.http.answer(closing: closing || response.closes, workspace, now)
+    let announcement = connection.http.answer(closing: closing || response.closes, now)
     let before = outbox.count
     writer.write(response.head, announcement, to: &outbox)
-    connection.http.wrote(UInt64(outbox.count &- before))
+    var size = UInt64(outbox.count &- before)
     queueOutbox(connection)
     let hasBody = !connection.http.isHead && !response.status.isBodyless
     if hasBody {
-      connection.http.wrote(response.body.count)
+      size &+= response.body.count
       add(response.body, connection)
     }
+    connection.http.wrote(size)
     if answered.isFull { postpone(connection) }
     answered.add(response.status.code, start: connection.start, end: connection.http.produced)
     if log != nil {

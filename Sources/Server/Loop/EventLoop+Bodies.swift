@@ -9,7 +9,7 @@ extension EventLoop {
     _ request: borrowing Request, _ limit: UInt64, _ pool: WorkerPool,
     _ make: @escaping @Sendable () -> any BodyReceiver, _ connection: Connection
   ) {
-    guard connection.http.receiveBody(limit: limit, workspace, now) else {
+    guard connection.http.receiveBody(limit: limit, now) else {
       let refusal = error(.contentTooLarge, path: request.path.text)
       return respond(refusal, to: connection, closing: true)
     }
@@ -23,7 +23,7 @@ extension EventLoop {
     case .bytes(let count):
       metrics.bytesIn.add(UInt64(count))
       connection.upload?.filling?.filled(count)
-      connection.http.receivedBody(count, filled: count == space.count, workspace, now)
+      connection.http.receivedBody(count, filled: count == space.count, now)
     case .wouldBlock: connection.http.nothingToRead()
     case .end: connection.http.inputEnded()
     case .broken: close(connection)
@@ -71,7 +71,7 @@ extension EventLoop {
       respond(response, to: connection)
     } else {
       connection.upload?.isBusy = false
-      connection.http.delivered(workspace, now)
+      connection.http.delivered(now)
     }
     drive(connection)
   }

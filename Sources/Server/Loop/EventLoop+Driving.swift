@@ -33,7 +33,7 @@ extension EventLoop {
       switch action {
       case .read:
         // A worker that is slower bounds what is read of a body.
-        if connection.http.phase != .body { reads += 1 }
+        if connection.upload == nil { reads += 1 }
         guard reads <= EventLoop.turn else { return takeTurn(connection) }
         read(connection)
       case .dispatch(let head): dispatch(head, connection)
@@ -41,21 +41,30 @@ extension EventLoop {
       case .wait:
         putAside(connection)
         return schedule(connection)
-      case .refuse(let status): refuse(connection, status)
-      case .readBody(let size): readBody(connection, upTo: size)
-      case .store(let bytes): store(bytes, connection)
-      case .deliver(let last): deliver(connection, last: last)
-      case .sendContinue: sendContinue(connection)
-      case .abandonBody(let status): abandonBody(connection, status)
-      case .leave: connection.http.leave(unacknowledged: connection.unacknowledged)
-      case .shutdownSending:
-        Kernel.shutdownSending(connection.descriptor.raw)
-        connection.http.sendingEnded(unacknowledged: connection.unacknowledged, workspace, now)
       case .close:
         workspace.input.removeAll()
         return close(connection)
+      default: actMore(action, for: connection)
       }
       action = connection.http.next(&workspace, now)
+    }
+  }
+
+  /// The actions that a poll doesn't take; apart, so that it doesn't save registers for them.
+  @inline(never)
+  private func actMore(_ action: HTTPConnection.Action, for connection: Connection) {
+    switch action {
+    case .refuse(let status): refuse(connection, status)
+    case .readBody(let size): readBody(connection, upTo: size)
+    case .store(let bytes): store(bytes, connection)
+    case .deliver(let last): deliver(connection, last: last)
+    case .sendContinue: sendContinue(connection)
+    case .abandonBody(let status): abandonBody(connection, status)
+    case .leave: connection.http.leave(unacknowledged: connection.unacknowledged)
+    case .shutdownSending:
+      Kernel.shutdownSending(connection.descriptor.raw)
+      connection.http.sendingEnded(unacknowledged: connection.unacknowledged, now)
+    case .read, .dispatch, .flush, .wait, .close: break
     }
   }
 
@@ -86,7 +95,7 @@ extension EventLoop {
     case .bytes(let count):
       metrics.bytesIn.add(UInt64(count))
       workspace.input.append(count)
-      connection.http.received(count, filled: count == space.count, workspace, now)
+      connection.http.received(count, filled: count == space.count, now)
     case .wouldBlock: connection.http.nothingToRead()
     case .end: connection.http.inputEnded()
     case .broken: close(connection)
@@ -113,14 +122,9 @@ extension EventLoop {
     }
     let request = Request(workspace.parser.head, in: UnsafeRawBufferPointer(memory).bytes, from: peer)
     switch handler.handle(request) {
-    case .now(let response):
-      connection.http.discardBody(workspace)
-      respond(response, to: connection)
-    case .later(let work):
-      connection.http.discardBody(workspace)
-      makeLater(work, pool(for: request), connection)
+    case .now(let response): respond(response, to: connection)
+    case .later(let work): makeLater(work, pool(for: request), connection)
     case .deferred(let begin):
-      connection.http.discardBody(workspace)
       connection.http.wait()
       let (token, mailbox) = (connection.token, mailbox)
       begin { mailbox.post(.answer(token: token, $0)) }

@@ -11,15 +11,11 @@ extension EventLoop {
     let turnIsOver = !(connection.queue.isEmpty ? flushOutbox(connection) : flushQueue(connection))
     outbox.removeAll(keeping: EventLoop.outboxSize)
     guard !connection.isClosed else { return true }
-    guard connection.http.unsent > 0 else {
+    if connection.http.flushed(now, unacknowledged: connection.unacknowledged) {
       conclude(connection)
-      connection.http.flushed(workspace, now)
       return true
     }
     postpone(connection)
-    if connection.http.isBetweenAnswers {
-      connection.http.flushedInPart(unacknowledged: connection.unacknowledged, workspace, now)
-    }
     return !turnIsOver
   }
 

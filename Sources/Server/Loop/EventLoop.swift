@@ -14,11 +14,15 @@ final class EventLoop {
   let metrics: LoopMetrics
   let trustsProxies: Bool
   let mailbox: Mailbox
+  /// What epoll says of a connection with a new request.
+  private let usual = EpollEvents([.readable, .writable]).rawValue
   /// Its epoll's number; the mailbox holds it.
   let epoll: Int32
 
   /// Where the input of the connection that is being driven is read.
-  var workspace: ConnectionWorkspace
+  var workspace = ConnectionWorkspace()
+  /// What each connection is held to.
+  let rules: ConnectionRules
   var pieces = GatherList(capacity: 64)
   private var events = EpollBatch(capacity: 256)
 
@@ -64,7 +68,7 @@ final class EventLoop {
   init(_ index: Int, _ context: ServerContext, _ handler: any Handler) {
     self.index = index
     self.context = context
-    workspace = ConnectionWorkspace(context.configuration.rules)
+    rules = context.configuration.rules
     self.handler = handler
     metrics = context.metrics[index]
     trustsProxies = !context.configuration.trustedProxies.isEmpty
@@ -106,7 +110,7 @@ final class EventLoop {
         drive(connection)
       }
     }
-    expire()
+    if let next = deadlines.next, next <= now { expire() }
   }
 
   /// Has the Date field rendered for the second that begins, and finds out when that ends.
@@ -135,6 +139,11 @@ final class EventLoop {
   }
 
   private func take(_ events: EpollEvents, of connection: Connection) {
+    if events.rawValue == usual {
+      connection.http.becameReadable()
+      connection.http.becameWritable()
+      return drive(connection)
+    }
     if events.contains(.error) { return close(connection) }
     if events.contains(.hangUp), connection.http.endsWithHangUp { return close(connection) }
     if events.contains(.readable) { connection.http.becameReadable() }
