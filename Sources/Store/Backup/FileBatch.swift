@@ -60,21 +60,15 @@ enum ZipCopy {
   static func copy(
     from source: DataFolder, to target: DataFolder, _ batch: inout FileBatch, _ report: inout BackupReport
   ) throws(SystemError) {
-    guard try Kernel.status(source.zips) != nil else { return }
-    for channel in try Folder.textNames(source.zips) {
-      for name in try Folder.textNames("\(source.zips)/\(channel)") where name.isZipOfUpdate {
-        let path = "\(target.zips)/\(channel)/\(name)"
-        guard try Kernel.status(path) == nil,
-          let file = try FileBatch.open("\(source.zips)/\(channel)/\(name)")
-        else { continue }
-        try Kernel.makeFolder(DurableFile.parent(of: path), mode: 0o750)
-        // A bad one is made again by whoever asks for it.
-        guard let bytes = try batch.copy(file, to: path, isRight: { name.isZipName(of: $0) }) else {
-          continue
-        }
-        report.copiedBytes += bytes
-        report.copied += 1
-      }
+    for (channel, name) in try source.zipNames() where name.isZipOfUpdate {
+      let path = "\(target.zips)/\(channel)/\(name)"
+      guard try Kernel.status(path) == nil, let file = try FileBatch.open("\(source.zips)/\(channel)/\(name)")
+      else { continue }
+      try Kernel.makeFolder(DurableFile.parent(of: path), mode: 0o750)
+      // A bad one is made again by whoever asks for it.
+      guard let bytes = try batch.copy(file, to: path, isRight: { name.isZipName(of: $0) }) else { continue }
+      report.copiedBytes += bytes
+      report.copied += 1
     }
   }
 }

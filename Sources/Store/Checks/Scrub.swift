@@ -114,7 +114,7 @@ extension Store {
     let now = clock()
     let found = try StoreError.disk { () throws(SystemError) in
       var found: [(path: String, status: FileStatus)] = []
-      for path in try Self.zipFiles(folder.zips) {
+      for path in try folder.zipFiles() {
         guard let file = ZipFile(path), !file.isDropped, let status = try Kernel.status(path) else {
           continue
         }

@@ -91,6 +91,9 @@ package struct ChannelExtras: Hashable, Sendable {
 }
 
 extension ChannelExtras {
+  /// The prefetch config of a channel that has none: an empty one.
+  static let noPrefetch = Array("[]".utf8)
+
   /// What every answer of `configure.json` carries of them.
   package var answerExtras: AnswerExtras {
     AnswerExtras(interval: interval, policy: policy?.version, prefetch: prefetch?.version)
@@ -98,7 +101,7 @@ extension ChannelExtras {
 
   /// `prefetchConfig.json` as devices get it.
   package var prefetchDocument: [UInt8] {
-    Documents.prefetchConfig(prefetch?.version ?? 0, config: prefetch?.content ?? Array("[]".utf8))
+    Documents.prefetchConfig(prefetch?.version ?? 0, config: prefetch?.content ?? Self.noPrefetch)
   }
 
   /// `policy.json` as devices get it.

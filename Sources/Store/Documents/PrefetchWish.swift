@@ -72,7 +72,8 @@ extension Database {
     var moment: Int64?
     if case .version(.moment(let at)) = name { moment = at }
     let live = try self.live(.prefetch, of: channel.id, while: target, at: moment)
-    return PrefetchWish(content: live?.content ?? Array("[]".utf8), source: live?.version ?? 0, from: nil)
+    return PrefetchWish(
+      content: live?.content ?? ChannelExtras.noPrefetch, source: live?.version ?? 0, from: nil)
   }
 
   /// What making a channel's prefetch config the wished one would do.
@@ -83,7 +84,7 @@ extension Database {
     guard let content = wish.content else {
       return PrefetchOutcome(changed: false, version: held?.version ?? 0, source: 0, isKept: true)
     }
-    let isChange = held.map { $0.content != content } ?? (content != Array("[]".utf8))
+    let isChange = held.map { $0.content != content } ?? (content != ChannelExtras.noPrefetch)
     var version = held?.version ?? 0
     if isChange {
       version =

@@ -215,6 +215,16 @@ struct Collection {
 }
 
 extension Array {
+  /// The place of the first element that `isBehind` holds for, in an array where it holds for all after that.
+  func partitionPoint(_ isBehind: (Element) -> Bool) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if isBehind(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+
   /// Slices of up to `size` elements, in order.
   func batches(of size: Int) -> [ArraySlice<Element>] {
     stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }

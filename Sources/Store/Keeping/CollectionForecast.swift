@@ -59,7 +59,7 @@ struct CollectionForecast {
       """, channel
     ) { row in
       let (since, until) = (row.get(1, as: Int64.self), row.get(2, as: Int64?.self) ?? .max)
-      let first = kept.firstIndex(atLeast: since)
+      let first = kept.partitionPoint { $0 >= since }
       if until == .max || (first < kept.count && kept[first] < until) {
         needed.insert(row.get(0))
       } else {
@@ -105,17 +105,5 @@ struct CollectionForecast {
     }
     report.blobs = files
     return staying
-  }
-}
-
-extension [Int64] {
-  /// The place of the first element that is not below `value`, in a sorted array.
-  fileprivate func firstIndex(atLeast value: Int64) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle] < value { low = middle + 1 } else { high = middle }
-    }
-    return low
   }
 }

@@ -73,12 +73,9 @@ struct DerivedSweep {
           files.append(File(path: "\(root)/\(folder)/\(name)", folder: folder, name: name, isZip: false))
         }
       }
-      let zips = store.folder.zips
-      guard try Kernel.status(zips) != nil else { return files }
-      for channel in try Folder.textNames(zips) {
-        for name in try Folder.textNames("\(zips)/\(channel)") where name.hasSuffix(".zip") {
-          files.append(File(path: "\(zips)/\(channel)/\(name)", folder: channel, name: name, isZip: true))
-        }
+      for (channel, name) in try store.folder.zipNames() where name.hasSuffix(".zip") {
+        let path = "\(store.folder.zips)/\(channel)/\(name)"
+        files.append(File(path: path, folder: channel, name: name, isZip: true))
       }
       return files
     }

@@ -70,16 +70,14 @@ extension Store {
       return try patchDocument(channel, from: base, to: version, extras: answerExtras(of: channel))
     case .release(let version): return try releaseDocument(channel, at: version)
     case .info(let version): return try infoDocument(channel, at: version)
-    case .prefetch(0): return Documents.prefetchConfig(0, config: Array("[]".utf8))
     case .prefetch(let version):
-      let record = try self.document(.prefetch, of: channel, at: version)
-      return Documents.prefetchConfig(version, config: record?.content ?? Array("[]".utf8))
-    case .policy(0): return Documents.policy(0, .none)
+      var extras = ChannelExtras()
+      if version != 0 { extras.prefetch = try self.document(.prefetch, of: channel, at: version) }
+      return extras.prefetchDocument
     case .policy(let version):
-      let json = try self.document(.policy, of: channel, at: version).flatMap {
-        try? JSONValue.parse($0.content)
-      }
-      return Documents.policy(version, json.map { Policy(reading: $0) } ?? .none)
+      var extras = ChannelExtras()
+      if version != 0 { extras.policy = try self.document(.policy, of: channel, at: version) }
+      return extras.policyDocument
     case .script(let sha256):
       guard let bytes = try script(sha256) else { throw .unknownBlob(sha256) }
       return bytes
@@ -88,18 +86,13 @@ extension Store {
 
   /// What every answer of a channel carries beside its news.
   package func answerExtras(of channel: ChannelInfo) throws(StoreError) -> AnswerExtras {
-    let extras = try extras(of: channel)
-    return AnswerExtras(
-      interval: extras.interval, policy: extras.policy?.version, prefetch: extras.prefetch?.version)
+    try extras(of: channel).answerExtras
   }
 
   /// The scripts that a channel's policy names.
   package func policyScripts(of channel: ChannelInfo) throws(StoreError) -> [SHA256] {
-    guard let record = try document(.policy, of: channel), let json = try? JSONValue.parse(record.content)
-    else {
-      return []
-    }
-    return Set(Policy(reading: json).scripts.map(\.sha256)).sorted { $0.hex < $1.hex }
+    let policy = try document(.policy, of: channel)?.policy ?? .none
+    return Set(policy.scripts.map(\.sha256)).sorted { $0.hex < $1.hex }
   }
 
   private func infoDocument(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) -> [UInt8]

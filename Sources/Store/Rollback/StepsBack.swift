@@ -42,13 +42,8 @@ struct StepsBack {
   }
 
   private func newest(upTo version: Int64) -> Int? {
-    var low = 0
-    var high = releases.count
-    while low < high {
-      let middle = (low + high) / 2
-      if releases[middle].version <= version { low = middle + 1 } else { high = middle }
-    }
-    return low > 0 ? low - 1 : nil
+    let later = releases.partitionPoint { $0.version > version }
+    return later > 0 ? later - 1 : nil
   }
 }
 

@@ -35,7 +35,7 @@ extension Store {
   package func sweepZips() throws(StoreError) {
     let limit = (clock() - BlobStore.patience) * 1_000_000
     try StoreError.disk { () throws(SystemError) in
-      for path in try Self.zipFiles(folder.zips) where path.hasSuffix(".part") {
+      for path in try folder.zipFiles() where path.hasSuffix(".part") {
         if let status = try Kernel.status(path), status.modified < limit { try Kernel.remove(path) }
       }
     }
@@ -55,7 +55,7 @@ extension Store {
     return try StoreError.disk { () throws(SystemError) in
       var total: Int64 = 0
       var older: [(file: ZipFile, status: FileStatus)] = []
-      for path in try Self.zipFiles(folder.zips) {
+      for path in try folder.zipFiles() {
         guard let file = ZipFile(path), let status = try Kernel.status(path) else { continue }
         total += status.size
         if !file.isDropped, newest[file.channel] != file.version { older.append((file, status)) }
@@ -82,16 +82,22 @@ extension Store {
     if file.isUpdate { try DurableFile.write([], to: file.droppedPath) }
     try Kernel.remove(file.path)
   }
+}
 
-  static func zipFiles(_ folder: String) throws(SystemError) -> [String] {
-    guard try Kernel.status(folder) != nil else { return [] }
-    var files: [String] = []
-    for channel in try Folder.textNames(folder) {
-      for name in try Folder.textNames("\(folder)/\(channel)") {
-        files.append("\(folder)/\(channel)/\(name)")
-      }
+extension DataFolder {
+  /// Every file under `derived/zips`, by its channel's folder.
+  func zipNames() throws(SystemError) -> [(channel: String, name: String)] {
+    guard try Kernel.status(zips) != nil else { return [] }
+    var names: [(channel: String, name: String)] = []
+    for channel in try Folder.textNames(zips) {
+      for name in try Folder.textNames("\(zips)/\(channel)") { names.append((channel, name)) }
     }
-    return files
+    return names
+  }
+
+  /// The paths of those.
+  func zipFiles() throws(SystemError) -> [String] {
+    try zipNames().map { "\(zips)/\($0.channel)/\($0.name)" }
   }
 }
 
