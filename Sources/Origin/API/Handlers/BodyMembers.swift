@@ -88,3 +88,21 @@ extension JSONValue {
     return version
   }
 }
+
+extension VersionName {
+  /// A member that names a version; nil where there is none.
+  static func read(_ text: String?, of member: String) throws -> VersionName? {
+    try text.map { try read($0, in: "\"\(member)\" ") }
+  }
+}
+
+extension HumanText {
+  /// A member that people wrote for people; nil where there is none.
+  /// - Throws: 422 for one that is too long or holds control characters.
+  static func read(_ text: String?, _ rule: Rule, in member: String) throws -> String? {
+    if let problem = text.flatMap({ problem(of: $0, rule) }) {
+      throw OriginAPI.Problem(.unprocessableContent, "text", "\"\(member)\": \(problem)")
+    }
+    return text
+  }
+}
