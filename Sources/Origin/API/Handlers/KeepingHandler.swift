@@ -44,10 +44,11 @@ struct KeepingHandler: APIHandler {
 
   /// `POST …/pins`
   func pin(_ body: PinRequest) throws -> Response {
-    guard let name = try VersionName.read(body.version, of: "version") else {
+    guard let name = try VersionName.read(body.version, member: "version") else {
       throw Problem.badRequest("\"version\" is the version to pin, as a string")
     }
-    guard let reason = try HumanText.read(body.reason, .line(bytes: 1024), in: "reason"), !reason.isEmpty
+    guard let reason = try HumanText.checked(body.reason, member: "reason", .line(bytes: 1024)),
+      !reason.isEmpty
     else {
       throw Problem.badRequest("\"reason\" says why, in 1 to 1024 bytes")
     }

@@ -69,7 +69,7 @@ struct MirrorHandler: APIHandler {
   /// `POST /leases`
   func takeLease(_ body: LeaseRequest) throws -> Response {
     let seconds = try seconds(body)
-    let name = try HumanText.read(body.holder, .line(bytes: 256), in: "holder") ?? caller.name
+    let name = try HumanText.checked(body.holder, member: "holder", .line(bytes: 256)) ?? caller.name
     return try context.answering {
       APIAnswer(LeaseAnswer(id: $0.id), .created)
     } to: { (record) in
@@ -131,7 +131,8 @@ struct MirrorHandler: APIHandler {
 
   /// `POST /mirrors`: what a mirror names since the run that ended now.
   func register(_ body: MirrorRequest) throws -> Response {
-    guard let name = try HumanText.read(body.name, .line(bytes: 1024), in: "name"), !name.isEmpty else {
+    guard let name = try HumanText.checked(body.name, member: "name", .line(bytes: 1024)), !name.isEmpty
+    else {
       throw Problem.badRequest("\"name\" is where the mirror is, 1 to 1,024 bytes")
     }
     var versions: [MirroredVersion] = []

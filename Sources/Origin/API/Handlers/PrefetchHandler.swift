@@ -42,7 +42,7 @@ struct PrefetchHandler: APIHandler {
 
   /// The version that a rollback goes back to.
   private func source(_ body: PrefetchRollbackRequest) throws -> ManifestVersion {
-    switch try VersionName.read(body.to, of: "to") {
+    switch try VersionName.read(body.to, member: "to") {
     case nil: throw Problem.badRequest("\"to\" is what to go back to: \(VersionName.rule)")
     case .number(let version): return version
     case .moment(let moment):
@@ -68,9 +68,9 @@ extension DocumentRequest {
     _ body: some DocumentChangeRequest
   ) throws {
     let names = try context.names
-    let message = try HumanText.read(body.message, .message, in: "message") ?? ""
+    let message = try HumanText.checked(body.message, member: "message", .message) ?? ""
     let ifVersion: ManifestVersion? =
-      switch try VersionName.read(body.ifVersion, of: "ifVersion") {
+      switch try VersionName.read(body.ifVersion, member: "ifVersion") {
       case nil: nil
       case .number(let version): version
       case .moment(let moment): try context.store.version(of: document, at: moment, in: names)

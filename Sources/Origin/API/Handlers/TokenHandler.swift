@@ -13,7 +13,7 @@ struct TokenHandler: APIHandler {
 
   /// `POST /tokens`
   func create(_ body: TokenRequest) throws -> Response {
-    guard let name = try HumanText.read(body.name, .line(bytes: 128), in: "name"), !name.isEmpty else {
+    guard let name = try HumanText.checked(body.name, member: "name", .line(bytes: 128)), !name.isEmpty else {
       throw Problem.badRequest("\"name\" is a text of 1 to 128 bytes that says whose token this is")
     }
     guard let scope = body.scope.flatMap(TokenScope.init) else {
