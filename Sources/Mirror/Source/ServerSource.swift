@@ -151,7 +151,9 @@ extension MirrorError {
   /// - Parameter url: what was asked.
   fileprivate init(_ error: OriginError, of url: String) {
     switch error {
-    case .unreachable(_, let error): self = .unreachable(url: url, error)
+    case .unreachable(_, let error), .unknownOutcome(_, .error(let error)):
+      self = .unreachable(url: url, error)
+    case .unknownOutcome(_, .status(let status, _)): self = .refused(url: url, status: status, words: "")
     case .notAnOrigin(_, let found, let status):
       self =
         status == 200
@@ -170,8 +172,8 @@ extension ChannelState {
   fileprivate init(_ channel: MirrorOverview.Channel) {
     self.init(
       app: channel.app, appID: Int64(clamping: channel.appID), channel: channel.channel,
-      publicURL: channel.publicURL,
-      version: channel.version, digest: channel.digest, versions: channel.versions,
+      publicURL: channel.publicURL, version: channel.version, digest: channel.digest,
+      versions: channel.versions,
       extras: AnswerExtras(
         interval: channel.interval, policy: channel.policy, prefetch: channel.prefetch),
       scripts: channel.scripts)

@@ -1,4 +1,5 @@
 import Manifests
+import OriginAPI
 import Store
 import System
 import Testing
@@ -16,6 +17,11 @@ import Testing
     return golden
   }
 
+  /// That the type reads what was answered, and writes it just so.
+  private static func expect<Answer: Codable>(_ answer: JSONValue, is type: Answer.Type) throws {
+    #expect(JSONValue(encoding: try answer.decode(type)) == answer)
+  }
+
   private static func pages(_ api: String) -> JSONValue {
     [["interfaces": [["api": .string(api), "method": "GET"]], "url": "https://m.example.com/p"]]
   }
@@ -23,13 +29,17 @@ import Testing
   @Test func prefetch() throws {
     let golden = try Self.golden()
     let prefetch = "\(Self.online)/prefetch"
-    try golden.ask("GET", prefetch)
+    try Self.expect(golden.ask("GET", prefetch), is: DocumentAnswer.self)
     try golden.ask("GET", "\(prefetch)?version=0")
     try golden.ask("GET", "\(prefetch)/log")
     let (one, two) = (Self.pages("https://m.example.com/a"), Self.pages("https://m.example.com/b"))
-    try golden.ask("POST", prefetch, ["document": one, "message": "first"])
-    try golden.ask("POST", prefetch, ["document": ["config": one]])
-    try golden.ask("POST", prefetch, ["document": two, "ifVersion": "1", "message": "second\nline"])
+    try Self.expect(
+      golden.ask("POST", prefetch, ["document": one, "message": "first"]), is: DocumentChangeAnswer.self)
+    try Self.expect(
+      golden.ask("POST", prefetch, ["document": ["config": one]]), is: DocumentChangeAnswer.self)
+    try Self.expect(
+      golden.ask("POST", prefetch, ["document": two, "ifVersion": "1", "message": "second\nline"]),
+      is: DocumentChangeAnswer.self)
     try golden.ask("POST", prefetch, ["document": one, "ifVersion": "1"])
     try golden.ask("POST", prefetch, ["document": one, "ifVersion": "2025-11-18T21:00:00Z"])
     try golden.ask("POST", prefetch, ["document": Self.pages("no URL")])
@@ -39,7 +49,7 @@ import Testing
     ] {
       try golden.ask("POST", prefetch, body)
     }
-    try golden.ask("GET", prefetch)
+    try Self.expect(golden.ask("GET", prefetch), is: DocumentAnswer.self)
     try golden.ask("GET", "\(prefetch)?version=1")
     try golden.ask("GET", "\(prefetch)?version=9")
     try golden.ask("GET", "\(prefetch)?version=x")
@@ -50,7 +60,7 @@ import Testing
       ["message": "back", "to": "1"], ["to": "1"], ["to": "9"], [:], ["to": "x"], ["to": "0"],
       ["ifVersion": "1", "to": "2"], ["to": "2025-11-18T21:09:00Z"],
     ] { try golden.ask("POST", "\(prefetch)/rollback", body) }
-    try golden.ask("GET", "\(prefetch)/log")
+    try Self.expect(golden.ask("GET", "\(prefetch)/log"), is: DocumentVersions.self)
     try golden.ask("GET", "apps/none/channels/online/prefetch")
     try golden.ask("POST", "apps/shop/channels/none/prefetch", ["document": one])
     let token = try golden.origin.api("POST", "tokens", ["bundles": "a*", "name": "a", "scope": "publish"])
@@ -64,7 +74,7 @@ import Testing
     let pattern: JSONValue = "https://pay.example.com/*"
     let signature = JSONValue.string(Base64.encode([UInt8](repeating: 1, count: 64)))
     let bytes = JSONValue.string(Base64.encode(Array("run()".utf8)))
-    try golden.ask("GET", policy)
+    try Self.expect(golden.ask("GET", policy), is: DocumentAnswer.self)
     try golden.ask("GET", "\(policy)/log")
     let acts: [JSONValue] = [
       ["act": "resume"], ["act": "kill", "message": "fire", "until": "2099-01-01T00:00:00Z"],
@@ -84,9 +94,9 @@ import Testing
       ["act": "set", "document": ["bypass": 1]], ["act": "set"], ["act": "fly"], [:],
     ]
     for act in acts { try golden.ask("POST", policy, act) }
-    try golden.ask("GET", policy)
+    try Self.expect(golden.ask("GET", policy), is: DocumentAnswer.self)
     try golden.ask("GET", "\(policy)?version=1")
-    try golden.ask("GET", "\(policy)/log")
+    try Self.expect(golden.ask("GET", "\(policy)/log"), is: DocumentVersions.self)
     let token = try golden.origin.api("POST", "tokens", ["name": "ci", "scope": "publish"])
     let script: JSONValue = ["act": "script-add", "bytes": bytes, "name": "more", "signature": signature]
     try golden.ask("POST", policy, script, token: token.json["token"]?.string)
@@ -96,7 +106,7 @@ import Testing
   @Test func settings() throws {
     let golden = try Self.golden()
     let settings = "\(Self.online)/settings"
-    try golden.ask("GET", settings)
+    try Self.expect(golden.ask("GET", settings), is: ChannelSettings.self)
     for body: JSONValue in [
       ["interval": 60], ["interval": 60], ["interval": .null], ["interval": 29], ["interval": 3601], [:],
       ["interval": .number("60.5")],
@@ -124,11 +134,11 @@ import Testing
       ["bundles": "a b", "name": "a", "scope": "read"], ["bundles": "a*", "name": "a", "scope": "admin"],
       ["expiresIn": 0, "name": "a", "scope": "read"], ["name": "a", "scope": "read", "secretHash": "00"],
     ] { try golden.ask("POST", "tokens", body) }
-    try golden.ask("DELETE", "tokens/reader")
+    try Self.expect(golden.ask("DELETE", "tokens/reader"), is: TokenInfo.self)
     try golden.ask("DELETE", "tokens/reader")
     try golden.ask("DELETE", "tokens/admin")
     try golden.ask("DELETE", "tokens/none")
-    try golden.ask("GET", "tokens")
+    try Self.expect(golden.ask("GET", "tokens"), is: TokenList.self)
     let token = try golden.origin.api("POST", "tokens", ["app": "shop", "name": "shop", "scope": "admin"])
     try golden.ask("GET", "tokens", token: token.json["token"]?.string)
     try golden.check("tokens")
@@ -144,7 +154,7 @@ import Testing
       ["reason": "", "version": "1"], ["version": "1"], ["reason": "a"], ["reason": "a", "version": "x"],
       ["reason": "\u{1B}", "version": "1"], [:],
     ] { try golden.ask("POST", pins, body) }
-    try golden.ask("GET", pins)
+    try Self.expect(golden.ask("GET", pins), is: PinList.self)
     let mirror: JSONValue = [
       "name": "www", "versions": [["app": "shop", "channel": "online", "version": "2"]],
     ]
@@ -153,11 +163,11 @@ import Testing
       ["dryRun": true, "keepVersions": 1], ["keepDays": 0, "keepVersions": 1], ["dryRun": true], [:],
       ["keepVersions": 0], ["keepDays": 91], ["keepDays": .null, "keepVersions": .null],
     ] { try golden.ask("POST", "gc", body) }
-    try golden.ask("DELETE", "\(pins)/1")
+    try Self.expect(golden.ask("DELETE", "\(pins)/1"), is: UnpinAnswer.self)
     try golden.ask("DELETE", "\(pins)/1")
     try golden.ask("DELETE", "\(pins)/x")
     try golden.ask("DELETE", "mirrors/www")
-    try golden.ask("POST", "gc", ["keepVersions": 1])
+    try Self.expect(golden.ask("POST", "gc", ["keepVersions": 1]), is: GCReport.self)
     try golden.ask("GET", pins)
     try golden.ask("GET", "apps/none/channels/online/pins")
     try golden.check("keeping")
@@ -175,14 +185,14 @@ import Testing
       #expect(try origin.ask("POST", "/report?app=shop", body: body.canonical).status == 200)
     }
     origin.origin.adoption.flush()
-    try golden.ask("GET", "\(Self.online)/adoption")
+    try Self.expect(golden.ask("GET", "\(Self.online)/adoption"), is: AdoptionAnswer.self)
     try golden.ask("GET", "apps/none/channels/online/adoption")
     try golden.check("adoption")
   }
 
   @Test func audit() throws {
     let golden = try Self.golden("result")
-    try golden.ask("GET", "audit")
+    try Self.expect(golden.ask("GET", "audit"), is: AuditRows.self)
     try golden.ask("GET", "audit?limit=1")
     try golden.ask("GET", "audit?before=2")
     try golden.ask("GET", "audit?limit=0")
@@ -197,12 +207,12 @@ import Testing
     let origin = golden.origin
     try origin.publish(["b.js": "b"], app: "other", channel: "test")
     try golden.ask("GET", "mirror")
-    try golden.ask("GET", "mirror?channels=*&keep=1")
+    try Self.expect(golden.ask("GET", "mirror?channels=*&keep=1"), is: MirrorOverview.self)
     try golden.ask("GET", "mirror?channels=&keep=0")
     try golden.ask("GET", "mirror?keep=1001")
     let limited = try origin.api("POST", "tokens", ["app": "shop", "name": "shop", "scope": "read"])
     let token = limited.json["token"]?.string
-    try golden.ask("GET", "mirror?channels=*", token: token)
+    try Self.expect(golden.ask("GET", "mirror?channels=*", token: token), is: MirrorOverview.self)
     try golden.ask("GET", "\(Self.online)/mirror/resources?version=3")
     try golden.ask("GET", "\(Self.online)/mirror/resources?from=1&version=3")
     try golden.ask("GET", "\(Self.online)/mirror/resources")
@@ -220,9 +230,9 @@ import Testing
       ["name": "a", "versions": [["app": "none", "channel": "online", "version": "1"]]],
     ] { try golden.ask("POST", "mirrors", body) }
     try golden.ask("POST", "mirrors", ["name": "other", "versions": versions], token: token)
-    try golden.ask("GET", "mirrors")
+    try Self.expect(golden.ask("GET", "mirrors"), is: MirrorList.self)
     try golden.ask("GET", "mirrors", token: token)
-    try golden.ask("DELETE", "mirrors/empty")
+    try Self.expect(golden.ask("DELETE", "mirrors/empty"), is: MirrorAnswer.self)
     try golden.ask("DELETE", "mirrors/empty")
     try golden.ask("DELETE", "mirrors/www", token: token)
     let lease = try golden.ask("POST", "leases", ["holder": "backup", "seconds": 3600])
@@ -232,7 +242,8 @@ import Testing
     ] {
       try golden.ask("POST", "leases", body)
     }
-    try golden.ask("POST", "leases/\(id)", ["seconds": 3600], as: "leases/ID")
+    try Self.expect(
+      golden.ask("POST", "leases/\(id)", ["seconds": 3600], as: "leases/ID"), is: LeaseAnswer.self)
     try golden.ask("POST", "leases/\(id)", [:], as: "leases/ID")
     try golden.ask("POST", "leases/none", ["seconds": 60])
     try golden.ask("POST", "gc", [:])
@@ -241,5 +252,31 @@ import Testing
     #expect(end.status == 200 && end.json == ["ended": .string(id)])
     try golden.ask("DELETE", "leases/none")
     try golden.check("mirrors")
+  }
+
+  private static let wrong: [(path: String, body: JSONValue, member: String)] = [
+    ("gc", ["dryRun": "true"], "dryRun"), ("gc", ["keepVersions": "1"], "keepVersions"),
+    ("gc", ["keepDays": .number("1.5")], "keepDays"), ("tokens", ["name": 1, "scope": "read"], "name"),
+    ("tokens", ["expiresIn": "90d", "name": "a", "scope": "read"], "expiresIn"),
+    ("leases", ["seconds": "60"], "seconds"), ("mirrors", ["name": "a", "versions": [:]], "versions"),
+    (
+      "mirrors", ["name": "a", "versions": [["app": "A B", "channel": "online", "version": "1"]]],
+      "versions[0].app"
+    ),
+    ("\(online)/pins", ["reason": "why", "version": 1], "version"),
+    ("\(online)/prefetch", ["document": [], "ifVersion": 1], "ifVersion"),
+    ("\(online)/prefetch/rollback", ["to": 1], "to"),
+    ("\(online)/policy", ["act": "kill", "until": 1], "until"), ("\(online)/policy", ["act": []], "act"),
+  ]
+
+  @Test(arguments: wrong.indices) func namesTheMemberThatIsOfTheWrongType(index: Int) throws {
+    let (path, body, member) = Self.wrong[index]
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    let acts = try origin.store.auditHead()
+    let reply = try origin.api("POST", path, body)
+    #expect(reply.status == 400 && reply.json["code"]?.string == "bad-request")
+    #expect(reply.json["detail"]?.string?.contains("\"\(member)\"") == true, "\(reply.text)")
+    #expect(try origin.store.auditHead() == acts)
   }
 }

@@ -22,5 +22,5 @@ struct AuditHandler: APIHandler {
     return rows(try store.auditRows(after: Int64(after), limit: Self.page))
   }
 
-  private func rows(_ rows: [AuditRow]) -> Response { .json(["rows": .array(rows.map(\.json))] as JSONValue) }
+  private func rows(_ rows: [AuditRow]) -> Response { .json(AuditRows(rows: rows.map(\.json))) }
 }

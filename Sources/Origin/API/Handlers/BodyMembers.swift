@@ -30,6 +30,24 @@ extension VersionName {
     }
     return name
   }
+
+  /// What a member names; nil where it isn't given.
+  static func read(_ text: String?, member: String) throws -> VersionName? {
+    try text.map { try read($0, in: "\"\(member)\" ") }
+  }
+}
+
+extension HumanText {
+  /// A member that people wrote for people; nil where it isn't given.
+  ///
+  /// - Throws: 422 for one that is too long or holds control characters.
+  static func checked(_ text: String?, member: String, _ rule: Rule) throws(OriginAPI.Problem) -> String? {
+    guard let text else { return nil }
+    if let problem = problem(of: text, rule) {
+      throw OriginAPI.Problem(.unprocessableContent, "text", "\"\(member)\": \(problem)")
+    }
+    return text
+  }
 }
 
 extension JSONValue {

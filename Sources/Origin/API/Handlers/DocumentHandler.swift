@@ -20,7 +20,7 @@ struct DocumentHandler: APIHandler {
   func policyLog() throws -> Response { try log(.policy) }
 
   /// `GET …/settings`
-  func settings() throws -> Response { .json(try store.extras(of: context.channel()).settings) }
+  func settings() throws -> Response { .json(ChannelSettings(try store.extras(of: context.channel()))) }
 
   private func show(_ document: ChannelDocument) throws -> Response {
     let channel = try context.channel()
@@ -31,7 +31,7 @@ struct DocumentHandler: APIHandler {
       case .number(let version): try store.document(document, of: channel, at: version.number)
       case .moment(let moment): try store.document(document, of: channel, atMoment: moment)
       }
-    return .json(record?.whole(document) ?? DocumentRecord.absent(document))
+    return .json(DocumentAnswer(document, record))
   }
 
   private func log(_ document: ChannelDocument) throws -> Response {
@@ -39,15 +39,15 @@ struct DocumentHandler: APIHandler {
     let limit = try request.number("limit", in: 1...1000) ?? 50
     let before = try request.version("before")
     let records = try store.log(document, of: channel, limit: limit, before: before?.number)
-    return .json(["versions": .array(records.map(\.json))])
+    return .json(DocumentVersions(versions: records.map(DocumentVersion.init)))
   }
 
   // MARK: - Changing
 
   /// `POST …/settings`
-  func changeSettings(_ body: JSONValue) throws -> Response {
+  func changeSettings(_ body: ChannelSettingsRequest) throws -> Response {
     let names = try context.names
-    guard let value = body["interval"] else {
+    guard let value = body.interval else {
       throw Problem.badRequest("\"interval\" is the setting: seconds or null")
     }
     let allowed = AnswerExtras.intervals
@@ -57,47 +57,46 @@ struct DocumentHandler: APIHandler {
         "\"interval\" is from \(allowed.lowerBound) to \(allowed.upperBound) seconds, or null for none")
     }
     return try context.answering {
-      APIAnswer($0.settings)
+      APIAnswer(ChannelSettings($0))
     } to: { (record) in
       try context.api.documents.setInterval(seconds, of: names.app, names.channel, by: actor, record: record)
     }
   }
 }
 
-extension ChannelExtras {
-  fileprivate var settings: JSONValue { ["interval": interval.map { .integer($0) } ?? .null] }
+extension ChannelSettings {
+  fileprivate init(_ extras: ChannelExtras) { self.init(interval: extras.interval) }
+}
 
+extension ChannelExtras {
   /// What the overview of a channel says of them.
   var overview: [JSONObject.Member] {
-    var members: [JSONObject.Member] = [.init(key: "interval", value: interval.map { .integer($0) } ?? .null)]
-    members.append(.init(key: "policy", value: policy?.whole(.policy) ?? .null))
-    members.append(.init(key: "prefetch", value: prefetch?.json ?? .null))
-    return members
+    [
+      .init(key: "interval", value: JSONValue(encoding: interval)),
+      .init(key: "policy", value: JSONValue(encoding: policy.map { DocumentAnswer(.policy, $0) })),
+      .init(key: "prefetch", value: JSONValue(encoding: prefetch.map(DocumentVersion.init))),
+    ]
   }
 }
 
-extension DocumentRecord {
-  /// The record without its content.
-  var json: JSONValue {
-    [
-      "at": .string(Timestamp.text(at)), "author": .string(author), "kind": .string(kind.rawValue),
-      "manifestVersion": .string(manifestVersion.text), "message": .string(message),
-      "source": source.map { .string(String($0)) } ?? .null, "version": .string(String(version)),
-    ]
+extension DocumentVersion {
+  init(_ record: DocumentRecord) {
+    self.init(
+      version: ManifestVersion(record.version), kind: record.kind.rawValue,
+      source: record.source.map { ManifestVersion($0) }, at: Moment(milliseconds: record.at),
+      author: record.author, message: record.message, manifestVersion: record.manifestVersion)
   }
+}
 
-  /// The record with its content, under `config` or `policy`.
-  func whole(_ document: ChannelDocument) -> JSONValue {
-    var object = json.object ?? JSONObject()
-    let content = (try? JSONValue.parse(content)) ?? .null
-    object[document == .prefetch ? "config" : "policy"] = content
-    return .object(object)
-  }
-
-  /// What is shown where there is no version yet.
-  static func absent(_ document: ChannelDocument) -> JSONValue {
-    document == .prefetch
-      ? ["config": [], "version": "0"] : ["policy": .object(Policy.none.json), "version": "0"]
+extension DocumentAnswer {
+  /// A version with its content; of none, what stands for it.
+  init(_ document: ChannelDocument, _ record: DocumentRecord?) {
+    let content = record.map { (try? JSONValue.parse($0.content)) ?? .null }
+    let version = record.map(DocumentVersion.init)
+    switch document {
+    case .prefetch: self.init(version, config: content ?? [])
+    case .policy: self.init(version, policy: content ?? .object(Policy.none.json))
+    }
   }
 }
 
@@ -105,54 +104,43 @@ extension RequestContext {
   /// Makes a change of a document that keeps its answer for retries, unless it is refused.
   ///
   /// - Parameters:
-  ///   - more: what the answer says beside.
+  ///   - complete: adds to the answer what it says beside.
   ///   - refusal: why the change would not be made, once `change` was asked.
   /// - Throws: 409 where it was refused.
   func make(
-    _ request: DocumentRequest, _ more: [JSONObject.Member] = [],
+    _ request: DocumentRequest,
+    _ complete: @escaping @Sendable (inout DocumentChangeAnswer) -> Void = { _ in },
     refusal: @escaping @Sendable () -> Problem? = { nil },
     _ change: (DocumentReader, DocumentRecord?) throws(StoreError) -> [UInt8]?
   ) throws -> Response {
-    let document = request.document
+    @Sendable func answer(_ outcome: DocumentOutcome) throws -> APIAnswer {
+      var answer = try outcome.answer(request.document)
+      complete(&answer)
+      return APIAnswer(answer, answer.changed ? .created : .ok)
+    }
     let record = key.map { key in
       AnswerRecord<DocumentOutcome>(key) { outcome in
-        refusal() == nil ? (try? outcome.answer(document, more)).map { KeptAnswer($0) } : nil
+        refusal() == nil ? (try? answer(outcome)).map { KeptAnswer($0) } : nil
       }
     }
     let outcome = try api.documents.change(request, record: record, change)
     if let refusal = refusal() { throw refusal }
-    return try outcome.answer(document, more).response
+    return try answer(outcome).response
   }
 }
 
 extension DocumentOutcome {
-  /// The answer to a change.
-  ///
-  /// - Throws: 409 where it was refused.
-  fileprivate func answer(_ document: ChannelDocument, _ more: [JSONObject.Member]) throws
-    -> APIAnswer
-  {
+  /// - Throws: 409 where the change was refused.
+  fileprivate func answer(_ document: ChannelDocument) throws -> DocumentChangeAnswer {
     switch self {
     case .conflict(let newest):
       throw Problem(
         .conflict, "if-version",
         "the \(document.rawValue) document changed after that version: \(newest.author) made version \(newest.version)",
-        [.init(key: "newest", value: newest.json)])
-    case .unchanged(let record):
-      return APIAnswer(
-        .object(
-          JSONObject(
-            more + [
-              .init(key: "changed", value: false),
-              .init(key: "version", value: .string(String(record?.version ?? 0))),
-              .init(key: "manifestVersion", value: .string(record?.manifestVersion.text ?? "0")),
-            ])))
+        [.init(key: "newest", value: JSONValue(encoding: DocumentVersion(newest)))])
+    case .unchanged(let record): DocumentChangeAnswer(unchanged: record.map(DocumentVersion.init))
     case .changed(let record, let replaced):
-      var object = record.json.object ?? JSONObject()
-      object["changed"] = true
-      object["replaced"] = replaced?.json ?? .null
-      for member in more { object[member.key] = member.value }
-      return APIAnswer(.object(object), .created)
+      DocumentChangeAnswer(made: DocumentVersion(record), replaced: replaced.map(DocumentVersion.init))
     }
   }
 }

@@ -11,11 +11,11 @@ struct KeepingHandler: APIHandler {
   // MARK: - Collecting
 
   /// `POST /gc`
-  func collect(_ body: JSONValue) throws -> Response {
+  func collect(_ body: GCRequest) throws -> Response {
     var policy = KeepPolicy()
-    policy.versions = try Self.number("keepVersions", in: body, 1...1_000_000) ?? policy.versions
-    policy.days = try Self.number("keepDays", in: body, 0...90) ?? policy.days
-    let isDryRun = body["dryRun"]?.bool ?? false
+    policy.versions = try Self.within(1...1_000_000, body.keepVersions, "keepVersions") ?? policy.versions
+    policy.days = try Self.within(0...90, body.keepDays, "keepDays") ?? policy.days
+    let isDryRun = body.dryRun ?? false
     // What was counted last keeps versions, too.
     context.api.adoption.flush()
     return try context.answering {
@@ -27,36 +27,34 @@ struct KeepingHandler: APIHandler {
     }
   }
 
-  private static func number(_ key: String, in body: JSONValue, _ range: ClosedRange<Int>) throws
-    -> Int?
-  {
-    guard let value = body[key], !value.isNull else { return nil }
-    guard let number = value.integer.flatMap({ Int(exactly: $0) }), range.contains(number) else {
-      throw Problem.badRequest("\"\(key)\" is a whole number from \(range.lowerBound) to \(range.upperBound)")
+  private static func within(_ range: ClosedRange<Int>, _ number: Int?, _ member: String) throws -> Int? {
+    guard number.map(range.contains) ?? true else {
+      throw Problem.badRequest(
+        "\"\(member)\" is a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
-
-  // MARK: - A channel
 
   // MARK: - Pins
 
   /// `GET …/pins`
   func pins() throws -> Response {
-    .json(["pins": .array(try store.pins(of: context.channel()).map(\.json))])
+    .json(PinList(pins: try store.pins(of: context.channel()).map(PinInfo.init)))
   }
 
   /// `POST …/pins`
-  func pin(_ body: JSONValue) throws -> Response {
-    guard let name = try body.versionName("version") else {
+  func pin(_ body: PinRequest) throws -> Response {
+    guard let name = try VersionName.read(body.version, member: "version") else {
       throw Problem.badRequest("\"version\" is the version to pin, as a string")
     }
-    guard let reason = try body.humanText("reason", .line(bytes: 1024)), !reason.isEmpty else {
+    guard let reason = try HumanText.checked(body.reason, member: "reason", .line(bytes: 1024)),
+      !reason.isEmpty
+    else {
       throw Problem.badRequest("\"reason\" says why, in 1 to 1024 bytes")
     }
     let channel = try context.channel()
     return try context.answering {
-      APIAnswer($0.json, .created)
+      APIAnswer(PinInfo($0), .created)
     } to: { (record) in
       try store.pin(
         store.version(name, of: channel), of: channel, reason: reason, by: actor, record: record)
@@ -69,7 +67,7 @@ struct KeepingHandler: APIHandler {
     let channel = try context.channel()
     let version = try store.version(name, of: channel)
     return try context.answering {
-      APIAnswer(["version": .string(version.text)])
+      APIAnswer(UnpinAnswer(version: version))
     } to: { (record: AnswerRecord<Void>?) in
       try store.unpin(version, of: channel, by: actor, record: record)
     }
@@ -80,35 +78,68 @@ struct KeepingHandler: APIHandler {
   /// `GET …/adoption`
   func adoption() throws -> Response {
     let channel = try context.channel()
-    var document = JSONObject()
-    // Polls are counted by clock hours: the last hour is this one and the one before.
-    for (name, hours) in [("hour", 2), ("day", 24), ("week", 7 * 24)] {
+    func polls(hours: Int) throws -> AdoptionAnswer.Polls {
       let adoption = try store.adoption(of: channel, hours: hours)
-      document[name] = [
-        "polls": .integer(adoption.polls),
-        "versions": .array(
-          adoption.shares.map {
-            ["polls": .integer($0.polls), "version": .string(AdoptionDesk.name($0.version))]
-          }),
-      ]
+      return .init(
+        polls: Int64(adoption.polls),
+        versions: adoption.shares.map {
+          .init(polls: Int64($0.polls), version: AdoptionDesk.name($0.version))
+        })
     }
-    let failures = try store.failures(of: channel, days: 7)
-    document["failures"] = .array(
-      failures.prefix(500).map {
-        [
-          "failures": .integer($0.failures), "reason": .string($0.reason.rawValue), "url": .string($0.url),
-          "version": .string(AdoptionDesk.name($0.version)),
-        ]
-      })
-    return .json(.object(document))
+    let failures = try store.failures(of: channel, days: 7).prefix(500).map {
+      AdoptionAnswer.Failure(
+        failures: Int64($0.failures), reason: $0.reason.rawValue, url: $0.url,
+        version: AdoptionDesk.name($0.version))
+    }
+    // Polls are counted by clock hours: the last hour is this one and the one before.
+    return .json(
+      AdoptionAnswer(
+        hour: try polls(hours: 2), day: try polls(hours: 24), week: try polls(hours: 7 * 24),
+        failures: failures))
   }
 }
 
-extension Pin {
-  fileprivate var json: JSONValue {
-    [
-      "at": .string(Timestamp.text(at)), "author": .string(author), "reason": .string(reason),
-      "version": .string(version.text),
-    ]
+extension PinInfo {
+  fileprivate init(_ pin: Pin) {
+    self.init(
+      at: Moment(milliseconds: pin.at), author: pin.author, reason: pin.reason, version: pin.version)
+  }
+}
+
+extension GCReport {
+  /// What the API and `xcache gc --json` say of a garbage collection.
+  package init(_ report: CollectionReport, dryRun: Bool) {
+    self.init(
+      dryRun: dryRun, channels: report.channels.map(Channel.init), freedBytes: report.freedBytes,
+      blobs: Files(report.blobs), orphans: Files(report.orphans), derived: Files(report.derived),
+      temporary: Files(report.temporary), entries: report.entries, resources: report.resources,
+      urls: report.urls, promised: report.promised, stoppedFor: report.stoppedFor,
+      longestWriteMilliseconds: (report.longestWrite + 999_999) / 1_000_000)
+  }
+}
+
+extension GCReport.Files {
+  fileprivate init(_ files: CollectionReport.Files) { self.init(files: files.count, bytes: files.bytes) }
+}
+
+extension GCReport.Channel {
+  fileprivate init(_ channel: CollectionReport.Channel) {
+    self.init(
+      app: channel.app, channel: channel.name, dropped: channel.dropped,
+      kept: channel.kept.map { .init(version: $0.version, reasons: $0.reasons.map(GCReport.Reason.init)) })
+  }
+}
+
+extension GCReport.Reason {
+  fileprivate init(_ reason: KeepReason) {
+    switch reason {
+    case .live: self.init("live")
+    case .recent: self.init("recent")
+    case .reported(let polls, let hours, let last):
+      self.init("reported", polls: Int64(polls), hours: hours, last: Moment(milliseconds: last))
+    case .pinned(let author, let reason): self.init("pinned", author: author, reason: reason)
+    case .mirrored(let name): self.init("mirrored", mirror: name)
+    case .lastNumber: self.init("lastNumber")
+    }
   }
 }

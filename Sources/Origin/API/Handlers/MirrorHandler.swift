@@ -19,34 +19,21 @@ struct MirrorHandler: APIHandler {
     let names = Set(
       (request.text("channels") ?? ChannelName.online.text).split(separator: ",").map(String.init))
     let keep = try request.number("keep", in: 0...1000) ?? 5
-    var channels: [JSONValue] = []
+    var channels: [MirrorOverview.Channel] = []
     for info in try store.channels() {
       guard names.contains("*") || names.contains(info.name.text), let digest = info.digest,
         caller.allows(.read, app: info.app, channel: info.name)
       else { continue }
-      let versions = try store.keptVersions(of: info, keep: keep)
-      let extras = try store.answerExtras(of: info)
-      let scripts = try store.policyScripts(of: info)
-      channels.append([
-        "app": .string(info.app.text), "appID": .integer(info.appID), "channel": .string(info.name.text),
-        "digest": .string(digest.hex), "interval": extras.interval.map { .integer($0) } ?? .null,
-        "policy": extras.policy.map { .integer($0) } ?? .null,
-        "prefetch": extras.prefetch.map { .integer($0) } ?? .null, "publicURL": .string(info.publicURL.text),
-        "scripts": .strings(scripts.map(\.hex)), "version": .string(info.version.text),
-        "versions": .strings(versions.map(\.text)),
-      ])
+      channels.append(
+        .init(
+          app: info.app, appID: UInt64(clamping: info.appID), channel: info.name, publicURL: info.publicURL,
+          version: info.version, digest: digest, versions: try store.keptVersions(of: info, keep: keep),
+          extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info)))
     }
-    let (origin, defaultApp) = (try store.originID(), try store.defaultApp())
-    let head = try store.auditHead()
-    return .json([
-      "audit": .string(head.text), "channels": .array(channels),
-      "defaultApp": defaultApp.map { .string($0.text) } ?? .null,
-      "limits": [
-        "app": caller.app.map { .string($0.text) } ?? .null,
-        "channel": caller.channel.map { .string($0.text) } ?? .null,
-      ],
-      "origin": .string(origin),
-    ])
+    return .json(
+      MirrorOverview(
+        origin: try store.originID(), defaultApp: try store.defaultApp(), audit: try store.auditHead().text,
+        limits: .init(app: caller.app, channel: caller.channel), channels: channels))
   }
 
   /// `GET /apps/{app}/channels/{channel}/mirror/document?kind=…`
@@ -80,58 +67,50 @@ struct MirrorHandler: APIHandler {
   // MARK: - Leases
 
   /// `POST /leases`
-  func takeLease(_ body: JSONValue) throws -> Response {
+  func takeLease(_ body: LeaseRequest) throws -> Response {
     let seconds = try seconds(body)
-    let name = try body.humanText("holder", .line(bytes: 256)) ?? caller.name
+    let name = try HumanText.checked(body.holder, member: "holder", .line(bytes: 256)) ?? caller.name
     return try context.answering {
-      APIAnswer(["id": .string($0.id)], .created)
+      APIAnswer(LeaseAnswer(id: $0.id), .created)
     } to: { (record) in
       try store.takeLease(holder: name, seconds: seconds, by: holder, record: record)
     }
   }
 
   /// `POST /leases/{id}`
-  func renewLease(_ body: JSONValue) throws -> Response {
-    let seconds = try seconds(body)
-    try store.renewLease(request.path[1], seconds: seconds, by: holder)
-    return .json(["id": .string(request.path[1])])
+  func renewLease(_ body: LeaseRequest) throws -> Response {
+    let id = request.path[1]
+    try store.renewLease(id, seconds: seconds(body), by: holder)
+    return .json(LeaseAnswer(id: id))
   }
 
-  private func seconds(_ body: JSONValue) throws -> Int {
-    guard let seconds = body["seconds"]?.integer, Store.leaseSeconds.contains(Int(seconds)) else {
-      let limits = Store.leaseSeconds
+  private func seconds(_ body: LeaseRequest) throws -> Int {
+    let limits = Store.leaseSeconds
+    guard let seconds = body.seconds, limits.contains(seconds) else {
       throw Problem.badRequest("\"seconds\" is a number from \(limits.lowerBound) to \(limits.upperBound)")
     }
-    return Int(seconds)
+    return seconds
   }
 
   /// `DELETE /leases/{id}`
   func endLease() throws -> Response {
     try store.endLease(request.path[1], by: holder)
-    return .json(["ended": .string(request.path[1])])
+    return .json(LeaseEnd(ended: request.path[1]))
   }
 
   // MARK: - Who mirrors
 
   /// `GET /mirrors`
   func mirrors() throws -> Response {
-    let mirrors = try store.mirrors()
-    return .json([
-      "mirrors": .array(
-        mirrors.filter(isShown).map { mirror in
-          [
-            "at": .string(Timestamp.text(mirror.at)), "keeps": .bool(mirror.isBinding),
-            "name": .string(mirror.name),
-            "versions": .array(
-              mirror.versions.filter { caller.allows(.read, app: $0.app, channel: $0.channel) }.map {
-                [
-                  "app": .string($0.app.text), "channel": .string($0.channel.text),
-                  "version": .string($0.version.text),
-                ]
-              }),
-          ]
-        })
-    ])
+    .json(MirrorList(mirrors: try store.mirrors().filter(isShown).map(info)))
+  }
+
+  private func info(_ mirror: MirrorRecord) -> MirrorInfo {
+    MirrorInfo(
+      name: mirror.name, at: Moment(milliseconds: mirror.at), keeps: mirror.isBinding,
+      versions: mirror.versions.filter { caller.allows(.read, app: $0.app, channel: $0.channel) }.map {
+        ChannelVersion(app: $0.app, channel: $0.channel, version: $0.version)
+      })
   }
 
   /// A token is told of its own mirrors and of those of what it may read.
@@ -144,31 +123,32 @@ struct MirrorHandler: APIHandler {
   func forget() throws -> Response {
     let name = request.path[1]
     return try context.answering {
-      APIAnswer(["name": .string(name)])
+      APIAnswer(MirrorAnswer(name: name))
     } to: { (record: AnswerRecord<Void>?) in
       try store.forget(mirror: name, by: holder, record: record)
     }
   }
 
   /// `POST /mirrors`: what a mirror names since the run that ended now.
-  func register(_ body: JSONValue) throws -> Response {
-    guard let name = try body.humanText("name", .line(bytes: 1024)), !name.isEmpty else {
+  func register(_ body: MirrorRequest) throws -> Response {
+    guard let name = try HumanText.checked(body.name, member: "name", .line(bytes: 1024)), !name.isEmpty
+    else {
       throw Problem.badRequest("\"name\" is where the mirror is, 1 to 1,024 bytes")
     }
     var versions: [MirroredVersion] = []
-    for item in body["versions"]?.array ?? [] {
-      guard let app = item["app"]?.string.flatMap({ try? AppName($0) }),
-        let channel = item["channel"]?.string.flatMap({ try? ChannelName($0) }),
-        let version = item["version"]?.string.flatMap({ ManifestVersion(text: $0) }), version > .none
-      else { throw Problem.badRequest("\"versions\" is an array of {\"app\",\"channel\",\"version\"}") }
-      guard caller.allows(.read, app: app, channel: channel) else {
-        throw Problem(
-          .forbidden, "scope", "token \"\(caller.name)\" may not read app \(app), channel \(channel)")
+    for item in body.versions ?? [] {
+      guard item.version > .none else {
+        throw Problem.badRequest("\"versions\" is an array of {\"app\",\"channel\",\"version\"}")
       }
-      versions.append(MirroredVersion(app: app, channel: channel, version: version))
+      guard caller.allows(.read, app: item.app, channel: item.channel) else {
+        throw Problem(
+          .forbidden, "scope",
+          "token \"\(caller.name)\" may not read app \(item.app), channel \(item.channel)")
+      }
+      versions.append(MirroredVersion(app: item.app, channel: item.channel, version: item.version))
     }
     return try context.answering {
-      APIAnswer(["name": .string(name)])
+      APIAnswer(MirrorAnswer(name: name))
     } to: { (record: AnswerRecord<Void>?) in
       try store.register(mirror: name, versions, by: holder, record: record)
     }

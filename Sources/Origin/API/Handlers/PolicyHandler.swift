@@ -8,14 +8,14 @@ import System
 struct PolicyHandler: APIHandler {
   let context: RequestContext
 
-  func change(_ body: JSONValue) throws -> Response {
+  func change(_ body: PolicyRequest) throws -> Response {
     try PolicyAct(context: context, body: body).reply()
   }
 }
 
 private struct PolicyAct {
   let context: RequestContext
-  let body: JSONValue
+  let body: PolicyRequest
 
   private var store: Store { context.store }
 
@@ -23,21 +23,21 @@ private struct PolicyAct {
   private typealias Change = (inout Policy) throws -> Void
 
   func reply() throws -> Response {
-    switch body["act"]?.string {
-    case "set": return try make(.set, set)
-    case "kill":
+    switch body.act.flatMap(PolicyRequest.Act.init) {
+    case .set: return try make(.set, set)
+    case .kill:
       let until = try until()
       return try make(.kill) { policy in
         policy.intercept = false
         policy.until = until
       }
-    case "resume":
+    case .resume:
       return try make(.resume) { policy in
         policy.intercept = true
         policy.until = nil
       }
-    case "bypass-add": return try addBypass()
-    case "bypass-remove":
+    case .bypassAdd: return try addBypass()
+    case .bypassRemove:
       let pattern = try pattern()
       return try make(.bypass) { policy in
         guard policy.bypass.contains(where: { $0.pattern == pattern }) else {
@@ -46,9 +46,9 @@ private struct PolicyAct {
         }
         policy.bypass.removeAll { $0.pattern == pattern }
       }
-    case "script-add": return try addScript()
-    case "script-remove":
-      let name = body["name"]?.string ?? ""
+    case .scriptAdd: return try addScript()
+    case .scriptRemove:
+      let name = body.name ?? ""
       try checkScripts()
       return try make(.script) { policy in
         guard policy.scripts.contains(where: { $0.name == name }) else {
@@ -56,7 +56,7 @@ private struct PolicyAct {
         }
         policy.scripts.removeAll { $0.name == name }
       }
-    default:
+    case nil:
       throw Problem.badRequest(
         "\"act\" is one of set, kill, resume, bypass-add, bypass-remove, script-add and script-remove")
     }
@@ -65,7 +65,7 @@ private struct PolicyAct {
   // MARK: - Acts
 
   private func set(_ policy: inout Policy) throws {
-    guard let document = body["document"] else { throw Problem.badRequest("\"document\" is the policy") }
+    guard let document = body.document else { throw Problem.badRequest("\"document\" is the policy") }
     let check = PolicyCheck(document, scripts: policy.scripts)
     guard let next = check.policy else {
       throw Problem(
@@ -90,14 +90,14 @@ private struct PolicyAct {
 
   private func addScript() throws -> Response {
     try checkScripts()
-    guard let name = body["name"]?.string, PolicyScript.isName(name) else {
+    guard let name = body.name, PolicyScript.isName(name) else {
       throw Problem.badRequest(
         "\"name\" is the script's: a letter or digit, then letters, digits, ., - and _, 64 at most")
     }
-    guard let signature = body["signature"]?.string, Base64.decode(signature)?.count == 64 else {
+    guard let signature = body.signature, Base64.decode(signature)?.count == 64 else {
       throw Problem.badRequest("\"signature\" is an Ed25519 signature of the script: 64 bytes in base64")
     }
-    guard let bytes = body["bytes"]?.string.flatMap({ Base64.decode($0) }), !bytes.isEmpty,
+    guard let bytes = body.bytes.flatMap({ Base64.decode($0) }), !bytes.isEmpty,
       bytes.count <= PolicyScript.limit
     else { throw Problem.badRequest("\"bytes\" is the script in base64: 1 to \(PolicyScript.limit) bytes") }
     let channel = try context.channel()
@@ -139,7 +139,7 @@ private struct PolicyAct {
   // MARK: - What an act names
 
   private func pattern() throws -> MatchPattern {
-    guard let text = body["pattern"]?.string else {
+    guard let text = body.pattern else {
       throw Problem.badRequest("\"pattern\" says which pages are meant")
     }
     do throws(MatchPatternError) {
@@ -150,8 +150,8 @@ private struct PolicyAct {
   }
 
   private func until() throws -> Instant? {
-    guard let value = body["until"], !value.isNull else { return nil }
-    guard let until = value.string.flatMap({ Instant($0) }) else {
+    guard let text = body.until else { return nil }
+    guard let until = Instant(text) else {
       throw Problem.badRequest("\"until\" is a time like 2026-12-01T00:00:00Z")
     }
     guard until.milliseconds > Clock.unixMilliseconds() else {

@@ -8,8 +8,8 @@ struct PrefetchHandler: APIHandler {
   let context: RequestContext
 
   /// `POST …/prefetch`: a config becomes the newest version, unless it is that already.
-  func push(_ body: JSONValue) throws -> Response {
-    guard let document = body["document"] else {
+  func push(_ body: PrefetchPushRequest) throws -> Response {
+    guard let document = body.document else {
       throw Problem.badRequest("\"document\" is the prefetch config, whole or its config array")
     }
     let check = PrefetchCheck(document)
@@ -20,18 +20,16 @@ struct PrefetchHandler: APIHandler {
         [.init(key: "remarks", value: .array(check.remarks.map(\.json)))])
     }
     let content = config.json.canonical
-    return try context.make(
-      try DocumentRequest(.push, of: .prefetch, context, body),
-      [
-        .init(key: "calls", value: .integer(config.callCount)),
-        .init(key: "pages", value: .integer(config.pages.count)),
-        .init(key: "remarks", value: .array(check.remarks.map(\.json))),
-      ]
-    ) { _, _ in content }
+    return try context.make(try DocumentRequest(.push, of: .prefetch, context, body)) { answer in
+      (answer.calls, answer.pages) = (config.callCount, config.pages.count)
+      answer.remarks = check.remarks.map(\.json)
+    } _: { _, _ in
+      content
+    }
   }
 
   /// `POST …/prefetch/rollback`: the content of an earlier version becomes the newest one.
-  func rollback(_ body: JSONValue) throws -> Response {
+  func rollback(_ body: PrefetchRollbackRequest) throws -> Response {
     let source = try source(body)
     var request = try DocumentRequest(.rollback, of: .prefetch, context, body)
     request.source = source.number
@@ -43,8 +41,8 @@ struct PrefetchHandler: APIHandler {
   }
 
   /// The version that a rollback goes back to.
-  private func source(_ body: JSONValue) throws -> ManifestVersion {
-    switch try body.versionName("to") {
+  private func source(_ body: PrefetchRollbackRequest) throws -> ManifestVersion {
+    switch try VersionName.read(body.to, member: "to") {
     case nil: throw Problem.badRequest("\"to\" is what to go back to: \(VersionName.rule)")
     case .number(let version): return version
     case .moment(let moment):
@@ -66,12 +64,13 @@ extension Store {
 extension DocumentRequest {
   /// The members that every change of a document has.
   init(
-    _ kind: DocumentRecord.Kind, of document: ChannelDocument, _ context: RequestContext, _ body: JSONValue
+    _ kind: DocumentRecord.Kind, of document: ChannelDocument, _ context: RequestContext,
+    _ body: some DocumentChangeRequest
   ) throws {
     let names = try context.names
-    let message = try body.humanText("message", .message) ?? ""
+    let message = try HumanText.checked(body.message, member: "message", .message) ?? ""
     let ifVersion: ManifestVersion? =
-      switch try body.versionName("ifVersion") {
+      switch try VersionName.read(body.ifVersion, member: "ifVersion") {
       case nil: nil
       case .number(let version): version
       case .moment(let moment): try context.store.version(of: document, at: moment, in: names)

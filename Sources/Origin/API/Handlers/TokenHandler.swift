@@ -8,25 +8,24 @@ import System
 struct TokenHandler: APIHandler {
   let context: RequestContext
 
-  func list() throws -> Response {
-    let tokens = try store.tokens()
-    return .json(["tokens": .array(tokens.map(\.json))])
-  }
+  /// `GET /tokens`
+  func list() throws -> Response { .json(TokenList(tokens: try store.tokens().map(TokenInfo.init))) }
 
-  func create(_ document: JSONValue) throws -> Response {
-    guard let name = try document.humanText("name", .line(bytes: 128)), !name.isEmpty else {
+  /// `POST /tokens`
+  func create(_ body: TokenRequest) throws -> Response {
+    guard let name = try HumanText.checked(body.name, member: "name", .line(bytes: 128)), !name.isEmpty else {
       throw Problem.badRequest("\"name\" is a text of 1 to 128 bytes that says whose token this is")
     }
-    guard let scope = document["scope"]?.string.flatMap(TokenScope.init) else {
+    guard let scope = body.scope.flatMap(TokenScope.init) else {
       throw Problem.badRequest("\"scope\" is one of read, publish and admin")
     }
-    let app = try document.name("app") { (text) throws(NameError) in try AppName(text) }
-    let channel = try document.name("channel") { (text) throws(NameError) in try ChannelName(text) }
+    let app = try body.app.map { try AppName($0) }
+    let channel = try body.channel.map { try ChannelName($0) }
     if app == nil, channel != nil { throw Problem.badRequest("a token for a channel names its app, too") }
-    let (bundles, expiresAt) = try limits(document, scope)
-    if let hash = try hash(document) {
+    let (bundles, expiresAt) = (try bundles(body, scope), try end(body))
+    if let hash = try hash(body) {
       return try context.answering {
-        APIAnswer(["id": .string($0.id)], .created)
+        APIAnswer(TokenAnswer(id: $0.id), .created)
       } to: { (record) in
         try store.createToken(
           name: name, hash: hash, scope: scope, app: app, channel: channel, bundles: bundles,
@@ -38,13 +37,13 @@ struct TokenHandler: APIHandler {
     let made = try store.createToken(
       name: name, scope: scope, app: app, channel: channel, bundles: bundles, expiresAt: expiresAt,
       by: actor, record: record)
-    return .json(["id": .string(made.token.id), "token": .string(made.text)], .created)
+    return .json(TokenAnswer(id: made.token.id, token: made.text), .created)
   }
 
   /// sha256 of the secret that the client made; nil where the origin is to make one.
-  private func hash(_ document: JSONValue) throws -> SHA256? {
-    guard let value = document["secretHash"], !value.isNull else { return nil }
-    guard let hash = value.string.flatMap({ SHA256(hex: $0) }) else {
+  private func hash(_ body: TokenRequest) throws -> SHA256? {
+    guard let text = body.secretHash else { return nil }
+    guard let hash = SHA256(hex: text) else {
       throw Problem.badRequest(
         "\"secretHash\" is the sha256 of the secret's 32 random bytes: 64 lower-case hexadecimal digits")
     }
@@ -59,48 +58,47 @@ struct TokenHandler: APIHandler {
       [.init(key: "id", value: .string(token.id))])
   }
 
-  /// The bundles that it is limited to, and when it ends.
-  private func limits(_ document: JSONValue, _ scope: TokenScope) throws -> (BundleGlob?, Int64?) {
-    var bundles: BundleGlob?
-    if let value = document["bundles"], !value.isNull {
-      guard let glob = value.string.flatMap({ BundleGlob($0) }) else {
-        throw Problem.badRequest("\"bundles\" is a bundle's name, with * and ? as wildcards")
-      }
-      guard scope < .admin else { throw Problem.badRequest("an admin is not limited to bundles") }
-      bundles = glob
+  /// The bundles that it is limited to.
+  private func bundles(_ body: TokenRequest, _ scope: TokenScope) throws -> BundleGlob? {
+    guard let text = body.bundles else { return nil }
+    guard let glob = BundleGlob(text) else {
+      throw Problem.badRequest("\"bundles\" is a bundle's name, with * and ? as wildcards")
     }
-    guard let value = document["expiresIn"], !value.isNull else { return (bundles, nil) }
-    guard let seconds = value.integer, (1...Self.longestLife).contains(seconds) else {
+    guard scope < .admin else { throw Problem.badRequest("an admin is not limited to bundles") }
+    return glob
+  }
+
+  /// When it ends, in milliseconds since 1970.
+  private func end(_ body: TokenRequest) throws -> Int64? {
+    guard let seconds = body.expiresIn else { return nil }
+    guard (1...Self.longestLife).contains(seconds) else {
       throw Problem.badRequest("\"expiresIn\" is seconds from now, ten years at most")
     }
-    return (bundles, Clock.unixMilliseconds() + seconds * 1000)
+    return Clock.unixMilliseconds() + seconds * 1000
   }
 
   private static let longestLife: Int64 = 10 * 366 * 86_400
 
+  /// `DELETE /tokens/{id or name}`
   func revoke() throws -> Response {
     let idOrName = request.path[1]
     if idOrName == caller.id || idOrName == caller.name {
       throw Problem(.conflict, "own-token", "a token can't revoke itself; use another admin token")
     }
     return try context.answering {
-      APIAnswer($0.json)
+      APIAnswer(TokenInfo($0))
     } to: { (record) in
       try store.revokeToken(idOrName, by: actor, record: record)
     }
   }
 }
 
-extension AccessToken {
-  fileprivate var json: JSONValue {
-    func time(_ milliseconds: Int64?) -> JSONValue {
-      milliseconds.map { .string(Timestamp.text($0)) } ?? .null
-    }
-    return [
-      "app": app.map { .string($0.text) } ?? .null, "channel": channel.map { .string($0.text) } ?? .null,
-      "bundles": bundles.map { .string($0.text) } ?? .null, "createdAt": time(createdAt),
-      "expiresAt": time(expiresAt), "id": .string(id), "lastUsedAt": time(lastUsedAt), "name": .string(name),
-      "revokedAt": time(revokedAt), "scope": .string(scope.rawValue),
-    ]
+extension TokenInfo {
+  fileprivate init(_ token: AccessToken) {
+    self.init(
+      id: token.id, name: token.name, scope: token.scope.rawValue, app: token.app, channel: token.channel,
+      bundles: token.bundles?.text, createdAt: Moment(milliseconds: token.createdAt),
+      expiresAt: token.expiresAt.map(Moment.init), lastUsedAt: token.lastUsedAt.map(Moment.init),
+      revokedAt: token.revokedAt.map(Moment.init))
   }
 }
