@@ -2,7 +2,6 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
-import System
 
 /// `/apps/{app}/channels/{channel}/prefetch…`, `…/policy…` and `…/settings`.
 struct DocumentHandler: APIHandler {
