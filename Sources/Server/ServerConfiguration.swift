@@ -9,8 +9,9 @@ package struct ServerConfiguration: Sendable {
   package var loops = 1
   /// Threads for answers that take blocking work.
   package var workers = 4
-  /// As many again for requests that the handler has reserved workers for.
-  package var reservedWorkers = 4
+  /// More for requests that the handler has reserved workers for: of the origin's, four may wait for long at a time (two for
+  /// deltas, two for a push).
+  package var reservedWorkers = 6
   /// Answers that may wait for a worker of either kind; more get 503.
   package var workerQueue = 1_024
   /// The Server field of every answer; empty leaves it out.

@@ -15,6 +15,7 @@ extension StoreError: CustomStringConvertible {
     case .pushFailed(let place, let reason):
       "the release is staged, since its files could not be pushed to \(place): \(reason); the origin goes on trying "
         + "and shows it once they are there, unless it is restarted; publishing once more sends nothing again"
+    case .tooManyPushes: "other releases are on their way to the CDN; try again in a moment"
     case .unpushed: "other releases came each time that its files had been pushed; publish once more"
     case .foreignLease: "the lease was taken with another token; an admin without limits may end it"
     case .tooManyLeases(let limit):

@@ -103,6 +103,8 @@ package enum StoreError: Error, Sendable {
   case badBackupPlace(path: String, reason: String)
   /// Thrown when a release's files could not be brought to where devices download them.
   case pushFailed(place: String, reason: String)
+  /// Thrown when as many releases are being pushed as may be at once.
+  case tooManyPushes
   /// Thrown when a release came, each time that its files had been pushed, after another one that changed them.
   case unpushed
 

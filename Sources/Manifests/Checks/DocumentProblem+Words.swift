@@ -33,6 +33,10 @@ extension DocumentProblem {
       "the page has \(count) calls, and \(limit) is the most; a device sends them all at once"
     case .samePage(let first): "the page is listed already, at \(first); put the calls of both under one"
     case .sameCall(let first): "the call is listed already, at \(first); remove one"
+    case .tooDeep(let limit):
+      "the body is nested deeper than \(limit) levels, which not every device can read; make it flatter"
+    case .number(let text):
+      "the number \(text) is not the same in every reader of JSON; write it as a string, or with fewer digits"
     case .noCalls: "the page has no calls, so nothing is sent for it; add one or remove the page"
     case .bodyOfGET: "iOS doesn't send the body of a GET; use POST, or put the values into the api's query"
     case .bodyParamOfGET: "iOS doesn't send the body of a GET; use \"urlParam\", or POST"

@@ -23,6 +23,10 @@ package enum DocumentProblem: Hashable, Sendable {
   case samePage(JSONPath)
   case sameCall(JSONPath)
   case noCalls
+  /// A body nested deeper than readers take, framed as devices get it.
+  case tooDeep(limit: Int)
+  /// A number that readers of JSON don't agree on (RFC 8259 §6): beyond a double's range, or an integer beyond 2^53.
+  case number(String)
   case bodyOfGET
   case bodyParamOfGET
   case unusedParamTypes

@@ -20,6 +20,7 @@ package enum HumanText {
 
   /// Why a text can't be used; nil where it can.
   ///
+  /// Marks that turn the direction of what follows would let one text look like another, and noncharacters are none.
   /// SQLite takes U+0000 for the end of a text in `length()`, `GLOB` and what a shell shows, and a terminal obeys
   /// escape sequences: none of them is part of what somebody says.
   package static func problem(of text: String, _ rule: Rule) -> Problem? {
@@ -27,7 +28,9 @@ package enum HumanText {
     let isBad = { (scalar: Unicode.Scalar) in
       switch scalar {
       case "\n", "\r", "\t", "\u{2028}", "\u{2029}": !rule.hasLines
-      default: scalar.properties.generalCategory == .control
+      case "\u{200E}", "\u{200F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{FEFF}": true
+      default:
+        scalar.properties.generalCategory == .control || scalar.properties.isNoncharacterCodePoint
       }
     }
     return text.unicodeScalars.first(where: isBad).map { .character($0) }

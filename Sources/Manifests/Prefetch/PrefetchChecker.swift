@@ -97,10 +97,32 @@ struct PrefetchChecker {
     if let body = call["body"], checks.object(body, path.member("body")) != nil, method == .get {
       checks.add(path.member("body"), .bodyOfGET)
     }
+    if let body = call["body"] { values(body, path.member("body"), depth: 1) }
     let intoBody = checks.flag(call["bodyParam"], path.member("bodyParam")) ?? false
     if intoBody, method == .get { checks.add(path.member("bodyParam"), .bodyParamOfGET) }
     _ = checks.flag(call["urlParam"], path.member("urlParam"))
     paramTypes(call, path.member("paramTypes"), areUsed: intoBody)
+  }
+
+  /// Levels of a body: what stands around it, and readers that take fewer than ours, have room left.
+  private static let depthLimit = 32
+
+  private mutating func values(_ value: JSONValue, _ path: JSONPath, depth: Int) {
+    guard depth <= Self.depthLimit else { return checks.add(path, .tooDeep(limit: Self.depthLimit)) }
+    switch value {
+    case .array(let list):
+      for (i, element) in list.enumerated() { values(element, path.element(i), depth: depth + 1) }
+    case .object(let object):
+      for member in object.members { values(member.value, path.member(member.key), depth: depth + 1) }
+    case .number(let text) where !Self.isInteroperable(text): checks.add(path, .number(text))
+    case .number, .null, .bool, .string: break
+    }
+  }
+
+  private static func isInteroperable(_ text: String) -> Bool {
+    guard let number = Double(text), number.isFinite else { return false }
+    let isInteger = text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || ASCII.isDigit($0) }
+    return !isInteger || number.magnitude <= 0x1p53
   }
 
   private mutating func method(_ call: JSONObject, _ path: JSONPath) -> PrefetchMethod? {

@@ -158,9 +158,6 @@ extension MirrorError {
       self =
         status == 200
         ? .unreadable(path: url, reason: found) : .refused(url: url, status: status, words: "")
-    // A lease or a registration, which the next run takes anew.
-    case .unknownOutcome(_, .error(let error)): self = .unreachable(url: url, error)
-    case .unknownOutcome(_, .status(let status, _)): self = .refused(url: url, status: status, words: "")
     case .refused(let problem):
       self = .refused(url: url, status: problem.status, words: problem.detail ?? "")
     case .body(let error): self = .unreadable(path: url, reason: "\(error)")

@@ -1,5 +1,6 @@
 import Manifests
 import Store
+import Synchronization
 
 extension ReleaseDesk {
   /// Commits, after the files were pushed where that is asked for.
@@ -7,6 +8,12 @@ extension ReleaseDesk {
     _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
   ) throws(StoreError) -> Outcome {
     guard let push else { return try commit { (_) in } }
+    // Each may take minutes, and keeps a worker of the API: most of these are for others.
+    guard pushing.add(1, ordering: .relaxed).newValue <= Self.mostPushing else {
+      pushing.subtract(1, ordering: .relaxed)
+      throw .tooManyPushes
+    }
+    defer { pushing.subtract(1, ordering: .relaxed) }
     return try push.ahead(of: commit)
   }
 

@@ -1,5 +1,6 @@
 import Manifests
 import Store
+import Synchronization
 
 /// Makes releases: the store first, durably, then the catalog that polls are answered from.
 final class ReleaseDesk: Sendable {
@@ -11,6 +12,9 @@ final class ReleaseDesk: Sendable {
   let deltas: DeltaDesk
   let documents: DocumentDesk
   let push: ReleasePush?
+  /// Releases that are being pushed.
+  let pushing = Atomic<Int>(0)
+  static let mostPushing = 2
   let staged: StagedReleases
 
   /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it, as

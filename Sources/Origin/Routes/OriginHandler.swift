@@ -97,17 +97,19 @@ final class OriginHandler: Handler {
     }
     return reading(request) { request in
       let query = Self.query(request)
+      // Both before what they number: a release that comes between would file an old answer under its own edition, and
+      // polls would have that one until the next change.
+      let (catalogEdition, patchEdition) = (catalog.currentEdition, patches.currentEdition)
       guard let channel = catalog.current.channel(query) else {
         return .now(Self.noApp(query, catalog.current))
       }
-      let edition = patches.currentEdition
       if let text = request.query,
         let (document, isPatch) = origin.configure.document(channel, query, patches.current)
       {
         let version = PollCounter.version(query.version, of: channel)
         memo.keep(
           document, version: version, channel: channel.channel.id, for: text,
-          edition: catalog.currentEdition, patches: isPatch ? edition : PollMemo.noPatch)
+          edition: catalogEdition, patches: isPatch ? patchEdition : PollMemo.noPatch)
       }
       return poll(channel, query, request)
     }

@@ -80,7 +80,8 @@ final class ZipDesk: Sendable {
       guard case .done(let made) = try options.deltas(channel, from, to) else { return .notYet }
       list = made
     }
-    let isNewest = zip.version == channel.version
+    // Of updates there are as many as bases, and anybody may ask for them: these go within the room.
+    let isNewest = zip == .whole(channel.version)
     guard try makeRoom(for: try store.largestSize(of: zip, channel, deltas: list), isNewest: isNewest) else {
       return .noRoom(isNewest: isNewest)
     }

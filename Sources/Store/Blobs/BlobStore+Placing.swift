@@ -118,7 +118,7 @@ extension BlobStore {
   func survey(_ contents: [(url: ResourceURL, content: ResourceContent)]) throws(StoreError) -> Survey {
     var known: [SHA256: FileDigest] = [:]
     var open: [SHA256] = []
-    try promise(contents.lazy.map(\.content.sha256))
+    let stamp = try promise(contents.map(\.content.sha256))
     try connections.reading { (db) throws(StoreError) in
       var seen: Set<SHA256> = []
       for (_, content) in contents where seen.insert(content.sha256).inserted {
@@ -138,6 +138,7 @@ extension BlobStore {
         survey.missing.append(sha256)
       }
     }
+    withdraw(survey.missing, stamp)
     for (url, content) in contents {
       if let stored = known[content.sha256] { try content.check(against: stored, url) }
     }

@@ -12,14 +12,38 @@ extension BlobStore {
   static let promiseTime: Int64 = 3600 * 1000
 
   /// Promises that those of `digests` whose bytes are stored stay for now; made before looking whether they are.
-  func promise(_ digests: some Sequence<SHA256>) throws(StoreError) {
-    let now = clock()
-    let isRemoving = state.withLock { state in
-      for sha256 in digests { state.promised[sha256] = now }
-      return state.isRemoving
+  /// - Returns: what `withdraw` knows these promises by.
+  @discardableResult
+  func promise(_ digests: some Swift.Collection<SHA256>) throws(StoreError) -> Int64 {
+    let stamp = state.withLock { state in
+      state.lastPromise = max(clock(), state.lastPromise + 1)
+      return state.lastPromise
+    }
+    var isRemoving = false
+    var rest = digests[...]
+    while !rest.isEmpty {
+      // Downloads wait for this lock, too.
+      let some = rest.prefix(Self.promisesAtOnce)
+      rest = rest.dropFirst(Self.promisesAtOnce)
+      let removing = state.withLock { state in
+        for sha256 in some { state.promised[sha256] = stamp }
+        return state.isRemoving
+      }
+      isRemoving = isRemoving || removing
     }
     if isRemoving { try connections.writing { _ in } }
+    return stamp
   }
+
+  /// Takes promises back of which the bytes turned out not to be stored, unless others made them again since: who names
+  /// digests that nobody has keeps no memory.
+  func withdraw(_ digests: some Sequence<SHA256>, _ stamp: Int64) {
+    state.withLock { state in
+      for sha256 in digests where state.promised[sha256] == stamp { state.promised[sha256] = nil }
+    }
+  }
+
+  private static let promisesAtOnce = 1000
 
   /// Ends promises: their release is made.
   func endPromises(_ digests: some Sequence<SHA256>) {

@@ -36,6 +36,8 @@ final class BlobStore: Sendable {
     var going: Set<SHA256> = []
     /// What publishers were told is there, and when, in milliseconds since 1970.
     var promised: [SHA256: Int64] = [:]
+    /// The newest of those times; each call has one of its own.
+    var lastPromise: Int64 = 0
     /// Rows of blobs are being removed.
     var isRemoving = false
     var nextIncoming = 0

@@ -112,7 +112,7 @@ extension BlobStore {
 
   /// Those of `digests` whose bytes must be sent before a release can name them, in order.
   func missing(of digests: [SHA256]) throws(StoreError) -> [SHA256] {
-    try promise(digests)
+    let stamp = try promise(digests)
     let unstored = try connections.reading { (db) throws(StoreError) in
       var unstored: [SHA256] = []
       for sha256 in digests where try BlobRow.find(sha256, in: db)?.isQuarantined ?? true {
@@ -122,6 +122,7 @@ extension BlobStore {
     }
     var missing: [SHA256] = []
     for sha256 in unstored where try waiting(sha256) == nil { missing.append(sha256) }
+    withdraw(missing, stamp)
     return missing
   }
 

@@ -68,15 +68,28 @@ extension Store {
 
   /// The files that were not read for longest.
   package func nextToScrub(limit: Int) throws(StoreError) -> [ScrubItem] {
+    // What was read at a time that hasn't come was read while the clock was ahead: nobody knows when.
+    let now = clock()
     let blobs = try connections.reading { (db) throws(StoreError) in
-      try db.all(
+      let ahead = try db.all(
         """
-        SELECT sha256, size, checked_at FROM blob WHERE quarantined_at IS NULL ORDER BY checked_at LIMIT ?
-        """, limit
+        SELECT sha256, size, 0 FROM blob WHERE quarantined_at IS NULL AND checked_at > ?
+        ORDER BY checked_at DESC LIMIT ?
+        """, now, limit
       ) { ScrubItem(kind: .blob($0.get(0)), size: $0.get(1), checkedAt: $0.get(2)) }
+      let rest = try db.all(
+        """
+        SELECT sha256, size, checked_at FROM blob WHERE quarantined_at IS NULL AND checked_at <= ?
+        ORDER BY checked_at LIMIT ?
+        """, now, limit
+      ) { ScrubItem(kind: .blob($0.get(0)), size: $0.get(1), checkedAt: $0.get(2)) }
+      return ahead + rest
     }
     let files = try derived.work { (db) throws(StoreError) in
-      try db.all("SELECT path, size, checked_at FROM file ORDER BY checked_at LIMIT ?", limit) {
+      try db.all(
+        "SELECT path, size, iif(checked_at > ?1, 0, checked_at) AS at FROM file ORDER BY at LIMIT ?2", now,
+        limit
+      ) {
         ScrubItem(kind: .derived($0.get(0)), size: $0.get(1), checkedAt: $0.get(2))
       }
     }

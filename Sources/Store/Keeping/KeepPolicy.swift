@@ -113,7 +113,7 @@ extension Database {
         max(polls >= ?3 AND polls >= all_polls / ?5)
       FROM shares WHERE version > 0 GROUP BY version
       HAVING EXISTS (SELECT 1 FROM release AS r WHERE r.channel_id = ?1 AND r.version = shares.version)
-      ORDER BY sum(hours) DESC, sum(polls) DESC, version DESC
+      ORDER BY max(polls >= ?3 AND polls >= all_polls / ?4) DESC, sum(polls) DESC, version DESC
       """, channel, now / 3_600_000 - Int64(policy.days) * 24, KeepPolicy.fewPolls, KeepPolicy.share,
       KeepPolicy.largeShare
     ) { row in

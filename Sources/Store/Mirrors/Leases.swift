@@ -138,9 +138,16 @@ extension Store {
 }
 
 extension Database {
+  /// Milliseconds by which the clock may be set back beside a reader.
+  private static var clockSlack: Int64 { 3_600_000 }
+
   /// Who reads just now what gc would remove.
   func leaseHolders(now: Int64) throws(StoreError) -> [String] {
-    try all("SELECT holder FROM lease WHERE expires_at > ? ORDER BY taken_at", now) { $0.get(0) }
+    // One from a time that hasn't come was taken while the clock was ahead: its reader is gone, or renews it.
+    try all(
+      "SELECT holder FROM lease WHERE expires_at > ?1 AND taken_at <= ?1 + ?2 ORDER BY taken_at", now,
+      Self.clockSlack
+    ) { $0.get(0) }
   }
 
   /// - Throws: `leased`.

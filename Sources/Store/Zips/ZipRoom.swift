@@ -41,10 +41,10 @@ extension Store {
     }
   }
 
-  /// Removes zips of versions that aren't their channels' newest, the least recently used first, until those that stay
-  /// and `size` more bytes fit into the room.
+  /// Removes zips but those of all of their channels' newest versions, the least recently used first and updates to the
+  /// newest versions last, until those that stay and `size` more bytes fit into the room.
   ///
-  /// - Parameter isNewest: the bytes are of a zip that leads to its channel's newest version, for which the room may be
+  /// - Parameter isNewest: the bytes are of the zip of all of its channel's newest version, for which the room may be
   ///   exceeded as long as the disk has more than its reserve.
   /// - Returns: whether they fit.
   package func makeRoom(_ room: ZipRoom, on disk: DiskSpace, for size: Int64, isNewest: Bool)
@@ -54,14 +54,18 @@ extension Store {
     for channel in try channels() { newest[channel.id] = channel.version }
     return try StoreError.disk { () throws(SystemError) in
       var total: Int64 = 0
-      var older: [(file: ZipFile, status: FileStatus)] = []
+      var older: [(file: ZipFile, status: FileStatus, isCurrent: Bool)] = []
       for path in try folder.zipFiles() {
         guard let file = ZipFile(path), let status = try Kernel.status(path) else { continue }
         total += status.size
-        if !file.isDropped, newest[file.channel] != file.version { older.append((file, status)) }
+        let isCurrent = newest[file.channel] == file.version
+        if !file.isDropped, file.isUpdate || !isCurrent { older.append((file, status, isCurrent)) }
       }
       let (limit, before) = (room.limit(on: disk, used: total), total)
-      for (file, status) in older.sorted(by: { $0.status.modified < $1.status.modified })
+      let order = older.sorted {
+        $0.isCurrent == $1.isCurrent ? $0.status.modified < $1.status.modified : $1.isCurrent
+      }
+      for (file, status, _) in order
       where size > limit - total {
         try Self.drop(file)
         total -= status.size

@@ -38,5 +38,8 @@ package struct MD5: Hashable, Sendable, CustomStringConvertible {
 
   package static func == (a: MD5, b: MD5) -> Bool { a.words == b.words }
 
-  package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(words.0)
+    hasher.combine(words.1)
+  }
 }

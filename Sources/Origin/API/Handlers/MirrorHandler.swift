@@ -135,8 +135,12 @@ struct MirrorHandler: APIHandler {
     else {
       throw Problem.badRequest("\"name\" is where the mirror is, 1 to 1,024 bytes")
     }
+    // Without the list it would be taken to name nothing, and what it names would go.
+    guard let named = body.versions else {
+      throw Problem.badRequest("\"versions\" is an array of {\"app\",\"channel\",\"version\"}")
+    }
     var versions: [MirroredVersion] = []
-    for item in body.versions ?? [] {
+    for item in named {
       guard item.version > .none else {
         throw Problem.badRequest("\"versions\" is an array of {\"app\",\"channel\",\"version\"}")
       }

@@ -128,6 +128,7 @@ extension Problem {
     case .alreadyDone: self.init(.conflict, "already-done", words)
     case .requestKeyReused: self.init(.unprocessableContent, "idempotency-key", words)
     case .tokenEnded: self.init(.unauthorized, "token", words)
+    case .tooManyPushes: self.init(.serviceUnavailable, "busy", words)
     case .unpushed: self.init(.serviceUnavailable, "unpushed", words)
     case .pushFailed: self.init(.serviceUnavailable, "push-failed", words)
     case .digestMismatch: self.init(.unprocessableContent, "digest-mismatch", words)

@@ -35,7 +35,12 @@ struct RequestContext: Sendable {
     to act: (AnswerRecord<Outcome>?) throws -> Outcome
   ) throws -> Response {
     let record = key.map { AnswerRecord<Outcome>($0) { KeptAnswer(answer($0)) } }
-    return answer(try act(record)).response
+    let result = answer(try act(record))
+    // Nothing changed, perhaps since this very act was staged by an earlier attempt and made just now.
+    if let key, result.status == .ok, let kept = try store.keptAnswer(to: key), kept.status == 201 {
+      return kept.response
+    }
+    return result.response
   }
 }
 

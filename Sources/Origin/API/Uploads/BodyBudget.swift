@@ -4,7 +4,8 @@ import System
 ///
 /// What counts are bytes that arrived: announcing them takes nothing from others. A token has a quarter of the limit. A
 /// document that is larger, as a first release may be, goes beside the budget; there is one of those at a time. While
-/// that one is another token's, a single document may take what is left of the budget.
+/// that one is another token's, a single document may take what is left of the budget, and half of it while it is the
+/// same token's.
 final class BodyBudget: Sendable {
   /// Bytes that every document may have, whatever others hold: a small call doesn't wait for large ones.
   static let free = 65_536
@@ -71,7 +72,8 @@ final class BodyBudget: Sendable {
       let place = budget.state.withLock { [token, held, limit = budget.limit] state -> Place? in
         let (more, own) = (count - held, state.parts[token] ?? 0)
         let fits = state.used + more <= limit
-        if fits, own + more <= limit / 4 || own == held && (state.beside ?? token) != token {
+        let most = state.beside == nil ? limit / 4 : state.beside == token ? limit / 2 : limit
+        if fits, own + more <= limit / 4 || own == held && own + more <= most {
           state.change(token, by: more)
           return .within
         }

@@ -7,6 +7,7 @@ import System
 final class DocumentReceiver: BodyReceiver {
   private let request: APIRequest
   private let api: APIEndpoint
+  private let takes: Requirement
   /// Bytes.
   private let limit: Int
   private var state: State
@@ -25,6 +26,7 @@ final class DocumentReceiver: BodyReceiver {
   ) {
     self.request = request
     self.api = api
+    self.takes = takes
     self.limit = limit
     do {
       let context = try api.admit(request, takes)
@@ -52,8 +54,9 @@ final class DocumentReceiver: BodyReceiver {
     api.respond {
       switch state {
       case .refused(let error): throw error
-      case .receiving(let context, let document, _):
-        try api.once(context, body: hasher.finish(), document.finish)
+      case .receiving(_, let document, _):
+        // Again: a body may take minutes to arrive, in which a token is revoked or ends.
+        try api.once(api.admit(request, takes), body: hasher.finish(), document.finish)
       }
     }
   }

@@ -22,6 +22,10 @@ struct ReleaseDocument: StreamedContent {
     case outside, document, bundles, bundle, set, remove
   }
 
+  /// URLs of one release, set and removed: each costs memory until it is made, however short its text is.
+  private static let urlLimit = 250_000
+  private var urls = 0
+
   /// Members of an object whose members aren't URLs; there are ten.
   private static let memberLimit = 64
 
@@ -62,14 +66,25 @@ struct ReleaseDocument: StreamedContent {
     case (.bundle, .value(let key?, let value)): try take(value, key)
     case (.bundle, .end): try endBundle()
     case (.set, .value(let key?, let value)):
+      try countURL()
       let old = bundle.set.updateValue(try content(value, of: key), forKey: try Self.url(key))
       if old != nil { throw Self.twice(key) }
     case (.remove, .value(_, let value)):
       guard let text = value.string else { throw Problem.badRequest("\"remove\" is an array of URLs") }
+      try countURL()
       bundle.remove.insert(try Self.url(text))
     case (.set, _), (.remove, _): place = .bundle
     case (.document, _): place = .outside
     default: throw Problem.badRequest("each bundle is an object with its name as \"bundle\"")
+    }
+  }
+
+  private mutating func countURL() throws {
+    urls += 1
+    guard urls <= Self.urlLimit else {
+      throw Problem(
+        .contentTooLarge, "too-large",
+        "a release changes at most \(Self.urlLimit) URLs; publish its bundles one after another")
     }
   }
 

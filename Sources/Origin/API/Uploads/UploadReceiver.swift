@@ -8,7 +8,9 @@ protocol UploadSink: AnyObject {
 
 /// Takes files as they arrive from a sender who may send them; from anyone else nothing is taken.
 final class UploadReceiver: BodyReceiver {
+  private let request: APIRequest
   private let api: APIEndpoint
+  private let takes: Requirement
   private var state: State
 
   private enum State {
@@ -20,7 +22,9 @@ final class UploadReceiver: BodyReceiver {
     _ request: APIRequest, _ api: APIEndpoint, _ takes: Requirement,
     _ open: (RequestContext) throws -> any UploadSink
   ) {
+    self.request = request
     self.api = api
+    self.takes = takes
     do {
       state = .receiving(try open(api.admit(request, takes)))
     } catch {
@@ -42,7 +46,10 @@ final class UploadReceiver: BodyReceiver {
   func finish() -> Response {
     api.respond {
       switch state {
-      case .receiving(let sink): try sink.finish()
+      case .receiving(let sink):
+        // Again: a large file takes long to arrive, in which a token is revoked or ends.
+        _ = try api.admit(request, takes)
+        return try sink.finish()
       case .refused(let error): throw error
       }
     }
