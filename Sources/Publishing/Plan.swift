@@ -1,4 +1,5 @@
 import Manifests
+import OriginAPI
 
 /// A resource as it is to be: its URL, its bytes and the file they are in.
 package struct LocalResource: Hashable, Sendable {
@@ -48,6 +49,11 @@ package struct Plan: Hashable, Sendable {
       }
     }
     remove.append(contentsOf: old.map(\.url))
+  }
+
+  /// What the request says of it.
+  var change: ReleaseRequest.Change {
+    .update(bundle, base: base, set: put.map { ($0.url, $0.content) }, remove: remove)
   }
 
   package var isEmpty: Bool { put.isEmpty && remove.isEmpty }

@@ -1,10 +1,11 @@
 import BuildCheck
 import Manifests
+import OriginAPI
 import System
 
 /// What a publish did, for the words that tell of it.
 package struct PublishResult: Sendable {
-  package let answer: ReleaseAnswer
+  package let release: OriginAnswer<ReleaseAnswer>
   /// What was found to change, bundle by bundle, before the origin was asked.
   package let plans: [Plan]
   /// Resources in all bundles, and how many files were read because nothing was kept of them.
@@ -20,9 +21,11 @@ package struct PublishResult: Sendable {
   /// What the check of the build found; nil where nothing changed, so that nothing was checked.
   package let check: CheckReport?
   /// What devices download; nil where the origin could not say.
-  package let cost: ReleaseCost?
+  package let preparation: OriginAnswer<PreparationAnswer>?
 
-  package var added: Int64 { answer.bundles.clampedSum(\.added) }
-  package var changed: Int64 { answer.bundles.clampedSum(\.changed) }
-  package var removed: Int64 { answer.bundles.clampedSum(\.removed) }
+  package var answer: ReleaseAnswer { release.value }
+
+  package var added: Int64 { answer.bundles.clampedSum { Int64($0.added) } }
+  package var changed: Int64 { answer.bundles.clampedSum { Int64($0.changed) } }
+  package var removed: Int64 { answer.bundles.clampedSum { Int64($0.removed) } }
 }

@@ -1,4 +1,3 @@
-import HTTPClient
 import Manifests
 import OriginAPI
 import System
@@ -9,67 +8,61 @@ extension Publisher {
   /// origin wants releases to wait. nil: nothing changes, or the origin can't.
   /// - Throws: `overBudget`.
   func prepare(
-    _ request: ReleaseRequest, _ plans: [Plan], _ app: AppName, _ channel: ChannelName
-  ) throws(PublishError) -> JSONValue? {
+    _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress, _ options: PublishOptions
+  ) throws(PublishError) -> OriginAnswer<PreparationAnswer>? {
     guard plans.contains(where: { !$0.put.isEmpty }) else { return nil }
-    var call = OriginCall("POST", "apps/\(app)/channels/\(channel)/preparations")
-    call.body = .bytes(request.json)
-    call.fields = [HTTPField("Content-Type", "application/json")]
-    call.isRepeatable = true
-    var state: JSONValue
+    var answer: OriginAnswer<PreparationAnswer>
     do {
-      state = try PublishError.asking { () throws(OriginError) in try api.send(call) }
-    } catch .origin(.refused(let problem)) where problem.status == 404 && request.options.maxUpdate == nil {
+      answer = try PublishError.asking { () throws(OriginError) in try api.prepare(request, in: channel) }
+    } catch .origin(.refused(let problem)) where problem.status == 404 && options.maxUpdate == nil {
       // An older origin has no preparations; an app that isn't there is the release's to report.
       return nil
     }
-    let mustWait = !request.options.now || request.options.maxUpdate != nil
-    if mustWait { state = try wait(state, app, channel, until: request.options.dryRun ? "done" : "ready") }
-    if let limit = request.options.maxUpdate,
-      let bytes = (state["cost"]?["last1"] ?? state["cost"]?["new"])?["bytes"]?.integer, bytes > limit
-    {
+    if options.release.now != true || options.maxUpdate != nil {
+      let isDryRun = options.release.dryRun == true
+      answer = try wait(answer, channel) { isDryRun ? $0.done : $0.ready }
+    }
+    let cost = answer.value.cost
+    if let limit = options.maxUpdate, let bytes = (cost.last1 ?? cost.new)?.bytes, bytes > limit {
       throw .overBudget(bytes: bytes, limit: limit)
     }
-    return state
+    return answer
   }
 
   /// The preparation with all its costs, which are worked out to the end after the release is visible.
-  func finish(
-    _ preparation: JSONValue?, _ app: AppName, _ channel: ChannelName, waits: Bool
-  ) throws(PublishError) -> JSONValue? {
-    guard let preparation else { return nil }
-    return waits ? try wait(preparation, app, channel, until: "done") : preparation
+  func finish(_ preparation: OriginAnswer<PreparationAnswer>?, _ channel: ChannelAddress, waits: Bool)
+    throws(PublishError) -> OriginAnswer<PreparationAnswer>?
+  {
+    guard let preparation, waits else { return preparation }
+    return try wait(preparation, channel) { $0.done }
   }
 
   /// Asks again until a preparation is as far as wanted, or late.
   private func wait(
-    _ state: JSONValue, _ app: AppName, _ channel: ChannelName, until member: String
-  ) throws(PublishError) -> JSONValue {
-    var state = state
+    _ answer: OriginAnswer<PreparationAnswer>, _ channel: ChannelAddress,
+    until isFarEnough: (PreparationAnswer) -> Bool
+  ) throws(PublishError) -> OriginAnswer<PreparationAnswer> {
+    var answer = answer
     var pause: UInt32 = 50
-    while state[member]?.bool != true, state["late"]?.bool != true, let id = state["id"]?.string {
-      progress(.preparing(done: state["filesDone"]?.integer ?? 0, of: state["files"]?.integer ?? 0))
+    while !isFarEnough(answer.value), !answer.value.late {
+      progress(.preparing(done: answer.value.filesDone, of: answer.value.files))
       Clock.sleep(for: .milliseconds(pause))
       pause = min(pause * 3 / 2, 500)
-      state = try PublishError.asking { () throws(OriginError) in
-        try api.send(
-          "POST", "apps/\(app)/channels/\(channel)/preparations", json: ["id": .string(id)],
-          isRepeatable: true)
+      answer = try PublishError.asking { [id = answer.value.id] () throws(OriginError) in
+        try api.preparation(id, in: channel)
       }
     }
-    return state
+    return answer
   }
 
   /// Returns when no older version is left from which deltas are to be made.
-  package func waitForDeltas(_ app: AppName, _ channel: ChannelName) throws(PublishError) {
+  package func waitForDeltas(_ channel: ChannelAddress) throws(PublishError) {
     while true {
       let deltas = try PublishError.asking { () throws(OriginError) in
-        try api.get("apps/\(app)/channels/\(channel)")["deltas"]
+        try api.overview(of: channel).value.deltas
       }
-      guard let deltas, deltas.object != nil else { return }
-      let pending = deltas["pending"]?.integer
-      if pending == 0 { return }
-      progress(.waitingForDeltas(left: pending ?? 1))
+      guard let deltas, deltas.pending != 0 else { return }
+      progress(.waitingForDeltas(left: deltas.pending ?? 1))
       Clock.sleep(for: .milliseconds(200))
     }
   }

@@ -4,6 +4,21 @@ import Manifests
 import OriginAPI
 import System
 
+/// How a publish is carried out.
+package struct PublishOptions: Sendable {
+  /// What the release itself says.
+  package var release: ReleaseOptions
+  /// Refused when an update from the version it replaces costs a device more than this many bytes.
+  package var maxUpdate: Int64?
+  /// Returns when the deltas on older versions are made, too.
+  package var waitsForDeltas = false
+  package var check = CheckOptions.all
+  /// Every file is read and all entries are asked for, whatever was kept of earlier publishes.
+  package var rehash = false
+
+  package init(_ release: ReleaseOptions = ReleaseOptions()) { self.release = release }
+}
+
 /// Publishes folders and zips: scan, map, hash, compare with the origin, send what it lacks, release.
 package struct Publisher: Sendable {
   package enum Progress: Hashable, Sendable {
@@ -35,63 +50,61 @@ package struct Publisher: Sendable {
   }
 
   /// Makes one release of all `bundles`.
-  /// - Parameter rehash: reads every file and asks for all entries, whatever was kept of earlier publishes.
   /// - Throws: `PublishError`; then the origin is as it was, but for files that it keeps for the next attempt.
   package func publish(
-    _ bundles: [BundleSource], to app: AppName, _ channel: ChannelName, _ options: ReleaseOptions = .init(),
-    check: CheckOptions = .all, rehash: Bool = false
+    _ bundles: [BundleSource], to channel: ChannelAddress, _ options: PublishOptions = PublishOptions()
   ) throws(PublishError) -> PublishResult {
     let unpacked = try UnpackedZips(bundles)
     // Its folders are there until the last file is sent.
     defer { withExtendedLifetime(unpacked) {} }
-    let local = try resources(of: unpacked.bundles, rehash: rehash)
+    let local = try resources(of: unpacked.bundles, rehash: options.rehash)
     do {
-      return try publish(local, to: app, channel, options, check, trustsCache: !rehash)
+      return try publish(local, to: channel, options, trustsCache: !options.rehash)
     } catch {
       // What was kept is of a version that this origin has forgotten, or never had.
-      guard !rehash, case .origin(.refused(let problem)) = error, problem.code == "unknown-base" else {
+      guard !options.rehash, case .origin(.refused(let problem)) = error, problem.code == "unknown-base"
+      else {
         throw error
       }
-      return try publish(local, to: app, channel, options, check, trustsCache: false)
+      return try publish(local, to: channel, options, trustsCache: false)
     }
   }
 
   private func publish(
-    _ local: LocalBundles, to app: AppName, _ channel: ChannelName, _ options: ReleaseOptions,
-    _ check: CheckOptions, trustsCache: Bool
+    _ local: LocalBundles, to channel: ChannelAddress, _ options: PublishOptions, trustsCache: Bool
   ) throws(PublishError) -> PublishResult {
-    let remote = try RemoteChannel(api, cache, app, channel)
+    let remote = try RemoteChannel(api, cache, channel)
     var plans: [Plan] = []
     for bundle in local.bundles {
       let held = try remote.bundle(bundle.source.name, trustsCache: trustsCache)
       plans.append(Plan(bundle.source.name, local: bundle.resources, remote: held))
     }
-    let found = try self.check(local, plans, remote, check)
+    let found = try self.check(local, plans, remote, options.check)
     let healing = local.files(of: remote.damaged)
     let uploads = try upload(plans, healing)
-    let request = ReleaseRequest(changes: plans.map { .publish($0) }, options: options)
-    var preparation = try prepare(request, plans, app, channel)
-    let answer = try release(request, plans, app, channel)
-    preparation = try finish(preparation, app, channel, waits: !options.now)
-    if options.waitsForDeltas, !options.dryRun { try waitForDeltas(app, channel) }
-    if answer.isChanged, !options.dryRun {
+    let request = ReleaseRequest(changes: plans.map(\.change), options: options.release)
+    let isDryRun = options.release.dryRun == true
+    var preparation = try prepare(request, plans, channel, options)
+    let answer = try release(request, plans, channel)
+    preparation = try finish(preparation, channel, waits: options.release.now != true)
+    if options.waitsForDeltas, !isDryRun { try waitForDeltas(channel) }
+    if answer.value.isChanged, !isDryRun {
       // Of a channel that this release made, the origin's id isn't known yet.
-      let remote = remote.exists ? remote : try? RemoteChannel(api, cache, app, channel)
-      if let remote { keep(answer, local, remote) }
+      let remote = remote.exists ? remote : try? RemoteChannel(api, cache, channel)
+      if let remote { keep(answer.value, local, remote) }
     }
     return PublishResult(
-      answer: answer, plans: plans, files: local.bundles.reduce(0) { $0 + $1.resources.count },
+      release: answer, plans: plans, files: local.bundles.reduce(0) { $0 + $1.resources.count },
       filesRead: local.filesRead, bytes: local.bytes,
       uploaded: uploads.count, uploadedBytes: uploads.reduce(0) { $0 + $1.digest.size },
-      bytesSent: api.bytesSent, check: found, cost: preparation.map(ReleaseCost.init))
+      bytesSent: api.bytesSent, check: found, preparation: preparation)
   }
 
   /// Makes one release that takes whole bundles away.
   package func unpublish(
-    _ bundles: [BundleName], from app: AppName, _ channel: ChannelName, _ options: ReleaseOptions = .init()
-  ) throws(PublishError) -> ReleaseAnswer {
-    let request = ReleaseRequest(changes: bundles.map { .unpublish($0) }, options: options)
-    return try release(request, [], app, channel)
+    _ bundles: [BundleName], from channel: ChannelAddress, _ options: ReleaseOptions = ReleaseOptions()
+  ) throws(PublishError) -> OriginAnswer<ReleaseAnswer> {
+    try release(ReleaseRequest(changes: bundles.map { .unpublish($0) }, options: options), [], channel)
   }
 
   // MARK: Local files
@@ -157,7 +170,9 @@ package struct Publisher: Sendable {
   private func upload(_ plans: [Plan], _ healing: [SHA256: HashedFile]) throws(PublishError) -> [HashedFile] {
     let files = Publisher.contents(of: plans).merging(healing) { planned, _ in planned }
     if files.isEmpty { return [] }
-    let lacking = try Uploader(api: api) { _ in }.missing(files.keys.sorted())
+    let lacking = try PublishError.asking { () throws(OriginError) in
+      try api.missing(of: files.keys.sorted())
+    }
     let missing = lacking.compactMap { files[$0] }.sorted { $0.source.location < $1.source.location }
     // For a dry run, too: what devices would download is worked out where the older files are. What no release takes
     // is dropped there after a day.
@@ -168,7 +183,7 @@ package struct Publisher: Sendable {
   private func send(_ files: [HashedFile]) throws(PublishError) {
     let total = files.reduce(0) { $0 + $1.digest.size }
     let progress = self.progress
-    try Uploader(api: api) { progress(.sending($0, of: total)) }.send(files)
+    try UploadJob.send(files, api) { progress(.sending($0, of: total)) }
   }
 
   /// One file for each content that the plans bring.
@@ -183,21 +198,13 @@ package struct Publisher: Sendable {
   /// Makes the release, sending what the origin finds missing after all: files that it kept for an earlier
   /// attempt are dropped after a day, and a damaged one when it is found.
   private func release(
-    _ request: ReleaseRequest, _ plans: [Plan], _ app: AppName, _ channel: ChannelName
-  ) throws(PublishError) -> ReleaseAnswer {
-    var call = OriginCall("POST", "apps/\(app)/channels/\(channel)/releases")
-    call.body = .bytes(request.json)
-    call.fields = [HTTPField("Content-Type", "application/json")]
-    // The origin answers when the release is visible, which may wait for deltas.
-    call.timeouts.stall = 900
+    _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress
+  ) throws(PublishError) -> OriginAnswer<ReleaseAnswer> {
     progress(.releasing)
     var attempts = 3
     while true {
       do {
-        return try PublishError.asking { () throws(OriginError) in
-          let json = try api.send(call)
-          return try api.reading { () throws(JSONError) in try ReleaseAnswer(json: json) }
-        }
+        return try PublishError.asking { () throws(OriginError) in try api.release(request, in: channel) }
       } catch {
         guard case .origin(.refused(let problem)) = error, problem.code == "missing-blobs", attempts > 0
         else {
@@ -217,7 +224,7 @@ package struct Publisher: Sendable {
     _ answer: ReleaseAnswer, _ local: LocalBundles, _ remote: RemoteChannel
   ) {
     for (source, resources) in local.bundles
-    where answer.bundles.contains(where: { $0.name == source.name.text && $0.isChanged }) {
+    where answer.bundles.contains(where: { $0.bundle == source.name.text && $0.isChanged }) {
       remote.keep(
         RemoteBundle(version: answer.version, entries: resources.map(RemoteBundle.Entry.init)),
         as: source.name)

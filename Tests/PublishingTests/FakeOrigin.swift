@@ -40,6 +40,9 @@ final class FakeOrigin: Sendable {
     }
   }
 
+  /// When all of its releases were made.
+  static let time = "2026-11-20T15:17:27.000Z"
+
   var url: String { server.url }
   var connections: Int { server.connections }
 
@@ -94,7 +97,10 @@ extension FakeOrigin.Model {
       ]
     }
     let json: JSONValue = [
-      "origin": .string(id), "version": .string("\(version)"), "bundles": .array(list),
+      "app": "shop", "at": .string(FakeOrigin.time), "bundles": .array(list), "bytes": 0, "channel": "online",
+      "damaged": [], "damagedURLs": [], "isDefaultApp": true, "origin": .string(id),
+      "publicURL": "https://cdn.example.com", "resources": 0, "scrub": ["bytes": 0, "files": 0],
+      "version": .string("\(version)"),
     ]
     return .answer(body: json.canonical)
   }
@@ -183,23 +189,31 @@ extension FakeOrigin.Model {
         "bundle": .string(name), "added": .integer(entries.keys.count { now[$0] == nil }),
         "changed": .integer(entries.count { now[$0.key] != nil && now[$0.key] != $0.value }),
         "removed": .integer(now.keys.count { entries[$0] == nil }),
-        "replaced": unseen.map { ["version": .string("\($0.version)"), "author": "ci", "at": "then"] }
+        "replaced": unseen.map {
+          ["version": .string("\($0.version)"), "author": "ci", "at": .string(FakeOrigin.time)]
+        }
           ?? JSONValue.null,
       ])
       if entries != now { results.append((name, entries)) }
     }
     if results.isEmpty {
-      let json: JSONValue = ["changed": false, "version": .string("\(version)")]
-      return .answer(body: json.canonical)
+      return .answer(body: Self.release(false, version, version, []).canonical)
     }
     if !dryRun {
       for (name, entries) in results { bundles[name, default: []].append((next, entries)) }
       version = next
     }
-    let json: JSONValue = [
-      "changed": true, "version": .string("\(next)"), "previous": .string("\(next - 1)"), "at": "now",
-      "bundles": .array(told),
+    return .answer(201, body: Self.release(true, next, next - 1, told).canonical)
+  }
+
+  private static func release(_ changed: Bool, _ version: Int64, _ previous: Int64, _ bundles: [JSONValue])
+    -> JSONValue
+  {
+    [
+      "added": 0, "at": .string(FakeOrigin.time), "bundles": .array(bundles), "bytes": 0,
+      "changed": .bool(changed), "changed_count": 0, "createdApp": false, "createdChannel": false,
+      "deltasStored": false, "missing": [], "newBytes": 0, "previous": .string("\(previous)"),
+      "receipt": .null, "removed": 0, "resources": 0, "version": .string("\(version)"),
     ]
-    return .answer(201, body: json.canonical)
   }
 }

@@ -1,4 +1,5 @@
 import Manifests
+import OriginAPI
 import System
 import Testing
 
@@ -62,7 +63,7 @@ import Testing
       try BundleName("main"), local: [try PlanTests.resource("a", "1")],
       remote: RemoteBundle(version: ManifestVersion(9), entries: [.init(try PlanTests.resource("b", "2"))]))
     let request = ReleaseRequest(
-      changes: [.publish(plan), .unpublish(try BundleName("old"))],
+      changes: [plan.change, .unpublish(try BundleName("old"))],
       options: ReleaseOptions(message: "say \"hi\"", now: true, ifVersion: "3"))
     let json = try JSONValue.parse(request.json)
     #expect(json.canonical == request.json)

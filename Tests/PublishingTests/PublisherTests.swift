@@ -20,6 +20,10 @@ import Testing
       folders: [.init("\(folder.path)/\(dir)", baseURL: try BaseURL("https://m.example.com/\(name)/"))])
   }
 
+  var channel: ChannelAddress {
+    get throws { ChannelAddress(try AppName("shop"), .online) }
+  }
+
   /// A publisher as a new process would have it.
   func publisher(
     token: String? = "secret", server: String? = nil,
@@ -36,7 +40,9 @@ import Testing
     throws
     -> PublishResult
   {
-    try publisher().publish(bundles ?? [bundle()], to: AppName("shop"), .online, options, rehash: rehash)
+    var options = PublishOptions(options)
+    options.rehash = rehash
+    return try publisher().publish(bundles ?? [bundle()], to: try channel, options)
   }
 
   /// Whether the origin holds exactly the files of the folder, byte for byte.
@@ -89,7 +95,7 @@ import Testing
     let theirs = BundleSource(
       try BundleName("main"),
       folders: [.init(folder.path + "/elsewhere", baseURL: try BaseURL("https://m.example.com/main"))])
-    _ = try other.publish([theirs], to: AppName("shop"), .online)
+    _ = try other.publish([theirs], to: try channel)
     _ = origin.requests()
     let result = try publish()
     #expect(result.added == 49 && result.changed == 1)
@@ -112,7 +118,10 @@ import Testing
       }
     }
     let result = try publish()
-    #expect(result.answer.bundles.first?.replaced == .init(version: "2", author: "ci", at: "then"))
+    #expect(
+      result.answer.bundles.first?.replaced
+        == ReleaseReference(
+          version: ManifestVersion(2), author: "ci", at: try #require(Moment(wire: FakeOrigin.time))))
     #expect(result.answer.version == ManifestVersion(3))
     try expectMirrored()
   }
@@ -179,7 +188,7 @@ import Testing
     try folder.write("two/b.js", "same")
     try folder.write("two/c.js", "other")
     let result = try publish([bundle("A", "one"), bundle("B", "two")])
-    #expect(result.answer.bundles.map(\.name) == ["A", "B"])
+    #expect(result.answer.bundles.map(\.bundle) == ["A", "B"])
     #expect(result.uploaded == 2 && result.files == 3)
     #expect(origin.with { $0.version } == 1)
     try expectMirrored("A", "one")
@@ -290,7 +299,7 @@ import Testing
   @Test func wrongTokenAndNoServer() throws {
     try folder.write("site/a.js", "one")
     let refused = #expect(throws: PublishError.self) {
-      try publisher(token: "wrong").publish([bundle()], to: AppName("shop"), .online)
+      try publisher(token: "wrong").publish([bundle()], to: try channel)
     }
     #expect(refused?.words == "no such token; give one with --token or XCACHE_TOKEN")
     #expect(refused?.exitCode == 1)
@@ -298,7 +307,7 @@ import Testing
     let port = SocketServer { _ in [] }.port
     let start = Clock.monotonicNanoseconds()
     let nobody = #expect(throws: PublishError.self) {
-      try publisher(server: "http://127.0.0.1:\(port)").publish([bundle()], to: AppName("shop"), .online)
+      try publisher(server: "http://127.0.0.1:\(port)").publish([bundle()], to: try channel)
     }
     #expect(
       nobody?.words == "http://127.0.0.1:\(port) can't be reached: nothing answers at 127.0.0.1 port \(port)")
@@ -358,7 +367,7 @@ import Testing
     for index in 0..<20 { try folder.write("site/f\(index).js", String(repeating: "x", count: index * 9000)) }
     let seen = Locked<[Publisher.Progress]>([])
     _ = try publisher { progress in seen.withLock { $0.append(progress) } }
-      .publish([bundle()], to: AppName("shop"), .online)
+      .publish([bundle()], to: try channel)
     let all = seen.withLock { $0 }
     #expect(all.last == .releasing)
     #expect(all.contains { if case .hashing(20, of: 20, bytes: 1_710_000) = $0 { true } else { false } })
@@ -375,7 +384,7 @@ import Testing
   @Test func unpublishing() throws {
     try folder.write("site/a.js", "one")
     try publish()
-    let answer = try publisher().unpublish([BundleName("main")], from: AppName("shop"), .online)
+    let answer = try publisher().unpublish([BundleName("main")], from: try channel).value
     #expect(answer.isChanged && answer.bundles.first?.removed == 1)
     #expect(origin.with { $0.current("main").isEmpty })
     // The cache holds what was unpublished; the next publish sees that it is gone.

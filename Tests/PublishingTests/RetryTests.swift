@@ -34,7 +34,7 @@ import Testing
   @Test func everyAttemptOfAnActHasItsKey() throws {
     let (server, keys) = Self.server([[.reset], .answer(502)])
     let api = try Self.api(server)
-    _ = try api.send("POST", "gc", json: [:])
+    _ = try api.send(OriginCall("POST", "gc", EmptyRequest()))
     _ = try api.send(OriginCall("DELETE", "tokens/ci"))
     let seen = keys.withLock { $0 }
     #expect(seen.count == 4 && Set(seen[..<3]).count == 1 && seen[3] != seen[0])
@@ -55,16 +55,18 @@ import Testing
   @Test func whatMayBeSentTwiceHasNone() throws {
     let (server, keys) = Self.server([])
     let api = try Self.api(server)
-    _ = try api.get("apps")
+    _ = try api.send(OriginCall("GET", "apps"))
     _ = try api.send(OriginCall("PUT", "blobs/x"))
-    _ = try api.send("POST", "blobs/missing", json: [:], isRepeatable: true)
+    var question = OriginCall("POST", "blobs/missing", EmptyRequest())
+    question.isRepeatable = true
+    _ = try api.send(question)
     #expect(keys.withLock { $0 } == [nil, nil, nil])
   }
 
   @Test func anActThatGoesOnIsWaitedFor() throws {
     // More often than a failure would be tried again.
     let (server, keys) = Self.server([[.reset]] + Array(repeating: Self.running, count: 20))
-    _ = try Self.api(server).send("POST", "gc", json: [:])
+    _ = try Self.api(server).send(OriginCall("POST", "gc", EmptyRequest()))
     #expect(keys.withLock { $0 }.count == 22)
   }
 }

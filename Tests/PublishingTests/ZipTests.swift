@@ -37,7 +37,7 @@ import Testing
     for _ in 0..<2 { try bench.publish([bench.bundle("main", "site.zip")]) }
     #expect(throws: PublishError.self) {
       try bench.publisher(token: "wrong").publish(
-        [bench.bundle("main", "site.zip")], to: AppName("shop"), .online)
+        [bench.bundle("main", "site.zip")], to: try bench.channel)
     }
     #expect(try Self.leftovers().subtracting(before).isEmpty)
     #expect((try? Folder.textNames(bench.folder.path + "/cache/hashes"))?.isEmpty ?? true)

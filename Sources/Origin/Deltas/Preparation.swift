@@ -132,17 +132,3 @@ final class Preparation: Sendable {
     return next.filter { had[$0.url] != $0.content.sha256 }
   }
 }
-
-extension Preparation.Status {
-  /// - Parameter late: whether the release no longer waits for it.
-  func json(id: String, late: Bool, seconds: Double) -> JSONValue {
-    var costs = JSONObject()
-    for (distance, cost) in self.costs { costs[distance == 0 ? "new" : "last\(distance)"] = cost.json }
-    return [
-      "cost": .object(costs), "deltas": .integer(Int64(deltas)), "done": .bool(isDone),
-      "files": .integer(Int64(files)), "filesDone": .integer(Int64(filesDone)), "id": .string(id),
-      "late": .bool(late), "milliseconds": .integer(Int64((readyAfter ?? seconds) * 1000)),
-      "ready": .bool(isReady),
-    ]
-  }
-}

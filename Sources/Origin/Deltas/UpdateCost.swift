@@ -60,13 +60,6 @@ struct UpdateCost: Sendable {
     plainBytes = plainBytes.addingClamped(coded).addingClamped(Int64(min(inProportion, 0x1p62)))
     bytes = plainBytes
   }
-
-  var json: JSONValue {
-    [
-      "bytes": .integer(bytes), "deltas": .integer(Int64(deltas)), "files": .integer(Int64(files)),
-      "plainBytes": .integer(plainBytes),
-    ]
-  }
 }
 
 /// What each file of a diff costs a device at its older version.
@@ -94,20 +87,9 @@ struct DiffTransfers: Sendable {
   }
 
   /// `plain`: bytes of the best plain body; `delta`: bytes of the delta, where there is one.
-  func members(of content: ResourceContent) -> [JSONObject.Member] {
-    guard let size = sizes[content.sha256] else { return [] }
-    return [.init(key: "plain", value: .integer(size.plain))]
-      + (size.delta.map { [.init(key: "delta", value: .integer($0))] } ?? [])
-  }
-}
-
-extension Backlog.Progress {
-  /// `pending`: older versions from which deltas are still to be made; null: being worked out.
-  var json: JSONValue {
-    [
-      "files": .integer(Int64(files)), "filesDone": .integer(Int64(filesDone)),
-      "pending": pending.map { .integer(Int64($0)) } ?? .null, "version": .string(version.text),
-    ]
+  func sizes(of content: ResourceContent) -> (plain: Int64?, delta: Int64?) {
+    let size = sizes[content.sha256]
+    return (size?.plain, size?.delta)
   }
 }
 

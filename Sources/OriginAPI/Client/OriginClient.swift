@@ -36,29 +36,6 @@ package final class OriginClient: Sendable {
   /// Body bytes sent so far, those of attempts that failed included.
   package var bytesSent: Int64 { state.withLock { $0.bytesSent } }
 
-  /// The JSON that answers `GET /api/v1/{path}`.
-  package func get(_ path: String, limit: Int = 16 << 20) throws(OriginError) -> JSONValue {
-    var call = OriginCall("GET", path)
-    call.limit = limit
-    return try send(call)
-  }
-
-  /// The JSON that answers `method` with a JSON body.
-  ///
-  /// - Parameters:
-  ///   - patience: seconds without a byte after which it is given up, where the usual ones are too few.
-  ///   - isRepeatable: it changes nothing, or nothing more the second time.
-  package func send(
-    _ method: String, _ path: String, json: JSONValue, patience: Int? = nil, isRepeatable: Bool = false
-  ) throws(OriginError) -> JSONValue {
-    var call = OriginCall(method, path)
-    if isRepeatable { call.isRepeatable = true }
-    if let patience { call.timeouts.stall = patience }
-    call.body = .bytes(json.canonical)
-    call.fields = [HTTPField("Content-Type", "application/json")]
-    return try send(call)
-  }
-
   /// The JSON of a success; `.null` where the answer has no body.
   /// - Throws: `unreachable`, `notAnOrigin`, `refused`, `body`.
   package func send(_ call: OriginCall) throws(OriginError) -> JSONValue {

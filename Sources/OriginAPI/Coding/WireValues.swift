@@ -70,6 +70,22 @@ extension BaseURL: StringCodable {
   package var wireText: String { text }
 }
 
+extension ContentType: StringCodable {
+  package init?(wire text: String) { self.init(text) }
+  package var wireText: String { text }
+}
+
+extension ResourceContent: Codable {
+  package init(from decoder: any Decoder) throws {
+    try self.init(json: decoder.singleValueContainer().decode(JSONValue.self))
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(json)
+  }
+}
+
 /// A moment as the API writes it: RFC 3339, UTC, to the millisecond, `2026-11-20T15:17:27.000Z`.
 package struct Moment: StringCodable, Hashable, Comparable, Sendable {
   /// Since 1970.

@@ -11,8 +11,7 @@ final class LiveBundles {
 
   init(_ remote: RemoteChannel, without released: Set<BundleName>) {
     self.remote = remote
-    names = remote.state.bundles.keys.sorted().compactMap { try? BundleName($0) }
-      .filter { !released.contains($0) }
+    names = (remote.overview?.bundles ?? []).map(\.name).sorted().filter { !released.contains($0) }
   }
 
   /// By name; entries by URL.
@@ -40,11 +39,11 @@ final class LiveBundles {
 
   /// The pages of the channel's prefetch config; none where it has none.
   func prefetchPages() throws(PublishError) -> [ResourceURL] {
-    guard remote.state.hasPrefetch else { return [] }
+    guard remote.overview?.prefetch != nil else { return [] }
     let document = try PublishError.asking { () throws(OriginError) in
-      try remote.api.get("\(remote.path)/prefetch")
+      try remote.api.prefetch(of: remote.address).value
     }
-    return PrefetchConfig(reading: document["config"] ?? []).pages.map(\.url)
+    return PrefetchConfig(reading: document.config ?? []).pages.map(\.url)
   }
 
   /// What `read` makes of the bytes of each entry, in their order, on several connections; nil where the origin doesn't
@@ -54,7 +53,7 @@ final class LiveBundles {
   ) throws(PublishError) -> [Value?] {
     if entries.isEmpty { return [] }
     let downloads = try PublishError.asking { () throws(OriginError) in
-      try remote.api.get("\(remote.path)/manifest", limit: 1 << 30).object ?? JSONObject()
+      try remote.api.manifest(of: remote.address).object ?? JSONObject()
     }
     let wanted = entries.map { ($0, downloads[$0.url]?["download"]?.string) }
     let state = Locked((next: 0, values: [Value?](repeating: nil, count: wanted.count)))

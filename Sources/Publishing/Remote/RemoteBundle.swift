@@ -26,8 +26,23 @@ package struct RemoteBundle: Hashable, Sendable {
   /// Bytes of all entries.
   package var bytes: Int64 { entries.clampedSum(\.size) }
 
-  /// What it is at `version`, after `changes`, sorted by URL: nil takes one away.
-  func applying(_ changes: [(url: String, entry: Entry?)], version: ManifestVersion) -> RemoteBundle {
+  /// A URL, and the entry that it has now; nil: gone.
+  typealias Change = (url: String, entry: Entry?)
+
+  /// What the entries of an answer say, sorted by URL, each once, as the members of an object are.
+  /// - Throws: `JSONError` with the member that is missing or wrong.
+  static func changes(_ entries: JSONValue) throws(JSONError) -> [Change] {
+    guard let entries = entries.object else { throw .member("entries") }
+    var changes: [Change] = []
+    changes.reserveCapacity(entries.count)
+    for member in entries.members {
+      changes.append((member.key, member.value.isNull ? nil : try Entry(member.value, of: member.key)))
+    }
+    return changes
+  }
+
+  /// What it is at `version`, after `changes`, sorted by URL.
+  func applying(_ changes: [Change], version: ManifestVersion) -> RemoteBundle {
     var merged: [Entry] = []
     merged.reserveCapacity(entries.count + changes.count)
     var old = entries[...]
@@ -38,5 +53,13 @@ package struct RemoteBundle: Hashable, Sendable {
     }
     merged.append(contentsOf: old)
     return RemoteBundle(version: version, entries: merged)
+  }
+}
+
+extension RemoteBundle.Entry {
+  fileprivate init(_ json: JSONValue, of url: String) throws(JSONError) {
+    self.init(
+      url: url, ctype: try json.string("ctype"), md5: try json.md5("md5"), sha256: try json.sha256("sha256"),
+      size: try json.size("size"))
   }
 }

@@ -6,39 +6,24 @@ import System
 struct RemoteChannel {
   let api: OriginClient
   private let cache: CacheFolder
-  private let app: AppName
-  private let channel: ChannelName
-  let state: ChannelState
-  /// False where the first release will make the channel.
-  let exists: Bool
+  let address: ChannelAddress
+  /// What the origin says of it; nil where the first release will make the channel.
+  let overview: ChannelOverview?
+
+  var exists: Bool { overview != nil }
 
   /// Bytes that the origin had and lost.
-  var damaged: Set<SHA256> { state.damaged }
+  var damaged: Set<SHA256> { Set(overview?.damaged ?? []) }
 
-  /// `apps/{app}/channels/{channel}`.
-  var path: String { "apps/\(app)/channels/\(channel)" }
-
-  init(_ api: OriginClient, _ cache: CacheFolder, _ app: AppName, _ channel: ChannelName) throws(PublishError)
-  {
+  init(_ api: OriginClient, _ cache: CacheFolder, _ address: ChannelAddress) throws(PublishError) {
     self.api = api
     self.cache = cache
-    self.app = app
-    self.channel = channel
-    let state = try RemoteChannel.state(api, app, channel)
-    exists = state != nil
-    self.state = state ?? .none
-  }
-
-  /// Nil where there is no such app or channel.
-  private static func state(
-    _ api: OriginClient, _ app: AppName, _ channel: ChannelName
-  ) throws(PublishError) -> ChannelState? {
+    self.address = address
     do {
-      let json = try api.get("apps/\(app)/channels/\(channel)")
-      return try api.reading { () throws(JSONError) in try ChannelState(json: json) }
+      overview = try api.overview(of: address).value
     } catch {
       guard error.problem?.status == 404 else { throw .origin(error) }
-      return nil
+      overview = nil
     }
   }
 
@@ -48,25 +33,27 @@ struct RemoteChannel {
   /// are what the origin says: another data folder may answer at the address, or a restored one. Else all is
   /// asked for anew.
   func bundle(_ name: BundleName, trustsCache: Bool = true) throws(PublishError) -> RemoteBundle {
-    guard exists else { return .none }
-    if trustsCache, let expected = state.bundles[name.text], let kept = cached(name) {
+    guard let overview else { return .none }
+    if trustsCache, let expected = overview.bundles.first(where: { $0.name == name }), let kept = cached(name)
+    {
       if kept.agrees(with: expected) { return kept }
       if kept.version < expected.version {
-        let answer = try entries(name, since: kept.version)
+        let (answer, changes) = try entries(name, since: kept.version)
         let start = answer.base == kept.version ? kept : .none
-        let now = start.applying(answer.changes, version: answer.version)
+        let now = start.applying(changes, version: answer.version)
         if answer.base == nil || now.agrees(with: expected) { return keep(now, as: name) }
       }
     }
-    let answer = try entries(name, since: nil)
-    return keep(RemoteBundle.none.applying(answer.changes, version: answer.version), as: name)
+    let (answer, changes) = try entries(name, since: nil)
+    return keep(RemoteBundle.none.applying(changes, version: answer.version), as: name)
   }
 
-  private func entries(_ name: BundleName, since: ManifestVersion?) throws(PublishError) -> EntriesAnswer {
-    let query = since.map { "?since=\($0)" } ?? ""
-    return try PublishError.asking { () throws(OriginError) in
-      let json = try api.get("\(path)/bundles/\(name)/entries\(query)", limit: 1 << 30)
-      return try api.reading { () throws(JSONError) in try EntriesAnswer(json: json) }
+  private func entries(_ name: BundleName, since: ManifestVersion?) throws(PublishError)
+    -> (BundleEntries, [RemoteBundle.Change])
+  {
+    try PublishError.asking { () throws(OriginError) in
+      let answer = try api.entries(of: name, in: address, since: since)
+      return (answer, try api.reading { () throws(JSONError) in try RemoteBundle.changes(answer.entries) })
     }
   }
 
@@ -74,7 +61,8 @@ struct RemoteChannel {
 
   private func key(_ name: BundleName) -> String {
     // A line break is in none of them.
-    [api.server.text, state.originID, app.text, channel.text, name.text].joined(separator: "\n")
+    [api.server.text, overview?.origin ?? "", address.app.text, address.channel.text, name.text].joined(
+      separator: "\n")
   }
 
   private func cached(_ name: BundleName) -> RemoteBundle? {
@@ -90,7 +78,7 @@ struct RemoteChannel {
 }
 
 extension RemoteBundle {
-  fileprivate func agrees(with state: ChannelState.Bundle) -> Bool {
+  fileprivate func agrees(with state: ChannelOverview.Bundle) -> Bool {
     version == state.version && Int64(entries.count) == state.resources && bytes == state.bytes
   }
 }

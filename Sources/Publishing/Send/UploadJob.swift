@@ -11,20 +11,36 @@ final class UploadJob: Sendable {
     var failure: PublishError?
   }
 
+  private static let connections = 4
+
   private let api: OriginClient
   private let progress: @Sendable (Int64) -> Void
   private let state: Locked<State>
 
-  init(_ units: [UploadPlan.Unit], _ api: OriginClient, _ progress: @escaping @Sendable (Int64) -> Void) {
+  /// Sends `files`, each content once, over several kept connections; a file of any size takes the memory of a buffer.
+  /// After a failure no new request begins.
+  /// - Parameter progress: called with the bytes sent so far, from any thread.
+  static func send(
+    _ files: [HashedFile], _ api: OriginClient, _ progress: @escaping @Sendable (Int64) -> Void
+  ) throws(PublishError) {
+    let plan = UploadPlan(files, connections: connections)
+    let job = UploadJob(plan.units, api, progress)
+    Parallel.run(threads: min(connections, plan.units.count)) { job.run() }
+    if let failure = job.failure { throw failure }
+  }
+
+  private init(
+    _ units: [UploadPlan.Unit], _ api: OriginClient, _ progress: @escaping @Sendable (Int64) -> Void
+  ) {
     self.api = api
     self.progress = progress
     state = Locked(State(rest: units[...]))
   }
 
-  var failure: PublishError? { state.withLock { $0.failure } }
+  private var failure: PublishError? { state.withLock { $0.failure } }
 
   /// Makes requests until none is left or one failed.
-  func run() {
+  private func run() {
     while let unit = take() {
       do {
         try send(unit)

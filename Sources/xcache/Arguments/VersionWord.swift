@@ -31,7 +31,4 @@ enum VersionWord {
 
   static let option = Option.value(
     "at", "TIME", "the version that was live then, e.g. 2026-11-19T14:05+08:00")
-
-  /// The word in a query or path: only digits, letters and few others stay as they are.
-  static func escaped(_ text: String) -> String { PercentEncoding.encode(text) }
 }

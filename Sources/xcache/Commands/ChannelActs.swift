@@ -12,29 +12,26 @@ enum ChannelActs {
   static func list(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands("list")
     let remote = try RemoteOrigin(arguments)
-    let answer = try remote.api.get("apps")
-    let channels = answer["channels"]?.array ?? []
+    let answer = try remote.api.channels()
+    let channels = answer.value.channels
     // A misspelt name has no channel, which isn't the same as an app without any.
-    if let app = remote.settings.app, !channels.contains(where: { $0["app"]?.string == app.text }) {
-      let there = Set(channels.compactMap { $0["app"]?.string }).sorted().joined(separator: ", ")
+    if let app = remote.settings.app, !channels.contains(where: { $0.app == app }) {
+      let there = Set(channels.map(\.app.text)).sorted().joined(separator: ", ")
       throw Failure(
         "there is no app \(app) with a channel that this token may read"
           + (there.isEmpty ? "" : "; there is \(there)"))
     }
     if arguments.has("json") {
-      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
+      terminal.say(json: answer.document)
       return .done
     }
     var table = Table(
       ["APP", "CHANNEL", "VERSION", "RELEASED", "RESOURCES", "SIZE", "STATE"], rightAligned: [2, 4, 5])
-    for channel in channels {
-      if let app = remote.settings.app, channel["app"]?.string != app.text { continue }
-      let freeze = channel["freeze"].flatMap { $0.isNull ? nil : $0 }
-      let state = freeze.map { "frozen by \($0["author"]?.string ?? "?"): \($0["reason"]?.string ?? "")" }
+    for channel in channels where remote.settings.app.map({ $0 == channel.app }) ?? true {
       table.add([
-        channel["app"]?.string ?? "?", channel["channel"]?.string ?? "?", channel["version"]?.string ?? "?",
-        Moment.text(channel["at"]), "\(channel["resources"]?.integer ?? 0)",
-        Bytes.text(channel["bytes"]?.integer ?? 0), state ?? "open",
+        channel.app.text, channel.channel.text, channel.version.text, channel.at.words,
+        "\(channel.resources)", Bytes.text(channel.bytes),
+        channel.freeze.map { "frozen by \($0.author): \($0.reason)" } ?? "open",
       ])
     }
     if table.isEmpty {
@@ -42,15 +39,14 @@ enum ChannelActs {
     } else {
       for line in table.lines { terminal.say(line) }
     }
-    if let app = answer["defaultApp"]?.string { terminal.say(defaultWords(app, answer)) }
+    if let app = answer.value.defaultApp { terminal.say(defaultWords(app, answer.value)) }
     return .done
   }
 
   /// Who answers polls that name no app.
   /// - Parameter list: the origin's apps and channels.
-  private static func defaultWords(_ app: String, _ list: JSONValue) -> String {
-    let hasChannel = (list["channels"]?.array ?? []).contains { $0["app"]?.string == app }
-    guard hasChannel else {
+  private static func defaultWords(_ app: AppName, _ list: ChannelList) -> String {
+    guard list.channels.contains(where: { $0.app == app }) else {
       return "the default app is \(app), which has no channel: polls that name no app get 404; "
         + "`xcache channel default-app NAME` names another app"
     }
@@ -60,27 +56,27 @@ enum ChannelActs {
   /// Names the app that answers where none is named, or tells which one does.
   static func defaultApp(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let api = try RemoteOrigin(arguments).api
-    let answer: JSONValue
+    let document: JSONValue
     var line: String
     if arguments.operands.count > 1 {
       // By its name alone, not by a setting that happens to be around.
       let name = try SettingsValue.app(try arguments.operands("default-app", "NAME")[1], in: "NAME")
-      answer = try api.send("POST", "default-app", json: ["app": .string(name.text)])
+      let answer = try api.nameDefaultApp(DefaultAppRequest(app: name))
+      document = answer.document
       line = "polls that name no app are answered by \(name)"
-      switch (answer["changed"]?.bool, answer["was"]?.string) {
-      case (false?, _): line += " already"
-      case (_, let before?): line += " now; before, \(before) did"
-      default: break
+      switch (answer.value.changed, answer.value.was) {
+      case (false, _): line += " already"
+      case (true, let before?): line += " now; before, \(before) did"
+      case (true, nil): break
       }
     } else {
-      let list = try api.get("apps")
-      let app = list["defaultApp"] ?? .null
-      answer = ["defaultApp": app]
+      let list = try api.channels().value
+      document = ["defaultApp": list.defaultApp.map { .string($0.text) } ?? .null]
       line =
-        app.string.map { defaultWords($0, list) }
+        list.defaultApp.map { defaultWords($0, list) }
         ?? "no app is the default, or none that this token may read"
     }
-    terminal.say(arguments.has("json") ? String(decoding: answer.canonical, as: UTF8.self) : line)
+    if arguments.has("json") { terminal.say(json: document) } else { terminal.say(line) }
     return .done
   }
 
@@ -92,40 +88,44 @@ enum ChannelActs {
       throw UsageError("which channel? Give --channel NAME")
     }
     let remote = try RemoteOrigin(arguments)
-    var body = JSONObject()
-    if verb == "create" {
-      body["publicURL"] = try arguments.value("public-url").map {
-        .string(try SettingsValue.url($0, in: "--public-url").text)
-      }
-    }
-    if verb == "freeze" {
-      guard let reason = try arguments.value("reason"), !reason.isEmpty else {
-        throw UsageError("why? Give --reason TEXT, for those whom the freeze stops")
-      }
-      body["reason"] = .string(reason)
-    }
-    let answer = try remote.api.send("POST", "\(try remote.path)/\(verb)", json: .object(body))
-    if arguments.has("json") {
-      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
-    } else {
-      terminal.say(words(verb, "\(remote.channel) of \(try remote.app)", answer))
-    }
+    let (document, words) = try act(verb, remote, arguments)
+    if arguments.has("json") { terminal.say(json: document) } else { terminal.say(words) }
     return .done
   }
 
-  private static func words(_ verb: String, _ name: String, _ answer: JSONValue) -> String {
+  private static func act(_ verb: String, _ remote: RemoteOrigin, _ arguments: Arguments) throws
+    -> (JSONValue, String)
+  {
+    let (api, channel) = (try remote.api, try remote.address)
+    let name = "\(channel.channel) of \(channel.app)"
     switch verb {
     case "create":
-      return "created channel \(name); its next version is above \(answer["version"]?.string ?? "0")"
+      let url = try arguments.value("public-url").map { try SettingsValue.url($0, in: "--public-url") }
+      let answer = try api.create(channel, ChannelRequest(publicURL: url))
+      return (
+        answer.document, "created channel \(name); its next version is above \(answer.value.version)"
+      )
     case "remove":
+      let answer = try api.remove(channel)
       let words = "removed channel \(name); nobody is answered for it any more"
-      guard answer["leavesNoDefault"]?.bool == true else { return words }
-      return words + "\npolls that name no app aren't either: that was the default app's last channel, and "
-        + "`xcache channel default-app NAME` names another app"
-    case "freeze": return "channel \(name) is frozen: it refuses releases until it is thawed"
+      guard answer.value.leavesNoDefault else { return (answer.document, words) }
+      return (
+        answer.document,
+        words + "\npolls that name no app aren't either: that was the default app's last channel, and "
+          + "`xcache channel default-app NAME` names another app"
+      )
+    case "freeze":
+      guard let reason = try arguments.value("reason"), !reason.isEmpty else {
+        throw UsageError("why? Give --reason TEXT, for those whom the freeze stops")
+      }
+      let answer = try api.freeze(channel, FreezeRequest(reason: reason))
+      return (answer.document, "channel \(name) is frozen: it refuses releases until it is thawed")
     default:
-      guard answer["changed"]?.bool == true else { return "channel \(name) was not frozen" }
-      return "channel \(name) takes releases again"
+      let answer = try api.thaw(channel)
+      return (
+        answer.document,
+        answer.value.changed ? "channel \(name) takes releases again" : "channel \(name) was not frozen"
+      )
     }
   }
 }

@@ -22,51 +22,41 @@ enum DiffCommand {
     }
     let remote = try RemoteOrigin(arguments)
     if words.count == 1 { words.append(try remote.newestVersion) }
-    let versions = words.map { VersionWord.escaped($0) }
-    let diff = try remote.api.get(
-      "\(try remote.path)/diff?from=\(versions[0])&to=\(versions[1])", limit: 1 << 30)
+    let answer = try remote.api.diff(from: words[0], to: words[1], of: try remote.address)
     if arguments.has("json") {
-      terminal.say(String(decoding: diff.canonical, as: UTF8.self))
+      terminal.say(json: answer.document)
       return .done
     }
-    let marks: [(String, String, Terminal.Colour)] = [
-      ("added", "+", .green), ("changed", "~", .yellow), ("removed", "−", .red),
+    let diff = answer.value
+    let marks: [([DiffAnswer.File], String, Terminal.Colour)] = [
+      (diff.added, "+", .green), (diff.changed, "~", .yellow), (diff.removed, "−", .red),
     ]
-    for (key, mark, colour) in marks {
-      for change in diff[key]?.array ?? [] {
-        let size = Bytes.text(change["size"]?.integer ?? 0)
-        let was = change["was"].map { " (was \(Bytes.text($0["size"]?.integer ?? 0)))" } ?? ""
-        let delta = change["delta"]?.integer.map { ", \(Bytes.text($0)) as a delta" } ?? ""
-        terminal.say(
-          "\(terminal.colour(mark, colour)) \(change["url"]?.string ?? "?")  \(size)\(was)\(delta)")
+    for (files, mark, colour) in marks {
+      for file in files {
+        let was = file.was.map { " (was \(Bytes.text($0.size)))" } ?? ""
+        let delta = file.delta.map { ", \(Bytes.text($0)) as a delta" } ?? ""
+        terminal.say("\(terminal.colour(mark, colour)) \(file.url)  \(Bytes.text(file.size))\(was)\(delta)")
       }
     }
-    func count(_ key: String) -> Int { diff[key]?.array?.count ?? 0 }
-    let bytes = ["added", "changed"].flatMap { diff[$0]?.array ?? [] }.clampedSum {
-      $0["size"]?.integer ?? 0
-    }
     for line in transfers(diff) { terminal.say(line) }
-    terminal.say("+\(count("added")) ~\(count("changed")) −\(count("removed")), \(Bytes.text(bytes)) new")
+    let bytes = (diff.added + diff.changed).clampedSum(\.size)
+    terminal.say(
+      "+\(diff.added.count) ~\(diff.changed.count) −\(diff.removed.count), \(Bytes.text(bytes)) new")
     return .done
   }
 
   /// What costs the most of an update, and what it costs in all.
-  private static func transfers(_ diff: JSONValue) -> [String] {
-    func bytes(_ change: JSONValue) -> Int64 { (change["delta"] ?? change["plain"])?.integer ?? 0 }
-    let new = ["added", "changed"].flatMap { diff[$0]?.array ?? [] }.sorted { bytes($0) > bytes($1) }
-    guard let cost = diff["cost"], !new.isEmpty else { return [] }
-    var lines = ["", "the biggest of the update:"]
+  private static func transfers(_ diff: DiffAnswer) -> [String] {
+    func bytes(_ file: DiffAnswer.File) -> Int64 { file.delta ?? file.plain ?? 0 }
+    let new = (diff.added + diff.changed).sorted { bytes($0) > bytes($1) }
+    if new.isEmpty { return [] }
     var table = Table(["DELTA", "PLAIN", "URL"], rightAligned: [0, 1])
-    for change in new.prefix(10) {
-      table.add([
-        change["delta"]?.integer.map(Bytes.text) ?? "—", Bytes.text(change["plain"]?.integer ?? 0),
-        change["url"]?.string ?? "?",
-      ])
+    for file in new.prefix(10) {
+      table.add([file.delta.map(Bytes.text) ?? "—", Bytes.text(file.plain ?? 0), file.url])
     }
-    lines += table.lines
-    lines.append(
-      "an update downloads \(Bytes.text(cost["bytes"]?.integer ?? 0)) with deltas, "
-        + "\(Bytes.text(cost["plainBytes"]?.integer ?? 0)) without")
-    return lines
+    let cost =
+      "an update downloads \(Bytes.text(diff.cost.bytes)) with deltas, "
+      + "\(Bytes.text(diff.cost.plainBytes)) without"
+    return ["", "the biggest of the update:"] + table.lines + [cost]
   }
 }

@@ -15,18 +15,20 @@ enum LogCommand {
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
-    var query = "limit=\(try arguments.number("limit", in: 1...1000) ?? 20)"
-    if let text = try arguments.value("before") {
-      guard ManifestVersion(text: text) != nil else { throw UsageError("--before \(text) is no version") }
-      query += "&before=\(text)"
+    let limit = try arguments.number("limit", in: 1...1000) ?? 20
+    let before = try arguments.value("before").map { (text) throws(UsageError) in
+      guard let version = ManifestVersion(text: text) else {
+        throw UsageError("--before \(text) is no version")
+      }
+      return version
     }
-    if let time = try VersionWord.at(arguments) { query += "&at=\(VersionWord.escaped(time))" }
-    let log = try remote.api.get("\(try remote.path)/log?\(query)")
+    let log = try remote.api.log(
+      of: try remote.address, limit: limit, before: before, at: try VersionWord.at(arguments))
     if arguments.has("json") {
-      terminal.say(String(decoding: log.canonical, as: UTF8.self))
+      terminal.say(json: log.document)
       return .done
     }
-    let releases = log["releases"]?.array ?? []
+    let releases = log.value.releases
     if releases.isEmpty { terminal.say("nothing is published yet") }
     var table = Table(
       ["VERSION", "WHEN", "KIND", "WHO", "BUNDLES", "CHANGES", "NEW", "MESSAGE"], rightAligned: [0, 6])
@@ -36,21 +38,18 @@ enum LogCommand {
   }
 
   /// What it was, and of which version where it brought one back.
-  static func kind(_ release: JSONValue) -> String {
-    let kind = release["kind"]?.string ?? "?"
-    guard let version = release["source"]?["version"]?.string else { return kind }
-    return kind == "promote"
-      ? "promote of \(release["source"]?["channel"]?.string ?? "?") \(version)" : "\(kind) to \(version)"
+  static func kind(_ release: ReleaseInfo) -> String {
+    guard let source = release.source else { return release.kind }
+    return release.kind == "promote"
+      ? "promote of \(source.channel) \(source.version)" : "\(release.kind) to \(source.version)"
   }
 
-  private static func row(_ release: JSONValue) -> [String] {
-    let bundles = (release["bundles"]?.array ?? []).compactMap { $0["bundle"]?.string }
-    func count(_ key: String) -> Int64 { release[key]?.integer ?? 0 }
-    return [
-      release["version"]?.string ?? "?", Moment.text(release["at"]), Self.kind(release),
-      release["author"]?.string ?? "?", bundles.joined(separator: " "),
-      "+\(count("added")) ~\(count("changed")) −\(count("removed"))", Bytes.text(count("newBytes")),
-      release["message"]?.string?.split(separator: "\n").first.map(String.init) ?? "",
+  private static func row(_ release: ReleaseInfo) -> [String] {
+    [
+      release.version.text, release.at.words, kind(release), release.author,
+      release.bundles.map(\.bundle).joined(separator: " "),
+      "+\(release.added) ~\(release.changed) −\(release.removed)", Bytes.text(release.newBytes),
+      release.message.split(separator: "\n").first.map(String.init) ?? "",
     ]
   }
 }

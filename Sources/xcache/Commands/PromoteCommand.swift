@@ -44,60 +44,52 @@ enum PromoteCommand {
     guard source != target else {
       throw UsageError("--from and --to are the same channel, \(target): it has what it holds already")
     }
-    var body = JSONObject()
-    body["from"] = .string(source.text)
-    body["bundle"] = try arguments.value("bundle").map {
-      .string(try SettingsValue.bundle($0, in: "--bundle").text)
-    }
-    body["map"] = .array(try arguments.all("map").map(rule))
-    body["version"] = try VersionWord.one(arguments, try arguments.value("version")).map { .string($0) }
-    body["message"] = .string(try arguments.value("message") ?? "")
-    body["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0) }
-    body["breakGlass"] = try arguments.breakGlass().map { .string($0) }
-    body["withPrefetch"] = .bool(arguments.has("with-prefetch"))
-    body["now"] = .bool(arguments.has("now"))
-    body["dryRun"] = .bool(arguments.has("dry-run"))
-    let answer = try remote.api.send(
-      "POST", "apps/\(try remote.app)/channels/\(target)/promote", json: .object(body),
-      patience: ReleaseWords.patience)
+    var request = PromotionRequest()
+    request.from = source.text
+    request.bundle = try arguments.value("bundle").map { try SettingsValue.bundle($0, in: "--bundle").text }
+    request.map = try arguments.all("map").map(rule)
+    request.version = try VersionWord.one(arguments, try arguments.value("version"))
+    request.withPrefetch = arguments.has("with-prefetch")
+    let answer = try remote.api.promote(
+      try request.filled(arguments), to: ChannelAddress(try remote.app, target))
     if arguments.has("json") {
-      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
+      terminal.say(json: answer.document)
     } else {
-      for line in lines(answer, to: target, dryRun: arguments.has("dry-run"), terminal) { terminal.say(line) }
+      for line in lines(answer.value, to: target, dryRun: arguments.has("dry-run"), terminal) {
+        terminal.say(line)
+      }
     }
     return .done
   }
 
-  private static func rule(_ text: String) throws -> JSONValue {
+  private static func rule(_ text: String) throws -> PromotionRequest.Rule {
     let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard sides.count == 2 else { throw UsageError("--map \(text): write OLD-URL=NEW-URL") }
     let from = try SettingsValue.url(sides[0], in: "--map")
     let to = try SettingsValue.url(sides[1], in: "--map")
-    return ["from": .string(from.text), "to": .string(to.text)]
+    return .init(from: from.text, to: to.text)
   }
 
-  private static func lines(_ answer: JSONValue, to channel: ChannelName, dryRun: Bool, _ terminal: Terminal)
-    -> [String]
-  {
-    let version = answer["version"]?.string ?? "?"
-    let source = "\(answer["from"]?.string ?? "?") \(answer["fromVersion"]?.string ?? "?")"
-    var lines = (answer["warnings"]?.array ?? []).compactMap(\.string).map {
-      terminal.colour("\($0) names a host that is rewritten", .yellow)
+  private static func lines(
+    _ answer: PromotionAnswer, to channel: ChannelName, dryRun: Bool, _ terminal: Terminal
+  ) -> [String] {
+    let release = answer.release
+    let source = "\(answer.from) \(answer.fromVersion)"
+    var lines = answer.warnings.map { terminal.colour("\($0) names a host that is rewritten", .yellow) }
+    lines += answer.left.map {
+      "bundle \($0) stays in \(channel), though \(answer.from) holds nothing of it any more"
     }
-    lines += (answer["left"]?.array ?? []).compactMap(\.string).map {
-      "bundle \($0) stays in \(channel), though \(answer["from"]?.string ?? "?") holds nothing of it any more"
+    let prefetch = answer.prefetch.map { [$0.words(from: answer.from, dryRun: dryRun)] } ?? []
+    guard release.isChanged else {
+      return lines + ["nothing changed: \(channel) \(release.version) has the content of \(source)"]
+        + prefetch
     }
-    let prefetch = ReleaseWords.prefetch(answer, dryRun: dryRun)
-    guard answer["changed"]?.bool == true else {
-      return lines + ["nothing changed: \(channel) \(version) has the content of \(source)"] + prefetch
-    }
-    func count(_ key: String) -> Int64 { answer[key]?.integer ?? 0 }
-    let counts = "+\(count("added")) ~\(count("changed_count")) −\(count("removed"))"
+    let version = "version \(release.version)"
     lines.append(
       dryRun
-        ? "dry run: \(counts), would become \(channel) version \(version)"
-        : "\(counts), \(channel) \(terminal.colour("version \(version)", .bold)) with the content of \(source)"
+        ? "dry run: \(release.countWords), would become \(channel) \(version)"
+        : "\(release.countWords), \(channel) \(terminal.colour(version, .bold)) with the content of \(source)"
     )
-    return lines + prefetch + ReleaseWords.end(answer, dryRun: dryRun)
+    return lines + prefetch + (dryRun ? [] : release.endLines)
   }
 }

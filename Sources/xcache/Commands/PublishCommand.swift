@@ -41,32 +41,29 @@ enum PublishCommand {
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let remote = try RemoteOrigin(arguments)
     let bundles = try sources(arguments, remote.settings)
-    var options = ReleaseOptions(
-      message: try arguments.value("message") ?? "", now: arguments.has("now"),
-      dryRun: arguments.has("dry-run"),
-      ifVersion: try ifVersion(arguments), breakGlass: try arguments.breakGlass())
+    var options = PublishOptions(try ReleaseOptions().filled(arguments))
     options.waitsForDeltas = arguments.has("wait-deltas")
+    options.rehash = arguments.has("rehash")
     if let text = try arguments.value("max-update") {
       guard let size = Bytes.parse(text) else {
         throw UsageError("--max-update \(text) is no size, such as 500KB or 2MB")
       }
       options.maxUpdate = size
     }
-    var check = try CheckCommand.options(arguments, remote.settings)
+    options.check = try CheckCommand.options(arguments, remote.settings)
     let names = Set(bundles.map(\.name))
-    check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
+    options.check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
     let publisher = Publisher(try remote.api, cache: CacheFolder(environment: Environment.variables)) {
       terminal.progress(words(of: $0))
     }
     defer { terminal.endProgress() }
-    let result = try publisher.publish(
-      bundles, to: try remote.app, remote.channel, options, check: check, rehash: arguments.has("rehash"))
+    let result = try publisher.publish(bundles, to: try remote.address, options)
     terminal.endProgress()
     for line in result.check.map({ CheckWords.warnings($0, terminal) }) ?? [] { terminal.note(line) }
     if arguments.has("json") {
-      terminal.say(String(decoding: result.json(dryRun: options.dryRun).canonical, as: UTF8.self))
+      terminal.say(json: result.json(dryRun: arguments.has("dry-run")))
     } else {
-      for line in result.lines(dryRun: options.dryRun, terminal) { terminal.say(line) }
+      for line in result.lines(dryRun: arguments.has("dry-run"), terminal) { terminal.say(line) }
     }
     return .done
   }

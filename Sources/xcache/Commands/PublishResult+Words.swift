@@ -1,4 +1,5 @@
 import Manifests
+import OriginAPI
 import Publishing
 
 extension PublishResult {
@@ -20,24 +21,23 @@ extension PublishResult {
       dryRun
         ? "dry run: \(counts), sent \(sent), would become version \(answer.version)"
         : "\(counts), sent \(sent), \(terminal.colour("version \(answer.version)", .bold))")
-    if let cost { lines += cost.lines(dryRun: dryRun) }
+    if let preparation { lines += preparation.value.lines(dryRun: dryRun) }
     for bundle in answer.bundles {
       guard let replaced = bundle.replaced else { continue }
       lines.append(
         terminal.colour(
-          "bundle \(bundle.name): replaces version \(replaced.version), which \(replaced.author) released "
-            + "at \(replaced.at) while this publish was under way", .yellow))
+          "bundle \(bundle.bundle): replaces version \(replaced.version), which \(replaced.author) released "
+            + "at \(replaced.at.wireText) while this publish was under way", .yellow))
     }
-    if let receipt = answer.json["receipt"]?.string { lines.append("receipt \(receipt)") }
-    return lines
+    return lines + answer.receiptLines
   }
 
   /// The same as one document: the origin's answer, and what this side did for it.
   func json(dryRun: Bool) -> JSONValue {
-    var document = answer.json.object ?? JSONObject()
+    var document = release.document.object ?? JSONObject()
     if let check { document["check"] = check.json }
     document["dryRun"] = .bool(dryRun)
-    if let cost { document["deltas"] = cost.json }
+    document["deltas"] = preparation?.document
     document["files"] = .integer(files)
     document["filesRead"] = .integer(filesRead)
     document["totalBytes"] = .integer(bytes)
@@ -48,19 +48,19 @@ extension PublishResult {
   }
 }
 
-extension ReleaseCost {
+extension PreparationAnswer {
   /// What devices download, for people.
   fileprivate func lines(dryRun: Bool) -> [String] {
     var lines: [String] = []
-    if !dryRun, last1 != nil {
+    if !dryRun, cost.last1 != nil {
       lines.append(
-        isReady
+        ready
           ? "visible with its deltas, made in \(milliseconds / 100 * 100) ms"
           : "visible before its deltas were made: devices that update now fetch whole files")
     }
-    let rows: [(String, Update?, Bool)] = [
-      ("at the current version", last1, isReady), ("2 versions back", last2, isDone),
-      ("5 versions back", last5, isDone), ("that are new", new, true),
+    let rows: [(String, TransferCost?, Bool)] = [
+      ("at the current version", cost.last1, ready), ("2 versions back", cost.last2, done),
+      ("5 versions back", cost.last5, done), ("that are new", cost.new, true),
     ]
     for (who, update, isExact) in rows {
       guard let update else { continue }

@@ -31,8 +31,7 @@ struct PullVersion {
   private func number(_ word: String) throws -> String {
     if ManifestVersion(text: word) != nil { return word }
     // What was live when is for those who may look into the log.
-    let release = try remote.api.get("\(try remote.path)/releases/\(VersionWord.escaped(word))")
-    return release["version"]?.string ?? "0"
+    return try remote.api.release(word, of: try remote.address).value.version.text
   }
 
   private func fetch(_ version: String, to path: String) throws {

@@ -63,19 +63,16 @@ struct RemoteOrigin {
   /// The newest version of the channel.
   var newestVersion: String {
     get throws {
-      let newest = try api.get(try path)["version"]?.string ?? "0"
-      if newest == "0" { throw Failure("nothing is published yet in channel \(channel) of app \(try app)") }
-      return newest
+      let newest = try api.overview(of: try address).value.version
+      if newest == .none {
+        throw Failure("nothing is published yet in channel \(channel) of app \(try app)")
+      }
+      return newest.text
     }
   }
 
   /// The channel, as the API's client takes it.
   var address: ChannelAddress {
     get throws { ChannelAddress(try app, channel) }
-  }
-
-  /// The API's path of the channel.
-  var path: String {
-    get throws { "apps/\(try app)/channels/\(channel)" }
   }
 }

@@ -31,83 +31,67 @@ enum RollbackCommand {
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
-    let dryRun = arguments.has("dry-run")
-    let answer = try remote.api.send(
-      "POST", "\(try remote.path)/rollback", json: .object(try request(arguments, dryRun: dryRun)),
-      patience: ReleaseWords.patience)
+    let answer = try remote.api.rollback(try request(arguments), in: try remote.address)
     if arguments.has("json") {
-      terminal.say(String(decoding: answer.canonical, as: UTF8.self))
+      terminal.say(json: answer.document)
     } else {
-      for line in lines(answer, dryRun: dryRun, terminal) { terminal.say(line) }
+      for line in lines(answer.value, dryRun: arguments.has("dry-run"), terminal) { terminal.say(line) }
     }
     return .done
   }
 
-  private static func request(_ arguments: Arguments, dryRun: Bool) throws -> JSONObject {
-    var request = JSONObject()
+  private static func request(_ arguments: Arguments) throws -> RollbackRequest {
     // The app and channel may be a setting, the bundle is not: what goes back is always said.
     let bundle = try arguments.value("bundle")
     guard (bundle != nil) != arguments.has("all-bundles") else {
       throw UsageError("what goes back? Give --bundle NAME, or --all-bundles")
     }
-    if let bundle { request["bundle"] = .string(try SettingsValue.bundle(bundle, in: "--bundle").text) }
-    request["allBundles"] = .bool(bundle == nil)
-    let version = try VersionWord.one(arguments, try arguments.value("to"))
-    let steps = try arguments.number("steps", in: 1...1_000_000)
-    guard (version != nil) != (steps != nil) else {
+    var request = RollbackRequest()
+    request.bundle = try bundle.map { try SettingsValue.bundle($0, in: "--bundle").text }
+    request.allBundles = bundle == nil
+    request.to = try VersionWord.one(arguments, try arguments.value("to"))
+    request.steps = try arguments.number("steps", in: 1...1_000_000).map { Int64($0) }
+    guard (request.to != nil) != (request.steps != nil) else {
       throw UsageError("how far back? Give --to V, --at TIME, or --steps N")
     }
-    request["to"] = version.map { .string($0) }
-    request["steps"] = steps.map { .integer($0) }
-    request["message"] = .string(try arguments.value("message") ?? "")
-    request["ifVersion"] = try PublishCommand.ifVersion(arguments).map { .string($0) }
-    request["breakGlass"] = try arguments.breakGlass().map { .string($0) }
-    request["withPrefetch"] = .bool(arguments.has("with-prefetch"))
-    request["now"] = .bool(arguments.has("now"))
-    request["dryRun"] = .bool(dryRun)
-    return request
+    request.withPrefetch = arguments.has("with-prefetch")
+    return try request.filled(arguments)
   }
 
-  private static func lines(_ answer: JSONValue, dryRun: Bool, _ terminal: Terminal) -> [String] {
-    let (version, target) = (answer["version"]?.string ?? "?", answer["target"]?.string ?? "?")
-    guard answer["changed"]?.bool == true else {
-      return ["nothing changed: version \(version) has the content of version \(target)"]
-        + ReleaseWords.prefetch(answer, dryRun: dryRun)
+  private static func lines(_ answer: RollbackAnswer, dryRun: Bool, _ terminal: Terminal) -> [String] {
+    let (release, target) = (answer.release, answer.target)
+    let prefetch = answer.prefetch.map { [$0.words(dryRun: dryRun)] } ?? []
+    guard release.isChanged else {
+      return ["nothing changed: version \(release.version) has the content of version \(target)"] + prefetch
     }
-    func count(_ key: String) -> Int64 { answer[key]?.integer ?? 0 }
-    let counts = "+\(count("added")) ~\(count("changed_count")) −\(count("removed"))"
     var lines: [String] = []
-    if dryRun { lines += patch(answer["patch"], terminal) + cost(answer["cost"]) }
+    if dryRun { lines += patch(answer, terminal) }
     lines.append(
       dryRun
-        ? "dry run: \(counts), would become version \(version) with the content of version \(target)"
-        : "\(counts), \(terminal.colour("version \(version)", .bold)) with the content of version \(target)")
-    for bundle in answer["takesBack"]?.array ?? [] {
-      let releases = bundle["releases"]?.array ?? []
-      let words = releases.prefix(5).map {
-        "version \($0["version"]?.string ?? "?") by \($0["author"]?.string ?? "?")"
-      }
-      let more = releases.count > 5 ? " and \(releases.count - 5) more" : ""
-      lines.append(
-        "takes back of \(bundle["bundle"]?.string ?? "?"): " + words.joined(separator: ", ") + more)
+        ? "dry run: \(release.countWords), would become version \(release.version) with the content of version \(target)"
+        : "\(release.countWords), \(terminal.colour("version \(release.version)", .bold)) with the content of version \(target)"
+    )
+    for bundle in answer.takesBack {
+      let words = bundle.releases.prefix(5).map { "version \($0.version) by \($0.author)" }
+      let more = bundle.releases.count > 5 ? " and \(bundle.releases.count - 5) more" : ""
+      lines.append("takes back of \(bundle.bundle): " + words.joined(separator: ", ") + more)
     }
-    return lines + ReleaseWords.prefetch(answer, dryRun: dryRun) + ReleaseWords.end(answer, dryRun: dryRun)
+    return lines + prefetch + (dryRun ? [] : release.endLines)
   }
 
-  private static func patch(_ patch: JSONValue?, _ terminal: Terminal) -> [String] {
-    (patch?.object?.members ?? []).map { member in
-      guard let size = member.value["size"]?.integer else {
+  /// What a device would be sent, and what that costs.
+  private static func patch(_ answer: RollbackAnswer, _ terminal: Terminal) -> [String] {
+    let lines = (answer.patch?.object?.members ?? []).map { member in
+      guard let entry = try? ResourceContent(json: member.value) else {
         return "\(terminal.colour("−", .red)) \(member.key)"
       }
-      return "\(terminal.colour("+", .green)) \(member.key)  \(Bytes.text(size))"
+      return "\(terminal.colour("+", .green)) \(member.key)  \(Bytes.text(entry.size))"
     }
-  }
-
-  private static func cost(_ cost: JSONValue?) -> [String] {
-    func bytes(_ key: String) -> String { Bytes.text(cost?[key]?.integer ?? 0) }
-    return [
-      "a device on the newest version takes a patch of \(bytes("patchBytes")) (\(bytes("patchGzipBytes")) gzipped) and "
-        + "\(cost?["files"]?.integer ?? 0) files, \(bytes("fileBytes")), but for those that it still has"
+    guard let cost = answer.cost else { return lines }
+    return lines + [
+      "a device on the newest version takes a patch of \(Bytes.text(cost.patchBytes)) "
+        + "(\(Bytes.text(cost.patchGzipBytes)) gzipped) and \(cost.files) files, \(Bytes.text(cost.fileBytes)), "
+        + "but for those that it still has"
     ]
   }
 }

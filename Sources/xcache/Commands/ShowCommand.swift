@@ -20,42 +20,35 @@ enum ShowCommand {
       throw UsageError("nothing is expected after that: \(arguments.operands[1])")
     }
     let remote = try RemoteOrigin(arguments)
-    var word = try VersionWord.one(arguments, arguments.operands.first)
-    if word == nil { word = try remote.newestVersion }
-    let version = VersionWord.escaped(word ?? "")
+    let version = try VersionWord.one(arguments, arguments.operands.first) ?? remote.newestVersion
     if arguments.has("manifest") {
-      let map = try remote.api.get("\(try remote.path)/manifest?version=\(version)", limit: 1 << 30)
-      terminal.write(map.canonical)
+      terminal.write(try remote.api.manifest(version, of: try remote.address).canonical)
       return .done
     }
-    let release = try remote.api.get("\(try remote.path)/releases/\(version)")
+    let release = try remote.api.release(version, of: try remote.address)
     if arguments.has("json") {
-      terminal.say(String(decoding: release.canonical, as: UTF8.self))
+      terminal.say(json: release.document)
     } else {
-      for line in lines(release, terminal) { terminal.say(line) }
+      for line in lines(release.value, terminal) { terminal.say(line) }
     }
     return .done
   }
 
-  private static func lines(_ release: JSONValue, _ terminal: Terminal) -> [String] {
-    func text(_ key: String) -> String { release[key]?.string ?? "?" }
-    func count(_ key: String) -> Int64 { release[key]?.integer ?? 0 }
+  private static func lines(_ release: ReleaseInfo, _ terminal: Terminal) -> [String] {
     var lines = [
-      terminal.colour("version \(text("version"))", .bold) + "  \(LogCommand.kind(release))",
-      "released  \(Moment.text(release["at"])) by \(text("author"))",
-      "changes   +\(count("added")) ~\(count("changed")) −\(count("removed")), \(Bytes.text(count("newBytes"))) new",
-      "holds     \(count("resources")) resources, \(Bytes.text(count("bytes")))",
-      "digest    \(text("digest"))",
+      terminal.colour("version \(release.version)", .bold) + "  \(LogCommand.kind(release))",
+      "released  \(release.at.words) by \(release.author)",
+      "changes   +\(release.added) ~\(release.changed) −\(release.removed), \(Bytes.text(release.newBytes)) new",
+      "holds     \(release.resources) resources, \(Bytes.text(release.bytes))",
+      "digest    \(release.digest)",
     ]
-    if let glass = release["breakGlass"], let reason = glass["reason"]?.string {
-      lines.append("in spite of the freeze by \(glass["frozenBy"]?.string ?? "?"): \(reason)")
+    if let glass = release.breakGlass {
+      lines.append("in spite of the freeze by \(glass.frozenBy): \(glass.reason)")
     }
-    if let message = release["message"]?.string, !message.isEmpty { lines += ["", message] }
+    if !release.message.isEmpty { lines += ["", release.message] }
     var table = Table(["BUNDLE", "ADDED", "CHANGED", "REMOVED"], rightAligned: [1, 2, 3])
-    for bundle in release["bundles"]?.array ?? [] {
-      table.add(
-        [bundle["bundle"]?.string ?? "?"]
-          + ["added", "changed", "removed"].map { "\(bundle[$0]?.integer ?? 0)" })
+    for bundle in release.bundles {
+      table.add([bundle.bundle, "\(bundle.added)", "\(bundle.changed)", "\(bundle.removed)"])
     }
     return lines + [""] + table.lines
   }

@@ -11,91 +11,76 @@ enum StatusCommand {
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
-    let state = try remote.api.get(try remote.path)
+    let channel = try remote.address
+    let answer = try remote.api.overview(of: channel)
     if arguments.has("json") {
-      var state = state.object ?? JSONObject()
-      state["adoption"] = try remote.api.get("\(try remote.path)/adoption")
-      terminal.say(String(decoding: JSONValue.object(state).canonical, as: UTF8.self))
+      var document = answer.document.object ?? JSONObject()
+      document["adoption"] = try remote.api.adoption(of: channel).document
+      terminal.say(json: .object(document))
       return .done
     }
-    let version = state["version"]?.string ?? "?"
-    terminal.say(terminal.colour("\(try remote.app) \(remote.channel)", .bold) + "  version \(version)")
-    if version == "0" {
+    let overview = answer.value
+    terminal.say(
+      terminal.colour("\(channel.app) \(channel.channel)", .bold) + "  version \(overview.version)")
+    if overview.version == .none {
       terminal.say("nothing is published yet")
       return .done
     }
-    if let freeze = state["freeze"], let reason = freeze["reason"]?.string {
-      terminal.say(
-        terminal.colour("FROZEN", .red) + "     by \(freeze["author"]?.string ?? "?") since "
-          + "\(Moment.text(freeze["at"])): \(reason)")
-    }
-    terminal.say("released   \(Moment.text(state["at"]))")
-    terminal.say(
-      "holds      \(state["resources"]?.integer ?? 0) resources, \(Bytes.text(state["bytes"]?.integer ?? 0))")
-    if let deltas = state["deltas"], deltas.object != nil {
-      terminal.say("deltas     \(words(ofDeltas: deltas))")
-    }
-    terminal.say("public URL \(state["publicURL"]?.string ?? "?")")
-    if state["isDefaultApp"]?.bool == true { terminal.say("default    answers polls that name no app") }
-    for line in documents(state, terminal) { terminal.say(line) }
-    for line in files(state, terminal) { terminal.say(line) }
-    terminal.say("")
+    for line in lines(overview, terminal) { terminal.say(line) }
     var table = Table(["BUNDLE", "CHANGED IN", "RESOURCES", "SIZE"], rightAligned: [1, 2, 3])
-    for bundle in state["bundles"]?.array ?? [] {
+    for bundle in overview.bundles {
       table.add([
-        bundle["name"]?.string ?? "?", bundle["version"]?.string ?? "?",
-        "\(bundle["resources"]?.integer ?? 0)",
-        Bytes.text(bundle["bytes"]?.integer ?? 0),
+        bundle.name.text, bundle.version.text, "\(bundle.resources)", Bytes.text(bundle.bytes),
       ])
     }
-    for line in table.lines { terminal.say(line) }
-    let adoption = AdoptionChart.lines(try remote.api.adoption(of: try remote.address).value)
+    for line in [""] + table.lines { terminal.say(line) }
+    let adoption = AdoptionChart.lines(try remote.api.adoption(of: channel).value)
     if !adoption.isEmpty { terminal.say("") }
     for line in adoption { terminal.say(line) }
     return .done
   }
 
-  /// Whether the origin's files are whole, as far as it knows.
-  private static func files(_ state: JSONValue, _ terminal: Terminal) -> [String] {
+  private static func lines(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
     var lines: [String] = []
-    if let oldest = state["scrub"]?["oldest"]?.string {
-      lines.append("scrub      every file was read back since \(Moment.text(.string(oldest)))")
-    }
-    for place in state["damagedURLs"]?.array ?? [] {
+    if let freeze = overview.freeze {
       lines.append(
-        terminal.colour("DAMAGED", .red)
-          + "    \(place["url"]?.string ?? "?"): publish bundle \(place["bundle"]?.string ?? "?") again")
+        terminal.colour("FROZEN", .red)
+          + "     by \(freeze.author) since \(freeze.at.words): \(freeze.reason)")
     }
-    return lines
+    lines.append("released   \(overview.at.words)")
+    lines.append("holds      \(overview.resources) resources, \(Bytes.text(overview.bytes))")
+    if let deltas = overview.deltas { lines.append("deltas     \(words(ofDeltas: deltas))") }
+    lines.append("public URL \(overview.publicURL)")
+    if overview.isDefaultApp { lines.append("default    answers polls that name no app") }
+    return lines + documents(overview, terminal) + files(overview, terminal)
   }
 
-  private static func words(ofDeltas deltas: JSONValue) -> String {
-    guard let pending = deltas["pending"]?.integer else { return "on older versions: being looked for" }
+  /// Whether the origin's files are whole, as far as it knows.
+  private static func files(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
+    let scrub = overview.scrub.oldest.map { "scrub      every file was read back since \($0.words)" }
+    return (scrub.map { [$0] } ?? [])
+      + overview.damagedURLs.map {
+        terminal.colour("DAMAGED", .red) + "    \($0.url): publish bundle \($0.bundle) again"
+      }
+  }
+
+  private static func words(ofDeltas deltas: ChannelOverview.DeltaProgress) -> String {
+    guard let pending = deltas.pending else { return "on older versions: being looked for" }
     if pending == 0 { return "all made" }
-    let files = "\(deltas["filesDone"]?.integer ?? 0) of \(deltas["files"]?.integer ?? 0) files"
-    return "on \(pending) older versions to be made; of the next, \(files) are done"
+    return
+      "on \(pending) older versions to be made; of the next, \(deltas.filesDone) of \(deltas.files) files "
+      + "are done"
   }
 
   /// What the channel says beside its manifest; the kill switch first.
-  private static func documents(_ state: JSONValue, _ terminal: Terminal) -> [String] {
+  private static func documents(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
     var lines: [String] = []
-    if let policy: DocumentAnswer = try? state["policy"]?.decode() {
+    if let policy = overview.policy {
       if let alarm = PolicyWords(policy.policy).alarm(terminal) { lines.append(alarm) }
       lines.append("policy     \(DocumentLog.line(policy))")
     }
-    if let prefetch: DocumentVersion = try? state["prefetch"]?.decode() {
-      lines.append("prefetch   \(DocumentLog.line(prefetch))")
-    }
-    if let interval = state["interval"]?.integer { lines.append("interval   \(interval) s between polls") }
+    if let prefetch = overview.prefetch { lines.append("prefetch   \(DocumentLog.line(prefetch))") }
+    if let interval = overview.interval { lines.append("interval   \(interval) s between polls") }
     return lines
-  }
-}
-
-/// Times of the API as people read them.
-enum Moment {
-  /// `2026-11-20 15:17:27 UTC`, of the API's `2026-11-20T15:17:27.000Z`.
-  static func text(_ value: JSONValue?) -> String {
-    guard let text = value?.string, text.utf8.count >= 19 else { return "—" }
-    return text.prefix(10) + " " + text.dropFirst(11).prefix(8) + " UTC"
   }
 }

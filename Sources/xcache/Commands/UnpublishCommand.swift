@@ -22,25 +22,24 @@ enum UnpublishCommand {
     let remote = try RemoteOrigin(arguments)
     let bundles = try arguments.all("bundle").map { try SettingsValue.bundle($0, in: "--bundle") }
     guard !bundles.isEmpty else { throw UsageError("which bundle? Give --bundle NAME") }
-    let options = ReleaseOptions(
-      message: try arguments.value("message") ?? "", dryRun: arguments.has("dry-run"),
-      ifVersion: try PublishCommand.ifVersion(arguments), breakGlass: try arguments.breakGlass())
     let publisher = Publisher(try remote.api, cache: CacheFolder(path: nil))
-    let answer = try publisher.unpublish(bundles, from: try remote.app, remote.channel, options)
+    let answer = try publisher.unpublish(
+      bundles, from: try remote.address, try ReleaseOptions().filled(arguments))
     if arguments.has("json") {
-      terminal.say(String(decoding: answer.json.canonical, as: UTF8.self))
+      terminal.say(json: answer.document)
       return .done
     }
-    guard answer.isChanged else {
-      terminal.say("nothing changed: version \(answer.version) holds nothing of it")
+    let release = answer.value
+    guard release.isChanged else {
+      terminal.say("nothing changed: version \(release.version) holds nothing of it")
       return .done
     }
-    let removed = answer.bundles.clampedSum(\.removed)
+    let removed = release.bundles.clampedSum { Int64($0.removed) }
     terminal.say(
-      options.dryRun
-        ? "dry run: −\(removed), would become version \(answer.version)"
-        : "−\(removed), \(terminal.colour("version \(answer.version)", .bold))")
-    for line in ReleaseWords.receipt(answer.json) { terminal.say(line) }
+      arguments.has("dry-run")
+        ? "dry run: −\(removed), would become version \(release.version)"
+        : "−\(removed), \(terminal.colour("version \(release.version)", .bold))")
+    for line in release.receiptLines { terminal.say(line) }
     return .done
   }
 }

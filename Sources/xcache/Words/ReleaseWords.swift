@@ -1,40 +1,49 @@
 import Manifests
+import OriginAPI
 
-/// What the outputs of the commands that make releases have in common.
-enum ReleaseWords {
-  /// Seconds without a byte that are waited for an answer, which may wait for deltas.
-  static let patience = 900
-
-  /// What became of a prefetch config that came along.
-  static func prefetch(_ answer: JSONValue, dryRun: Bool) -> [String] {
-    guard let prefetch = answer["prefetch"], prefetch.object != nil else { return [] }
-    let (version, source) = (prefetch["version"]?.string ?? "?", prefetch["source"]?.string ?? "?")
-    if prefetch["kept"]?.bool == true {
-      let kept = version == "0" ? "there is none here either" : "version \(version) stays as it is"
-      return ["prefetch config: \(answer["from"]?.string ?? "the source") has none to promote; \(kept)"]
-    }
-    guard prefetch["changed"]?.bool == true else {
-      return ["prefetch config: nothing changed, version \(version) is that already"]
-    }
-    let content = source == "0" ? "empty, as there was none then" : "the content of version \(source)"
-    let place = answer["from"]?.string.map { " of \($0)" } ?? ""
-    return [
-      "prefetch config: \(content)\(place), \(dryRun ? "would become" : "now") version \(version)"
-    ]
+extension ReleaseMembers {
+  /// The same with what `-m`, `--if-version`, `--break-glass`, `--now` and `--dry-run` say.
+  func filled(_ arguments: Arguments) throws -> Self {
+    var request = self
+    request.message = try arguments.value("message") ?? ""
+    request.ifVersion = try PublishCommand.ifVersion(arguments)
+    request.breakGlass = try arguments.breakGlass()
+    request.now = arguments.has("now")
+    request.dryRun = arguments.has("dry-run")
+    return request
   }
+}
 
-  /// Whether it waited for its deltas, and the receipt.
-  static func end(_ answer: JSONValue, dryRun: Bool) -> [String] {
-    if dryRun { return [] }
-    let deltas =
-      answer["deltasStored"]?.bool == true
-      ? "visible with its deltas"
-      : "visible before its deltas were made: devices that update now fetch whole files"
-    return [deltas] + receipt(answer)
-  }
+// What the outputs of the commands that make releases have in common.
+extension ReleaseAnswer {
+  /// `+1 ~2 −3`
+  var countWords: String { "+\(added) ~\(changed) −\(removed)" }
 
   /// The row of the audit trail that tells of it.
-  static func receipt(_ answer: JSONValue) -> [String] {
-    answer["receipt"]?.string.map { ["receipt \($0)"] } ?? []
+  var receiptLines: [String] { receipt.map { ["receipt \($0)"] } ?? [] }
+
+  /// Whether it waited for its deltas, and the receipt.
+  var endLines: [String] {
+    [
+      deltasStored
+        ? "visible with its deltas"
+        : "visible before its deltas were made: devices that update now fetch whole files"
+    ] + receiptLines
+  }
+}
+
+extension PrefetchResult {
+  /// What became of a prefetch config that came along.
+  /// - Parameter source: the channel that it was to come from, where that is another one.
+  func words(from source: ChannelName? = nil, dryRun: Bool) -> String {
+    if kept {
+      let kept = version == .none ? "there is none here either" : "version \(version) stays as it is"
+      return "prefetch config: \(source?.text ?? "the source") has none to promote; \(kept)"
+    }
+    guard changed else { return "prefetch config: nothing changed, version \(version) is that already" }
+    let content =
+      self.source == .none ? "empty, as there was none then" : "the content of version \(self.source)"
+    let place = source.map { " of \($0)" } ?? ""
+    return "prefetch config: \(content)\(place), \(dryRun ? "would become" : "now") version \(version)"
   }
 }

@@ -60,25 +60,6 @@ extension JSONValue {
     return try VersionName.read(text, in: "\"\(key)\" ")
   }
 
-  /// `ifVersion`: what a request is refused for when something changed after it. A moment stands for the version of
-  /// then.
-  func ifVersion(_ names: ChannelNames, _ store: Store) throws -> ManifestVersion? {
-    switch try versionName("ifVersion") {
-    case nil: return nil
-    case .number(let version): return version
-    case let moment?:
-      do throws(StoreError) {
-        return try store.version(moment, of: store.channel(names.app, names.channel))
-      } catch {
-        // Nothing changed after it where there is nothing.
-        switch error {
-        case .unknownApp, .unknownChannel: return ManifestVersion.none
-        default: throw error
-        }
-      }
-    }
-  }
-
   /// A member that is a name; nil where it is absent or null.
   func name<Name>(_ key: String, _ parse: (String) throws(NameError) -> Name) throws -> Name? {
     guard let value = self[key], !value.isNull else { return nil }

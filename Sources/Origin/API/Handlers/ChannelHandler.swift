@@ -8,7 +8,7 @@ import System
 struct ChannelHandler: APIHandler {
   let context: RequestContext
 
-  private var desk: ReleaseDesk { context.api.releases }
+  private var releases: ReleaseDesk { context.api.releases }
 
   /// `GET /apps`: every channel that a token may read.
   func list() throws -> Response {
@@ -17,132 +17,118 @@ struct ChannelHandler: APIHandler {
     let app = try store.defaultApp()
     // Which apps there are beside their own is not everybody's business.
     let isTold = app.map { app in caller.isUnlimited || allowed.contains { $0.channel.app == app } } ?? false
-    return .json([
-      "channels": .array(allowed.map(\.json)),
-      "defaultApp": app.flatMap { isTold ? JSONValue.string($0.text) : nil } ?? .null,
-    ])
+    return .json(
+      ChannelList(
+        channels: allowed.map { ChannelSummary($0.channel, $0.freeze) }, defaultApp: isTold ? app : nil))
   }
 
   /// `POST /default-app`: the app that answers polls which name none (DESIGN §3), for admins of everything.
-  func nameDefaultApp(_ body: JSONValue) throws -> Response {
-    guard let app = try body.name("app", { (text) throws(NameError) in try AppName(text) }) else {
+  func nameDefaultApp(_ body: DefaultAppRequest) throws -> Response {
+    guard let name = body.app else {
       throw Problem.badRequest("\"app\" is the app that answers where none is named")
     }
+    let app = try AppName(name)
     return try context.answering { before in
-      APIAnswer([
-        "changed": .bool(before != app), "defaultApp": .string(app.text),
-        "was": before.map { .string($0.text) } ?? .null,
-      ])
-    } to: { (record) in
-      try desk.setDefault(app, by: actor, record: record)
+      APIAnswer(DefaultAppAnswer(defaultApp: app, was: before))
+    } to: { record in
+      try releases.setDefault(app, by: actor, record: record)
     }
   }
 
   /// `GET /apps/{app}/channels/{channel}`
   func overview() throws -> Response {
     let channel = try context.channel()
-    let bundles = try store.bundles(of: channel)
     let damaged = try store.damagedBlobs()
     let places = try store.places(of: damaged)
       .filter { $0.app == channel.app.text && $0.channel == channel.name.text }
     let scrub = try store.scrubState()
-    let origin = try store.originID()
-    let freeze = try store.freeze(of: channel)
-    let state = try store.extras(of: channel)
-    let defaultApp = try store.defaultApp()
-    let overview: JSONValue = [
-      "app": .string(channel.app.text), "at": channel.at.map { .string(Timestamp.text($0)) } ?? .null,
-      "bundles": .array(
-        bundles.map {
-          [
-            "bytes": .integer($0.bytes), "name": .string($0.name.text), "resources": .integer($0.resources),
-            "version": .string($0.version.text),
-          ]
-        }),
-      "bytes": .integer(channel.bytes), "channel": .string(channel.name.text),
-      "deltas": context.api.deltas.backlog.progress(of: channel.id)?.json ?? .null,
-      "damaged": .strings(damaged.map(\.hex)),
-      "damagedURLs": .array(
-        places.map {
-          ["bundle": .string($0.bundle), "sha256": .string($0.sha256.hex), "url": .string($0.url)]
-        }),
-      "digest": channel.digest.map { .string($0.hex) } ?? .null, "origin": .string(origin),
-      "freeze": freeze?.json ?? .null, "isDefaultApp": .bool(defaultApp == channel.app),
-      "publicURL": .string(channel.publicURL.text), "resources": .integer(channel.resources),
-      "scrub": [
-        "bytes": .integer(scrub.bytes), "files": .integer(scrub.files),
-        "oldest": scrub.oldest.map { .string(Timestamp.text($0)) } ?? .null,
-      ],
-      "version": .string(channel.version.text),
-    ]
-    return .json(.object(JSONObject((overview.object?.members ?? []) + state.overview)))
+    let extras = try store.extras(of: channel)
+    return .json(
+      ChannelOverview(
+        ChannelSummary(channel, try store.freeze(of: channel)), digest: channel.digest,
+        bundles: try store.bundles(of: channel).map {
+          .init(name: $0.name, version: $0.version, resources: $0.resources, bytes: $0.bytes)
+        }, isDefaultApp: try store.defaultApp() == channel.app, origin: try store.originID(),
+        damaged: damaged,
+        damagedURLs: places.map { .init(bundle: $0.bundle, sha256: $0.sha256, url: $0.url) },
+        scrub: .init(
+          files: Int64(scrub.files), bytes: scrub.bytes,
+          oldest: scrub.oldest.map { Moment(milliseconds: $0) }),
+        deltas: context.api.deltas.backlog.progress(of: channel.id).map { .init($0) },
+        interval: extras.interval, policy: try extras.policy?.whole(.policy).decode(),
+        prefetch: try extras.prefetch?.json.decode()))
   }
 
   // MARK: - Acts: `POST /apps/{app}/channels/{channel}/create | remove | freeze | thaw`
 
-  func create(_ body: JSONValue) throws -> Response {
+  func create(_ body: ChannelRequest) throws -> Response {
     let names = try context.names
-    var publicURL: BaseURL?
-    if let text = body["publicURL"]?.string {
-      do {
-        publicURL = try BaseURL(text)
-      } catch {
-        throw Problem.badRequest("\"publicURL\": \(error)")
-      }
+    let publicURL: BaseURL?
+    do {
+      publicURL = try body.publicURL.map { try BaseURL($0) }
+    } catch {
+      throw Problem.badRequest("\"publicURL\": \(error)")
     }
     return try context.answering {
-      APIAnswer(ChannelState(channel: $0, freeze: nil).json, .created)
-    } to: { (record) in
-      try desk.create(
-        names.app, names.channel, publicURL: publicURL, by: actor, record: record)
+      APIAnswer(ChannelSummary($0), .created)
+    } to: { record in
+      try releases.create(names.app, names.channel, publicURL: publicURL, by: actor, record: record)
     }
   }
 
-  func remove(_ body: JSONValue) throws -> Response {
+  func remove(_: EmptyRequest) throws -> Response {
     let names = try context.names
     // No other app takes its place by itself: devices that name no app are this one's.
     let (app, channels) = (try store.defaultApp(), try store.channels())
     let leavesNone = app == names.app && !channels.contains { $0.app == app && $0.name != names.channel }
     return try context.answering {
-      let state = ChannelState(channel: $0, freeze: nil).json.object ?? JSONObject()
-      return APIAnswer(
-        .object(JSONObject(state.members + [.init(key: "leavesNoDefault", value: .bool(leavesNone))])))
-    } to: { (record) in
-      try desk.remove(names.app, names.channel, by: actor, record: record)
+      APIAnswer(ChannelRemovalAnswer(ChannelSummary($0), leavesNoDefault: leavesNone))
+    } to: { record in
+      try releases.remove(names.app, names.channel, by: actor, record: record)
     }
   }
 
-  func freeze(_ body: JSONValue) throws -> Response {
+  func freeze(_ body: FreezeRequest) throws -> Response {
     let names = try context.names
-    guard let reason = try body.humanText("reason", .message), !reason.isEmpty else {
+    guard let reason = try HumanText.checked(body.reason, member: "reason", .message), !reason.isEmpty else {
       throw Problem.badRequest("\"reason\" says why the channel is frozen, for those whom it stops")
     }
     return try context.answering {
-      APIAnswer(["changed": true, "freeze": $0.json])
-    } to: { (record) in
-      try store.freezeChannel(
-        names.app, names.channel, reason: reason, by: actor, record: record)
+      APIAnswer(FreezeAnswer(freeze: FreezeInfo($0)))
+    } to: { record in
+      try store.freezeChannel(names.app, names.channel, reason: reason, by: actor, record: record)
     }
   }
 
-  func thaw(_ body: JSONValue) throws -> Response {
+  func thaw(_: EmptyRequest) throws -> Response {
     let names = try context.names
-    return try context.answering { lifted in
-      APIAnswer(["changed": .bool(lifted != nil), "lifted": lifted?.json ?? .null])
-    } to: { (record) in
+    return try context.answering {
+      APIAnswer(ThawAnswer(lifted: $0.map(FreezeInfo.init)))
+    } to: { record in
       try store.thawChannel(names.app, names.channel, by: actor, record: record)
     }
   }
 }
 
-extension ChannelState {
-  var json: JSONValue {
-    [
-      "app": .string(channel.app.text), "at": channel.at.map { .string(Timestamp.text($0)) } ?? .null,
-      "bytes": .integer(channel.bytes), "channel": .string(channel.name.text),
-      "freeze": freeze?.json ?? .null,
-      "publicURL": .string(channel.publicURL.text), "resources": .integer(channel.resources),
-      "version": .string(channel.version.text),
-    ]
+extension ChannelSummary {
+  fileprivate init(_ channel: ChannelInfo, _ freeze: ChannelFreeze? = nil) {
+    self.init(
+      app: channel.app, channel: channel.name, version: channel.version,
+      at: channel.at.map { Moment(milliseconds: $0) }, resources: channel.resources, bytes: channel.bytes,
+      publicURL: channel.publicURL, freeze: freeze.map { FreezeInfo($0) })
+  }
+}
+
+extension FreezeInfo {
+  init(_ freeze: ChannelFreeze) {
+    self.init(author: freeze.author, at: Moment(milliseconds: freeze.at), reason: freeze.reason)
+  }
+}
+
+extension ChannelOverview.DeltaProgress {
+  fileprivate init(_ progress: Backlog.Progress) {
+    self.init(
+      version: progress.version, pending: progress.pending, filesDone: progress.filesDone,
+      files: progress.files)
   }
 }

@@ -8,49 +8,42 @@ import System
 struct PromotionHandler: APIHandler {
   let context: RequestContext
 
-  private var desk: ReleaseDesk { context.api.releases }
+  private var releases: ReleaseDesk { context.api.releases }
 
-  func promote(_ document: JSONValue) throws -> Response {
+  func promote(_ body: PromotionRequest) throws -> Response {
     let names = try context.names
-    let (source, contents) = try source(document, names)
-    let rewriting = try Self.rewriting(document)
-    var request = ReleaseInput(
+    let (source, contents) = try source(body, names)
+    let rewriting = try Self.rewriting(body)
+    var input = ReleaseInput(
       app: names.app, channel: names.channel, author: caller.name,
-      message: try ReleaseHandler.message(document),
-      bundles: try changes(contents, rewriting, in: names),
-      ifVersion: try document.ifVersion(names, store), dryRun: document["dryRun"]?.bool ?? false)
-    request.source = source
-    request.address = context.request.address
-    request.breakGlass = try ReleaseHandler.breakGlass(document)
-    for bundle in request.bundles { try caller.check(bundle: bundle.name) }
-    guard !request.bundles.isEmpty else { throw Self.nothing(in: source) }
-    if document["withPrefetch"]?.bool == true {
+      message: try HumanText.checked(body.message, member: "message", .message) ?? "",
+      bundles: try changes(contents, rewriting), ifVersion: try context.ifVersion(body.ifVersion),
+      dryRun: body.dryRun ?? false)
+    input.source = source
+    input.address = request.address
+    input.breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
+    for bundle in input.bundles { try caller.check(bundle: bundle.name) }
+    guard !input.bundles.isEmpty else { throw Self.nothing(in: source) }
+    if body.withPrefetch == true {
       try caller.checkReachesAllBundles()
-      request.prefetch = try prefetch(document, source, rewriting)
+      input.prefetch = try prefetch(body, source, rewriting)
     }
     // What it says beside its outcome, before it is made: afterwards nothing may fail any more.
-    var more = JSONObject()
-    more["left"] = .strings(try left(source, contents, names))
-    more["from"] = .string(source.channel.name.text)
-    more["fromVersion"] = .string(source.version.text)
-    more["warnings"] = .strings(try filesNaming(rewriting, contents))
-    return try release(request, more, waits: document["now"]?.bool != true)
-  }
-
-  /// Makes the release once its deltas on the version that it replaces are stored, or as long as releases wait.
-  private func release(_ request: ReleaseInput, _ more: JSONObject, waits: Bool) throws -> Response {
+    let (left, warnings) = (
+      try left(source, contents, names), try filesNaming(rewriting, contents)
+    )
     let createsApp = caller.scope == .admin && caller.isUnlimited
+    let waits = !input.dryRun && body.now != true
     // Without them devices take the files whole; promoting needn't wait in a queue for that.
-    let hasDeltas =
-      waits && !request.dryRun ? try desk.awaitDeltas(request, createsApp: createsApp) ?? false : false
-    return try context.answering { outcome in
-      var answer = outcome.document
-      for member in more.members { answer[member.key] = member.value }
-      answer["deltasStored"] = .bool(hasDeltas)
-      answer["prefetch"] = outcome.prefetch?.json ?? .null
-      return APIAnswer(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
-    } to: { (record) in
-      try desk.release(request, createsApp: createsApp, by: caller, record: record)
+    let hasDeltas = waits ? try releases.awaitDeltas(input, createsApp: createsApp) ?? false : false
+    return try context.answering { [input] outcome in
+      let answer = PromotionAnswer(
+        ReleaseAnswer(outcome, deltasStored: hasDeltas), from: source.channel.name,
+        fromVersion: source.version, left: left, warnings: warnings,
+        prefetch: outcome.prefetch.map { PrefetchResult($0) })
+      return APIAnswer(answer, madeBy: outcome, dryRun: input.dryRun)
+    } to: { record in
+      try releases.release(input, createsApp: createsApp, by: caller, record: record)
     }
   }
 
@@ -81,10 +74,10 @@ struct PromotionHandler: APIHandler {
   }
 
   /// The prefetch config that goes with what is promoted, its URLs rewritten like the others.
-  private func prefetch(_ document: JSONValue, _ source: ReleaseSource, _ rewriting: URLRewriting)
+  private func prefetch(_ body: PromotionRequest, _ source: ReleaseSource, _ rewriting: URLRewriting)
     throws -> PrefetchWish
   {
-    let name = try document.versionName("version")
+    let name = try VersionName.read(body.version, member: "version")
     let record = try store.prefetch(of: source.channel, while: source.version, as: name)
     guard let record else { return PrefetchWish(content: nil, source: 0, from: source.channel.name) }
     let config = (try? JSONValue.parse(record.content)) ?? []
@@ -106,10 +99,8 @@ struct PromotionHandler: APIHandler {
 
   private typealias Contents = [BundleName: [ResourceURL: ResourceContent]]
 
-  private func source(_ document: JSONValue, _ names: ChannelNames) throws -> (
-    ReleaseSource, Contents
-  ) {
-    guard let from = try document.name("from", { (text) throws(NameError) in try ChannelName(text) }) else {
+  private func source(_ body: PromotionRequest, _ names: ChannelNames) throws -> (ReleaseSource, Contents) {
+    guard let from = try body.from.map({ try ChannelName($0) }) else {
       throw Problem.badRequest("\"from\" is the channel whose content is promoted")
     }
     guard from != names.channel else {
@@ -118,8 +109,8 @@ struct PromotionHandler: APIHandler {
     guard caller.allows(.read, app: names.app, channel: from) else {
       throw Problem(.forbidden, "scope", "token \"\(caller.name)\" may not read channel \(from)")
     }
-    let bundle = try document.name("bundle") { (text) throws(NameError) in try BundleName(text) }
-    let name = try document.versionName("version")
+    let bundle = try body.bundle.map { try BundleName($0) }
+    let name = try VersionName.read(body.version, member: "version")
     let channel = try store.channel(names.app, from)
     let version = try store.version(name ?? .number(channel.version), of: channel)
     let isEmpty = version == .none && name == nil
@@ -129,10 +120,10 @@ struct PromotionHandler: APIHandler {
     )
   }
 
-  private static func rewriting(_ document: JSONValue) throws -> URLRewriting {
+  private static func rewriting(_ body: PromotionRequest) throws -> URLRewriting {
     var rules: [URLRewriting.Rule] = []
-    for rule in document["map"]?.array ?? [] {
-      guard let from = rule["from"]?.string, let to = rule["to"]?.string else {
+    for rule in body.map ?? [] {
+      guard let from = rule.from, let to = rule.to else {
         throw Problem.badRequest("\"map\" is an array of rules, each with \"from\" and \"to\"")
       }
       do {
@@ -145,8 +136,7 @@ struct PromotionHandler: APIHandler {
   }
 
   /// Each bundle becomes exactly what it is there, whatever it holds here.
-  private func changes(_ contents: Contents, _ rewriting: URLRewriting, in names: ChannelNames)
-    throws
+  private func changes(_ contents: Contents, _ rewriting: URLRewriting) throws
     -> [BundleChange]
   {
     var changes: [BundleChange] = []

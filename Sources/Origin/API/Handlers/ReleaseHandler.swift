@@ -8,113 +8,122 @@ import System
 struct ReleaseHandler: APIHandler {
   let context: RequestContext
 
-  private var desk: ReleaseDesk { context.api.releases }
+  private var releases: ReleaseDesk { context.api.releases }
 
   func release(_ body: ReleaseDocument) throws -> Response {
-    let names = try context.names
-    let document = JSONValue.object(body.members)
-    let request = try parse(body, names)
+    let options = try body.decodeMembers(as: ReleaseOptions.self)
+    let input = try input(body, options)
     // An app is made by whoever may do everything; a misspelt name must not make one.
-    let createsApp = mayCreate(request)
+    let createsApp = mayCreate(input)
     var hasDeltas = false
-    if !request.dryRun, document["now"]?.bool != true {
-      hasDeltas = try awaitDeltas(request, createsApp: createsApp)
+    if !input.dryRun, options.now != true {
+      guard let isReady = try releases.awaitDeltas(input, createsApp: createsApp) else {
+        throw Problem(
+          .serviceUnavailable, "busy", "other releases are waiting for their deltas; try again in a moment")
+      }
+      hasDeltas = isReady
     }
-    return try context.answering { [hasDeltas] outcome in
-      var answer = outcome.document
-      answer["deltasStored"] = .bool(hasDeltas)
-      return APIAnswer(.object(answer), outcome.changed && !request.dryRun ? .created : .ok)
-    } to: { (record) in
-      try desk.release(request, createsApp: createsApp, by: caller, record: record)
+    return try context.answering { [hasDeltas] in
+      APIAnswer(ReleaseAnswer($0, deltasStored: hasDeltas), madeBy: $0, dryRun: input.dryRun)
+    } to: { record in
+      try releases.release(input, createsApp: createsApp, by: caller, record: record)
     }
-  }
-
-  private func mayCreate(_ request: ReleaseInput) -> Bool {
-    let brings = request.bundles.contains { if case .update = $0.change { true } else { false } }
-    return caller.scope == .admin && caller.isUnlimited && brings
   }
 
   /// `POST …/preparations`: begins to make a release's deltas, or, with `id` alone, says how far they are.
   func prepare(_ body: ReleaseDocument) throws -> Response {
-    let names = try context.names
-    if let id = body.members["id"]?.string { return try preparation(id) }
-    let request = try parse(body, names)
-    let createsApp = mayCreate(request)
-    let preparation = try desk.prepare(request, createsApp: createsApp)
-    return try self.preparation(preparation.id)
-  }
-
-  /// Whether the deltas on the version that is replaced are stored, after at most as long as releases wait.
-  private func awaitDeltas(_ request: ReleaseInput, createsApp: Bool) throws -> Bool {
-    let isReady = try desk.awaitDeltas(request, createsApp: createsApp)
-    guard let isReady else {
-      throw Problem(
-        .serviceUnavailable, "busy", "other releases are waiting for their deltas; try again in a moment")
-    }
-    return isReady
+    if let id = try body.decodeMembers(as: PreparationRequest.self).id { return try preparation(id) }
+    let input = try input(body, body.decodeMembers(as: ReleaseOptions.self))
+    return try preparation(releases.prepare(input, createsApp: mayCreate(input)).id)
   }
 
   /// How far the deltas and the cost of a planned release are.
   private func preparation(_ id: String) throws -> Response {
-    guard let preparation = context.api.deltas.preparation(id) else {
+    let deltas = context.api.deltas
+    guard let preparation = deltas.preparation(id) else {
       throw Problem(.notFound, "unknown-preparation", "no release is prepared under \(id); send it again")
     }
-    return .json(
-      preparation.status.json(
-        id: id, late: context.api.deltas.isLate(preparation), seconds: preparation.seconds))
+    return .json(PreparationAnswer(preparation, late: deltas.isLate(preparation)))
   }
 
-  private func parse(_ body: ReleaseDocument, _ names: ChannelNames) throws -> ReleaseInput {
+  private func mayCreate(_ input: ReleaseInput) -> Bool {
+    let brings = input.bundles.contains { if case .update = $0.change { true } else { false } }
+    return caller.scope == .admin && caller.isUnlimited && brings
+  }
+
+  private func input(_ body: ReleaseDocument, _ options: ReleaseOptions) throws -> ReleaseInput {
     guard let bundles = body.bundles else { throw ReleaseDocument.noBundles }
-    let document = JSONValue.object(body.members)
-    var request = ReleaseInput(
-      app: names.app, channel: names.channel, author: caller.name, message: try Self.message(document),
-      bundles: bundles, ifVersion: try document.ifVersion(names, desk.store),
-      dryRun: document["dryRun"]?.bool ?? false)
-    request.address = context.request.address
-    request.breakGlass = try Self.breakGlass(document)
-    return request
-  }
-
-  /// Why it is done, for the log.
-  static func message(_ document: JSONValue) throws -> String {
-    try document.humanText("message", .message) ?? ""
+    let names = try context.names
+    var input = ReleaseInput(
+      app: names.app, channel: names.channel, author: caller.name,
+      message: try HumanText.checked(options.message, member: "message", .message) ?? "", bundles: bundles,
+      ifVersion: try context.ifVersion(options.ifVersion), dryRun: options.dryRun ?? false)
+    input.address = request.address
+    input.breakGlass = try Self.breakGlass(options.breakGlass)
+    return input
   }
 
   /// Why it is done though the channel is frozen.
-  static func breakGlass(_ document: JSONValue) throws -> String? {
-    guard let value = document["breakGlass"], !value.isNull else { return nil }
-    guard let reason = try document.humanText("breakGlass", .message), !reason.isEmpty else {
-      throw Problem.badRequest("\"breakGlass\" is the reason for a release into a frozen channel")
+  static func breakGlass(_ text: String?) throws(Problem) -> String? {
+    let reason = try HumanText.checked(text, member: "breakGlass", .message)
+    if reason?.isEmpty == true {
+      throw .badRequest("\"breakGlass\" is the reason for a release into a frozen channel")
     }
     return reason
   }
 }
 
-extension ReleaseOutcome {
-  var json: JSONValue {
-    [
-      "added": .integer(counts.added), "at": .string(Timestamp.text(at)),
-      "bundles": .array(bundles.map(\.json)), "bytes": .integer(bytes), "changed": .bool(changed),
-      "changed_count": .integer(counts.changed), "createdApp": .bool(createdApp),
-      "createdChannel": .bool(createdChannel), "missing": .strings(missing.map(\.hex)),
-      "newBytes": .integer(newBytes), "previous": .string(previous.text),
-      "receipt": receipt.map { .string($0.text) } ?? .null, "removed": .integer(counts.removed),
-      "resources": .integer(resources), "version": .string(version.text),
-    ]
+extension APIAnswer {
+  /// The answer to an act that makes a release: 201 where there is a new version.
+  init(_ value: some Encodable, madeBy outcome: ReleaseOutcome, dryRun: Bool) {
+    self.init(value, outcome.changed && !dryRun ? .created : .ok)
   }
 }
 
-extension ReleaseOutcome {
-  /// The answer to what made a release.
-  var document: JSONObject { json.object ?? JSONObject() }
+extension ReleaseAnswer {
+  init(_ outcome: ReleaseOutcome, deltasStored: Bool) {
+    self.init(
+      isChanged: outcome.changed, version: outcome.version, previous: outcome.previous,
+      at: Moment(milliseconds: outcome.at), added: outcome.counts.added, changed: outcome.counts.changed,
+      removed: outcome.counts.removed, bundles: outcome.bundles.map { Bundle($0) },
+      newBytes: outcome.newBytes, resources: outcome.resources, bytes: outcome.bytes,
+      createdApp: outcome.createdApp, createdChannel: outcome.createdChannel, missing: outcome.missing,
+      deltasStored: deltasStored, receipt: outcome.receipt?.text)
+  }
 }
 
-extension ReleaseOutcome.Bundle {
-  fileprivate var json: JSONValue {
-    [
-      "added": .integer(counts.added), "bundle": .string(name.text), "changed": .integer(counts.changed),
-      "removed": .integer(counts.removed), "replaced": replaced?.json ?? .null,
-    ]
+extension ReleaseAnswer.Bundle {
+  fileprivate init(_ bundle: ReleaseOutcome.Bundle) {
+    self.init(
+      bundle: bundle.name.text, added: bundle.counts.added, changed: bundle.counts.changed,
+      removed: bundle.counts.removed, replaced: bundle.replaced.map { ReleaseReference($0) })
+  }
+}
+
+extension ReleaseReference {
+  init(_ stamp: ReleaseStamp) {
+    self.init(version: stamp.version, author: stamp.author, at: Moment(milliseconds: stamp.at))
+  }
+}
+
+extension PreparationAnswer {
+  /// - Parameter late: whether the release no longer waits for it.
+  fileprivate init(_ preparation: Preparation, late: Bool) {
+    let status = preparation.status
+    var costs = Costs()
+    costs.new = status.costs[0].map { TransferCost($0) }
+    costs.last1 = status.costs[1].map { TransferCost($0) }
+    costs.last2 = status.costs[2].map { TransferCost($0) }
+    costs.last5 = status.costs[5].map { TransferCost($0) }
+    self.init(
+      id: preparation.id, ready: status.isReady, done: status.isDone, late: late,
+      milliseconds: Int64((status.readyAfter ?? preparation.seconds) * 1000), files: status.files,
+      filesDone: status.filesDone, deltas: status.deltas, cost: costs)
+  }
+}
+
+extension TransferCost {
+  init(_ cost: UpdateCost) {
+    self.init(files: cost.files, deltas: cost.deltas, bytes: cost.bytes, plainBytes: cost.plainBytes)
   }
 }

@@ -8,61 +8,49 @@ import Store
 struct RollbackHandler: APIHandler {
   let context: RequestContext
 
-  private var desk: ReleaseDesk { context.api.releases }
+  private var releases: ReleaseDesk { context.api.releases }
 
-  func rollback(_ document: JSONValue) throws -> Response {
-    let names = try context.names
-    let request = try parse(document, names)
-    if let bundle = request.bundle, !request.withPrefetch {
+  func rollback(_ body: RollbackRequest) throws -> Response {
+    let input = try input(body)
+    if let bundle = input.bundle, !input.withPrefetch {
       try caller.check(bundle: bundle)
     } else {
       // The prefetch config is the whole channel's, too.
       try caller.checkReachesAllBundles()
     }
-    let waits = !request.dryRun && document["now"]?.bool != true
+    let waits = !input.dryRun && body.now != true
     // Where too many wait already, devices take the files whole: a rollback doesn't stand in a queue.
-    let hasDeltas = waits ? try desk.awaitDeltas(request) ?? false : false
-    return try context.answering {
-      Self.answer($0, request, hasDeltas)
-    } to: { (record) in
-      try desk.rollback(request, by: caller, record: record)
+    let hasDeltas = waits ? try releases.awaitDeltas(input) ?? false : false
+    return try context.answering { outcome in
+      var answer = RollbackAnswer(
+        ReleaseAnswer(outcome.release, deltasStored: hasDeltas), target: outcome.target,
+        takesBack: outcome.bundles.map { .init($0) },
+        prefetch: outcome.release.prefetch.map { PrefetchResult($0) })
+      if input.dryRun { (answer.patch, answer.cost) = outcome.patch }
+      return APIAnswer(answer, madeBy: outcome.release, dryRun: input.dryRun)
+    } to: { record in
+      try releases.rollback(input, by: caller, record: record)
     }
   }
 
-  private static func answer(_ outcome: RollbackOutcome, _ request: RollbackInput, _ hasDeltas: Bool)
-    -> APIAnswer
-  {
-    var answer = outcome.release.document
-    answer["deltasStored"] = .bool(hasDeltas)
-    answer["prefetch"] = outcome.release.prefetch?.json ?? .null
-    answer["takesBack"] = .array(outcome.bundles.map(\.json))
-    answer["target"] = .string(outcome.target.text)
-    if request.dryRun {
-      let patch = outcome.patch
-      answer["patch"] = .object(patch)
-      answer["cost"] = outcome.cost(patch)
-    }
-    return APIAnswer(.object(answer), outcome.release.changed && !request.dryRun ? .created : .ok)
-  }
-
-  private func parse(_ document: JSONValue, _ names: ChannelNames) throws -> RollbackInput {
-    let bundle = try document.name("bundle") { (text) throws(NameError) in try BundleName(text) }
+  private func input(_ body: RollbackRequest) throws -> RollbackInput {
+    let names = try context.names
+    let bundle = try body.bundle.map { try BundleName($0) }
     // Whoever forgets to name the bundle must not take the whole channel back.
-    guard (bundle != nil) != (document["allBundles"]?.bool == true) else {
+    guard (bundle != nil) != (body.allBundles == true) else {
       throw Problem.badRequest("a rollback is of one \"bundle\", or of \"allBundles\"")
     }
-    var request = RollbackInput(
-      app: names.app, channel: names.channel, bundle: bundle, to: try Self.target(document),
-      by: actor, message: try ReleaseHandler.message(document),
-      ifVersion: try document.ifVersion(names, desk.store),
-      breakGlass: try ReleaseHandler.breakGlass(document),
-      dryRun: document["dryRun"]?.bool ?? false)
-    request.withPrefetch = document["withPrefetch"]?.bool ?? false
-    return request
+    var input = RollbackInput(
+      app: names.app, channel: names.channel, bundle: bundle, to: try Self.target(body), by: actor,
+      message: try HumanText.checked(body.message, member: "message", .message) ?? "",
+      ifVersion: try context.ifVersion(body.ifVersion),
+      breakGlass: try ReleaseHandler.breakGlass(body.breakGlass), dryRun: body.dryRun ?? false)
+    input.withPrefetch = body.withPrefetch ?? false
+    return input
   }
 
-  private static func target(_ document: JSONValue) throws -> RollbackInput.Target {
-    switch (document["to"]?.string, document["steps"]?.integer) {
+  private static func target(_ body: RollbackRequest) throws -> RollbackInput.Target {
+    switch (body.to, body.steps) {
     case (let text?, nil):
       return .version(try VersionName.read(text, in: "\"to\" "))
     case (nil, let steps?) where (1...1_000_000).contains(steps): return .steps(Int(steps))
@@ -72,38 +60,31 @@ struct RollbackHandler: APIHandler {
   }
 }
 
-extension PrefetchOutcome {
-  /// What an answer says of a prefetch config that came along.
-  var json: JSONValue {
-    [
-      "changed": .bool(changed), "kept": .bool(isKept), "source": .string(String(source)),
-      "version": .string(String(version)),
-    ]
+extension PrefetchResult {
+  init(_ outcome: PrefetchOutcome) {
+    self.init(
+      changed: outcome.changed, kept: outcome.isKept, source: ManifestVersion(outcome.source),
+      version: ManifestVersion(outcome.version))
   }
 }
 
 extension RollbackOutcome {
-  /// What a device on the newest version would be sent (RFC 7396).
-  fileprivate var patch: JSONObject {
-    JSONObject(release.changes.map { .init(key: $0.url.text, value: $0.entry?.json ?? .null) })
-  }
-
-  /// What that costs: the patch, and the files which come back. A device that still has one doesn't fetch it.
-  fileprivate func cost(_ patch: JSONObject) -> JSONValue {
-    let bytes = JSONValue.object(patch).canonical
-    return [
-      "fileBytes": .integer(release.newBytes),
-      "files": .integer(release.counts.added + release.counts.changed),
-      "patchBytes": .integer(bytes.count), "patchGzipBytes": .integer(Gzip.encode([bytes]).count),
-    ]
+  /// What a device on the newest version would be sent (RFC 7396), and what that costs.
+  fileprivate var patch: (JSONValue, RollbackAnswer.Cost) {
+    let patch = JSONValue.object(
+      JSONObject(release.changes.map { .init(key: $0.url.text, value: $0.entry?.json ?? .null) }))
+    let bytes = patch.canonical
+    let cost = RollbackAnswer.Cost(
+      fileBytes: release.newBytes, files: release.counts.added + release.counts.changed,
+      patchBytes: bytes.count, patchGzipBytes: Gzip.encode([bytes]).count)
+    return (patch, cost)
   }
 }
 
-extension RollbackOutcome.Bundle {
-  fileprivate var json: JSONValue {
-    [
-      "added": .integer(counts.added), "bundle": .string(name.text), "changed": .integer(counts.changed),
-      "releases": .array(takenBack.map(\.json)), "removed": .integer(counts.removed),
-    ]
+extension RollbackAnswer.Bundle {
+  fileprivate init(_ bundle: RollbackOutcome.Bundle) {
+    self.init(
+      bundle: bundle.name.text, added: bundle.counts.added, changed: bundle.counts.changed,
+      removed: bundle.counts.removed, releases: bundle.takenBack.map { ReleaseReference($0) })
   }
 }

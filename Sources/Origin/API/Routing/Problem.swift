@@ -89,7 +89,8 @@ extension Problem {
     case .tooManySteps(_, let kept):
       self.init(.conflict, "too-many-steps", words, [.init(key: "kept", value: .integer(kept))])
     case .frozen(_, _, let freeze):
-      self.init(.conflict, "frozen", words, [.init(key: "freeze", value: freeze.json)])
+      self.init(
+        .conflict, "frozen", words, [.init(key: "freeze", value: JSONValue(encoding: FreezeInfo(freeze)))])
     case .channelExists: self.init(.conflict, "channel-exists", words)
     case .channelRemoved: self.init(.conflict, "channel-removed", words)
     case .channelHolds: self.init(.conflict, "channel-holds", words)
@@ -117,7 +118,9 @@ extension Problem {
         .conflict, "duplicate-url", words,
         [.init(key: "duplicates", value: JSONValue(encoding: duplicates.map(Duplicate.init)))])
     case .changedSince(_, _, let release):
-      self.init(.conflict, "if-version", words, [.init(key: "release", value: release.json)])
+      self.init(
+        .conflict, "if-version", words,
+        [.init(key: "release", value: JSONValue(encoding: ReleaseReference(release)))])
     case .missingBlobs(let digests):
       self.init(
         .unprocessableContent, "missing-blobs", words,
@@ -147,17 +150,5 @@ extension Problem.Conflict {
 extension Problem.Duplicate {
   fileprivate init(_ duplicate: URLDuplicate) {
     self.init(other: duplicate.other.text, url: duplicate.url.text)
-  }
-}
-
-extension ChannelFreeze {
-  var json: JSONValue {
-    ["at": .string(Timestamp.text(at)), "author": .string(author), "reason": .string(reason)]
-  }
-}
-
-extension ReleaseStamp {
-  var json: JSONValue {
-    ["at": .string(Timestamp.text(at)), "author": .string(author), "version": .string(version.text)]
   }
 }

@@ -26,6 +26,22 @@ struct RequestContext: Sendable {
     return try store.channel(names.app, names.channel)
   }
 
+  /// `ifVersion`: what a request is refused for when something changed after it. A moment stands for the version of
+  /// then.
+  func ifVersion(_ text: String?) throws -> ManifestVersion? {
+    switch try VersionName.read(text, member: "ifVersion") {
+    case nil: return nil
+    case .number(let version): return version
+    case let moment?:
+      do {
+        return try store.version(moment, of: channel())
+      } catch StoreError.unknownApp, StoreError.unknownChannel {
+        // Nothing changed after it where there is nothing.
+        return ManifestVersion.none
+      }
+    }
+  }
+
   /// Carries out an act that keeps its answer for retries in its own transaction.
   /// - Parameters:
   ///   - answer: the answer to what the act came to; worked out twice, from the outcome alone.

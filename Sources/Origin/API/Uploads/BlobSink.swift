@@ -31,6 +31,6 @@ final class BlobSink: UploadSink {
   func finish() throws -> Response {
     guard let blob = incoming.take() else { throw Problem.badRequest("the upload has ended already") }
     let isNew = try blob.finish() == .stored
-    return .json(["stored": .bool(isNew)] as JSONValue, isNew ? .created : .ok)
+    return .json(BlobAnswer(stored: isNew), isNew ? .created : .ok)
   }
 }

@@ -37,7 +37,7 @@ struct DigestDocument: StreamedContent {
   func finish(_ context: RequestContext) throws -> Response {
     guard let digests else { throw Self.noList }
     let missing = try context.store.missing(of: digests)
-    return .json(["missing": .strings(missing.map(\.hex))] as JSONValue)
+    return .json(MissingBlobsAnswer(missing: missing))
   }
 
   private static var noList: Problem {

@@ -41,7 +41,7 @@ final class PackSink: UploadSink {
     guard pending.isEmpty, head == nil else {
       throw Problem.badRequest("the pack ends inside its file number \(stored + 1)")
     }
-    return .json(["stored": .integer(stored)] as JSONValue)
+    return .json(PackAnswer(stored: stored))
   }
 
   /// Takes a head or a file off the front; nil where more bytes are needed.

@@ -12,7 +12,7 @@ struct ReleaseDocument: StreamedContent {
   private let context: RequestContext
   private let act: (RequestContext, ReleaseDocument) throws -> Response
   /// The members beside the bundles.
-  private(set) var members = JSONObject()
+  private var members = JSONObject()
   /// nil where the document has none.
   private(set) var bundles: [BundleChange]?
   private var bundle = Bundle()
@@ -46,6 +46,11 @@ struct ReleaseDocument: StreamedContent {
   }
 
   func finish(_ context: RequestContext) throws -> Response { try act(context, self) }
+
+  /// The members beside the bundles.
+  func decodeMembers<Members: Decodable>(as type: Members.Type) throws -> Members {
+    try JSONValue.object(members).decode(type)
+  }
 
   mutating func take(_ part: JSONStream.Part) throws {
     switch (place, part) {

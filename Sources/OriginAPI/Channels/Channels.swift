@@ -1,0 +1,178 @@
+import Manifests
+
+/// A channel and what is live in it, in a line.
+package struct ChannelSummary: Codable, Sendable {
+  package let app: AppName
+  package let channel: ChannelName
+  /// The newest release; 0: there is none yet.
+  package let version: ManifestVersion
+  @OrNull package var at: Moment?
+  package let resources: Int64
+  package let bytes: Int64
+  /// Where devices download from.
+  package let publicURL: BaseURL
+  /// Nil: it takes releases.
+  @OrNull package var freeze: FreezeInfo?
+
+  package init(
+    app: AppName, channel: ChannelName, version: ManifestVersion, at: Moment?, resources: Int, bytes: Int64,
+    publicURL: BaseURL, freeze: FreezeInfo?
+  ) {
+    self.app = app
+    self.channel = channel
+    self.version = version
+    self.resources = Int64(resources)
+    self.bytes = bytes
+    self.publicURL = publicURL
+    self.at = at
+    self.freeze = freeze
+  }
+}
+
+/// Who froze a channel, when and why.
+package struct FreezeInfo: Codable, Hashable, Sendable {
+  package let author: String
+  package let at: Moment
+  package let reason: String
+
+  package init(author: String, at: Moment, reason: String) {
+    self.author = author
+    self.at = at
+    self.reason = reason
+  }
+}
+
+/// `GET /apps`: the channels that the token may read.
+package struct ChannelList: Codable, Sendable {
+  package let channels: [ChannelSummary]
+  /// Who answers polls that name no app; nil: nobody, or an app that the token may not know of.
+  @OrNull package var defaultApp: AppName?
+
+  package init(channels: [ChannelSummary], defaultApp: AppName?) {
+    self.channels = channels
+    self.defaultApp = defaultApp
+  }
+}
+
+// MARK: - Acts
+
+/// A request that says all by its path.
+package struct EmptyRequest: Codable, Sendable {
+  package init() {}
+}
+
+/// `POST …/create`
+package struct ChannelRequest: Codable, Sendable {
+  /// Where devices download from; nil: as from other new channels.
+  package var publicURL: String?
+
+  package init(publicURL: BaseURL?) { self.publicURL = publicURL?.text }
+}
+
+/// `POST …/remove`: the channel as it was.
+package struct ChannelRemovalAnswer: Codable, Sendable {
+  package let channel: ChannelSummary
+  /// Whether polls that name no app aren't answered any more.
+  package let leavesNoDefault: Bool
+
+  package init(_ channel: ChannelSummary, leavesNoDefault: Bool) {
+    self.channel = channel
+    self.leavesNoDefault = leavesNoDefault
+  }
+
+  private enum CodingKeys: CodingKey { case leavesNoDefault }
+
+  package init(from decoder: any Decoder) throws {
+    channel = try ChannelSummary(from: decoder)
+    leavesNoDefault = try decoder.container(keyedBy: CodingKeys.self)
+      .decode(Bool.self, forKey: .leavesNoDefault)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    try channel.encode(to: encoder)
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(leavesNoDefault, forKey: .leavesNoDefault)
+  }
+}
+
+/// `POST …/freeze`
+package struct FreezeRequest: Codable, Sendable {
+  /// For those whom it stops.
+  package var reason: String?
+
+  package init(reason: String) { self.reason = reason }
+}
+
+package struct FreezeAnswer: Codable, Sendable {
+  /// Always true.
+  package let changed: Bool
+  package let freeze: FreezeInfo
+
+  package init(freeze: FreezeInfo) {
+    changed = true
+    self.freeze = freeze
+  }
+}
+
+/// `POST …/thaw`
+package struct ThawAnswer: Codable, Sendable {
+  /// Whether it was frozen.
+  package let changed: Bool
+  /// The freeze that is lifted.
+  @OrNull package var lifted: FreezeInfo?
+
+  package init(lifted: FreezeInfo?) {
+    changed = lifted != nil
+    self.lifted = lifted
+  }
+}
+
+/// `POST /default-app`: the app that is to answer polls which name none.
+package struct DefaultAppRequest: Codable, Sendable {
+  package var app: String?
+
+  package init(app: AppName) { self.app = app.text }
+}
+
+package struct DefaultAppAnswer: Codable, Sendable {
+  package let changed: Bool
+  package let defaultApp: AppName
+  /// The one before.
+  @OrNull package var was: AppName?
+
+  package init(defaultApp: AppName, was: AppName?) {
+    changed = was != defaultApp
+    self.defaultApp = defaultApp
+    self.was = was
+  }
+}
+
+extension OriginClient {
+  package func channels() throws(OriginError) -> OriginAnswer<ChannelList> { try get("apps") }
+
+  package func create(_ channel: ChannelAddress, _ request: ChannelRequest) throws(OriginError)
+    -> OriginAnswer<ChannelSummary>
+  {
+    try send(OriginCall("POST", "\(channel.path)/create", request))
+  }
+
+  package func remove(_ channel: ChannelAddress) throws(OriginError) -> OriginAnswer<ChannelRemovalAnswer> {
+    try send(OriginCall("POST", "\(channel.path)/remove", EmptyRequest()))
+  }
+
+  package func freeze(_ channel: ChannelAddress, _ request: FreezeRequest) throws(OriginError)
+    -> OriginAnswer<FreezeAnswer>
+  {
+    try send(OriginCall("POST", "\(channel.path)/freeze", request))
+  }
+
+  package func thaw(_ channel: ChannelAddress) throws(OriginError) -> OriginAnswer<ThawAnswer> {
+    try send(OriginCall("POST", "\(channel.path)/thaw", EmptyRequest()))
+  }
+
+  package func nameDefaultApp(_ request: DefaultAppRequest) throws(OriginError)
+    -> OriginAnswer<DefaultAppAnswer>
+  {
+    try send(OriginCall("POST", "default-app", request))
+  }
+}

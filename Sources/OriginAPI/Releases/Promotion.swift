@@ -1,0 +1,90 @@
+import Manifests
+
+/// `POST …/promote`: what another channel of the app holds, released here.
+package struct PromotionRequest: ReleaseMembers {
+  /// The channel whose content is promoted.
+  package var from: String?
+  /// Its version, a number, or a time at which it was live; nil: the newest.
+  package var version: String?
+  /// This bundle alone.
+  package var bundle: String?
+  package var map: [Rule]?
+  /// Whether the prefetch config that goes with it is promoted, too.
+  package var withPrefetch: Bool?
+  package var message: String?
+  package var ifVersion: String?
+  package var breakGlass: String?
+  package var now: Bool?
+  package var dryRun: Bool?
+
+  package init() {}
+
+  /// URLs below `from` come to lie below `to`.
+  package struct Rule: Codable, Sendable {
+    package let from: String?
+    package let to: String?
+
+    package init(from: String, to: String) {
+      self.from = from
+      self.to = to
+    }
+  }
+}
+
+/// What a promotion did, or, of a dry run, would do.
+package struct PromotionAnswer: Codable, Sendable {
+  package let release: ReleaseAnswer
+  package let from: ChannelName
+  package let fromVersion: ManifestVersion
+  /// Bundles that are still here though `from` holds nothing of them any more.
+  package let left: [String]
+  /// The URLs of files whose text names a host that is rewritten.
+  package let warnings: [String]
+  /// Nil where none was to come along.
+  @OrNull package var prefetch: PrefetchResult?
+
+  package init(
+    _ release: ReleaseAnswer, from: ChannelName, fromVersion: ManifestVersion, left: [String],
+    warnings: [String], prefetch: PrefetchResult?
+  ) {
+    self.release = release
+    self.from = from
+    self.fromVersion = fromVersion
+    self.left = left
+    self.warnings = warnings
+    self.prefetch = prefetch
+  }
+
+  private enum CodingKeys: CodingKey { case from, fromVersion, left, prefetch, warnings }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    release = try ReleaseAnswer(from: decoder)
+    from = try container.decode(ChannelName.self, forKey: .from)
+    fromVersion = try container.decode(ManifestVersion.self, forKey: .fromVersion)
+    left = try container.decode([String].self, forKey: .left)
+    warnings = try container.decode([String].self, forKey: .warnings)
+    prefetch = try container.decodeIfPresent(PrefetchResult.self, forKey: .prefetch)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    try release.encode(to: encoder)
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(from, forKey: .from)
+    try container.encode(fromVersion, forKey: .fromVersion)
+    try container.encode(left, forKey: .left)
+    try container.encode(warnings, forKey: .warnings)
+    try container.encode(prefetch, forKey: .prefetch)
+  }
+}
+
+extension OriginClient {
+  /// - Parameter channel: where it is to be released.
+  package func promote(_ request: PromotionRequest, to channel: ChannelAddress) throws(OriginError)
+    -> OriginAnswer<PromotionAnswer>
+  {
+    var call = OriginCall("POST", "\(channel.path)/promote", request)
+    call.timeouts.stall = OriginCall.releasePatience
+    return try send(call)
+  }
+}

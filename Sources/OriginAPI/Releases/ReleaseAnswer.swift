@@ -1,0 +1,174 @@
+import Manifests
+import System
+
+/// What a release did, or, of a dry run, would do.
+package struct ReleaseAnswer: Codable, Hashable, Sendable {
+  /// What became of one bundle.
+  package struct Bundle: Codable, Hashable, Sendable {
+    package let bundle: String
+    package let added: Int
+    package let changed: Int
+    package let removed: Int
+    /// The release of this bundle that came after the plan was made and is replaced by this one.
+    @OrNull package var replaced: ReleaseReference?
+
+    package init(bundle: String, added: Int, changed: Int, removed: Int, replaced: ReleaseReference?) {
+      self.bundle = bundle
+      self.added = added
+      self.changed = changed
+      self.removed = removed
+      self.replaced = replaced
+    }
+
+    package var isChanged: Bool { added > 0 || changed > 0 || removed > 0 }
+  }
+
+  /// False: everything was there already, live at `version`.
+  package let isChanged: Bool
+  package let version: ManifestVersion
+  package let previous: ManifestVersion
+  /// Of the newest release where nothing changed.
+  package let at: Moment
+  /// URLs of the channel's manifest.
+  package let added: Int
+  package let changed: Int
+  package let removed: Int
+  package let bundles: [Bundle]
+  /// Bytes of what was added or changed.
+  package let newBytes: Int64
+  /// The manifest afterwards.
+  package let resources: Int
+  package let bytes: Int64
+  package let createdApp: Bool
+  package let createdChannel: Bool
+  /// In a dry run: what would have to be sent first.
+  package let missing: [SHA256]
+  /// Whether the deltas on the version that is replaced were stored before it became visible.
+  package let deltasStored: Bool
+  /// The row of the audit trail that tells of it, `number:hash`; nil where nothing was changed.
+  @OrNull package var receipt: String?
+
+  package init(
+    isChanged: Bool, version: ManifestVersion, previous: ManifestVersion, at: Moment, added: Int,
+    changed: Int, removed: Int, bundles: [Bundle], newBytes: Int64, resources: Int, bytes: Int64,
+    createdApp: Bool, createdChannel: Bool, missing: [SHA256], deltasStored: Bool, receipt: String?
+  ) {
+    self.isChanged = isChanged
+    self.version = version
+    self.previous = previous
+    self.at = at
+    self.added = added
+    self.changed = changed
+    self.removed = removed
+    self.bundles = bundles
+    self.newBytes = newBytes
+    self.resources = resources
+    self.bytes = bytes
+    self.createdApp = createdApp
+    self.createdChannel = createdChannel
+    self.missing = missing
+    self.deltasStored = deltasStored
+    self.receipt = receipt
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case isChanged = "changed"
+    case changed = "changed_count"
+    case version, previous, at, added, removed, bundles, newBytes, resources, bytes, createdApp
+    case createdChannel, missing, deltasStored, receipt
+  }
+}
+
+/// Which release, by whom and when.
+package struct ReleaseReference: Codable, Hashable, Sendable {
+  package let version: ManifestVersion
+  package let author: String
+  package let at: Moment
+
+  package init(version: ManifestVersion, author: String, at: Moment) {
+    self.version = version
+    self.author = author
+    self.at = at
+  }
+}
+
+/// What became of a prefetch config that came along.
+package struct PrefetchResult: Codable, Hashable, Sendable {
+  /// False: it was that already, or it is kept.
+  package let changed: Bool
+  /// There was none to come along, so what is live stays.
+  package let kept: Bool
+  /// The version whose content it has, where that comes from; 0: there was none.
+  package let source: ManifestVersion
+  /// The newest version afterwards.
+  package let version: ManifestVersion
+
+  package init(changed: Bool, kept: Bool, source: ManifestVersion, version: ManifestVersion) {
+    self.changed = changed
+    self.kept = kept
+    self.source = source
+    self.version = version
+  }
+}
+
+/// How far a release that is planned is prepared, and what it costs devices.
+package struct PreparationAnswer: Codable, Sendable {
+  package let id: String
+  /// Whether the deltas on the replaced version are stored.
+  package let ready: Bool
+  /// Whether those on older versions are, too; the costs for these are upper limits otherwise.
+  package let done: Bool
+  /// Whether a release no longer waits for it.
+  package let late: Bool
+  /// How long it took until it was ready, or takes.
+  package let milliseconds: Int64
+  /// New files, how many of them were looked at, and the deltas that were made.
+  package let files: Int64
+  package let filesDone: Int64
+  package let deltas: Int64
+  package let cost: Costs
+
+  /// What the update costs devices, as far as it is worked out.
+  package struct Costs: Codable, Sendable {
+    /// From the version that is replaced, from the one before it, from the fifth before.
+    package var last1: TransferCost?
+    package var last2: TransferCost?
+    package var last5: TransferCost?
+    /// For devices that have nothing.
+    package var new: TransferCost?
+
+    package init() {}
+  }
+
+  package init(
+    id: String, ready: Bool, done: Bool, late: Bool, milliseconds: Int64, files: Int, filesDone: Int,
+    deltas: Int, cost: Costs
+  ) {
+    self.id = id
+    self.ready = ready
+    self.done = done
+    self.late = late
+    self.milliseconds = milliseconds
+    self.files = Int64(files)
+    self.filesDone = Int64(filesDone)
+    self.deltas = Int64(deltas)
+    self.cost = cost
+  }
+}
+
+/// What a device downloads for an update.
+package struct TransferCost: Codable, Hashable, Sendable {
+  /// Files over the wire, and how many of them as deltas.
+  package let files: Int64
+  package let deltas: Int64
+  /// Bytes over the wire, and what they would be without deltas.
+  package let bytes: Int64
+  package let plainBytes: Int64
+
+  package init(files: Int, deltas: Int, bytes: Int64, plainBytes: Int64) {
+    self.files = Int64(files)
+    self.deltas = Int64(deltas)
+    self.bytes = bytes
+    self.plainBytes = plainBytes
+  }
+}

@@ -1,0 +1,151 @@
+import HTTPClient
+import Manifests
+import System
+
+/// `POST …/releases` and `…/preparations`: bundles of a channel changed in one release, all or nothing.
+package struct ReleaseRequest: Sendable {
+  /// What becomes of one bundle.
+  package enum Change: Sendable {
+    /// The bundle as it was at `base` (0: empty), with the URLs of `set` set and those of `remove` gone.
+    case update(
+      BundleName, base: ManifestVersion, set: [(url: ResourceURL, content: ResourceContent)], remove: [String]
+    )
+    /// Nothing is left of the bundle.
+    case unpublish(BundleName)
+  }
+
+  package let changes: [Change]
+  package let options: ReleaseOptions
+
+  package init(changes: [Change], options: ReleaseOptions) {
+    self.changes = changes
+    self.options = options
+  }
+
+  /// As JSON; written piece by piece, since a first publish may name 100,000 URLs. Its reader is a stream, too.
+  package var json: [UInt8] {
+    let options = JSONValue(encoding: options).object ?? JSONObject()
+    // In the order of their names, among which `bundles` is.
+    let (before, after) = (
+      options.members.filter { $0.key < "bundles" }, options.members.filter { $0.key > "bundles" }
+    )
+    var out = [UInt8(ascii: "{")]
+    for member in before {
+      Self.append(member, to: &out)
+      out.append(UInt8(ascii: ","))
+    }
+    out.append(contentsOf: "\"bundles\":[".utf8)
+    for (index, change) in changes.enumerated() {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      Self.append(change, to: &out)
+    }
+    out.append(UInt8(ascii: "]"))
+    for member in after {
+      out.append(UInt8(ascii: ","))
+      Self.append(member, to: &out)
+    }
+    out.append(UInt8(ascii: "}"))
+    return out
+  }
+
+  private static func append(_ member: JSONObject.Member, to out: inout [UInt8]) {
+    CanonicalJSON.append(string: member.key, to: &out)
+    out.append(UInt8(ascii: ":"))
+    CanonicalJSON.append(member.value, to: &out)
+  }
+
+  private static func append(_ change: Change, to out: inout [UInt8]) {
+    switch change {
+    case .unpublish(let name):
+      out.append(contentsOf: "{\"bundle\":\"\(name)\",\"unpublish\":true}".utf8)
+    case .update(let name, let base, let set, let remove):
+      out.append(contentsOf: "{\"base\":\"\(base)\",\"bundle\":\"\(name)\",\"remove\":".utf8)
+      CanonicalJSON.append(.strings(remove), to: &out)
+      out.append(contentsOf: ",\"set\":{".utf8)
+      for (index, resource) in set.enumerated() {
+        if index > 0 { out.append(UInt8(ascii: ",")) }
+        CanonicalJSON.append(string: resource.url.text, to: &out)
+        out.append(UInt8(ascii: ":"))
+        CanonicalJSON.append(resource.content.json, to: &out)
+      }
+      out.append(contentsOf: "}}".utf8)
+    }
+  }
+}
+
+/// What goes with any act that makes a release.
+package protocol ReleaseMembers: Codable, Sendable {
+  /// Why, for the log.
+  var message: String? { get set }
+  /// Visible at once, without waiting for deltas.
+  var now: Bool? { get set }
+  /// Everything but the release itself.
+  var dryRun: Bool? { get set }
+  /// Refused when what is released changed after this version: a number, or the moment at which it was live.
+  var ifVersion: String? { get set }
+  /// Why it is released though the channel is frozen.
+  var breakGlass: String? { get set }
+}
+
+/// The members of a release's request beside its bundles.
+package struct ReleaseOptions: ReleaseMembers, Hashable {
+  package var message: String?
+  package var now: Bool?
+  package var dryRun: Bool?
+  @OrNull package var ifVersion: String?
+  package var breakGlass: String?
+
+  package init(
+    message: String = "", now: Bool = false, dryRun: Bool = false, ifVersion: String? = nil,
+    breakGlass: String? = nil
+  ) {
+    self.message = message
+    self.now = now
+    self.dryRun = dryRun
+    self.breakGlass = breakGlass
+    self.ifVersion = ifVersion
+  }
+}
+
+extension OriginCall {
+  /// Seconds without a byte that are waited for the answer to a release, which may wait for deltas.
+  package static let releasePatience = 900
+}
+
+extension OriginClient {
+  /// Makes a release. The answer comes when it is visible.
+  package func release(_ request: ReleaseRequest, in channel: ChannelAddress) throws(OriginError)
+    -> OriginAnswer<ReleaseAnswer>
+  {
+    var call = OriginCall("POST", "\(channel.path)/releases")
+    call.body = .bytes(request.json)
+    call.fields = [HTTPField("Content-Type", "application/json")]
+    call.timeouts.stall = OriginCall.releasePatience
+    return try send(call)
+  }
+
+  /// Begins to make a release's deltas.
+  package func prepare(_ request: ReleaseRequest, in channel: ChannelAddress) throws(OriginError)
+    -> OriginAnswer<PreparationAnswer>
+  {
+    var call = OriginCall("POST", "\(channel.path)/preparations")
+    call.body = .bytes(request.json)
+    call.fields = [HTTPField("Content-Type", "application/json")]
+    call.isRepeatable = true
+    return try send(call)
+  }
+
+  /// How far a preparation is.
+  package func preparation(_ id: String, in channel: ChannelAddress) throws(OriginError)
+    -> OriginAnswer<PreparationAnswer>
+  {
+    var call = OriginCall("POST", "\(channel.path)/preparations", PreparationRequest(id: id))
+    call.isRepeatable = true
+    return try send(call)
+  }
+}
+
+/// `POST …/preparations` about one that was begun.
+package struct PreparationRequest: Codable, Sendable {
+  package let id: String?
+}

@@ -1,0 +1,110 @@
+import Manifests
+
+/// `POST …/rollback`: an older version's content as a new version.
+package struct RollbackRequest: ReleaseMembers {
+  /// The one bundle that goes back, the others staying.
+  package var bundle: String?
+  /// The whole channel goes back. It is this or one bundle.
+  package var allBundles: Bool?
+  /// A number, or a time at which the version was live.
+  package var to: String?
+  /// So many distinct contents back from the one that is live. It is this or `to`.
+  package var steps: Int64?
+  /// Whether the prefetch config that was live then comes back with it.
+  package var withPrefetch: Bool?
+  package var message: String?
+  package var ifVersion: String?
+  package var breakGlass: String?
+  package var now: Bool?
+  package var dryRun: Bool?
+
+  package init() {}
+}
+
+/// What a rollback did, or, of a dry run, would do.
+package struct RollbackAnswer: Codable, Sendable {
+  package let release: ReleaseAnswer
+  /// The version whose content it has.
+  package let target: ManifestVersion
+  /// Those that change, sorted by name.
+  package let takesBack: [Bundle]
+  /// Nil where none was to come along.
+  @OrNull package var prefetch: PrefetchResult?
+  /// Of a dry run: what a device on the newest version would be sent (RFC 7396), and what that costs.
+  package var patch: JSONValue?
+  package var cost: Cost?
+
+  /// What is taken back of one bundle.
+  package struct Bundle: Codable, Sendable {
+    package let bundle: String
+    package let added: Int
+    package let changed: Int
+    package let removed: Int
+    /// The releases of the bundle after the target, newest first.
+    package let releases: [ReleaseReference]
+
+    package init(bundle: String, added: Int, changed: Int, removed: Int, releases: [ReleaseReference]) {
+      self.bundle = bundle
+      self.added = added
+      self.changed = changed
+      self.removed = removed
+      self.releases = releases
+    }
+  }
+
+  /// The patch, and the files which come back. A device that still has one doesn't fetch it. Bytes.
+  package struct Cost: Codable, Sendable {
+    package let fileBytes: Int64
+    package let files: Int
+    package let patchBytes: Int64
+    package let patchGzipBytes: Int64
+
+    package init(fileBytes: Int64, files: Int, patchBytes: Int, patchGzipBytes: Int) {
+      self.fileBytes = fileBytes
+      self.files = files
+      self.patchBytes = Int64(patchBytes)
+      self.patchGzipBytes = Int64(patchGzipBytes)
+    }
+  }
+
+  package init(
+    _ release: ReleaseAnswer, target: ManifestVersion, takesBack: [Bundle], prefetch: PrefetchResult?
+  ) {
+    self.release = release
+    self.target = target
+    self.takesBack = takesBack
+    self.prefetch = prefetch
+  }
+
+  private enum CodingKeys: CodingKey { case cost, patch, prefetch, takesBack, target }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    release = try ReleaseAnswer(from: decoder)
+    target = try container.decode(ManifestVersion.self, forKey: .target)
+    takesBack = try container.decode([Bundle].self, forKey: .takesBack)
+    prefetch = try container.decodeIfPresent(PrefetchResult.self, forKey: .prefetch)
+    patch = try container.decodeIfPresent(JSONValue.self, forKey: .patch)
+    cost = try container.decodeIfPresent(Cost.self, forKey: .cost)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    try release.encode(to: encoder)
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(target, forKey: .target)
+    try container.encode(takesBack, forKey: .takesBack)
+    try container.encode(prefetch, forKey: .prefetch)
+    try container.encodeIfPresent(patch, forKey: .patch)
+    try container.encodeIfPresent(cost, forKey: .cost)
+  }
+}
+
+extension OriginClient {
+  package func rollback(_ request: RollbackRequest, in channel: ChannelAddress) throws(OriginError)
+    -> OriginAnswer<RollbackAnswer>
+  {
+    var call = OriginCall("POST", "\(channel.path)/rollback", request)
+    call.timeouts.stall = OriginCall.releasePatience
+    return try send(call)
+  }
+}
