@@ -22,6 +22,8 @@ package struct PublishResult: Sendable {
   package let check: CheckReport?
   /// What devices download; nil where the origin could not say.
   package let preparation: OriginAnswer<PreparationAnswer>?
+  /// Why the origin could not be asked about the release that it had made; nil where it could.
+  package let afterwards: PublishError?
 
   package var answer: ReleaseAnswer { release.value }
 

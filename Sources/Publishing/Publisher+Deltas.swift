@@ -11,6 +11,20 @@ extension Publisher {
     _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress, _ options: PublishOptions
   ) throws(PublishError) -> OriginAnswer<PreparationAnswer>? {
     guard plans.contains(where: { !$0.put.isEmpty }) else { return nil }
+    // An origin that was started anew knows no preparation; it is told again.
+    for _ in 0..<3 {
+      do {
+        return try prepareOnce(request, channel, options)
+      } catch .origin(.refused(let problem)) where problem.code == "unknown-preparation" {
+        continue
+      }
+    }
+    return try prepareOnce(request, channel, options)
+  }
+
+  private func prepareOnce(
+    _ request: ReleaseRequest, _ channel: ChannelAddress, _ options: PublishOptions
+  ) throws(PublishError) -> OriginAnswer<PreparationAnswer>? {
     var answer: OriginAnswer<PreparationAnswer>
     do {
       answer = try PublishError.asking { () throws(OriginError) in try api.prepare(request, in: channel) }

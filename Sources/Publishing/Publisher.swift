@@ -86,18 +86,26 @@ package struct Publisher: Sendable {
     let isDryRun = options.release.dryRun == true
     var preparation = try prepare(request, plans, channel, options)
     let answer = try release(request, plans, channel)
-    preparation = try finish(preparation, channel, waits: options.release.now != true)
-    if options.waitsForDeltas, !isDryRun { try waitForDeltas(channel) }
     if answer.value.isChanged, !isDryRun {
       // Of a channel that this release made, the origin's id isn't known yet.
       let remote = remote.exists ? remote : try? RemoteChannel(api, cache, channel)
       if let remote { keep(answer.value, local, remote) }
     }
+    var afterwards: PublishError?
+    do {
+      preparation = try finish(preparation, channel, waits: options.release.now != true)
+      if options.waitsForDeltas, !isDryRun { try waitForDeltas(channel) }
+    } catch {
+      // The release stands, whatever can't be asked about it any more, e.g. since the origin was started anew.
+      if isDryRun { throw error }
+      afterwards = error
+      preparation = nil
+    }
     return PublishResult(
       release: answer, plans: plans, files: local.bundles.reduce(0) { $0 + $1.resources.count },
       filesRead: local.filesRead, bytes: local.bytes,
       uploaded: uploads.count, uploadedBytes: uploads.reduce(0) { $0 + $1.digest.size },
-      bytesSent: api.bytesSent, check: found, preparation: preparation)
+      bytesSent: api.bytesSent, check: found, preparation: preparation, afterwards: afterwards)
   }
 
   /// Makes one release that takes whole bundles away.

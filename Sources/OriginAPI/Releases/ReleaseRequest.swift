@@ -1,6 +1,5 @@
 import HTTPClient
 import Manifests
-import System
 
 /// `POST …/releases` and `…/preparations`: bundles of a channel changed in one release, all or nothing.
 package struct ReleaseRequest: Sendable {

@@ -29,6 +29,11 @@ extension PublishResult {
           "bundle \(bundle.bundle): replaces version \(replaced.version), which \(replaced.author) released "
             + "at \(replaced.at.wireText) while this publish was under way", .yellow))
     }
+    if let afterwards {
+      lines.append(
+        terminal.colour(
+          "the release is live; what it costs devices could not be asked: \(afterwards.words)", .yellow))
+    }
     return lines + answer.receiptLines
   }
 

@@ -2,7 +2,6 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
-import System
 
 /// Channels: which there are, what each holds now, and what admins do with them.
 struct ChannelHandler: APIHandler {

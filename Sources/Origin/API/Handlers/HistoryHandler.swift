@@ -2,7 +2,6 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
-import System
 
 /// What a channel held and holds: `/apps/{app}/channels/{channel}/log | diff | manifest | releases/{version} |
 /// bundles/{bundle}/entries`.

@@ -72,12 +72,20 @@ extension DocumentRequest {
     let ifVersion: ManifestVersion? =
       switch try VersionName.read(body.ifVersion, member: "ifVersion") {
       case nil: nil
-      case .number(let version): version
+      case .number(let version): try Self.existing(version, of: document, context)
       case .moment(let moment): try context.store.version(of: document, at: moment, in: names)
       }
     self.init(
       app: names.app, channel: names.channel, document: document, kind: kind, author: context.caller.name,
       message: message, ifVersion: ifVersion?.number)
     address = context.request.address
+  }
+
+  private static func existing(
+    _ version: ManifestVersion, of document: ChannelDocument, _ context: RequestContext
+  ) throws -> ManifestVersion {
+    let newest = try context.store.version(of: document, at: .max, in: context.names)
+    guard version <= newest else { throw Problem.guardsNothing(version, newest: newest) }
+    return version
   }
 }

@@ -2,7 +2,6 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
-import System
 
 /// `POST /apps/{app}/channels/{channel}/releases`: what `publish` and `unpublish` end with.
 struct ReleaseHandler: APIHandler {

@@ -2,7 +2,6 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
-import System
 
 extension Problem {
   static let mediaType = "application/problem+json"

@@ -31,14 +31,20 @@ struct RequestContext: Sendable {
   func ifVersion(_ text: String?) throws -> ManifestVersion? {
     switch try VersionName.read(text, member: "ifVersion") {
     case nil: return nil
-    case .number(let version): return version
-    case let moment?:
-      do {
-        return try store.version(moment, of: channel())
-      } catch StoreError.unknownApp, StoreError.unknownChannel {
-        // Nothing changed after it where there is nothing.
-        return ManifestVersion.none
-      }
+    case .number(let version):
+      let newest = try beforeAny { try channel().version }
+      guard version <= newest else { throw Problem.guardsNothing(version, newest: newest) }
+      return version
+    case let moment?: return try beforeAny { try store.version(moment, of: channel()) }
+    }
+  }
+
+  /// A version of the channel; 0 where there is no channel: nothing changed in what isn't there.
+  private func beforeAny(_ version: () throws -> ManifestVersion) throws -> ManifestVersion {
+    do {
+      return try version()
+    } catch StoreError.unknownApp, StoreError.unknownChannel {
+      return .none
     }
   }
 
@@ -57,6 +63,13 @@ struct RequestContext: Sendable {
       return kept.response
     }
     return result.response
+  }
+}
+
+extension Problem {
+  /// An `ifVersion` that doesn't exist yet: whatever changes until then would be let through.
+  static func guardsNothing(_ version: ManifestVersion, newest: ManifestVersion) -> Problem {
+    .badRequest("\"ifVersion\" \(version) guards nothing: the newest version is \(newest)")
   }
 }
 
