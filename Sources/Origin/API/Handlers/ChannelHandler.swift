@@ -54,8 +54,8 @@ struct ChannelHandler: APIHandler {
           files: Int64(scrub.files), bytes: scrub.bytes,
           oldest: scrub.oldest.map { Moment(milliseconds: $0) }),
         deltas: context.api.deltas.backlog.progress(of: channel.id).map { .init($0) },
-        interval: extras.interval, policy: try extras.policy?.whole(.policy).decode(),
-        prefetch: try extras.prefetch?.json.decode()))
+        interval: extras.interval, policy: extras.policy.map { DocumentAnswer(.policy, $0) },
+        prefetch: extras.prefetch.map { DocumentVersion($0) }))
   }
 
   // MARK: - Acts: `POST /apps/{app}/channels/{channel}/create | remove | freeze | thaw`

@@ -106,17 +106,31 @@ struct ReleaseDocument: StreamedContent {
   }
 
   private mutating func endBundle() throws {
-    guard let text = bundle.members["bundle"]?.string else {
+    let members = try JSONValue.object(bundle.members).decode(BundleMembers.self)
+    guard let name = members.bundle else {
       throw Problem.badRequest("each bundle has its name as \"bundle\"")
     }
-    let document = JSONValue.object(bundle.members)
     let change: BundleChange.Change =
-      document["unpublish"]?.bool == true
-      ? .unpublish
-      : .update(base: try document.optionalVersion("base") ?? .none, set: bundle.set, remove: bundle.remove)
-    bundles?.append(BundleChange(try BundleName(text), change))
+      members.unpublish == true
+      ? .unpublish : .update(base: try members.version(), set: bundle.set, remove: bundle.remove)
+    bundles?.append(BundleChange(try BundleName(name), change))
     bundle = Bundle()
     place = .bundles
+  }
+
+  /// The members of a bundle beside its URLs.
+  private struct BundleMembers: Decodable {
+    let bundle: String?
+    let base: String?
+    let unpublish: Bool?
+
+    func version() throws(Problem) -> ManifestVersion {
+      guard let base else { return .none }
+      guard let version = ManifestVersion(text: base) else {
+        throw .badRequest("\"base\" is a version: a decimal number as a string")
+      }
+      return version
+    }
   }
 
   private static func add(_ value: JSONValue, _ key: String, to object: inout JSONObject) throws {
