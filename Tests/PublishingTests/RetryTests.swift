@@ -43,12 +43,16 @@ import Testing
 
   @Test func anActWithoutAnAnswerMayHaveBeenDone() throws {
     let (server, keys) = Self.server(Array(repeating: [.reset], count: 20))
-    let error = #expect(throws: OriginError.self) { try Self.api(server).send(OriginCall("POST", "gc", EmptyRequest())) }
+    let error = #expect(throws: OriginError.self) {
+      try Self.api(server).send(OriginCall("POST", "gc", EmptyRequest()))
+    }
     #expect(keys.withLock { $0 }.count == 6)
     #expect(error?.words.contains("may have done what was asked") == true)
     let (refusing, _) = Self.server(
       [[.reset]] + Array(repeating: .answer(503, body: #"{"code":"busy","detail":"later"}"#.utf8), count: 20))
-    let refusal = #expect(throws: OriginError.self) { try Self.api(refusing).send(OriginCall("POST", "gc", EmptyRequest())) }
+    let refusal = #expect(throws: OriginError.self) {
+      try Self.api(refusing).send(OriginCall("POST", "gc", EmptyRequest()))
+    }
     #expect(refusal?.words == "later")
   }
 
