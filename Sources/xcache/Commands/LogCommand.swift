@@ -29,7 +29,10 @@ enum LogCommand {
       return .done
     }
     let releases = log.value.releases
-    if releases.isEmpty { terminal.say("nothing is published yet") }
+    if releases.isEmpty {
+      let isPart = before != nil || !arguments.all("at").isEmpty
+      terminal.say(isPart ? "there is no release before that" : "nothing is published yet")
+    }
     var table = Table(
       ["VERSION", "WHEN", "KIND", "WHO", "BUNDLES", "CHANGES", "NEW", "MESSAGE"], rightAligned: [0, 6])
     for release in releases { table.add(row(release)) }

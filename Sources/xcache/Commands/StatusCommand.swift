@@ -45,7 +45,7 @@ enum StatusCommand {
     if let freeze = overview.freeze {
       lines.append(
         terminal.colour("FROZEN", .red)
-          + "     by \(freeze.author) since \(freeze.at.words): \(freeze.reason)")
+          + "     by \(freeze.author) since \(freeze.at.words): \(freeze.reason.onOneLine)")
     }
     lines.append("released   \(overview.at.words)")
     lines.append("holds      \(overview.resources) resources, \(Bytes.text(overview.bytes))")

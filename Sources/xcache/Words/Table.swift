@@ -14,7 +14,8 @@ struct Table {
   /// Whether there is nothing below the titles.
   var isEmpty: Bool { rows.count == 1 }
 
-  mutating func add(_ cells: [String]) { rows.append(cells) }
+  /// What people wrote may have several lines; none of them may look like a row of its own.
+  mutating func add(_ cells: [String]) { rows.append(cells.map(\.onOneLine)) }
 
   var lines: [String] {
     let columns = rows.map(\.count).max() ?? 0
@@ -29,6 +30,14 @@ struct Table {
       let line = cells.joined(separator: "  ")
       return String(line.reversed().drop { $0 == " " }.reversed())
     }
+  }
+}
+
+extension String {
+  /// The text with `⏎` in place of line breaks.
+  var onOneLine: String {
+    guard contains(where: \.isNewline) else { return self }
+    return split(whereSeparator: \.isNewline).joined(separator: " ⏎ ")
   }
 }
 
