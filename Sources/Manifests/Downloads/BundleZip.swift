@@ -26,6 +26,7 @@ package enum BundleZip: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Its name under `bundle/`: `553.zip`, `552-553.zip`.
   package var fileName: String {
     switch self {
     case .whole(let version): "\(version).zip"
