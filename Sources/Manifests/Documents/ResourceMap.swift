@@ -40,11 +40,6 @@ package struct ResourceMapWriter {
     members.append(key: url.text) { entry.appendCanonicalJSON(to: &$0) }
   }
 
-  /// Appends an entry that is rendered already, `Entry.canonicalJSON`.
-  package mutating func append(_ url: ResourceURL, entryJSON: [UInt8]) {
-    members.append(key: url.text) { $0.append(contentsOf: entryJSON) }
-  }
-
   /// The map of all that was appended.
   package consuming func finish() -> ResourceMap {
     let count = members.count

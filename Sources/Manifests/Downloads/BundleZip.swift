@@ -36,14 +36,6 @@ package enum BundleZip: Hashable, Sendable, CustomStringConvertible {
 
   package var description: String { "bundle/\(fileName)" }
 
-  /// The document that it begins with.
-  package var documentName: String {
-    switch self {
-    case .whole: Self.manifestName
-    case .update: Self.patchName
-    }
-  }
-
   /// A whole manifest, the body of configure.json.
   package static let manifestName = "manifest.json"
   /// A patch, the body of configure.json.

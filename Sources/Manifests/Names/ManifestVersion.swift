@@ -21,8 +21,6 @@ package struct ManifestVersion: Hashable, Comparable, Sendable, CustomStringConv
 
   package var text: String { String(number) }
   package var description: String { text }
-  /// That of the release after it.
-  package var next: ManifestVersion { ManifestVersion(number + 1) }
 
   package static func < (a: ManifestVersion, b: ManifestVersion) -> Bool { a.number < b.number }
 }

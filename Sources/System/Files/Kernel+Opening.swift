@@ -77,15 +77,6 @@ extension Kernel {
     }
   }
 
-  /// openat(2): a name below an open folder; always close-on-exec.
-  package static func open(
-    _ name: String, in folder: borrowing Descriptor, _ flags: OpenFlags, mode: mode_t = 0o644
-  ) throws(SystemError) -> Descriptor {
-    let raw = folder.raw
-    return Descriptor(
-      owning: try retrying("openat", on: name) { xcache_openat(raw, name, flags.rawValue | O_CLOEXEC, mode) })
-  }
-
   /// Opens a regular file for reading; what else may have its name is neither opened nor waited for.
   package static func openFile(_ path: String) throws(SystemError) -> NamedFile {
     guard let named = try named(path) else { return .missing }

@@ -56,8 +56,6 @@ public struct TransportReply: Equatable, Sendable {
     self.received = received
     self.failure = failure
   }
-
-  var isSuccess: Bool { (200..<300).contains(status) }
 }
 
 /// Why there is no answer from a server.
