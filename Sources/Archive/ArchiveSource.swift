@@ -12,6 +12,7 @@ package protocol ArchiveSource: Sendable {
 /// An open file.
 package final class ArchiveFile: ArchiveSource {
   private let file: Descriptor
+  /// Bytes of the whole archive.
   package let size: Int64
 
   /// Takes over an open file of `size` bytes.
@@ -27,6 +28,7 @@ package final class ArchiveFile: ArchiveSource {
     self.init(file, size: size)
   }
 
+  /// How many bytes were read into `buffer` from `offset` on; 0 at the end.
   package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(ArchiveError) -> Int
   {
     try ArchiveError.kernel { () throws(SystemError) in try Kernel.read(file, at: offset, into: buffer) }
@@ -39,6 +41,7 @@ package struct ArchiveBytes: ArchiveSource {
 
   package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+  /// Bytes of the whole archive.
   package var size: Int64 { Int64(bytes.count) }
 
   package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(ArchiveError) -> Int

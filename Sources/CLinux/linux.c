@@ -5,8 +5,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <linux/fs.h>
-#include <stdio.h>
-#include <string.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -39,17 +37,10 @@ int xcache_lower_disk_priority(void) {
   // <linux/ioprio.h>: IOPRIO_WHO_PROCESS 1, IOPRIO_CLASS_BE 2. The idle class could starve for good.
   return syscall(SYS_ioprio_set, 1, 0, 2 << 13 | 7);
 }
-int xcache_fcntl(int fd, int command, int value) { return fcntl(fd, command, value); }
 ssize_t xcache_copy_file_range(int from, int to, size_t count) {
   return copy_file_range(from, NULL, to, NULL, count, 0);
 }
 int xcache_reflink(int from, int to) { return ioctl(to, FICLONE, from); }
-int xcache_rename_new(const char *from, const char *to) {
-  return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
-}
-void *xcache_memmem(const void *haystack, size_t length, const void *needle, size_t needle_length) {
-  return memmem(haystack, length, needle, needle_length);
-}
 int xcache_outq(int socket) {
   int bytes = 0;
   return ioctl(socket, SIOCOUTQ, &bytes) == 0 ? bytes : -1;

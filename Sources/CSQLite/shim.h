@@ -3,7 +3,6 @@
 #include <sqlite3.h>
 
 static inline sqlite3_destructor_type xcache_sqlite_transient(void) { return SQLITE_TRANSIENT; }
-static inline sqlite3_destructor_type xcache_sqlite_static(void) { return SQLITE_STATIC; }
 
 /// Switches one of sqlite3_db_config's yes/no options.
 static inline int xcache_sqlite_config(sqlite3 *database, int option, int on) {

@@ -63,3 +63,51 @@ package enum Gzip {
     }
   }
 }
+
+/// The middle of documents that differ only around it, deflated once: each of them is put together as one gzip member
+/// (RFC 1952) without coding the middle again.
+///
+/// Deflate blocks (RFC 1951) may refer to what stands before them, but those of the middle were made as if nothing
+/// did; and a flush ends them at a byte.
+package struct GzipMiddle: Sendable {
+  private let checksum: UInt
+  private let count: Int
+
+  /// Codes the middle, given in pieces.
+  /// - Returns: also the blocks, which go between head and tail.
+  package static func code(_ pieces: [[UInt8]], level: Int32 = 6) -> (middle: GzipMiddle, blocks: [UInt8]) {
+    let blocks = deflate(pieces, level, Z_SYNC_FLUSH)
+    let middle = GzipMiddle(
+      checksum: pieces.reduce(UInt(0)) { checksum($0, of: $1) }, count: pieces.reduce(0) { $0 + $1.count })
+    return (middle, blocks)
+  }
+
+  /// What stands in front of the blocks and behind them, where the middle is between these two.
+  package func around(_ prefix: [UInt8], _ suffix: [UInt8]) -> (head: [UInt8], tail: [UInt8]) {
+    // Magic, deflate, no flags, no time, no hint, Unix (RFC 1952 §2.3).
+    let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + Self.deflate([prefix], 6, Z_SYNC_FLUSH)
+    var whole = crc32_combine(Self.checksum(0, of: prefix), checksum, count)
+    whole = crc32_combine(whole, Self.checksum(0, of: suffix), suffix.count)
+    var tail = Self.deflate([suffix], 6, Z_FINISH)
+    for number in [
+      UInt32(truncatingIfNeeded: whole), UInt32(truncatingIfNeeded: prefix.count + count + suffix.count),
+    ] {
+      for shift in [0, 8, 16, 24] as [UInt32] { tail.append(UInt8(truncatingIfNeeded: number >> shift)) }
+    }
+    return (head, tail)
+  }
+
+  private static func checksum(_ before: UInt, of bytes: [UInt8]) -> UInt {
+    bytes.withUnsafeBufferPointer { crc32_z(before, $0.baseAddress, $0.count) }
+  }
+
+  private static func deflate(_ pieces: [[UInt8]], _ level: Int32, _ end: Int32) -> [UInt8] {
+    var stream = z_stream()
+    guard xcache_deflate_init(&stream, level, -15) == Z_OK else { fatalError("zlib has no memory") }
+    defer { deflateEnd(&stream) }
+    var output = OutputBuffer()
+    for piece in pieces { Gzip.pump(&stream, piece, Z_NO_FLUSH, &output) }
+    Gzip.pump(&stream, [], end, &output)
+    return output.bytes
+  }
+}

@@ -2,11 +2,15 @@ import System
 
 /// What is asked of a server.
 package struct HTTPRequest: Sendable {
+  /// As it is sent: `GET`.
   package var method: String
   /// Absolute, http or https.
   package var url: String
+  /// Sent beside those that libcurl writes.
   package var fields: [HTTPField]
+  /// What is sent after the head.
   package var body: HTTPBody
+  /// How long each of its steps may take.
   package var timeouts: HTTPTimeouts
   /// How many redirects are followed; never from https to http, and `Authorization` stays with its host.
   package var redirects: Int
@@ -35,7 +39,9 @@ package struct HTTPRequest: Sendable {
 
 /// One header field.
 package struct HTTPField: Hashable, Sendable {
+  /// As it is sent.
   package let name: String
+  /// What follows the colon.
   package let value: String
 
   package init(_ name: String, _ value: String) {
@@ -46,7 +52,9 @@ package struct HTTPField: Hashable, Sendable {
 
 /// How far an exchange is, in body bytes.
 package struct HTTPProgress: Equatable, Sendable {
+  /// Bytes of the body that have left.
   package let sent: Int64
+  /// Bytes of the answer's body that have come.
   package let received: Int64
 }
 
@@ -83,4 +91,35 @@ extension HTTPField {
   package static func newIdempotencyKey() -> HTTPField {
     HTTPField(idempotencyKey, Hex.encode(Secrets.random(16).span.bytes))
   }
+}
+
+/// The bytes of a request.
+package enum HTTPBody: Sendable {
+  case none
+  case bytes([UInt8])
+  /// Bytes that are read while they are sent, so that their number doesn't matter.
+  ///
+  /// `read` fills the buffer from `offset` on and gives how many bytes it wrote. It may be asked for the same
+  /// bytes again, when an idle connection turns out to be gone. Fewer bytes than `length` end the exchange
+  /// with `HTTPClientError.bodyEnded`.
+  case stream(
+    length: Int64, read: @Sendable (_ offset: Int64, _ into: UnsafeMutableRawBufferPointer) throws -> Int)
+
+  /// Bytes; nil: there is no body.
+  package var length: Int64? {
+    switch self {
+    case .none: nil
+    case .bytes(let bytes): Int64(bytes.count)
+    case .stream(let length, _): length
+    }
+  }
+}
+
+/// Where the bytes of an answer go.
+package enum HTTPSink {
+  /// Into `HTTPReply.body`, at most `limit` bytes.
+  case memory(limit: Int)
+  /// To `write` as they arrive, at most `limit` bytes; the body of an answer other than 2xx goes into
+  /// `HTTPReply.body` instead, cut at 64 KB.
+  case stream(limit: Int64, write: (UnsafeRawBufferPointer) throws -> Void)
 }

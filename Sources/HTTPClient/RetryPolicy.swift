@@ -2,6 +2,7 @@
 ///
 /// One value per request; it counts its own attempts.
 package struct RetryPolicy: Sendable {
+  /// What to do after an attempt.
   package enum Action: Hashable, Sendable {
     case wait(milliseconds: Int)
     case giveUp
@@ -17,6 +18,7 @@ package struct RetryPolicy: Sendable {
   package let attempts: Int
   /// Milliseconds before the second attempt; each further wait is twice as long, up to `longest`.
   package let first: Int
+  /// Milliseconds of the longest wait.
   package let longest: Int
   /// Whether anything was ever heard from the server. Before that its address may be wrong: a refused connection or an
   /// unknown host isn't worth another attempt, and nothing is worth more than three. Set by what attempts come to.

@@ -10,12 +10,15 @@ package struct EpollEvents: OptionSet, Sendable {
   /// Written out: the generic one of SetAlgebra isn't specialised for callers in other modules.
   package func contains(_ other: EpollEvents) -> Bool { rawValue & other.rawValue == other.rawValue }
 
+  /// There is something to read, or someone to accept.
   package static let readable = EpollEvents(rawValue: EPOLLIN.rawValue)
+  /// There is room to write.
   package static let writable = EpollEvents(rawValue: EPOLLOUT.rawValue)
   /// The other side sends no more.
   package static let peerDone = EpollEvents(rawValue: EPOLLRDHUP.rawValue)
   /// Both directions are shut; always reported.
   package static let hangUp = EpollEvents(rawValue: EPOLLHUP.rawValue)
+  /// The descriptor is broken; always reported.
   package static let error = EpollEvents(rawValue: EPOLLERR.rawValue)
   /// Reports changes, not states.
   package static let edge = EpollEvents(rawValue: EPOLLET.rawValue)

@@ -15,6 +15,7 @@ package enum Transfer: Sendable, Equatable {
 /// Pieces of memory that one call sends one behind the other.
 package struct GatherList: ~Copyable {
   private let pieces: UnsafeMutableBufferPointer<iovec>
+  /// Pieces that it has.
   package private(set) var count = 0
 
   /// A list with room for `capacity` pieces.
@@ -22,6 +23,7 @@ package struct GatherList: ~Copyable {
 
   deinit { pieces.deallocate() }
 
+  /// Whether there is room for no more.
   package var isFull: Bool { count == pieces.count }
 
   /// Adds a piece, which has to stay where it is until it is sent. The list isn't full.
@@ -31,6 +33,7 @@ package struct GatherList: ~Copyable {
     count += 1
   }
 
+  /// Forgets the pieces; the room stays.
   package mutating func removeAll() { count = 0 }
 
   /// The message that the kernel sends.

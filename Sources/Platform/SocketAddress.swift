@@ -2,8 +2,11 @@ import Glibc
 
 /// An IP address and a port, IPv4 as `::ffff:a.b.c.d`.
 package struct SocketAddress: Sendable, Hashable {
+  /// The first eight bytes of the IPv6 address.
   package let high: UInt64
+  /// The other eight.
   package let low: UInt64
+  /// 0: one that the kernel chooses.
   package let port: UInt16
 
   package init(high: UInt64, low: UInt64, port: UInt16) {
@@ -15,6 +18,7 @@ package struct SocketAddress: Sendable, Hashable {
   /// `::`, which stands for every address of the machine.
   package var isUnspecified: Bool { high == 0 && low == 0 }
 
+  /// Whether it is an IPv4 address.
   package var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 }
 

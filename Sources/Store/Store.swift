@@ -96,11 +96,6 @@ package final class Store: Sendable {
     try blobs.missing(of: digests)
   }
 
-  /// The digests and size of a stored blob; nil where none is, or it was set aside.
-  package func digest(ofBlob sha256: SHA256) throws(StoreError) -> FileDigest? {
-    try blobs.row(of: sha256).flatMap { $0.isQuarantined ? nil : $0.digest }
-  }
-
   /// Opens a blob whose bytes were hashed since the start of this process, now if not before.
   /// - Throws: `unknownBlob`; `corruptBlob`, and the file is set aside.
   package func open(_ sha256: SHA256) throws(StoreError) -> StoredBlob { try blobs.open(sha256) }

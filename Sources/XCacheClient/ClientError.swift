@@ -54,3 +54,70 @@ public enum ClientError: Error, Hashable, Sendable {
       path: error.subject ?? path, call: "\(error.call)", code: error.code.rawValue, reason: error.reason)
   }
 }
+
+extension ClientError: CustomStringConvertible {
+  /// What is wrong, where, and what to do.
+  public var description: String {
+    switch self {
+    case .noAnswer(let url, let error):
+      "\(url): \(error.reason). Check the address and the network, then try again."
+    case .status(let url, let code, let message):
+      "\(url) answered \(code)\(message.map { ": \($0)" } ?? ""). \(Self.advice(for: code))"
+    case .unreadable(let url, let reason):
+      "The answer of \(url) can't be used: \(reason). Is this the address of an xcache server?"
+    case .wrongDigest(let url, let version, let expected, let computed):
+      """
+      The manifest \(version) of \(url) has digest \(computed), but says \(expected); \
+      nothing was changed. Something between here and the server alters answers.
+      """
+    case .unsafeEntry(let url, let download):
+      "The manifest lists \(url) with the download \(download), which is no http(s) URL with a safe file name."
+    case .sameName(let name, let urls):
+      "The manifest lists different bytes under the one file name \(name): \(urls.joined(separator: ", "))."
+    case .wrongBytes(let url, let download, let expected, let received):
+      """
+      \(download) sent other bytes than the manifest lists for \(url): \(Self.difference(expected, received)); \
+      nothing was switched. If a CDN is in between, purge that URL there.
+      """
+    case .tooLong(let url, let download, let size):
+      """
+      \(download) sent more than the \(size) bytes that the manifest lists for \(url); nothing was switched. \
+      If a CDN is in between, purge that URL there.
+      """
+    case .preset(let path, let reason):
+      "\(path) can't be used as a preset: \(reason). Fetch it again from the origin's bundle/ path."
+    case .overLimit(let needed, let limit):
+      "The manifest's files need \(needed) bytes, and the limit is \(limit). Raise the limit."
+    case .inUse(let folder, let process):
+      """
+      \(folder) is in use by \(process.map { "process \($0)" } ?? "another process"). \
+      Wait until it has ended, or use another folder.
+      """
+    case .otherContents(let folder, let holds, let asked):
+      "\(folder) holds \(holds), not \(asked). Use another folder, or remove this one."
+    case .badSetting(let name, let value):
+      "\(name) can't be \"\(value)\"."
+    case .file(let path, "mkdir", let code, _):
+      "\(SystemError("mkdir", on: path, code: Errno(rawValue: code)))."
+    case .file(let path, let call, _, let reason):
+      "\(path): \(reason) (\(call))."
+    }
+  }
+
+  private static func advice(for code: Int) -> String {
+    switch code {
+    case 404: "Check the names of app and channel, and the address."
+    case 401, 403: "Something in between asks for a login."
+    case 500...: "The server has trouble; try again later."
+    default: "Check the address."
+    }
+  }
+
+  private static func difference(_ expected: Bytes, _ received: Bytes) -> String {
+    if expected.size != received.size { return "\(received.size) bytes instead of \(expected.size)" }
+    if expected.sha256 != received.sha256 {
+      return "sha256 \(received.sha256) instead of \(expected.sha256)"
+    }
+    return "md5 \(received.md5) instead of \(expected.md5)"
+  }
+}

@@ -1,3 +1,4 @@
+import Manifests
 import System
 
 /// A listed file, open and checked: it stays what it is, whatever an update does meanwhile.
@@ -40,5 +41,26 @@ public final class LocalResource: Sendable {
     }
     bytes.removeLast(length - filled)
     return bytes
+  }
+}
+
+/// Which listed resource a URL means (DESIGN "URLs and matching"); made when the first page asks.
+struct URLTable {
+  private var digest: SHA256?
+  private var entries: [String: HeldEntry] = [:]
+
+  /// The entry that `url` matches in `index`.
+  mutating func entry(for url: ResourceURL, in index: DeviceIndex) -> HeldEntry? {
+    if digest != index.digest { fill(from: index) }
+    return entries[url.matchKey]
+  }
+
+  private mutating func fill(from index: DeviceIndex) {
+    digest = index.digest
+    entries = [:]
+    entries.reserveCapacity(index.entries.count)
+    for entry in index.entries {
+      entries[entry.url.matchKey] = entry
+    }
   }
 }

@@ -155,7 +155,7 @@ import Testing
       Documents.whole(new.version, new.map),
       Documents.patch(
         new.version, digest: new.map.digest, base: DocumentBase(old.version),
-        ManifestDiff.patch(from: old.items, to: new.items)),
+        ManifestPatch(from: old.items, to: new.items)),
     ]
     var read = 0
     for number in 0..<3_000 {

@@ -11,7 +11,7 @@ import Testing
   @Test func nothingNew() throws {
     let version = ManifestVersion(553)
     #expect(text(Documents.nothingNew(version)) == #"{"code":200,"data":{"update":false,"version":"553"}}"#)
-    #expect(text(Documents.channelEmpty()) == #"{"code":200,"data":{"update":false,"version":"0"}}"#)
+    #expect(text(Documents.nothingNew(.none)) == #"{"code":200,"data":{"update":false,"version":"0"}}"#)
     let full = Documents.nothingNew(version, extras: Self.all)
     #expect(
       text(full)

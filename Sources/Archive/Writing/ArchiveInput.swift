@@ -2,6 +2,7 @@
 package struct ArchiveInput: Sendable {
   /// A relative path with `/` between its parts.
   package let name: String
+  /// How its bytes are kept.
   package let method: Archive.Method
   /// Bytes; what `open` gives must have as many.
   package let size: Int64

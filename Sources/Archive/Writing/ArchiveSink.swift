@@ -23,6 +23,7 @@ package final class ArchiveFileSink: ArchiveSink {
     pending.reserveCapacity(Self.step)
   }
 
+  /// Appends `bytes` to the file.
   package func write(_ bytes: RawSpan) throws(ArchiveError) {
     size += Int64(bytes.byteCount)
     if pending.count + bytes.byteCount > Self.step { try flush() }

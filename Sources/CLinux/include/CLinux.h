@@ -26,13 +26,9 @@ int xcache_openat(int folder, const char *path, int flags, unsigned mode);
 int xcache_open_direct(const char *path);
 /// Lets the calling thread's disk requests come after others': best effort, its lowest level (ioprio_set(2)).
 int xcache_lower_disk_priority(void);
-int xcache_fcntl(int fd, int command, int value);
 ssize_t xcache_copy_file_range(int from, int to, size_t count);
 /// Shares the bytes of `from` with `to` (FICLONE) where the file system can.
 int xcache_reflink(int from, int to);
-/// Renames only where the new name is free (RENAME_NOREPLACE).
-int xcache_rename_new(const char *from, const char *to);
-void *xcache_memmem(const void *haystack, size_t length, const void *needle, size_t needle_length);
 /// Bytes in a socket's send queue that the other side hasn't acknowledged (SIOCOUTQ); -1 on error.
 int xcache_outq(int socket);
 /// Names the calling thread, in 15 bytes at most.

@@ -5,8 +5,11 @@
 package struct BaseFinder: Sendable {
   /// A file as far as it matters for finding its relatives.
   package struct File: Sendable {
+    /// Its name without what changes from build to build.
     package let name: StableName
+    /// Bytes.
     package let size: Int
+    /// What its content is like.
     package let sketch: Sketch
 
     package init(name: StableName, size: Int, sketch: Sketch) {

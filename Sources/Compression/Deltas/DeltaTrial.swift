@@ -4,7 +4,9 @@ import System
 package enum DeltaTrial {
   /// A file that is tried as a base.
   package struct Base: Sendable {
+    /// Names the file.
     package let sha256: SHA256
+    /// All of it.
     package let bytes: [UInt8]
 
     package init(sha256: SHA256, bytes: [UInt8]) {
@@ -13,8 +15,11 @@ package enum DeltaTrial {
     }
   }
 
+  /// A delta, and the file that it needs.
   package struct Delta: Sendable {
+    /// The file that it is decoded with.
     package let base: SHA256
+    /// The delta itself, in the dcz coding.
     package let coded: [UInt8]
   }
 

@@ -15,8 +15,6 @@ package struct StableName: Sendable, Hashable {
   /// What follows the last dot.
   package var ending: Substring { pieces.last.flatMap { $0 } ?? "" }
 
-  package var hasHash: Bool { pieces.contains(nil) }
-
   /// The last segment with `mark` for each hash-like run.
   package func name(mark: String) -> String { pieces.map { $0.map(String.init) ?? mark }.joined() }
 

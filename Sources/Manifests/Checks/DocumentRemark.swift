@@ -1,5 +1,6 @@
 /// Something to say of a document that somebody wrote, and the place of it.
 package struct DocumentRemark: Hashable, Sendable, CustomStringConvertible {
+  /// Whether a document may be published all the same.
   package enum Severity: String, Hashable, Sendable {
     /// The document isn't taken.
     case error
@@ -9,8 +10,11 @@ package struct DocumentRemark: Hashable, Sendable, CustomStringConvertible {
     case note
   }
 
+  /// Where in the document.
   package let path: JSONPath
+  /// What is wrong there.
   package let problem: DocumentProblem
+  /// How bad it is.
   package let severity: Severity
 
   package init(_ path: JSONPath, _ problem: DocumentProblem) {
@@ -22,9 +26,45 @@ package struct DocumentRemark: Hashable, Sendable, CustomStringConvertible {
   /// `error: $.config[0].url: …`
   package var description: String { "\(severity.rawValue): \(path): \(problem.words)" }
 
+  /// The remark as answers of the API have it.
   package var json: JSONValue {
     [
       "message": .string(problem.words), "path": .string(path.text), "severity": .string(severity.rawValue),
     ]
+  }
+}
+
+/// Where a value stands in a document, as JSONPath writes it (RFC 9535): `$.config[0]['odd key']`.
+package struct JSONPath: Hashable, Sendable, CustomStringConvertible {
+  package let text: String
+
+  /// The whole document.
+  package static let root = JSONPath(text: "$")
+
+  private init(text: String) { self.text = text }
+
+  package var description: String { text }
+
+  /// The path of an object's member.
+  package func member(_ key: String) -> JSONPath {
+    if Self.isShorthand(key) { return JSONPath(text: "\(text).\(key)") }
+    var quoted = ""
+    for scalar in key.unicodeScalars.prefix(80) {
+      switch scalar {
+      case "'", "\\": quoted += "\\\(scalar)"
+      case _ where scalar.properties.generalCategory == .control: quoted += "\u{FFFD}"
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return JSONPath(text: "\(text)['\(quoted)\(key.unicodeScalars.count > 80 ? "…" : "")']")
+  }
+
+  /// The path of an array's element, the first being 0.
+  package func element(_ index: Int) -> JSONPath { JSONPath(text: "\(text)[\(index)]") }
+
+  /// RFC 9535, section 2.5.1.1, "member-name-shorthand", in ASCII.
+  private static func isShorthand(_ key: String) -> Bool {
+    guard let first = key.utf8.first, key.utf8.count <= 80, !ASCII.isDigit(first) else { return false }
+    return key.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == UInt8(ascii: "_") }
   }
 }

@@ -1,3 +1,5 @@
+import System
+
 /// An answer of `configure.json`, as a device reads it.
 package enum ConfigureAnswer: Hashable, Sendable {
   /// The device has this version, which is the newest.
@@ -28,6 +30,7 @@ package enum ConfigureAnswer: Hashable, Sendable {
     return try data.answer()
   }
 
+  /// What the answer carries beside its news.
   package var extras: AnswerExtras {
     switch self {
     case .upToDate(_, let extras): extras
@@ -35,5 +38,68 @@ package enum ConfigureAnswer: Hashable, Sendable {
     case .patch(let answer): answer.extras
     case .failure: .none
     }
+  }
+}
+
+/// A whole manifest.
+package struct WholeAnswer: Hashable, Sendable {
+  package let version: ManifestVersion
+  package let digest: SHA256
+  let items: [ManifestItem]
+  /// Set where the device named a version that the origin knows; `deltas` are on its resources.
+  package let base: ManifestVersion?
+  package let deltas: [DeltaOffer]
+  package let extras: AnswerExtras
+
+  /// The manifest.
+  ///
+  /// - Throws: `digest` where it isn't what the answer says.
+  package func manifest() throws(ManifestMismatch) -> Manifest {
+    let manifest = Manifest(version: version, sorted: items)
+    try manifest.check(digest)
+    return manifest
+  }
+}
+
+/// A patch; `Manifest.applying` makes a manifest of it.
+package struct PatchAnswer: Hashable, Sendable {
+  package let base: ManifestVersion
+  package let version: ManifestVersion
+  /// Of the resourcemap that it leads to.
+  package let digest: SHA256
+  /// Sorted by URL.
+  package let changes: [ManifestChange]
+  /// Sorted by URL.
+  package let deltas: [DeltaOffer]
+  package let extras: AnswerExtras
+}
+
+/// What becomes of one URL.
+package struct ManifestChange: Hashable, Sendable {
+  /// The URL that changes.
+  package let url: ResourceURL
+  /// A merge patch on its entry; null where it is gone.
+  package let value: JSONValue
+}
+
+/// What every answer of `configure.json` carries beside its news.
+package struct AnswerExtras: Hashable, Sendable {
+  /// What an operator may ask for.
+  package static let intervals = 30...3600
+
+  /// Seconds that devices shall wait between polls.
+  package let interval: Int?
+  /// The newest version of the policy document, once there is one.
+  package let policy: Int64?
+  /// The newest version of the prefetch document, once there is one.
+  package let prefetch: Int64?
+
+  /// Nothing beside the news.
+  package static let none = AnswerExtras()
+
+  package init(interval: Int? = nil, policy: Int64? = nil, prefetch: Int64? = nil) {
+    self.interval = interval
+    self.policy = policy
+    self.prefetch = prefetch
   }
 }

@@ -2,8 +2,11 @@ import System
 
 /// A delta that an answer lists beside its patch: the base it needs, where it is, and its size.
 package struct DeltaOffer: Hashable, Sendable {
+  /// The resource that it gives.
   package let url: ResourceURL
+  /// The bytes that it is decoded with.
   package let base: SHA256
+  /// Where it is: an absolute URL.
   package let download: String
   /// Bytes of the delta.
   package let size: Int64
@@ -33,5 +36,18 @@ package struct DeltaOffer: Hashable, Sendable {
       "base": .string(base.hex), "download": .string(download), "size": .integer(size),
     ]
     CanonicalJSON.append(value, to: &out)
+  }
+}
+
+/// The version that a device has, and the deltas on its resources.
+package struct DocumentBase: Hashable, Sendable {
+  /// The version that the device has.
+  package let version: ManifestVersion
+  /// As `DeltaOffer.render` writes them.
+  package let deltas: [UInt8]
+
+  package init(_ version: ManifestVersion, deltas: [UInt8] = Array("{}".utf8)) {
+    self.version = version
+    self.deltas = deltas
   }
 }

@@ -12,11 +12,6 @@ package enum Documents {
     return success.around(data.finish())
   }
 
-  /// The channel has no release yet.
-  package static func channelEmpty(extras: AnswerExtras = .none) -> [UInt8] {
-    nothingNew(.none, extras: extras)
-  }
-
   /// What stands around the resourcemap of a whole manifest.
   ///
   /// - Parameter base: for a device that understands patches, but for which the whole is smaller: what it
@@ -95,5 +90,64 @@ extension ObjectWriter {
   fileprivate mutating func append(policyAndPrefetchOf extras: AnswerExtras) {
     if let policy = extras.policy { append(key: "policy", string: String(policy)) }
     if let prefetch = extras.prefetch { append(key: "prefetch", string: String(prefetch)) }
+  }
+}
+
+extension Documents {
+  /// `prefetchConfig.json`; version 0 and an empty `config` before the first push.
+  ///
+  /// - Parameter config: the array, canonical.
+  package static func prefetchConfig(_ version: Int64, config: [UInt8]) -> [UInt8] {
+    var data = ObjectWriter(reserving: config.count + 64)
+    data.append(key: "config", raw: config)
+    data.append(key: "name", string: "prefetchConfig")
+    data.append(key: "version", string: String(version))
+    return success.around(data.finish())
+  }
+
+  /// `policy.json`; version 0 before the first change.
+  package static func policy(_ version: Int64, _ policy: Policy) -> [UInt8] {
+    var data = policy.json
+    data["version"] = .string(String(version))
+    return success.around(JSONValue.object(data).canonical)
+  }
+}
+
+extension Documents {
+  /// info.json, for clients that know only file lists.
+  ///
+  /// - Parameters:
+  ///   - urls: the URLs of a manifest, sorted, as their bytes: none has one that JSON would escape.
+  ///   - digest: the manifest's.
+  package static func info(_ urls: [ArraySlice<UInt8>], digest: SHA256) -> [UInt8] {
+    var out: [UInt8] = []
+    out.reserveCapacity(urls.reduce(64) { $0 + $1.count + 3 })
+    out += "{\"files\":[".utf8
+    for (index, url) in urls.enumerated() {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      out.append(UInt8(ascii: "\""))
+      out += url
+      out.append(UInt8(ascii: "\""))
+    }
+    out += "],\"version\":\"\(digest.hex.prefix(20))\"}".utf8
+    return out
+  }
+}
+
+/// A document around a part that is rendered already: a large manifest is sent without being copied into it.
+package struct DocumentFrame: Hashable, Sendable {
+  /// What comes before the part.
+  package let prefix: [UInt8]
+  /// What comes after it.
+  package let suffix: [UInt8]
+
+  /// The whole document, for parts that may be copied.
+  package func around(_ middle: [UInt8]) -> [UInt8] {
+    var out: [UInt8] = []
+    out.reserveCapacity(prefix.count + middle.count + suffix.count)
+    out.append(contentsOf: prefix)
+    out.append(contentsOf: middle)
+    out.append(contentsOf: suffix)
+    return out
   }
 }

@@ -2,7 +2,9 @@ import System
 
 /// A manifest as a device holds it: a version, and its entries sorted by URL.
 package struct Manifest: Hashable, Sendable {
+  /// Its number in the channel.
   package let version: ManifestVersion
+  /// Its lines, sorted by URL.
   package let items: [ManifestItem]
 
   /// Nothing at all, what a new device has.
@@ -70,4 +72,24 @@ package struct Manifest: Hashable, Sendable {
     let actual = map.digest
     guard actual == digest else { throw .digest(expected: digest, actual: actual) }
   }
+}
+
+/// One line of a resourcemap.
+package struct ManifestItem: Hashable, Sendable {
+  /// The resource's URL.
+  package let url: ResourceURL
+  /// What it is, and where its bytes are.
+  package let entry: Entry
+
+  package init(url: ResourceURL, entry: Entry) {
+    self.url = url
+    self.entry = entry
+  }
+}
+
+/// Why an answer doesn't lead to the manifest that it promises.
+package enum ManifestMismatch: Error, Hashable, Sendable {
+  case base(expected: ManifestVersion, held: ManifestVersion)
+  case digest(expected: SHA256, actual: SHA256)
+  case entry(ResourceURL, JSONError)
 }

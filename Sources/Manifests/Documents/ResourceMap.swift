@@ -2,7 +2,9 @@ import System
 
 /// A resourcemap as canonical bytes, and their sha256, the manifest's `digest`.
 package struct ResourceMap: Sendable {
+  /// Canonical JSON.
   package let bytes: [UInt8]
+  /// The sha256 of `bytes`.
   package let digest: SHA256
   /// Entries.
   package let count: Int
@@ -21,5 +23,27 @@ package struct ResourceMap: Sendable {
     self.bytes = bytes
     self.digest = digest
     self.count = count
+  }
+}
+
+/// Writes a resourcemap entry by entry, in the order of the URLs.
+package struct ResourceMapWriter {
+  private var members: ObjectWriter
+
+  /// - Parameter entries: how many are expected, to make room once.
+  package init(entries: Int = 0) {
+    members = ObjectWriter(reserving: entries * 480)
+  }
+
+  /// Appends one entry, whose URL comes after those before it.
+  package mutating func append(_ url: ResourceURL, _ entry: Entry) {
+    members.append(key: url.text) { entry.appendCanonicalJSON(to: &$0) }
+  }
+
+  /// The map of all that was appended.
+  package consuming func finish() -> ResourceMap {
+    let count = members.count
+    let bytes = members.finish()
+    return ResourceMap(bytes: bytes, digest: SHA256.of(bytes), count: count)
   }
 }

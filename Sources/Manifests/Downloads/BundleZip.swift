@@ -26,6 +26,7 @@ package enum BundleZip: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Its name under `bundle/`: `553.zip`, `552-553.zip`.
   package var fileName: String {
     switch self {
     case .whole(let version): "\(version).zip"
@@ -34,14 +35,6 @@ package enum BundleZip: Hashable, Sendable, CustomStringConvertible {
   }
 
   package var description: String { "bundle/\(fileName)" }
-
-  /// The document that it begins with.
-  package var documentName: String {
-    switch self {
-    case .whole: Self.manifestName
-    case .update: Self.patchName
-    }
-  }
 
   /// A whole manifest, the body of configure.json.
   package static let manifestName = "manifest.json"

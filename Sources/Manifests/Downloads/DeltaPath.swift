@@ -2,8 +2,11 @@ import System
 
 /// Where a delta is: `{space}/delta/{target sha256}/{base sha256}.dcz`.
 package struct DeltaPath: Hashable, Sendable, CustomStringConvertible {
+  /// The channel whose devices it is for.
   package let channel: ChannelName
+  /// The bytes that it gives.
   package let target: SHA256
+  /// The bytes that it is decoded with.
   package let base: SHA256
 
   package init(channel: ChannelName, target: SHA256, base: SHA256) {

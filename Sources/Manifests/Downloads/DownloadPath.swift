@@ -3,11 +3,15 @@ import System
 /// Where a resource version's bytes are:
 /// `{space}/{app id}/{manifest version}/{resource version}/{uuid}/{name}`.
 package struct DownloadPath: Hashable, Sendable, CustomStringConvertible {
+  /// The channel, which the path tells as its space.
   package let channel: ChannelName
+  /// The app's number at its origin.
   package let appID: Int64
   /// The manifest version that brought this resource version in.
   package let manifestVersion: ManifestVersion
+  /// Counts the contents that a URL has had.
   package let resourceVersion: Int64
+  /// Made of the content's sha256.
   package let uuid: ResourceUUID
   /// The file's name; in a URL each of its `%` is escaped once more.
   package let name: ResourceFileName
@@ -40,6 +44,7 @@ package struct DownloadPath: Hashable, Sendable, CustomStringConvertible {
     guard name.escapedLength == head.name.count else { return nil }
   }
 
+  /// The path's first part.
   package var space: String { channel.space }
 
   /// The path as it stands in a URL.
@@ -81,5 +86,80 @@ extension String {
       if byte == UInt8(ascii: "%"), rest.starts(with: "25".utf8) { rest = rest.dropFirst(2) }
     }
     return String(decoding: out, as: UTF8.self)
+  }
+}
+
+/// A request path of a download, split and checked without allocating; the name is left as it is.
+package struct DownloadPathHead: Sendable {
+  /// Where the first segment is, in bytes: `xcache` or `xcache_…`.
+  package let space: Range<Int>
+  package let appID: Int64
+  package let manifestVersion: ManifestVersion
+  package let resourceVersion: Int64
+  package let uuid: ResourceUUID
+  /// Where the name is, in bytes, escaped as in the URL. Compare it with `ResourceFileName.escaped`.
+  package let name: Range<Int>
+
+  /// Reads a path without the slash before its first segment; nil unless it has the shape of a download.
+  package init?(_ path: RawSpan) {
+    var at = 0
+    space = Self.segment(path, &at)
+    guard let appID = Self.counter(path, &at), let manifest = Self.counter(path, &at),
+      let resource = Self.counter(path, &at), let uuid = Self.uuid(path, &at), at < path.byteCount
+    else { return nil }
+    self.appID = appID
+    manifestVersion = ManifestVersion(manifest)
+    resourceVersion = resource
+    self.uuid = uuid
+    name = at..<path.byteCount
+    for i in name where path.unsafeLoad(fromByteOffset: i, as: UInt8.self) == UInt8(ascii: "/") { return nil }
+  }
+
+  /// The segment that begins at `at`, which moves behind its slash, or to the end.
+  private static func segment(_ path: RawSpan, _ at: inout Int) -> Range<Int> {
+    let start = at
+    while at < path.byteCount {
+      let byte = path.unsafeLoad(fromByteOffset: at, as: UInt8.self)
+      at += 1
+      if byte == UInt8(ascii: "/") { return start..<at - 1 }
+    }
+    return start..<at
+  }
+
+  private static func counter(_ path: RawSpan, _ at: inout Int) -> Int64? {
+    guard let number = Decimal.parse(path, segment(path, &at)), number > 0 else { return nil }
+    return number
+  }
+
+  private static func uuid(_ path: RawSpan, _ at: inout Int) -> ResourceUUID? {
+    let range = segment(path, &at)
+    return range.count == ResourceUUID.textLength ? ResourceUUID(path, at: range.lowerBound) : nil
+  }
+}
+
+/// A download URL taken apart: the public URL, and the path below it.
+package struct DownloadPlace: Hashable, Sendable {
+  /// Without a slash at its end.
+  package let base: String
+  /// The resource's path under the public URL.
+  package let path: DownloadPath
+
+  /// Segments of a `DownloadPath`.
+  private static let depth = 6
+
+  /// nil where the text is no download URL.
+  package init?(_ download: String) {
+    let bytes = download.utf8
+    var index = bytes.endIndex
+    var slashes = 0
+    while slashes < Self.depth {
+      guard index > bytes.startIndex else { return nil }
+      bytes.formIndex(before: &index)
+      if bytes[index] == UInt8(ascii: "/") { slashes += 1 }
+    }
+    let rest = Array(bytes[bytes.index(after: index)...])
+    guard let path = DownloadPath(parsing: rest.span.bytes) else { return nil }
+    base = String(download[..<index])
+    self.path = path
   }
 }

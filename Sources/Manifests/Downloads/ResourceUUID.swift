@@ -5,6 +5,7 @@ package struct ResourceUUID: Hashable, Sendable, CustomStringConvertible {
   private let high: UInt64
   private let low: UInt64
 
+  /// Characters of a UUID's text.
   package static let textLength = 36
 
   package init(_ sha256: SHA256) {

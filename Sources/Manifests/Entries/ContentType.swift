@@ -3,7 +3,9 @@ package struct ContentType: Hashable, Sendable, CustomStringConvertible {
   /// Type and parameter names in small letters, no space around `;`, values as written.
   package let text: String
 
+  /// The greatest length in bytes.
   package static let limit = 255
+  /// The type of bytes of which nothing is known.
   package static let unknown = ContentType(known: "application/octet-stream")
 
   /// Reads a header value; nil where it is none.
@@ -34,4 +36,68 @@ package struct ContentType: Hashable, Sendable, CustomStringConvertible {
     "application/vnd.apple.mpegurl", "application/vnd.ms-fontobject", "font/ttf", "font/otf",
     "font/collection", "image/bmp", "image/x-icon", "image/vnd.microsoft.icon", "model/gltf-binary",
   ]
+}
+
+/// Reads `type/subtype` and parameters (RFC 9110, sections 5.6.2, 5.6.4, 5.6.6 and 8.3.1).
+struct MediaTypeScanner {
+  private var rest: ArraySlice<UInt8>
+  private var output: [UInt8] = []
+
+  init(_ text: String) { rest = Array(text.utf8)[...] }
+
+  mutating func normalised() -> String? {
+    skipSpace()
+    guard token(lowered: true), take(UInt8(ascii: "/")), token(lowered: true) else { return nil }
+    skipSpace()
+    while rest.popFirst(if: UInt8(ascii: ";")) {
+      skipSpace()
+      // "parameters = *( OWS ";" OWS [ parameter ] )": a lone semicolon is allowed, and dropped.
+      if rest.isEmpty || rest.first == UInt8(ascii: ";") { continue }
+      output.append(UInt8(ascii: ";"))
+      guard token(lowered: true), take(UInt8(ascii: "=")), quoted() || token(lowered: false) else {
+        return nil
+      }
+      skipSpace()
+    }
+    return rest.isEmpty ? String(decoding: output, as: UTF8.self) : nil
+  }
+
+  private mutating func skipSpace() {
+    rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
+  }
+
+  private mutating func take(_ byte: UInt8) -> Bool {
+    guard rest.popFirst(if: byte) else { return false }
+    output.append(byte)
+    return true
+  }
+
+  private mutating func token(lowered: Bool) -> Bool {
+    let token = rest.prefix { ASCII.isLetterOrDigit($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+    rest = rest.dropFirst(token.count)
+    output.append(contentsOf: lowered ? token.map(ASCII.lowered) : Array(token))
+    return !token.isEmpty
+  }
+
+  /// A quoted string of printable ASCII, as written.
+  private mutating func quoted() -> Bool {
+    guard take(UInt8(ascii: "\"")) else { return false }
+    while let byte = rest.popFirst(), byte >= 0x20, byte < 0x7F {
+      output.append(byte)
+      if byte == UInt8(ascii: "\"") { return true }
+      if byte == UInt8(ascii: "\\") {
+        guard let escaped = rest.popFirst(), escaped >= 0x20, escaped < 0x7F else { return false }
+        output.append(escaped)
+      }
+    }
+    return false
+  }
+}
+
+extension ArraySlice<UInt8> {
+  fileprivate mutating func popFirst(if byte: UInt8) -> Bool {
+    guard first == byte else { return false }
+    removeFirst()
+    return true
+  }
 }

@@ -1,6 +1,7 @@
 /// Writes JSON in its one canonical form: compact, keys sorted by UTF-8 bytes, numbers as written, and only
 /// `"`, `\` and U+0000–001F escaped, each in its shortest form. So equal content is equal bytes.
 package enum CanonicalJSON {
+  /// Appends a value's canonical form to `out`.
   package static func append(_ value: JSONValue, to out: inout [UInt8]) {
     switch value {
     case .null: append(raw: "null", to: &out)
@@ -75,7 +76,59 @@ package enum CanonicalJSON {
     out.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
+  /// Appends a number's decimal digits to `out`.
   package static func append(integer number: Int64, to out: inout [UInt8]) {
     out.append(contentsOf: String(number).utf8)
+  }
+}
+
+/// Writes one canonical JSON object whose members come in the order of their keys.
+struct ObjectWriter {
+  private var bytes: [UInt8]
+  private var last: String?
+  private(set) var count = 0
+
+  init(reserving capacity: Int = 0) {
+    bytes = []
+    bytes.reserveCapacity(capacity)
+    bytes.append(UInt8(ascii: "{"))
+  }
+
+  private init(after key: String) {
+    bytes = []
+    last = key
+  }
+
+  /// Appends a member; `value` writes its value. A key that doesn't come after the one before is a bug.
+  mutating func append(key: String, _ value: (inout [UInt8]) -> Void) {
+    if let last {
+      if !UTF8Order.precedes(last, key) { fatalError("\(key) doesn't come after \(last)") }
+      bytes.append(UInt8(ascii: ","))
+    }
+    last = key
+    count += 1
+    CanonicalJSON.append(string: key, to: &bytes)
+    bytes.append(UInt8(ascii: ":"))
+    value(&bytes)
+  }
+
+  mutating func append(key: String, string: String) {
+    append(key: key) { CanonicalJSON.append(string: string, to: &$0) }
+  }
+
+  mutating func append(key: String, raw: [UInt8]) {
+    append(key: key) { $0.append(contentsOf: raw) }
+  }
+
+  consuming func finish() -> [UInt8] {
+    bytes.append(UInt8(ascii: "}"))
+    return bytes
+  }
+
+  /// The object cut where the value of a further member, `key`, is to stand: the bytes before it, and a
+  /// writer for what follows.
+  consuming func split(at key: String) -> (head: [UInt8], tail: ObjectWriter) {
+    append(key: key) { _ in }
+    return (bytes, ObjectWriter(after: key))
   }
 }

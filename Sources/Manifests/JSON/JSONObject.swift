@@ -1,5 +1,6 @@
 /// The members of a JSON object, in the order of their keys' UTF-8 bytes, each key once.
 package struct JSONObject: Hashable, Sendable {
+  /// A key and its value.
   package struct Member: Hashable, Sendable {
     package let key: String
     package var value: JSONValue
@@ -16,6 +17,7 @@ package struct JSONObject: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) { hasher.combine(key) }
   }
 
+  /// Sorted by key, each key once.
   package private(set) var members: [Member]
 
   package init() { members = [] }
@@ -32,7 +34,9 @@ package struct JSONObject: Hashable, Sendable {
   /// Takes members that are sorted and unique already.
   init(sorted members: [Member]) { self.members = members }
 
+  /// How many members it has.
   package var count: Int { members.count }
+  /// Whether it has no members.
   package var isEmpty: Bool { members.isEmpty }
 
   /// The member's value; setting nil removes the member.

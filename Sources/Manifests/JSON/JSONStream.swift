@@ -30,6 +30,7 @@ package indirect enum JSONDivision: Sendable {
 ///
 /// Keys that come twice aren't looked for in what is told part by part: whoever keeps the parts sees them.
 package struct JSONStream {
+  /// A piece of the document, as it comes by.
   package enum Part: Hashable, Sendable {
     /// A container begins whose parts follow; its key, where it is a member.
     case begin(String?)

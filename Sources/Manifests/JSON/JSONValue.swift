@@ -1,3 +1,5 @@
+import System
+
 /// A JSON text as a value: numbers as they were written, keys in the order of their UTF-8 bytes.
 package enum JSONValue: Sendable {
   case null
@@ -24,26 +26,32 @@ package enum JSONValue: Sendable {
     return out
   }
 
+  /// A whole number.
   package static func integer(_ number: some BinaryInteger) -> JSONValue { .number(String(number)) }
 
+  /// An array of strings.
   package static func strings(_ texts: some Sequence<String>) -> JSONValue {
     .array(texts.map { .string($0) })
   }
 }
 
 extension JSONValue {
+  /// The value of a boolean; nil for anything else.
   package var bool: Bool? {
     if case .bool(let value) = self { value } else { nil }
   }
 
+  /// The text of a string; nil for anything else.
   package var string: String? {
     if case .string(let text) = self { text } else { nil }
   }
 
+  /// The elements of an array; nil for anything else.
   package var array: [JSONValue]? {
     if case .array(let values) = self { values } else { nil }
   }
 
+  /// The members of an object; nil for anything else.
   package var object: JSONObject? {
     if case .object(let object) = self { object } else { nil }
   }
@@ -57,6 +65,7 @@ extension JSONValue {
     return number
   }
 
+  /// Whether it is null.
   package var isNull: Bool {
     if case .null = self { true } else { false }
   }
@@ -86,5 +95,52 @@ extension JSONValue: Hashable {
     case .array(let values): hasher.combine(values)
     case .object(let object): hasher.combine(object)
     }
+  }
+}
+
+extension JSONValue {
+  /// The member, 32 lower-case hexadecimal digits.
+  package func md5(_ key: String) throws(JSONError) -> MD5 {
+    guard let digest = self[key]?.string.flatMap({ MD5(hex: $0) }) else { throw .member(key) }
+    return digest
+  }
+
+  /// The member, 64 lower-case hexadecimal digits.
+  package func sha256(_ key: String) throws(JSONError) -> SHA256 {
+    guard let digest = self[key]?.string.flatMap({ SHA256(hex: $0) }) else { throw .member(key) }
+    return digest
+  }
+
+  /// The member, a count of bytes below 2^53.
+  package func size(_ key: String) throws(JSONError) -> Int64 {
+    guard let size = self[key]?.integer, size >= 0 else { throw .member(key) }
+    return size
+  }
+
+  /// The member, a string.
+  package func string(_ key: String) throws(JSONError) -> String {
+    guard let text = self[key]?.string else { throw .member(key) }
+    return text
+  }
+
+  /// The member, a version as a decimal string.
+  package func version(_ key: String) throws(JSONError) -> ManifestVersion {
+    guard let version = self[key]?.string.flatMap({ ManifestVersion(text: $0) }) else { throw .member(key) }
+    return version
+  }
+}
+
+// No `ExpressibleByNilLiteral`: with it `json["key"] == nil` would ask whether the member is `null`.
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+  ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+  package init(stringLiteral text: String) { self = .string(text) }
+  package init(integerLiteral number: Int64) { self = .integer(number) }
+  package init(booleanLiteral value: Bool) { self = .bool(value) }
+  package init(arrayLiteral values: JSONValue...) { self = .array(values) }
+
+  /// Members in any order; a key written twice is a bug and traps.
+  package init(dictionaryLiteral members: (String, JSONValue)...) {
+    self = .object(JSONObject(members.map { JSONObject.Member(key: $0.0, value: $0.1) }))
   }
 }

@@ -49,3 +49,25 @@ enum ASCII {
     value < 10 ? 0x30 + value : 0x61 + value - 10
   }
 }
+
+/// Texts compared by their UTF-8 bytes.
+///
+/// `String`'s own `==` takes two spellings of one character as equal; a JSON key is its bytes.
+package enum UTF8Order {
+  /// Whether both are the same bytes: `==` takes two spellings of one character as equal.
+  package static func areEqual(_ a: String, _ b: String) -> Bool {
+    let left = a.utf8Span.span
+    let right = b.utf8Span.span
+    guard left.count == right.count else { return false }
+    for i in left.indices where left[i] != right[i] { return false }
+    return true
+  }
+
+  /// Whether `a` comes before `b`, byte by byte.
+  package static func precedes(_ a: String, _ b: String) -> Bool {
+    let left = a.utf8Span.span
+    let right = b.utf8Span.span
+    for i in 0..<min(left.count, right.count) where left[i] != right[i] { return left[i] < right[i] }
+    return left.count < right.count
+  }
+}

@@ -2,7 +2,9 @@
 package enum HumanText {
   /// What a text may be.
   package struct Rule: Hashable, Sendable {
+    /// The greatest length.
     package let bytes: Int
+    /// Whether it may have more than one line.
     package let hasLines: Bool
 
     /// One line.
@@ -11,6 +13,7 @@ package enum HumanText {
     package static let message = Rule(bytes: 4096, hasLines: true)
   }
 
+  /// Why a text isn't taken.
   package enum Problem: Error, Hashable, Sendable {
     /// Longer than so many bytes.
     case tooLong(limit: Int)

@@ -1,7 +1,9 @@
 /// A channel's counter: 1, 2, 3, …; 0 where nothing was released yet; read from text, below 2^53.
 package struct ManifestVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
+  /// Counts a channel's releases.
   package let number: Int64
 
+  /// That of a channel without a release.
   package static let none = ManifestVersion(0)
   /// The greatest that a restored channel may go on from: half of what there is remains for releases to come.
   package static let restorable = ManifestVersion(1 << 52)
@@ -19,7 +21,43 @@ package struct ManifestVersion: Hashable, Comparable, Sendable, CustomStringConv
 
   package var text: String { String(number) }
   package var description: String { text }
-  package var next: ManifestVersion { ManifestVersion(number + 1) }
 
   package static func < (a: ManifestVersion, b: ManifestVersion) -> Bool { a.number < b.number }
+}
+
+/// Counters as text: decimal digits in their one canonical form.
+enum Decimal {
+  /// "All numbers are integers from 0 to 2^53−1": every JSON reader has them exactly, and one more never overflows.
+  static let limit: Int64 = 1 << 53 - 1
+
+  /// The number, or nil where the text is empty, has a sign or leading zeros, or is above `limit`.
+  static func parse(_ digits: some Sequence<UInt8>) -> Int64? {
+    var number: Int64 = 0
+    var count = 0
+    for byte in digits {
+      guard ASCII.isDigit(byte), count == 0 || number > 0 else { return nil }
+      let (tens, over) = number.multipliedReportingOverflow(by: 10)
+      let (sum, overSum) = tens.addingReportingOverflow(Int64(byte - 0x30))
+      guard !over, !overSum else { return nil }
+      number = sum
+      count += 1
+    }
+    return count > 0 && number <= limit ? number : nil
+  }
+
+  /// The same over part of a span.
+  static func parse(_ bytes: RawSpan, _ range: Range<Int>) -> Int64? {
+    // At most 19 digits: a slice this short is cheaper to walk than to wrap.
+    guard !range.isEmpty, range.count <= 19 else { return nil }
+    var number: Int64 = 0
+    for i in range {
+      let byte = bytes.unsafeLoad(fromByteOffset: i, as: UInt8.self)
+      guard ASCII.isDigit(byte), i == range.lowerBound || number > 0 else { return nil }
+      let (tens, over) = number.multipliedReportingOverflow(by: 10)
+      let (sum, overSum) = tens.addingReportingOverflow(Int64(byte - 0x30))
+      guard !over, !overSum else { return nil }
+      number = sum
+    }
+    return number <= limit ? number : nil
+  }
 }

@@ -1,7 +1,10 @@
+import System
+
 /// What an app may switch without a new build: interception, pages it leaves alone, injected scripts.
 package struct Policy: Hashable, Sendable {
   /// Pages that must not be intercepted.
   package struct Bypass: Hashable, Sendable {
+    /// The pages that it is about.
     package let pattern: MatchPattern
     /// When the entry lapses; nil: never.
     package let until: Instant?
@@ -63,4 +66,70 @@ package struct Policy: Hashable, Sendable {
       scripts.append(script)
     }
   }
+}
+
+extension Policy {
+  /// Patterns in a policy at most.
+  package static let patternLimit = 200
+  /// Scripts in a policy at most.
+  package static let scriptLimit = 20
+
+  /// The members of the document's `data`, without its version.
+  ///
+  /// `until` is when all that is temporary here lapses: an `intercept` of false, and the entries of `bypass`.
+  /// `bypassUntil` names the entries that lapse at another time, or never: null.
+  package var json: JSONObject {
+    let ends = Set(bypass.map(\.until))
+    let common: Instant? = intercept ? (ends.count == 1 ? bypass.first?.until : nil) : until
+    var object = JSONObject()
+    object["bypass"] = .strings(bypass.map(\.pattern.text))
+    let others = bypass.filter { $0.until != common }.map { entry in
+      JSONObject.Member(key: entry.pattern.text, value: entry.until.map { .string($0.text) } ?? .null)
+    }
+    object["bypassUntil"] = others.isEmpty ? nil : .object(JSONObject(others))
+    object["intercept"] = .bool(intercept)
+    object["scripts"] = .array(scripts.map(\.json))
+    object["until"] = common.map { .string($0.text) }
+    return object
+  }
+
+  /// Reads the members as a device does: what it can't use it passes over.
+  package init(reading value: JSONValue) {
+    intercept = value["intercept"]?.bool ?? true
+    let common = value["until"]?.string.flatMap { Instant($0) }
+    until = intercept ? nil : common
+    let ends = value["bypassUntil"]?.object
+    for text in (value["bypass"]?.array ?? []).compactMap(\.string) {
+      guard let pattern = try? MatchPattern(text) else { continue }
+      let own = ends?[text] ?? ends?[pattern.text]
+      add(Bypass(pattern, until: own.map { $0.string.flatMap { Instant($0) } } ?? common))
+    }
+    for script in (value["scripts"]?.array ?? []).compactMap(PolicyScript.init(reading:)) { add(script) }
+  }
+}
+
+/// A moment as documents write it (RFC 3339, in UTC, to the second): `2026-12-01T00:00:00Z`.
+package struct Instant: Hashable, Comparable, Sendable, CustomStringConvertible {
+  /// Since 1970.
+  package let seconds: Int64
+
+  package init(seconds: Int64) { self.seconds = seconds }
+
+  /// The second in which a moment lies; `milliseconds` since 1970.
+  package init(milliseconds: Int64) { seconds = Timestamp.wholeSeconds(milliseconds) }
+
+  /// Reads an RFC 3339 time, an offset and fractions of a second included; nil for anything else.
+  package init?(_ text: String) {
+    guard let milliseconds = Timestamp.parse(text, needsSeconds: true) else { return nil }
+    self.init(milliseconds: milliseconds)
+  }
+
+  /// Since 1970.
+  package var milliseconds: Int64 { seconds * 1000 }
+
+  package var text: String { CivilTime(seconds: seconds).text }
+
+  package var description: String { text }
+
+  package static func < (a: Instant, b: Instant) -> Bool { a.seconds < b.seconds }
 }

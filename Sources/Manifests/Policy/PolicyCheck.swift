@@ -1,5 +1,6 @@
 /// A policy as somebody wrote it, checked strictly: what is wrong where, and the policy if nothing is.
 package struct PolicyCheck: Sendable {
+  /// What is wrong with the document, or odd.
   package let remarks: [DocumentRemark]
   /// Nil where there is an error.
   package let policy: Policy?

@@ -2,9 +2,11 @@ import System
 
 /// A script that an app injects into its pages, by hash and signature.
 package struct PolicyScript: Hashable, Sendable {
+  /// The name that pages and devices know it by.
   package let name: String
   /// Where the bytes are, absolute.
   package let download: String
+  /// Of its bytes.
   package let sha256: SHA256
   /// An Ed25519 signature (RFC 8032) over the bytes, in base64, made off the server; the public key is in the app.
   package let signature: String
@@ -35,10 +37,26 @@ package struct PolicyScript: Hashable, Sendable {
     self.init(name: name, download: download, sha256: sha256, signature: signature)
   }
 
+  /// The script as `policy.json` lists it.
   package var json: JSONValue {
     [
       "download": .string(download), "name": .string(name), "sha256": .string(sha256.hex),
       "signature": .string(signature),
     ]
+  }
+}
+
+/// Where the bytes of a policy's script are, below the public URL: `/{space}/{app}/script/{sha256}.js`.
+package enum PolicyScriptPath {
+  package static func text(_ channel: ChannelName, _ app: AppName, _ sha256: SHA256) -> String {
+    "/\(channel.space)/\(app)/script/\(name(sha256))"
+  }
+
+  /// The file's name.
+  package static func name(_ sha256: SHA256) -> String { "\(sha256.hex).js" }
+
+  /// The script that a file's name means; nil for any other name.
+  package static func sha256(ofName name: some StringProtocol) -> SHA256? {
+    name.hasSuffix(".js") ? SHA256(hex: name.dropLast(3)) : nil
   }
 }

@@ -59,3 +59,117 @@ package struct ResourceURL: Hashable, Comparable, Sendable, CustomStringConverti
   package static func < (a: ResourceURL, b: ResourceURL) -> Bool { a.text < b.text }
   package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
+
+extension ResourceURL {
+  /// The URL of a file under `base`: `path`, with `/` between its parts, percent-encoded byte by byte.
+  ///
+  /// Escaped are the standard's path set and `%`, `?`, `#` and `\`, which in a file name are themselves. A
+  /// path that ends in `/`, or is empty, gives the URL of the folder.
+  /// - Throws: `pathNotUTF8`, `path` (an empty part, `.` or `..`), `tooLong`.
+  package static func mapping(base: BaseURL, path: [UInt8]) throws(ResourceURLError) -> ResourceURL {
+    guard String(validating: path, as: UTF8.self) != nil else {
+      throw ResourceURLError(text: String(decoding: path, as: UTF8.self), problem: .pathNotUTF8)
+    }
+    var text = Array(base.text.utf8)
+    let parts = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    for (i, part) in parts.enumerated() {
+      let isFolder = part.isEmpty && i == parts.count - 1
+      guard isFolder || !(part.isEmpty || part.elementsEqual(".".utf8) || part.elementsEqual("..".utf8))
+      else {
+        throw ResourceURLError(text: String(decoding: path, as: UTF8.self), problem: .path)
+      }
+      text.append(UInt8(ascii: "/"))
+      for byte in part {
+        if URLEscapes.inFileName(byte) { ASCII.appendEscape(of: byte, to: &text) } else { text.append(byte) }
+      }
+    }
+    return try ResourceURL(String(decoding: text, as: UTF8.self))
+  }
+
+  /// The same for a path that is text.
+  package static func mapping(base: BaseURL, path: String) throws(ResourceURLError) -> ResourceURL {
+    try mapping(base: base, path: Array(path.utf8))
+  }
+}
+
+extension ResourceURL {
+  /// What two URLs have in common that name one resource: escapes of printable ASCII are decoded, except
+  /// those of `% / ? # \ & = + ;`, which would mean something else. Other escapes stay as written.
+  package var matchKey: String { Self.matchKey(of: text) }
+
+  /// The same for a part of a URL that cuts no escape.
+  static func matchKey(of text: String) -> String {
+    guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
+    let bytes = Array(text.utf8)
+    var key: [UInt8] = []
+    key.reserveCapacity(bytes.count)
+    var at = 0
+    while at < bytes.count {
+      if let decoded = decodable(bytes, at: at) {
+        key.append(decoded)
+        at += 3
+      } else {
+        key.append(bytes[at])
+        at += 1
+      }
+    }
+    return String(decoding: key, as: UTF8.self)
+  }
+
+  private static func decodable(_ bytes: [UInt8], at: Int) -> UInt8? {
+    guard bytes[at] == UInt8(ascii: "%"), at + 2 < bytes.count, let high = ASCII.hexValue(bytes[at + 1]),
+      let low = ASCII.hexValue(bytes[at + 2])
+    else { return nil }
+    let byte = high << 4 | low
+    guard byte >= 0x20, byte <= 0x7E, !"%/?#\\&=+;".utf8.contains(byte) else { return nil }
+    return byte
+  }
+
+  /// Whether this page's address is the one that `entry` names: scheme, host, port and path; the query only
+  /// where the entry has one.
+  package func isPage(of entry: ResourceURL) -> Bool {
+    if entry.query != nil { return matchKey == entry.matchKey }
+    guard let page = try? ResourceURL(String(withoutQuery)) else { return false }
+    return page.matchKey == entry.matchKey
+  }
+}
+
+/// Why a text can't be the URL of a resource.
+package struct ResourceURLError: Error, Hashable, Sendable {
+  /// What is wrong with a URL.
+  package enum Problem: Hashable, Sendable {
+    /// No scheme: the URL isn't absolute.
+    case relative
+    /// A scheme other than http and https.
+    case scheme(String)
+    /// A tab or a line break.
+    case lineBreak
+    /// A user name or password.
+    case userinfo
+    /// No host.
+    case noHost
+    /// A host with characters outside ASCII, which has to be written in its ASCII form (`xn--…`).
+    case hostNotASCII
+    /// A byte that a host can't hold.
+    case hostByte(UInt8)
+    /// Not an IPv4 address, though its last part is a number.
+    case ipv4
+    /// Not an IPv6 address.
+    case ipv6
+    /// Not a port.
+    case port
+    /// Longer than `ResourceURL.limit` bytes.
+    case tooLong(Int)
+    /// A base URL with `?` or `#`.
+    case baseWithQuery
+    /// A file path with an empty part, `.` or `..`.
+    case path
+    /// A file path that isn't UTF-8; `text` has U+FFFD in place of what is wrong.
+    case pathNotUTF8
+  }
+
+  /// The URL or file path as given.
+  package let text: String
+  /// What is wrong with it.
+  package let problem: Problem
+}

@@ -21,8 +21,6 @@ struct Catalog: Sendable {
     defaultNames = app.map { Array($0.text.utf8) }
   }
 
-  var isEmpty: Bool { channels.isEmpty }
-
   /// Puts a channel in, in the place of the one with its id.
   mutating func put(_ channel: ChannelCatalog) {
     if defaultApp == nil { setDefault(channel.channel.app) }

@@ -58,9 +58,6 @@ struct PollQuery: Sendable {
 
   init() {}
 
-  /// Goes on as if the device had none: its version is not kept.
-  mutating func forgetVersion() { version = .unknown }
-
   private static func version(_ value: RawSpan) -> Version {
     // "version=" is a device that has none yet.
     if value.byteCount == 0 { return .absent }

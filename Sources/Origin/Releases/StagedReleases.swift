@@ -34,9 +34,6 @@ final class StagedReleases: Sendable {
 
   init(log: @escaping @Sendable (String) -> Void) { self.log = log }
 
-  /// How many there are.
-  var count: Int { state.withLock { $0.scopes.count } }
-
   func isStaged(_ id: Int) -> Bool { state.withLock { $0.scopes[id] != nil } }
 
   /// A newer release is made: what it replaces must not come after it.

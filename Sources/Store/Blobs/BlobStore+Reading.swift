@@ -88,7 +88,7 @@ extension BlobStore {
   {
     do {
       guard try DiskDigest.of(file) == sha256 else { return false }
-    } catch  where error.code == .ioError || error.code == .structureNeedsCleaning {
+    } catch  where error.isDamage {
       return false
     } catch {
       throw StoreError(error)

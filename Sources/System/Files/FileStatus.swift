@@ -7,11 +7,13 @@ package struct FileStatus: Hashable, Sendable {
     case file, folder, link, other
   }
 
+  /// A file, a folder, a link or something else.
   package let kind: Kind
   /// Bytes.
   package let size: Int64
   /// With `inode`, which file it is.
   package let device: UInt64
+  /// The file's number on its device.
   package let inode: UInt64
   /// Nanoseconds since 1970, of the last change of the bytes.
   package let modified: Int64
@@ -43,7 +45,9 @@ package struct FileStatus: Hashable, Sendable {
 
 /// How large the file system is that holds a path, and how much of it is free for anybody. In bytes.
 package struct DiskSpace: Hashable, Sendable {
+  /// Of the whole file system.
   package let size: Int64
+  /// What anybody may still take of it.
   package let available: Int64
 
   package init(size: Int64, available: Int64) {

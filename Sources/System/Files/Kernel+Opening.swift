@@ -1,6 +1,27 @@
 import CLinux
 import Glibc
 
+/// An open file descriptor with one owner; closed when the owner lets go.
+package struct Descriptor: ~Copyable, Sendable {
+  /// The number that the kernel knows it by.
+  package let raw: Int32
+
+  /// Takes over `raw`, which nothing else may close.
+  package init(owning raw: Int32) { self.raw = raw }
+
+  /// Gives the number away: whoever takes it closes it.
+  package consuming func release() -> Int32 {
+    let number = raw
+    discard self
+    return number
+  }
+
+  deinit {
+    // close(2): after EINTR on Linux the descriptor is gone all the same, so it is never tried again.
+    _ = Glibc.close(raw)
+  }
+}
+
 /// How a file is opened (open(2)). Without `write` or `readWrite` it is opened for reading.
 package struct OpenFlags: OptionSet, Sendable {
   package let rawValue: Int32
@@ -10,12 +31,15 @@ package struct OpenFlags: OptionSet, Sendable {
   package static let read = OpenFlags(rawValue: O_RDONLY)
   /// For writing alone.
   package static let write = OpenFlags(rawValue: O_WRONLY)
+  /// For both.
   package static let readWrite = OpenFlags(rawValue: O_RDWR)
   /// Makes the file where there is none.
   package static let create = OpenFlags(rawValue: O_CREAT)
   /// With `create`: fails with EEXIST where there is one, a link included.
   package static let exclusive = OpenFlags(rawValue: O_EXCL)
+  /// Takes all bytes from the file that there is.
   package static let truncate = OpenFlags(rawValue: O_TRUNC)
+  /// Writes each time at the file's end.
   package static let append = OpenFlags(rawValue: O_APPEND)
   /// Fails with ENOTDIR for anything but a folder.
   package static let directory = OpenFlags(rawValue: O_DIRECTORY)
@@ -51,15 +75,6 @@ extension Kernel {
     } catch  where error.code == .noSuchFileOrDirectory {
       return nil
     }
-  }
-
-  /// openat(2): a name below an open folder; always close-on-exec.
-  package static func open(
-    _ name: String, in folder: borrowing Descriptor, _ flags: OpenFlags, mode: mode_t = 0o644
-  ) throws(SystemError) -> Descriptor {
-    let raw = folder.raw
-    return Descriptor(
-      owning: try retrying("openat", on: name) { xcache_openat(raw, name, flags.rawValue | O_CLOEXEC, mode) })
   }
 
   /// Opens a regular file for reading; what else may have its name is neither opened nor waited for.

@@ -31,6 +31,7 @@ package enum Base64 {
 
   private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
+  /// The one canonical text of `bytes`.
   package static func encode(_ bytes: [UInt8]) -> String {
     var out: [UInt8] = []
     for start in stride(from: 0, to: bytes.count, by: 3) {

@@ -4,6 +4,7 @@ package struct SHA256Hasher: ~Copyable {
 
   package init() {}
 
+  /// Takes the next piece.
   package mutating func update(_ bytes: RawSpan) { context.update(bytes) }
 
   /// The digest of all bytes so far; more may follow.
@@ -17,7 +18,9 @@ package struct SHA256Hasher: ~Copyable {
 
 /// What is known of a file's bytes after one pass over them.
 package struct FileDigest: Hashable, Sendable {
+  /// Kept because clients in the field check it.
   package let md5: MD5
+  /// What trust rests on.
   package let sha256: SHA256
   /// Bytes.
   package let size: Int64
@@ -37,12 +40,14 @@ package struct FileHasher: ~Copyable {
 
   package init() {}
 
+  /// Takes the next piece.
   package mutating func update(_ bytes: RawSpan) {
     md5.update(bytes)
     sha256.update(bytes)
     size += Int64(bytes.byteCount)
   }
 
+  /// What is known of all bytes so far; more may follow.
   package func finish() -> FileDigest {
     guard let md5 = MD5(bytes: md5.value(count: MD5.byteCount).span.bytes),
       let sha256 = SHA256(bytes: sha256.value(count: SHA256.byteCount).span.bytes)

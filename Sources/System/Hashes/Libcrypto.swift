@@ -52,7 +52,9 @@ struct DigestContext: ~Copyable {
 
 /// Signatures by Ed25519 (RFC 8032).
 package enum Ed25519 {
+  /// Bytes of a public key.
   package static let keyCount = 32
+  /// Bytes of a signature.
   package static let signatureCount = 64
 
   /// Whether `signature` is that of the holder of `publicKey` over `message`.

@@ -2,6 +2,7 @@
 package struct MD5: Hashable, Sendable, CustomStringConvertible {
   private let words: (UInt64, UInt64)
 
+  /// Bytes of a digest.
   package static let byteCount = 16
 
   /// Reads 16 bytes; nil for any other count.
@@ -26,10 +27,12 @@ package struct MD5: Hashable, Sendable, CustomStringConvertible {
     return hasher.finish().md5
   }
 
+  /// The digest as bytes.
   package var bytes: [UInt8] {
     withUnsafeBytes(of: (words.0.bigEndian, words.1.bigEndian)) { Array($0) }
   }
 
+  /// The digest as 32 lower-case hexadecimal digits.
   package var hex: String {
     bytes.withUnsafeBytes { Hex.encode($0.bytes) }
   }

@@ -3,6 +3,7 @@ package struct SHA256: Hashable, Comparable, Sendable, CustomStringConvertible {
   // Big-endian words, so that their order is the order of the bytes.
   private let words: (UInt64, UInt64, UInt64, UInt64)
 
+  /// Bytes of a digest.
   package static let byteCount = 32
 
   /// Reads 32 bytes; nil for any other count.
@@ -30,10 +31,12 @@ package struct SHA256: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The digest of `bytes`.
   package static func of(_ bytes: [UInt8]) -> SHA256 { of(bytes.span.bytes) }
 
+  /// The digest as bytes.
   package var bytes: [UInt8] {
     withUnsafeBytes(of: bigEndianWords) { Array($0) }
   }
 
+  /// The digest as 64 lower-case hexadecimal digits.
   package var hex: String {
     bytes.withUnsafeBytes { Hex.encode($0.bytes) }
   }

@@ -70,6 +70,7 @@ package final class WorkQueue<Item: Sendable>: Sendable {
   /// Whoever waits for an item, or comes for one, gets none any more.
   package func stop() { state.broadcasting { $0.isStopped = true } }
 
+  /// Whether nobody gets an item any more.
   package var isStopped: Bool { state.withLock { $0.isStopped } }
 }
 

@@ -2,7 +2,9 @@ import Glibc
 
 /// A date of the Gregorian calendar and the time of that day.
 package struct CivilTime: Hashable, Sendable {
+  /// The month and day count from 1.
   package let year, month, day: Int
+  /// Each counts from 0.
   package let hour, minute, second: Int
 
   /// The first and the last second, since 1970, of the years that have four digits; others are taken for these.

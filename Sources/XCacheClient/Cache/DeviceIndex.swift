@@ -49,3 +49,73 @@ struct DeviceIndex: Sendable {
   /// Bytes of all listed files, one that has two names counted twice.
   var totalBytes: Int64 { entries.clampedSum(\.size) }
 }
+
+extension DeviceIndex {
+  /// What `index.json` says besides the manifest: whose it is.
+  struct Owner: Hashable, Sendable {
+    let app: String
+    let channel: String
+  }
+
+  /// `index.json`, canonical, so that two devices with one manifest have equal bytes.
+  func rendered(for owner: Owner) -> [UInt8] {
+    let map = manifest.map.bytes
+    var out: [UInt8] = []
+    out.reserveCapacity(map.count + 512)
+    out += #"{"app":"#.utf8
+    CanonicalJSON.append(string: owner.app, to: &out)
+    out += #","channel":"#.utf8
+    CanonicalJSON.append(string: owner.channel, to: &out)
+    out += #","digest":"\#(digest.hex)","resourcemap":"#.utf8
+    out += map
+    out += #","version":"\#(version.text)"}"#.utf8
+    return out
+  }
+
+  /// Reads `index.json`; nil where its bytes aren't whole, or not those that were written.
+  static func parse(_ bytes: [UInt8]) -> (owner: Owner, index: DeviceIndex)? {
+    guard let file = try? IndexFile(bytes), let app = file.app, let channel = file.channel,
+      let version = file.version.flatMap({ ManifestVersion(text: $0) }), file.isSorted
+    else { return nil }
+    let manifest = Manifest(version: version, items: file.items)
+    let digest = manifest.map.digest
+    guard file.digest == digest.hex, let index = try? DeviceIndex(manifest, digest: digest) else {
+      return nil
+    }
+    return (Owner(app: app, channel: channel), index)
+  }
+}
+
+/// The members of an `index.json`, as far as they are there.
+private struct IndexFile {
+  var app: String?
+  var channel: String?
+  var digest: String?
+  var version: String?
+  var items: [ManifestItem] = []
+
+  init(_ bytes: [UInt8]) throws(JSONError) {
+    var reader = JSONReader(bytes)
+    try reader.members { (key, reader) throws(JSONError) in
+      switch key {
+      case "app": app = try reader.string()
+      case "channel": channel = try reader.string()
+      case "digest": digest = try reader.string()
+      case "version": version = try reader.string()
+      case "resourcemap": try readMap(&reader)
+      default: _ = try reader.value()
+      }
+    }
+    try reader.end()
+  }
+
+  private mutating func readMap(_ reader: inout JSONReader) throws(JSONError) {
+    try reader.members { (key, reader) throws(JSONError) in
+      guard let url = try? ResourceURL(key), url.text == key else { throw .member(key) }
+      items.append(ManifestItem(url: url, entry: try Entry(json: reader.value())))
+    }
+  }
+
+  /// Whether each URL comes once, in the order in which they are written.
+  var isSorted: Bool { zip(items, items.dropFirst()).allSatisfy { $0.url < $1.url } }
+}

@@ -1,3 +1,5 @@
+import Manifests
+
 /// When a device polls, and whom it asks: the origin, or its copy on the CDN after five failures in a row.
 ///
 /// It does no I/O, reads no clock and draws no lots: each call is told the time, in milliseconds since 1970, so that
@@ -101,5 +103,38 @@ package struct PollPolicy: Equatable, Sendable {
   /// `milliseconds` ±20 %, so that a fleet doesn't come back to the origin in one step.
   private static func spread(_ milliseconds: Int64, _ chance: Double) -> Int64 {
     milliseconds + Int64(Double(milliseconds) * 0.4 * (min(max(chance, 0), 1) - 0.5))
+  }
+}
+
+extension PollPolicy {
+  /// What is kept in `poll.json`, for the polls of the process that comes next.
+  func saved(server: String) -> [UInt8] {
+    var document: JSONObject = JSONObject()
+    document["failures"] = .integer(failures)
+    document["interval"] = .integer(interval)
+    document["lastPoll"] = lastPoll.map { .integer($0) }
+    document["originDue"] = .integer(originDue)
+    document["originWait"] = .integer(originWait)
+    document["server"] = .string(server)
+    document["source"] = .string(source.rawValue)
+    return JSONValue.object(document).canonical
+  }
+
+  /// Reads what was saved; a fresh policy where that can't be read, or was about another server.
+  init(saved bytes: [UInt8]?, server: String, hasFallback: Bool) {
+    self.init(hasFallback: hasFallback)
+    guard let document = bytes.flatMap({ try? JSONValue.parse($0) }), document["server"]?.string == server,
+      let failures = document["failures"]?.integer, failures >= 0,
+      let interval = document["interval"]?.integer, Self.intervals.contains(interval),
+      let originDue = document["originDue"]?.integer, originDue >= 0,
+      let originWait = document["originWait"]?.integer, Self.originWaits.contains(originWait),
+      let source = document["source"]?.string.flatMap(Source.init(rawValue:))
+    else { return }
+    self.failures = Int(failures)
+    self.interval = interval
+    self.originDue = originDue
+    self.originWait = originWait
+    self.source = hasFallback ? source : .origin
+    lastPoll = document["lastPoll"]?.integer.flatMap { $0 >= 0 ? $0 : nil }
   }
 }

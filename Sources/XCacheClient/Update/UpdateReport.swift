@@ -82,3 +82,43 @@ public struct CompletionReport: Hashable, Sendable {
   /// Bytes of the fetched files, as they came over the wire.
   public internal(set) var bytesFetched: Int64 = 0
 }
+
+/// What an update did to the documents beside the manifest.
+public struct DocumentReport: Hashable, Sendable {
+  /// The versions held before and now.
+  public struct Change: Hashable, Sendable {
+    /// `0` where none was held.
+    public let from: String
+    /// What the device has now.
+    public let to: String
+  }
+
+  /// Nil where the policy stayed as it was.
+  public internal(set) var policy: Change?
+  /// Nil where the prefetch config stayed as it was.
+  public internal(set) var prefetch: Change?
+  /// Why a document that is new couldn't be had; the next poll tries again.
+  public internal(set) var failures: [ClientError] = []
+}
+
+/// What became of a preset zip.
+public struct PresetReport: Hashable, Sendable {
+  /// False where the device holds the zip's version already, or a newer one; then nothing was changed.
+  public let isTaken: Bool
+  /// The zip's manifest version.
+  public let version: String
+  /// The version held before; `0`: none.
+  public let from: String
+  /// Files that came out of the zip.
+  public internal(set) var files = 0
+  /// Their bytes.
+  public internal(set) var bytes: Int64 = 0
+  /// Files made of bytes that the device held already, and listed files that stayed as they were.
+  public internal(set) var held = 0
+
+  init(isTaken: Bool, version: String, from: String) {
+    self.isTaken = isTaken
+    self.version = version
+    self.from = from
+  }
+}

@@ -100,15 +100,6 @@ extension Arguments {
     return bytes
   }
 
-  /// A version, as a decimal number.
-  func version(_ name: String) throws(UsageError) -> ManifestVersion? {
-    guard let text = try value(name) else { return nil }
-    guard let version = ManifestVersion(text: text) else {
-      throw UsageError("--\(name) \(text) is no version: a whole number from 0 on is needed")
-    }
-    return version
-  }
-
   /// Why a frozen channel is changed all the same; nil: it isn't.
   func breakGlass() throws(UsageError) -> String? {
     guard let reason = try value("break-glass") else { return nil }

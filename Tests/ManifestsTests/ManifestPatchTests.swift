@@ -1,8 +1,21 @@
-import Manifests
 import System
 import Testing
 
-@Suite struct ManifestDiffTests {
+@testable import Manifests
+
+extension ManifestPatch {
+  /// The patch from one list to another, both sorted by URL.
+  init(from old: [ManifestItem], to new: [ManifestItem]) {
+    var writer = ManifestPatchWriter()
+    SortedPairs.walk(old, new, key: \.url.text) { was, becomes in
+      guard let url = (becomes ?? was)?.url else { return }
+      writer.append(url, from: was?.entry, to: becomes?.entry)
+    }
+    self = writer.finish()
+  }
+}
+
+@Suite struct ManifestPatchTests {
   /// The patch between any two manifests, applied as plain JSON and as a device does, gives the second one
   /// byte for byte.
   @Test func patchesLeadToTheNewManifest() throws {
@@ -10,7 +23,7 @@ import Testing
     for _ in 0..<1_000 {
       let old = Samples.manifest(1, &random)
       let new = Samples.manifest(2, &random)
-      let patch = ManifestDiff.patch(from: old.items, to: new.items)
+      let patch = ManifestPatch(from: old.items, to: new.items)
       let value = try JSONValue.parse(patch.bytes)
       #expect(value.canonical == patch.bytes)
       #expect(value.object?.count == patch.count)
@@ -29,7 +42,7 @@ import Testing
   @Test func equalManifestsNeedNoPatch() {
     var random = SplitMix(seed: 6)
     let manifest = Samples.manifest(1, &random)
-    let patch = ManifestDiff.patch(from: manifest.items, to: manifest.items)
+    let patch = ManifestPatch(from: manifest.items, to: manifest.items)
     #expect(patch.count == 0)
     #expect(patch.bytes == Array("{}".utf8))
   }
@@ -41,9 +54,8 @@ import Testing
     #expect(map.digest == SHA256.of(map.bytes))
     #expect(try JSONValue.parse(map.bytes).canonical == map.bytes)
     #expect(ResourceMap.empty.bytes == Array("{}".utf8))
-    var writer = ResourceMapWriter()
-    for item in manifest.items { writer.append(item.url, entryJSON: item.entry.canonicalJSON) }
-    #expect(writer.finish().bytes == map.bytes)
+    let entries = manifest.items.map { JSONObject.Member(key: $0.url.text, value: $0.entry.json) }
+    #expect(JSONValue.object(JSONObject(entries)).canonical == map.bytes)
   }
 
   @Test func entriesAreFoundByURL() throws {

@@ -1,3 +1,11 @@
+/// What turns one manifest's resourcemap into another's, as an RFC 7396 merge patch.
+package struct ManifestPatch: Sendable {
+  /// Canonical JSON.
+  package let bytes: [UInt8]
+  /// URLs that it names.
+  package let count: Int
+}
+
 /// Writes a patch URL by URL, in their order, from the entries at both ends.
 package struct ManifestPatchWriter {
   private var members = ObjectWriter()
@@ -34,6 +42,7 @@ package struct ManifestPatchWriter {
     CanonicalJSON.append(.object(patch), to: &out)
   }
 
+  /// The patch of all that was appended.
   package consuming func finish() -> ManifestPatch {
     let count = members.count
     return ManifestPatch(bytes: members.finish(), count: count)
