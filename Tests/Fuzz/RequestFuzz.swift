@@ -68,7 +68,7 @@ struct Exchange: Equatable {
       var items = QueryItems(query)
       while let item = items.next() {
         answer += " \(item.name.formDecoded?.count ?? -1) \(item.value.formDecodedText ?? "-")"
-        answer += " \(item.value.formDecodedDecimal ?? 0) \(item.value.formDecodedEquals("1"))"
+        answer += " \(item.value.formDecodedDecimal ?? 0)"
       }
     }
     var lines = request.fieldLines
