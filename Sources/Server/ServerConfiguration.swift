@@ -16,7 +16,9 @@ package struct ServerConfiguration: Sendable {
   package var workerQueue = 1_024
   /// The Server field of every answer; empty leaves it out.
   package var name = ""
+  /// How much its clients may have.
   package var limits = ServerLimits()
+  /// How long they may take.
   package var timeouts = Timeouts()
   /// Proxies whose X-Forwarded-For is believed, and which aren't held to the limit per address.
   package var trustedProxies: [AddressRange] = []
@@ -52,14 +54,18 @@ package struct ServerLimits: Sendable {
   /// A body that nobody wants is read up to this size to keep its connection.
   package var discardedBody: UInt64 = 65_536
 
+  /// The limits of a server that is not told otherwise.
   package init() {}
 }
 
 /// The content of an answer that the server itself makes up.
 package struct ErrorBody: Sendable {
+  /// Its media type.
   package let contentType: String
+  /// Its words.
   package let text: String
 
+  /// A text of a media type.
   package init(contentType: String, text: String) {
     self.contentType = contentType
     self.text = text

@@ -162,6 +162,17 @@ struct TokenTests {
       // One that asks before it sends is told so instead of `100 Continue`.
       let asking = try site.web.ask(path, "PUT", ["Expect": "100-continue", "Content-Length": "8"])
       #expect(asking.status == 401)
+      let reader = try site.run("token", "create", "reader", "--scope", "read").output
+        .filter { !$0.isWhitespace }
+      for (token, status) in [("wrong", 401), (reader, 403)] {
+        for (method, path) in [("PUT", path), ("POST", "/api/v1/apps/shop/channels/online/releases")] {
+          let fields = [
+            "Authorization": "Bearer \(token)", "Expect": "100-continue", "Content-Length": "8",
+            "Content-MD5": "AAAAAAAAAAAAAAAAAAAAAA==",
+          ]
+          #expect(try site.web.ask(path, method, fields).status == status)
+        }
+      }
       #expect(try Folder.names(site.data + "/tmp/whole").isEmpty)
       #expect(try Folder.textNames(site.data + "/tmp") == ["whole"])
     }

@@ -12,6 +12,8 @@ public func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let whole = Exchange(input, splits: [])
   precondition(whole == Exchange(input, splits: [split]), "a split changed the result")
   precondition(whole == Exchange(input, splits: Array(0..<min(input.count, 300))), "byte by byte differs")
+  let conversation = Conversation(input, splits: [])
+  precondition(conversation == Conversation(input, splits: [split]), "a split changed what a connection does")
   return 0
 }
 
@@ -68,7 +70,7 @@ struct Exchange: Equatable {
       var items = QueryItems(query)
       while let item = items.next() {
         answer += " \(item.name.formDecoded?.count ?? -1) \(item.value.formDecodedText ?? "-")"
-        answer += " \(item.value.formDecodedDecimal ?? 0) \(item.value.formDecodedEquals("1"))"
+        answer += " \(item.value.formDecodedDecimal ?? 0)"
       }
     }
     var lines = request.fieldLines
@@ -99,5 +101,106 @@ struct Exchange: Equatable {
       }
       start = end
     }
+  }
+}
+
+/// What one connection does with its input, driven to the end by a client that sends it in pieces and closes.
+struct Conversation: Equatable {
+  private var done: [String] = []
+  private var body: [UInt8] = []
+
+  private static let rules = ConnectionRules(
+    request: RequestLimits(headBytes: 2_000, targetBytes: 300, fieldCount: 20), requests: 5,
+    discardedBody: 200)
+
+  init(_ input: [UInt8], splits: [Int]) {
+    var connection = HTTPConnection(Conversation.rules, 0)
+    var workspace = ConnectionWorkspace()
+    var start = 0
+    var kept: [UInt8] = []
+    for end in splits + [input.count] {
+      workspace.input.restore(kept)
+      connection.becameReadable()
+      var wire = input[start..<max(start, end)]
+      start = max(start, end)
+      guard run(&connection, &workspace, &wire) else { return }
+      kept = workspace.input.takeAll()
+    }
+    workspace.input.restore(kept)
+    connection.peerFinished()
+    connection.inputEnded()
+    var none = input[0..<0]
+    if run(&connection, &workspace, &none) { done.append("waits") }
+  }
+
+  /// Does what is to be done, until the connection waits; false when it is closed.
+  private mutating func run(
+    _ connection: inout HTTPConnection, _ workspace: inout ConnectionWorkspace,
+    _ wire: inout ArraySlice<UInt8>
+  ) -> Bool {
+    for _ in 0..<20_000 {
+      switch connection.next(&workspace, 0) {
+      case .read:
+        let space = workspace.input.space()
+        let count = take(&wire, into: space)
+        guard count > 0 else {
+          connection.nothingToRead()
+          continue
+        }
+        workspace.input.append(count)
+        connection.received(count, filled: count == space.count, 0)
+      case .readBody(let count):
+        let space = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
+        defer { space.deallocate() }
+        let count = take(&wire, into: space)
+        guard count > 0 else {
+          connection.nothingToRead()
+          continue
+        }
+        body += space[..<count]
+        connection.receivedBody(count, filled: count == space.count, 0)
+      case .dispatch(let head):
+        // Empty lines in front may have been taken before.
+        let bytes = workspace.input.memory(head).drop { $0 == 0x0D || $0 == 0x0A }
+        done.append(String(decoding: bytes, as: UTF8.self))
+        if workspace.parser.head.method == .put {
+          if connection.receiveBody(limit: 1_000, 0) { continue }
+        }
+        answer(&connection, "answered", closing: workspace.parser.head.method == .put)
+      case .refuse(let status): answer(&connection, "refused \(status.code)", closing: true)
+      case .abandonBody(let status):
+        body = []
+        answer(&connection, "abandoned \(status.code)", closing: true)
+      case .store(let bytes): body += workspace.input.memory(bytes)
+      case .deliver(let last):
+        if last { answer(&connection, "received \(body)") } else { connection.delivered(0) }
+        if last { body = [] }
+      case .sendContinue: connection.wrote(25)
+      case .flush:
+        connection.sent(Int(connection.unsent))
+        _ = connection.flushed(0, unacknowledged: 0)
+      case .leave: connection.leave(unacknowledged: 0)
+      case .shutdownSending:
+        connection.sendingEnded(unacknowledged: 0, 0)
+      case .close:
+        body = []
+        return false
+      case .wait: return true
+      }
+    }
+    preconditionFailure("the connection never waits")
+  }
+
+  private func take(_ wire: inout ArraySlice<UInt8>, into space: UnsafeMutableRawBufferPointer) -> Int {
+    let count = min(wire.count, space.count)
+    space.copyBytes(from: wire.prefix(count))
+    wire.removeFirst(count)
+    return count
+  }
+
+  private mutating func answer(_ connection: inout HTTPConnection, _ words: String, closing: Bool = false) {
+    done.append(words)
+    _ = connection.answer(closing: closing, 0)
+    connection.wrote(10)
   }
 }

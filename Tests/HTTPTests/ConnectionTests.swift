@@ -83,6 +83,7 @@ import Testing
       (.passes(50), "wait 75"), (.sends("\r\n\r\n"), "wait 75"),
       (.sends(get("/1")), "GET /1, send 10, wait 125"),
     ],
+    [(.sends("\r"), "wait 15"), (.passes(10), "wait 15"), (.sends("\n"), "wait 85")],
     // A half-closed client gets its answers.
     [
       (.sends(get("/1") + get("/later")), "GET /1, GET /later, send 10, wait"), (.ends, "wait"),

@@ -31,8 +31,8 @@ extension RawSpan {
     get {
       var start = 0
       var end = byteCount
-      while start < end, at(start).isBlank { start &+= 1 }
-      while end > start, at(end &- 1).isBlank { end &-= 1 }
+      while start < end, unsafeByte(at: start).isBlank { start &+= 1 }
+      while end > start, unsafeByte(at: end &- 1).isBlank { end &-= 1 }
       return extracting(start..<end)
     }
   }
@@ -42,7 +42,7 @@ extension RawSpan {
     guard byteCount > 0 else { return nil }
     var value: UInt64 = 0
     for index in 0..<byteCount {
-      let digit = at(index) &- 0x30
+      let digit = unsafeByte(at: index) &- 0x30
       guard digit < 10 else { return nil }
       let (times, over) = value.multipliedReportingOverflow(by: 10)
       let (sum, carry) = times.addingReportingOverflow(UInt64(digit))

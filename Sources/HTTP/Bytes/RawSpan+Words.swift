@@ -1,17 +1,22 @@
 /// Looking at eight bytes at once (S. E. Anderson, "Bit Twiddling Hacks"; H. S. Warren, "Hacker's Delight").
 extension RawSpan {
-  /// The byte at `index`, which the caller's loop keeps inside the span.
+  /// The byte at `index`, which the caller's loop keeps inside the span: nothing checks it.
   @inline(__always)
-  func at(_ index: Int) -> UInt8 {
+  func unsafeByte(at index: Int) -> UInt8 {
     assert(index >= 0 && index < byteCount)
     return unsafeLoad(fromUncheckedByteOffset: index, as: UInt8.self)
   }
 
-  /// The eight bytes at `index`, first byte lowest; the caller keeps them inside the span.
+  /// The eight bytes at `index`, first byte lowest, which the caller keeps inside the span: nothing checks it.
   @inline(__always)
-  package func word(_ index: Int) -> UInt64 {
+  func unsafeWord(at index: Int) -> UInt64 {
     assert(index >= 0 && index &+ 8 <= byteCount)
     return UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self))
+  }
+
+  /// The eight bytes at `index`, first byte lowest; traps outside the span.
+  package func word(_ index: Int) -> UInt64 {
+    UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
   }
 
   /// Fewer than eight bytes from `index` to the end, in the low bytes of a word; some may stand in it twice.
@@ -24,8 +29,8 @@ extension RawSpan {
       return UInt64(low) | UInt64(high) &<< 32
     }
     if count == 0 { return 0 }
-    let middle = UInt64(at(index &+ count &>> 1)) &<< 8
-    return UInt64(at(index)) | middle | UInt64(at(byteCount &- 1)) &<< 16
+    let middle = UInt64(unsafeByte(at: index &+ count &>> 1)) &<< 8
+    return UInt64(unsafeByte(at: index)) | middle | UInt64(unsafeByte(at: byteCount &- 1)) &<< 16
   }
 
   /// Whether both spans hold the same bytes.
@@ -34,11 +39,11 @@ extension RawSpan {
     guard byteCount >= 8 else { return shortWord(0) == other.shortWord(0) }
     var index = 0
     while index &+ 8 < byteCount {
-      if word(index) != other.word(index) { return false }
+      if unsafeWord(at: index) != other.unsafeWord(at: index) { return false }
       index &+= 8
     }
     // The last eight bytes, some of which may have been compared before.
-    return word(byteCount &- 8) == other.word(byteCount &- 8)
+    return unsafeWord(at: byteCount &- 8) == other.unsafeWord(at: byteCount &- 8)
   }
 
   /// Whether the bytes are those of `lowercase`, ASCII letters of either case counting as one.
@@ -47,10 +52,10 @@ extension RawSpan {
     guard byteCount >= 8 else { return RawSpan.lowercased(shortWord(0)) == lowercase.shortWord(0) }
     var index = 0
     while index &+ 8 < byteCount {
-      if RawSpan.lowercased(word(index)) != lowercase.word(index) { return false }
+      if RawSpan.lowercased(unsafeWord(at: index)) != lowercase.unsafeWord(at: index) { return false }
       index &+= 8
     }
-    return RawSpan.lowercased(word(byteCount &- 8)) == lowercase.word(byteCount &- 8)
+    return RawSpan.lowercased(unsafeWord(at: byteCount &- 8)) == lowercase.unsafeWord(at: byteCount &- 8)
   }
 
   /// A number that equal bytes share and others hardly ever do, for places in a table; not for keeping: it
@@ -60,11 +65,11 @@ extension RawSpan {
     guard byteCount >= 8 else { return RawSpan.mixed(hash ^ shortWord(0) &<< 8) }
     var index = 0
     while index &+ 8 < byteCount {
-      hash = RawSpan.mixed(hash ^ word(index))
+      hash = RawSpan.mixed(hash ^ unsafeWord(at: index))
       index &+= 8
     }
     // The last eight bytes, some of which may be in it already.
-    return RawSpan.mixed(hash ^ word(byteCount &- 8))
+    return RawSpan.mixed(hash ^ unsafeWord(at: byteCount &- 8))
   }
 
   /// One round of mixing (the multiplier of MurmurHash3's finaliser).
@@ -80,12 +85,12 @@ extension RawSpan {
     var index = max(start, 0)
     while index &+ 8 <= byteCount {
       // The lowest mark is exact: a borrow can only mark bytes above a real hit.
-      let marks = RawSpan.zeros(word(index) ^ pattern)
+      let marks = RawSpan.zeros(unsafeWord(at: index) ^ pattern)
       if marks != 0 { return index &+ marks.trailingZeroBitCount &>> 3 }
       index &+= 8
     }
     while index < byteCount {
-      if at(index) == byte { return index }
+      if unsafeByte(at: index) == byte { return index }
       index &+= 1
     }
     return nil
@@ -96,7 +101,7 @@ extension RawSpan {
   func firstControl(from start: Int) -> Int? {
     var index = start
     while index &+ 8 <= byteCount {
-      let word = word(index)
+      let word = unsafeWord(at: index)
       // Taking 0x20 borrows from bytes below it, adding 1 carries out of 0x7F. Neighbours of a borrow or a
       // carry may be marked too, so a mark is only a reason to look.
       let marks = ((word &- 0x20 &* RawSpan.ones) | (word &+ RawSpan.ones)) & ~word & RawSpan.tops
@@ -105,11 +110,11 @@ extension RawSpan {
         continue
       }
       index &+= marks.trailingZeroBitCount &>> 3
-      if at(index).isControl { return index }
+      if unsafeByte(at: index).isControl { return index }
       index &+= 1
     }
     while index < byteCount {
-      if at(index).isControl { return index }
+      if unsafeByte(at: index).isControl { return index }
       index &+= 1
     }
     return nil
@@ -120,7 +125,7 @@ extension RawSpan {
   func endOfTarget(from start: Int) -> Int {
     var index = start
     while index &+ 8 <= byteCount {
-      let word = word(index)
+      let word = unsafeWord(at: index)
       // A byte below 0x24 borrows, one above 0x7E has its top bit already or is 0x7F, which ended the line
       // before; `<` and `>` differ in one bit. Only `!` is marked and may stand there.
       let angle = RawSpan.zeros((word & (0xFD &* RawSpan.ones)) ^ (0x3C &* RawSpan.ones))
@@ -130,10 +135,10 @@ extension RawSpan {
         continue
       }
       index &+= marks.trailingZeroBitCount &>> 3
-      guard ByteClass(at(index)).has(.target) else { return index }
+      guard ByteClass(unsafeByte(at: index)).has(.target) else { return index }
       index &+= 1
     }
-    while index < byteCount, ByteClass(at(index)).has(.target) { index &+= 1 }
+    while index < byteCount, ByteClass(unsafeByte(at: index)).has(.target) { index &+= 1 }
     return index
   }
 
@@ -142,14 +147,14 @@ extension RawSpan {
   func firstNotable(from start: Int) -> Int {
     var index = start
     while index &+ 8 <= byteCount {
-      let word = word(index)
+      let word = unsafeWord(at: index)
       let marks =
         RawSpan.zeros(word ^ (0x25 &* RawSpan.ones)) | RawSpan.zeros(word ^ (0x2E &* RawSpan.ones))
         | RawSpan.zeros(word ^ (0x3F &* RawSpan.ones)) | RawSpan.zeros(word ^ (0x5C &* RawSpan.ones))
       if marks != 0 { return index &+ marks.trailingZeroBitCount &>> 3 }
       index &+= 8
     }
-    while index < byteCount, !ByteClass(at(index)).has(.notable) { index &+= 1 }
+    while index < byteCount, !ByteClass(unsafeByte(at: index)).has(.notable) { index &+= 1 }
     return index
   }
 
@@ -157,7 +162,7 @@ extension RawSpan {
   @inline(__always)
   func run(of wanted: ByteClass, from start: Int) -> Int {
     var index = start
-    while index < byteCount, ByteClass(at(index)).has(wanted) { index &+= 1 }
+    while index < byteCount, ByteClass(unsafeByte(at: index)).has(wanted) { index &+= 1 }
     return index &- start
   }
 

@@ -58,6 +58,7 @@ package struct HTTPConnection: ~Copyable, Sendable {
   private static let flushSize: UInt64 = 65_536
 
   let rules: ConnectionRules
+  /// Where it stands.
   package internal(set) var phase = Phase.idle
   /// The connection is over.
   package internal(set) var isClosed = false
@@ -138,7 +139,7 @@ package struct HTTPConnection: ~Copyable, Sendable {
   private mutating func nextRequest(_ workspace: inout ConnectionWorkspace, _ now: UInt64) -> Action {
     if closesAfterAnswers { return end(&workspace) }
     let hasRequests = !workspace.input.isEmpty && !isParsed && body == nil
-    if hasRequests, unsent < HTTPConnection.flushSize, let action = parse(&workspace) { return action }
+    if hasRequests, unsent < HTTPConnection.flushSize, let action = parse(&workspace, now) { return action }
     if unsent > 0 { return .flush }
     if body != nil {
       phase = .discarding
@@ -158,7 +159,7 @@ package struct HTTPConnection: ~Copyable, Sendable {
 
   /// Reads the head that the input begins with; nil where it isn't complete.
   @inline(__always)
-  private mutating func parse(_ workspace: inout ConnectionWorkspace) -> Action? {
+  private mutating func parse(_ workspace: inout ConnectionWorkspace, _ now: UInt64) -> Action? {
     if partial == nil { workspace.parser.restart() } else { resume(&workspace) }
     // By address: a span of the workspace's own memory would hold all of the workspace.
     let input = UnsafeRawBufferPointer(workspace.input.unused)
@@ -167,7 +168,7 @@ package struct HTTPConnection: ~Copyable, Sendable {
       begin(&workspace)
       return .dispatch(workspace.input.remove(count))
     case .incomplete:
-      pause(&workspace)
+      pause(&workspace, now)
       return nil
     case .failed(let error):
       isHead = workspace.parser.isHEAD(input.bytes)
@@ -177,12 +178,17 @@ package struct HTTPConnection: ~Copyable, Sendable {
 
   /// Keeps how far a head was parsed, until more of it has arrived.
   @inline(never)
-  private mutating func pause(_ workspace: inout ConnectionWorkspace) {
+  private mutating func pause(_ workspace: inout ConnectionWorkspace, _ now: UInt64) {
     isParsed = true
-    if workspace.parser.hasOnlyEmptyLines(workspace.input.count) {
-      workspace.input.removeAll()
-    } else {
+    guard workspace.parser.hasOnlyEmptyLines(workspace.input.count) else {
       partial = PartialHead(workspace.parser)
+      return
+    }
+    workspace.input.removeAll()
+    // What began as a CR alone was no head.
+    if phase == .head {
+      phase = .idle
+      deadline = now &+ rules.timeouts.idle
     }
   }
 

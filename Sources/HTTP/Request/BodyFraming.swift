@@ -1,3 +1,10 @@
+/// How long a request's body is, as its head says (RFC 9112 §6.3).
+package enum BodyLength: Sendable, Equatable {
+  case none
+  case length(UInt64)
+  case chunked
+}
+
 /// Tells a request's body from what follows it, whichever way its length is given.
 package enum BodyFraming: Sendable {
   case length(remaining: UInt64)
@@ -40,5 +47,107 @@ package enum BodyFraming: Sendable {
     if case .length(let remaining) = self {
       self = .length(remaining: remaining &- min(UInt64(count), remaining))
     }
+  }
+}
+
+/// Takes a chunked body apart (RFC 9112 §7.1), in any pieces; extensions and trailers are read and dropped.
+package struct ChunkedDecoder: Sendable {
+  /// What the next bytes are.
+  package enum Step: Sendable, Equatable {
+    /// These bytes of the input are body.
+    case data(Range<Int>)
+    /// The input is used up; the body goes on.
+    case more
+    /// The body ended; what follows in the input begins here.
+    case end(Int)
+    /// The framing is broken.
+    case malformed
+  }
+
+  private enum State: Sendable {
+    case size, sizeDigits, extension_, sizeLF, data, dataCR, dataLF, trailerStart, trailer, trailerLF, lastLF
+    case done, failed
+  }
+
+  /// Bytes of one chunk's extensions, and of all trailers.
+  private static let overheadLimit = 8_192
+
+  private var state = State.size
+  private var remaining: UInt64 = 0
+  private var overhead = 0
+
+  /// A decoder at the beginning of a body.
+  package init() {}
+
+  /// The next piece of `input`, read from `index` on, which is moved past what was used.
+  package mutating func next(_ input: RawSpan, from index: inout Int) -> Step {
+    while index < input.byteCount {
+      if state == .data {
+        let count = Int(min(remaining, UInt64(input.byteCount &- index)))
+        let range = index..<index &+ count
+        remaining -= UInt64(count)
+        index &+= count
+        if remaining == 0 { state = .dataCR }
+        return .data(range)
+      }
+      if state == .done { return .end(index) }
+      step(input[index])
+      if state == .failed { return .malformed }
+      index &+= 1
+      if state == .done { return .end(index) }
+    }
+    return .more
+  }
+
+  /// Takes one byte of framing.
+  private mutating func step(_ byte: UInt8) {
+    switch state {
+    case .size, .sizeDigits: takeSize(byte)
+    case .extension_: takeOverhead(byte, end: .sizeLF)
+    case .sizeLF: expect(byte, 0x0A, then: remaining == 0 ? .trailerStart : .data)
+    case .dataCR: expect(byte, 0x0D, then: .dataLF)
+    case .dataLF: expect(byte, 0x0A, then: .size)
+    case .trailerStart:
+      if byte == 0x0D { state = .lastLF } else { takeOverhead(byte, end: .trailerLF, go: .trailer) }
+    case .trailer: takeOverhead(byte, end: .trailerLF)
+    case .trailerLF: expect(byte, 0x0A, then: .trailerStart)
+    case .lastLF: expect(byte, 0x0A, then: .done)
+    case .data, .done, .failed: state = .failed
+    }
+  }
+
+  private mutating func takeSize(_ byte: UInt8) {
+    if let digit = byte.hexadecimal {
+      // 15 digits and one more stay below 2^63: no sum of chunks is near a wrap.
+      guard remaining >> 55 == 0 else { return state = .failed }
+      if state == .size {
+        remaining = 0
+        overhead = 0
+      }
+      remaining = remaining << 4 | UInt64(digit)
+      overhead &+= 1
+      state = overhead <= 32 ? .sizeDigits : .failed
+    } else if state == .sizeDigits, byte == 0x0D {
+      state = .sizeLF
+    } else if state == .sizeDigits, byte == 0x3B {
+      state = .extension_
+    } else {
+      state = .failed
+    }
+  }
+
+  private mutating func takeOverhead(_ byte: UInt8, end: State, go: State? = nil) {
+    overhead &+= 1
+    if byte == 0x0D {
+      state = end
+    } else if overhead > ChunkedDecoder.overheadLimit || (byte < 0x20 && byte != 0x09) || byte == 0x7F {
+      state = .failed
+    } else if let go {
+      state = go
+    }
+  }
+
+  private mutating func expect(_ byte: UInt8, _ wanted: UInt8, then next: State) {
+    state = byte == wanted ? next : .failed
   }
 }

@@ -1,5 +1,6 @@
 /// A parsed request, alive only during the call that hands it over: its pieces are in the connection's buffer.
 package struct Request: ~Escapable {
+  /// Where in the bytes everything stands.
   package let head: RequestHead
   let bytes: RawSpan
   /// Who asks: the connection's address, or what a trusted proxy says of it.
@@ -14,7 +15,9 @@ package struct Request: ~Escapable {
     self.peer = peer
   }
 
+  /// What is asked for.
   package var method: Method { head.method }
+  /// How long its body is.
   package var bodyLength: BodyLength { head.bodyLength }
   /// The head says how long the body is, be it of no bytes, or that its end will be told.
   package var announcesBody: Bool {
@@ -54,5 +57,24 @@ package struct Request: ~Escapable {
   /// Every header line in turn, for fields that may stand on several.
   package var fieldLines: FieldLines {
     @_lifetime(copy self) get { FieldLines(bytes.extracting(head.lines.range)) }
+  }
+}
+
+/// A copy of a request's head that outlives the call, for answers that are made later.
+package struct StoredRequest: Sendable {
+  private let bytes: [UInt8]
+  private let head: RequestHead
+  private let peer: PeerAddress
+
+  /// Copies the head of a request.
+  package init(_ request: borrowing Request) {
+    bytes = request.bytes.withUnsafeBytes { [UInt8]($0) }
+    head = request.head
+    peer = request.peer
+  }
+
+  /// The request, as long as the copy is held.
+  package var request: Request {
+    @_lifetime(borrow self) get { Request(head, in: bytes.span.bytes, from: peer) }
   }
 }

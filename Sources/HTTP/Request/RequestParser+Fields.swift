@@ -10,8 +10,8 @@ extension RequestParser {
     }
     var start = colon &+ 1
     var end = text.byteCount
-    while start < end, text.at(start).isBlank { start &+= 1 }
-    while end > start, text.at(end &- 1).isBlank { end &-= 1 }
+    while start < end, text.unsafeByte(at: start).isBlank { start &+= 1 }
+    while end > start, text.unsafeByte(at: end &- 1).isBlank { end &-= 1 }
     note(known, ByteSlice((line.lowerBound &+ start)..<(line.lowerBound &+ end)), of: bytes)
   }
 

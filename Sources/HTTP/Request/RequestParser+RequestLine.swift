@@ -6,7 +6,7 @@ extension RequestParser {
     let text = bytes.extracting(line)
     var index = 3
     // Nearly every request begins so.
-    if text.byteCount > 8, text.word(0) & 0xFFFF_FFFF == 0x2054_4547 /* "GET " */ {
+    if text.byteCount > 8, text.unsafeWord(at: 0) & 0xFFFF_FFFF == 0x2054_4547 /* "GET " */ {
       head.method = .get
     } else {
       index = text.run(of: .token, from: 0)
@@ -16,7 +16,7 @@ extension RequestParser {
     let start = line.lowerBound &+ index &+ 1
     // The line's CR ends the run at the latest.
     var end = bytes.endOfTarget(from: start)
-    let isClean = end < bytes.byteCount && bytes.at(end) == 0x20
+    let isClean = end < bytes.byteCount && bytes.unsafeByte(at: end) == 0x20
     if !isClean {
       guard let blank = text.firstIndex(of: 0x20, from: index &+ 1) else { throw .requestLine }
       end = line.lowerBound &+ blank
@@ -29,7 +29,7 @@ extension RequestParser {
   }
 
   private mutating func takeVersion(_ text: RawSpan) throws(RequestError) {
-    if text.byteCount == 8, text.word(0) == 0x312E_312F_5054_5448 /* "HTTP/1.1" */ {
+    if text.byteCount == 8, text.unsafeWord(at: 0) == 0x312E_312F_5054_5448 /* "HTTP/1.1" */ {
       head.isHTTP11 = true
       head.keepAlive = true
       return
@@ -98,7 +98,7 @@ extension RequestParser {
   /// Takes `/path?query`, whose bytes may all stand in a target, checking each escape of the path.
   private mutating func takePath(_ range: Range<Int>, of bytes: RawSpan) throws(RequestError) {
     var index = bytes.firstNotable(from: range.lowerBound)
-    while index < range.upperBound, bytes.at(index) != 0x3F {
+    while index < range.upperBound, bytes.unsafeByte(at: index) != 0x3F {
       try lookAt(index, of: bytes, end: range.upperBound)
       index = bytes.firstNotable(from: index &+ 1)
     }
@@ -109,7 +109,7 @@ extension RequestParser {
 
   /// Checks a byte of a path that may mean more than itself.
   private mutating func lookAt(_ index: Int, of bytes: RawSpan, end: Int) throws(RequestError) {
-    switch bytes.at(index) {
+    switch bytes.unsafeByte(at: index) {
     case 0x25:
       guard index &+ 2 < end, let high = bytes[index &+ 1].hexadecimal,
         let low = bytes[index &+ 2].hexadecimal, high | low != 0

@@ -4,6 +4,7 @@
 /// result depends on the bytes alone, not on where they were split. RFC 9112 §2 to §6, without its leniences:
 /// lines end with CRLF, nothing is folded, no blank stands before a colon.
 package struct RequestParser: Sendable {
+  /// What the bytes so far come to.
   package enum Outcome: Sendable, Equatable {
     /// More bytes are needed.
     case incomplete
@@ -12,6 +13,7 @@ package struct RequestParser: Sendable {
     case failed(RequestError)
   }
 
+  /// What was read so far.
   package internal(set) var head = RequestHead()
   /// Where the line that isn't complete yet begins.
   private var lineStart = 0
@@ -21,6 +23,7 @@ package struct RequestParser: Sendable {
   /// A Connection field said `close`.
   var closes = false
 
+  /// A parser at the beginning of a head.
   package init() {}
 
   /// Forgets the head at hand, for the next one.
@@ -120,5 +123,62 @@ package struct RequestParser: Sendable {
     guard Int(head.fieldCount) <= limits.fieldCount else { throw .headTooLarge }
     try takeField(line, of: bytes)
     return false
+  }
+}
+
+/// How much of a head is read before it is refused.
+package struct RequestLimits: Sendable, Equatable {
+  /// Bytes of the whole head, at most 65,535; more is 431.
+  package var headBytes: Int
+  /// Bytes of the request target; more is 414.
+  package var targetBytes: Int
+  /// Header lines; more is 431.
+  package var fieldCount: Int
+
+  /// Limits that a head can be held to: what is out of range is brought into it.
+  package init(headBytes: Int = 16_384, targetBytes: Int = 8_192, fieldCount: Int = 100) {
+    self.headBytes = min(max(headBytes, 64), 65_535)
+    self.targetBytes = min(max(targetBytes, 1), self.headBytes)
+    self.fieldCount = max(fieldCount, 1)
+  }
+}
+
+/// Why a request's head or framing is refused; the connection is closed after the answer.
+package enum RequestError: Error, Sendable, Equatable, CaseIterable {
+  /// Thrown when the first line isn't `method SP target SP HTTP/digit.digit`.
+  case requestLine
+  /// Thrown when the target has none of the forms of RFC 9112 §3.2, or a bad byte or escape.
+  case target
+  /// Thrown when the target is longer than the limit.
+  case targetTooLong
+  /// Thrown when the major version isn't 1.
+  case version
+  /// Thrown when a line ends without CR, or a CR stands inside one.
+  case lineEnd
+  /// Thrown when a header line isn't `token ":" value`, is folded, or has control bytes.
+  case field
+  /// Thrown when the head has too many bytes or too many lines.
+  case headTooLarge
+  /// Thrown when Host is missing, repeated or malformed.
+  case host
+  /// Thrown when the body's length is ambiguous or malformed.
+  case framing
+  /// Thrown when a transfer coding other than `chunked` is named.
+  case transferCoding
+  /// Thrown when Expect asks for something other than `100-continue`.
+  case expectation
+  /// Thrown when a field that may stand once stands twice.
+  case repeatedField
+
+  /// The answer's status.
+  package var status: Status {
+    switch self {
+    case .targetTooLong: .uriTooLong
+    case .version: .versionNotSupported
+    case .headTooLarge: .fieldsTooLarge
+    case .transferCoding: .notImplemented
+    case .expectation: .expectationFailed
+    default: .badRequest
+    }
   }
 }

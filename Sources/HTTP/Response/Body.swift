@@ -47,6 +47,7 @@ package enum BodySegment: Sendable {
   case bytes(SharedBytes, Range<Int>)
   case file(FileBody)
 
+  /// How many bytes it has.
   package var count: UInt64 {
     switch self {
     case .bytes(_, let range): UInt64(range.count)
@@ -64,5 +65,32 @@ package enum BodySegment: Sendable {
     case .file(let file):
       return .file(file.part(range))
     }
+  }
+}
+
+/// A piece of an open file, sent without passing through user memory.
+package struct FileBody: Sendable {
+  /// Keeps the descriptor open until the answer is sent.
+  package let owner: any AnyObject & Sendable
+  /// The open file.
+  package let descriptor: Int32
+  /// Where in the file the piece begins.
+  package let offset: UInt64
+  /// How many bytes it has.
+  package let count: UInt64
+
+  /// `count` bytes of an open file from `offset` on.
+  package init(owner: any AnyObject & Sendable, descriptor: Int32, offset: UInt64, count: UInt64) {
+    self.owner = owner
+    self.descriptor = descriptor
+    self.offset = offset
+    self.count = count
+  }
+
+  /// The part of it that `range` names, counted from its own start.
+  package func part(_ range: Range<UInt64>) -> FileBody {
+    let start = min(range.lowerBound, count)
+    let end = min(range.upperBound, count)
+    return FileBody(owner: owner, descriptor: descriptor, offset: offset &+ start, count: end &- start)
   }
 }

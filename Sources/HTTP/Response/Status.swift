@@ -1,44 +1,70 @@
 /// A status code (RFC 9110 §15).
 package struct Status: Sendable, Hashable {
+  /// The three digits.
   package let code: UInt16
 
+  /// The status of a code.
   package init(_ code: UInt16) { self.code = code }
 
+  /// 200 OK.
   package static let ok = Status(200)
+  /// 201 Created.
   package static let created = Status(201)
+  /// 202 Accepted.
   package static let accepted = Status(202)
+  /// 204 No Content.
   package static let noContent = Status(204)
+  /// 206 Partial Content.
   package static let partialContent = Status(206)
-  package static let movedPermanently = Status(301)
+  /// 302 Found.
   package static let found = Status(302)
-  package static let seeOther = Status(303)
+  /// 304 Not Modified.
   package static let notModified = Status(304)
-  package static let permanentRedirect = Status(308)
+  /// 400 Bad Request.
   package static let badRequest = Status(400)
+  /// 401 Unauthorized.
   package static let unauthorized = Status(401)
+  /// 403 Forbidden.
   package static let forbidden = Status(403)
+  /// 404 Not Found.
   package static let notFound = Status(404)
+  /// 405 Method Not Allowed.
   package static let methodNotAllowed = Status(405)
-  package static let notAcceptable = Status(406)
+  /// 408 Request Timeout.
   package static let requestTimeout = Status(408)
+  /// 409 Conflict.
   package static let conflict = Status(409)
+  /// 410 Gone.
   package static let gone = Status(410)
+  /// 411 Length Required.
   package static let lengthRequired = Status(411)
+  /// 412 Precondition Failed.
   package static let preconditionFailed = Status(412)
+  /// 413 Content Too Large.
   package static let contentTooLarge = Status(413)
+  /// 414 URI Too Long.
   package static let uriTooLong = Status(414)
+  /// 415 Unsupported Media Type.
   package static let unsupportedMediaType = Status(415)
+  /// 416 Range Not Satisfiable.
   package static let rangeNotSatisfiable = Status(416)
+  /// 417 Expectation Failed.
   package static let expectationFailed = Status(417)
+  /// 422 Unprocessable Content.
   package static let unprocessableContent = Status(422)
-  package static let preconditionRequired = Status(428)
+  /// 429 Too Many Requests.
   package static let tooManyRequests = Status(429)
+  /// 431 Request Header Fields Too Large.
   package static let fieldsTooLarge = Status(431)
+  /// 500 Internal Server Error.
   package static let internalServerError = Status(500)
+  /// 501 Not Implemented.
   package static let notImplemented = Status(501)
-  package static let badGateway = Status(502)
+  /// 503 Service Unavailable.
   package static let serviceUnavailable = Status(503)
+  /// 505 HTTP Version Not Supported.
   package static let versionNotSupported = Status(505)
+  /// 507 Insufficient Storage.
   package static let insufficientStorage = Status(507)
 
   /// The class: 2 for 2xx, 4 for 4xx.

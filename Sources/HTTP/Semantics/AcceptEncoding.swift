@@ -26,6 +26,7 @@ package struct AcceptEncoding: Sendable, Equatable {
     return max(Int(others), 0)
   }
 
+  /// Whether a coding may be answered.
   package func accepts(_ coding: BodyCoding) -> Bool { weight(coding) > 0 }
 
   /// The coding with the highest weight among `available`, which is in the server's order of preference; nil
@@ -36,6 +37,7 @@ package struct AcceptEncoding: Sendable, Equatable {
     return best
   }
 
+  /// Whether both give each coding the same weight.
   package static func == (a: AcceptEncoding, b: AcceptEncoding) -> Bool {
     BodyCoding.allCases.allSatisfy { a.weight($0) == b.weight($0) }
   }
@@ -77,5 +79,20 @@ package struct AcceptEncoding: Sendable, Equatable {
       place /= 10
     }
     return thousandths <= 1000 ? thousandths : nil
+  }
+}
+
+/// A content coding that an answer may have (RFC 9110 §8.4.1, RFC 8878, RFC 9842).
+package enum BodyCoding: UInt8, Sendable, CaseIterable {
+  case identity, gzip, zstd, dcz
+
+  /// The coding as Content-Encoding names it.
+  package var name: StaticString {
+    switch self {
+    case .identity: "identity"
+    case .gzip: "gzip"
+    case .zstd: "zstd"
+    case .dcz: "dcz"
+    }
   }
 }

@@ -1,5 +1,6 @@
 /// The conditions of a request, weighed in the order of RFC 9110 §13.2.2.
 package enum Preconditions {
+  /// What the conditions come to.
   package enum Outcome: Sendable, Equatable {
     /// The method is performed.
     case proceed
@@ -84,5 +85,47 @@ package enum Preconditions {
   ) -> HTTPDate? {
     guard !request.head.isRepeated(name), let text = request.field(name) else { return nil }
     return HTTPDate(text, now: lastModified.now())
+  }
+}
+
+/// A representation's validator: `"…"`, or `W/"…"` when it is weak (RFC 9110 §8.8.3).
+package struct EntityTag: Sendable, Hashable, CustomStringConvertible {
+  /// The opaque part, quotes included.
+  private let quoted: [UInt8]
+  /// Equivalent rather than byte for byte the same (§8.8.3).
+  package let isWeak: Bool
+
+  /// The tag whose opaque part is `opaque`, without quotes; bytes that may not stand in one are left out.
+  package init(_ opaque: String, isWeak: Bool = false) {
+    quoted = [0x22] + opaque.utf8.filter { $0 > 0x20 && $0 != 0x22 && $0 != 0x7F } + [0x22]
+    self.isWeak = isWeak
+  }
+
+  /// The tag as a field has it.
+  package var description: String { (isWeak ? "W/" : "") + String(decoding: quoted, as: UTF8.self) }
+
+  /// Whether `text` is this tag and both are strong.
+  package func matchesStrongly(_ text: RawSpan) -> Bool {
+    !isWeak && text.equals(quoted.span.bytes)
+  }
+
+  /// Whether `text` is this tag, weak or not.
+  package func matchesWeakly(_ text: RawSpan) -> Bool {
+    let isMarked = text.starts(with: "W/")
+    return text.extracting((isMarked ? 2 : 0)..<text.byteCount).equals(quoted.span.bytes)
+  }
+}
+
+/// When a representation changed last (RFC 9110 §8.8.2).
+package struct LastModified: Sendable {
+  /// When it changed, to the second.
+  package let date: HTTPDate
+  /// Gives the time, in seconds since 1970: by it the two-digit years in a request's dates are placed.
+  let now: @Sendable () -> Int64
+
+  /// The time of a last change.
+  package init(_ date: HTTPDate, now: @escaping @Sendable () -> Int64) {
+    self.date = date
+    self.now = now
   }
 }

@@ -2,8 +2,11 @@
 ///
 /// The heads of 200 and 304 are rendered once, here; 206, 412 and 416 when they are asked for.
 package struct Representation: Sendable {
+  /// Names this state of it; nil where nothing does.
   package let tag: EntityTag?
+  /// When it changed last, where that is known.
   package let lastModified: LastModified?
+  /// The content of its 200.
   package let body: Body
   /// The fields of the 200, without Content-Length, Accept-Ranges, ETag and Last-Modified.
   private let fields: HeadFields

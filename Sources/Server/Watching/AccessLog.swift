@@ -5,6 +5,7 @@ import System
 ///
 /// Loops hand over whole buffers; where the disk is slower than the clients, lines are dropped and counted.
 package final class AccessLog: Sendable {
+  /// How a line is written.
   package enum Format: Sendable {
     /// The Common Log Format.
     case common
@@ -21,6 +22,7 @@ package final class AccessLog: Sendable {
   /// Bytes that may wait for the disk.
   private static let limit = 16 << 20
 
+  /// How its lines are written.
   package let format: Format
   private let state = Monitor(State())
   private let droppedLines = Atomic<UInt64>(0)

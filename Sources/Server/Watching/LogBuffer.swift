@@ -71,3 +71,53 @@ struct LogBuffer {
     }
   }
 }
+
+/// What an access line says of a request, as far as it could be read.
+struct LogRequest {
+  let peer: PeerAddress
+  let method: StaticString
+  /// The target as it was sent; empty when none was read, and then the version isn't known either.
+  let target: [UInt8]
+  let isHTTP11: Bool
+  let userAgent: [UInt8]
+
+  /// Copies the words of a request whose path isn't normalised yet; of a head that was refused or broke off, those
+  /// before that place.
+  init(_ head: borrowing RequestHead, in bytes: RawSpan, from peer: PeerAddress) {
+    self.peer = peer
+    method = head.target.isAbsent ? Method.other.name : head.method.name
+    target = bytes.extracting(head.target.range).array
+    isHTTP11 = head.isHTTP11
+    userAgent =
+      head.has(.userAgent)
+      ? bytes.extracting(head.fields[Int(FieldName.userAgent.rawValue)].range).array : []
+  }
+
+  /// A request of which nothing was read.
+  init(from peer: PeerAddress) {
+    self.peer = peer
+    method = Method.other.name
+    target = []
+    isHTTP11 = true
+    userAgent = []
+  }
+}
+
+/// A second, in the two ways that access lines write it.
+struct LogTime {
+  /// `10/Oct/2000:13:55:36 +0000`
+  let common: String
+  /// `2000-10-10T13:55:36Z`
+  let iso: String
+
+  /// - Parameter seconds: since 1970-01-01T00:00:00Z.
+  init(_ seconds: Int64) {
+    // "Tue, 10 Oct 2000 13:55:36 GMT" has every part at a fixed place.
+    let date = Array(HTTPDate(seconds).description.utf8)
+    func part(_ range: Range<Int>) -> String { String(decoding: date[range], as: UTF8.self) }
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    let month = (months.firstIndex(of: part(8..<11)) ?? 0) + 1
+    common = "\(part(5..<7))/\(part(8..<11))/\(part(12..<16)):\(part(17..<25)) +0000"
+    iso = "\(part(12..<16))-\(month < 10 ? "0" : "")\(month)-\(part(5..<7))T\(part(17..<25))Z"
+  }
+}

@@ -78,3 +78,69 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
     }
   }
 }
+
+/// Walks the header lines of a head that was parsed without error.
+package struct FieldLines: ~Escapable {
+  private let bytes: RawSpan
+  private var index = 0
+
+  @_lifetime(copy bytes)
+  init(_ bytes: RawSpan) { self.bytes = bytes }
+
+  /// The value of the next line whose name is `name` in any case, without blanks around it.
+  @_lifetime(copy self)
+  package mutating func next(named name: RawSpan) -> RawSpan? {
+    while index < bytes.byteCount, let end = bytes.firstIndex(of: 0x0A, from: index) {
+      let line = bytes.extracting(index..<max(index, end &- 1))
+      index = end &+ 1
+      guard let colon = line.firstIndex(of: 0x3A) else { continue }
+      if line.extracting(0..<colon).equalsIgnoringCase(name) {
+        return line.extracting((colon &+ 1)..<line.byteCount).trimmed
+      }
+    }
+    return nil
+  }
+
+  /// How many lines from here on have a known name.
+  func count(of name: FieldName) -> Int {
+    var walk = FieldLines(bytes)
+    walk.index = index
+    var count = 0
+    while walk.next(name) != nil { count += 1 }
+    return count
+  }
+
+  /// The value of the next line of a known field.
+  @_lifetime(copy self)
+  package mutating func next(_ name: FieldName) -> RawSpan? { next(named: RawSpan(name.name)) }
+}
+
+/// Walks the members of a comma-separated list (RFC 9110 §5.6.1), blanks and empty members left out.
+///
+/// Commas inside quotes don't separate. A backslash there is a byte like any other: entity tags have no escapes
+/// (§8.8.3), and no list that is read here takes quoted strings.
+package struct ListItems: ~Escapable {
+  private let bytes: RawSpan
+  private var index = 0
+
+  /// Begins with the first member.
+  @_lifetime(copy bytes)
+  package init(_ bytes: RawSpan) { self.bytes = bytes }
+
+  /// The next member; nil at the end.
+  @_lifetime(copy self)
+  package mutating func next() -> RawSpan? {
+    while index < bytes.byteCount {
+      let start = index
+      var quoted = false
+      while index < bytes.byteCount, quoted || bytes[index] != 0x2C {
+        if bytes[index] == 0x22 { quoted.toggle() }
+        index &+= 1
+      }
+      let item = bytes.extracting(start..<index).trimmed
+      index = min(index &+ 1, bytes.byteCount)
+      if item.byteCount > 0 { return item }
+    }
+    return nil
+  }
+}

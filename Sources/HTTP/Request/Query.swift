@@ -1,0 +1,115 @@
+/// Walks the `name=value` pairs of a query, without allocating.
+///
+/// Names and values are as they were sent; see `formDecoded…` for what they spell.
+package struct QueryItems: ~Escapable {
+  private let bytes: RawSpan
+  private var index = 0
+
+  /// Begins with the first pair of `query`, which comes without `?`.
+  @_lifetime(copy query)
+  package init(_ query: RawSpan) { bytes = query }
+
+  /// The next pair; nil at the end. A pair without `=` has an empty value; empty pairs are left out.
+  @_lifetime(copy self)
+  package mutating func next() -> QueryItem? {
+    while index < bytes.byteCount {
+      let end = bytes.firstIndex(of: 0x26, from: index) ?? bytes.byteCount
+      let pair = bytes.extracting(index..<end)
+      index = end &+ 1
+      guard pair.byteCount > 0 else { continue }
+      let equals = pair.firstIndex(of: 0x3D) ?? pair.byteCount
+      return QueryItem(
+        name: pair.extracting(0..<equals),
+        value: pair.extracting(min(equals &+ 1, pair.byteCount)..<pair.byteCount))
+    }
+    return nil
+  }
+}
+
+/// One pair of a query.
+package struct QueryItem: ~Escapable {
+  /// What stands before the `=`, as it was sent.
+  package let name: RawSpan
+  /// What stands behind it, as it was sent.
+  package let value: RawSpan
+
+  @_lifetime(copy name, copy value)
+  init(name: RawSpan, value: RawSpan) {
+    self.name = name
+    self.value = value
+  }
+}
+
+/// Walks the bytes that a form-encoded text spells: `%XX` decoded, `+` a space; bad escapes stay as they are.
+package struct FormDecoder: ~Escapable {
+  private let bytes: RawSpan
+  private var index = 0
+
+  /// Begins with the first byte.
+  @_lifetime(copy bytes)
+  package init(_ bytes: RawSpan) { self.bytes = bytes }
+
+  /// The next byte; nil at the end.
+  package mutating func next() -> UInt8? {
+    guard index < bytes.byteCount else { return nil }
+    let byte = bytes[index]
+    index &+= 1
+    if byte == 0x2B { return 0x20 }
+    guard byte == 0x25, index &+ 1 < bytes.byteCount, let high = bytes[index].hexadecimal,
+      let low = bytes[index &+ 1].hexadecimal
+    else { return byte }
+    index &+= 2
+    return high << 4 | low
+  }
+}
+
+extension RawSpan {
+  /// What the form-encoded bytes spell, where it fits 64 bytes; doesn't allocate.
+  package var formDecoded: ShortText? {
+    var decoder = FormDecoder(self)
+    var text = ShortText()
+    while let byte = decoder.next() {
+      guard text.append(byte) else { return nil }
+    }
+    return text
+  }
+
+  /// What the form-encoded bytes spell, as text; nil if that isn't UTF-8. Allocates.
+  package var formDecodedText: String? {
+    var decoder = FormDecoder(self)
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(byteCount)
+    while let byte = decoder.next() { decoded.append(byte) }
+    return String(validating: decoded, as: UTF8.self)
+  }
+
+  /// The number that the form-encoded bytes spell in decimal digits.
+  package var formDecodedDecimal: UInt64? {
+    // Digits stand for themselves in any client's encoding; the escaped form is the rare one.
+    if let number = decimal { return number }
+    return formDecoded?.bytes.decimal
+  }
+}
+
+/// Up to 64 bytes held in place, for names decoded from a request without allocating.
+package struct ShortText: Sendable {
+  private var storage = InlineArray<64, UInt8>(repeating: 0)
+  /// How many bytes it has.
+  package private(set) var count = 0
+
+  /// No bytes.
+  package init() {}
+
+  /// What was added.
+  package var bytes: RawSpan {
+    @_lifetime(borrow self) get { storage.span.bytes.extracting(0..<count) }
+  }
+
+  /// Adds a byte; false, and nothing added, when it is full.
+  package mutating func append(_ byte: UInt8) -> Bool {
+    guard count < 64 else { return false }
+    storage[count] = byte
+    count &+= 1
+    return true
+  }
+}
