@@ -11,6 +11,7 @@ package struct MirrorIndex: Sendable {
     package let size: Int64
   }
 
+  /// A channel of the mirror, with all its files.
   package struct Channel: Sendable {
     package let app: AppName
     package let appID: Int64

@@ -14,6 +14,7 @@ package struct Restoration {
     self.progress = progress
   }
 
+  /// What was restored, and what could not be.
   package struct Report: Sendable {
     package let channels: [MirrorReport.Channel]
     package let files: Int

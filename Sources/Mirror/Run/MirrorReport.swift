@@ -26,6 +26,7 @@ package struct MirrorOptions: Sendable {
 
 /// What a run did.
 package struct MirrorReport: Sendable {
+  /// A channel that was brought.
   package struct Channel: Sendable {
     package let app: AppName
     package let channel: ChannelName

@@ -16,6 +16,7 @@ package struct OriginCall: Sendable {
   /// Told the bytes sent since the last time; false stops the request.
   package var watch: (@Sendable (Int64) -> Bool)?
 
+  /// A request without a body.
   package init(_ method: String, _ path: String) {
     self.method = method
     self.path = path
