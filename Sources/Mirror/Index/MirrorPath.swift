@@ -21,9 +21,6 @@ package enum MirrorPath {
     return ends()
   }
 
-  /// The path as it stands in a URL.
-  static func escaped(_ path: String) -> String { PercentEncoding.encodePercents(path) }
-
   /// The type of a mirror's own document, or of anything else that isn't a resource.
   static func documentType(_ path: String) -> String {
     switch path.split(separator: ".").last {

@@ -18,6 +18,7 @@ package final class MirrorRun {
   /// How often a channel is planned anew, where the origin drops deltas meanwhile.
   private static let plans = 4
 
+  /// - Throws: where the place can't be used.
   package init(
     from source: any MirrorSource, to place: MirrorPlace, _ options: MirrorOptions,
     progress: @escaping @Sendable (MirrorProgress) -> Void = { _ in }

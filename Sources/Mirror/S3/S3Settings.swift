@@ -55,7 +55,7 @@ package struct S3Settings: Sendable {
   /// The URL's path of a key, escaped once, as S3 signs it.
   func urlPath(_ key: String) -> String {
     let base = String(endpoint.path) + (isPathStyle ? "/\(bucket)" : "")
-    return base + "/" + S3Signer.escaped(key, keepsSlash: true)
+    return base + "/" + PercentEncoding.encode(key, keepsSlashes: true)
   }
 
   /// `host` or `host:port`, as the request's Host field has it.

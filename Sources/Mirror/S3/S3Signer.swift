@@ -56,13 +56,10 @@ struct S3Signer: Sendable {
 
   /// The query in the order and form in which it is signed and sent.
   static func query(_ items: [(String, String)]) -> String {
-    items.map { (escaped($0.0), escaped($0.1)) }.sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }
-      .joined(separator: "&")
-  }
-
-  /// Everything but unreserved characters as capital escapes.
-  static func escaped(_ text: String, keepsSlash: Bool = false) -> String {
-    PercentEncoding.encode(text, keepsSlashes: keepsSlash)
+    items.map { (PercentEncoding.encode($0.0), PercentEncoding.encode($0.1)) }.sorted { $0 < $1 }.map {
+      "\($0.0)=\($0.1)"
+    }
+    .joined(separator: "&")
   }
 
   /// `20130524T000000Z`

@@ -8,6 +8,7 @@ package final class DataSource: MirrorSource {
   private let lease = Locked<String?>(nil)
   private let infos = Locked<[ChannelName: [AppName: ChannelInfo]]>([:])
 
+  /// Opens the folder; a server may have it at the same time.
   package init(data: String) throws(MirrorError) {
     var options = Store.Options()
     options.isBeside = true

@@ -151,6 +151,7 @@ extension MirrorError {
   /// - Parameter url: what was asked.
   fileprivate init(_ error: OriginError, of url: String) {
     switch error {
+    // An act without an answer is a lease or a registration, which the next run takes anew.
     case .unreachable(_, let error), .unknownOutcome(_, .error(let error)):
       self = .unreachable(url: url, error)
     case .unknownOutcome(_, .status(let status, _)): self = .refused(url: url, status: status, words: "")

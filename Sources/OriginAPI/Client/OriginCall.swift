@@ -16,6 +16,7 @@ package struct OriginCall: Sendable {
   /// Told the bytes sent since the last time; false stops the request.
   package var watch: (@Sendable (Int64) -> Bool)?
 
+  /// A request without a body.
   package init(_ method: String, _ path: String) {
     self.method = method
     self.path = path
@@ -30,20 +31,7 @@ package struct OriginCall: Sendable {
   }
 
   /// `text` as a segment of a path or a value of a query: all but unreserved characters (RFC 3986 §2.3) escaped.
-  package static func escaped(_ text: String) -> String {
-    var out = ""
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        out.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
-        out += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
-      }
-    }
-    return out
-  }
+  package static func escaped(_ text: String) -> String { PercentEncoding.encode(text) }
 }
 
 /// An answer's document: as the value that this version knows, and whole.

@@ -30,6 +30,7 @@ package struct PrefetchRollbackRequest: DocumentChangeRequest {
 
 /// `POST …/policy`: one act on the policy.
 package struct PolicyRequest: DocumentChangeRequest {
+  /// What can be done.
   package enum Act: String, CaseIterable, Sendable {
     case set, kill, resume
     case bypassAdd = "bypass-add"
@@ -91,12 +92,14 @@ extension OriginClient {
     try get("\(channel.path)/prefetch\(Self.query(version))")
   }
 
+  /// Makes a config the newest version.
   package func pushPrefetch(_ request: PrefetchPushRequest, to channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<DocumentChangeAnswer>
   {
     try send(OriginCall("POST", "\(channel.path)/prefetch", request))
   }
 
+  /// Brings the content of an earlier version back.
   package func rollBackPrefetch(_ request: PrefetchRollbackRequest, in channel: ChannelAddress)
     throws(OriginError) -> OriginAnswer<DocumentChangeAnswer>
   {
@@ -112,6 +115,7 @@ extension OriginClient {
     try get("\(channel.path)/policy\(Self.query(version))")
   }
 
+  /// Carries out one act on the policy.
   package func changePolicy(_ request: PolicyRequest, of channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<DocumentChangeAnswer>
   {
@@ -127,6 +131,7 @@ extension OriginClient {
     try get("\(channel.path)/\(document)/log?limit=\(limit)")
   }
 
+  /// Sets what every answer to a device carries.
   package func change(_ request: ChannelSettingsRequest, of channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<ChannelSettings>
   {

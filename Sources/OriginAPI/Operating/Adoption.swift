@@ -17,6 +17,7 @@ package struct AdoptionAnswer: Codable, Sendable {
     self.failures = failures
   }
 
+  /// The polls of a span of time.
   package struct Polls: Codable, Sendable {
     package let polls: Int64
     package let versions: [Share]
@@ -39,6 +40,7 @@ package struct AdoptionAnswer: Codable, Sendable {
     }
   }
 
+  /// Failures of one kind that devices told.
   package struct Failure: Codable, Sendable {
     package let failures: Int64
     package let reason: String
@@ -57,6 +59,7 @@ package struct AdoptionAnswer: Codable, Sendable {
 }
 
 extension OriginClient {
+  /// What devices of a channel run.
   package func adoption(of channel: ChannelAddress) throws(OriginError) -> OriginAnswer<AdoptionAnswer> {
     try get("\(channel.path)/adoption")
   }

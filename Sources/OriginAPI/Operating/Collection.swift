@@ -69,6 +69,7 @@ package struct GCReport: Codable, Sendable {
     }
   }
 
+  /// What became of a channel's versions.
   package struct Channel: Codable, Sendable {
     package let app: AppName
     package let channel: ChannelName
@@ -84,6 +85,7 @@ package struct GCReport: Codable, Sendable {
     }
   }
 
+  /// A version that stays.
   package struct Kept: Codable, Sendable {
     package let version: ManifestVersion
     package let reasons: [Reason]

@@ -20,6 +20,7 @@ package struct MirrorOverview: Codable, Sendable {
     self.channels = channels
   }
 
+  /// Nil: every app, every channel.
   package struct Limits: Codable, Sendable {
     @OrNull package var app: AppName?
     @OrNull package var channel: ChannelName?
@@ -146,24 +147,30 @@ extension OriginClient {
     return try send(call).value
   }
 
+  /// The mirrors that are registered.
   package func mirrors() throws(OriginError) -> OriginAnswer<MirrorList> { try get("mirrors") }
 
+  /// Tells what a mirror names; gc keeps that.
   package func registerMirror(_ request: MirrorRequest) throws(OriginError) -> OriginAnswer<MirrorAnswer> {
     try send(OriginCall("POST", "mirrors", request))
   }
 
+  /// Drops a registration.
   package func forgetMirror(_ name: String) throws(OriginError) -> OriginAnswer<MirrorAnswer> {
     try send(OriginCall("DELETE", "mirrors/\(OriginCall.escaped(name))"))
   }
 
+  /// Sees to it that nothing is removed for some time.
   package func takeLease(_ request: LeaseRequest) throws(OriginError) -> LeaseAnswer {
     try send(OriginCall("POST", "leases", request)).value
   }
 
+  /// The same from now on; 404 where the lease ended.
   package func renewLease(_ id: String, _ request: LeaseRequest) throws(OriginError) {
     _ = try send(OriginCall("POST", "leases/\(OriginCall.escaped(id))", request), as: LeaseAnswer.self)
   }
 
+  /// Lets go; a lease that ended already is no error.
   package func endLease(_ id: String) throws(OriginError) {
     _ = try send(OriginCall("DELETE", "leases/\(OriginCall.escaped(id))"), as: LeaseEnd.self)
   }

@@ -43,10 +43,12 @@ package struct UnpinAnswer: Codable, Sendable {
 }
 
 extension OriginClient {
+  /// The versions of a channel that gc leaves alone.
   package func pins(of channel: ChannelAddress) throws(OriginError) -> OriginAnswer<PinList> {
     try get("\(channel.path)/pins")
   }
 
+  /// Keeps a version, whatever gc would do.
   package func pin(_ request: PinRequest, in channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<PinInfo>
   {

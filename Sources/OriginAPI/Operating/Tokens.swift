@@ -73,8 +73,10 @@ package struct TokenList: Codable, Sendable {
 }
 
 extension OriginClient {
+  /// All tokens that were ever made.
   package func tokens() throws(OriginError) -> OriginAnswer<TokenList> { try get("tokens") }
 
+  /// Makes a token; its secret is the caller's.
   package func createToken(_ request: TokenRequest) throws(OriginError) -> OriginAnswer<TokenAnswer> {
     try send(OriginCall("POST", "tokens", request))
   }

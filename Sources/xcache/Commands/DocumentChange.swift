@@ -1,5 +1,6 @@
 import Manifests
 import OriginAPI
+import System
 
 /// What the commands that change a prefetch config or a policy have in common.
 enum DocumentChange {
@@ -67,4 +68,29 @@ enum DocumentLog {
 
   /// The same of a document that there may be none of yet.
   static func line(_ document: DocumentAnswer) -> String { document.record.map(line) ?? "version 0" }
+}
+
+/// A policy as `policy show` and `status` say it.
+struct PolicyWords {
+  private let policy: Policy
+  private let now = Instant(milliseconds: Clock.unixMilliseconds())
+
+  init(_ json: JSONValue?) { policy = Policy(reading: json ?? .null) }
+
+  /// The line that has to be seen while the kill switch is on.
+  func alarm(_ terminal: Terminal) -> String? {
+    guard policy.isKilled(at: now) else { return nil }
+    let end = policy.until.map { "until \($0)" } ?? "until `xcache policy resume`"
+    return terminal.colour("KILLED     interception is off \(end): devices use the network only", .red)
+  }
+
+  func lines(_ terminal: Terminal) -> [String] {
+    var lines = [alarm(terminal) ?? "interception is on"]
+    for entry in policy.bypass {
+      let end = entry.until.map { now < $0 ? "  until \($0)" : "  lapsed at \($0)" } ?? ""
+      lines.append("bypassed   \(entry.pattern)\(end)")
+    }
+    for script in policy.scripts { lines.append("script     \(script.name)  sha256 \(script.sha256)") }
+    return lines
+  }
 }

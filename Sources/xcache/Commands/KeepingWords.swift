@@ -32,3 +32,28 @@ final class ProgressLine: Sendable {
     if isDue { terminal.progress(Bar.line(what, done, of: all, words)) }
   }
 }
+
+/// Says which files are damaged, and what to publish again.
+enum DamageWords {
+  /// One line for each URL, and for bytes that no live URL has one line for each digest.
+  static func tell(_ damaged: [SHA256], _ urls: [DamagedURL], _ what: String, _ terminal: Terminal) {
+    if damaged.isEmpty { return }
+    terminal.note("\(what): \(damaged.count) files; everything else is whole")
+    for place in urls {
+      terminal.note("publish again: \(place.url) (\(place.app) \(place.channel), bundle \(place.bundle))")
+    }
+    let listed = Set(urls.map(\.sha256))
+    for sha256 in damaged where !listed.contains(sha256) {
+      terminal.note("in older versions only: \(sha256.hex)")
+    }
+  }
+}
+
+extension DamagedURL {
+  var json: JSONValue {
+    [
+      "app": .string(app), "bundle": .string(bundle), "channel": .string(channel),
+      "sha256": .string(sha256.hex), "url": .string(url),
+    ]
+  }
+}

@@ -45,12 +45,14 @@ package final class MirrorWatch: Sendable {
     self.log = log
   }
 
+  /// Begins to look, on a thread of its own.
   package func start() throws(SystemError) {
     try thread.start("mirror-watch", nil) { [self] in
       repeat { look() } while thread.pause(for: .seconds(Self.pause))
     }
   }
 
+  /// Ends that; returns when the thread has.
   package func stop() { thread.stop() }
 
   /// Looks once: `mirror.json`, each channel's first documents, and some files drawn at random.

@@ -28,6 +28,7 @@ package struct Verification {
     self.progress = progress
   }
 
+  /// What a reading back found.
   package struct Report: Sendable {
     /// When the last run ended, in milliseconds since 1970.
     package let at: Int64

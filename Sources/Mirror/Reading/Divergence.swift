@@ -2,10 +2,12 @@ import Manifests
 
 /// Something in a mirror that isn't as it should be.
 package struct Divergence: Hashable, Sendable, CustomStringConvertible {
+  /// Whether a copy with it can be relied on.
   package enum Severity: String, Hashable, Sendable {
     case error, warning
   }
 
+  /// What is other than it should be.
   package enum Kind: Hashable, Sendable {
     case missing
     case size(Int64, expected: Int64)

@@ -11,6 +11,7 @@ package final class CDNPush: Sendable {
   /// For people.
   package let place: String
 
+  /// - Throws: where the place can't be used.
   package init(_ place: MirrorPlace, store: Store) throws(MirrorError) {
     self.store = store
     target = place
