@@ -15,6 +15,7 @@ package struct ReleaseInfo: Codable, Sendable {
   package let added: Int
   package let changed: Int
   package let removed: Int
+  package var counts: ReleaseCounts?
   package let bundles: [Bundle]
   /// Bytes of what it added or changed.
   package let newBytes: Int64
@@ -31,12 +32,12 @@ package struct ReleaseInfo: Codable, Sendable {
     package let added: Int
     package let changed: Int
     package let removed: Int
+    package var counts: ReleaseCounts?
 
-    package init(bundle: String, added: Int, changed: Int, removed: Int) {
+    package init(bundle: String, counts: ReleaseCounts) {
       self.bundle = bundle
-      self.added = added
-      self.changed = changed
-      self.removed = removed
+      (added, changed, removed) = (counts.added, counts.changed, counts.removed)
+      self.counts = counts
     }
   }
 
@@ -65,7 +66,7 @@ package struct ReleaseInfo: Codable, Sendable {
 
   package init(
     version: ManifestVersion, kind: String, at: Moment, author: String, message: String, digest: SHA256,
-    added: Int, changed: Int, removed: Int, bundles: [Bundle], newBytes: Int64, resources: Int, bytes: Int64,
+    counts: ReleaseCounts, bundles: [Bundle], newBytes: Int64, resources: Int, bytes: Int64,
     source: Source?, breakGlass: BrokenGlass?
   ) {
     self.version = version
@@ -74,9 +75,8 @@ package struct ReleaseInfo: Codable, Sendable {
     self.author = author
     self.message = message
     self.digest = digest
-    self.added = added
-    self.changed = changed
-    self.removed = removed
+    (added, changed, removed) = (counts.added, counts.changed, counts.removed)
+    self.counts = counts
     self.bundles = bundles
     self.newBytes = newBytes
     self.resources = resources

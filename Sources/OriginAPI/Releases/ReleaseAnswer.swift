@@ -1,6 +1,22 @@
 import Manifests
 import System
 
+/// How many URLs came, changed and went.
+///
+/// `counts` means one thing wherever it stands. The three numbers that stand beside it say the same under names of which
+/// `changed` is a Boolean elsewhere; they stay for two minor versions.
+package struct ReleaseCounts: Codable, Hashable, Sendable {
+  package let added: Int
+  package let changed: Int
+  package let removed: Int
+
+  package init(added: Int, changed: Int, removed: Int) {
+    self.added = added
+    self.changed = changed
+    self.removed = removed
+  }
+}
+
 /// What a release did, or, of a dry run, would do.
 package struct ReleaseAnswer: Codable, Hashable, Sendable {
   /// What became of one bundle.
@@ -9,14 +25,14 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
     package let added: Int
     package let changed: Int
     package let removed: Int
+    package var counts: ReleaseCounts?
     /// The release of this bundle that came after the plan was made and is replaced by this one.
     @OrNull package var replaced: ReleaseReference?
 
-    package init(bundle: String, added: Int, changed: Int, removed: Int, replaced: ReleaseReference?) {
+    package init(bundle: String, counts: ReleaseCounts, replaced: ReleaseReference?) {
       self.bundle = bundle
-      self.added = added
-      self.changed = changed
-      self.removed = removed
+      (added, changed, removed) = (counts.added, counts.changed, counts.removed)
+      self.counts = counts
       self.replaced = replaced
     }
 
@@ -33,6 +49,7 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   package let added: Int
   package let changed: Int
   package let removed: Int
+  package var counts: ReleaseCounts?
   package let bundles: [Bundle]
   /// Bytes of what was added or changed.
   package let newBytes: Int64
@@ -49,17 +66,16 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   @OrNull package var receipt: String?
 
   package init(
-    isChanged: Bool, version: ManifestVersion, previous: ManifestVersion, at: Moment, added: Int,
-    changed: Int, removed: Int, bundles: [Bundle], newBytes: Int64, resources: Int, bytes: Int64,
+    isChanged: Bool, version: ManifestVersion, previous: ManifestVersion, at: Moment,
+    counts: ReleaseCounts, bundles: [Bundle], newBytes: Int64, resources: Int, bytes: Int64,
     createdApp: Bool, createdChannel: Bool, missing: [SHA256], deltasStored: Bool, receipt: String?
   ) {
     self.isChanged = isChanged
     self.version = version
     self.previous = previous
     self.at = at
-    self.added = added
-    self.changed = changed
-    self.removed = removed
+    (added, changed, removed) = (counts.added, counts.changed, counts.removed)
+    self.counts = counts
     self.bundles = bundles
     self.newBytes = newBytes
     self.resources = resources
@@ -74,7 +90,7 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   private enum CodingKeys: String, CodingKey {
     case isChanged = "changed"
     case changed = "changed_count"
-    case version, previous, at, added, removed, bundles, newBytes, resources, bytes, createdApp
+    case version, previous, at, added, removed, counts, bundles, newBytes, resources, bytes, createdApp
     case createdChannel, missing, deltasStored, receipt
   }
 }

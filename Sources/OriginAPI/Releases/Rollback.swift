@@ -40,14 +40,14 @@ package struct RollbackAnswer: Codable, Sendable {
     package let added: Int
     package let changed: Int
     package let removed: Int
+    package var counts: ReleaseCounts?
     /// The releases of the bundle after the target, newest first.
     package let releases: [ReleaseReference]
 
-    package init(bundle: String, added: Int, changed: Int, removed: Int, releases: [ReleaseReference]) {
+    package init(bundle: String, counts: ReleaseCounts, releases: [ReleaseReference]) {
       self.bundle = bundle
-      self.added = added
-      self.changed = changed
-      self.removed = removed
+      (added, changed, removed) = (counts.added, counts.changed, counts.removed)
+      self.counts = counts
       self.releases = releases
     }
   }

@@ -78,16 +78,13 @@ struct HistoryHandler: APIHandler {
 
 extension ReleaseInfo {
   fileprivate init(_ release: ReleaseRecord) {
-    let (counts, details) = (release.counts, release.details)
+    let details = release.details
     self.init(
       version: release.version, kind: release.kind.rawValue, at: Moment(milliseconds: release.at),
-      author: release.author, message: release.message, digest: release.digest, added: counts.added,
-      changed: counts.changed, removed: counts.removed,
-      bundles: release.bundles.map {
-        .init(
-          bundle: $0.name.text, added: $0.counts.added, changed: $0.counts.changed,
-          removed: $0.counts.removed)
-      }, newBytes: release.newBytes, resources: release.resources, bytes: release.bytes,
+      author: release.author, message: release.message, digest: release.digest,
+      counts: ReleaseCounts(release.counts),
+      bundles: release.bundles.map { .init(bundle: $0.name.text, counts: ReleaseCounts($0.counts)) },
+      newBytes: release.newBytes, resources: release.resources, bytes: release.bytes,
       source: details.source.map { .init(channel: $0.channel, version: $0.version, bundle: $0.bundle) },
       breakGlass: details.brokenGlass.map { .init(reason: $0.reason, frozenBy: $0.frozenBy) })
   }

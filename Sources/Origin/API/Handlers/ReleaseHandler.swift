@@ -83,8 +83,8 @@ extension ReleaseAnswer {
   init(_ outcome: ReleaseOutcome, deltasStored: Bool) {
     self.init(
       isChanged: outcome.changed, version: outcome.version, previous: outcome.previous,
-      at: Moment(milliseconds: outcome.at), added: outcome.counts.added, changed: outcome.counts.changed,
-      removed: outcome.counts.removed, bundles: outcome.bundles.map { Bundle($0) },
+      at: Moment(milliseconds: outcome.at), counts: ReleaseCounts(outcome.counts),
+      bundles: outcome.bundles.map { Bundle($0) },
       newBytes: outcome.newBytes, resources: outcome.resources, bytes: outcome.bytes,
       createdApp: outcome.createdApp, createdChannel: outcome.createdChannel, missing: outcome.missing,
       deltasStored: deltasStored, receipt: outcome.receipt?.text)
@@ -94,8 +94,14 @@ extension ReleaseAnswer {
 extension ReleaseAnswer.Bundle {
   fileprivate init(_ bundle: ReleaseOutcome.Bundle) {
     self.init(
-      bundle: bundle.name.text, added: bundle.counts.added, changed: bundle.counts.changed,
-      removed: bundle.counts.removed, replaced: bundle.replaced.map { ReleaseReference($0) })
+      bundle: bundle.name.text, counts: ReleaseCounts(bundle.counts),
+      replaced: bundle.replaced.map { ReleaseReference($0) })
+  }
+}
+
+extension ReleaseCounts {
+  init(_ counts: ChangeCounts) {
+    self.init(added: counts.added, changed: counts.changed, removed: counts.removed)
   }
 }
 

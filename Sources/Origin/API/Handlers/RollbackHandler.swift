@@ -84,7 +84,7 @@ extension RollbackOutcome {
 extension RollbackAnswer.Bundle {
   fileprivate init(_ bundle: RollbackOutcome.Bundle) {
     self.init(
-      bundle: bundle.name.text, added: bundle.counts.added, changed: bundle.counts.changed,
-      removed: bundle.counts.removed, releases: bundle.takenBack.map { ReleaseReference($0) })
+      bundle: bundle.name.text, counts: ReleaseCounts(bundle.counts),
+      releases: bundle.takenBack.map { ReleaseReference($0) })
   }
 }
