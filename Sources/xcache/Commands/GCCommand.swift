@@ -107,8 +107,8 @@ enum GCCommand {
     case "reported":
       "in use: reported by \(reason.polls ?? 0) polls in \(reason.hours ?? 0) hours, "
         + "last in that of \(reason.last.words)"
-    case "pinned": "pinned by \(reason.author ?? "?"): \(reason.reason ?? "")"
-    case "mirrored": "named by mirror \(reason.mirror ?? "?")"
+    case "pinned": "pinned by \(reason.author ?? ""): \(reason.reason ?? "")"
+    case "mirrored": "named by mirror \(reason.mirror ?? "")"
     case "lastNumber": "the last number of a removed channel"
     default: "?"
     }

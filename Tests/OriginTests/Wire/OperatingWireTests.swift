@@ -224,8 +224,8 @@ import Testing
       ["app": "other", "channel": "test", "version": "1"],
     ]
     for body: JSONValue in [
-      ["name": "www", "versions": versions], ["name": "empty"], ["name": "", "versions": versions],
-      ["versions": versions], ["name": "\u{1B}"],
+      ["name": "www", "versions": versions], ["name": "empty", "versions": []], ["name": "empty"],
+      ["name": "", "versions": versions], ["versions": versions], ["name": "\u{1B}"],
       ["name": "a", "versions": [["app": "shop", "channel": "online", "version": "0"]]],
       ["name": "a", "versions": [["app": "none", "channel": "online", "version": "1"]]],
     ] { try golden.ask("POST", "mirrors", body) }
