@@ -172,6 +172,25 @@ import Testing
     #expect(receiver.finish().status == .forbidden)
   }
 
+  /// Of two bundles together, however short their text is.
+  @Test func aReleaseOfMoreThan250000URLs() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    let receiver = try Self.receiver(origin)
+    let url = #""https://m.example.com/a.js""#
+    let (head, next) = (
+      #"{"base":"1","bundle":"main","remove":["#, #"]},{"base":"0","bundle":"b","remove":["#
+    )
+    let urls = { (count: Int) in Array(repeating: url, count: count).joined(separator: ",") }
+    var taken = [receiver.take(#"{"now":true,"bundles":["# + head + urls(200_000) + next)]
+    taken += [receiver.take(urls(50_000)), receiver.take("," + url + "]}]}")]
+    #expect(taken == [true, true, false])
+    let reply = TestOrigin.Reply(receiver.finish())
+    #expect(reply.status == 413 && reply.json["code"]?.string == "too-large", "\(reply.text)")
+    #expect(reply.text.contains("250000"))
+    #expect(try origin.api("GET", Self.online).json["version"]?.string == "1")
+  }
+
   @Test func digestsThatAreMissing() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
@@ -224,6 +243,16 @@ import Testing
     let other = budget.share(of: "b")
     #expect(other.hold(3 * Self.quarter) == .granted, "a document of another token, larger than a quarter")
     #expect(budget.share(of: "b").hold(BodyBudget.free + 1) == .full)
+  }
+
+  /// One large document of a token isn't in the way of one more of it that is not as large; a third waits.
+  @Test func besideATokensLargeDocumentThereIsRoomForOneMoreOfIt() throws {
+    let budget = BodyBudget(limit: 4 * Self.quarter)
+    let shares = (0..<3).map { _ in budget.share(of: "a") }
+    #expect(shares[0].hold(5 * Self.quarter) == .granted)
+    #expect(shares[1].hold(2 * Self.quarter) == .granted && shares[1].hold(2 * Self.quarter + 1) == .full)
+    #expect(shares[2].hold(BodyBudget.free + 1) == .full)
+    #expect(budget.share(of: "b").hold(2 * Self.quarter) == .granted, "the half that is left is others'")
   }
 
   @Test func nobodyKeepsRoomBySendingSlowly() throws {

@@ -147,4 +147,30 @@ import Testing
       #expect(reply.status == 422 && reply.text.contains("bytes"), "\(path) \(key): \(reply.status)")
     }
   }
+
+  /// A version that doesn't exist yet guards nothing: whatever changes until then would be let through.
+  @Test(arguments: ["releases", "rollback", "policy", "prefetch"])
+  func anIfVersionThatDoesNotExistYet(path: String) throws {
+    let bodies: [String: JSONValue] = [
+      "releases": ["bundles": [["bundle": "main", "unpublish": true]]],
+      "rollback": ["allBundles": true, "now": true, "steps": 1], "policy": ["act": "kill"],
+      "prefetch": ["document": []],
+    ]
+    let origin = try TestOrigin()
+    for text in ["1", "2"] { try origin.publish(["a.js": text]) }
+    // Documents have numbers of their own, and there are none yet.
+    let newest = ["policy", "prefetch"].contains(path) ? 0 : 2
+    func ask(_ version: Int) throws -> TestOrigin.Reply {
+      var object = try #require(bodies[path]?.object)
+      object["ifVersion"] = .string("\(version)")
+      return try origin.api("POST", "apps/shop/channels/online/\(path)", .object(object))
+    }
+    let acts = try origin.store.auditLog(limit: 1000).count
+    for version in [newest + 1, 1_000_000] {
+      let reply = try ask(version)
+      #expect(reply.status == 400 && reply.text.contains("ifVersion"), "\(reply.text)")
+    }
+    #expect(try origin.store.auditLog(limit: 1000).count == acts)
+    #expect(try ask(newest).status == 201)
+  }
 }

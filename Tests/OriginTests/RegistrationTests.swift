@@ -49,6 +49,24 @@ import Testing
     #expect(try origin.api("POST", "mirrors", Self.names("shop", "2"), token: next).status == 200)
   }
 
+  /// A list that isn't there is not an empty one: what the registration keeps would go.
+  @Test func aRegistrationWithoutItsVersionsChangesNothing() throws {
+    let origin = try Self.origin()
+    #expect(try origin.api("POST", "mirrors", Self.names("shop", "1", "2")).status == 200)
+    let bodies: [JSONValue] = [
+      ["name": "s3://bucket"], ["name": "s3://bucket", "versions": .null],
+      ["name": "s3://bucket", "versions": "1"], ["name": "s3://bucket", "versions": ["1"]],
+      ["name": "s3://bucket", "versions": [["app": "shop", "channel": "online"]]],
+    ]
+    for body in bodies {
+      let reply = try origin.api("POST", "mirrors", body)
+      #expect(reply.status == 400 && reply.text.contains("versions"), "\(reply.text)")
+      #expect(try origin.store.mirrors().first?.versions.map(\.version.text) == ["1", "2"])
+    }
+    #expect(try origin.api("POST", "mirrors", Self.names("shop")).status == 200)
+    #expect(try origin.store.mirrors().first?.versions.isEmpty == true)
+  }
+
   @Test func itsOwnerOrAnAdminForgetsARegistration() throws {
     let origin = try Self.origin()
     let shop = try origin.newToken(["app": "shop", "name": "shop", "scope": "read"])

@@ -312,6 +312,43 @@ import Testing
     #expect(try Self.version(origin) == "5")
     #expect(try Self.acts(origin) == acts)
   }
+
+  /// A retry is under way while the origin makes what the first attempt staged: it finds nothing to change.
+  @Test func aRetryBesideItsStagedReleaseIsAnsweredAsThatWas() throws {
+    let gate = Monitor((calls: 0, isOpen: false))
+    let origin = try Self.filled { options in
+      options.push = ReleasePush(names: { $0.version.number < 5 ? [] : ["file"] }) {
+        (_) throws(StoreError) in
+        let call = gate.broadcasting { state in
+          state.calls += 1
+          return state.calls
+        }
+        if call == 1 { throw .pushFailed(place: "the CDN", reason: "a test") }
+        if call == 2 { gate.waiting { $0.isOpen ? () : nil } }
+      }
+    }
+    let body: JSONValue = ["bundles": [["bundle": "main", "unpublish": true]], "now": true]
+    let path = "\(Self.online)/releases"
+    #expect(try Self.ask(origin, "POST", path, body).json["code"]?.string == "push-failed")
+    nonisolated(unsafe) let shared = try origin.another()
+    let second = Locked<TestOrigin.Reply?>(nil)
+    let thread = try OSThread(name: "retry") {
+      let reply = try? Self.ask(shared, "POST", path, body)
+      second.withLock { $0 = reply }
+    }
+    gate.waiting { $0.calls == 2 ? () : nil }
+    let end = Clock.monotonicNanoseconds() + 20_000_000_000
+    while try Self.version(origin) != "5", Clock.monotonicNanoseconds() < end {
+      Clock.sleep(for: .milliseconds(5))
+    }
+    let acts = try Self.acts(origin)
+    gate.broadcasting { $0.isOpen = true }
+    thread.join()
+    let reply = try #require(second.withLock { $0 })
+    #expect(reply.status == 201 && reply.json["version"]?.string == "5", "\(reply.text)")
+    #expect(reply.text == (try Self.ask(origin, "POST", path, body)).text)
+    #expect(try Self.acts(origin) == acts && Self.version(origin) == "5")
+  }
 }
 
 /// Releases by tokens that end before they are visible.

@@ -226,24 +226,46 @@ import Testing
     #expect(try origin.ask("GET", "/xcache/shop/bundle/2.zip", ["Authorization: Bearer x"]).status == 404)
   }
 
-  /// Older zips make way for the newest version's, which fit though the room is for none at all.
+  /// The zip of all of the newest version fits though the room is for none at all; others don't.
   @Test func theNewestFits() throws {
     let origin = try Self.ten { $0.zipRoom = .bytes(0) }
-    for name in ["10.zip", "9-10.zip", "8-10.zip"] {
-      #expect(try origin.ask("GET", "/xcache/shop/bundle/\(name)").status == 200)
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/10.zip").status == 200)
+    for name in ["9-10.zip", "8-10.zip", "9.zip"] {
+      #expect(try origin.ask("GET", "/xcache/shop/bundle/\(name)").status == 404)
     }
-    #expect(try origin.ask("GET", "/xcache/shop/bundle/9.zip").status == 404)
-    #expect(try Self.names(origin) == ["10", "8-10", "9-10"])
+    #expect(try Self.names(origin) == ["10"])
     try origin.publish(["a": "11", "b": "b"])
     #expect(try origin.ask("GET", "/xcache/shop/bundle/11.zip").status == 200)
-    // What was there of updates is written down, by an empty file.
-    #expect(try Self.names(origin) == ["11", "8-10", "9-10"])
-    #expect(try origin.ask("GET", "/xcache/shop/bundle/9-10.zip").status == 404)
+    #expect(try Self.names(origin) == ["11"])
+  }
+
+  /// Of updates to the newest version there are as many as bases: those that were asked for last have the room.
+  @Test func updatesToTheNewestStayWithinTheRoom() throws {
+    let room: Int64 = 2_000
+    let origin = try Self.ten { $0.zipRoom = .bytes(room) }
+    let folder = origin.folder + "/derived/zips/1"
+    for base in 5...9 {
+      #expect(try origin.ask("GET", "/xcache/shop/bundle/\(base)-10.zip").status == 200)
+      let files = try Folder.textNames(folder)
+      let sizes = try files.map { try Kernel.status("\(folder)/\($0)")?.size ?? 0 }
+      #expect(sizes.reduce(0, +) <= room && sizes.contains { $0 > 0 })
+      Clock.sleep(for: .milliseconds(5))
+    }
+    // What made way is written down, by an empty file, and is never made again.
+    let dropped = try Folder.textNames(folder).filter { $0.hasSuffix(".dropped.zip") }
+    #expect(dropped.contains { $0.hasPrefix("5-10.") } && dropped.count < 5)
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/5-10.zip").status == 404)
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/9-10.zip").status == 200)
+    // They are the first to make way for all of it.
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/10.zip").status == 200)
+    try origin.publish(["a": "11", "b": String(repeating: "b", count: 10_000)])
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/11.zip").status == 200)
+    #expect(try Self.names(origin) == ["11"] + (5...9).map { "\($0)-10" })
   }
 
   /// Its bytes could be others: deltas came meanwhile.
   @Test func anUpdateThatMadeWayIsNeverMadeAgain() throws {
-    let origin = try Self.ten { $0.zipRoom = .bytes(0) }
+    let origin = try Self.ten()
     #expect(try origin.ask("GET", "/xcache/shop/bundle/9-10.zip").status == 200)
     let channel = try origin.store.channel(try AppName("shop"), .online)
     let zip = BundleZip.update(from: ManifestVersion(9), to: ManifestVersion(10))

@@ -22,6 +22,24 @@ import Testing
     #expect(throws: StoreError.self) { try store.renewLease(lease.id, seconds: 60) }
   }
 
+  /// A lease was taken while the clock was so many minutes ahead; whether it holds gc back now that the clock is right.
+  @Test(arguments: [(0, true), (59, true), (61, false), (60 * 24 * 365, false)])
+  func aLeaseFromATimeThatHasNotComeHoldsNothing(minutes: Int64, holds: Bool) throws {
+    let (store, now, scratch) = try aged()
+    defer { withExtendedLifetime(scratch) {} }
+    var policy = KeepPolicy()
+    policy.versions = 1
+    now.withLock { $0 += minutes * 60_000 }
+    _ = try store.takeLease(holder: "mirror", seconds: 60)
+    now.withLock { $0 -= minutes * 60_000 }
+    if holds {
+      #expect(throws: StoreError.self) { try store.collect(policy) }
+      #expect(try store.keptVersions(of: store.shop()).count == 3)
+    } else {
+      #expect(try store.collect(policy).channels[0].dropped.map(\.number) == [1, 2])
+    }
+  }
+
   @Test func aReaderBesideTheServerTakesALeaseWhileReleasesGoOn() throws {
     let scratch = Scratch()
     let store = try scratch.open()

@@ -38,6 +38,24 @@ import Testing
     #expect(digests.sorted().map(\.hex) == digests.map(\.hex).sorted())
   }
 
+  /// Who claims digests of bytes that nobody has chooses them: those of equal beginnings must not meet in a table.
+  @Test(arguments: 0..<32) func digestsThatDifferInOneByteHashApart(index: Int) throws {
+    func sha256(_ byte: UInt8) throws -> SHA256 {
+      var bytes = [UInt8](repeating: 7, count: 32)
+      bytes[index] = byte
+      let digest = SHA256(bytes: bytes.span.bytes)
+      return try #require(digest)
+    }
+    func md5(_ byte: UInt8) throws -> MD5 {
+      var bytes = [UInt8](repeating: 7, count: 16)
+      bytes[index % 16] = byte
+      let digest = MD5(bytes: bytes.span.bytes)
+      return try #require(digest)
+    }
+    #expect(try sha256(1).hashValue != sha256(2).hashValue && sha256(1).hashValue == sha256(1).hashValue)
+    #expect(try md5(1).hashValue != md5(2).hashValue && md5(1).hashValue == md5(1).hashValue)
+  }
+
   @Test func comparesSecrets() {
     #expect(Secrets.equal([1, 2, 3], [1, 2, 3]))
     #expect(!Secrets.equal([1, 2, 3], [1, 2, 4]))

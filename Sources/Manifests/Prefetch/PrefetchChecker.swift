@@ -148,9 +148,10 @@ struct PrefetchChecker {
   }
 
   private static func isInteroperable(_ text: String) -> Bool {
-    guard let number = Double(text), number.isFinite else { return false }
     let isInteger = text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || ASCII.isDigit($0) }
-    return !isInteger || number.magnitude <= 0x1p53
+    // Not as a double, which 2^53 + 1 becomes 2^53 in.
+    if isInteger { return Int64(text).map { $0.magnitude <= 1 << 53 } ?? false }
+    return Double(text)?.isFinite ?? false
   }
 
   private mutating func method(_ call: JSONObject, _ path: JSONPath) -> PrefetchMethod? {

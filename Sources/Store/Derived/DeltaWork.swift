@@ -31,7 +31,7 @@ extension Store {
   package func preview(_ request: ReleaseInput) throws(StoreError) -> ReleasePreview {
     let plan = try plan(request)
     if plan.isChange, let channel = plan.channel { try checkFreeze(of: channel, request) }
-    try blobs.promise(plan.contents.lazy.map(\.content.sha256))
+    _ = try blobs.missing(of: plan.contents.map(\.content.sha256))
     return ReleasePreview(
       channel: plan.channel, new: plan.union.compactMap { step in step.new.map { (step.url, $0) } },
       gone: plan.union.filter { $0.new == nil }.map(\.url))

@@ -91,6 +91,41 @@ import Testing
     #expect(PrefetchConfig(reading: data["config"] ?? .null) == config)
   }
 
+  private static func config(body: String) -> String {
+    #"[{"url":"https://m.example.com/p","interfaces":["#
+      + #"{"api":"https://m.example.com/a","method":"POST","body":\#(body)}]}]"#
+  }
+
+  /// A body of so many levels: an object and arrays in it.
+  private static func nested(_ levels: Int, around value: String) -> String {
+    let arrays = levels - 2
+    return #"{"a":"# + String(repeating: "[", count: arrays) + value + String(repeating: "]", count: arrays)
+      + "}"
+  }
+
+  @Test(arguments: [
+    nested(32, around: "1"), nested(32, around: #""x""#), #"{"a":1.5e10}"#, #"{"a":9007199254740992}"#,
+    #"{"a":-9007199254740992}"#, #"{"a":[0,-0,1e-400,1.7976931348623157e308]}"#,
+    // As in a text, it is the same in every reader.
+    #"{"a":"9007199254740993"}"#,
+  ])
+  func bodiesThatEveryReaderTakes(body: String) {
+    #expect(Self.check(Self.config(body: body)).errors.isEmpty)
+  }
+
+  @Test(arguments: [
+    (nested(33, around: "1"), ".a" + String(repeating: "[0]", count: 31), "32 levels"),
+    (#"{"a":{"b":[1,1e400]}}"#, ".a.b[1]", "1e400"), (#"{"a":-1e400}"#, ".a", "-1e400"),
+    (#"{"a":9007199254740993}"#, ".a", "9007199254740993"),
+    (#"{"a":-9007199254740993}"#, ".a", "-9007199254740993"),
+  ])
+  func bodiesThatReadersDisagreeOn(body: String, place: String, said: String) throws {
+    let check = Self.check(Self.config(body: body))
+    #expect(check.config == nil && check.errors.count == 1)
+    let words = "\(try #require(check.errors.first))"
+    #expect(words.contains("[0].interfaces[0].body" + place + ":") && words.contains(said), "\(words)")
+  }
+
   @Test func sixtyFourCallsAreTaken() {
     let calls = (1...64).map { #"{"api":"https://m.example.com/\#($0)","method":"GET"}"# }
     let check = Self.check(

@@ -113,4 +113,17 @@ import Testing
     #expect(dropped.isDisjoint(with: [7, 9, 20, 130]))
     #expect(dropped.contains(1))
   }
+
+  /// What most devices have since an hour stays, though others poll as many old versions as there are places for longer.
+  @Test func aVersionOfMostDevicesStaysBesideVersionsOfManyHours() throws {
+    let (store, shop) = try filled(102)
+    for hour in 0..<4 {
+      now.withLock { $0 = 1_760_000_000_000 + Int64(hour) * 3_600_000 }
+      var polls = (1...100).map { PollCount(channel: shop.id, version: $0, polls: 1) }
+      if hour == 3 { polls.append(PollCount(channel: shop.id, version: 101, polls: 600)) }
+      try store.count(polls)
+    }
+    // Of the others, the oldest has no place.
+    #expect(try dropped(store) == [1])
+  }
 }

@@ -75,6 +75,30 @@ import Testing
     #expect(try store.scrubState().files == 4)
   }
 
+  /// While the clock is ahead files are read; with the right time nobody knows when that was.
+  @Test func whatWasReadAtATimeThatHasNotComeIsReadNext() throws {
+    let now = Locked<Int64>(Clock.unixMilliseconds())
+    var options = Store.Options()
+    options.clock = { now.withLock { $0 } }
+    let store = try scratch.open(options)
+    for number in 0..<3 {
+      try store.publish(base: Int64(number), set: ["f\(number)": Sample("bytes \(number)")])
+      now.withLock { $0 += 1000 }
+    }
+    let target = Sample("bytes 2").claim.sha256
+    try store.derived.keep([1, 2, 3, 4], of: target, on: Sample("bytes 1").claim.sha256)
+    let items = try store.nextToScrub(limit: 10)
+    let ahead = try #require(items.first { $0.kind == .blob(target) })
+    let derived = try #require(items.first { if case .derived = $0.kind { true } else { false } })
+    now.withLock { $0 += 365 * 86_400_000 }
+    try store.noteScrubbed([ahead, derived])
+    now.withLock { $0 -= 364 * 86_400_000 }
+    #expect(Set(try store.nextToScrub(limit: 2).map(\.kind)) == [ahead.kind, derived.kind])
+    // Once it is read again, it is the last.
+    try store.noteScrubbed([ahead, derived])
+    #expect(Set(try store.nextToScrub(limit: 4).suffix(2).map(\.kind)) == [ahead.kind, derived.kind])
+  }
+
   @Test func aFileThatWasHealedMeanwhileStays() throws {
     let store = try scratch.open()
     let sample = Sample("a file of bytes")

@@ -1,0 +1,59 @@
+import Manifests
+import System
+import Testing
+
+@testable import Store
+
+/// What a publisher is told is there is kept for its release; what isn't there leaves nothing behind.
+@Suite struct PromiseTests {
+  private let scratch = Scratch()
+
+  private static func promised(_ store: Store) -> Set<SHA256> {
+    store.blobs.state.withLock { Set($0.promised.keys) }
+  }
+
+  private static func unknown(_ count: Int) -> [SHA256] { (0..<count).map { .of(Array("none \($0)".utf8)) } }
+
+  /// More than are promised at once.
+  @Test func digestsThatNobodyHasLeaveNoPromise() throws {
+    let store = try scratch.open()
+    let (stored, sent) = (Sample("stored"), Sample("sent"))
+    try store.publish(base: 0, set: ["a.js": stored])
+    let unknown = Self.unknown(2500)
+    #expect(try store.missing(of: unknown) == unknown)
+    #expect(Self.promised(store).isEmpty)
+    try store.send([sent])
+    let held = [stored, sent].map(\.claim.sha256)
+    #expect(try store.missing(of: [held[0]] + unknown + [held[1]]) == unknown)
+    #expect(Self.promised(store) == Set(held))
+  }
+
+  @Test func aReleaseOfBytesThatNobodyHasLeavesNoPromise() throws {
+    let store = try scratch.open()
+    let sent = Sample("sent")
+    try store.send([sent])
+    var set = ["sent.js": sent]
+    for number in 0..<1200 { set["f\(number).js"] = Sample("none \(number)") }
+    #expect {
+      try store.publish(base: 0, set: set, sends: false)
+    } throws: { error in
+      if case StoreError.missingBlobs(let missing) = error { missing.count == 1200 } else { false }
+    }
+    #expect(Self.promised(store) == [sent.claim.sha256])
+    // Nor does one that is only planned.
+    _ = try store.preview(store.request([store.change("main", base: 0, set: set)]))
+    #expect(Self.promised(store) == [sent.claim.sha256])
+  }
+
+  /// Two ask for the same bytes at once: the first finds them missing, they arrive, the second finds them.
+  @Test func aPromiseThatWasMadeAgainIsNotTakenBack() throws {
+    let store = try scratch.open()
+    let digests = Self.unknown(2)
+    let first = try store.blobs.promise(digests)
+    let second = try store.blobs.promise([digests[0]])
+    store.blobs.withdraw(digests, first)
+    #expect(Self.promised(store) == [digests[0]])
+    store.blobs.withdraw(digests, second)
+    #expect(Self.promised(store).isEmpty)
+  }
+}
