@@ -51,6 +51,7 @@ import Testing
     let md5 = MD5.of(Array(Self.bytes.utf8))
     let lines = [
       "Authorization: Bearer \(token)", "Content-MD5: \(Base64.encode(Hex.decode(md5.hex, count: 16) ?? []))",
+      "Content-Type: \(act.path == "blobs" ? "application/vnd.xcache.pack" : "application/json")",
     ]
     let answer = try origin.answer(
       act.method, "/api/v1/\(act.path)", lines, length: act.body.utf8.count)
@@ -75,7 +76,8 @@ import Testing
       #expect((200...201).contains(reply.status) && isDone, "\(reply.text)")
     } else {
       #expect(reply.status == 401 && reply.json["code"]?.string == "token", "\(reply.text)")
-      #expect(!isDone)
+      // Of a pack each file is stored as it arrives, and goes after a day where no release names it.
+      #expect(!isDone || act.path == "blobs")
     }
   }
 }
