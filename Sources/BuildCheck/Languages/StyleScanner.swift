@@ -134,14 +134,19 @@ struct StyleScanner {
     while !cursor.isAtEnd {
       let byte = cursor.byte
       if byte == UInt8(ascii: ")") || TextBytes.isSpace(byte) { break }
-      if byte == UInt8(ascii: "\\") {
-        escape(&value)
-      } else {
-        value.append(byte)
-        cursor.at += 1
-      }
+      consume(into: &value)
     }
     return value
+  }
+
+  /// Takes the next byte into a value, or what its escape stands for.
+  private mutating func consume(into value: inout [UInt8]) {
+    if cursor.byte == UInt8(ascii: "\\") {
+      escape(&value)
+    } else {
+      value.append(cursor.byte)
+      cursor.at += 1
+    }
   }
 
   /// "consume an escaped code point"
@@ -178,12 +183,7 @@ struct StyleScanner {
         return value
       }
       if TextBytes.isLineBreak(byte) { return nil }
-      if byte == UInt8(ascii: "\\") {
-        escape(&value)
-      } else {
-        value.append(byte)
-        cursor.at += 1
-      }
+      consume(into: &value)
     }
     return value
   }
