@@ -32,6 +32,28 @@ import Testing
     }
   }
 
+  /// Heads are written in one buffer; a body that isn't copied into it, as a file's, stands between two of them, however
+  /// short it is.
+  @Test(arguments: ["/file", "/large", "/pieces", "/file of 10 bytes"])
+  func bodiesThatAreNotCopiedKeepTheirPlace(_ name: String) throws {
+    let server = try TestServer()
+    let client = server.client()
+    let length = [
+      "/file": 3_000_000, "/large": 1_000_000, "/pieces": 1_000_002, "/file of 10 bytes": 10,
+    ][name]
+    let names = ["/0", name, "/1", name, name, "/2"]
+    let requests = names.map { name in
+      let words = name.split(separator: " ")
+      let range = words.count > 1 ? "Range: bytes=0-9\r\n" : ""
+      return "GET \(words[0]) HTTP/1.1\r\nHost: h\r\n\(range)\r\n"
+    }
+    client.send(requests.joined())
+    for wanted in names {
+      let answer = try #require(client.answer())
+      if wanted == name { #expect(answer.body.count == length) } else { #expect(answer.text == wanted) }
+    }
+  }
+
   @Test func aReaderThatSleepsGetsEverythingInTheEnd() throws {
     let server = try TestServer()
     let client = server.client(receiveBuffer: 8_192)

@@ -75,6 +75,9 @@ package struct SendBuffer: ~Copyable {
     memory = .allocate(byteCount: limit, alignment: 16)
   }
 
+  /// Forgets the bytes from `start` on, which is at most `count`.
+  package mutating func truncate(to start: Int) { count = start }
+
   private mutating func grow(by extra: Int) {
     let larger = UnsafeMutableRawBufferPointer.allocate(
       byteCount: max(memory.count * 2, count + extra), alignment: 16)

@@ -12,7 +12,7 @@ extension EventLoop {
     let before = outbox.count
     writer.write(response.head, announcement, to: &outbox)
     var size = UInt64(outbox.count &- before)
-    queueOutbox(connection)
+    queueOutbox(from: before, connection)
     let hasBody = !connection.http.isHead && !response.status.isBodyless
     if hasBody {
       size &+= response.body.count
@@ -28,11 +28,12 @@ extension EventLoop {
     }
   }
 
-  /// The outbox is sent before the queue; where answers wait in the queue already, new bytes go behind them.
-  func queueOutbox(_ connection: Connection) {
+  /// The outbox is sent before the queue; where something waits in the queue already, the bytes from `start` on go
+  /// behind it. What was in the outbox before them stays: it goes before what waits.
+  func queueOutbox(from start: Int, _ connection: Connection) {
     guard !connection.queue.isEmpty else { return }
-    connection.queue.append(outbox.address)
-    outbox.removeAll()
+    connection.queue.append(UnsafeRawBufferPointer(rebasing: outbox.address[start...]))
+    outbox.truncate(to: start)
   }
 
   private func add(_ body: Body, _ connection: Connection) {

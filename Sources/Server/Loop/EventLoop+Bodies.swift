@@ -79,9 +79,10 @@ extension EventLoop {
   /// Tells a client that asked to send its body.
   func sendContinue(_ connection: Connection) {
     let interim: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
+    let before = outbox.count
     outbox.append(interim)
     connection.http.wrote(UInt64(interim.utf8CodeUnitCount))
-    queueOutbox(connection)
+    queueOutbox(from: before, connection)
   }
 
   /// Answers a body that will not be completed.
