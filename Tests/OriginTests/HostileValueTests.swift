@@ -168,7 +168,7 @@ import Testing
     let acts = try origin.store.auditLog(limit: 1000).count
     for version in [newest + 1, 1_000_000] {
       let reply = try ask(version)
-      #expect(reply.status == 400 && reply.text.contains("ifVersion"), "\(reply.text)")
+      #expect(reply.status == 409 && reply.text.contains("ifVersion"), "\(reply.text)")
     }
     #expect(try origin.store.auditLog(limit: 1000).count == acts)
     #expect(try ask(newest).status == 201)

@@ -125,7 +125,7 @@ struct PrefetchChecker {
     if let body = call["body"], checks.object(body, path.member("body")) != nil, method == .get {
       checks.add(path.member("body"), .bodyOfGET)
     }
-    if let body = call["body"] { values(body, path.member("body"), depth: 1) }
+    if let body = call["body"], body.object != nil { values(body, path.member("body"), depth: 1) }
     let intoBody = checks.flag(call["bodyParam"], path.member("bodyParam")) ?? false
     if intoBody, method == .get { checks.add(path.member("bodyParam"), .bodyParamOfGET) }
     _ = checks.flag(call["urlParam"], path.member("urlParam"))

@@ -69,7 +69,8 @@ struct RequestContext: Sendable {
 extension Problem {
   /// An `ifVersion` that doesn't exist yet: whatever changes until then would be let through.
   static func guardsNothing(_ version: ManifestVersion, newest: ManifestVersion) -> Problem {
-    .badRequest("\"ifVersion\" \(version) guards nothing: the newest version is \(newest)")
+    Problem(
+      .conflict, "if-version", "\"ifVersion\" \(version) guards nothing: the newest version is \(newest)")
   }
 }
 

@@ -97,6 +97,8 @@ struct ReleaseDocument: StreamedContent {
     switch key {
     case "set" where !value.isNull: throw Problem.badRequest("\"set\" is an object of URLs")
     case "remove" where !value.isNull: throw Problem.badRequest("\"remove\" is an array of URLs")
+    case "set", "remove":
+      guard bundle.seen.insert(key).inserted else { throw Self.twice(key) }
     case "bundle":
       // As soon as it is known: nothing more is taken for a bundle that the token may not change.
       if let text = value.string { try context.caller.check(bundle: BundleName(text)) }
