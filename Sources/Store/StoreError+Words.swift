@@ -68,7 +68,8 @@ extension StoreError: CustomStringConvertible {
       "the bytes of \(digests.count) files are not stored; send them, then commit again"
     case .contentMismatch(let url, let claimed, let stored): Self.contentWords(url, claimed, stored)
     case .badRequest(let fault): fault.description
-    case .unknownVersion(.none): "there is no release of that time; the first one came later (versions begin with 1)"
+    case .unknownVersion(.none):
+      "there is no release of that time; the first one came later (versions begin with 1)"
     case .unknownVersion(let version): "version \(version) is not kept; the log shows those that are"
     case .unknownMoment(let oldest):
       "the version of that moment is not kept any more; the oldest one that is: \(oldest)"
