@@ -120,8 +120,9 @@ package final class OriginClient: Sendable {
         }
         outcome = .status(reply.status, retryAfter: reply.retryAfter)
         last = .success(reply)
-        // What the origin itself says of this attempt it says of the act.
-        isOpen = Problem(status: reply.status, body: reply.body) == nil || reply.tellsRunning
+        // What the origin refuses it didn't carry out in this attempt; of an earlier one that says nothing, since an origin
+        // that is busy says so before it looks the act up.
+        if Problem(status: reply.status, body: reply.body) == nil || reply.tellsRunning { isOpen = true }
       } catch {
         if case .callback(let cause) = error { throw .body(cause) }
         outcome = .error(error)
