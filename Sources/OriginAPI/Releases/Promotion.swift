@@ -32,8 +32,10 @@ package struct PromotionRequest: ReleaseMembers {
 }
 
 /// What a promotion did, or, of a dry run, would do.
-package struct PromotionAnswer: Codable, Sendable {
-  package let release: ReleaseAnswer
+package typealias PromotionAnswer = ReleaseAct<PromotionDetails>
+
+/// What the answer to a promotion says beside the release.
+package struct PromotionDetails: Codable, Sendable {
   package let from: ChannelName
   package let fromVersion: ManifestVersion
   /// Bundles that are still here though `from` holds nothing of them any more.
@@ -44,37 +46,14 @@ package struct PromotionAnswer: Codable, Sendable {
   @OrNull package var prefetch: PrefetchResult?
 
   package init(
-    _ release: ReleaseAnswer, from: ChannelName, fromVersion: ManifestVersion, left: [String],
-    warnings: [String], prefetch: PrefetchResult?
+    from: ChannelName, fromVersion: ManifestVersion, left: [String], warnings: [String],
+    prefetch: PrefetchResult?
   ) {
-    self.release = release
     self.from = from
     self.fromVersion = fromVersion
     self.left = left
     self.warnings = warnings
     self.prefetch = prefetch
-  }
-
-  private enum CodingKeys: CodingKey { case from, fromVersion, left, prefetch, warnings }
-
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    release = try ReleaseAnswer(from: decoder)
-    from = try container.decode(ChannelName.self, forKey: .from)
-    fromVersion = try container.decode(ManifestVersion.self, forKey: .fromVersion)
-    left = try container.decode([String].self, forKey: .left)
-    warnings = try container.decode([String].self, forKey: .warnings)
-    prefetch = try container.decodeIfPresent(PrefetchResult.self, forKey: .prefetch)
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    try release.encode(to: encoder)
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(from, forKey: .from)
-    try container.encode(fromVersion, forKey: .fromVersion)
-    try container.encode(left, forKey: .left)
-    try container.encode(warnings, forKey: .warnings)
-    try container.encode(prefetch, forKey: .prefetch)
   }
 }
 

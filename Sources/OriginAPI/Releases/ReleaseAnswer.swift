@@ -95,6 +95,32 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   }
 }
 
+/// A release that another act made: one JSON object of its answer's members and those of the act.
+@dynamicMemberLookup
+package struct ReleaseAct<Details: Codable & Sendable>: Codable, Sendable {
+  package let release: ReleaseAnswer
+  package var details: Details
+
+  package init(_ release: ReleaseAnswer, _ details: Details) {
+    self.release = release
+    self.details = details
+  }
+
+  package init(from decoder: any Decoder) throws {
+    release = try ReleaseAnswer(from: decoder)
+    details = try Details(from: decoder)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    try release.encode(to: encoder)
+    try details.encode(to: encoder)
+  }
+
+  package subscript<Value>(dynamicMember member: KeyPath<Details, Value>) -> Value {
+    details[keyPath: member]
+  }
+}
+
 /// Which release, by whom and when.
 package struct ReleaseReference: Codable, Hashable, Sendable {
   package let version: ManifestVersion

@@ -22,8 +22,10 @@ package struct RollbackRequest: ReleaseMembers {
 }
 
 /// What a rollback did, or, of a dry run, would do.
-package struct RollbackAnswer: Codable, Sendable {
-  package let release: ReleaseAnswer
+package typealias RollbackAnswer = ReleaseAct<RollbackDetails>
+
+/// What the answer to a rollback says beside the release.
+package struct RollbackDetails: Codable, Sendable {
   /// The version whose content it has.
   package let target: ManifestVersion
   /// Those that change, sorted by name.
@@ -67,35 +69,10 @@ package struct RollbackAnswer: Codable, Sendable {
     }
   }
 
-  package init(
-    _ release: ReleaseAnswer, target: ManifestVersion, takesBack: [Bundle], prefetch: PrefetchResult?
-  ) {
-    self.release = release
+  package init(target: ManifestVersion, takesBack: [Bundle], prefetch: PrefetchResult?) {
     self.target = target
     self.takesBack = takesBack
     self.prefetch = prefetch
-  }
-
-  private enum CodingKeys: CodingKey { case cost, patch, prefetch, takesBack, target }
-
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    release = try ReleaseAnswer(from: decoder)
-    target = try container.decode(ManifestVersion.self, forKey: .target)
-    takesBack = try container.decode([Bundle].self, forKey: .takesBack)
-    prefetch = try container.decodeIfPresent(PrefetchResult.self, forKey: .prefetch)
-    patch = try container.decodeIfPresent(JSONValue.self, forKey: .patch)
-    cost = try container.decodeIfPresent(Cost.self, forKey: .cost)
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    try release.encode(to: encoder)
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(target, forKey: .target)
-    try container.encode(takesBack, forKey: .takesBack)
-    try container.encode(prefetch, forKey: .prefetch)
-    try container.encodeIfPresent(patch, forKey: .patch)
-    try container.encodeIfPresent(cost, forKey: .cost)
   }
 }
 

@@ -38,9 +38,10 @@ struct PromotionHandler: APIHandler {
     let hasDeltas = waits ? try releases.awaitDeltas(input, createsApp: createsApp) ?? false : false
     return try context.answering { [input] outcome in
       let answer = PromotionAnswer(
-        ReleaseAnswer(outcome, deltasStored: hasDeltas), from: source.channel.name,
-        fromVersion: source.version, left: left, warnings: warnings,
-        prefetch: outcome.prefetch.map { PrefetchResult($0) })
+        ReleaseAnswer(outcome, deltasStored: hasDeltas),
+        PromotionDetails(
+          from: source.channel.name, fromVersion: source.version, left: left, warnings: warnings,
+          prefetch: outcome.prefetch.map { PrefetchResult($0) }))
       return APIAnswer(answer, madeBy: outcome, dryRun: input.dryRun)
     } to: { record in
       try releases.release(input, createsApp: createsApp, by: caller, record: record)

@@ -22,11 +22,11 @@ struct RollbackHandler: APIHandler {
     // Where too many wait already, devices take the files whole: a rollback doesn't stand in a queue.
     let hasDeltas = waits ? try releases.awaitDeltas(input) ?? false : false
     return try context.answering { outcome in
-      var answer = RollbackAnswer(
-        ReleaseAnswer(outcome.release, deltasStored: hasDeltas), target: outcome.target,
-        takesBack: outcome.bundles.map { .init($0) },
+      var details = RollbackDetails(
+        target: outcome.target, takesBack: outcome.bundles.map { .init($0) },
         prefetch: outcome.release.prefetch.map { PrefetchResult($0) })
-      if input.dryRun { (answer.patch, answer.cost) = outcome.patch }
+      if input.dryRun { (details.patch, details.cost) = outcome.patch }
+      let answer = RollbackAnswer(ReleaseAnswer(outcome.release, deltasStored: hasDeltas), details)
       return APIAnswer(answer, madeBy: outcome.release, dryRun: input.dryRun)
     } to: { record in
       try releases.rollback(input, by: caller, record: record)
@@ -70,18 +70,18 @@ extension PrefetchResult {
 
 extension RollbackOutcome {
   /// What a device on the newest version would be sent (RFC 7396), and what that costs.
-  fileprivate var patch: (JSONValue, RollbackAnswer.Cost) {
+  fileprivate var patch: (JSONValue, RollbackDetails.Cost) {
     let patch = JSONValue.object(
       JSONObject(release.changes.map { .init(key: $0.url.text, value: $0.entry?.json ?? .null) }))
     let bytes = patch.canonical
-    let cost = RollbackAnswer.Cost(
+    let cost = RollbackDetails.Cost(
       fileBytes: release.newBytes, files: release.counts.added + release.counts.changed,
       patchBytes: bytes.count, patchGzipBytes: Gzip.encode([bytes]).count)
     return (patch, cost)
   }
 }
 
-extension RollbackAnswer.Bundle {
+extension RollbackDetails.Bundle {
   fileprivate init(_ bundle: RollbackOutcome.Bundle) {
     self.init(
       bundle: bundle.name.text, counts: ReleaseCounts(bundle.counts),
