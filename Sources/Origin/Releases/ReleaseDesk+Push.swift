@@ -26,8 +26,8 @@ extension ReleaseDesk {
   /// - Parameter act: calls what it is given inside the transaction, where no token can be revoked.
   func staging<Outcome>(
     _ scope: StagedReleases.Scope, by caller: AccessToken, isDryRun: Bool,
-    _ act: @escaping @Sendable (@escaping CheckWanted) throws(StoreError) -> Outcome,
-    version: @escaping @Sendable (Outcome) -> ManifestVersion
+    version: @escaping @Sendable (Outcome) -> ManifestVersion,
+    _ act: @escaping @Sendable (@escaping CheckWanted) throws(StoreError) -> Outcome
   ) throws(StoreError) -> Outcome {
     do throws(StoreError) {
       let outcome = try act { [store] () throws(StoreError) in try store.checkInUse(caller) }

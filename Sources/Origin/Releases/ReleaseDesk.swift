@@ -1,6 +1,7 @@
 import Manifests
 import Store
 import Synchronization
+import System
 
 /// Makes releases: the store first, durably, then the catalog that polls are answered from.
 final class ReleaseDesk: Sendable {
@@ -72,33 +73,55 @@ final class ReleaseDesk: Sendable {
   ) throws(StoreError) -> ReleaseOutcome {
     var request = request
     request.publicURLForNew = createsApp ? publicURL : nil
-    let (asked, scope) = (request, request.scope)
-    return try staging(scope, by: caller, isDryRun: request.dryRun) { (checkWanted) throws(StoreError) in
-      try self.commit(asked, scope, checkWanted, record)
-    } version: {
-      $0.version
+    let asked = request
+    return try commit(request.scope, by: caller, isDryRun: request.dryRun, version: \.version) {
+      [store] (digest, committed) throws(StoreError) in
+      try store.commit(asked, digest: digest, committed: committed, record: record)
     }
   }
 
-  private func commit(
-    _ request: ReleaseInput, _ scope: StagedReleases.Scope, _ checkWanted: @escaping CheckWanted,
-    _ record: AnswerRecord<ReleaseOutcome>?
-  ) throws(StoreError) -> ReleaseOutcome {
-    // Written by `digest`, read by `committed`, both on this thread and in that order.
-    var next = ManifestMap.empty
-    return try pushing { (check) throws(StoreError) in
-      try store.commit(
-        request,
-        digest: { (prepared) throws(StoreError) in
-          try checkWanted()
-          try check(prepared)
-          next = self.map(after: prepared)
-          return next.digest
-        },
-        committed: {
-          staged.drop(scope)
-          show($0, next)
-        }, record: record)
+  /// Brings an older version's content back; when this returns, every poll that begins sees it.
+  /// - Throws: `pushFailed`: then it is staged, and tried again by itself.
+  func rollback(
+    _ request: RollbackInput, by caller: AccessToken, record: AnswerRecord<RollbackOutcome>? = nil
+  ) throws(StoreError) -> RollbackOutcome {
+    let scope = StagedReleases.Scope(
+      app: request.app, channel: request.channel, bundles: request.bundle.map { [$0] })
+    return try commit(scope, by: caller, isDryRun: request.dryRun, version: \.release.version) {
+      [store] (digest, committed) throws(StoreError) in
+      try store.rollback(request, digest: digest, committed: committed, record: record)
+    }
+  }
+
+  /// An act of the store that makes a release: it calls `digest` inside its transaction and `committed` right after it.
+  private typealias StoreAct<Outcome> =
+    @Sendable (
+      _ digest: @escaping (PreparedRelease) throws(StoreError) -> SHA256,
+      _ committed: (ReleaseOutcome) -> Void
+    ) throws(StoreError) -> Outcome
+
+  /// Pushes what a release names, runs the act that makes it, and shows it to polls.
+  private func commit<Outcome>(
+    _ scope: StagedReleases.Scope, by caller: AccessToken, isDryRun: Bool,
+    version: @escaping @Sendable (Outcome) -> ManifestVersion, _ act: @escaping StoreAct<Outcome>
+  ) throws(StoreError) -> Outcome {
+    try staging(scope, by: caller, isDryRun: isDryRun, version: version) { (checkWanted) throws(StoreError) in
+      // Written by `digest`, read by `committed`, both on this thread and in that order.
+      var next = ManifestMap.empty
+      return try self.pushing { (check) throws(StoreError) in
+        try act(
+          { (prepared) throws(StoreError) in
+            try checkWanted()
+            // Guarantee 6: what it names answers at the public URL before anybody is told of it.
+            try check(prepared)
+            next = self.map(after: prepared)
+            return next.digest
+          },
+          {
+            self.staged.drop(scope)
+            self.show($0, next)
+          })
+      }
     }
   }
 
