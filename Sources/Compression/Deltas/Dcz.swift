@@ -74,13 +74,28 @@ package enum Dcz {
     }.get()
   }
 
-  private static func frame(_ target: [UInt8], _ base: [UInt8], _ effort: Effort) -> [UInt8]? {
+  /// A frame without its content's size, which nobody reads from a pack; small ones are the smallest of a few ways.
+  static func packFrame(_ target: [UInt8], _ base: [UInt8], level: Int32?) -> [UInt8]? {
+    guard target.count <= largestTarget(base: base.count) || base.isEmpty else { return nil }
+    var efforts = target.count + base.count <= smallPair ? Effort.several : [Effort.best]
+    if let level { efforts = [Effort(level: level, isFarSighted: level >= 10)] }
+    return efforts.compactMap { frame(target, base, $0, hasSize: false) }.min { $0.count < $1.count }
+  }
+
+  /// The largest window that is taken of a frame over `base` bytes.
+  static func largestWindowLog(base: Int) -> Int32 { windowLog(largestTarget(base: base)) }
+
+  private static func frame(_ target: [UInt8], _ base: [UInt8], _ effort: Effort, hasSize: Bool = true)
+    -> [UInt8]?
+  {
     guard let context = ZSTD_createCCtx() else { fatalError("libzstd has no memory") }
     defer { ZSTD_freeCCtx(context) }
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, effort.level)
     // "All dictionary bytes are accessible as long as no more than Window_Size bytes were output" (RFC 8878 §5):
     // the window holds the whole target, so the whole base serves to its end.
-    ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, windowLog(target.count))
+    let window = windowLog(target.count)
+    ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, min(window, largestWindowLog(base: base.count)))
+    if !hasSize { ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0) }
     if effort.isFarSighted { ZSTD_CCtx_setParameter(context, ZSTD_c_enableLongDistanceMatching, 1) }
     if let strategy = effort.strategy {
       ZSTD_CCtx_setParameter(context, ZSTD_c_strategy, Int32(strategy.rawValue))

@@ -1,0 +1,139 @@
+import System
+
+/// What a pack begins with (docs/protocol.md, "Packs"): which manifests it joins, and how long its change list is.
+package struct PackHead: Hashable, Sendable {
+  /// "XPK", and the format's number.
+  package static let magic = Array("XPK1".utf8)
+  /// Bytes of a digest that find damage at once: the first of a SHA-256.
+  package static let checkCount = 8
+  /// Bytes of a head at most.
+  package static let longest = magic.count + 5 * Varint.longest + 2 * SHA256.byteCount + checkCount
+  /// Records of a pack at most.
+  static let mostRecords = 1 << 24
+
+  package let base: ManifestVersion
+  package let version: ManifestVersion
+  /// Of the resourcemap that it starts from.
+  package let baseDigest: SHA256
+  /// Of the resourcemap that it leads to.
+  package let digest: SHA256
+  /// Files that follow the change list.
+  package let records: Int
+  /// Bytes of the change list, and of the zstd frame, without its magic number, that it is sent as.
+  package let changes: (plain: Int64, coded: Int64)
+  /// The first bytes of the change list's SHA-256.
+  package let changesCheck: [UInt8]
+
+  package init(
+    base: ManifestVersion, version: ManifestVersion, baseDigest: SHA256, digest: SHA256, records: Int,
+    plainChanges: [UInt8], codedChanges: Int
+  ) {
+    self.base = base
+    self.version = version
+    self.baseDigest = baseDigest
+    self.digest = digest
+    self.records = records
+    changes = (Int64(plainChanges.count), Int64(codedChanges))
+    changesCheck = Self.check(SHA256.of(plainChanges))
+  }
+
+  package static func check(_ sha256: SHA256) -> [UInt8] { Array(sha256.bytes.prefix(checkCount)) }
+
+  package var bytes: [UInt8] {
+    var out = Self.magic
+    Varint.append(base.number, to: &out)
+    Varint.append(version.number, to: &out)
+    out += baseDigest.bytes
+    out += digest.bytes
+    Varint.append(records, to: &out)
+    Varint.append(changes.plain, to: &out)
+    Varint.append(changes.coded, to: &out)
+    out += changesCheck
+    return out
+  }
+
+  /// Reads the head at the start of `bytes`.
+  /// - Returns: nil where there are too few bytes yet.
+  static func read(_ bytes: [UInt8]) throws(PackFault) -> (head: PackHead, length: Int)? {
+    guard magic.starts(with: bytes.prefix(magic.count)) else { throw .damaged("it doesn't begin as a pack") }
+    do throws(PackFault) {
+      return try whole(bytes)
+    } catch {
+      if bytes.count < longest { return nil }
+      throw error
+    }
+  }
+
+  private static func whole(_ bytes: [UInt8]) throws(PackFault) -> (head: PackHead, length: Int) {
+    var reader = VarintReader(bytes)
+    guard try reader.bytes(magic.count) == magic else { throw .damaged("it doesn't begin as a pack") }
+    let (base, version) = (try reader.number(), try reader.number())
+    let digests = (try reader.bytes(SHA256.byteCount), try reader.bytes(SHA256.byteCount))
+    let records = try reader.number(below: mostRecords + 1)
+    let changes = (plain: try reader.number(), coded: try reader.number())
+    let check = try reader.bytes(checkCount)
+    guard base > 0, base < version, let baseDigest = SHA256(bytes: digests.0.span.bytes),
+      let digest = SHA256(bytes: digests.1.span.bytes)
+    else { throw .damaged("its versions aren't in order") }
+    let head = PackHead(
+      base: ManifestVersion(base), version: ManifestVersion(version), baseDigest: baseDigest, digest: digest,
+      records: records, changes: changes, changesCheck: check)
+    return (head, reader.index)
+  }
+
+  private init(
+    base: ManifestVersion, version: ManifestVersion, baseDigest: SHA256, digest: SHA256, records: Int,
+    changes: (plain: Int64, coded: Int64), changesCheck: [UInt8]
+  ) {
+    self.base = base
+    self.version = version
+    self.baseDigest = baseDigest
+    self.digest = digest
+    self.records = records
+    self.changes = changes
+    self.changesCheck = changesCheck
+  }
+
+  package static func == (a: PackHead, b: PackHead) -> Bool { a.bytes == b.bytes }
+  package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+}
+
+/// What stands before each file of a pack.
+package struct PackRecordHead: Hashable, Sendable {
+  static let longest = Varint.longest + PackHead.checkCount
+
+  /// Bytes of the zstd frame that follows, without its magic number.
+  package let length: Int64
+  /// The first bytes of the file's SHA-256.
+  package let check: [UInt8]
+
+  package init(length: Int, sha256: SHA256) {
+    self.length = Int64(length)
+    check = PackHead.check(sha256)
+  }
+
+  package var bytes: [UInt8] {
+    var out: [UInt8] = []
+    Varint.append(length, to: &out)
+    return out + check
+  }
+
+  /// Reads the head at the start of `bytes`.
+  /// - Returns: nil where there are too few bytes yet.
+  static func read(_ bytes: [UInt8]) throws(PackFault) -> (head: PackRecordHead, length: Int)? {
+    guard let end = bytes.prefix(Varint.longest).firstIndex(where: { $0 < 0x80 }) else {
+      if bytes.count < Varint.longest { return nil }
+      throw .damaged("a record's length isn't a number")
+    }
+    guard bytes.count >= end + 1 + PackHead.checkCount else { return nil }
+    var reader = VarintReader(bytes)
+    let length = try reader.number()
+    let check = try reader.bytes(PackHead.checkCount)
+    return (PackRecordHead(length: length, check: check), reader.index)
+  }
+
+  private init(length: Int64, check: [UInt8]) {
+    self.length = length
+    self.check = check
+  }
+}

@@ -1,0 +1,109 @@
+import System
+
+/// A URL whose entry differs between two manifests.
+package struct EntryChange: Hashable, Sendable {
+  package let url: ResourceURL
+  package let old: Entry?
+  package let new: Entry?
+
+  package init(url: ResourceURL, old: Entry?, new: Entry?) {
+    self.url = url
+    self.old = old
+    self.new = new
+  }
+}
+
+/// Works out what a pack has to say: which entries replace which, and over what each new file is best coded.
+package struct PackPlan: Sendable {
+  package var changes: PackChanges
+  /// The touched entries of the base manifest, in their order.
+  package let old: [ManifestItem]
+
+  /// - Parameters:
+  ///   - changes: sorted by URL.
+  ///   - place: where a URL, or some bytes, are in the base manifest, counted in the order of its URLs.
+  ///   - delta: the bytes that a file has a delta on, of those that the base manifest holds.
+  ///   - stableName: what stays of a URL from build to build: namesakes are partners.
+  /// - Returns: nil where an entry isn't as origins write it, so that a device couldn't work it out.
+  package init?(
+    _ changes: [EntryChange], place: (url: (ResourceURL) -> Int?, bytes: (SHA256) -> Int?),
+    delta: (SHA256) -> SHA256?, stableName: (ResourceURL) -> String
+  ) {
+    var touched: [Int] = []
+    var old: [ManifestItem] = []
+    for change in changes {
+      guard let entry = change.old else { continue }
+      guard let place = place.url(change.url) else { return nil }
+      touched.append(place)
+      old.append(ManifestItem(url: change.url, entry: entry))
+    }
+    var partners = Partners(old, stableName)
+    var arrivals: [PackChanges.Arrival] = []
+    var first: [SHA256: Int] = [:]
+    for change in changes {
+      guard let entry = change.new else { continue }
+      guard let form = EntryForm(entry), let cut = EntryForm.cut(entry.download) else { return nil }
+      let base = place.bytes(entry.sha256) == nil ? delta(entry.sha256) : entry.sha256
+      let partner = partners.take(for: change.url, stableName(change.url), base)
+      let source: PackChanges.Source =
+        if let held = place.bytes(entry.sha256) {
+          .held(partner.flatMap { old[$0].entry.sha256 == entry.sha256 ? touched[$0] : nil } ?? held)
+        } else if let earlier = first[entry.sha256] {
+          .arrival(earlier)
+        } else {
+          .record(
+            base: base.flatMap { base in
+              partner.flatMap { old[$0].entry.sha256 == base ? touched[$0] : nil } ?? place.bytes(base)
+            }, isRenamed: false)
+        }
+      let arrival = PackChanges.Arrival(
+        url: change.url, partner: partner, form: form, version: entry.version,
+        manifestVersion: cut.manifestVersion, source: source)
+      guard arrival.entry(FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size)) == entry else {
+        return nil
+      }
+      if first[entry.sha256] == nil { first[entry.sha256] = arrivals.count }
+      arrivals.append(arrival)
+    }
+    self.changes = PackChanges(touched: touched, arrivals: arrivals)
+    self.old = old
+  }
+
+  /// Touched entries that are free to be somebody's partner.
+  private struct Partners {
+    private let urls: [ResourceURL: Int]
+    private var bytes: [SHA256: [Int]] = [:]
+    private var names: [String: [Int]] = [:]
+    private var isTaken: [Bool]
+
+    /// Those whose URL stays are taken: by the entry that comes in their place.
+    init(_ old: [ManifestItem], _ stableName: (ResourceURL) -> String) {
+      urls = Dictionary(old.enumerated().map { ($1.url, $0) }) { $1 }
+      isTaken = [Bool](repeating: false, count: old.count)
+      for (index, item) in old.enumerated().reversed() {
+        bytes[item.entry.sha256, default: []].append(index)
+        names[stableName(item.url), default: []].append(index)
+      }
+    }
+
+    /// The entry of the same URL, else one with the bytes that the file is coded over, else a namesake.
+    mutating func take(for url: ResourceURL, _ name: String, _ base: SHA256?) -> Int? {
+      if let same = urls[url] {
+        isTaken[same] = true
+        return same
+      }
+      if let base, let found = Self.free(&bytes[base, default: []], isTaken) {
+        isTaken[found] = true
+        return found
+      }
+      guard let found = Self.free(&names[name, default: []], isTaken) else { return nil }
+      isTaken[found] = true
+      return found
+    }
+
+    private static func free(_ places: inout [Int], _ isTaken: [Bool]) -> Int? {
+      while let last = places.last, isTaken[last] { places.removeLast() }
+      return places.last
+    }
+  }
+}
