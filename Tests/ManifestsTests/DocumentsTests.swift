@@ -52,6 +52,30 @@ import Testing
     #expect(try answer.manifest().map.bytes == map.bytes)
   }
 
+  @Test func pack() throws {
+    let offer = PackOffer(download: "https://cdn/x/shop/pack/552-553-0123456789abcdef.xpk", size: 8123)
+    for extras in [AnswerExtras.none, Self.all] {
+      let answer = PackAnswer(
+        base: ManifestVersion(552), version: ManifestVersion(553), digest: Self.digest, pack: offer,
+        extras: extras)
+      let body = Documents.pack(answer)
+      #expect(try JSONValue.parse(body).canonical == body)
+      #expect(try ConfigureAnswer.parse(body) == .pack(answer))
+      #expect(body.count < 500)
+    }
+  }
+
+  @Test(arguments: [
+    #""pack":{"download":"https://cdn/p.xpk"}"#, #""pack":{"size":1}"#, #""pack":7"#,
+    #""pack":{"download":"https://cdn/p.xpk","size":-1}"#,
+    #""pack":{"download":"https://cdn/p.xpk","size":1},"patch":{}"#,
+  ])
+  func aPackThatCannotBeOne(members: String) {
+    let body =
+      #"{"code":200,"data":{"base":"1","digest":"\#(Self.digest)",\#(members),"update":true,"version":"2"}}"#
+    #expect(throws: JSONError.member("pack")) { try ConfigureAnswer.parse(Array(body.utf8)) }
+  }
+
   @Test func patch() throws {
     let url = try ResourceURL("https://m.example.com/a.js")
     let offer = DeltaOffer(url: url, base: Self.digest, download: "https://cdn/d.dcz", size: 1955)

@@ -9,6 +9,7 @@ struct AnswerReader {
   private var items: [ManifestItem]?
   private var changes: [ManifestChange]?
   private var deltas: [DeltaOffer] = []
+  private var pack: PackOffer?
   private var interval: Int?
   private var policy: Int64?
   private var prefetch: Int64?
@@ -38,6 +39,10 @@ struct AnswerReader {
     case "patch":
       changes = try Self.byURL(&reader) { ManifestChange(url: $0, value: $1) }.sortedByKey(\.url.text)
     case "deltas": deltas = try Self.byURL(&reader, DeltaOffer.init(url:json:)).sortedByKey(\.url.text)
+    case "pack":
+      // Whatever is wrong with it, the member to blame is the pack: what comes without one may be right.
+      guard let offer = try? PackOffer(json: reader.value()) else { throw .member(key) }
+      pack = offer
     case "interval": interval = try Self.interval(&reader)
     case "policy": policy = try Self.version(key, &reader).number
     case "prefetch": prefetch = try Self.version(key, &reader).number
@@ -77,6 +82,10 @@ struct AnswerReader {
     let extras = AnswerExtras(interval: interval, policy: policy, prefetch: prefetch)
     if !update { return .upToDate(version, extras) }
     guard let digest else { throw .member("digest") }
+    if let pack {
+      guard items == nil, changes == nil, let base, base < version else { throw .member("pack") }
+      return .pack(PackAnswer(base: base, version: version, digest: digest, pack: pack, extras: extras))
+    }
     switch (items, changes) {
     case (let items?, nil):
       return .whole(

@@ -6,6 +6,7 @@ package enum ConfigureAnswer: Hashable, Sendable {
   case upToDate(ManifestVersion, AnswerExtras)
   case whole(WholeAnswer)
   case patch(PatchAnswer)
+  case pack(PackAnswer)
   /// The body's `code` isn't 200.
   case failure(code: Int64, message: String)
 
@@ -36,6 +37,7 @@ package enum ConfigureAnswer: Hashable, Sendable {
     case .upToDate(_, let extras): extras
     case .whole(let answer): answer.extras
     case .patch(let answer): answer.extras
+    case .pack(let answer): answer.extras
     case .failure: .none
     }
   }

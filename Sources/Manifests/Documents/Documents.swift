@@ -82,12 +82,12 @@ package enum Documents {
 }
 
 extension ObjectWriter {
-  fileprivate mutating func append(_ interval: Int?) {
+  mutating func append(_ interval: Int?) {
     guard let interval else { return }
     append(key: "interval") { CanonicalJSON.append(integer: Int64(interval), to: &$0) }
   }
 
-  fileprivate mutating func append(policyAndPrefetchOf extras: AnswerExtras) {
+  mutating func append(policyAndPrefetchOf extras: AnswerExtras) {
     if let policy = extras.policy { append(key: "policy", string: String(policy)) }
     if let prefetch = extras.prefetch { append(key: "prefetch", string: String(prefetch)) }
   }

@@ -82,6 +82,7 @@ struct Poller: Sendable {
         throw ClientError(error, of: answer.version, url: url)
       }
       return try offer(.whole, manifest, answer.digest, answer.extras, answer.deltas, url)
+    case .pack: throw .unreadable(url: url, reason: "it names a pack, and none was asked for")
     case .failure(let code, let message):
       throw .status(url: url, code: Int(clamping: code), message: message.isEmpty ? nil : message)
     }

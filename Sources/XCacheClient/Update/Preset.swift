@@ -36,7 +36,7 @@ struct Preset: Sendable {
           throw refused("it leads from version \(answer.base), and the device holds \(holds)")
         }
         return (answer.version, try DeviceIndex(held.manifest.applying(answer), digest: answer.digest))
-      case .upToDate, .failure: throw refused("its manifest is none")
+      case .upToDate, .pack, .failure: throw refused("its manifest is none")
       }
     } catch {
       throw Self.error(error, path)
