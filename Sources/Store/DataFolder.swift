@@ -34,6 +34,12 @@ package struct DataFolder: Sendable {
   /// Zips of bundles, by channel.
   package var zips: String { path + "/derived/zips" }
 
+  /// Packs, by channel.
+  package var packs: String { path + "/derived/packs" }
+
+  /// A channel's packs, which can be made again.
+  func packs(of channel: Int64) -> String { "\(packs)/\(channel)" }
+
   /// Zips of a channel's files, which can be made again.
   package func zips(of channel: ChannelInfo) -> String { "\(zips)/\(channel.id)" }
 

@@ -81,6 +81,16 @@ extension DerivedStore {
     try openFile(path(target, base))
   }
 
+  /// The bytes of a stored delta, checked; nil where there is none.
+  package func bytes(of target: SHA256, on base: SHA256) throws(StoreError) -> [UInt8]? {
+    let path = path(target, base)
+    // Dropped where they are others than were made.
+    guard let file = try openFile(path) else { return nil }
+    let sha256 = file.sha256
+    let bytes = try StoreError.disk { () throws(SystemError) in try DurableFile.read(path) }
+    return bytes.flatMap { SHA256.of($0) == sha256 ? $0 : nil }
+  }
+
   /// Forgets a delta whose file was bad, so that it is looked for and made again.
   func forgetDelta(at path: String) throws(StoreError) {
     guard path.hasSuffix(".dcz") else { return }

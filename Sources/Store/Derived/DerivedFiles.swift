@@ -26,17 +26,23 @@ extension DerivedStore {
 
   /// Keeps a file: its row first, so that whoever opens it finds what to compare it with.
   package func keepFile(_ bytes: [UInt8], at path: String) throws(StoreError) {
-    let (name, now) = (name(path), clock())
-    try work { (db) throws(StoreError) in
-      try db.run(
-        "INSERT OR REPLACE INTO file (path, digest, size, checked_at) VALUES (?, ?, ?, ?)", name,
-        SHA256.of(bytes), bytes.count, now)
-    }
+    try noteFile(path, SHA256.of(bytes), size: Int64(bytes.count))
     try StoreError.disk { () throws(SystemError) in
       let folder = DurableFile.parent(of: path)
       if try Kernel.status(folder) == nil { try Kernel.makeFolder(folder, mode: 0o750) }
       // Durable, though it could be made again: a power cut must not leave half of it under its name.
       try DurableFile.write(bytes, to: path)
+    }
+  }
+
+  /// Notes what a file's bytes are that is about to be there.
+  func noteFile(_ path: String, _ sha256: SHA256, size: Int64) throws(StoreError) {
+    let (name, now) = (name(path), clock())
+    try work { (db) throws(StoreError) in
+      try db.run(
+        "INSERT OR REPLACE INTO file (path, digest, size, checked_at) VALUES (?, ?, ?, ?)", name, sha256,
+        size,
+        now)
     }
   }
 
@@ -113,6 +119,7 @@ extension DerivedStore {
     try StoreError.disk { () throws(SystemError) in try removeFile(path) }
     try forget(name(path))
     if isBad { try forgetDelta(at: name(path)) }
+    try forgetPack(at: name(path))
   }
 
   /// Removes a file; a folder in its place is someone's, and set aside.

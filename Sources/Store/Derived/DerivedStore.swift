@@ -51,12 +51,20 @@ package final class DerivedStore: Sendable {
     try database.script("PRAGMA synchronous = NORMAL")
     let format = try database.value(Int64.self, "PRAGMA user_version") ?? 0
     if format == DerivedSchema.format { return database }
+    if format == DerivedSchema.formatBeforePacks {
+      try database.write { () throws(StoreError) in
+        try database.script(DerivedSchema.packs)
+        // Nothing of the deltas is lost; the versions are looked at once more, for their packs.
+        try database.script("DELETE FROM done; PRAGMA user_version = \(DerivedSchema.format)")
+      }
+      return database
+    }
     try database.write { () throws(StoreError) in
       let tables = try database.all("SELECT name FROM sqlite_schema WHERE type = 'table'") { row in
         row.get(0, as: String.self)
       }
       for table in tables { try database.script("DROP TABLE \"\(table)\"") }
-      try database.script(DerivedSchema.sql)
+      try database.script(DerivedSchema.sql + DerivedSchema.packs)
       try database.script("PRAGMA user_version = \(DerivedSchema.format)")
     }
     return database
@@ -83,7 +91,9 @@ package final class DerivedStore: Sendable {
 
 /// The tables of `derived.db`. Another number makes it anew.
 enum DerivedSchema {
-  static let format: Int64 = 3
+  static let format: Int64 = 4
+  /// The one before, to which only the table of packs was added.
+  static let formatBeforePacks: Int64 = 3
 
   static let sql = """
     -- What a blob is like, by the way it was cut: eight bytes a hash.
@@ -104,9 +114,20 @@ enum DerivedSchema {
       path TEXT PRIMARY KEY, digest BLOB NOT NULL, size INTEGER NOT NULL, checked_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX file_by_check ON file (checked_at);
-    -- From which base version to which version of a channel every delta is made.
+    -- From which base version to which version of a channel every delta is made, and the pack.
     CREATE TABLE done (
       channel_id INTEGER NOT NULL, base INTEGER NOT NULL, version INTEGER NOT NULL, PRIMARY KEY (channel_id, base)
+    ) STRICT, WITHOUT ROWID;
+    """
+
+  static let packs = """
+
+    -- What turns a version of a channel into a newer one. `ends` stands for both manifests, so that none of a database
+    -- that was there before is taken for one of this; sha256 and size are the pack's, NULL: not worth one. `pushed`: it
+    -- was brought to where devices download from.
+    CREATE TABLE pack (
+      channel_id INTEGER NOT NULL, base INTEGER NOT NULL, version INTEGER NOT NULL, ends BLOB NOT NULL,
+      sha256 BLOB, size INTEGER, pushed INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (channel_id, base, version)
     ) STRICT, WITHOUT ROWID;
     """
 }

@@ -216,7 +216,7 @@ struct Collection {
 
 extension Array {
   /// The place of the first element that `isBehind` holds for, in an array where it holds for all after that.
-  func partitionPoint(_ isBehind: (Element) -> Bool) -> Int {
+  package func partitionPoint(_ isBehind: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {
       let middle = (low + high) / 2

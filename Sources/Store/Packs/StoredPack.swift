@@ -1,0 +1,174 @@
+import Manifests
+import System
+
+/// The two manifests that a pack joins.
+package struct PackEnds: Hashable, Sendable {
+  /// What a device is at that can use it.
+  package let base: ManifestVersion
+  /// What it leads to.
+  package let version: ManifestVersion
+  /// Of the resourcemaps of both.
+  package let baseDigest: SHA256
+  package let digest: SHA256
+
+  package init(base: ManifestVersion, baseDigest: SHA256, version: ManifestVersion, digest: SHA256) {
+    self.base = base
+    self.baseDigest = baseDigest
+    self.version = version
+    self.digest = digest
+  }
+
+  /// Stands for both manifests.
+  fileprivate var key: SHA256 { SHA256.of(baseDigest.bytes + digest.bytes) }
+}
+
+/// A pack that is kept.
+package struct StoredPack: Hashable, Sendable {
+  package let base: ManifestVersion
+  package let version: ManifestVersion
+  /// Of its bytes.
+  package let sha256: SHA256
+  /// Bytes.
+  package let size: Int64
+  /// Whether it was brought to where devices download from (`serve --cdn push`).
+  package let isPushed: Bool
+
+  /// Where devices find it.
+  package func path(of channel: ChannelInfo) -> PackPath {
+    PackPath(channel: channel.name, app: channel.app, base: base, version: version, sha256: sha256)
+  }
+
+  /// What devices are told of it.
+  package func offer(of channel: ChannelInfo) -> PackOffer {
+    PackOffer(download: path(of: channel).url(publicURL: channel.publicURL), size: size)
+  }
+}
+
+/// What is known of the pack between two manifests.
+package enum KnownPack: Hashable, Sendable {
+  case nothing
+  /// None is worth keeping.
+  case refused
+  case stored(StoredPack)
+}
+
+extension DerivedStore {
+  /// What is known of the pack between two manifests. One whose file is gone is forgotten.
+  package func pack(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> KnownPack {
+    let row = try work { (db) throws(StoreError) in
+      try db.first(
+        "SELECT ends, sha256, size, pushed FROM pack WHERE channel_id = ? AND base = ? AND version = ?",
+        channel,
+        ends.base.number, ends.version.number
+      ) { row -> (ends: SHA256, pack: StoredPack?) in
+        (
+          row.get(0),
+          row.isNull(1)
+            ? nil
+            : StoredPack(
+              base: ends.base, version: ends.version, sha256: row.get(1), size: row.get(2),
+              isPushed: row.get(3, as: Int64.self) != 0)
+        )
+      }
+    }
+    guard let row, row.ends == ends.key else { return .nothing }
+    guard let pack = row.pack else { return .refused }
+    let path = path(of: pack, channel)
+    if (try? Kernel.status(path))??.size == pack.size { return .stored(pack) }
+    try forgetPack(at: "packs/\(channel)/\(Self.fileName(pack))")
+    return .nothing
+  }
+
+  /// Remembers that no pack between two manifests is worth keeping.
+  package func refusePack(_ ends: PackEnds, of channel: Int64) throws(StoreError) {
+    try work { (db) throws(StoreError) in
+      try db.run(
+        """
+        INSERT OR REPLACE INTO pack (channel_id, base, version, ends, sha256, size) VALUES (?, ?, ?, ?, NULL, NULL)
+        """, channel, ends.base.number, ends.version.number, ends.key)
+    }
+  }
+
+  /// Notes that a pack is where devices download from.
+  package func notePushed(_ pack: StoredPack, of channel: Int64) throws(StoreError) {
+    try work { (db) throws(StoreError) in
+      try db.run(
+        "UPDATE pack SET pushed = 1 WHERE channel_id = ? AND base = ? AND version = ? AND sha256 = ?",
+        channel,
+        pack.base.number, pack.version.number, pack.sha256)
+    }
+  }
+
+  /// Opens a kept pack whose bytes are those that it was made with; nil where there is none.
+  package func openPack(_ path: PackPath, of channel: Int64) throws(StoreError) -> DerivedFile? {
+    try openFile("\(folder.packs(of: channel))/\(path.fileName)")
+  }
+
+  /// Where a pack's file is, whether it is there or not.
+  package func packFile(_ pack: StoredPack, of channel: ChannelInfo) -> String { path(of: pack, channel.id) }
+
+  /// The row of a pack whose file is there from now on.
+  func note(_ pack: StoredPack, _ ends: PackEnds, of channel: Int64, in db: Database) throws(StoreError) {
+    try db.run(
+      """
+      INSERT OR REPLACE INTO pack (channel_id, base, version, ends, sha256, size, pushed)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      """, channel, pack.base.number, pack.version.number, ends.key, pack.sha256, pack.size,
+      pack.isPushed ? 1 : 0)
+  }
+
+  /// Forgets a pack whose file is gone or was bad, so that it is made again.
+  /// - Parameter path: below `derived/`.
+  func forgetPack(at path: String) throws(StoreError) {
+    guard let file = PackFile(path) else { return }
+    try transaction { (db) throws(StoreError) in
+      try Self.delete(file, in: db)
+      try db.run("DELETE FROM done WHERE channel_id = ? AND base = ?", file.channel, file.base.number)
+    }
+  }
+
+  /// Deletes the row of a pack.
+  static func delete(_ file: PackFile, in db: Database) throws(StoreError) {
+    try db.run(
+      """
+      DELETE FROM pack WHERE channel_id = ?1 AND base = ?2 AND version = ?3 AND substr(hex(sha256), 1, 16) = ?4
+      """, file.channel, file.base.number, file.version.number, file.mark.uppercased())
+  }
+
+  func path(of pack: StoredPack, _ channel: Int64) -> String {
+    "\(folder.packs(of: channel))/\(Self.fileName(pack))"
+  }
+
+  private static func fileName(_ pack: StoredPack) -> String {
+    PackFile.name(pack.base, pack.version, pack.sha256)
+  }
+}
+
+/// What the path of a kept pack says: `packs/<channel>/<A>-<B>-<mark>.xpk` below `derived/`.
+struct PackFile {
+  let channel: Int64
+  let base: ManifestVersion
+  let version: ManifestVersion
+  /// The first 16 hexadecimal digits of its sha256.
+  let mark: String
+
+  /// Reads the end of a path; nil where it is no pack's.
+  init?(_ path: String) {
+    let parts = path.split(separator: "/").suffix(3)
+    guard parts.count == 3, parts.first == "packs", let name = parts.last, name.hasSuffix(".xpk"),
+      let channel = Int64(parts[parts.startIndex + 1])
+    else { return nil }
+    let words = name.dropLast(4).split(separator: "-", omittingEmptySubsequences: false)
+    guard words.count == 3, let base = ManifestVersion(text: words[0]),
+      let version = ManifestVersion(text: words[1]), words[2].utf8.count == 16
+    else { return nil }
+    self.channel = channel
+    self.base = base
+    self.version = version
+    mark = String(words[2])
+  }
+
+  static func name(_ base: ManifestVersion, _ version: ManifestVersion, _ sha256: SHA256) -> String {
+    "\(base)-\(version)-\(sha256.hex.prefix(16)).xpk"
+  }
+}
