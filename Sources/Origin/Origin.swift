@@ -14,6 +14,7 @@ package final class Origin: Sendable {
   let zips: ZipEndpoint
   let api: APIEndpoint
   let deltas: DeltaEndpoint
+  let packs: PackEndpoint
   let adoption: AdoptionDesk
   private let desk: DeltaDesk
   private let backlog: BacklogWorker
@@ -40,6 +41,8 @@ package final class Origin: Sendable {
     package var largestUpload: UInt64 = 64 << 30
     /// What the zips of all channels may take of the disk.
     package var zipRoom = ZipRoom.standard
+    /// What packs may take.
+    package var packs = PackLimits()
     /// Tells the deltas of an update's zip; nil: those that this origin makes.
     package var zipDeltas: ZipDeltas.Source?
     package var metrics: @Sendable () -> String = { "" }
@@ -60,18 +63,22 @@ package final class Origin: Sendable {
   package init(store: Store, options: Options) throws(StoreError) {
     self.store = store
     catalog = Published(try Catalog(store))
+    var wishes = DeltaDesk.Options()
+    if let wait = options.deltaWait { wishes.wait = wait }
+    if let threads = options.deltaThreads { wishes.threads = threads }
+    wishes.packs = options.packs
+    let desk = DeltaDesk(store: store, options: wishes)
     let builder: AnswerBuilder
     do throws(SystemError) {
-      builder = try AnswerBuilder(store: store, catalog: catalog)
+      builder = try AnswerBuilder(
+        store: store, catalog: catalog, packs: PackOffers(store: store, arePushed: options.push != nil),
+        packCounters: desk.packs.counters)
     } catch {
       throw StoreError(error)
     }
     self.builder = builder
     configure = ConfigureEndpoint(builder: builder)
-    var wishes = DeltaDesk.Options()
-    if let wait = options.deltaWait { wishes.wait = wait }
-    if let threads = options.deltaThreads { wishes.threads = threads }
-    let desk = DeltaDesk(store: store, options: wishes)
+    packs = PackEndpoint(store: store, log: options.log)
     let adoption = AdoptionDesk(store: store, log: options.log)
     deltas = DeltaEndpoint(store: store, counters: desk.counters, log: options.log)
     downloads = DownloadEndpoint(
@@ -95,7 +102,7 @@ package final class Origin: Sendable {
     let documents = DocumentDesk(store: store, catalog: catalog, renderer: renderer)
     let releases = ReleaseDesk(
       store: store, catalog: catalog, builder: builder, renderer: renderer, publicURL: options.publicURL,
-      deltas: desk, documents: documents, push: options.push, log: options.log)
+      deltas: desk, packs: desk.packs, documents: documents, push: options.push, log: options.log)
     api = APIEndpoint(
       store: store, releases: releases, deltas: desk, documents: documents, adoption: adoption,
       largestUpload: options.largestUpload, log: options.log)
@@ -113,7 +120,7 @@ package final class Origin: Sendable {
     metrics = { [attempts = api.attempts, metrics = options.metrics] in
       metrics() + (scrubber?.prometheusText ?? "") + Scrubber.damageText(store) + adoption.prometheusText
         + attempts.metrics + desk.counters.prometheusText(pending: desk.backlog.pending)
-        + builder.prometheusText
+        + desk.packs.counters.prometheusText + builder.prometheusText
     }
     openFiles = options.openFiles
   }

@@ -7,6 +7,8 @@ import System
 /// Makes the answers that take work, once each, and puts them where polls find them.
 final class AnswerBuilder: Sendable {
   private let store: Store
+  let packs: PackOffers
+  private let packCounters: PackCounters
   private let catalog: Published<Catalog>
   let patches = Published(PatchCache())
   private let work: SingleFlight<Piece, Made>
@@ -38,10 +40,13 @@ final class AnswerBuilder: Sendable {
     case failed(StoreError)
   }
 
-  init(store: Store, catalog: Published<Catalog>, threads: Int = AnswerBuilder.limits.atOnce)
-    throws(SystemError)
-  {
+  init(
+    store: Store, catalog: Published<Catalog>, packs: PackOffers? = nil,
+    packCounters: PackCounters = PackCounters(), threads: Int = AnswerBuilder.limits.atOnce
+  ) throws(SystemError) {
     self.store = store
+    self.packs = packs ?? PackOffers(store: store, arePushed: false)
+    self.packCounters = packCounters
     self.catalog = catalog
     work = try SingleFlight(threads: threads, crowd: Self.limits.waiting)
   }
@@ -97,7 +102,7 @@ final class AnswerBuilder: Sendable {
     _ = work.perform(Self.patch(channel, base)) { .patch(self.makePatch(to: channel, from: base)) }
   }
 
-  /// There are deltas that the patches of a channel don't offer yet: makes those of pinned bases again.
+  /// There are deltas, or a pack, that the answers of a channel don't name yet: makes those of pinned bases again.
   func refreshPatches(of channelID: Int64) throws(StoreError) {
     patches.update { $0.renew(channelID) }
     for base in patches.current.pins(of: channelID) {
@@ -160,10 +165,22 @@ final class AnswerBuilder: Sendable {
   {
     guard base < channel.version, let digest = try store.digest(channel.channel, at: base) else { return nil }
     let changes = try store.changes(channel.channel, from: base, to: channel.version)
-    return PatchAnswer(
+    let answer = PatchAnswer(
       channel, from: base, digest: digest, changes.map { MapChange(url: $0.url, entry: $0.entry) },
       deltas: try DeltaOffers(store: store).render(changes, channel.channel, from: base)
     ) { whole(of: channel) }
+    let offer = try packs.offer(channel.channel, from: base, baseDigest: digest)
+    return answer.map { self.offering(offer, $0, channel, from: base) }
+  }
+}
+
+extension AnswerBuilder {
+  /// The same answer, naming a pack to those that take one.
+  func offering(
+    _ offer: PackOffer?, _ answer: PatchAnswer, _ channel: ChannelCatalog, from base: ManifestVersion
+  ) -> PatchAnswer {
+    if offer != nil { packCounters.announced() }
+    return answer.offering(offer, channel, from: base)
   }
 }
 

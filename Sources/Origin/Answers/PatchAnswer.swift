@@ -7,10 +7,12 @@ struct PatchAnswer: Sendable {
   /// Hexadecimal, as a device sends it.
   let baseDigest: [UInt8]
   let document: CodedDocument
+  /// The answer to a device that takes packs; nil where there is none.
+  private(set) var pack: CodedDocument?
   /// What it says beside the patch.
   let extras: AnswerExtras
   /// Bytes held, about.
-  let cost: Int
+  private(set) var cost: Int
 
   /// The smaller, gzipped, of the patch from `base` and the whole resourcemap.
   ///
@@ -52,18 +54,31 @@ struct PatchAnswer: Sendable {
     cost = document.byteCount
   }
 
+  /// The same, naming a pack to those that take one.
+  func offering(_ offer: PackOffer?, _ channel: ChannelCatalog, from base: ManifestVersion) -> PatchAnswer {
+    guard let offer else { return self }
+    var answer = self
+    let digest = channel.channel.digest ?? channel.map.digest
+    let pack = CodedDocument.json(
+      Documents.pack(
+        PackAnswer(
+          base: base, version: channel.version, digest: digest, pack: offer, extras: extras)))
+    answer.pack = pack
+    answer.cost += pack.byteCount
+    return answer
+  }
+
+  /// What a device is answered.
+  func document(for query: PollQuery) -> CodedDocument {
+    query.acceptsPack ? pack ?? document : document
+  }
+
   private static func render(_ channel: ChannelCatalog, _ base: DocumentBase, _ changes: [MapChange])
     -> [UInt8]
   {
     let digest = channel.channel.digest ?? channel.map.digest
     let frame = Documents.patch(channel.version, digest: digest, base: base, extras: channel.extras)
-    var patch = [UInt8(ascii: "{")]
-    for (index, change) in changes.enumerated() {
-      if index > 0 { patch.append(UInt8(ascii: ",")) }
-      change.appendMember(to: &patch)
-    }
-    patch.append(UInt8(ascii: "}"))
-    return frame.around(patch)
+    return frame.around(MapChange.patch(changes))
   }
 }
 
@@ -72,6 +87,20 @@ extension MapChange {
   init(url: ResourceURL, entry: Entry?) {
     self.init(url: Array(url.text.utf8), entry: entry?.canonicalJSON)
   }
+
+  /// The value of `patch`.
+  fileprivate static func patch(_ changes: [MapChange]) -> [UInt8] {
+    var patch = [UInt8(ascii: "{")]
+    for (index, change) in changes.enumerated() {
+      if index > 0 { patch.append(UInt8(ascii: ",")) }
+      change.appendMember(to: &patch)
+    }
+    patch.append(UInt8(ascii: "}"))
+    return patch
+  }
+
+  /// Bytes of a patch as it is sent, about: compressed, without its deltas.
+  static func patchCount(_ changes: [MapChange]) -> Int { Zstd.encode([patch(changes)]).count }
 
   /// `"url":{…}`, or `"url":null` where it left (RFC 7396).
   fileprivate func appendMember(to out: inout [UInt8]) {

@@ -47,6 +47,14 @@ package struct ManifestMap: Sendable {
     pieces.isEmpty ? nil : pieces[pieceIndex(for: url[...])].entry(for: url[...])
   }
 
+  /// How many URLs stand before one; nil where the manifest doesn't hold it.
+  package func place(of url: [UInt8]) -> Int? {
+    guard !pieces.isEmpty else { return nil }
+    let piece = pieceIndex(for: url[...])
+    guard let place = pieces[piece].place(of: url[...]) else { return nil }
+    return pieces[..<piece].reduce(place) { $0 + $1.count }
+  }
+
   /// Every URL, in order; none has a byte that JSON would escape.
   package var urls: [ArraySlice<UInt8>] { pieces.flatMap(\.urls) }
 

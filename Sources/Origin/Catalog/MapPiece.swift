@@ -32,14 +32,17 @@ final class MapPiece: Sendable {
     bytes[Int(members[index].entryStart)..<Int(members[index].entryEnd)]
   }
 
-  func entry(for url: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+  func entry(for url: ArraySlice<UInt8>) -> ArraySlice<UInt8>? { place(of: url).map { entry($0) } }
+
+  /// How many URLs stand before one; nil where it isn't here.
+  func place(of url: ArraySlice<UInt8>) -> Int? {
     var low = 0
     var high = count
     while low < high {
       let middle = (low + high) / 2
       if self.url(middle).lexicographicallyPrecedes(url) { low = middle + 1 } else { high = middle }
     }
-    return low < count && self.url(low) == url ? entry(low) : nil
+    return low < count && self.url(low) == url ? low : nil
   }
 
   /// What stands in this piece's place after `changes`: none, one or several pieces.

@@ -4,11 +4,12 @@ import Store
 
 /// Failures as client documents have them: `{"code":404,"message":"…"}`, the status saying the same (DESIGN §3).
 enum ClientFailure {
-  static func response(_ status: Status, _ message: String, allow: String? = nil, retryAfter: Int? = nil)
-    -> Response
-  {
+  static func response(
+    _ status: Status, _ message: String, allow: String? = nil, retryAfter: Int? = nil,
+    cacheControl: String = "no-cache"
+  ) -> Response {
     var fields = HeadFields([
-      ("Content-Type", "application/json"), ("Cache-Control", "no-cache"),
+      ("Content-Type", "application/json"), ("Cache-Control", cacheControl),
       ("Access-Control-Allow-Origin", "*"),
     ])
     if let allow { fields.add("Allow", allow) }

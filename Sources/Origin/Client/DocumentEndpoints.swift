@@ -2,7 +2,7 @@ import HTTP
 import Manifests
 import Store
 
-/// Answers configure.json (DESIGN §3): nothing new, a patch, or the whole manifest.
+/// Answers configure.json (DESIGN §3): nothing new, a pack, a patch, or the whole manifest.
 ///
 /// What a fleet asks for is rendered already and answered on the spot. An answer that isn't there yet is made once,
 /// however many wait for it, and none of them keeps a worker.
@@ -56,7 +56,7 @@ struct ConfigureEndpoint: Sendable {
       return .needsPatch(from: ManifestVersion(version))
     }
     guard let patch = kept.patch, query.digest.agrees(with: patch.baseDigest) else { return whole(channel) }
-    return .ready(patch.document, isPatch: true)
+    return .ready(patch.document(for: query), isPatch: true)
   }
 
   private func whole(_ channel: ChannelCatalog) -> Decision {
@@ -79,7 +79,7 @@ struct ConfigureEndpoint: Sendable {
     let isTaken = builder.patch(to: channel, from: base) { outcome in
       switch outcome {
       case .patch(let patch) where query.digest.agrees(with: patch.baseDigest):
-        answer(patch.document.response(to: stored.request))
+        answer(patch.document(for: query).response(to: stored.request))
       case .patch, .unknownBase: whole(channel, stored, answer)
       case .failed(let error): answer(ClientFailure.response(error))
       }

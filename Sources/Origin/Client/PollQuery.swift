@@ -11,6 +11,8 @@ struct PollQuery: Sendable {
   private(set) var digest: Name = .absent
   /// The device understands patches.
   private(set) var acceptsPatch = false
+  /// And packs.
+  private(set) var acceptsPack = false
 
   enum Name: Sendable {
     case absent
@@ -52,6 +54,8 @@ struct PollQuery: Sendable {
         if case .absent = digest { digest = Name(item.value) }
       } else if item.name.equals("patch") {
         acceptsPatch = acceptsPatch || item.value.equals("1")
+      } else if item.name.equals("pack") {
+        acceptsPack = acceptsPack || item.value.equals("1")
       }
     }
   }

@@ -2,7 +2,7 @@ import Manifests
 import Store
 import System
 
-/// Makes the deltas on older versions, the newest base first, channel by channel, version by version.
+/// Makes the deltas and packs on older versions, the newest base first, channel by channel, version by version.
 ///
 /// What is done is remembered in `derived.db`; after a restart the rest follows.
 struct BacklogWorker: Sendable {
@@ -39,7 +39,8 @@ struct BacklogWorker: Sendable {
     desk.backlog.update(channel.id, at: channel.version) { $0.pending = left.count }
     guard let base = left.first, !desk.isStopping else { return false }
     let made = try makeDeltas(channel, on: base)
-    if made.count > 0 { try builder.refreshPatches(of: channel.id) }
+    let hasPack = made.isComplete ? try makePack(channel, on: base) : false
+    if made.count > 0 || hasPack { try builder.refreshPatches(of: channel.id) }
     guard made.isComplete else { return !desk.isStopping }
     try store.derived.markDone(channel.id, from: base, to: channel.version)
     desk.backlog.update(channel.id, at: channel.version) { $0.pending = left.count - 1 }
@@ -56,10 +57,7 @@ struct BacklogWorker: Sendable {
     let (id, version) = (channel.id, channel.version)
     let result = try desk.search(threads: desk.options.threads, isUrgent: false).run(
       new, on: older,
-      // A newer release makes this one's deltas old before anyone has seen them.
-      goesOn: { [desk, catalog] in
-        desk.awaitPreparations() && catalog.current.channel(id: id)?.version == version
-      },
+      goesOn: goesOn(channel),
       progress: { [desk] done, all in
         desk.backlog.update(id, at: version) { progress in
           progress.filesDone = done
@@ -67,5 +65,39 @@ struct BacklogWorker: Sendable {
         }
       })
     return (result.made, result.isComplete)
+  }
+
+  /// A newer release makes this one's deltas and packs old before anyone has seen them.
+  private func goesOn(_ channel: ChannelInfo) -> @Sendable () -> Bool {
+    let (id, version) = (channel.id, channel.version)
+    return { [desk, catalog] in
+      desk.awaitPreparations() && catalog.current.channel(id: id)?.version == version
+    }
+  }
+
+  /// Makes the pack from `base`, unless it is known; true where there is a new one.
+  private func makePack(_ channel: ChannelInfo, on base: ManifestVersion) throws(StoreError) -> Bool {
+    guard let digest = channel.digest, let baseDigest = try store.digest(channel, at: base) else {
+      return false
+    }
+    let ends = PackEnds(base: base, baseDigest: baseDigest, version: channel.version, digest: digest)
+    guard case .nothing = try store.derived.pack(ends, of: channel.id) else { return false }
+    let older = try store.manifest(channel, at: base)
+    let news = try store.changes(channel, from: base, to: channel.version)
+    let changes = news.map { change in
+      let place = older.partitionPoint { $0.url >= change.url }
+      let old = place < older.count && older[place].url == change.url ? older[place].entry : nil
+      return Manifests.EntryChange(url: change.url, old: old, new: change.entry)
+    }
+    let urls = older.map { (url: $0.url, sha256: $0.entry.sha256) }
+    guard
+      let draft = try desk.packs.draft(
+        changes, on: urls, threads: desk.options.threads, isUrgent: false, goesOn: goesOn(channel))
+    else { return false }
+    let patch = MapChange.patchCount(news.map { MapChange(url: $0.url, entry: $0.entry) })
+    let pack = try desk.packs.keep(
+      draft, changes, on: PackBase(urls, wanted: Set(draft.holders.keys)), ends, of: channel.id,
+      patchBytes: patch)
+    return pack != nil
   }
 }

@@ -3,7 +3,7 @@ import Store
 import Synchronization
 import System
 
-/// Makes deltas: those that a release waits for, with all cores, and those on older versions behind everyone's back.
+/// Makes deltas and packs: those that a release waits for, with all cores, and those on older versions behind everyone's back.
 final class DeltaDesk: Sendable {
   struct Options: Sendable {
     /// Seconds that a release waits for its deltas on the version it replaces.
@@ -12,13 +12,15 @@ final class DeltaDesk: Sendable {
     var threads = max(1, Environment.cores / 2)
     /// Older states of each bundle that have deltas.
     var versions = 5
+    var packs = PackLimits()
   }
 
   let options: Options
   let counters = DeltaCounters()
+  let packs: PackBuilder
   let backlog = Backlog()
   private let store: Store
-  private let budget = MemoryBudget(limit: 512 << 20)
+  private let budget: MemoryBudget
   private let preparations = Locked<[Preparation]>([])
   private let waiting = Atomic<Int>(0)
   private let state = Monitor(State())
@@ -31,12 +33,16 @@ final class DeltaDesk: Sendable {
 
   /// Preparations that are remembered, so that a publisher can ask for them.
   private static let remembered = 32
+  /// Of these, those of which the files of the pack are kept for the release.
+  private static let drafts = 4
   /// Releases that may wait on a thread of the worker pool at once; publishers that prepare first don't.
   private static let mostWaiting = 2
 
   init(store: Store, options: Options) {
     self.store = store
     self.options = options
+    budget = MemoryBudget(limit: 512 << 20)
+    packs = PackBuilder(store: store, limits: options.packs, budget: budget, counters: PackCounters())
   }
 
   var isStopping: Bool { state.withLock { $0.isStopping } }
@@ -64,6 +70,7 @@ final class DeltaDesk: Sendable {
       let new = Preparation(id: id, preview)
       list.append(new)
       if list.count > Self.remembered { list.removeFirst() }
+      for old in list.dropLast(Self.drafts) { old.dropDraft() }
       return (new, true)
     }
     guard isNew else { return preparation }
@@ -72,7 +79,7 @@ final class DeltaDesk: Sendable {
     // A thread of its own rather than a dispatch queue, whose manager would open descriptors of its own.
     do throws(SystemError) {
       _ = try OSThread(name: "prepare") { [self] in
-        preparation.run(search) { !self.isStopping }
+        preparation.run(search, packs) { !self.isStopping }
         state.broadcasting { $0.preparing -= 1 }
       }
     } catch {
@@ -84,6 +91,13 @@ final class DeltaDesk: Sendable {
 
   func preparation(_ id: String) -> Preparation? {
     preparations.withLock { list in list.first { $0.id == id } }
+  }
+
+  /// The files of packs of releases of a channel that are planned, the newest first.
+  func packDrafts(of channel: Int64) -> [PackDraft] {
+    preparations.withLock { list in
+      list.reversed().compactMap { $0.channel == channel ? $0.packDraft : nil }
+    }
   }
 
   func isLate(_ preparation: Preparation) -> Bool { preparation.seconds >= options.wait }

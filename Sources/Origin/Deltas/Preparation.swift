@@ -2,14 +2,15 @@ import Manifests
 import Store
 import System
 
-/// The deltas and the cost of a release that is about to be made.
+/// The deltas, the files of the pack and the cost of a release that is about to be made.
 ///
 /// Deltas are named by the bytes that they join, not by versions: they are made while the release is only planned,
 /// and when it commits, it is visible at once. Releases of other bundles meanwhile wait for nothing.
 final class Preparation: Sendable {
   /// How far it is, for the publisher who waits.
   struct Status: Sendable {
-    /// Every delta on the version that is to be replaced is stored, or found not worth making.
+    /// Every delta on the version that is to be replaced is stored, or found not worth making, and the files of the pack
+    /// are coded.
     var isReady = false
     /// And those on the other versions whose cost is told, and all costs.
     var isDone = false
@@ -29,6 +30,7 @@ final class Preparation: Sendable {
   let startedAt = Clock.monotonicNanoseconds()
   private let preview: ReleasePreview
   private let state = Monitor(Status())
+  private let draft = Locked<PackDraft?>(nil)
 
   init(id: String, _ preview: ReleasePreview) {
     self.id = id
@@ -49,6 +51,13 @@ final class Preparation: Sendable {
     } ?? false
   }
 
+  /// The channel that it is about; nil for one that is still to be made.
+  var channel: Int64? { preview.channel?.id }
+  /// The files of the pack from the version that is to be replaced, once they are coded.
+  var packDraft: PackDraft? { draft.withLock { $0 } }
+  /// Gives their room back.
+  func dropDraft() { draft.withLock { $0 = nil } }
+
   /// Whoever waits for it goes on.
   func abandon() { state.broadcasting { $0.isAbandoned = true } }
 
@@ -59,9 +68,9 @@ final class Preparation: Sendable {
   }
 
   /// Does all of it, on the calling thread and a crew of its own.
-  func run(_ search: DeltaSearch, goesOn: @escaping @Sendable () -> Bool) {
+  func run(_ search: DeltaSearch, _ packs: PackBuilder, goesOn: @escaping @Sendable () -> Bool) {
     do throws(StoreError) {
-      try work(search, goesOn)
+      try work(search, packs, goesOn)
     } catch {
       // What can't be prepared is fetched plain; the release itself says what is wrong with the store.
       becomeReady()
@@ -69,7 +78,9 @@ final class Preparation: Sendable {
     giveUp()
   }
 
-  private func work(_ search: DeltaSearch, _ goesOn: @escaping @Sendable () -> Bool) throws(StoreError) {
+  private func work(
+    _ search: DeltaSearch, _ packs: PackBuilder, _ goesOn: @escaping @Sendable () -> Bool
+  ) throws(StoreError) {
     let facts = DerivedFacts(store: search.store)
     var next = preview.new
     if let channel = preview.channel, channel.version != .none {
@@ -82,6 +93,10 @@ final class Preparation: Sendable {
           distance == 1 ? current : try search.store.contents(channel, at: versions[distance - 1])
         let new = distance == 1 ? preview.new : Self.changes(from: older, to: next)
         try prepare(new, on: older, distance, search, facts, goesOn)
+        if distance == 1 {
+          try preparePack(channel, on: older, search, packs, goesOn)
+          becomeReady()
+        }
       }
     }
     becomeReady()
@@ -106,7 +121,17 @@ final class Preparation: Sendable {
       guard distance == 1 else { return }
       state.deltas = made.made
     }
-    if distance == 1 { becomeReady() }
+  }
+
+  private func preparePack(
+    _ channel: ChannelInfo, on older: DeltaSearch.Contents, _ search: DeltaSearch, _ packs: PackBuilder,
+    _ goesOn: @escaping @Sendable () -> Bool
+  ) throws(StoreError) {
+    let changes = PackDraft.changes(preview, on: older, in: channel)
+    let made = try packs.draft(
+      changes, on: older.map { ($0.url, $0.content.sha256) }, threads: search.threads, isUrgent: true,
+      goesOn: goesOn)
+    draft.withLock { $0 = made }
   }
 
   private func becomeReady() {

@@ -9,8 +9,10 @@ final class ReleaseDesk: Sendable {
   let catalog: Published<Catalog>
   let builder: AnswerBuilder
   private let renderer: AnswerRenderer
+  private let log: @Sendable (String) -> Void
   let publicURL: BaseURL
   let deltas: DeltaDesk
+  let packs: PackBuilder
   let documents: DocumentDesk
   let push: ReleasePush?
   /// Releases that are being pushed.
@@ -24,7 +26,8 @@ final class ReleaseDesk: Sendable {
 
   init(
     store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, renderer: AnswerRenderer,
-    publicURL: BaseURL, deltas: DeltaDesk, documents: DocumentDesk, push: ReleasePush? = nil,
+    publicURL: BaseURL, deltas: DeltaDesk, packs: PackBuilder, documents: DocumentDesk,
+    push: ReleasePush? = nil,
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.store = store
@@ -33,8 +36,10 @@ final class ReleaseDesk: Sendable {
     self.renderer = renderer
     self.publicURL = publicURL
     self.deltas = deltas
+    self.packs = packs
     self.documents = documents
     self.push = push
+    self.log = log
     staged = StagedReleases(log: log)
   }
 
@@ -155,6 +160,8 @@ final class ReleaseDesk: Sendable {
           ?? Array("{}".utf8)
       ) { channel.whole }
       if let patch {
+        let offer = pack(outcome, channel, on: before, patchBytes: patch.document.smallestCount)
+        let patch = builder.offering(offer, patch, channel, from: before.version)
         builder.patches.update { [channel] in
           $0.insert(patch, from: before.version.number, to: channel, renewal: $0.renewal(of: info.id))
         }
@@ -164,5 +171,48 @@ final class ReleaseDesk: Sendable {
     builder.patches.update { $0.forget(info.id, before: info.version) }
     deltas.backlog.add(info.id, at: info.version)
     renderer.add(info.id)
+  }
+
+  /// The pack from the version before: its files were coded while the release was planned, so that it is only put
+  /// together here, and shown with the release.
+  private func pack(
+    _ outcome: ReleaseOutcome, _ channel: ChannelCatalog, on before: ChannelCatalog, patchBytes: Int
+  ) -> PackOffer? {
+    guard let digest = channel.channel.digest, let baseDigest = before.channel.digest,
+      let changes = before.map.changes(outcome)
+    else { return nil }
+    let ends = PackEnds(
+      base: before.version, baseDigest: baseDigest, version: channel.version, digest: digest)
+    do throws(StoreError) {
+      for draft in deltas.packDrafts(of: channel.channel.id) {
+        let base = PackBase(before.map, holders: draft.holders)
+        guard
+          let pack = try packs.keep(
+            draft, changes, on: base, ends, of: channel.channel.id, patchBytes: patchBytes)
+        else { continue }
+        return builder.packs.offer(pack, channel.channel)
+      }
+    } catch {
+      // Without it the answer is right, too.
+      packs.counters.failed()
+      log("error: the pack of \(channel.channel.app) \(channel.version) could not be kept: \(error)")
+    }
+    return nil
+  }
+}
+
+extension ManifestMap {
+  /// What a release changed of this manifest; nil where that can't be read.
+  fileprivate func changes(_ outcome: ReleaseOutcome) -> [Manifests.EntryChange]? {
+    var changes: [Manifests.EntryChange] = []
+    for change in outcome.changes {
+      var old: Entry?
+      if let bytes = entry(for: Array(change.url.text.utf8)) {
+        guard let entry = try? Entry(parsing: Array(bytes)) else { return nil }
+        old = entry
+      }
+      changes.append(Manifests.EntryChange(url: change.url, old: old, new: change.entry))
+    }
+    return changes
   }
 }

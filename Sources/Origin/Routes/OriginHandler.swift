@@ -74,6 +74,13 @@ final class OriginHandler: Handler {
       }
     }
     guard let document = segments.next() else { return .now(Self.nothing) }
+    if document.equals("pack") {
+      let file = path.extracting(1..<path.byteCount)
+      return reading(request) { request in
+        let channel = catalog.current.channel(app: name, space: space)?.channel.id
+        return origin.packs.answer(file, whole: request.path, of: channel, request, downloads)
+      }
+    }
     if let document = ClientDocument(document, segments) {
       return answer(document, app: name, space: space, request)
     }

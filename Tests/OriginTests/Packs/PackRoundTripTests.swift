@@ -63,27 +63,16 @@ import Testing
       let entry = new.entries[arrival.url]!
       let bytes = new.bytes[entry.sha256]!
       guard case .record(let base, _) = arrival.source else { continue }
-      let frame: [UInt8]
-      if let base {
-        let record = try #require(
-          PackRecord(
-            bytes, over: old.bytes[old.entries[urls[base]]!.sha256]!, renaming,
-            delta: deltas[entry.sha256]?.coded))
-        frame = record.frame
-        if record.isRenamed { renamed += 1 }
-        plan.changes.arrivals[index].source = .record(base: base, isRenamed: record.isRenamed)
-      } else {
-        let plain = PackFrame.encode(bytes)!
-        var best = plain
-        if let partner = arrival.partner,
-          let over = PackFrame.encode(bytes, base: old.bytes[plan.old[partner].entry.sha256]!),
-          over.count < plain.count
-        {
-          best = over
-          plan.changes.arrivals[index].source = .record(base: plan.changes.touched[partner], isRenamed: false)
-        }
-        frame = best
-      }
+      func held(_ sha256: SHA256) -> PackRecord.Base { .init(sha256: sha256, bytes: old.bytes[sha256]!) }
+      let delta =
+        base == nil
+        ? nil : deltas[entry.sha256].map { PackRecord.Delta(base: held($0.base), coded: $0.coded) }
+      let partner = arrival.partner.map { held(plan.old[$0].entry.sha256) }
+      let record = try #require(PackRecord(bytes, delta: delta, partner: partner, renaming))
+      let frame = record.frame
+      if record.isRenamed { renamed += 1 }
+      plan.changes.arrivals[index].source = .record(
+        base: record.base.flatMap { sha256 in shas[sha256] }, isRenamed: record.isRenamed)
       total += frame.count + PackRecordHead(length: frame.count, sha256: entry.sha256).bytes.count
       rows.append((frame.count, deltas[entry.sha256]?.coded.count ?? -1, bytes.count, arrival.url.text))
     }

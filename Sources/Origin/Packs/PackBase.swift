@@ -1,0 +1,45 @@
+import Compression
+import Manifests
+import Store
+import System
+
+/// Where URLs and bytes are in the manifest that a pack starts from, counted in the order of its URLs.
+struct PackBase {
+  let place: (ResourceURL) -> Int?
+  let holder: (SHA256) -> Int?
+
+  /// - Parameters:
+  ///   - urls: all of the manifest, sorted by URL.
+  ///   - wanted: the bytes that will be asked for.
+  init(_ urls: [(url: ResourceURL, sha256: SHA256)], wanted: Set<SHA256>) {
+    var holders: [SHA256: Int] = [:]
+    for (index, item) in urls.enumerated() where wanted.contains(item.sha256) && holders[item.sha256] == nil {
+      holders[item.sha256] = index
+    }
+    holder = { [holders] in holders[$0] }
+    place = { url in
+      let index = urls.partitionPoint { $0.url >= url }
+      return index < urls.count && urls[index].url == url ? index : nil
+    }
+  }
+
+  /// - Parameter holders: which URLs hold the bytes that will be asked for, or held them a moment ago.
+  init(_ map: ManifestMap, holders: [SHA256: ResourceURL]) {
+    place = { map.place(of: Array($0.text.utf8)) }
+    holder = { sha256 in
+      guard let url = holders[sha256].map({ Array($0.text.utf8) }), let entry = map.entry(for: url),
+        (try? Entry(parsing: Array(entry)))?.sha256 == sha256
+      else { return nil }
+      return map.place(of: url)
+    }
+  }
+}
+
+extension PackPlan {
+  /// The plan of a pack whose files have deltas on these bytes.
+  init?(_ changes: [Manifests.EntryChange], on base: PackBase, deltaBases: [SHA256: SHA256]) {
+    self.init(changes, place: (base.place, base.holder), delta: { deltaBases[$0] }) {
+      StableName(path: $0.text).name(mark: "*")
+    }
+  }
+}

@@ -1,0 +1,200 @@
+import Compression
+import Manifests
+import Store
+import System
+
+/// What packs may take of the disk, and of a device's line.
+package struct PackLimits: Sendable {
+  /// Bytes that all packs may take.
+  package var room: Int64 = 2 << 30
+  /// Bytes of one; what would be larger is fetched file by file.
+  package var largest: Int64 = 256 << 20
+
+  package init() {}
+}
+
+/// Makes packs: the files of a release while it is only planned, the rest when it has its number.
+struct PackBuilder: Sendable {
+  let store: Store
+  let limits: PackLimits
+  let budget: MemoryBudget
+  let counters: PackCounters
+
+  // MARK: - The files
+
+  /// Codes the files that a pack brings; nil where there is to be none.
+  ///
+  /// - Parameters:
+  ///   - changes: sorted by URL; of the new entries the numbers don't matter.
+  ///   - older: the manifest that the pack starts from, sorted by URL.
+  ///   - threads: that code, at low priority unless it is urgent.
+  ///   - goesOn: asked before each file; false: there will be none.
+  func draft(
+    _ changes: [Manifests.EntryChange], on older: [(url: ResourceURL, sha256: SHA256)], threads: Int,
+    isUrgent: Bool, goesOn: @escaping @Sendable () -> Bool = { true }
+  ) throws(StoreError) -> PackDraft? {
+    let entries = changes.compactMap(\.new)
+    let targets = Set(entries.map(\.sha256))
+    let pairs = try store.derived.pairs(of: Array(targets)).mapValues { $0.filter { $0.size != nil } }
+    let wanted = targets.union(pairs.values.joined().map(\.base))
+    let base = PackBase(older, wanted: wanted)
+    let deltaBases = pairs.compactMapValues { deltas in
+      deltas.filter { base.holder($0.base) != nil }.min {
+        ($0.size ?? 0, $0.base.hex) < ($1.size ?? 0, $1.base.hex)
+      }?
+      .base
+    }
+    guard let plan = PackPlan(changes, on: base, deltaBases: deltaBases) else { return nil }
+    let coder = try RecordCoder(plan, entries, deltaBases, self)
+    guard let records = try coder.run(threads: threads, isUrgent: isUrgent, goesOn: goesOn) else {
+      return nil
+    }
+    var holders: [SHA256: ResourceURL] = [:]
+    for sha256 in wanted { holders[sha256] = base.holder(sha256).map { older[$0].url } }
+    let facts = DerivedFacts(store: store)
+    let plain = plan.changes.records.reduce(Int64(0)) { sum, index in
+      let entry = entries[index]
+      guard let ctype = ContentType(entry.ctype) else { return sum.addingClamped(entry.size) }
+      return sum.addingClamped(facts.plainSize(entry.sha256, ctype, size: entry.size))
+    }
+    return PackDraft(
+      links: PackDraft.links(of: plan), records: records, frames: coder.frames, plainBytes: plain,
+      deltaBases: deltaBases, holders: holders)
+  }
+
+  /// The files of one pack, which several threads code.
+  private struct RecordCoder: Sendable {
+    let frames: ScratchFile
+    private let jobs: [Job]
+    private let renaming: PackRenaming
+    private let builder: PackBuilder
+
+    /// A file, and what it may be coded over.
+    private struct Job: Sendable {
+      let sha256: SHA256
+      let size: Int
+      let delta: SHA256?
+      let partner: SHA256?
+    }
+
+    private struct Progress: Sendable {
+      var records: [PackDraft.Record?]
+      var bytes: Int64 = 0
+      var isGivenUp = false
+    }
+
+    init(_ plan: PackPlan, _ entries: [Entry], _ deltaBases: [SHA256: SHA256], _ builder: PackBuilder)
+      throws(StoreError)
+    {
+      self.builder = builder
+      renaming = plan.changes.renaming(old: plan.old)
+      jobs = plan.changes.records.map { index in
+        let entry = entries[index]
+        return Job(
+          sha256: entry.sha256, size: Int(clamping: entry.size), delta: deltaBases[entry.sha256],
+          partner: plan.changes.arrivals[index].partner.map { plan.old[$0].entry.sha256 })
+      }
+      frames = try ScratchFile(in: builder.store.folder)
+    }
+
+    /// Nil where one can't be coded, or they are too many bytes.
+    func run(threads: Int, isUrgent: Bool, goesOn: @escaping @Sendable () -> Bool) throws(StoreError)
+      -> [PackDraft.Record]?
+    {
+      guard jobs.allSatisfy({ $0.size <= builder.limits.largest }) else { return nil }
+      let progress = Locked(Progress(records: Array(repeating: nil, count: jobs.count)))
+      // The largest first: whatever is last is short.
+      let order = jobs.indices.sorted { jobs[$0].size > jobs[$1].size }
+      try Parallel.forEach(order.count, threads: threads, priority: isUrgent ? nil : .background) {
+        (index) throws(StoreError) in
+        guard !progress.withLock({ $0.isGivenUp }) else { return }
+        let record = goesOn() ? try code(jobs[order[index]]) : nil
+        progress.withLock { progress in
+          progress.records[order[index]] = record
+          progress.bytes += Int64(record?.frame.count ?? 0)
+          if record == nil || progress.bytes > builder.limits.largest { progress.isGivenUp = true }
+        }
+      }
+      return progress.withLock { $0.isGivenUp ? nil : $0.records.compactMap { $0 } }
+    }
+
+    private func code(_ job: Job) throws(StoreError) -> PackDraft.Record? {
+      let store = builder.store
+      func base(_ sha256: SHA256) -> PackRecord.Base? {
+        (try? store.bytes(of: sha256, limit: DeltaTrial.largestFile)).map {
+          PackRecord.Base(sha256: sha256, bytes: $0)
+        }
+      }
+      let cost = MemoryBudget.cost(
+        target: job.size, base: job.delta == nil && job.partner == nil ? 0 : job.size)
+      let coded = builder.budget.withRoom(for: cost) { () -> PackRecord? in
+        guard let bytes = try? store.bytes(of: job.sha256, limit: Int(clamping: builder.limits.largest))
+        else {
+          return nil
+        }
+        var delta: PackRecord.Delta?
+        if let of = job.delta, let base = base(of),
+          let coded = try? store.derived.bytes(of: job.sha256, on: of)
+        {
+          delta = PackRecord.Delta(base: base, coded: coded)
+        }
+        let partner = delta == nil && bytes.count <= DeltaTrial.largestFile ? job.partner.flatMap(base) : nil
+        return PackRecord(bytes, delta: delta, partner: partner, renaming)
+      }
+      guard let coded else { return nil }
+      return PackDraft.Record(
+        sha256: job.sha256, base: coded.base, isRenamed: coded.isRenamed,
+        frame: try frames.append(coded.frame))
+    }
+  }
+
+  // MARK: - The whole
+
+  /// Puts a pack together and keeps it; nil where its files were coded for other changes, or it isn't worth keeping.
+  ///
+  /// - Parameter patchBytes: of the answer with the patch that the pack takes the place of, as it is sent.
+  func keep(
+    _ draft: PackDraft, _ changes: [Manifests.EntryChange], on base: PackBase, _ ends: PackEnds,
+    of channel: Int64, patchBytes: Int
+  ) throws(StoreError) -> StoredPack? {
+    guard let plan = draft.plan(changes, on: base),
+      let head = Self.head(plan, ends, records: draft.records.count)
+    else { return nil }
+    let parts = PackParts(
+      head: head,
+      records: draft.records.map { record in
+        (PackRecordHead(length: record.frame.count, sha256: record.sha256).bytes, record.frame)
+      }, frames: draft.frames)
+    guard parts.size <= limits.largest,
+      Self.isWorth(parts.size, records: draft.records.count, plain: draft.plainBytes, patch: patchBytes)
+    else {
+      try store.derived.refusePack(ends, of: channel)
+      return nil
+    }
+    let pack = try store.derived.keep(parts, ends, of: channel)
+    counters.made(bytes: pack.size)
+    return pack
+  }
+
+  /// Head and change list; nil where the list can't be coded.
+  static func head(_ plan: PackPlan, _ ends: PackEnds, records: Int) -> [UInt8]? {
+    let list = plan.changes.bytes(version: ends.version, old: plan.old)
+    // It is made while other releases wait.
+    let level: Int32? = list.count <= 64 << 10 ? nil : list.count <= 1 << 20 ? 19 : 9
+    guard let coded = PackFrame.encode(list, level: level) else { return nil }
+    return PackHead(
+      base: ends.base, version: ends.version, baseDigest: ends.baseDigest, digest: ends.digest,
+      records: records, plainChanges: list, codedChanges: coded.count
+    ).bytes + coded
+  }
+
+  /// Whether a device is better off with a pack than with whole files and the patch that says which.
+  static func isWorth(_ size: Int64, records: Int, plain: Int64, patch: Int) -> Bool {
+    // Without files the patch is all there is to fetch: one request, where a pack takes two.
+    records == 0
+      ? size.addingClamped(worthARequest) < Int64(patch) : size <= plain.addingClamped(Int64(patch))
+  }
+
+  /// Bytes that arrive in the time that a request takes, on a phone: 200 ms at 1.6 Mbit/s.
+  private static let worthARequest: Int64 = 40_000
+}

@@ -1,0 +1,73 @@
+import HTTP
+import Manifests
+import Store
+import System
+
+/// Answers pack URLs: `{space}/{app}/pack/{A}-{B}-{mark}.xpk`.
+struct PackEndpoint: Sendable {
+  let store: Store
+  let log: @Sendable (String) -> Void
+
+  /// - Parameters:
+  ///   - path: without a public URL's prefix and without the slash before its first segment.
+  ///   - whole: the whole request path, under which the file is kept open.
+  ///   - channel: that the path names; nil where there is none.
+  func answer(
+    _ path: RawSpan, whole: RawSpan, of channel: Int64?, _ request: borrowing Request, _ cache: DownloadCache
+  ) -> Answer {
+    if let file = cache.file(at: whole) { return .now(file.document.response(to: request)) }
+    guard let parsed = PackPath(text: path.text), let channel else { return .now(Self.nothing) }
+    let stored = StoredRequest(request)
+    let key = whole.array
+    return .later { [inbox = cache.inbox] in
+      do throws(StoreError) {
+        let file = try inbox.open { () throws(StoreError) in
+          guard let pack = try store.derived.openPack(parsed, of: channel) else {
+            throw .unknownVersion(parsed.version)
+          }
+          return DownloadFile(path: key, document: Self.document(pack))
+        }
+        return file.document.response(to: stored.request)
+      } catch {
+        if case .unknownVersion = error { return Self.nothing }
+        log("error: \(parsed): \(error)")
+        return ClientFailure.response(error)
+      }
+    }
+  }
+
+  /// A pack of that name may still be made: nobody is to remember that there was none.
+  private static var nothing: Response {
+    ClientFailure.response(.notFound, "no pack is stored under this URL", cacheControl: "no-store")
+  }
+
+  private static func document(_ pack: consuming DerivedFile) -> CodedDocument {
+    let (size, sha256) = (pack.size, pack.sha256)
+    let file = OpenFile(pack.takeFile(), size: size)
+    let fields = HeadFields.published("application/octet-stream")
+    let tag = EntityTag("\(sha256.hex.prefix(32))")
+    return .file(identity: Representation(fields, tag: tag, body: file.body), gzip: nil, zstd: nil)
+  }
+}
+
+/// Tells which packs devices may be told of.
+struct PackOffers: Sendable {
+  let store: Store
+  /// Only those that were brought to where devices download from (guarantee 6).
+  let arePushed: Bool
+
+  /// The pack that leads a device at `base` to a channel's newest version; nil where none is to be named.
+  func offer(_ channel: ChannelInfo, from base: ManifestVersion, baseDigest: SHA256) throws(StoreError)
+    -> PackOffer?
+  {
+    guard let digest = channel.digest else { return nil }
+    let ends = PackEnds(base: base, baseDigest: baseDigest, version: channel.version, digest: digest)
+    guard case .stored(let pack) = try store.derived.pack(ends, of: channel.id) else { return nil }
+    return offer(pack, channel)
+  }
+
+  /// What is told of a pack; nil where it isn't to be named yet.
+  func offer(_ pack: StoredPack, _ channel: ChannelInfo) -> PackOffer? {
+    pack.isPushed || !arePushed ? pack.offer(of: channel) : nil
+  }
+}
