@@ -73,7 +73,7 @@ let package = Package(
     tests("SystemTests", ["System"]),
     tests("PlatformTests", ["Platform", "System"]),
     tests("HTTPTests", ["HTTP", "Platform"]),
-    tests("ManifestsTests", ["Manifests", "System", "TestSupport"]),
+    tests("ManifestsTests", ["Compression", "Manifests", "System", "TestSupport"]),
     tests("ServerTests", ["Server", "HTTP", "Platform", "System"]),
     tests("CompressionTests", ["Compression", "System"]),
     tests("ArchiveTests", ["Archive", "System"]),

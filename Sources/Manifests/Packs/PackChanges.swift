@@ -37,8 +37,9 @@ package struct PackChanges: Hashable, Sendable {
       self.source = source
     }
 
-    /// The entry, once its bytes are known; nil where it couldn't be one.
+    /// The entry, once its bytes are known; nil where they are more than a manifest can say.
     package func entry(_ bytes: FileDigest) -> Entry? {
+      guard bytes.size <= Decimal.limit else { return nil }
       let path =
         "\(manifestVersion)/\(version)/\(ResourceUUID(bytes.sha256))/\(ResourceFileName(url).escaped)"
       return Entry(
@@ -84,6 +85,22 @@ package struct EntryForm: Hashable, Sendable {
     self.init(ctype: entry.ctype, others: entry.others, place: place)
   }
 
+  // Members count by key and value: thousands of entries may differ in one header alone.
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(ctype)
+    hasher.combine(place)
+    for member in others.members {
+      hasher.combine(member.key)
+      hasher.combine(member.value)
+    }
+  }
+
+  /// Bytes of what it gives to each of its entries in a resourcemap, roughly.
+  var weight: Int64 {
+    let others = others.isEmpty ? 0 : JSONValue.object(others).canonical.count
+    return Int64(ctype.utf8.count + place.utf8.count + others)
+  }
+
   /// As JSON: the entry's members, with `place` as its `download`.
   var json: JSONValue {
     var object = others
@@ -97,17 +114,26 @@ package struct EntryForm: Hashable, Sendable {
       let place = object["download"]?.string,
       ctype.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
     else { throw .damaged("an entry lacks a member") }
+    guard !object.members.contains(where: { Self.computed.contains($0.key) }) else {
+      throw .damaged("an entry has a member that devices work out")
+    }
     self.ctype = ctype
     self.place = place
     others = JSONObject(sorted: object.members.filter { $0.key != "ctype" && $0.key != "download" })
   }
 
+  /// Members of an entry that follow from its bytes and its arrival.
+  private static let computed: Set<String> = ["md5", "sha256", "size", "version"]
+
   /// What stands before the last four segments of a `download`, and the first of these, the manifest version.
   static func cut(_ download: String) -> (place: String, manifestVersion: ManifestVersion)? {
-    let parts = download.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count > 4, let version = ManifestVersion(text: String(parts[parts.count - 4])) else {
-      return nil
+    var rest = download[...]
+    var segment = rest
+    for _ in 0..<4 {
+      guard let slash = rest.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+      segment = rest[rest.utf8.index(after: slash)...]
+      rest = rest[..<slash]
     }
-    return (parts.dropLast(4).joined(separator: "/"), version)
+    return ManifestVersion(text: segment).map { (String(rest), $0) }
   }
 }

@@ -56,17 +56,17 @@ package struct PackHead: Hashable, Sendable {
   /// - Returns: nil where there are too few bytes yet.
   static func read(_ bytes: [UInt8]) throws(PackFault) -> (head: PackHead, length: Int)? {
     guard magic.starts(with: bytes.prefix(magic.count)) else { throw .damaged("it doesn't begin as a pack") }
+    var reader = VarintReader(bytes)
     do throws(PackFault) {
-      return try whole(bytes)
+      return try read(&reader)
     } catch {
-      if bytes.count < longest { return nil }
+      if reader.hasRunOut { return nil }
       throw error
     }
   }
 
-  private static func whole(_ bytes: [UInt8]) throws(PackFault) -> (head: PackHead, length: Int) {
-    var reader = VarintReader(bytes)
-    guard try reader.bytes(magic.count) == magic else { throw .damaged("it doesn't begin as a pack") }
+  private static func read(_ reader: inout VarintReader) throws(PackFault) -> (head: PackHead, length: Int) {
+    _ = try reader.bytes(magic.count)
     let (base, version) = (try reader.number(), try reader.number())
     let digests = (try reader.bytes(SHA256.byteCount), try reader.bytes(SHA256.byteCount))
     let records = try reader.number(below: mostRecords + 1)
@@ -121,15 +121,15 @@ package struct PackRecordHead: Hashable, Sendable {
   /// Reads the head at the start of `bytes`.
   /// - Returns: nil where there are too few bytes yet.
   static func read(_ bytes: [UInt8]) throws(PackFault) -> (head: PackRecordHead, length: Int)? {
-    guard let end = bytes.prefix(Varint.longest).firstIndex(where: { $0 < 0x80 }) else {
-      if bytes.count < Varint.longest { return nil }
-      throw .damaged("a record's length isn't a number")
-    }
-    guard bytes.count >= end + 1 + PackHead.checkCount else { return nil }
     var reader = VarintReader(bytes)
-    let length = try reader.number()
-    let check = try reader.bytes(PackHead.checkCount)
-    return (PackRecordHead(length: length, check: check), reader.index)
+    do throws(PackFault) {
+      let length = try reader.number()
+      let check = try reader.bytes(PackHead.checkCount)
+      return (PackRecordHead(length: length, check: check), reader.index)
+    } catch {
+      if reader.hasRunOut { return nil }
+      throw error
+    }
   }
 
   private init(length: Int64, check: [UInt8]) {

@@ -17,6 +17,8 @@ package struct PackParser {
     case recordHead
     case payload(left: Int64)
     case end
+    /// It was told to go on where no record of its pack is.
+    case nowhere
   }
 
   private var state = State.head
@@ -31,9 +33,14 @@ package struct PackParser {
   package init(limit: Int64) { self.limit = limit }
 
   /// Goes on behind the change list of a pack and some of its records.
+  ///
+  /// The numbers may come from a file: where they can't be, `push` throws.
   package init(resuming head: PackHead, recordsTaken: Int, at offset: Int64) {
-    precondition((0...head.records).contains(recordsTaken))
     limit = 0
+    guard (0...head.records).contains(recordsTaken), (0...Varint.largest).contains(offset) else {
+      state = .nowhere
+      return
+    }
     self.offset = offset
     recordsLeft = head.records - recordsTaken
     state = recordsLeft == 0 ? .end : .recordHead
@@ -42,7 +49,7 @@ package struct PackParser {
   /// Whether all of the pack was taken.
   package var isAtEnd: Bool { if case .end = state { true } else { false } }
 
-  /// Takes the next bytes and tells `take` of each part that they complete.
+  /// Takes the next bytes and tells `take` of each part that they complete. Not to be called again once it threw.
   /// - Throws: what `take` throws, or a `PackFault` where the bytes are no pack.
   package mutating func push(_ bytes: RawSpan, _ take: (borrowing Part) throws -> Void) throws {
     var start = 0
@@ -75,6 +82,7 @@ package struct PackParser {
         state = .payload(left: left - Int64(count))
         try endRecord(take)
       case .end: throw PackFault.damaged("it goes on behind its last file")
+      case .nowhere: throw PackFault.damaged("it has no such record to go on with")
       }
     }
   }

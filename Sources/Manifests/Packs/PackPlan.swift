@@ -37,7 +37,7 @@ package struct PackPlan: Sendable {
       touched.append(place)
       old.append(ManifestItem(url: change.url, entry: entry))
     }
-    var partners = Partners(old, stableName)
+    var partners = Partners(old, staying: Set(changes.lazy.filter { $0.new != nil }.map(\.url)), stableName)
     var arrivals: [PackChanges.Arrival] = []
     var first: [SHA256: Int] = [:]
     for change in changes {
@@ -77,10 +77,10 @@ package struct PackPlan: Sendable {
     private var isTaken: [Bool]
 
     /// Those whose URL stays are taken: by the entry that comes in their place.
-    init(_ old: [ManifestItem], _ stableName: (ResourceURL) -> String) {
+    init(_ old: [ManifestItem], staying: Set<ResourceURL>, _ stableName: (ResourceURL) -> String) {
       urls = Dictionary(old.enumerated().map { ($1.url, $0) }) { $1 }
-      isTaken = [Bool](repeating: false, count: old.count)
-      for (index, item) in old.enumerated().reversed() {
+      isTaken = old.map { staying.contains($0.url) }
+      for (index, item) in old.enumerated().reversed() where !isTaken[index] {
         bytes[item.entry.sha256, default: []].append(index)
         names[stableName(item.url), default: []].append(index)
       }
@@ -88,10 +88,7 @@ package struct PackPlan: Sendable {
 
     /// The entry of the same URL, else one with the bytes that the file is coded over, else a namesake.
     mutating func take(for url: ResourceURL, _ name: String, _ base: SHA256?) -> Int? {
-      if let same = urls[url] {
-        isTaken[same] = true
-        return same
-      }
+      if let same = urls[url] { return same }
       if let base, let found = Self.free(&bytes[base, default: []], isTaken) {
         isTaken[found] = true
         return found

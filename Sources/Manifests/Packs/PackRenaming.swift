@@ -2,11 +2,12 @@
 /// file imports in the file. What is left to be sent is what people changed.
 ///
 /// A word is a run of ASCII letters, digits, `_` and `-`, as long as possible. An arrival with a partner gives pairs of
-/// words: where the URLs of both are the same but for some words, each such word of the partner, of 6 to 64
-/// bytes, becomes that of the arrival, of 64 at most. Of two pairs with one old word the first counts, in the order of the arrivals.
+/// words: where the URLs of both are the same but for some words, each such word of the partner, of 6 to 64 bytes,
+/// becomes that of the arrival, of 64 bytes and twice the old word's at most. Of two pairs with one old word the first
+/// counts, in the order of the arrivals.
 package struct PackRenaming: Sendable {
   private var words: [ArraySlice<UInt8>: [UInt8]] = [:]
-  private var lengths = Set<Int>()
+  private var filter = WordFilter()
 
   private static let shortest = 6
   /// Longer words stay as they are.
@@ -14,12 +15,10 @@ package struct PackRenaming: Sendable {
 
   /// - Parameter urls: the URL of the partner of each arrival that has one, and the arrival's own.
   package init(_ urls: some Sequence<(old: String, new: String)>) {
-    for pair in urls {
-      let (old, new) = (Array(pair.old.utf8), Array(pair.new.utf8))
-      add(old, new)
-    }
+    for pair in urls where pair.old != pair.new { add(Array(pair.old.utf8), Array(pair.new.utf8)) }
   }
 
+  /// Whether nothing is renamed.
   package var isEmpty: Bool { words.isEmpty }
 
   private mutating func add(_ old: [UInt8], _ new: [UInt8]) {
@@ -31,11 +30,11 @@ package struct PackRenaming: Sendable {
       return
     }
     for (was, becomes) in differ
-    where (Self.shortest...Self.longest).contains(was.count) && becomes.count <= Self.longest
-      && words[old[was]] == nil
+    where (Self.shortest...Self.longest).contains(was.count)
+      && becomes.count <= min(2 * was.count, Self.longest) && words[old[was]] == nil
     {
       words[old[was]] = Array(new[becomes])
-      lengths.insert(was.count)
+      old.withUnsafeBytes { filter.add(UnsafeRawBufferPointer(rebasing: $0[was])) }
     }
   }
 
@@ -55,35 +54,62 @@ package struct PackRenaming: Sendable {
     ASCII.isLetterOrDigit(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
   }
 
+  private static let isWordByte = (0...255).map { isWord(UInt8($0)) }
+
   /// The file with its words renamed; nil where it has none of them.
   package func applied(to file: [UInt8]) -> [UInt8]? {
     if isEmpty { return nil }
     var out: [UInt8] = []
     var copied = 0
-    var index = 0
-    let isWord = (0...255).map { Self.isWord(UInt8($0)) }
-    var wanted = [Bool](repeating: false, count: Self.longest + 1)
-    for length in lengths { wanted[length] = true }
-    file.withUnsafeBufferPointer { bytes in
-      while index < bytes.count {
-        guard isWord[Int(bytes[index])] else {
-          index += 1
-          continue
+    Self.isWordByte.withUnsafeBufferPointer { isWord in
+      file.withUnsafeBytes { bytes in
+        var index = 0
+        while index < bytes.count {
+          guard isWord[Int(bytes[index])] else {
+            index += 1
+            continue
+          }
+          let start = index
+          repeat { index += 1 } while index < bytes.count && isWord[Int(bytes[index])]
+          guard index - start >= Self.shortest, index - start <= Self.longest,
+            filter.mayContain(bytes, start, index), let new = words[file[start..<index]]
+          else { continue }
+          if out.isEmpty { out.reserveCapacity(bytes.count + bytes.count / 8) }
+          out.append(contentsOf: bytes[copied..<start])
+          out.append(contentsOf: new)
+          copied = index
         }
-        let start = index
-        while index < bytes.count, isWord[Int(bytes[index])] { index += 1 }
-        guard index - start <= Self.longest, wanted[index - start], let new = words[file[start..<index]]
-        else {
-          continue
-        }
-        if out.isEmpty { out.reserveCapacity(bytes.count + bytes.count / 8) }
-        out.append(contentsOf: bytes[copied..<start])
-        out.append(contentsOf: new)
-        copied = index
       }
     }
     if copied == 0 { return nil }
     out.append(contentsOf: file[copied...])
     return out
+  }
+}
+
+/// Tells most words that aren't in a table without looking them up: a file has a word every few bytes.
+private struct WordFilter {
+  private var bits: [UInt64] = []
+
+  /// Takes a word of 4 bytes or more.
+  mutating func add(_ word: UnsafeRawBufferPointer) {
+    if bits.isEmpty { bits = [UInt64](repeating: 0, count: 1 << 10) }
+    let place = Self.place(word, 0, word.count)
+    bits[place / 64] |= 1 << UInt64(place % 64)
+  }
+
+  @inline(__always) func mayContain(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int) -> Bool {
+    let place = Self.place(bytes, start, end)
+    return bits[place / 64] & 1 << UInt64(place % 64) != 0
+  }
+
+  /// 16 bits of a hash of the word's ends and its length.
+  @inline(__always) private static func place(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int)
+    -> Int
+  {
+    let head = UInt64(bytes.loadUnaligned(fromByteOffset: start, as: UInt32.self))
+    let tail = UInt64(bytes.loadUnaligned(fromByteOffset: end - 4, as: UInt32.self))
+    let mixed = (head << 32 ^ tail ^ UInt64(end - start) << 24) &* 0x9E37_79B9_7F4A_7C15
+    return Int(mixed >> 48)
   }
 }

@@ -1,10 +1,13 @@
 /// Whole numbers as packs write them: seven bits a byte, the lowest first, the top bit set on all but the last
-/// (unsigned LEB128). From 0 to 2^63−1, so nine bytes at most; never longer than needed.
+/// (unsigned LEB128), never longer than needed. They end at 2^53−1, as those of JSON do, so every reader has them exactly.
 enum Varint {
-  static let longest = 9
+  /// Bytes of a number at most.
+  static let longest = 8
+  /// 2^53−1, also the mask of all bits that a number may have.
+  static let largest = Decimal.limit
 
   static func append(_ value: Int64, to out: inout [UInt8]) {
-    precondition(value >= 0, "packs have no negative numbers")
+    precondition((0...largest).contains(value), "packs have numbers from 0 to 2^53−1")
     var rest = value
     while rest >= 0x80 {
       out.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -16,28 +19,28 @@ enum Varint {
   static func append(_ value: Int, to out: inout [UInt8]) { append(Int64(value), to: &out) }
 }
 
-/// Reads a run of numbers and texts, each checked against what is left.
+/// Reads a run of numbers and bytes, each checked against what is left.
 struct VarintReader {
   private let bytes: [UInt8]
-  private(set) var index: Int
+  private(set) var index = 0
+  /// Whether the last failure was that the bytes end too early, so that more of them could help.
+  private(set) var hasRunOut = false
 
-  init(_ bytes: [UInt8], from start: Int = 0) {
-    self.bytes = bytes
-    index = start
-  }
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   var left: Int { bytes.count - index }
 
   mutating func number() throws(PackFault) -> Int64 {
-    var value: UInt64 = 0
+    var value: Int64 = 0
     for position in 0..<Varint.longest {
-      guard index < bytes.count else { throw .damaged("a number ends too early") }
+      guard index < bytes.count else { throw runOut() }
       let byte = bytes[index]
       index += 1
-      value |= UInt64(byte & 0x7F) << UInt64(7 * position)
+      value |= Int64(byte & 0x7F) << Int64(7 * position)
       if byte < 0x80 {
         guard byte != 0 || position == 0 else { throw .damaged("a number is longer than needed") }
-        return Int64(value)
+        guard value <= Varint.largest else { throw .damaged("a number is above 2^53−1") }
+        return value
       }
     }
     throw .damaged("a number has more than \(Varint.longest) bytes")
@@ -54,17 +57,14 @@ struct VarintReader {
   mutating func count() throws(PackFault) -> Int { try number(below: left + 1) }
 
   mutating func bytes(_ count: Int) throws(PackFault) -> [UInt8] {
-    guard count >= 0, count <= left else { throw .damaged("it ends too early") }
+    guard count >= 0, count <= left else { throw runOut() }
     defer { index += count }
     return Array(bytes[index..<index + count])
   }
 
-  mutating func text() throws(PackFault) -> String {
-    let length = try count()
-    guard let text = String(validating: try bytes(length), as: UTF8.self) else {
-      throw .damaged("a text isn't UTF-8")
-    }
-    return text
+  private mutating func runOut() -> PackFault {
+    hasRunOut = true
+    return .damaged("it ends too early")
   }
 }
 
