@@ -10,6 +10,7 @@ final class Exchange {
 
   private var sent: Int64 = 0
   private var received: Int64 = 0
+  private var hasBegun = false
   private(set) var fields: [HTTPField] = []
   private(set) var status = 0
   private(set) var kept: [UInt8] = []
@@ -83,13 +84,15 @@ final class Exchange {
     case .memory(let limit):
       guard received <= Int64(limit) else { return tooLong(Int64(limit)) }
       kept.append(contentsOf: bytes)
-    case .stream(let limit, let write):
+    case .stream(let limit, let write, let begin):
       guard (200..<300).contains(status) else {
         kept.append(contentsOf: bytes.prefix(max(0, 65_536 - kept.count)))
         return received <= 16 << 20 ? true : tooLong(16 << 20)
       }
       guard received <= limit else { return tooLong(limit) }
       do {
+        if let begin, !hasBegun { try begin(HTTPReply(status: status, fields: fields, body: [])) }
+        hasBegun = true
         try write(bytes)
       } catch {
         failure = .callback(error)

@@ -120,6 +120,8 @@ package enum HTTPSink {
   /// Into `HTTPReply.body`, at most `limit` bytes.
   case memory(limit: Int)
   /// To `write` as they arrive, at most `limit` bytes; the body of an answer other than 2xx goes into
-  /// `HTTPReply.body` instead, cut at 64 KB.
-  case stream(limit: Int64, write: (UnsafeRawBufferPointer) throws -> Void)
+  /// `HTTPReply.body` instead, cut at 64 KB. `begin` is told of the answer's head before its first byte.
+  case stream(
+    limit: Int64, write: (UnsafeRawBufferPointer) throws -> Void,
+    begin: ((HTTPReply) throws -> Void)? = nil)
 }

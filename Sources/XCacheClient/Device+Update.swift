@@ -44,10 +44,43 @@ extension Device {
     _ offer: Poller.Offer, _ source: PollPolicy.Source, over held: DeviceIndex,
     _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
-    guard let next = offer.index, takes(next, from: source, over: held) else {
-      return try unchanged(held, source, offer.version)
+    if let answer = offer.pack { return try take(answer, offer, source, over: held, progress) }
+    guard let next = offer.index,
+      PollPolicy.takes(
+        (next.version.number, next.digest.hex), from: source, over: (held.version.number, held.digest.hex))
+    else { return try unchanged(held, source, offer.version) }
+    return try move(from: held, to: next, offer, source, nil, progress)
+  }
+
+  private func take(
+    _ answer: PackAnswer, _ offer: Poller.Offer, _ source: PollPolicy.Source, over held: DeviceIndex,
+    _ progress: (@Sendable (Progress) -> Void)?
+  ) throws(ClientError) -> UpdateReport {
+    guard
+      PollPolicy.takes(
+        (answer.version.number, answer.digest.hex), from: source, over: (held.version.number, held.digest.hex)
+      )
+    else { return try unchanged(held, source, offer.version) }
+    let pack = try install(answer, over: held, progress)
+    if let next = pack.index { return try move(from: held, to: next, offer, source, pack, progress) }
+    // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
+    let patch = try askWithoutPack(source, holding: held)
+    var report = try take(patch, source, over: held, progress)
+    report.pack = pack.report
+    report.bytesFetched = report.bytesFetched.addingClamped(pack.report.bytes)
+    return report
+  }
+
+  private func askWithoutPack(
+    _ source: PollPolicy.Source, holding held: DeviceIndex
+  ) throws(ClientError) -> Poller.Offer {
+    do {
+      return try Poller(transport: transport, settings: settings)
+        .ask(source, holding: held, takesPacks: false)
+    } catch {
+      report(error, from: source, holding: held)
+      throw error
     }
-    return try move(from: held, to: next, offer, source, progress)
   }
 
   private func poll(
@@ -63,11 +96,6 @@ extension Device {
       report(error, from: source, holding: held)
       throw error
     }
-  }
-
-  private func takes(_ next: DeviceIndex, from source: PollPolicy.Source, over held: DeviceIndex) -> Bool {
-    PollPolicy.takes(
-      (next.version.number, next.digest.hex), from: source, over: (held.version.number, held.digest.hex))
   }
 
   /// That it can't be written costs an earlier poll after the next start, nothing else.
@@ -98,27 +126,28 @@ extension Device {
 extension Device {
   private func move(
     from held: DeviceIndex, to next: DeviceIndex, _ offer: Poller.Offer, _ source: PollPolicy.Source,
-    _ progress: (@Sendable (Progress) -> Void)?
+    _ pack: InstalledPack?, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
     try checkLimit(next)
     var plan = try plan(from: held, to: next)
-    let copied = try stageCopies(&plan)
-    try makeRoom(for: plan.fetch)
+    let made = plan.copy.filter { pack?.made.contains($0.entry.sha256) == true }.map(\.entry)
+    let copied = try stageCopies(&plan, proven: pack?.made ?? []) - made.count
+    try makeRoom(for: plan.fetch + made)
     let deltas = try deltaBook(offer.deltas, from: held)
     let bytes = try stage(plan.fetch, of: next.version, deltas, progress)
-    let gzipBytes = settings.comparesWithGzip ? gzipCost(of: plan.fetch) : nil
+    let gzipBytes = settings.comparesWithGzip ? gzipCost(of: plan.fetch + made) : nil
     try cache.withLock { cache throws(ClientError) in try cache.commit(next, at: now()) }
     try makeRoom(for: [])
-    var report = UpdateReport(
-      offer.kind == .patch ? .patch : .whole, from: held.version.text, to: next.version.text)
+    var report = UpdateReport(.init(offer.kind), from: held.version.text, to: next.version.text)
     report.source = .init(source)
     report.polled = offer.version.text
-    report.fetched = plan.fetch.count
+    report.fetched = plan.fetch.count + made.count
     report.copied = copied + plan.shared
     report.kept = plan.kept
     report.missing = plan.missing
-    report.bytesFetched = bytes + deltas.counts.received
-    report.deltas = deltas.counts.used
+    report.bytesFetched = bytes + deltas.counts.received + (pack?.report.bytes ?? 0)
+    report.deltas = deltas.counts.used + (pack?.deltas ?? 0)
+    report.pack = pack?.report
     report.deltasFailed = deltas.counts.failed
     report.bytesByGzip = gzipBytes
     report.bytesTotal = next.totalBytes
@@ -128,13 +157,18 @@ extension Device {
   /// The offered deltas with every file that can be their base: those of the manifest held, and what was set aside.
   private func deltaBook(_ offers: [DeltaOffer], from held: DeviceIndex) throws(ClientError) -> DeltaBook {
     guard !offers.isEmpty else { return DeltaBook([], bases: [:]) }
+    return DeltaBook(offers, bases: try bases(holding: held))
+  }
+
+  /// Every file that can be a base.
+  func bases(holding held: DeviceIndex) throws(ClientError) -> [SHA256: String] {
     var bases: [SHA256: String] = [:]
     for sha256 in try folder.digests(in: folder.aside) { bases[sha256] = folder.aside(sha256) }
     let present = cache.withLock { $0.present }
     for entry in held.entries where present.contains(entry.name) {
       bases[entry.sha256] = folder.file(entry.name)
     }
-    return DeltaBook(offers, bases: bases)
+    return bases
   }
 
   /// What the staged files would have cost as gzip bodies.
@@ -161,10 +195,13 @@ extension Device {
 
   /// Stages what the device holds already, and gives how many files that were; what turns out to be damaged
   /// is fetched.
-  func stageCopies(_ plan: inout UpdatePlan) throws(ClientError) -> Int {
+  /// - Parameter proven: staged files that this update has made and hashed.
+  func stageCopies(_ plan: inout UpdatePlan, proven: Set<SHA256> = []) throws(ClientError) -> Int {
     var copied = 0
     for copy in plan.copy {
-      if try stage(copy) { copied += 1 } else { plan.fetch.append(copy.entry) }
+      let isProven = copy.source == .staged && proven.contains(copy.entry.sha256)
+      let isStaged = isProven ? true : try stage(copy)
+      if isStaged { copied += 1 } else { plan.fetch.append(copy.entry) }
     }
     return copied
   }
@@ -225,6 +262,18 @@ extension Device {
     guard let limit = settings.diskLimit else { return }
     let bytes = entries.clampedSum(\.size)
     try cache.withLock { cache throws(ClientError) in try cache.makeRoom(for: bytes, limit: limit) }
+  }
+}
+
+extension UpdateReport.Kind {
+  init(_ kind: Poller.Offer.Kind) {
+    self =
+      switch kind {
+      case .same: .nothing
+      case .patch: .patch
+      case .pack: .pack
+      case .whole: .whole
+      }
   }
 }
 

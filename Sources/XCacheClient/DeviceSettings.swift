@@ -87,11 +87,11 @@ struct CheckedSettings: Sendable {
     return base
   }
 
-  /// Where the origin is polled. With a manifest held, the query says which, so that a patch may come back.
-  func originURL(holding held: DeviceIndex) -> String {
+  /// Where the origin is polled. With a manifest held, the query says which, so that a pack or a patch may come back.
+  func originURL(holding held: DeviceIndex, takesPacks: Bool = false) -> String {
     var url = "\(server)/configure.json?app=\(app)&channel=\(channel)"
     if held.version > .none { url += "&version=\(held.version)&digest=\(held.digest.hex)" }
-    return url + "&patch=1"
+    return url + (takesPacks ? "&patch=1&pack=1" : "&patch=1")
   }
 
   /// Where the origin is told of failures.

@@ -74,6 +74,7 @@ extension DeviceCache {
     try settle(after: before, at: now)
     isSettled = true
     for sha256 in try folder.digests(in: folder.staging) { try folder.remove(folder.staged(sha256)) }
+    try folder.forgetPack()
     try sweep(at: now)
   }
 
@@ -191,6 +192,7 @@ extension DeviceCache {
       }
       try folder.remove(folder.staged(sha256))
     }
+    if folder.packChanged().map({ Self.isOld($0, at: now) }) ?? false { try folder.forgetPack() }
   }
 
   /// Removes set-aside files, oldest first, until `bytes` more fit below `limit` or none is left.

@@ -6,21 +6,32 @@ struct Poller: Sendable {
   /// What an answer leads to.
   struct Offer: Sendable {
     enum Kind: Sendable {
-      case same, patch, whole
+      case same, patch, pack, whole
     }
 
     let kind: Kind
     /// The newest version that the answerer knows of.
     let version: ManifestVersion
     let extras: AnswerExtras
-    /// Nil where nothing is new.
-    let index: DeviceIndex?
+    /// Nil where nothing is new, or comes by a pack.
+    var index: DeviceIndex?
     /// Deltas on what the device holds.
     var deltas: [DeltaOffer] = []
+    /// Where `kind` is `pack`: one that starts from what is held.
+    var pack: PackAnswer?
 
     fileprivate func saying(_ extras: AnswerExtras) -> Offer {
-      Offer(kind: kind, version: version, extras: extras, index: index, deltas: deltas)
+      Offer(kind: kind, version: version, extras: extras, index: index, deltas: deltas, pack: pack)
     }
+  }
+
+  /// What a document comes to.
+  private enum Reading {
+    case offer(Offer)
+    /// A patch that doesn't lead from what is held to the digest that it names.
+    case otherDigest
+    /// A pack that starts from another version, or that can't be one.
+    case noPack
   }
 
   let transport: any Transport
@@ -30,68 +41,80 @@ struct Poller: Sendable {
   ///
   /// - Throws: what counts as a failed poll: `noAnswer`, `status`, `unreadable`, `wrongDigest`, `unsafeEntry`,
   ///   `sameName`.
-  func ask(_ source: PollPolicy.Source, holding held: DeviceIndex) throws(ClientError) -> Offer {
+  /// - Parameter takesPacks: false for the same question once more, where a pack was of no use.
+  func ask(
+    _ source: PollPolicy.Source, holding held: DeviceIndex, takesPacks: Bool = true
+  ) throws(ClientError) -> Offer {
+    let takesPacks = takesPacks && held.version > .none
     switch source {
-    case .origin: try askOrigin(holding: held)
-    case .mirror: try askMirror(holding: held)
+    case .origin: return try askOrigin(holding: held, takesPacks)
+    case .mirror: return try askMirror(holding: held, takesPacks)
     }
   }
 
-  private func askOrigin(holding held: DeviceIndex) throws(ClientError) -> Offer {
-    if let offer = try offer(settings.originURL(holding: held), holding: held) { return offer }
+  private func askOrigin(holding held: DeviceIndex, _ takesPacks: Bool) throws(ClientError) -> Offer {
+    switch try read(settings.originURL(holding: held, takesPacks: takesPacks), holding: held) {
+    case .offer(let offer): return offer
+    case .noPack where takesPacks: return try askOrigin(holding: held, false)
     // "a device whose result has another digest asks again without `version`", once.
-    return try whole(settings.originURL(holding: .none))
+    case .noPack, .otherDigest: return try whole(settings.originURL(holding: .none))
+    }
   }
 
-  /// A mirror is files: the small "nothing new" document first, then a patch, else the whole manifest.
-  private func askMirror(holding held: DeviceIndex) throws(ClientError) -> Offer {
+  /// A mirror is files: the small "nothing new" document first, then a pack's or a patch, else the whole manifest.
+  private func askMirror(holding held: DeviceIndex, _ takesPacks: Bool) throws(ClientError) -> Offer {
     let url = settings.mirrorURL("version.json")
-    guard case .upToDate(let newest, let extras) = try read(url) else {
+    guard case .upToDate(let newest, let extras)? = try read(url) else {
       throw .unreadable(url: url, reason: "it has a manifest, where only a version belongs")
     }
     guard newest > held.version else {
-      return Offer(kind: .same, version: newest, extras: extras, index: nil)
+      return Offer(kind: .same, version: newest, extras: extras)
     }
-    let patch = settings.mirrorURL("patch/\(held.version)-\(newest).json")
-    // Only some patches are there; the whole manifest always is.
-    // The numbers of the other documents are those of version.json: patches are written once, and stay.
-    if held.version > .none, let offer = try? offer(patch, holding: held) { return offer.saying(extras) }
+    // Only some packs and patches are there; the whole manifest always is.
+    // The numbers of the other documents are those of version.json: these are written once, and stay.
+    for folder in held.version == .none ? [] : takesPacks ? ["update", "patch"] : ["patch"] {
+      let url = settings.mirrorURL("\(folder)/\(held.version)-\(newest).json")
+      if case .offer(let offer)? = try? read(url, holding: held) { return offer.saying(extras) }
+    }
     return try whole(settings.mirrorURL("configure.json")).saying(extras)
   }
 
   private func whole(_ url: String) throws(ClientError) -> Offer {
-    guard let offer = try offer(url, holding: .none) else {
+    guard case .offer(let offer) = try read(url, holding: .none) else {
       throw .unreadable(url: url, reason: "it is a patch, and none was asked for")
     }
     return offer
   }
 
-  /// Nil where the answer is a patch that doesn't lead from what is held to the digest it names.
-  private func offer(_ url: String, holding held: DeviceIndex) throws(ClientError) -> Offer? {
+  private func read(_ url: String, holding held: DeviceIndex) throws(ClientError) -> Reading {
     switch try read(url) {
-    case .upToDate(let version, let extras):
-      return Offer(kind: .same, version: version, extras: extras, index: nil)
-    case .patch(let answer):
-      guard let manifest = try? held.manifest.applying(answer) else { return nil }
-      return try offer(.patch, manifest, answer.digest, answer.extras, answer.deltas, url)
-    case .whole(let answer):
+    case nil: return .noPack
+    case .upToDate(let version, let extras)?:
+      return .offer(Offer(kind: .same, version: version, extras: extras))
+    case .patch(let answer)?:
+      guard let manifest = try? held.manifest.applying(answer) else { return .otherDigest }
+      return .offer(try offer(.patch, manifest, answer.digest, answer.extras, answer.deltas, url))
+    case .pack(let answer)?:
+      guard held.version > .none, answer.base == held.version,
+        (try? ResourceURL(answer.pack.download)) != nil
+      else { return .noPack }
+      return .offer(Offer(kind: .pack, version: answer.version, extras: answer.extras, pack: answer))
+    case .whole(let answer)?:
       let manifest: Manifest
       do {
         manifest = try answer.manifest()
       } catch {
         throw ClientError(error, of: answer.version, url: url)
       }
-      return try offer(.whole, manifest, answer.digest, answer.extras, answer.deltas, url)
-    case .pack: throw .unreadable(url: url, reason: "it names a pack, and none was asked for")
-    case .failure(let code, let message):
+      return .offer(try offer(.whole, manifest, answer.digest, answer.extras, answer.deltas, url))
+    case .failure(let code, let message)?:
       throw .status(url: url, code: Int(clamping: code), message: message.isEmpty ? nil : message)
     }
   }
 
   private func offer(
     _ kind: Offer.Kind, _ manifest: Manifest, _ digest: SHA256, _ extras: AnswerExtras,
-    _ deltas: [DeltaOffer],
-    _ url: String
+    _ deltas: [DeltaOffer], _ url: String
   ) throws(ClientError) -> Offer {
     do {
       let index = try DeviceIndex(manifest, digest: digest)
@@ -101,10 +124,13 @@ struct Poller: Sendable {
     }
   }
 
-  private func read(_ url: String) throws(ClientError) -> ConfigureAnswer {
+  /// Nil where what it says of a pack can't be.
+  private func read(_ url: String) throws(ClientError) -> ConfigureAnswer? {
     let bytes = try document(url)
     do {
       return try ConfigureAnswer.parse(bytes)
+    } catch .member("pack") {
+      return nil
     } catch {
       guard error.isDamage else { throw ClientError(error, url: url) }
     }

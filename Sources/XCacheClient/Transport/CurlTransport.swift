@@ -14,24 +14,48 @@ public final class CurlTransport: Transport {
   public func get(
     _ request: TransportRequest, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
+    try get(request, begin: { _ in true }, receive: receive)
+  }
+
+  /// As above, with `Range` and `If-Range`; an answer with other bytes than were asked for is none.
+  public func get(
+    _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply {
     var count: Int64 = 0
     let ask = HTTPRequest(
-      "GET", request.url, fields: request.isUncoded ? [HTTPField("Accept-Encoding", "identity")] : [],
-      timeouts: timeouts, redirects: 5, decodes: !request.isUncoded)
+      "GET", request.url, fields: Self.fields(of: request), timeouts: timeouts, redirects: 5,
+      decodes: !request.isUncoded)
     do {
-      let reply = try withoutActuallyEscaping(receive) { receive throws(HTTPClientError) in
-        try client.send(
-          ask,
-          into: .stream(limit: request.limit) { bytes in
-            count += Int64(bytes.count)
-            guard receive(bytes.bytes) else { throw Stopped() }
-          })
+      return try withoutActuallyEscaping(begin) { begin throws(HTTPClientError) in
+        try withoutActuallyEscaping(receive) { receive throws(HTTPClientError) in
+          let sink = HTTPSink.stream(
+            limit: request.limit,
+            write: { bytes in
+              count += Int64(bytes.count)
+              guard receive(bytes.bytes) else { throw Stopped() }
+            },
+            begin: { reply in
+              guard let head = TransportHead(reply, asked: request.start) else { throw OtherRange() }
+              guard begin(head) else { throw Stopped() }
+            })
+          let reply = try client.send(ask, into: sink)
+          return TransportReply(
+            status: reply.status, received: Self.wireBytes(of: reply) ?? count, failure: reply.body)
+        }
       }
-      return TransportReply(
-        status: reply.status, received: Self.wireBytes(of: reply) ?? count, failure: reply.body)
     } catch {
       throw TransportError(error)
     }
+  }
+
+  private static func fields(of request: TransportRequest) -> [HTTPField] {
+    var fields = request.isUncoded ? [HTTPField("Accept-Encoding", "identity")] : []
+    guard request.start > 0 else { return fields }
+    fields.append(HTTPField("Range", "bytes=\(request.start)-"))
+    // "A client MUST NOT generate an If-Range header field containing an entity tag that is marked as weak" (RFC 9110
+    // §13.1.5).
+    if let tag = request.entityTag, tag.hasPrefix("\"") { fields.append(HTTPField("If-Range", tag)) }
+    return fields
   }
 
   /// Posts by libcurl, five seconds at most.
@@ -48,6 +72,25 @@ public final class CurlTransport: Transport {
   }
 
   private struct Stopped: Error {}
+  /// The server sent other bytes than were asked for.
+  struct OtherRange: Error {}
+}
+
+extension TransportHead {
+  /// Nil where the body doesn't begin at its start, or at `asked`.
+  init?(_ reply: HTTPReply, asked: Int64) {
+    let tag = reply.field("etag")
+    guard reply.status == 206 else {
+      let isCoded = (reply.field("content-encoding") ?? "identity") != "identity"
+      let length = reply.field("content-length").flatMap { Int64($0) }
+      self.init(status: reply.status, total: isCoded ? nil : length, entityTag: tag)
+      return
+    }
+    guard let range = reply.field("content-range").flatMap({ ContentRange($0) }), range.start == asked else {
+      return nil
+    }
+    self.init(status: 206, start: range.start, total: range.total, entityTag: tag)
+  }
 }
 
 extension TransportError {
@@ -58,9 +101,14 @@ extension TransportError {
       case .timedOut: .timedOut
       case .reset: .broken
       case .answerTooLong: .tooLong
+      case .callback(is CurlTransport.OtherRange): .other
       case .callback, .cancelled: .stopped
       case .badURL, .badField, .notHTTP, .redirect, .bodyEnded, .failed: .other
       }
-    self.init(kind, "\(error)")
+    if case .callback(is CurlTransport.OtherRange) = error {
+      self.init(.other, "the server sent another part of the file than was asked for")
+    } else {
+      self.init(kind, "\(error)")
+    }
   }
 }

@@ -11,6 +11,14 @@ public protocol Transport: Sendable {
     _ request: TransportRequest, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply
 
+  /// As above, and tells `begin` of the answer's head before the first byte; it gives false to end the exchange.
+  ///
+  /// `request.start` asks for the rest of a file (RFC 9110 §14). A transport without this method fetches all of it, and
+  /// whoever asked passes over what it has.
+  func get(
+    _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply
+
   /// Sends a JSON document to `url` by POST, and waits for the end of it, some seconds at most.
   ///
   /// What becomes of it is of no concern: a device tells the origin of files that it couldn't get, and goes on. A
@@ -21,6 +29,18 @@ public protocol Transport: Sendable {
 extension Transport {
   /// Sends nothing.
   public func tell(_ document: [UInt8], to url: String) {}
+
+  /// Fetches from the first byte on, whatever `request.start` is.
+  public func get(
+    _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply {
+    var hasBegun = false
+    return try get(request) { bytes in
+      if !hasBegun, !begin(TransportHead(status: 200)) { return false }
+      hasBegun = true
+      return receive(bytes)
+    }
+  }
 }
 
 /// What is asked of a server.
@@ -32,12 +52,37 @@ public struct TransportRequest: Hashable, Sendable {
   /// The bytes as they are, without a content coding (`Accept-Encoding: identity`): what is asked for once more where
   /// a coded body was damaged.
   public let isUncoded: Bool
+  /// The first byte that is asked for; above 0 with a `Range`.
+  public var start: Int64 = 0
+  /// The strong entity tag of what is there already, quotes included: where the file has another by now, `If-Range` has
+  /// the server send all of it.
+  public var entityTag: String?
 
   /// A GET of `url`, of at most `limit` bytes.
   public init(_ url: String, limit: Int64, isUncoded: Bool = false) {
     self.url = url
     self.limit = limit
     self.isUncoded = isUncoded
+  }
+}
+
+/// What is known of an answer before its body.
+public struct TransportHead: Equatable, Sendable {
+  /// The HTTP status: 200, or 206 for the rest of a file.
+  public let status: Int
+  /// Where in the file the body begins.
+  public let start: Int64
+  /// Bytes of the whole file, where the server said so.
+  public let total: Int64?
+  /// As the server wrote it; weak ones begin with `W/`.
+  public let entityTag: String?
+
+  /// A head with `status` of a body that begins at `start`.
+  public init(status: Int, start: Int64 = 0, total: Int64? = nil, entityTag: String? = nil) {
+    self.status = status
+    self.start = start
+    self.total = total
+    self.entityTag = entityTag
   }
 }
 

@@ -8,6 +8,8 @@ public struct UpdateReport: Hashable, Sendable {
     case nothing
     /// A patch turned the manifest held into the next one.
     case patch
+    /// A pack, which brought files and manifest in one.
+    case pack
     /// A whole manifest came.
     case whole
   }
@@ -43,6 +45,8 @@ public struct UpdateReport: Hashable, Sendable {
   public internal(set) var deltas = 0
   /// Deltas that were of no use, after which the plain body was fetched.
   public internal(set) var deltasFailed = 0
+  /// What came of the pack that was offered; nil where none was.
+  public internal(set) var pack: PackReport?
   /// Bytes that gzip bodies of the fetched files would have had; nil unless the settings ask for it.
   public internal(set) var bytesByGzip: Int64?
   /// Bytes of all listed files.
@@ -57,7 +61,21 @@ public struct UpdateReport: Hashable, Sendable {
   }
 }
 
-/// How far an update or a completion is.
+/// What came of a pack.
+public struct PackReport: Hashable, Sendable {
+  /// Bytes of it that came over the network.
+  public internal(set) var bytes: Int64 = 0
+  /// Files made of it.
+  public internal(set) var files = 0
+  /// Files in it that the device had already.
+  public internal(set) var ready = 0
+  /// How often it went on behind what had come: after a torn line, or a restart of the app.
+  public internal(set) var resumed = 0
+  /// Why it was of no use, after which the patch was asked for; nil where it served.
+  public internal(set) var failure: String?
+}
+
+/// How far an update or a completion is. While a pack comes, bytes are those of the pack.
 public struct Progress: Hashable, Sendable {
   /// Files fetched so far.
   public internal(set) var files = 0

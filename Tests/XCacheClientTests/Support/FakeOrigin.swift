@@ -31,6 +31,13 @@ final class FakeOrigin: Transport {
     var deltas: [DeltaOffer] = []
     /// Bytes are handed over in pieces of so many.
     var piece = 1 << 16
+    /// Packs to the newest version, by the version that they start from.
+    var packs: [Int64: PackAnswer] = [:]
+    /// Bytes after which the next downloads of a pack break off.
+    var tears: [Int] = []
+    var knowsRanges = true
+    /// What downloads of packs asked for.
+    var ranges: [TransportRequest] = []
   }
 
   private let state = Locked(State())
@@ -108,6 +115,51 @@ final class FakeOrigin: Transport {
     }
   }
 
+  /// Serves a pack from `base` to the newest version, and answers polls with it; `change` may spoil it.
+  /// - Returns: its bytes, and where its records begin and the last one ends.
+  @discardableResult
+  func offerPack(
+    from base: Int64, size: Int64? = nil, _ change: (inout [UInt8]) -> Void = { _ in }
+  ) throws -> (bytes: [UInt8], bounds: [Int]) {
+    let (newest, old, new, files) = state.withLock { state in
+      (
+        state.newest, state.history[base] ?? JSONObject(), state.history[state.newest] ?? JSONObject(),
+        Dictionary(state.downloads.values.map { (SHA256.of($0), $0) }) { $1 }
+      )
+    }
+    var maker = try PackMaker((base, old), (newest, new)) { files[$0] }
+    let made = try maker.make()
+    var bytes = made
+    change(&bytes)
+    let path = PackPath(
+      channel: .online, app: try AppName("shop"), base: maker.base.version, version: maker.next.version,
+      sha256: SHA256.of(bytes))
+    let answer = PackAnswer(
+      base: maker.base.version, version: maker.next.version, digest: maker.next.map.digest,
+      pack: PackOffer(download: "https://cdn.test/x/\(path)", size: size ?? Int64(bytes.count)))
+    state.withLock { state in
+      state.packs = [base: answer]
+      state.downloads[answer.pack.download] = bytes
+    }
+    return (made, maker.bounds)
+  }
+
+  /// Polls are answered with patches again.
+  func forgetPacks() { state.withLock { $0.packs = [:] } }
+
+  /// The next downloads of a pack break off after so many bytes each.
+  func tear(after counts: [Int]) { state.withLock { $0.tears = counts } }
+
+  func setRanges(_ areKnown: Bool) { state.withLock { $0.knowsRanges = areKnown } }
+
+  /// What was asked for of packs since the last call.
+  func takeRanges() -> [TransportRequest] {
+    state.withLock { state in
+      defer { state.ranges = [] }
+      return state.ranges
+    }
+  }
+
   /// URLs asked for since the last call.
   func takeLog() -> [String] {
     state.withLock { state in
@@ -137,6 +189,12 @@ final class FakeOrigin: Transport {
   func get(
     _ request: TransportRequest, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
+    try get(request, begin: { _ in true }, receive: receive)
+  }
+
+  func get(
+    _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply {
     let (fault, piece) = state.withLock { state in
       state.log.append(request.url)
       return (state.fault?(request.url), state.piece)
@@ -152,16 +210,31 @@ final class FakeOrigin: Transport {
     guard let body else {
       return TransportReply(status: 404, received: 0, failure: Array(#"{"code":404,"message":"none"}"#.utf8))
     }
+    let (tear, knowsRanges) = state.withLock { state -> (Int?, Bool) in
+      guard request.url.hasSuffix(".xpk") else { return (nil, false) }
+      state.ranges.append(request)
+      return (state.tears.isEmpty ? nil : state.tears.removeFirst(), state.knowsRanges)
+    }
+    let tag = "\"\(SHA256.of(body).hex.prefix(32))\""
     var rest = body[...]
+    var head = TransportHead(status: 200, total: Int64(body.count), entityTag: tag)
+    if knowsRanges, request.start > 0, request.entityTag == nil || request.entityTag == tag {
+      guard request.start < body.count else { return TransportReply(status: 416, received: 0) }
+      rest = rest.dropFirst(Int(request.start))
+      head = TransportHead(
+        status: 206, start: request.start, total: Int64(body.count), entityTag: tag)
+    }
+    if !rest.isEmpty, !begin(head) { throw TransportError(.stopped, "stopped") }
     var count: Int64 = 0
     while !rest.isEmpty {
-      let bytes = Array(rest.prefix(piece))
-      rest = rest.dropFirst(piece)
+      if let tear, count >= tear { throw TransportError(.broken, "torn") }
+      let bytes = Array(rest.prefix(tear.map { min($0 - Int(count), piece) } ?? piece))
+      rest = rest.dropFirst(bytes.count)
       count += Int64(bytes.count)
       if count > request.limit { throw TransportError(.tooLong, "longer than \(request.limit)") }
       guard receive(bytes.span.bytes) else { throw TransportError(.stopped, "stopped") }
     }
-    return TransportReply(status: 200, received: count)
+    return TransportReply(status: head.status, received: count)
   }
 
   private func answer(_ url: String) -> [UInt8]? {
@@ -186,6 +259,9 @@ final class FakeOrigin: Transport {
       let isKnown = held.map { Self.digest(state.history[$0]).hex == items["digest"] } ?? false
       if state.newest == 0 || (isKnown && held == state.newest) { return Self.nothing(state) }
       guard let held, isKnown, held < state.newest, items["patch"] == "1" else { return Self.whole(state) }
+      if items["pack"] == "1", let answer = state.packs[held], answer.version.number == state.newest {
+        return Documents.pack(answer)
+      }
       return Self.patch(from: held, state)
     }
   }
@@ -194,6 +270,9 @@ final class FakeOrigin: Transport {
     state.withLock { state in
       if path == "version.json" { return Self.nothing(state) }
       if path == "configure.json" { return Self.whole(state) }
+      for (base, answer) in state.packs where path == "update/\(base)-\(state.newest).json" {
+        return Documents.pack(answer)
+      }
       for base in state.history.keys where path == "patch/\(base)-\(state.newest).json" {
         return Self.patch(from: base, state)
       }

@@ -36,8 +36,9 @@ private let a = "https://m.test/a.js"
     let report = try device.update(force: true)
     #expect(report.kind == .patch && report.source == .fallback && report.to == "2")
     #expect(
-      origin.takeLog().prefix(2) == [
-        "\(FakeOrigin.mirror)/xcache/shop/version.json", "\(FakeOrigin.mirror)/xcache/shop/patch/1-2.json",
+      origin.takeLog().prefix(3) == [
+        "\(FakeOrigin.mirror)/xcache/shop/version.json", "\(FakeOrigin.mirror)/xcache/shop/update/1-2.json",
+        "\(FakeOrigin.mirror)/xcache/shop/patch/1-2.json",
       ])
     #expect(try device.update(force: true).kind == .nothing)
     origin.fail(nil)

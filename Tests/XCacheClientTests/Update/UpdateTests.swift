@@ -45,7 +45,8 @@ private let c = "https://m.test/sub/c.css"
     #expect(log.count == 2)
     #expect(
       log.first
-        == "\(FakeOrigin.server)/configure.json?app=shop&channel=online&version=1&digest=\(digest)&patch=1")
+        == "\(FakeOrigin.server)/configure.json?app=shop&channel=online&version=1&digest=\(digest)&patch=1&pack=1"
+    )
     #expect(try bench.state() == bench.fresh())
   }
 

@@ -86,8 +86,13 @@ enum PullCommand {
     case .notDue:
       lines.append("not due: the next poll is in \((update.wait + 999) / 1000) s (--force asks now)")
     case .nothing: lines.append("up to date: version \(update.to)")
-    case .patch, .whole:
-      let how = update.kind == .patch ? "by a patch" : "by the whole manifest"
+    case .patch, .pack, .whole:
+      let how =
+        switch update.kind {
+        case .pack: "by a pack"
+        case .patch: "by a patch"
+        default: "by the whole manifest"
+        }
       lines.append(
         "version \(update.from) → \(update.to) \(how): \(update.fetched) files fetched, \(update.copied) copied, "
           + "\(update.kept) kept; \(Bytes.text(update.bytesFetched)) of \(Bytes.text(update.bytesTotal)) fetched"
@@ -100,9 +105,21 @@ enum PullCommand {
         lines.append("\(update.deltasFailed) deltas were of no use; whole files were fetched instead")
       }
     }
+    if let pack = update.pack { lines += Self.lines(pack) }
     lines += documents(update.documents)
     if update.missing > 0 {
       lines.append("\(update.missing) listed files are missing; --complete fetches them")
+    }
+    return lines
+  }
+
+  private static func lines(_ pack: PackReport) -> [String] {
+    var lines: [String] = []
+    if pack.resumed > 0 {
+      lines.append("the pack's download went on \(pack.resumed) times where it was torn")
+    }
+    if let failure = pack.failure {
+      lines.append("the pack was of no use, the patch was asked for instead: \(failure)")
     }
     return lines
   }
@@ -170,6 +187,13 @@ enum PullCommand {
     return .object(document)
   }
 
+  private static func json(_ pack: PackReport) -> JSONValue {
+    [
+      "bytes": .integer(pack.bytes), "failure": pack.failure.map { .string($0) } ?? .null,
+      "files": .integer(pack.files), "ready": .integer(pack.ready), "resumed": .integer(pack.resumed),
+    ]
+  }
+
   private static func json(_ update: UpdateReport) -> JSONValue {
     [
       "bytesFetched": .integer(update.bytesFetched), "bytesTotal": .integer(update.bytesTotal),
@@ -178,7 +202,7 @@ enum PullCommand {
       "deltasFailed": .integer(update.deltasFailed), "fetched": .integer(update.fetched),
       "from": .string(update.from),
       "kept": .integer(update.kept), "kind": .string(update.kind.rawValue),
-      "missing": .integer(update.missing),
+      "missing": .integer(update.missing), "pack": update.pack.map(json) ?? .null,
       "source": .string(update.source == .fallback ? "fallback" : "origin"),
       "to": .string(update.to), "waitMilliseconds": .integer(update.wait),
     ]

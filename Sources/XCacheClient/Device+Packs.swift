@@ -1,0 +1,80 @@
+import Manifests
+import System
+
+/// What an update by a pack has come to before the switch.
+struct InstalledPack {
+  /// Nil where the pack was of no use.
+  var index: DeviceIndex?
+  /// The files that it was good for: staged, and proven.
+  let made: Set<SHA256>
+  /// Of these, those over a file that the device holds.
+  let deltas: Int
+  var report: PackReport
+}
+
+extension Device {
+  /// Fetches a pack and stages its files; those that were made stay, however it ends.
+  /// - Throws: `file`, where the disk fails.
+  func install(
+    _ answer: PackAnswer, over held: DeviceIndex, _ progress: (@Sendable (Progress) -> Void)?
+  ) throws(ClientError) -> InstalledPack {
+    let limits = (changes: settings.manifestLimit, files: settings.diskLimit ?? .max)
+    let installer = PackInstaller(answer, over: held, try packSources(held), in: folder, limits: limits)
+    var download = PackDownload(
+      answer.pack, by: transport, pauses: settings.retryPauses, progress: progress)
+    var report = PackReport()
+    if let saved = folder.savedPack(answer.pack, limit: settings.manifestLimit) {
+      if installer.resume(saved) { report.resumed = 1 }
+    }
+    // What was begun of a file is of no use to anyone.
+    defer { installer.rewind() }
+    var index: DeviceIndex?
+    do throws(PackFailure) {
+      try run(&download, into: installer, of: answer.version)
+      index = try installer.index()
+    } catch {
+      if case .device(let error) = error { throw error }
+      if case .unusable(let reason) = error { report.failure = reason }
+      // All of it is here and wrong: what is kept of it is no use.
+      if installer.isAtEnd { try folder.forgetPack() }
+    }
+    report.bytes = download.received
+    report.files = installer.counts.files
+    report.ready = installer.counts.ready
+    report.resumed += download.resumed
+    return InstalledPack(
+      index: index, made: installer.made, deltas: installer.counts.deltas, report: report)
+  }
+
+  /// Where the disk is full, what was set aside goes, and the pack goes on.
+  private func run(
+    _ download: inout PackDownload, into installer: PackInstaller, of version: ManifestVersion
+  ) throws(PackFailure) {
+    do {
+      return try download.run(into: installer)
+    } catch {
+      guard case .device(let fault) = error, fault.isDiskFull else { throw error }
+    }
+    do throws(ClientError) {
+      try cache.withLock { cache throws(ClientError) in try cache.makeRoom(for: 0, limit: 0) }
+    } catch {
+      throw .device(error)
+    }
+    installer.rewind()
+    do {
+      try download.run(into: installer)
+    } catch {
+      if case .device(let fault) = error, fault.isDiskFull {
+        reporter.report(FailureReport(version: version.text, url: "", reason: .storage))
+      }
+      throw error
+    }
+  }
+
+  private func packSources(_ held: DeviceIndex) throws(ClientError) -> PackSources {
+    var ready: [SHA256: String] = [:]
+    for sha256 in try folder.digests(in: folder.aside) { ready[sha256] = folder.aside(sha256) }
+    for sha256 in try folder.digests(in: folder.staging) { ready[sha256] = folder.staged(sha256) }
+    return PackSources(bases: try bases(holding: held), ready: ready)
+  }
+}

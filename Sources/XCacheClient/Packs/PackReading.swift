@@ -1,0 +1,72 @@
+import Compression
+import Manifests
+import System
+
+/// What is known of a pack while it is read: its head, its changes, and the digests of the files so far.
+struct PackReading {
+  /// What a record is over: the bytes of an entry that the device holds, or nothing.
+  struct RecordSource {
+    let base: (sha256: SHA256, isRenamed: Bool)?
+  }
+
+  let head: PackHead
+  private(set) var renaming = PackRenaming([])
+  /// Of the records that were taken, in their order; nil where the device lacks what one is over.
+  var digests: [FileDigest?] = []
+  private var changes = PackChanges(touched: [], arrivals: [])
+  private var sources: [RecordSource] = []
+
+  init(_ head: PackHead) { self.head = head }
+
+  /// Reads the change list.
+  mutating func take(_ coded: [UInt8], over held: DeviceIndex) throws {
+    var decoder = PackFrameDecoder(base: nil, limit: head.changes.plain)
+    var list: [UInt8] = []
+    try decoder.push(coded.span.bytes) { piece in piece.withUnsafeBytes { list.append(contentsOf: $0) } }
+    try decoder.finish()
+    guard PackHead.check(SHA256.of(list)) == head.changesCheck else {
+      throw PackFault.damaged("its change list has other bytes")
+    }
+    let items = held.manifest.items
+    changes = try PackChanges(list, version: head.version, base: items)
+    renaming = changes.renaming(old: changes.touched.map { items[$0] })
+    sources = changes.arrivals.compactMap { arrival in
+      guard case .record(let base, let isRenamed) = arrival.source else { return nil }
+      return RecordSource(base: base.map { (items[$0].entry.sha256, isRenamed) })
+    }
+    guard sources.count == head.records else {
+      throw PackFault.damaged("it has \(head.records) files, and names \(sources.count)")
+    }
+  }
+
+  /// Where its first record begins.
+  var firstRecord: Int64 { Int64(head.bytes.count) + head.changes.coded }
+
+  /// Of the record that comes next.
+  var nextSource: RecordSource { sources[digests.count] }
+
+  /// The manifest that it leads to.
+  /// - Throws: `damaged` where that isn't the one which the head promises.
+  func index(over held: DeviceIndex) throws -> DeviceIndex {
+    var bytes: [FileDigest] = []
+    var records = digests.makeIterator()
+    for arrival in changes.arrivals {
+      switch arrival.source {
+      case .record:
+        guard case .some(.some(let digest)) = records.next() else {
+          throw PackFault.damaged("it lacks a file")
+        }
+        bytes.append(digest)
+      case .held(let place):
+        let entry = held.manifest.items[place].entry
+        bytes.append(FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size))
+      case .arrival(let place): bytes.append(bytes[place])
+      }
+    }
+    let manifest = try changes.applied(to: held.manifest, version: head.version, digests: bytes)
+    guard manifest.map.digest == head.digest else {
+      throw PackFault.damaged("its manifest has another digest")
+    }
+    return try DeviceIndex(manifest, digest: head.digest)
+  }
+}

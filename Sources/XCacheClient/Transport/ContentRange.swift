@@ -1,0 +1,33 @@
+/// Which bytes of a file an answer with status 206 has: `bytes 1000-1999/5000` (RFC 9110 §14.4).
+struct ContentRange: Equatable {
+  let start: Int64
+  /// The last byte of the answer, not the one behind it.
+  let last: Int64
+  /// Nil where the server doesn't know it, and wrote `*`.
+  let total: Int64?
+
+  /// Nil where `text` names no bytes.
+  init?(_ text: String) {
+    let words = text.split(separator: " ", omittingEmptySubsequences: true)
+    guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
+    let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return nil }
+    let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+    guard ends.count == 2, let start = Self.number(ends[0]), let last = Self.number(ends[1]), start <= last
+    else { return nil }
+    self.start = start
+    self.last = last
+    if parts[1] == "*" {
+      total = nil
+    } else {
+      guard let total = Self.number(parts[1]), last < total else { return nil }
+      self.total = total
+    }
+  }
+
+  /// Digits alone.
+  private static func number(_ text: Substring) -> Int64? {
+    guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return Int64(text)
+  }
+}
