@@ -113,24 +113,19 @@ extension BlobStore {
     var missing: [SHA256] = []
   }
 
-  /// Looks up each content's bytes once.
+  /// Looks up each content's bytes.
+  /// - Parameter rowsRead: called between the look at the rows and the one at what waits for a row; for tests.
   /// - Throws: `contentMismatch` where a claim differs from what is stored or arrived.
-  func survey(_ contents: [(url: ResourceURL, content: ResourceContent)]) throws(StoreError) -> Survey {
-    var known: [SHA256: FileDigest] = [:]
-    var open: [SHA256] = []
-    let stamp = try promise(contents.map(\.content.sha256))
-    try connections.reading { (db) throws(StoreError) in
-      var seen: Set<SHA256> = []
-      for (_, content) in contents where seen.insert(content.sha256).inserted {
-        if let row = try BlobRow.find(content.sha256, in: db), !row.isQuarantined {
-          known[content.sha256] = row.digest
-        } else {
-          open.append(content.sha256)
-        }
-      }
-    }
+  func survey(
+    _ contents: [(url: ResourceURL, content: ResourceContent)], rowsRead: () -> Void = {}
+  ) throws(StoreError) -> Survey {
+    var seen: Set<SHA256> = []
+    let digests = contents.map(\.content.sha256).filter { seen.insert($0).inserted }
+    let stamp = try promise(digests)
+    var known = try stored(digests)
+    rowsRead()
     var survey = Survey()
-    for sha256 in open {
+    for sha256 in digests where known[sha256] == nil {
       if let digest = try waiting(sha256) {
         known[sha256] = digest
         survey.waiting.append(sha256)
@@ -138,11 +133,28 @@ extension BlobStore {
         survey.missing.append(sha256)
       }
     }
+    if !survey.missing.isEmpty {
+      // Another release may have given them rows between the two looks: what was placed is forgotten after its row
+      // is there, so that a second look at the rows finds it.
+      known.merge(try stored(survey.missing)) { first, _ in first }
+      survey.missing.removeAll { known[$0] != nil }
+    }
     withdraw(survey.missing, stamp)
     for (url, content) in contents {
       if let stored = known[content.sha256] { try content.check(against: stored, url) }
     }
     return survey
+  }
+
+  /// The digests of those that rows name, quarantined ones left out.
+  private func stored(_ digests: some Sequence<SHA256>) throws(StoreError) -> [SHA256: FileDigest] {
+    try connections.reading { (db) throws(StoreError) in
+      var known: [SHA256: FileDigest] = [:]
+      for sha256 in digests {
+        if let row = try BlobRow.find(sha256, in: db), !row.isQuarantined { known[sha256] = row.digest }
+      }
+      return known
+    }
   }
 
   /// What is durable under `blobs/` and has no row yet.

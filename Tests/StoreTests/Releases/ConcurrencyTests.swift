@@ -39,6 +39,18 @@ import Testing
     }
   }
 
+  @Test func bytesThatGetTheirRowBetweenTwoLooksAreNotMissing() throws {
+    let store = try scratch.open()
+    let same = Sample("same")
+    try store.send([same])
+    let survey = try store.blobs.survey([(url: url("mine.js"), content: same.content)]) {
+      #expect(throws: Never.self) {
+        try store.publish("other", base: 0, set: ["theirs.js": same], sends: false)
+      }
+    }
+    #expect(survey.missing.isEmpty)
+  }
+
   /// What another publisher does between the plan and the transaction of a release.
   private struct Meanwhile: Sendable {
     let bundle: String
