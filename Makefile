@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers fuzz-archive fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-mirror test-mirror test-mirror-kills test-damage test-s3 kills keeping test-lives lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-mirror test-mirror test-mirror-kills test-damage test-s3 kills keeping test-lives lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -51,6 +51,10 @@ test-mirror: build ## mirror a published app, lose its origin and bring it back,
 	XCACHE_BINARY=$(abspath $(XCACHE)) Tests/Mirror/fallback.sh
 	Tests/Mirror/kill_channels.py $(XCACHE) 6
 
+test-vectors: ## run docs/vectors against the decoder in Python that was written from docs/protocol.md alone
+	@python3 -c 'import zstandard' 2>/dev/null || .ci/packages python3 python3-zstandard
+	docs/vectors/run.py
+
 test-damage: build ## flip bits of blobs, coded files and database pages of a server under load, ROUNDS (50) times
 	@.ci/packages python3
 	Tests/Damage/damage.py $(XCACHE) $(or $(ROUNDS),50)
@@ -70,6 +74,9 @@ test-sanitizers: packages tools ## every test under ThreadSanitizer, then under 
 
 fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
 	@Tests/Fuzz/run.sh archive $(or $(FUZZ_SECONDS),600)
+
+fuzz-pack: packages ## fuzz the pack reader for FUZZ_SECONDS (600)
+	@Tests/Fuzz/run.sh pack $(or $(FUZZ_SECONDS),600)
 
 fuzz-api: build ## send what every command sends, with hostile values, to a real server for FUZZ_SECONDS (600)
 	@.ci/packages python3

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive] [SECONDS], the HTTP parser for 60 where not said.
+# Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive|pack] [SECONDS], the HTTP parser for 60 where not said.
 # What it finds is kept in .build/fuzz/found; a run without a find ends with 0. New inputs that reach new code are
 # kept in .build/fuzz beside the seeds of Tests/Fuzz.
 # run.sh api [SECONDS]: the API of a real server, the release binary or XCACHE_BINARY (see api.py). FUZZ_SEED draws the
@@ -14,7 +14,7 @@ if [ "${1:-}" = api ]; then
     ${FUZZ_SEED:+--seed "$FUZZ_SEED"}
 fi
 target=http
-case "${1:-}" in http | archive) target=$1; shift ;; esac
+case "${1:-}" in http | archive | pack) target=$1; shift ;; esac
 mkdir -p "$work/found"
 # Swift's crash reporter faults inside AddressSanitizer, and would hide the find.
 export SWIFT_BACKTRACE=enable=no
@@ -38,6 +38,20 @@ archive)
     -printf '-Xcc -fmodule-map-file=%p ') -Xcc "-fmodule-map-file=$built/CLinux.build/module.modulemap" \
     -Xcc -ISources/CLinux/include Tests/Fuzz/ArchiveFuzz.swift $(find "$built/" -name '*.o') -lz -lcrypto \
     -o "$work/archive-fuzz"
+  ;;
+pack)
+  seeds=Tests/Fuzz/pack-corpus
+  corpus=$work/pack-corpus
+  for library in Manifests Compression; do
+    swift build --scratch-path "$work/pack" -c release --target $library --sanitize=address \
+      -Xswiftc -sanitize=fuzzer -Xswiftc -enable-testing >/dev/null
+  done
+  built=$work/pack/release
+  swiftc "${flags[@]}" -module-name PackFuzz -I "$built/Modules" $(find Sources -name module.modulemap \
+    -printf '-Xcc -fmodule-map-file=%p ') -Xcc "-fmodule-map-file=$built/CLinux.build/module.modulemap" \
+    -Xcc -ISources/CLinux/include Tests/Fuzz/PackFuzz.swift Tests/ManifestsTests/Packs/Pack{Sample,Device}.swift \
+    Tests/ManifestsTests/SplitMix.swift $(find "$built/" -name '*.o') -lz -lzstd -lcrypto \
+    -o "$work/pack-fuzz"
   ;;
 esac
 mkdir -p "$corpus"

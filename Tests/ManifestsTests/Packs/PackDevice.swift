@@ -23,10 +23,19 @@ final class PackDevice {
   private(set) var largestPiece = 0
 
   private let limit: Int64
+  private let expected: Expected?
+
+  /// What an answer says that a pack leads to.
+  struct Expected {
+    let version: ManifestVersion
+    let digest: SHA256
+  }
 
   /// - Parameter limit: bytes of the change list, and of a file.
-  init(_ base: Manifest, held: [SHA256: [UInt8]], limit: Int64 = 1 << 20) {
+  init(_ base: Manifest, held: [SHA256: [UInt8]], limit: Int64 = 1 << 20, expecting expected: Expected? = nil)
+  {
     self.base = base
+    self.expected = expected
     self.held = held
     self.limit = limit
     baseDigest = base.map.digest
@@ -37,6 +46,7 @@ final class PackDevice {
   init(after other: PackDevice, records count: Int, at offset: Int64) throws {
     guard let head = other.head else { throw PackFault.damaged("there is no head") }
     (base, baseDigest, held, limit) = (other.base, other.baseDigest, other.held, other.limit)
+    expected = other.expected
     (self.head, changes, renaming) = (head, other.changes, other.renaming)
     records = Array(other.records.prefix(count))
     parser = PackParser(resuming: head, recordsTaken: count, at: offset)
@@ -47,7 +57,10 @@ final class PackDevice {
     try parser.push(bytes.span.bytes) { part in
       switch part {
       case .head(let head):
-        guard head.base == base.version, head.baseDigest == baseDigest else { throw PackFault.otherManifest }
+        guard head.base == base.version, head.baseDigest == baseDigest,
+          head.version == expected?.version ?? head.version,
+          head.digest == expected?.digest ?? head.digest
+        else { throw PackFault.otherManifest }
         self.head = head
       case .changes(let coded): try read(coded)
       case .record(let record):
@@ -111,9 +124,9 @@ final class PackDevice {
   /// All at once, in pieces of `count` bytes.
   static func update(
     _ pack: [UInt8], from base: Manifest, held: [SHA256: [UInt8]], pieces count: Int = .max,
-    limit: Int64 = 1 << 20
+    limit: Int64 = 1 << 20, expecting expected: Expected? = nil
   ) throws -> (manifest: Manifest, files: [ResourceURL: [UInt8]]) {
-    let device = PackDevice(base, held: held, limit: limit)
+    let device = PackDevice(base, held: held, limit: limit, expecting: expected)
     var rest = pack[...]
     while !rest.isEmpty {
       try device.take(rest.prefix(count))

@@ -6,7 +6,7 @@ import Testing
 @Suite struct PackListTests {
   private static let version = ManifestVersion(9)
 
-  private static func base() throws -> [ManifestItem] {
+  static func base() throws -> [ManifestItem] {
     try ["a.js", "b.js", "c.js"].map {
       let url = try ResourceURL("https://m.example.com/\($0)")
       return ManifestItem(
@@ -117,7 +117,7 @@ import Testing
     Bad("something behind the end") { $0.after = [0] },
     Bad("an entry twice") { list in
       list.arrivals = [2]
-      (list.partners, list.starts, list.ends, list.middles) = ([1, 1], [22, 22], [3, 3], [2, 2])
+      (list.partners, list.starts, list.ends, list.middles) = ([1, 2], [22, 22], [3, 3], [2, 2])
       list.middle = Array("b2b2".utf8)
       (list.sources, list.versions, list.since, list.formPlaces) = ([0, 0], [1, 1], [0, 0], [1, 1])
     },

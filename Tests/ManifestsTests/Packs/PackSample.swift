@@ -15,6 +15,10 @@ struct PackSample {
     return files.filter { wanted.contains($0.key) }
   }
 
+  init(base: Manifest, new: Manifest, files: [SHA256: [UInt8]]) {
+    (self.base, self.new, self.files) = (base, new, files)
+  }
+
   /// - Parameters:
   ///   - count: files of the base, roughly.
   ///   - words: of each file, roughly.
@@ -120,7 +124,8 @@ extension PackSample {
   }
 
   /// The pack, each file coded in the smallest of three ways.
-  func pack() throws -> [UInt8] {
+  /// - Parameter bases: files that are coded over that of another entry, renamed or not.
+  func pack(over bases: [ResourceURL: (base: Int, isRenamed: Bool)] = [:]) throws -> [UInt8] {
     guard var plan = plan() else { throw PackFault.damaged("there is no plan") }
     let renaming = plan.changes.renaming(old: plan.old)
     var body: [UInt8] = []
@@ -134,6 +139,10 @@ extension PackSample {
         if let renamed = renaming.applied(to: old) {
           ways.append((place, true, PackFrame.encode(file, base: renamed)))
         }
+      }
+      if let (place, isRenamed) = bases[arrival.url], let old = files[base.items[place].entry.sha256] {
+        let over = isRenamed ? renaming.applied(to: old) ?? old : old
+        ways = [(place, isRenamed, PackFrame.encode(file, base: over))]
       }
       guard let best = ways.min(by: { $0.frame?.count ?? .max < $1.frame?.count ?? .max }),
         let frame = best.frame
