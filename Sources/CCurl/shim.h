@@ -15,3 +15,14 @@ typedef int (*xcache_curl_progress)(void *, curl_off_t, curl_off_t, curl_off_t, 
 static inline CURLcode xcache_setopt_progress(CURL *h, xcache_curl_progress v) {
   return curl_easy_setopt(h, CURLOPT_XFERINFOFUNCTION, v);
 }
+static inline CURLMcode xcache_multi_setopt_long(CURLM *m, CURLMoption o, long v) { return curl_multi_setopt(m, o, v); }
+// A request that is over: its handle and what became of it; NULL where there is none.
+static inline CURL *xcache_multi_finished(CURLM *m, CURLcode *code) {
+  int left = 0;
+  for (CURLMsg *message = curl_multi_info_read(m, &left); message; message = curl_multi_info_read(m, &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    *code = message->data.result;
+    return message->easy_handle;
+  }
+  return NULL;
+}

@@ -16,7 +16,14 @@ final class EasyHandle {
 
   deinit { curl_easy_cleanup(handle) }
 
-  func perform(_ request: HTTPRequest, into sink: HTTPSink) throws(HTTPClientError) -> HTTPReply {
+  /// Whether libcurl could be started.
+  static var isReady: Bool { Library.isReady }
+
+  /// - Parameter run: makes the request that the handle was set up for.
+  func perform(
+    _ request: HTTPRequest, into sink: HTTPSink,
+    by run: (UnsafeMutableRawPointer) -> CURLcode = { curl_easy_perform($0) }
+  ) throws(HTTPClientError) -> HTTPReply {
     let exchange = Exchange(body: request.body, sink: sink, watch: request.watch)
     // Keeps "live connections, the Session ID cache, the DNS cache, the cookies" (curl_easy_reset(3)).
     curl_easy_reset(handle)
@@ -28,11 +35,15 @@ final class EasyHandle {
     setBody(request)
     let code = withExtendedLifetime(exchange) {
       setCallbacks(Unmanaged.passUnretained(exchange).toOpaque())
-      return curl_easy_perform(handle)
+      return run(handle)
     }
     if let failure = exchange.failure { throw failure }
     guard code == CURLE_OK else { throw error(code, request.url) }
-    return HTTPReply(status: exchange.status, fields: exchange.fields, body: exchange.kept)
+    var reply = HTTPReply(status: exchange.status, fields: exchange.fields, body: exchange.kept)
+    var version = 0
+    xcache_getinfo_long(handle, CURLINFO_HTTP_VERSION, &version)
+    reply.isMultiplexed = version >= Int(CURL_HTTP_VERSION_2_0)
+    return reply
   }
 
   // MARK: Options
@@ -49,13 +60,18 @@ final class EasyHandle {
     set(CURLOPT_NOBODY, request.method == "HEAD" ? 1 : 0)
     set(CURLOPT_USERAGENT, "xcache")
     if request.decodes { set(CURLOPT_ACCEPT_ENCODING, "gzip, zstd") }
+    // By ALPN; without TLS it is HTTP/1.1.
+    set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+    if request.waitsForConnection { set(CURLOPT_PIPEWAIT, 1) }
+    if let authorities = request.authorities { set(CURLOPT_CAINFO, authorities) }
   }
 
   private func setLimits(_ request: HTTPRequest) {
     // libcurl-thread(3): signals for name lookups don't go with threads.
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_CONNECTTIMEOUT_MS, request.timeouts.connect)
-    set(CURLOPT_LOW_SPEED_LIMIT, 1024)
+    // One of many that share a line gets little of a slow one.
+    set(CURLOPT_LOW_SPEED_LIMIT, request.waitsForConnection ? 32 : 1024)
     set(CURLOPT_LOW_SPEED_TIME, request.timeouts.stall)
     set(CURLOPT_TIMEOUT_MS, request.timeouts.total)
     set(CURLOPT_TCP_KEEPALIVE, 1)

@@ -39,6 +39,8 @@ package struct HTTPReply: Equatable, Sendable {
   package let fields: [HTTPField]
   /// Decoded where the request said so; empty where a sink took it.
   package let body: [UInt8]
+  /// Whether the connection takes several requests at once, as with HTTP/2.
+  package var isMultiplexed = false
 
   package init(status: Int, fields: [HTTPField], body: [UInt8]) {
     self.status = status

@@ -18,6 +18,10 @@ package struct HTTPRequest: Sendable {
   package var decodes: Bool
   /// Whether sending it twice does no more than sending it once, which its method doesn't tell.
   package var isRepeatable = false
+  /// A file of the certificates to trust, PEM; nil: the system's.
+  package var authorities: String?
+  /// Whether it would rather wait until a connection that is being made turns out to take several requests at once.
+  var waitsForConnection = false
   /// Called while bytes move and at least once a second; `false` stops the exchange.
   package var watch: (@Sendable (HTTPProgress) -> Bool)?
 
@@ -62,7 +66,7 @@ package struct HTTPProgress: Equatable, Sendable {
 package struct HTTPTimeouts: Hashable, Sendable {
   /// Milliseconds until a connection must stand, names resolved and TLS agreed.
   package var connect: Int
-  /// Seconds for which fewer than 1,024 bytes a second may move, waiting for the answer included.
+  /// Seconds for which fewer than 1,024 bytes a second may move, waiting for the answer included; 32 in a pool.
   package var stall: Int
   /// Milliseconds for the whole exchange; 0: no limit.
   package var total: Int

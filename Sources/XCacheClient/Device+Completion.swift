@@ -29,7 +29,7 @@ extension Device {
     let fetched = absent.filter { seen.insert($0.sha256).inserted }
     let (folder, cache) = (folder, cache)
     let run = FetchRun(
-      fetcher: fetcher(for: index.version), connections: settings.connections, progress: progress)
+      fetcher: fetcher(for: index.version, isOneOfMany: true), gate: gate, progress: progress)
     report.bytesFetched = try run.run(fetched, to: { folder.staged($0.sha256) }) {
       entry throws(ClientError) in
       try cache.withLock { cache throws(ClientError) in

@@ -36,7 +36,7 @@ extension Device {
             reason: "The file keeps going away")
         }
         supplied += 1
-        try supply(entry)
+        try gate.page { () throws(ClientError) in _ = try supply(entry) }
       }
     }
   }
@@ -88,7 +88,6 @@ extension Device {
 
   /// Puts an entry's bytes in place: copied where the device holds them under another key, else fetched.
   /// Gives the bytes that came over the wire; nil where none had to.
-  @discardableResult
   func supply(_ entry: HeldEntry) throws(ClientError) -> Int64? {
     let part = folder.incoming()
     var received: Int64?

@@ -240,9 +240,9 @@ extension Device {
     _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> Int64 {
     let folder = folder
-    var fetcher = fetcher(for: version)
+    var fetcher = fetcher(for: version, isOneOfMany: true)
     fetcher.deltas = deltas
-    let run = FetchRun(fetcher: fetcher, connections: settings.connections, progress: progress)
+    let run = FetchRun(fetcher: fetcher, gate: gate, progress: progress)
     do {
       return try run.run(entries, to: { folder.staged($0.sha256) })
     } catch  where error.isDiskFull {

@@ -22,6 +22,7 @@ public final class Device: Sendable {
   let urls = Locked(URLTable())
   let documents: Locked<DeviceDocuments>
   let reporter: FailureReporter
+  let gate: FetchGate
 
   /// Opens the device's folder, makes it where it is missing, and finishes what a crash left undone.
   ///
@@ -47,6 +48,7 @@ public final class Device: Sendable {
     cache = Locked(try DeviceCache.open(folder, for: owner, at: now()))
     documents = Locked(DeviceDocuments(folder))
     reporter = FailureReporter(transport, checked)
+    gate = FetchGate(width: checked.connections)
     let saved = try? DurableFile.read(folder.poll, limit: 1 << 16)
     policy = Locked(
       PollPolicy(saved: saved, server: checked.server.text, hasFallback: checked.fallback != nil))
@@ -65,7 +67,9 @@ public final class Device: Sendable {
   var index: DeviceIndex { cache.withLock { $0.index } }
 
   /// Fetches files of a version.
-  func fetcher(for version: ManifestVersion) -> Fetcher {
+  /// - Parameter isOneOfMany: in a `FetchRun`, not because a page asks.
+  func fetcher(for version: ManifestVersion, isOneOfMany: Bool = false) -> Fetcher {
+    let transport: any Transport = isOneOfMany ? SharedTransport(inner: transport, gate: gate) : transport
     var fetcher = Fetcher(transport: transport, folder: folder, pauses: settings.retryPauses)
     fetcher.failed = { [reporter] entry, error in
       // A disk that is full is made room on, and the file fetched once more.

@@ -3,11 +3,23 @@ import HTTPClient
 /// The transport on Linux: libcurl, with connections that are kept between calls.
 public final class CurlTransport: Transport {
   private let client = HTTPClient()
+  private let pool: HTTPPool
   private let timeouts: HTTPTimeouts
+  private let authorities: String?
 
   /// A transport that waits `connectSeconds` for a connection and `stallSeconds` for bytes that don't come.
-  public init(connectSeconds: Int = 10, stallSeconds: Int = 30) {
+  ///
+  /// Of many files, which a device fetches at the same time, those of a server that speaks HTTP/2 come over one
+  /// connection; to another server there are `connections`.
+  public convenience init(connectSeconds: Int = 10, stallSeconds: Int = 30, connections: Int = 6) {
+    self.init(connectSeconds, stallSeconds, connections, authorities: nil)
+  }
+
+  /// - Parameter authorities: a file of the certificates to trust; nil: the system's.
+  init(_ connectSeconds: Int, _ stallSeconds: Int, _ connections: Int, authorities: String?) {
+    pool = HTTPPool(connections: connections)
     timeouts = HTTPTimeouts(connect: connectSeconds * 1000, stall: stallSeconds)
+    self.authorities = authorities
   }
 
   /// Fetches by libcurl: up to five redirects, gzip and zstd undone, no limit on the time as long as bytes come.
@@ -22,9 +34,10 @@ public final class CurlTransport: Transport {
     _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
     var count: Int64 = 0
-    let ask = HTTPRequest(
+    var ask = HTTPRequest(
       "GET", request.url, fields: Self.fields(of: request), timeouts: timeouts, redirects: 5,
       decodes: !request.isUncoded)
+    ask.authorities = authorities
     do {
       return try withoutActuallyEscaping(begin) { begin throws(HTTPClientError) in
         try withoutActuallyEscaping(receive) { receive throws(HTTPClientError) in
@@ -38,9 +51,11 @@ public final class CurlTransport: Transport {
               guard let head = TransportHead(reply, asked: request.start) else { throw OtherRange() }
               guard begin(head) else { throw Stopped() }
             })
-          let reply = try client.send(ask, into: sink)
-          return TransportReply(
+          let reply = try request.isOneOfMany ? pool.send(ask, into: sink) : client.send(ask, into: sink)
+          var result = TransportReply(
             status: reply.status, received: Self.wireBytes(of: reply) ?? count, failure: reply.body)
+          result.isMultiplexed = reply.isMultiplexed
+          return result
         }
       }
     } catch {

@@ -57,6 +57,8 @@ public struct TransportRequest: Hashable, Sendable {
   /// The strong entity tag of what is there already, quotes included: where the file has another by now, `If-Range` has
   /// the server send all of it.
   public var entityTag: String?
+  /// Whether a device fetches many such files at once: a transport that speaks HTTP/2 sends them over one connection.
+  public var isOneOfMany = false
 
   /// A GET of `url`, of at most `limit` bytes.
   public init(_ url: String, limit: Int64, isUncoded: Bool = false) {
@@ -94,6 +96,9 @@ public struct TransportReply: Equatable, Sendable {
   public let received: Int64
   /// The body of an answer other than 2xx, cut where the transport likes; such bodies aren't handed over.
   public let failure: [UInt8]
+  /// Whether further requests to the same server go over the same connection at the same time, as with HTTP/2: then a
+  /// device makes more of them at once.
+  public var isMultiplexed = false
 
   /// An answer with `status`, whose body took `received` bytes.
   public init(status: Int, received: Int64, failure: [UInt8] = []) {

@@ -1,9 +1,9 @@
 import System
 
-/// Fetches a list of files over several connections, and counts.
+/// Fetches a list of files, several at a time, and counts.
 struct FetchRun: Sendable {
   let fetcher: Fetcher
-  let connections: Int
+  let gate: FetchGate
   let progress: (@Sendable (Progress) -> Void)?
 
   /// Fetches each entry to where `target` says and gives the bytes that came over the wire.
@@ -15,16 +15,21 @@ struct FetchRun: Sendable {
   ) throws(ClientError) -> Int64 {
     let total = entries.clampedSum(\.size)
     let state = Locked(State(progress: Progress(filesTotal: entries.count, bytesTotal: total)))
-    let (fetcher, report) = (fetcher, progress)
-    try Parallel.forEach(entries.count, threads: connections) { index throws(ClientError) in
+    let (fetcher, gate, report) = (fetcher, gate, progress)
+    try Parallel.forEach(entries.count, threads: gate.threads) { index throws(ClientError) in
       let entry = entries[index]
       do throws(ClientError) {
-        let received = try fetcher.fetch(entry, to: target(entry)) { count in
-          let (now, goesOn) = state.withLock { $0.came(count) }
-          report?(now)
-          return goesOn
+        let received = try gate.background { () throws(ClientError) -> Int64 in
+          // What waited for its turn until now isn't begun any more; the failure is thrown by whom it met.
+          if state.withLock({ $0.hasFailed }) { return 0 }
+          let received = try fetcher.fetch(entry, to: target(entry)) { count in
+            let (now, goesOn) = state.withLock { $0.came(count) }
+            report?(now)
+            return goesOn
+          }
+          try done(entry)
+          return received
         }
-        try done(entry)
         let now = state.withLock { $0.finished(received) }
         report?(now)
       } catch {
