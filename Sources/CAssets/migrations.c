@@ -37,6 +37,10 @@ static const unsigned char m0009[] = {
 #embed "../../Migrations/0009_scrub.sql"
 };
 
+static const unsigned char m0010[] = {
+#embed "../../Migrations/0010_headers.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -47,6 +51,7 @@ static const xcache_asset migrations[] = {
     {"0007_registrations.sql", m0007, sizeof m0007},
     {"0008_document_numbers.sql", m0008, sizeof m0008},
     {"0009_scrub.sql", m0009, sizeof m0009},
+    {"0010_headers.sql", m0010, sizeof m0010},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

@@ -21,7 +21,7 @@ package struct CacheFolder: Sendable {
 
   enum Kind: String, Sendable {
     case hashes = "xcache hashes 1\n"
-    case entries = "xcache entries 1\n"
+    case entries = "xcache entries 2\n"
 
     fileprivate var folder: String {
       switch self {

@@ -9,7 +9,7 @@ package struct LocalResource: Hashable, Sendable {
 
   init(_ mapped: MappedFile, _ file: HashedFile) {
     url = mapped.url
-    content = ResourceContent(file.digest, ctype: mapped.ctype)
+    content = ResourceContent(file.digest, ctype: mapped.ctype, headers: mapped.headers)
     self.file = file
   }
 }
@@ -19,7 +19,7 @@ package struct Plan: Hashable, Sendable {
   package let bundle: BundleName
   /// The bundle's version that the plan starts from.
   package let base: ManifestVersion
-  /// New, or with other bytes or another type; by URL.
+  /// New, or with other bytes, another type or other headers; by URL.
   package private(set) var put: [LocalResource] = []
   /// URLs that are to go, sorted.
   package private(set) var remove: [String] = []

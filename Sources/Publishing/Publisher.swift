@@ -243,7 +243,7 @@ package struct Publisher: Sendable {
 extension RemoteBundle.Entry {
   init(_ resource: LocalResource) {
     self.init(
-      url: resource.url.text, ctype: resource.content.ctype.text, md5: resource.content.md5,
+      url: resource.url.text, form: Form(resource.content), md5: resource.content.md5,
       sha256: resource.content.sha256, size: resource.content.size)
   }
 }

@@ -135,7 +135,7 @@ extension StoreError: CustomStringConvertible {
   }
 
   private static func conflictWords(_ conflicts: [URLConflict]) -> String {
-    list("held by another bundle with other bytes or another type", conflicts) {
+    list("held by another bundle with other bytes, another type or other headers", conflicts) {
       "\($0.url) (bundle \"\($0.bundle)\", sha256 \($0.sha256))"
     }
   }

@@ -2,7 +2,8 @@ import System
 
 extension Device {
   /// Takes a manifest and its files from a zip: what the origin has under `bundle/553.zip`, or, where the device
-  /// holds version 552, `bundle/552-553.zip`. A zip that leads to no newer version than the one held is passed over.
+  /// holds version 552, `bundle/552-553.zip`, or `bundle/552-553.delta.zip` where it holds all files of that version. A
+  /// zip that leads to no newer version than the one held is passed over.
   ///
   /// - Parameter progress: told how far the unpacking is, from several threads.
   /// - Throws: `ClientError`, `preset` for a zip that can't be used; then the device holds what it held.
@@ -28,7 +29,7 @@ extension Device {
     var plan = try plan(from: held, to: next)
     let copied = try stageCopies(&plan)
     try makeRoom(for: plan.fetch)
-    try unpack(plan.fetch, from: preset, progress)
+    try unpack(plan.fetch, from: preset, try deltaBook(preset.offers, from: held), progress)
     try cache.withLock { cache throws(ClientError) in try cache.commit(next, at: now()) }
     try makeRoom(for: [])
     var report = PresetReport(isTaken: true, version: version.text, from: held.version.text)
@@ -39,14 +40,15 @@ extension Device {
   }
 
   private func unpack(
-    _ entries: [HeldEntry], from preset: Preset, _ progress: (@Sendable (Progress) -> Void)?
+    _ entries: [HeldEntry], from preset: Preset, _ deltas: DeltaBook,
+    _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) {
     let total = entries.clampedSum(\.size)
     let state = Locked(Progress(filesTotal: entries.count, bytesTotal: total))
     let folder = folder
     try Parallel.forEach(entries.count, threads: settings.connections) { index throws(ClientError) in
       let entry = entries[index]
-      try preset.extract(entry, to: folder.staged(entry.sha256), in: folder)
+      try preset.extract(entry, to: folder.staged(entry.sha256), in: folder, deltas)
       let now = state.withLock { now in
         now.files += 1
         now.bytes = now.bytes.addingClamped(entry.size)

@@ -155,7 +155,7 @@ extension Device {
   }
 
   /// The offered deltas with every file that can be their base: those of the manifest held, and what was set aside.
-  private func deltaBook(_ offers: [DeltaOffer], from held: DeviceIndex) throws(ClientError) -> DeltaBook {
+  func deltaBook(_ offers: [DeltaOffer], from held: DeviceIndex) throws(ClientError) -> DeltaBook {
     guard !offers.isEmpty else { return DeltaBook([], bases: [:]) }
     return DeltaBook(offers, bases: try bases(holding: held))
   }

@@ -7,6 +7,8 @@ public final class LocalResource: Sendable {
   public let url: String
   /// The media type with its parameters, e.g. `application/javascript;charset=UTF-8`.
   public let contentType: String
+  /// What an answer with its bytes says besides: the page's own security headers, and `X-Content-Type-Options: nosniff`.
+  public let headers: [String: String]
   /// Bytes.
   public let size: Int64
   /// In hexadecimal.
@@ -16,6 +18,9 @@ public final class LocalResource: Sendable {
   init(_ entry: HeldEntry, _ file: consuming Descriptor) {
     url = entry.url.text
     contentType = entry.entry.ctype
+    var headers = ["X-Content-Type-Options": "nosniff"]
+    for field in entry.entry.headers.fields { headers[field.name.rawValue] = field.value.text }
+    self.headers = headers
     size = entry.size
     sha256 = entry.sha256.hex
     self.file = file

@@ -99,7 +99,7 @@ struct MirrorTests {
       }
       #expect(isThere)
       let files = try site.mirrored("www")
-      let names = ["1.zip", "1-2.zip", "2.zip"].map { "xcache/shop/bundle/\($0)" }
+      let names = ["1.zip", "1-2.zip", "1-2.delta.zip", "2.zip"].map { "xcache/shop/bundle/\($0)" }
       #expect(Set(files.keys.filter { $0.hasSuffix(".zip") }) == Set(names))
       for name in names {
         let isSame = try Wait.until(60) { try site.web.ask("/" + name).body == files[name] }

@@ -41,6 +41,55 @@ struct RestoreTests {
     }
   }
 
+  @Test("Headers come back, and a member of a later xcache isn't dropped in silence")
+  func members() throws {
+    let bench = try Bench(versions: 2)
+    try bench.mirror()
+    let name = "xcache/shop/configure/1.json"
+    /// The same copy with a member more in the first entry of version 1.
+    func write(_ key: String, _ value: JSONValue) throws {
+      var document = try #require(JSONValue.parse(DurableFile.read("\(bench.www)/\(name)") ?? []).object)
+      var data = try #require(document["data"]?.object)
+      var map = try #require(data["resourcemap"]?.object)
+      let url = try #require(map.members.first?.key)
+      var entry = try #require(map[url]?.object)
+      entry[key] = value
+      map[url] = .object(entry)
+      data["resourcemap"] = .object(map)
+      data["digest"] = .string(SHA256.of(JSONValue.object(map).canonical).hex)
+      document["data"] = .object(data)
+      let bytes = JSONValue.object(document).canonical
+      try DurableFile.write(bytes, to: "\(bench.www)/\(name)")
+      let old = try bench.index
+      let channels = old.channels.map { channel in
+        MirrorIndex.Channel(
+          app: channel.app, appID: channel.appID, channel: channel.channel, publicURL: channel.publicURL,
+          version: channel.version, digest: channel.digest, versions: channel.versions,
+          inputs: channel.inputs,
+          files: channel.files.map { file in
+            file.path == name
+              ? (name, MirrorIndex.File(sha256: .of(bytes), size: Int64(bytes.count)))
+              : (file.path, file.file)
+          })
+      }
+      let index = MirrorIndex(
+        origin: old.origin, defaultApp: nil, at: old.at, channels: channels, leaving: [:])
+      try DurableFile.write(index.document, to: bench.www + "/mirror.json")
+    }
+    try write("headers", ["X-Frame-Options": "DENY"])
+    let store = try restore(bench, FolderReader(bench.www))
+    let first = try store.manifest(bench.shop(store), at: ManifestVersion(1)).first?.entry
+    #expect(first?.headers.json == ["X-Frame-Options": "DENY"])
+    for (key, value) in [("later", 1), ("headers", ["X-Frame-Options": "DENY", "X-Later": "1"])]
+      as [(String, JSONValue)]
+    {
+      try write(key, value)
+      let other = try Store(path: bench.folder + "/other-\(key)")
+      let report = try Restoration(from: FolderReader(bench.www)).restore(into: other)
+      #expect(report.damaged.map(\.version) == [ManifestVersion(1)], "\(key)")
+    }
+  }
+
   @Test("The same folder again changes nothing, and a changed bundle replaces itself alone")
   func goesOn() throws {
     let bench = try Bench()

@@ -71,7 +71,8 @@ import Testing
     ("2-2.zip", "bundles are named"), ("0-1.zip", "bundles are named"), ("1.zip/", "bundles are named"),
     ("1", "bundles are named"), ("1-2-3.zip", "bundles are named"), (".zip", "bundles are named"),
     ("-1.zip", "bundles are named"), ("99999999999999999999.zip", "bundles are named"),
-    ("", "bundles are named"),
+    ("", "bundles are named"), ("2.delta.zip", "bundles are named"), ("1-2.DELTA.zip", "bundles are named"),
+    ("1-3.delta.zip", "version 3 of shop is not kept"),
   ]
 
   @Test(arguments: missing) func whatIsNot(_ name: String, _ message: String) throws {
@@ -107,7 +108,7 @@ import Testing
     #expect(try origin.ask("POST", "/xcache/shop/bundle/2.zip").status == 405)
   }
 
-  @Test func updateWaitsForItsDeltas() throws {
+  @Test(arguments: [false, true]) func updateWaitsForItsDeltas(isLean: Bool) throws {
     let origin = try Self.published()
     let (store, folder) = (origin.store, origin.folder)
     let isDone = Atomic(false)
@@ -122,7 +123,8 @@ import Testing
         isDone.load(ordering: .relaxed) ? .done([ZipDelta(offer, path: delta)]) : .pending
       }) { _ in [ManifestVersion(1)] })
     let channel = try store.channel(try AppName("shop"), .online)
-    let zip = BundleZip.update(from: ManifestVersion(1), to: ManifestVersion(2))
+    let (from, to) = (ManifestVersion(1), ManifestVersion(2))
+    let zip = isLean ? BundleZip.deltas(from: from, to: to) : .update(from: from, to: to)
     switch try desk.zip(zip, of: channel) {
     case .notYet: break
     default: Issue.record("the deltas aren't done")
@@ -137,6 +139,9 @@ import Testing
     let entry = try #require(archive["deltas/https%3A%2F%2Fm.example.com%2Findex.html.dcz"])
     #expect(entry.method == .stored)
     #expect(try archive.bytes(of: entry, limit: 5) == Array("delta".utf8))
+    // The zip of deltas has no whole file beside one.
+    #expect((archive["files/https%3A%2F%2Fm.example.com%2Findex.html"] == nil) == isLean)
+    #expect(archive["files/https%3A%2F%2Fm.example.com%2Fb.js"] != nil)
     let patch = try archive.bytes(of: try #require(archive["patch.json"]), limit: 1 << 20)
     #expect(
       try JSONValue.parse(patch)["data"]?["deltas"]?["https://m.example.com/index.html"]?["size"]?.integer
@@ -263,19 +268,32 @@ import Testing
     #expect(try Self.names(origin) == ["11"] + (5...9).map { "\($0)-10" })
   }
 
+  /// A kept zip's name tells all that gc and the room have to know of it.
+  @Test(arguments: [("9.zip", false), ("8-9.zip", true), ("8-9.delta.zip", true)])
+  func keptNames(_ name: String, _ isUpdate: Bool) throws {
+    let zip = try #require(BundleZip(fileName: name))
+    #expect(zip.fileName == name && zip.version.number == 9)
+    let file = try #require(ZipFile("/data/derived/zips/3/\(name.dropLast(4)).0123456789abcdef.tag.zip"))
+    #expect(file.channel == 3 && file.version.number == 9 && file.isUpdate == isUpdate && !file.isDropped)
+    let dropped = try #require(ZipFile(file.droppedPath))
+    #expect(dropped.isDropped && dropped.droppedPath == file.droppedPath && dropped.isUpdate == isUpdate)
+    #expect(file.droppedPath == "/data/derived/zips/3/\(name.dropLast(4)).0123456789abcdef.dropped.zip")
+  }
+
   /// Its bytes could be others: deltas came meanwhile.
-  @Test func anUpdateThatMadeWayIsNeverMadeAgain() throws {
+  @Test(arguments: ["9-10.zip", "9-10.delta.zip"])
+  func anUpdateThatMadeWayIsNeverMadeAgain(_ name: String) throws {
     let origin = try Self.ten()
-    #expect(try origin.ask("GET", "/xcache/shop/bundle/9-10.zip").status == 200)
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/\(name)").status == 200)
     let channel = try origin.store.channel(try AppName("shop"), .online)
-    let zip = BundleZip.update(from: ManifestVersion(9), to: ManifestVersion(10))
+    let zip = try #require(BundleZip(fileName: name))
     let folder = origin.folder + "/derived/zips/1"
     try DurableFile.write([], to: "\(folder)/\(try origin.store.zipKey(zip, of: channel)).dropped.zip")
     for name in try Folder.textNames(folder) where !name.hasSuffix(".dropped.zip") {
       try Kernel.remove("\(folder)/\(name)")
     }
     let reply = try origin.ask(
-      "GET", "/xcache/shop/bundle/9-10.zip", ["Authorization: Bearer \(origin.token)"])
+      "GET", "/xcache/shop/bundle/\(name)", ["Authorization: Bearer \(origin.token)"])
     #expect(reply.status == 404 && reply.json["message"]?.string?.contains("made way") == true)
   }
 

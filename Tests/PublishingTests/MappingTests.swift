@@ -64,6 +64,28 @@ import Testing
       ])
   }
 
+  /// Rules add up; where two name one header, the first that matches counts, and one without a value takes it away.
+  @Test func headersByPattern() throws {
+    for name in ["index.html", "embed/a.html", "app.js"] { try folder.write(name, "x") }
+    func value(_ text: String) throws -> EntryHeaders.Value? { try EntryHeaders.Value(text) }
+    var source = try source()
+    source.headers = [
+      .init(
+        try #require(Glob("embed/*")), [.xFrameOptions: nil, .referrerPolicy: try value("origin")]),
+      .init(
+        try #require(Glob("*.html")),
+        [.xFrameOptions: try value("DENY"), .permissionsPolicy: try value("camera=()")]),
+    ]
+    let texts = try Mapping.files(of: source).map {
+      String(decoding: $0.headers.json.canonical, as: UTF8.self)
+    }
+    #expect(
+      texts == [
+        "{}", #"{"Permissions-Policy":"camera=()","Referrer-Policy":"origin"}"#,
+        #"{"Permissions-Policy":"camera=()","X-Frame-Options":"DENY"}"#,
+      ])
+  }
+
   @Test func duplicatesNameTheirFiles() throws {
     try folder.write("one/a b.js", "x")
     try folder.write("two/a b.js", "y")

@@ -48,10 +48,15 @@ import Testing
     #expect(plan.base == ManifestVersion(7))
   }
 
-  @Test func anotherTypeIsAChange() throws {
+  @Test(arguments: [
+    RemoteBundle.Entry.Form(ctype: "text/other"),
+    .init(ctype: "application/octet-stream", headers: #"{"X-Frame-Options":"DENY"}"#),
+  ])
+  func anotherTypeOrOtherHeadersAreAChange(_ form: RemoteBundle.Entry.Form) throws {
     let local = try PlanTests.resource("a", "1")
+    #expect(local.content.ctype.text == "application/octet-stream")
     let remote = RemoteBundle.Entry(
-      url: "https://h/a", ctype: "text/other", md5: local.content.md5, sha256: local.content.sha256, size: 1)
+      url: "https://h/a", form: form, md5: local.content.md5, sha256: local.content.sha256, size: 1)
     let plan = Plan(
       try BundleName("b"), local: [local],
       remote: RemoteBundle(version: ManifestVersion(1), entries: [remote]))
@@ -105,7 +110,8 @@ import Testing
     let source = SourceFile(location: path, path: path, status: status)
     return LocalResource(
       MappedFile(
-        url: try ResourceURL("https://h/\(path)"), ctype: ContentType.of(fileName: path), file: source),
+        url: try ResourceURL("https://h/\(path)"), ctype: ContentType.of(fileName: path),
+        headers: EntryHeaders(), file: source),
       HashedFile(
         source: source,
         digest: FileDigest(md5: MD5.of(bytes), sha256: SHA256.of(bytes), size: Int64(bytes.count))))

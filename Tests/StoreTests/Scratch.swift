@@ -43,10 +43,12 @@ final class Scratch: Sendable {
 struct Sample: Hashable {
   let bytes: [UInt8]
   let type: String
+  let headers: EntryHeaders
 
-  init(_ text: String, type: String = "text/plain") {
+  init(_ text: String, type: String = "text/plain", headers: EntryHeaders = EntryHeaders()) {
     bytes = Array(text.utf8)
     self.type = type
+    self.headers = headers
   }
 
   var claim: BlobClaim { BlobClaim(sha256: .of(bytes), md5: .of(bytes), size: Int64(bytes.count)) }
@@ -55,7 +57,7 @@ struct Sample: Hashable {
     get throws {
       ResourceContent(
         md5: .of(bytes), sha256: .of(bytes), size: Int64(bytes.count),
-        ctype: try #require(ContentType(type)))
+        ctype: try #require(ContentType(type)), headers: headers)
     }
   }
 }

@@ -16,7 +16,9 @@ import Testing
      "bundles": {
        "main": {"dirs": ["dist", {"dir": "static", "baseURL": "https://m.example.com/static"}, "/abs"],
          "baseURL": "https://m.example.com/", "include": ["*.js"], "exclude": ["*.map", "tmp"],
-         "ctypes": {"*.foo": "text/foo", "x/*.foo": "text/x"}, "index": true},
+         "ctypes": {"*.foo": "text/foo", "x/*.foo": "text/x"}, "index": true,
+         "headers": {"*.html": {"content-security-policy": "default-src 'self'"},
+           "embed/*.html": {"Content-Security-Policy": null, "Referrer-Policy": "no-referrer"}}},
        "bare": {}}}
     """
 
@@ -38,6 +40,12 @@ import Testing
     #expect(main.filter.exclude.map(\.text) == ["*.map", "tmp"])
     #expect(main.types.map(\.pattern.text) == ["x/*.foo", "*.foo"])
     #expect(main.mapsIndex)
+    #expect(main.headers.map(\.pattern.text) == ["embed/*.html", "*.html"])
+    #expect(
+      main.headers.map(\.values) == [
+        [.contentSecurityPolicy: nil, .referrerPolicy: try .init("no-referrer")],
+        [.contentSecurityPolicy: try .init("default-src 'self'")],
+      ])
   }
 
   @Test func flagsStandBeforeTheFile() throws {
@@ -106,6 +114,31 @@ import Testing
       ": bundles / main / ctypes / *.x should be a content type"
     ),
     (#"{"bundles":{"main":{"index":"yes"}}}"#, ": bundles / main / index should be true or false"),
+    (
+      #"{"bundles":{"main":{"headers":{"*.html":"DENY"}}}}"#,
+      ": bundles / main / headers / *.html should be an object"
+    ),
+    (
+      #"{"bundles":{"main":{"headers":{"*.html":{"Set-Cookie":"a=b"}}}}}"#,
+      ": bundles / main / headers / *.html / Set-Cookie should be a header that entries may have: Content-Security-Policy, "
+    ),
+    (
+      #"{"bundles":{"main":{"headers":{"*.html":{"X-Frame-Options":"DENY\r\nSet-Cookie: a=b"}}}}}"#,
+      ": bundles / main / headers / *.html / X-Frame-Options should be a header's value, one line of ASCII: "
+        + "the value has a line break at byte 4; write it in one line"
+    ),
+    (
+      #"{"bundles":{"main":{"headers":{"*.html":{"X-Frame-Options":7}}}}}"#,
+      "*.html / X-Frame-Options should be the header's value, or null"
+    ),
+    (
+      #"{"bundles":{"main":{"headers":{"*.html":{"X-Frame-Options":"DENY","x-frame-options":"DENY"}}}}}"#,
+      "*.html / x-frame-options should be named once, in whatever letters"
+    ),
+    (
+      #"{"bundles":{"main":{"headers":{"[":{"X-Frame-Options":"DENY"}}}}}"#,
+      ": bundles / main / headers / [ should be a pattern"
+    ),
   ])
   func mistakesNameFileAndKey(_ text: String, _ expected: String) throws {
     let path = try Kernel.realPath(folder.path) + "/xcache.json"

@@ -1,20 +1,29 @@
-/// A channel's files as one zip: `553.zip`, all of a version, or `552-553.zip`, what is new since another one.
+/// A channel's files as one zip: `553.zip`, all of a version; `552-553.zip`, what is new since another one; or
+/// `552-553.delta.zip`, the same without the whole files that it has a delta of.
 package enum BundleZip: Hashable, Sendable, CustomStringConvertible {
   case whole(ManifestVersion)
   case update(from: ManifestVersion, to: ManifestVersion)
+  case deltas(from: ManifestVersion, to: ManifestVersion)
+
+  private static let ending = ".zip"
+  private static let deltaEnding = ".delta.zip"
 
   /// Reads the last segment of a path; nil unless it is written exactly as `fileName` writes it.
   package init?(fileName: String) {
-    guard fileName.hasSuffix(".zip") else { return nil }
-    let versions = fileName.dropLast(4).split(separator: "-", omittingEmptySubsequences: false)
-      .map { ManifestVersion(text: String($0)) }
+    let isLean = fileName.hasSuffix(Self.deltaEnding)
+    let ending = isLean ? Self.deltaEnding : Self.ending
+    guard fileName.hasSuffix(ending) else { return nil }
+    let versions = fileName.dropLast(ending.utf8.count).split(
+      separator: "-", omittingEmptySubsequences: false
+    )
+    .map { ManifestVersion(text: String($0)) }
     switch versions.count {
     case 1:
-      guard let version = versions[0], version > .none else { return nil }
+      guard !isLean, let version = versions[0], version > .none else { return nil }
       self = .whole(version)
     case 2:
       guard let from = versions[0], let to = versions[1], from > .none, from < to else { return nil }
-      self = .update(from: from, to: to)
+      self = isLean ? .deltas(from: from, to: to) : .update(from: from, to: to)
     default: return nil
     }
   }
@@ -22,15 +31,24 @@ package enum BundleZip: Hashable, Sendable, CustomStringConvertible {
   /// The version that it leads to.
   package var version: ManifestVersion {
     switch self {
-    case .whole(let version), .update(_, let version): version
+    case .whole(let version), .update(_, let version), .deltas(_, let version): version
     }
   }
 
-  /// Its name under `bundle/`: `553.zip`, `552-553.zip`.
+  /// The version that a device has to hold; nil: none.
+  package var base: ManifestVersion? {
+    switch self {
+    case .whole: nil
+    case .update(let from, _), .deltas(let from, _): from
+    }
+  }
+
+  /// Its name under `bundle/`: `553.zip`, `552-553.zip`, `552-553.delta.zip`.
   package var fileName: String {
     switch self {
-    case .whole(let version): "\(version).zip"
-    case .update(let from, let to): "\(from)-\(to).zip"
+    case .whole(let version): "\(version)\(Self.ending)"
+    case .update(let from, let to): "\(from)-\(to)\(Self.ending)"
+    case .deltas(let from, let to): "\(from)-\(to)\(Self.deltaEnding)"
     }
   }
 

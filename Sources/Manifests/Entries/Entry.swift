@@ -14,7 +14,7 @@ package struct Entry: Hashable, Sendable {
   package let size: Int64
   /// The resource version, from 1.
   package let version: Int64
-  /// Members that this version of xcache doesn't know. They count in the manifest's digest.
+  /// Further members: `headers`, and those that this version of xcache doesn't know. They count in the manifest's digest.
   package let others: JSONObject
 
   package init(
@@ -33,7 +33,7 @@ package struct Entry: Hashable, Sendable {
   package init(_ content: ResourceContent, download: String, version: Int64) {
     self.init(
       ctype: content.ctype.text, download: download, md5: content.md5, sha256: content.sha256,
-      size: content.size, version: version)
+      size: content.size, version: version, others: content.headers.members)
   }
 
   private static let keys: Set<String> = ["ctype", "download", "md5", "sha256", "size", "version"]
@@ -55,7 +55,16 @@ package struct Entry: Hashable, Sendable {
     others =
       object.count == Self.keys.count
       ? JSONObject() : JSONObject(sorted: object.members.filter { !Self.keys.contains($0.key) })
+    guard EntryHeaders.areFit(in: others) else { throw .member("headers") }
   }
+
+  /// What whoever answers it from a local file sends; headers that this version doesn't know are left out.
+  package var headers: EntryHeaders {
+    others.isEmpty ? EntryHeaders() : EntryHeaders(of: others) ?? EntryHeaders()
+  }
+
+  /// Whether there is no member besides those that this version knows, in the form that it writes.
+  package var holdsOnlyHeaders: Bool { others.isEmpty || others == headers.members }
 
   /// Reads an entry from its canonical bytes.
   package init(parsing bytes: [UInt8]) throws(JSONError) {
@@ -100,7 +109,8 @@ package struct Entry: Hashable, Sendable {
   }
 }
 
-/// What a publish says of a URL: its bytes' digests and size, and their type.
+/// What a publish says of a URL: its bytes' digests and size, their type, and the headers of whoever answers them from a
+/// local file.
 package struct ResourceContent: Hashable, Sendable {
   package let md5: MD5
   package let sha256: SHA256
@@ -108,19 +118,24 @@ package struct ResourceContent: Hashable, Sendable {
   package let size: Int64
   /// The media type with its parameters.
   package let ctype: ContentType
+  /// Mostly none.
+  package let headers: EntryHeaders
 
-  package init(md5: MD5, sha256: SHA256, size: Int64, ctype: ContentType) {
+  package init(
+    md5: MD5, sha256: SHA256, size: Int64, ctype: ContentType, headers: EntryHeaders = EntryHeaders()
+  ) {
     self.md5 = md5
     self.sha256 = sha256
     self.size = size
     self.ctype = ctype
+    self.headers = headers
   }
 
-  package init(_ digest: FileDigest, ctype: ContentType) {
-    self.init(md5: digest.md5, sha256: digest.sha256, size: digest.size, ctype: ctype)
+  package init(_ digest: FileDigest, ctype: ContentType, headers: EntryHeaders = EntryHeaders()) {
+    self.init(md5: digest.md5, sha256: digest.sha256, size: digest.size, ctype: ctype, headers: headers)
   }
 
-  /// Reads `{"ctype","md5","sha256","size"}`; other members are ignored.
+  /// Reads `{"ctype","headers","md5","sha256","size"}`; `headers` may be missing, other members are ignored.
   ///
   /// - Throws: `member` with the name of the one that is missing or wrong.
   package init(json: JSONValue) throws(JSONError) {
@@ -129,13 +144,23 @@ package struct ResourceContent: Hashable, Sendable {
     size = try json.size("size")
     guard let ctype = json["ctype"]?.string.flatMap(ContentType.init) else { throw .member("ctype") }
     self.ctype = ctype
+    do {
+      headers =
+        try json["headers"].map { (value) throws(EntryHeaders.Fault) in
+          try EntryHeaders(known: value)
+        } ?? EntryHeaders()
+    } catch {
+      throw .member("headers")
+    }
   }
 
   /// The same as JSON.
   package var json: JSONValue {
-    [
-      "ctype": .string(ctype.text), "md5": .string(md5.hex), "sha256": .string(sha256.hex),
-      "size": .integer(size),
-    ]
+    var object = headers.members
+    object["ctype"] = .string(ctype.text)
+    object["md5"] = .string(md5.hex)
+    object["sha256"] = .string(sha256.hex)
+    object["size"] = .integer(size)
+    return .object(object)
   }
 }

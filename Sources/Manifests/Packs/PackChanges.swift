@@ -120,6 +120,7 @@ package struct EntryForm: Hashable, Sendable {
     self.ctype = ctype
     self.place = place
     others = JSONObject(sorted: object.members.filter { $0.key != "ctype" && $0.key != "download" })
+    guard EntryHeaders.areFit(in: others) else { throw .damaged("an entry's headers can't be sent") }
   }
 
   /// Members of an entry that follow from its bytes and its arrival.

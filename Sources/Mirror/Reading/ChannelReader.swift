@@ -54,6 +54,10 @@ struct ChannelReader {
       canGoOn(from: version.number), "\(channel.folder)/\(name)", "its version is too high to go on from")
     let document = try json(name)
     let items = try manifest(version).items
+    // No row could hold them, and the manifest would be another one than its digest says.
+    try require(
+      items.allSatisfy(\.entry.holdsOnlyHeaders), "\(channel.folder)/configure/\(version).json",
+      "its entries have members that this xcache doesn't know; restore it with a later one")
     let release = try reading(name) { () throws(JSONError) in
       try RestoredChannel.Release(json: document, items: items)
     }

@@ -9,7 +9,7 @@ struct ChannelPlan: Sendable {
   let documents: [PlannedDocument]
   /// That the patches name, each once, with its size.
   let deltas: [(path: DeltaPath, size: Int64)]
-  /// Of each kept version, and of each step from one to the newest; none unless asked for.
+  /// Of each kept version, and two of each step from one to the newest; none unless asked for.
   let zips: [BundleZip]
   /// Tells what the files are made from: as long as it is the same, so are they.
   let inputs: SHA256
@@ -27,7 +27,9 @@ struct ChannelPlan: Sendable {
     zips =
       options.zips
       ? state.versions.map { .whole($0) }
-        + state.versions.dropLast().map { .update(from: $0, to: state.version) } : []
+        + state.versions.dropLast().flatMap { base in
+          [.update(from: base, to: state.version), .deltas(from: base, to: state.version)]
+        } : []
     inputs = SHA256.of(Self.facts(state, origin.id, options, patches.map { .of($0.bytes) }).canonical)
   }
 

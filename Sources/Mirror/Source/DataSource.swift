@@ -71,11 +71,11 @@ package final class DataSource: MirrorSource {
   }
 
   package func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool {
-    guard case .update(let base, let version) = zip else { return true }
+    guard let base = zip.base else { return true }
     let info = info(channel)
     return try MirrorError.store { () throws(StoreError) in
       if try store.zipFile(zip, of: info) != nil { return true }
-      return try store.derived.isDone(info.id, from: base, to: version)
+      return try store.derived.isDone(info.id, from: base, to: zip.version)
     }
   }
 
@@ -87,9 +87,7 @@ package final class DataSource: MirrorSource {
     return try MirrorError.store { () throws(StoreError) in
       if let made = try store.zipFile(zip, of: info) { return LocalFile(path: made, isTemporary: false) }
       var deltas: [ZipDelta] = []
-      if case .update(let base, let version) = zip {
-        deltas = try store.zipDeltas(info, from: base, to: version)
-      }
+      if let base = zip.base { deltas = try store.zipDeltas(info, from: base, to: zip.version) }
       try store.makeZip(zip, of: info, deltas: deltas, threads: Environment.cores, at: path)
       return LocalFile(path: path, isTemporary: true)
     }

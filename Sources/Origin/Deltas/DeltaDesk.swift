@@ -120,7 +120,8 @@ final class DeltaDesk: Sendable {
     var hasher = SHA256Hasher()
     hasher.update(Array("\(preview.channel?.id ?? 0) \(preview.channel?.version ?? .none)\n".utf8).span.bytes)
     for (url, content) in preview.new {
-      hasher.update(Array("\(url.text) \(content.sha256) \(content.ctype)\n".utf8).span.bytes)
+      hasher.update(Array("\(url.text) ".utf8).span.bytes)
+      hasher.update(content.json.canonical.span.bytes)
     }
     for url in preview.gone { hasher.update(Array("\(url.text)\n".utf8).span.bytes) }
     return String(hasher.finish().hex.prefix(32))

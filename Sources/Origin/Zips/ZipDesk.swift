@@ -75,9 +75,9 @@ final class ZipDesk: Sendable {
     if let stored = try store.zip(zip, of: channel) { return .ready(stored) }
     guard try isOffered(zip, of: channel, isTrusted) else { return .notOffered }
     var list: [ZipDelta] = []
-    if case .update(let from, let to) = zip {
+    if let from = zip.base {
       if try store.isDropped(zip, of: channel) { return .dropped }
-      guard case .done(let made) = try options.deltas(channel, from, to) else { return .notYet }
+      guard case .done(let made) = try options.deltas(channel, from, zip.version) else { return .notYet }
       list = made
     }
     // Of updates there are as many as bases, and anybody may ask for them: these go within the room.
@@ -97,15 +97,10 @@ final class ZipDesk: Sendable {
   private func isOffered(_ zip: BundleZip, of channel: ChannelInfo, _ isTrusted: Bool) throws(StoreError)
     -> Bool
   {
-    let base: ManifestVersion
-    switch zip {
-    case .whole(let version): base = version
-    case .update(let from, let to):
-      guard to == channel.version else { return false }
-      base = from
-    }
-    if isTrusted || base == channel.version { return true }
-    return try options.bases(channel).contains(base)
+    if zip.base != nil, zip.version != channel.version { return false }
+    let version = zip.base ?? zip.version
+    if isTrusted || version == channel.version { return true }
+    return try options.bases(channel).contains(version)
   }
 
   private func makeRoom(for size: Int64, isNewest: Bool) throws(StoreError) -> Bool {

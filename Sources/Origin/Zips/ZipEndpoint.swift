@@ -2,7 +2,7 @@ import HTTP
 import Manifests
 import Store
 
-/// Answers `bundle/553.zip` and `bundle/552-553.zip` (DESIGN §3 "Bundles") from files that are made once.
+/// Answers `bundle/553.zip`, `bundle/552-553.zip` and `bundle/552-553.delta.zip` (DESIGN §3 "Bundles") from files that are made once.
 struct ZipEndpoint: Sendable {
   let desk: ZipDesk
   let store: Store
@@ -13,7 +13,9 @@ struct ZipEndpoint: Sendable {
   /// - Parameter zip: nil where the path names none.
   func answer(_ channel: ChannelInfo, _ zip: BundleZip?, _ request: borrowing Request) -> Answer {
     guard let zip else {
-      return .now(ClientFailure.notFound("bundles are named 553.zip or 552-553.zip, after manifest versions"))
+      return .now(
+        ClientFailure.notFound(
+          "bundles are named 553.zip, 552-553.zip or 552-553.delta.zip, after manifest versions"))
     }
     let stored = StoredRequest(request)
     let token = APIRequest.bearer(request.field(.authorization)?.text)
@@ -56,7 +58,7 @@ struct ZipEndpoint: Sendable {
     let words = "\(zip) is being made; ask again in \(pause) s"
     switch zip {
     case .whole: return ClientFailure.response(.serviceUnavailable, words)
-    case .update: return ClientFailure.response(.notFound, words, retryAfter: pause)
+    case .update, .deltas: return ClientFailure.response(.notFound, words, retryAfter: pause)
     }
   }
 

@@ -120,12 +120,15 @@ package struct DiffAnswer: Codable, Sendable {
     package var plain: Int64?
     /// The same as a delta; nil: there is none.
     package var delta: Int64?
+    /// What it is answered with from a local file; nil: nothing.
+    package var headers: EntryHeaders?
     /// What a changed one was.
     package var was: ResourceContent?
 
     package init(_ content: ResourceContent, at url: ResourceURL) {
       self.url = url.text
       ctype = content.ctype
+      headers = content.headers.isEmpty ? nil : content.headers
       md5 = content.md5
       sha256 = content.sha256
       size = content.size

@@ -86,6 +86,17 @@ extension ResourceContent: Codable {
   }
 }
 
+extension EntryHeaders: Codable {
+  package init(from decoder: any Decoder) throws {
+    try self.init(known: decoder.singleValueContainer().decode(JSONValue.self))
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(json)
+  }
+}
+
 /// A moment as the API writes it: RFC 3339, UTC, to the millisecond, `2026-11-20T15:17:27.000Z`.
 package struct Moment: StringCodable, Hashable, Comparable, Sendable {
   /// Since 1970.

@@ -85,7 +85,7 @@ struct LiveCheck {
   }
 
   private static func form(_ entry: RemoteBundle.Entry) -> TextForm? {
-    guard let ctype = ContentType(entry.ctype) else { return nil }
+    guard let ctype = ContentType(entry.form.ctype) else { return nil }
     switch TextForm(ctype: ctype.essence, path: "") {
     case .sourceMap, nil: return nil
     case let form: return form

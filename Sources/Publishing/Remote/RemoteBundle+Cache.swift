@@ -2,19 +2,22 @@ import Manifests
 import System
 
 extension RemoteBundle {
-  /// The bundle as the cache keeps it: version, content types, entries.
+  /// The bundle as the cache keeps it: version, types with headers, entries.
   var cached: [UInt8] {
     var out: [UInt8] = []
     out.reserveCapacity(entries.count * 160)
     ByteCoding.append(UInt64(version.number), to: &out)
-    let ctypes = Array(Set(entries.map(\.ctype))).sorted()
-    ByteCoding.append(UInt64(ctypes.count), to: &out)
-    for ctype in ctypes { ByteCoding.append(ctype, to: &out) }
-    let numbers = Dictionary(uniqueKeysWithValues: zip(ctypes, UInt64(0)...))
+    let forms = Array(Set(entries.map(\.form))).sorted { ($0.ctype, $0.headers) < ($1.ctype, $1.headers) }
+    ByteCoding.append(UInt64(forms.count), to: &out)
+    for form in forms {
+      ByteCoding.append(form.ctype, to: &out)
+      ByteCoding.append(form.headers, to: &out)
+    }
+    let numbers = Dictionary(uniqueKeysWithValues: zip(forms, UInt64(0)...))
     ByteCoding.append(UInt64(entries.count), to: &out)
     for entry in entries {
       ByteCoding.append(entry.url, to: &out)
-      ByteCoding.append(numbers[entry.ctype] ?? 0, to: &out)
+      ByteCoding.append(numbers[entry.form] ?? 0, to: &out)
       ByteCoding.append(UInt64(entry.size), to: &out)
       out.append(contentsOf: entry.md5.bytes)
       out.append(contentsOf: entry.sha256.bytes)
@@ -26,13 +29,13 @@ extension RemoteBundle {
   init?(cached bytes: [UInt8]) {
     let read = bytes.withUnsafeBytes { buffer -> RemoteBundle? in
       var reader = ByteReader(buffer)
-      guard let version = reader.integer(), version >= 0, let ctypes = RemoteBundle.ctypes(&reader),
+      guard let version = reader.integer(), version >= 0, let forms = RemoteBundle.forms(&reader),
         let count = reader.integer()
       else { return nil }
       var entries: [Entry] = []
       entries.reserveCapacity(Int(min(max(0, count), Int64(buffer.count) / 80)))
       for _ in 0..<max(0, count) {
-        guard let entry = RemoteBundle.entry(&reader, ctypes) else { return nil }
+        guard let entry = RemoteBundle.entry(&reader, forms) else { return nil }
         entries.append(entry)
       }
       return reader.isAtEnd ? RemoteBundle(version: ManifestVersion(version), entries: entries) : nil
@@ -41,22 +44,22 @@ extension RemoteBundle {
     self = read
   }
 
-  private static func ctypes(_ reader: inout ByteReader) -> [String]? {
+  private static func forms(_ reader: inout ByteReader) -> [Entry.Form]? {
     guard let count = reader.integer() else { return nil }
-    var ctypes: [String] = []
+    var forms: [Entry.Form] = []
     for _ in 0..<max(0, count) {
-      guard let ctype = reader.text() else { return nil }
-      ctypes.append(ctype)
+      guard let ctype = reader.text(), let headers = reader.text() else { return nil }
+      forms.append(Entry.Form(ctype: ctype, headers: headers))
     }
-    return ctypes
+    return forms
   }
 
-  private static func entry(_ reader: inout ByteReader, _ ctypes: [String]) -> Entry? {
-    guard let url = reader.text(), let ctype = reader.integer(), ctypes.indices.contains(Int(ctype)),
+  private static func entry(_ reader: inout ByteReader, _ forms: [Entry.Form]) -> Entry? {
+    guard let url = reader.text(), let form = reader.integer(), forms.indices.contains(Int(form)),
       let size = reader.integer(),
       let md5 = reader.take(MD5.byteCount).flatMap({ MD5(bytes: $0.bytes) }),
       let sha256 = reader.take(SHA256.byteCount).flatMap({ SHA256(bytes: $0.bytes) })
     else { return nil }
-    return Entry(url: url, ctype: ctypes[Int(ctype)], md5: md5, sha256: sha256, size: size)
+    return Entry(url: url, form: forms[Int(form)], md5: md5, sha256: sha256, size: size)
   }
 }

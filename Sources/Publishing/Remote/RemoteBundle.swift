@@ -5,14 +5,42 @@ import System
 package struct RemoteBundle: Hashable, Sendable {
   package struct Entry: Hashable, Sendable {
     package let url: String
-    package let ctype: String
+    package let form: Form
     package let md5: MD5
     package let sha256: SHA256
     /// Bytes.
     package let size: Int64
 
+    /// What is said of bytes beside the bytes; as the origin wrote it, so that what this version doesn't know counts, too.
+    package struct Form: Hashable, Sendable {
+      package let ctype: String
+      /// Canonical JSON, an object.
+      package let headers: String
+
+      package static let noHeaders = "{}"
+
+      package init(ctype: String, headers: String = noHeaders) {
+        self.ctype = ctype
+        self.headers = headers
+      }
+
+      init(_ content: ResourceContent) {
+        ctype = content.ctype.text
+        headers = content.headers.isEmpty ? Self.noHeaders : Self.text(content.headers.json)
+      }
+
+      init(_ json: JSONValue) throws(JSONError) {
+        ctype = try json.string("ctype")
+        headers = json["headers"].map(Self.text) ?? Self.noHeaders
+      }
+
+      private static func text(_ json: JSONValue) -> String {
+        String(decoding: json.canonical, as: UTF8.self)
+      }
+    }
+
     func holds(_ content: ResourceContent) -> Bool {
-      sha256 == content.sha256 && md5 == content.md5 && size == content.size && ctype == content.ctype.text
+      sha256 == content.sha256 && md5 == content.md5 && size == content.size && form == Form(content)
     }
   }
 
@@ -59,7 +87,7 @@ package struct RemoteBundle: Hashable, Sendable {
 extension RemoteBundle.Entry {
   fileprivate init(_ json: JSONValue, of url: String) throws(JSONError) {
     self.init(
-      url: url, ctype: try json.string("ctype"), md5: try json.md5("md5"), sha256: try json.sha256("sha256"),
+      url: url, form: try Form(json), md5: try json.md5("md5"), sha256: try json.sha256("sha256"),
       size: try json.size("size"))
   }
 }

@@ -29,22 +29,37 @@ package struct BundleSource: Hashable, Sendable {
     }
   }
 
+  /// Headers for the files that match a pattern.
+  package struct HeaderRule: Hashable, Sendable {
+    package let pattern: Glob
+    /// nil: such files don't have it, whatever another rule says.
+    package let values: [EntryHeaders.Name: EntryHeaders.Value?]
+
+    package init(_ pattern: Glob, _ values: [EntryHeaders.Name: EntryHeaders.Value?]) {
+      self.pattern = pattern
+      self.values = values
+    }
+  }
+
   package var name: BundleName
   package var folders: [Folder]
   package var filter: FileFilter
   /// The first that matches counts, before what the file's ending stands for.
   package var types: [TypeRule]
+  /// Of those that match a file and name a header the first counts.
+  package var headers: [HeaderRule]
   /// Whether `dir/index.html` is also the resource `dir/`.
   package var mapsIndex: Bool
 
   package init(
     _ name: BundleName, folders: [Folder], filter: FileFilter = FileFilter(), types: [TypeRule] = [],
-    mapsIndex: Bool = false
+    headers: [HeaderRule] = [], mapsIndex: Bool = false
   ) {
     self.name = name
     self.folders = folders
     self.filter = filter
     self.types = types
+    self.headers = headers
     self.mapsIndex = mapsIndex
   }
 }

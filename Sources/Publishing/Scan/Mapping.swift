@@ -4,10 +4,11 @@ import Manifests
 package struct MappedFile: Hashable, Sendable {
   package let url: ResourceURL
   package let ctype: ContentType
+  package let headers: EntryHeaders
   package let file: SourceFile
 }
 
-/// Gives each file its URLs and its content type.
+/// Gives each file its URLs, its content type and its headers.
 package enum Mapping {
   /// The files of all folders of `bundle` by URL.
   /// - Throws: `PublishError` of the scan; `noURL`; `duplicates` with every URL that two files would have.
@@ -16,8 +17,10 @@ package enum Mapping {
     for folder in bundle.folders {
       for file in try Scan.files(in: folder.path, bundle.filter) {
         let ctype = ctype(of: file.path, bundle.types)
+        let headers = headers(of: file.path, bundle.headers)
         for path in paths(file.path, mapsIndex: bundle.mapsIndex) {
-          mapped.append(MappedFile(url: try url(folder.baseURL, path, file), ctype: ctype, file: file))
+          let url = try url(folder.baseURL, path, file)
+          mapped.append(MappedFile(url: url, ctype: ctype, headers: headers, file: file))
         }
       }
     }
@@ -37,6 +40,12 @@ package enum Mapping {
   private static func ctype(of path: String, _ rules: [BundleSource.TypeRule]) -> ContentType {
     if let rule = rules.first(where: { $0.pattern.matches(path) }) { return rule.ctype }
     return ContentType.of(fileName: path)
+  }
+
+  private static func headers(of path: String, _ rules: [BundleSource.HeaderRule]) -> EntryHeaders {
+    var values: [EntryHeaders.Name: EntryHeaders.Value?] = [:]
+    for rule in rules where rule.pattern.matches(path) { values.merge(rule.values) { first, _ in first } }
+    return EntryHeaders(values.compactMapValues(\.self))
   }
 
   private static func url(_ base: BaseURL, _ path: String, _ file: SourceFile) throws(PublishError)

@@ -74,7 +74,7 @@ enum ZipCopy {
 }
 
 extension String {
-  /// `552-553.<key>.<tag>.zip`
+  /// `552-553.<key>.<tag>.zip`, `552-553.delta.<key>.<tag>.zip`
   var isZipOfUpdate: Bool { hasSuffix(".zip") && prefix { $0 != "." }.contains("-") }
 
   /// Whether a zip's name has the digest of its bytes, of which it has the first half. The empty file that stands for a

@@ -19,7 +19,8 @@ struct Invariant: Sendable {
         WHERE a.until IS NULL OR a.until > b.since LIMIT 5
         """),
     Invariant(
-      code: "entry-disagreement", words: "two bundles hold a URL with other bytes or another type",
+      code: "entry-disagreement",
+      words: "two bundles hold a URL with other bytes, another type or other headers",
       breaches: """
         SELECT u.text FROM entry AS a
         JOIN entry AS b ON b.url_id = a.url_id AND b.bundle_id > a.bundle_id AND b.resource_id <> a.resource_id

@@ -82,6 +82,7 @@ struct Collection {
       }
     }
     report.resources += try drop(ResourceRow.unneeded, ResourceRow.deleteUnneeded)
+    _ = try drop(ContentTypeRow.unneeded, ContentTypeRow.deleteUnneeded)
     report.urls += try drop(URLRow.unneeded, URLRow.deleteUnneeded)
     for channel in removed {
       try transaction { (db) throws(StoreError) in try db.forgetBundles(ofRemoved: channel.id) }

@@ -48,7 +48,7 @@ struct DerivedSweep {
     }.map(\.path)
   }
 
-  /// `553.<key>.<tag>.zip` and `552-553.<key>.<tag>.zip`: both ends of an update must be kept.
+  /// `553.<key>.<tag>.zip`, `552-553.<key>.<tag>.zip` and `552-553.delta.<key>.<tag>.zip`: both ends of an update must be kept.
   private static func isNeeded(zip name: String, _ versions: Set<Int64>) -> Bool {
     name.prefix { $0 != "." }.split(separator: "-").allSatisfy { text in
       Int64(text).map { $0 == 0 || versions.contains($0) } ?? true

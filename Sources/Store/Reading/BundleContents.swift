@@ -42,7 +42,7 @@ extension Database {
   {
     try all(
       """
-      SELECT u.text, b.md5, b.sha256, b.size, t.text
+      SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers
       FROM entry AS e
       JOIN url AS u ON u.id = e.url_id
       JOIN resource AS r ON r.id = e.resource_id
@@ -83,7 +83,7 @@ extension Store {
       for info in bundles {
         try db.each(
           """
-          SELECT u.text, b.md5, b.sha256, b.size, t.text
+          SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers
           FROM entry AS e
           JOIN url AS u ON u.id = e.url_id
           JOIN resource AS r ON r.id = e.resource_id

@@ -9,7 +9,7 @@ extension Database {
     // All bundles that hold a URL agree on its resource, so any one row tells it.
     try each(
       """
-      SELECT u.text, b.md5, b.sha256, b.size, t.text, r.version, r.brought_in, p.text
+      SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, r.version, r.brought_in, p.text
       FROM url AS u
       JOIN resource AS r ON r.id = (SELECT e.resource_id FROM entry AS e
         WHERE e.url_id = u.id AND e.since <= ?2 AND (e.until IS NULL OR e.until > ?2) LIMIT 1)
@@ -35,8 +35,8 @@ extension Database {
     for version in [from, to] { try requireKept(version, in: channel.id) }
     try each(
       """
-      SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text,
-        now.id, b.md5, b.sha256, b.size, t.text, now.version, now.brought_in, p.text
+      SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text, was_type.headers,
+        now.id, b.md5, b.sha256, b.size, t.text, t.headers, now.version, now.brought_in, p.text
       FROM url AS u
       LEFT JOIN resource AS was ON was.id = (SELECT resource_id FROM entry
         WHERE url_id = u.id AND since <= ?2 AND (until IS NULL OR until > ?2) LIMIT 1)
@@ -64,6 +64,9 @@ extension Database {
 struct DifferenceRow {
   fileprivate let row: Statement
 
+  /// Where the columns of what it has begin, with the resource's id.
+  private static let now = 2 + ResourceContent.columns
+
   init(row: Statement) { self.row = row }
 
   /// nil where the URL was not there.
@@ -78,7 +81,7 @@ struct DifferenceRow {
 
   /// nil where the URL is not there.
   func now() throws(StoreError) -> ManifestRow? {
-    row.isNull(6) ? nil : try ManifestRow(row, from: 7)
+    row.isNull(Self.now) ? nil : try ManifestRow(row, from: Self.now + 1)
   }
 }
 
@@ -93,9 +96,10 @@ struct ManifestRow {
   /// (A StaticString can't be put together, so the statements repeat them.)
   init(_ row: Statement, from column: Int32) throws(StoreError) {
     content = try ResourceContent(row, from: column)
-    version = row.get(column + 4)
-    broughtIn = row.version(column + 5)
-    publicURL = row.get(column + 6)
+    let next = column + ResourceContent.columns
+    version = row.get(next)
+    broughtIn = row.version(next + 1)
+    publicURL = row.get(next + 2)
   }
 
   /// What a manifest says of it: the same at any time, since all of it was fixed with the resource's row.

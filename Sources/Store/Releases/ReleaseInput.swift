@@ -96,7 +96,7 @@ package enum ReleaseKind: String, Hashable, Sendable, CaseIterable {
   case publish, unpublish, rollback, promote, rebase, restore
 }
 
-/// A URL that a release gives other bytes or another type than another bundle holds for it.
+/// A URL that a release gives other bytes, another type or other headers than another bundle holds for it.
 package struct URLConflict: Hashable, Sendable {
   /// The URL.
   package let url: ResourceURL

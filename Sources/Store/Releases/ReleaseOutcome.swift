@@ -15,7 +15,7 @@ package struct ReleaseStamp: Hashable, Sendable {
 package struct ChangeCounts: Hashable, Sendable {
   /// URLs that weren't there.
   package var added = 0
-  /// URLs that have other bytes or another type.
+  /// URLs that have other bytes, another type or other headers.
   package var changed = 0
   /// URLs that are there no more.
   package var removed = 0

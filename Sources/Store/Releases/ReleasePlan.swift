@@ -66,9 +66,15 @@ extension ResourceContent {
   /// What makes two contents of one URL the same.
   struct Identity: Hashable, Sendable {
     let sha256: SHA256
-    let ctype: ContentType
+    let form: Form
   }
 
-  /// Bytes and type; md5 and size follow from the bytes.
-  var identity: Identity { Identity(sha256: sha256, ctype: ctype) }
+  /// What is said of bytes beside the bytes.
+  struct Form: Hashable, Sendable {
+    let ctype: ContentType
+    let headers: EntryHeaders
+  }
+
+  /// Bytes, type and headers; md5 and size follow from the bytes.
+  var identity: Identity { Identity(sha256: sha256, form: Form(ctype: ctype, headers: headers)) }
 }

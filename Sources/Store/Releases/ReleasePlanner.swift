@@ -161,7 +161,7 @@ struct ReleasePlanner {
     return bystanders(state).first?.held.content
   }
 
-  /// "Two bundles may hold one URL only with equal bytes and ctype."
+  /// "Two bundles may hold one URL only with equal bytes, ctype and headers."
   private func checkConflicts(_ urls: [(key: ResourceURL, value: TouchedURL)]) throws(StoreError) {
     var conflicts: Set<URLConflict> = []
     for (url, state) in urls where state.desired.count > 1 || !state.holders.isEmpty {

@@ -12,7 +12,8 @@ struct ReleaseWriter {
   /// Milliseconds since 1970.
   private let at: Int64
 
-  private var contentTypes: [ContentType: Int64] = [:]
+  /// The rows that this release came upon.
+  private var contentTypes: [ResourceContent.Form: Int64] = [:]
   private var urls: URLRows
   /// The resource that the channel holds under each URL afterwards.
   private var resources: [ResourceURL: Int64]
@@ -67,7 +68,7 @@ struct ReleaseWriter {
   /// next resource version.
   private mutating func entry(_ url: ResourceURL, _ content: ResourceContent) throws(StoreError) -> Entry {
     let blob = try blobID(url, content)
-    let type = try contentTypeID(content.ctype)
+    let type = try contentTypeID(content.identity.form)
     if let id = urls[url], let old = try oldEntry(url, id, blob: blob, type: type, content) { return old }
     let urlID = try urls.findOrInsert(url, in: db)
     let number = try URLRow.nextVersion(of: urlID, in: db)
@@ -99,10 +100,10 @@ struct ReleaseWriter {
     return Entry(content, download: download.url(publicURL: base), version: number)
   }
 
-  private mutating func contentTypeID(_ type: ContentType) throws(StoreError) -> Int64 {
-    if let known = contentTypes[type] { return known }
-    let id = try db.contentTypeID(type.text)
-    contentTypes[type] = id
+  private mutating func contentTypeID(_ form: ResourceContent.Form) throws(StoreError) -> Int64 {
+    if let known = contentTypes[form] { return known }
+    let id = try ContentTypeRow.findOrInsert(form.ctype.text, form.headers, in: db)
+    contentTypes[form] = id
     return id
   }
 

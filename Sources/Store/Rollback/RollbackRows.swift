@@ -11,8 +11,8 @@ extension Database {
   ) throws(StoreError) {
     try each(
       """
-      SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text,
-        now.id, b.md5, b.sha256, b.size, t.text, now.version, now.brought_in, p.text
+      SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text, was_type.headers,
+        now.id, b.md5, b.sha256, b.size, t.text, t.headers, now.version, now.brought_in, p.text
       FROM url AS u
       LEFT JOIN resource AS was ON was.id = (SELECT resource_id FROM entry
         WHERE url_id = u.id AND until IS NULL LIMIT 1)
@@ -60,7 +60,8 @@ extension Database {
     } ?? (ChangeCounts(), 0)
   }
 
-  /// URLs that come back with this bundle and that another one holds with other bytes or another type.
+  /// URLs that come back with this bundle and that another one holds with other bytes, another type or other
+  /// headers.
   func conflicts(takingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
     -> [URLConflict]
   {

@@ -79,7 +79,7 @@ extension Database {
     var holders: [Int64: Held] = [:]
     try each(
       """
-      SELECT e.bundle_id, e.resource_id, b.md5, b.sha256, b.size, t.text
+      SELECT e.bundle_id, e.resource_id, b.md5, b.sha256, b.size, t.text, t.headers
       FROM entry AS e
       JOIN resource AS r ON r.id = e.resource_id
       JOIN blob AS b ON b.id = r.blob_id
@@ -152,7 +152,7 @@ extension Database {
   {
     try first(
       """
-      SELECT b.md5, b.sha256, b.size, t.text
+      SELECT b.md5, b.sha256, b.size, t.text, t.headers
       FROM entry AS e
       JOIN resource AS r ON r.id = e.resource_id
       JOIN blob AS b ON b.id = r.blob_id

@@ -100,7 +100,7 @@ struct ResourceRow {
     return db.lastRowID
   }
 
-  /// What a URL had with these bytes and type: its row, and what its download URL is made of.
+  /// What a URL had with these bytes, type and headers: its row, and what its download URL is made of.
   /// - Parameter publicURL: where there are several, the one with this public URL.
   static func find<Result>(
     url: Int64, blob: Int64, contentType: Int64, preferring publicURL: Int64, in db: Database,
@@ -136,11 +136,49 @@ struct ResourceRow {
   }
 }
 
+/// What is said of bytes beside the bytes (`content_type`).
+enum ContentTypeRow {
+  /// The row of a type with these headers, made where there is none.
+  static func findOrInsert(_ type: String, _ headers: EntryHeaders, in db: Database) throws(StoreError)
+    -> Int64
+  {
+    let headers = String(decoding: headers.json.canonical, as: UTF8.self)
+    let id = try db.value(
+      Int64.self, "SELECT id FROM content_type WHERE text = ? AND headers = ?", type, headers)
+    if let id { return id }
+    try db.run("INSERT INTO content_type (text, headers) VALUES (?, ?)", type, headers)
+    return db.lastRowID
+  }
+
+  /// Types and headers that no resource has.
+  static func unneeded(in db: Database) throws(StoreError) -> [Int64] {
+    try db.all(
+      """
+      SELECT id FROM content_type
+      WHERE NOT EXISTS (SELECT 1 FROM resource WHERE content_type_id = content_type.id)
+      """
+    ) { $0.get(0) }
+  }
+
+  /// - Returns: whether it went; a release may have taken it again.
+  static func deleteUnneeded(_ id: Int64, in db: Database) throws(StoreError) -> Bool {
+    try db.value(
+      Int64.self,
+      """
+      DELETE FROM content_type WHERE id = ?1
+      AND NOT EXISTS (SELECT 1 FROM resource WHERE content_type_id = ?1) RETURNING 1
+      """, id) != nil
+  }
+}
+
 extension ResourceContent {
-  /// Reads the columns md5, sha256, size and type that begin at `column`.
+  /// How many columns one is read from.
+  static let columns: Int32 = 5
+
+  /// Reads the columns md5, sha256, size, type and headers that begin at `column`.
   init(_ row: Statement, from column: Int32) throws(StoreError) {
     self.init(
       md5: row.get(column), sha256: row.get(column + 1), size: row.get(column + 2),
-      ctype: try Stored.contentType(row.get(column + 3)))
+      ctype: try Stored.contentType(row.get(column + 3)), headers: try Stored.headers(row, column + 4))
   }
 }

@@ -28,6 +28,18 @@ enum Stored {
     return type
   }
 
+  /// The headers of a column: those that many rows share are read, and in memory, once.
+  static func headers(_ row: Statement, _ column: Int32) throws(StoreError) -> EntryHeaders {
+    let text: String = row.get(column)
+    if text == "{}" { return EntryHeaders() }
+    if let known = row.headers[text] { return known }
+    guard let headers = try? EntryHeaders(json: JSONValue.parse(Array(text.utf8))) else {
+      throw .corruptRow(text)
+    }
+    row.keep(headers, of: text)
+    return headers
+  }
+
   private static func read<Value, Failure: Error>(
     _ text: String, _ parse: (String) throws(Failure) -> Value
   ) throws(StoreError) -> Value {
@@ -39,27 +51,12 @@ enum Stored {
   }
 }
 
-// Texts that many rows share have a row of their own, which is made when the first of them comes.
+// A text that many rows share has a row of its own, which is made when the first of them comes.
 extension Database {
-  /// The row of a content type, made where there is none.
-  func contentTypeID(_ text: String) throws(StoreError) -> Int64 {
-    try findOrInsert(
-      text, find: "SELECT id FROM content_type WHERE text = ?",
-      insert: "INSERT INTO content_type (text) VALUES (?)")
-  }
-
   /// The row of a public URL, made where there is none.
   func publicURLID(_ text: String) throws(StoreError) -> Int64 {
-    try findOrInsert(
-      text, find: "SELECT id FROM public_url WHERE text = ?",
-      insert: "INSERT INTO public_url (text) VALUES (?)")
-  }
-
-  private func findOrInsert(_ text: String, find: StaticString, insert: StaticString) throws(StoreError)
-    -> Int64
-  {
-    if let id = try value(Int64.self, find, text) { return id }
-    try run(insert, text)
+    if let id = try value(Int64.self, "SELECT id FROM public_url WHERE text = ?", text) { return id }
+    try run("INSERT INTO public_url (text) VALUES (?)", text)
     return lastRowID
   }
 }

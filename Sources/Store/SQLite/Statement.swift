@@ -10,6 +10,9 @@ final class Statement {
   /// What is wrong with a row that was read; whoever steps the statement throws it.
   var damage: String?
 
+  /// Entries' headers that its rows had, by their text.
+  private(set) var headers: [String: EntryHeaders] = [:]
+
   init(_ handle: OpaquePointer) { self.handle = handle }
 
   deinit { sqlite3_finalize(handle) }
@@ -17,6 +20,12 @@ final class Statement {
   /// The value of a column, the first being 0.
   func get<Value: SQLValue>(_ column: Int32, as type: Value.Type = Value.self) -> Value {
     Value(self, column: column)
+  }
+
+  /// Keeps what a text stands for, for the rows that follow.
+  func keep(_ headers: EntryHeaders, of text: String) {
+    if self.headers.count == 64 { self.headers = [:] }
+    self.headers[text] = headers
   }
 
   /// A manifest version; one below 0 is damage.

@@ -38,15 +38,19 @@ struct ZipContents {
   }
 
   /// What is new since another version.
+  /// - Parameter leavesOutWhole: without the whole files that there is a delta of.
   static func update(
     from base: ManifestVersion, to version: ManifestVersion, digest: SHA256, _ changes: [EntryChange],
-    _ deltas: [ZipDelta], of store: Store
+    _ deltas: [ZipDelta], leavesOutWhole: Bool, of store: Store
   ) -> ZipContents {
+    let left = leavesOutWhole ? Set(deltas.map(\.offer.url)) : []
     var writer = ManifestPatchWriter()
     var inputs: [ArchiveInput] = []
     for change in changes {
       writer.append(change.url, now: change.entry)
-      if let entry = change.entry { inputs.append(file(change.url, entry, of: store)) }
+      if let entry = change.entry, !left.contains(change.url) {
+        inputs.append(file(change.url, entry, of: store))
+      }
     }
     let offers = deltas.map(\.offer).sorted { $0.url < $1.url }
     let document = Documents.patch(

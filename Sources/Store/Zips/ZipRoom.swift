@@ -124,15 +124,14 @@ struct ZipFile {
     guard parts.count == 2, let folder = parts.first, let name = parts.last, name.hasSuffix(".zip"),
       let channel = Int64(folder)
     else { return nil }
-    let words = name.split(separator: ".")
-    guard words.count == 4, let zip = BundleZip(fileName: "\(words[0]).zip") else { return nil }
+    // The tag and the ending; before them the key, and before that the name, which may have a dot of its own.
+    let key = name.split(separator: ".").dropLast(2)
+    guard let zip = BundleZip(fileName: "\(key.dropLast().joined(separator: ".")).zip") else { return nil }
     self.path = path
     self.channel = channel
-    switch zip {
-    case .whole(let version): (self.version, isUpdate) = (version, false)
-    case .update(_, let version): (self.version, isUpdate) = (version, true)
-    }
+    version = zip.version
+    isUpdate = zip.base != nil
     isDropped = name.hasSuffix(Self.droppedEnding)
-    droppedPath = "\(DurableFile.parent(of: path))/\(words[0]).\(words[1])\(Self.droppedEnding)"
+    droppedPath = "\(DurableFile.parent(of: path))/\(key.joined(separator: "."))\(Self.droppedEnding)"
   }
 }

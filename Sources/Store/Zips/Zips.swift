@@ -81,8 +81,11 @@ extension Store {
     switch zip {
     case .whole(channel.version): files = channel.bytes
     case .whole(let version): files = try contents(channel, at: version).reduce(0) { $0 + $1.content.size }
-    case .update(let from, let to):
-      files = try changes(channel, from: from, to: to).reduce(0) { $0 + ($1.entry?.size ?? 0) }
+    case .update(let from, let to), .deltas(let from, let to):
+      let left = if case .deltas = zip { Set(deltas.map(\.offer.url)) } else { Set<ResourceURL>() }
+      files = try changes(channel, from: from, to: to).reduce(0) { sum, change in
+        sum + (left.contains(change.url) ? 0 : change.entry?.size ?? 0)
+      }
     }
     return files + deltas.reduce(0) { $0 + $1.offer.size }
   }
@@ -129,23 +132,21 @@ extension Store {
   ) throws(StoreError) -> ZipContents {
     switch zip {
     case .whole(let version):
-      try .whole(
+      return try .whole(
         version, digest: try keptDigest(channel, version), manifest(channel, at: version), of: self)
-    case .update(let base, let version):
-      .update(
+    case .update(let base, let version), .deltas(let base, let version):
+      let leavesOutWhole = if case .deltas = zip { true } else { false }
+      return .update(
         from: base, to: version, digest: try keptDigest(channel, version),
-        try changes(channel, from: base, to: version), deltas, of: self)
+        try changes(channel, from: base, to: version), deltas, leavesOutWhole: leavesOutWhole, of: self)
     }
   }
 
   /// How the file names of a zip begin.
   func zipKey(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> String {
-    var digests: [UInt8]
-    switch zip {
-    case .whole(let version): digests = try keptDigest(channel, version).bytes
-    case .update(let base, let version):
-      digests = try keptDigest(channel, base).bytes + keptDigest(channel, version).bytes
-    }
+    var digests: [UInt8] = []
+    if let base = zip.base { digests += try keptDigest(channel, base).bytes }
+    digests += try keptDigest(channel, zip.version).bytes
     return "\(zip.fileName.dropLast(4)).\(SHA256.of(digests).hex.prefix(16))"
   }
 

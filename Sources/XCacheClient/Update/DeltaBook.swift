@@ -38,14 +38,19 @@ final class DeltaBook: Sendable {
     guard let offer = offers[entry.url], let base = bases[offer.base], isWorthTrying(offer, entry) else {
       return false
     }
-    let isMade = fetch(offer, by: transport).map { delta in
-      if entry.size <= Self.largeFile { return apply(delta, offer, base, entry, part) }
-      return large.withLock { _ in apply(delta, offer, base, entry, part) }
-    }
+    let isMade = fetch(offer, by: transport).map { apply($0, offer, base, entry, part) }
     counted.withLock { counts in
       if isMade == true { counts.used += 1 } else { counts.failed += 1 }
     }
     return isMade == true
+  }
+
+  /// Makes an entry's bytes of a delta that came by other means; false where it is damaged, or its base isn't held.
+  func make(_ entry: HeldEntry, of delta: [UInt8], into part: String) -> Bool {
+    guard let offer = offers[entry.url], let base = bases[offer.base], entry.size <= Self.largestFile else {
+      return false
+    }
+    return apply(delta, offer, base, entry, part)
   }
 
   private func isWorthTrying(_ offer: DeltaOffer, _ entry: HeldEntry) -> Bool {
@@ -65,9 +70,14 @@ final class DeltaBook: Sendable {
 
   private func apply(
     _ delta: [UInt8], _ offer: DeltaOffer, _ base: String, _ entry: HeldEntry, _ part: String
-  )
-    -> Bool
-  {
+  ) -> Bool {
+    if entry.size <= Self.largeFile { return decode(delta, offer, base, entry, part) }
+    return large.withLock { _ in decode(delta, offer, base, entry, part) }
+  }
+
+  private func decode(
+    _ delta: [UInt8], _ offer: DeltaOffer, _ base: String, _ entry: HeldEntry, _ part: String
+  ) -> Bool {
     guard let held = try? DurableFile.read(base, limit: Int(Self.largestFile)), SHA256.of(held) == offer.base,
       let bytes = try? Dcz.decode(delta, base: held, baseSHA256: offer.base, limit: Int(entry.size))
     else { return false }

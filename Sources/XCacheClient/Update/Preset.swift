@@ -2,7 +2,8 @@ import Archive
 import Manifests
 import System
 
-/// A zip that an app ships, or that was fetched by other means: `bundle/553.zip` or `bundle/552-553.zip` (DESIGN §3).
+/// A zip that an app ships, or that was fetched by other means: `bundle/553.zip`, `bundle/552-553.zip` or
+/// `bundle/552-553.delta.zip` (DESIGN §3).
 struct Preset: Sendable {
   private let path: String
   private let archive: Archive
@@ -43,18 +44,41 @@ struct Preset: Sendable {
     }
   }
 
-  /// Writes an entry's bytes to `target`, checked, through `part`.
-  func extract(_ entry: HeldEntry, to target: String, in folder: CacheFolder) throws(ClientError) {
-    guard let packed = archive[BundleZip.path(ofFile: entry.name.text)] else {
-      throw refused("it lacks the bytes of \(entry.url)")
-    }
+  /// The deltas that it has.
+  var offers: [DeltaOffer] { if case .patch(let answer) = answer { answer.deltas } else { [] } }
+
+  /// Writes an entry's bytes to `target`, checked: those that it has, else what a delta of its makes.
+  func extract(
+    _ entry: HeldEntry, to target: String, in folder: CacheFolder, _ deltas: DeltaBook
+  ) throws(ClientError) {
     let part = folder.incoming()
-    do {
-      try write(packed, of: entry, to: part)
+    do throws(ClientError) {
+      if let packed = archive[BundleZip.path(ofFile: entry.name.text)] {
+        try write(packed, of: entry, to: part)
+      } else if let packed = archive[BundleZip.path(ofDelta: entry.name.text)] {
+        try make(entry, of: packed, deltas, into: part)
+      } else {
+        throw refused("it lacks the bytes of \(entry.url)")
+      }
       try folder.move(part, to: target)
     } catch {
       try folder.remove(part)
       throw error
+    }
+  }
+
+  private func make(
+    _ entry: HeldEntry, of packed: Archive.Entry, _ deltas: DeltaBook, into part: String
+  ) throws(ClientError) {
+    let delta: [UInt8]
+    do {
+      // A delta that isn't smaller than its file is none of an origin's.
+      delta = try archive.bytes(of: packed, limit: Int(clamping: entry.size))
+    } catch {
+      throw Self.error(error, path)
+    }
+    guard deltas.make(entry, of: delta, into: part) else {
+      throw refused("its delta of \(entry.url) is damaged, or the device lacks the file that it is over")
     }
   }
 

@@ -56,6 +56,7 @@ struct BundleSettings: Hashable, Sendable {
   var baseURL: BaseURL?
   var filter = FileFilter()
   var types: [BundleSource.TypeRule] = []
+  var headers: [BundleSource.HeaderRule] = []
   var mapsIndex = false
 
   init(_ name: BundleName) { self.name = name }
@@ -77,6 +78,7 @@ struct BundleSettings: Hashable, Sendable {
       sources.append(BundleSource.Folder(folder.path, baseURL: base))
     }
     return BundleSource(
-      name, folders: sources, filter: filter, types: types, mapsIndex: mapsIndex ?? self.mapsIndex)
+      name, folders: sources, filter: filter, types: types, headers: headers,
+      mapsIndex: mapsIndex ?? self.mapsIndex)
   }
 }

@@ -86,6 +86,7 @@ extension BundleSettings {
       case "include": filter.include = try value.globs()
       case "exclude": filter.exclude = try value.globs()
       case "ctypes": types = try value.typeRules()
+      case "headers": headers = try value.headerRules()
       case "index": mapsIndex = try value.bool()
       default: throw value.unknown
       }
@@ -170,5 +171,33 @@ struct SettingsNode {
       rules.append(BundleSource.TypeRule(try node.glob(key), ctype))
     }
     return rules.sorted { $0.pattern.text.utf8.count > $1.pattern.text.utf8.count }
+  }
+
+  /// `{"pattern": {"header": "value"}}`, null in place of a value that a longer pattern takes back; the longest pattern
+  /// counts first, too.
+  func headerRules() throws(SettingsError) -> [BundleSource.HeaderRule] {
+    var rules: [BundleSource.HeaderRule] = []
+    for (key, node) in try members() {
+      var values: [EntryHeaders.Name: EntryHeaders.Value?] = [:]
+      for (key, node) in try node.members() {
+        guard let name = EntryHeaders.Name(key) else {
+          let names = EntryHeaders.Name.allCases.map(\.rawValue).joined(separator: ", ")
+          throw node.wanted("a header that entries may have: \(names)")
+        }
+        guard values[name] == nil else { throw node.wanted("named once, in whatever letters") }
+        values[name] = .some(node.value.isNull ? nil : try node.headerValue())
+      }
+      rules.append(BundleSource.HeaderRule(try node.glob(key), values))
+    }
+    return rules.sorted { $0.pattern.text.utf8.count > $1.pattern.text.utf8.count }
+  }
+
+  private func headerValue() throws(SettingsError) -> EntryHeaders.Value {
+    let text = try text("the header's value, or null")
+    do {
+      return try EntryHeaders.Value(text)
+    } catch {
+      throw wanted("a header's value, one line of ASCII: \(error)")
+    }
   }
 }

@@ -199,12 +199,13 @@ import Testing
     try Kernel.makeFolder(folder)
     let tag = SHA256.of([1, 2, 3]).hex.prefix(32)
     try DurableFile.write([1, 2, 3], to: "\(folder)/1-2.key.\(tag).zip")
+    try DurableFile.write([1, 2, 3], to: "\(folder)/1-2.delta.key.\(tag).zip")
     try DurableFile.write([1, 2, 4], to: "\(folder)/1-3.key.\(tag).zip")
     // Stands for one that is never made again.
     try DurableFile.write([], to: "\(folder)/1-4.key\(ZipFile.droppedEnding)")
     _ = try store.backUp(to: target)
     let zips = try Folder.textNames("\(try restored().folder.zips)/1").sorted()
-    #expect(zips == ["1-2.key.\(tag).zip", "1-4.key\(ZipFile.droppedEnding)"])
+    #expect(zips == ["1-2.delta.key.\(tag).zip", "1-2.key.\(tag).zip", "1-4.key\(ZipFile.droppedEnding)"])
   }
 
   @Test func whatOthersHaveInAFolderStays() throws {

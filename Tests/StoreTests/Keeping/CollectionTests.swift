@@ -238,13 +238,16 @@ import Testing
     for name in [path(gone, "gzip"), path(gone, "\(kept.hex).dcz"), path(kept, "\(gone.hex).dcz")] {
       try file(name)
     }
-    for name in [path(kept, "gzip"), "\(derived)/zips/1/1.k.t.zip", "\(derived)/zips/1/0-1.k.t.zip"] {
+    for name in [path(kept, "gzip")]
+      + ["1.k.t", "0-1.k.t", "0-1.delta.k.t"].map({ "\(derived)/zips/1/\($0).zip" })
+    {
       try file(name)
     }
-    try file("\(derived)/zips/1/7-1.k.t.zip")
+    for name in ["7-1.k.t.zip", "7-1.delta.k.t.zip"] { try file("\(derived)/zips/1/\(name)") }
     let report = try store.collect()
-    #expect(report.orphans == .init(count: 1, bytes: 5) && report.derived == .init(count: 4, bytes: 20))
+    #expect(report.orphans == .init(count: 1, bytes: 5) && report.derived == .init(count: 5, bytes: 25))
     #expect(try Kernel.status(path(kept, "gzip")) != nil)
     #expect(try Kernel.status("\(derived)/zips/1/0-1.k.t.zip") != nil)
+    #expect(try Kernel.status("\(derived)/zips/1/0-1.delta.k.t.zip") != nil)
   }
 }

@@ -1,4 +1,5 @@
 import Archive
+import Compression
 import Manifests
 import System
 import Testing
@@ -82,6 +83,55 @@ private let b = "https://m.test/sub/b.css"
       "\($0)".contains("it leads from version 1, and the device holds nothing yet")
     }
     #expect(other.version == "0")
+  }
+
+  // MARK: - Zips of deltas
+
+  private static let old = bytes((0..<3000).map { "let a\($0) = \($0 &* 7919);" }.joined())
+  private static let new = Array(old.dropLast(10)) + bytes("let z = 1;")
+
+  /// A device with version 1, and the zip of deltas that leads from there to version 2.
+  private func deltaZip(_ change: (inout [UInt8]) -> Void = { _ in }) throws -> (Device, path: String) {
+    try origin.publish([a: Self.old, b: bytes("two")])
+    let device = try bench.device()
+    _ = try device.update()
+    try origin.publish([a: Self.new, b: bytes("three")])
+    var delta = try #require(Dcz.encodeWell(Self.new, base: Self.old, baseSHA256: SHA256.of(Self.old)))
+    try origin.offer(delta, for: a, on: Self.old)
+    change(&delta)
+    let name = BundleZip.path(ofDelta: ResourceFileName(try ResourceURL(a)).text)
+    let path = try zip(
+      "1-2.delta.zip", [b: bytes("three")], document: BundleZip.patchName,
+      query: "&version=1&digest=\(device.digest)&patch=1"
+    ) { $0.append(ArchiveInput(name, .stored, bytes: delta)) }
+    return (device, path)
+  }
+
+  @Test func deltaZipLeadsOn() throws {
+    let (device, path) = try deltaZip()
+    let report = try device.install(preset: path)
+    #expect(report.isTaken && report.version == "2" && report.files == 2)
+    #expect(report.bytes == Int64(Self.new.count + 5) && origin.takeLog().isEmpty)
+    #expect(try bench.state() == bench.fresh())
+  }
+
+  @Test func aDeltaZipNeedsTheFilesThatItsDeltasAreOver() throws {
+    let (device, path) = try deltaZip()
+    let base = ResourceFileName(try ResourceURL(a)).text
+    try Kernel.remove("\(bench.scratch.path)/device/files/\(base)")
+    #expect { try device.install(preset: path) } throws: {
+      "\($0)".contains("its delta of \(a) is damaged, or the device lacks the file that it is over")
+    }
+    #expect(device.version == "1")
+  }
+
+  @Test func aDamagedDeltaInAZipChangesNothing() throws {
+    let (device, path) = try deltaZip { $0[$0.count - 6] ^= 0x55 }
+    #expect { try device.install(preset: path) } throws: { "\($0)".contains("its delta of \(a) is damaged") }
+    #expect(device.version == "1")
+    #expect(try device.resource(for: a)?.read() == Self.old)
+    #expect(
+      try Folder.textNames("\(bench.scratch.path)/device/staging").allSatisfy { !$0.hasSuffix(".part") })
   }
 
   @Test func whatIsNotNewerIsPassedOver() throws {

@@ -159,6 +159,7 @@ struct ReleaseDocument: StreamedContent {
   private func content(_ value: JSONValue, of url: String) throws -> ResourceContent {
     let content: ResourceContent
     do {
+      if let headers = value["headers"] { _ = try EntryHeaders(json: headers) }
       content = try ResourceContent(json: value)
     } catch {
       throw Problem.badRequest("\(url): \(error)")

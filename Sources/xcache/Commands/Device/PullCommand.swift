@@ -20,7 +20,8 @@ enum PullCommand {
         "the static copy that is asked once the origin failed five polls in a row"),
       .value(
         "preset", "FILE.zip",
-        "first take what is newer from this zip, the origin's bundle/N.zip or bundle/A-B.zip"),
+        "first take what is newer from this zip, the origin's bundle/N.zip, bundle/A-B.zip or bundle/A-B.delta.zip"
+      ),
       .value("version", "V", "be a device that holds version V, not the newest"), VersionWord.option,
       .value("tree", "BASE-URL", "also write the files below this URL as paths, into DIR/tree"),
       .flag("complete", "also fetch every listed file that is missing or damaged"),

@@ -33,9 +33,9 @@ enum DiffCommand {
     ]
     for (files, mark, colour) in marks {
       for file in files {
-        let was = file.was.map { " (was \(Bytes.text($0.size)))" } ?? ""
         let delta = file.delta.map { ", \(Bytes.text($0)) as a delta" } ?? ""
-        terminal.say("\(terminal.colour(mark, colour)) \(file.url)  \(Bytes.text(file.size))\(was)\(delta)")
+        terminal.say(
+          "\(terminal.colour(mark, colour)) \(file.url)  \(Bytes.text(file.size))\(was(file))\(delta)")
       }
     }
     for line in transfers(diff) { terminal.say(line) }
@@ -43,6 +43,16 @@ enum DiffCommand {
     terminal.say(
       "+\(diff.added.count) ~\(diff.changed.count) −\(diff.removed.count), \(Bytes.text(bytes)) new")
     return .done
+  }
+
+  /// What a changed file was, or what changed beside its bytes.
+  private static func was(_ file: DiffAnswer.File) -> String {
+    guard let was = file.was else { return "" }
+    guard was.sha256 == file.sha256 else { return " (was \(Bytes.text(was.size)))" }
+    let others =
+      (was.ctype == file.ctype ? [] : ["another type"])
+      + (was.headers == file.headers ?? EntryHeaders() ? [] : ["other headers"])
+    return " (the same bytes, \(others.joined(separator: " and ")))"
   }
 
   /// What costs the most of an update, and what it costs in all.
