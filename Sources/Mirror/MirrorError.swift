@@ -50,6 +50,14 @@ package enum MirrorError: Error, Sendable {
     }
   }
 
+  /// Whether the origin has no such document.
+  var isAbsence: Bool {
+    switch self {
+    case .refused(_, 404, _), .store(.unknownVersion): true
+    default: false
+    }
+  }
+
   /// Whether a file's bytes at the origin turned out to be damaged or gone.
   var isDamage: Bool {
     switch self {

@@ -1,4 +1,5 @@
 import Manifests
+import System
 
 /// Holds the documents of one channel against each other.
 struct ChannelCheck {
@@ -23,7 +24,10 @@ struct ChannelCheck {
     for version in channel.versions {
       guard let manifest = try manifest("configure/\(version).json", version) else { continue }
       checkDownloads(manifest, "configure/\(version).json", listed)
-      if version != channel.version { try checkPatch(from: manifest, to: newest, listed) }
+      if version != channel.version {
+        try checkPatch(from: manifest, to: newest, listed)
+        try checkUpdate(from: manifest, to: newest, listed)
+      }
     }
     if let newest { checkDownloads(newest, "configure.json", listed) }
     try checkVersion()
@@ -106,6 +110,26 @@ struct ChannelCheck {
       }
     } catch {
       add(name, .document(error.description))
+    }
+  }
+
+  /// Not every step has a pack; one that is listed has to lead where its patch leads.
+  private mutating func checkUpdate(
+    from base: Manifest, to newest: Manifest?, _ listed: [String: MirrorIndex.File]
+  ) throws(MirrorError) {
+    let name = "update/\(base.version)-\(channel.version).json"
+    guard listed["\(channel.folder)/\(name)"] != nil, let answer = try answer(name) else { return }
+    guard case .pack(let update) = answer else { return add(name, .document("it names no pack")) }
+    guard update.base == base.version, update.version == channel.version, update.digest == channel.digest
+    else { return add(name, .document("it is about other versions than its name says")) }
+    guard let path = PackPath(download: update.pack.download), let file = listed[path.text],
+      file.size == update.pack.size, file.sha256.hex.hasPrefix(path.mark)
+    else { return add(name, .unlisted(download: update.pack.download)) }
+    // A pack that is missing or has other bytes is told of where all files are read.
+    guard let newest, let bytes = try? reader.read(path.text), SHA256.of(bytes) == file.sha256 else { return }
+    let check = PackCheck(base: base, newest: newest)
+    if let fault = check.fault(of: bytes, digests: (base.map.digest, update.digest)) {
+      add(name, .document(fault))
     }
   }
 

@@ -37,6 +37,28 @@ package final class CDNPush: Sendable {
     try destination.settle()
   }
 
+  /// Brings a pack; once this returns, it answers where devices download.
+  package func push(_ pack: StoredPack, of channel: ChannelInfo) throws(MirrorError) {
+    let number = counter.add(1, ordering: .relaxed).newValue
+    let destination = try target.pushDestination(number)
+    // What can't be removed is swept at the next start.
+    defer { try? target.sweepPush(number) }
+    let path = pack.path(of: channel)
+    if try destination.sizes(of: [path.text]).first == pack.size { return }
+    let file = Placement(
+      path: path.text, size: pack.size, sha256: pack.sha256,
+      head: FileHead(type: MirrorPath.documentType(path.text), isImmutable: true)
+    ) { [store] _ throws(MirrorError) in
+      let isWhole = try MirrorError.store { () throws(StoreError) in
+        try store.derived.openPack(path, of: channel.id) != nil
+      }
+      guard isWhole else { throw .lacksFile(path: path.text) }
+      return LocalFile(path: store.derived.packFile(pack, of: channel), isTemporary: false)
+    }
+    try destination.place([file]) { _, _ in }
+    try destination.settle()
+  }
+
   private func resources(of release: PreparedRelease) throws(MirrorError) -> [Placement] {
     var files: [String: Placement] = [:]
     for change in release.changes {

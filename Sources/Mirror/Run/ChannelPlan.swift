@@ -9,6 +9,8 @@ struct ChannelPlan: Sendable {
   let documents: [PlannedDocument]
   /// That the patches name, each once, with its size.
   let deltas: [(path: DeltaPath, size: Int64)]
+  /// That the updates name, each once, with its size.
+  let packs: [(path: PackPath, size: Int64)]
   /// Of each kept version, and two of each step from one to the newest; none unless asked for.
   let zips: [BundleZip]
   /// Tells what the files are made from: as long as it is the same, so are they.
@@ -22,15 +24,18 @@ struct ChannelPlan: Sendable {
   {
     self.state = state
     let patches = try Self.patches(state, source)
-    documents = Self.documents(state, source, patches)
+    let updates = try Self.updates(state, source)
+    documents = Self.documents(state, source, patches + updates.map { ($0.path, $0.bytes) })
     deltas = try Self.deltas(of: patches)
+    packs = updates.map { ($0.pack, $0.size) }
     zips =
       options.zips
       ? state.versions.map { .whole($0) }
         + state.versions.dropLast().flatMap { base in
           [.update(from: base, to: state.version), .deltas(from: base, to: state.version)]
         } : []
-    inputs = SHA256.of(Self.facts(state, origin.id, options, patches.map { .of($0.bytes) }).canonical)
+    let made = patches.map { SHA256.of($0.bytes) } + updates.map { SHA256.of($0.bytes) }
+    inputs = SHA256.of(Self.facts(state, origin.id, options, made).canonical)
   }
 
   /// All that the files are made from. Its bytes are compared with those of other builds of this program: a text that
@@ -69,6 +74,30 @@ struct ChannelPlan: Sendable {
       patches.append((patch.path, try source.document(patch, of: state)))
     }
     return patches
+  }
+
+  /// The answers that name a pack, as far as packs are made by now.
+  private static func updates(_ state: ChannelState, _ source: any MirrorSource) throws(MirrorError)
+    -> [(path: String, bytes: [UInt8], pack: PackPath, size: Int64)]
+  {
+    var updates: [(path: String, bytes: [UInt8], pack: PackPath, size: Int64)] = []
+    for base in state.versions.dropLast() {
+      let update = MirrorDocument.update(from: base, to: state.version)
+      let bytes: [UInt8]
+      do throws(MirrorError) {
+        bytes = try source.document(update, of: state)
+      } catch {
+        // Also what an older origin says, which knows of no packs.
+        guard error.isAbsence else { throw error }
+        continue
+      }
+      guard case .pack(let answer)? = try? ConfigureAnswer.parse(bytes),
+        let pack = PackPath(download: answer.pack.download), pack.app == state.app,
+        pack.channel == state.channel
+      else { throw .unreadable(path: update.path, reason: "it names no pack of the channel") }
+      updates.append((update.path, bytes, pack, answer.pack.size))
+    }
+    return updates
   }
 
   private static func deltas(of patches: [(path: String, bytes: [UInt8])]) throws(MirrorError)

@@ -69,28 +69,52 @@ struct ChannelWork {
     for (path, file) in placed.withLock({ $0 }) { files[path] = file }
   }
 
-  // MARK: - Deltas
+  // MARK: - Deltas and packs
 
-  /// Brings the deltas that the patches name; gives one that the origin lost since it made them.
-  mutating func placeDeltas() throws(MirrorError) -> DeltaPath? {
-    let source = run.source
-    let lost = Locked<DeltaPath?>(nil)
-    let there = try run.destination.sizes(of: plan.deltas.map(\.path.text))
+  /// A file that is made at the origin, and how it is had.
+  private struct Derived {
+    let path: String
+    let size: Int64
+    let file: @Sendable (String) throws(MirrorError) -> LocalFile
+  }
+
+  /// Brings the deltas and packs that patches and updates name.
+  /// - Returns: false where the origin lost one since it made them.
+  mutating func placeDerived() throws(MirrorError) -> Bool {
+    let (source, state) = (run.source, plan.state)
+    let deltas = plan.deltas.map { (path, size) in
+      Derived(path: path.text, size: size) { (place) throws(MirrorError) in
+        try source.file(of: path, at: place)
+      }
+    }
+    let packs = plan.packs.map { (path, size) in
+      Derived(path: path.text, size: size) { (place) throws(MirrorError) in
+        try source.file(of: path, state, at: place)
+      }
+    }
+    return try place(deltas + packs)
+  }
+
+  private mutating func place(_ wanted: [Derived]) throws(MirrorError) -> Bool {
+    let isLost = Locked(false)
+    let there = try run.destination.sizes(of: wanted.map(\.path))
     var missing: [Placement] = []
-    for ((delta, size), found) in zip(plan.deltas, there) {
-      if !run.options.repairs, let known = run.before[delta.text], known.size == size, found == size {
-        files[delta.text] = known
+    for (derived, found) in zip(wanted, there) {
+      let path = derived.path
+      if !run.options.repairs, let known = run.before[path], known.size == derived.size,
+        found == derived.size
+      {
+        files[path] = known
         continue
       }
+      let head = FileHead(type: MirrorPath.documentType(path), isImmutable: true)
       missing.append(
         Placement(
-          path: delta.text, size: size, sha256: nil,
-          head: FileHead(type: MirrorPath.documentType(delta.text), isImmutable: true),
-          onLoss: { lost.withLock { $0 = delta } }
-        ) { (path) throws(MirrorError) in try source.file(of: delta, at: path) })
+          path: path, size: derived.size, sha256: nil, head: head, onLoss: { isLost.withLock { $0 = true } }
+        ) { (place) throws(MirrorError) in try derived.file(place) })
     }
     try place(missing)
-    return lost.withLock { $0 }
+    return !isLost.withLock { $0 }
   }
 
   // MARK: - Zips

@@ -165,7 +165,8 @@ package final class MirrorRun {
     throw .damaged([])
   }
 
-  /// Brings one channel to its plan; nil where the origin doesn't have a delta any more that the plan names.
+  /// Brings one channel to its plan; nil where the origin doesn't have a delta or pack any more that the
+  /// plan names.
   private func bring(_ plan: ChannelPlan, _ known: MirrorIndex.Channel?) throws(MirrorError)
     -> (MirrorIndex.Channel, lostZips: [String])?
   {
@@ -176,7 +177,7 @@ package final class MirrorRun {
     }
     var work = ChannelWork(self, plan, isTold: known != nil)
     try work.placeResources()
-    if try work.placeDeltas() != nil { return nil }
+    guard try work.placeDerived() else { return nil }
     try work.placeZips()
     try work.writeDocuments()
     let state = plan.state

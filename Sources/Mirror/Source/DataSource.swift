@@ -70,6 +70,17 @@ package final class DataSource: MirrorSource {
     return LocalFile(path: store.derived.deltaFile(delta.target, on: delta.base), isTemporary: false)
   }
 
+  package func file(of pack: PackPath, _ channel: ChannelState, at path: String) throws(MirrorError)
+    -> LocalFile
+  {
+    let info = info(channel)
+    let isWhole = try MirrorError.store { () throws(StoreError) in
+      try store.derived.openPack(pack, of: info.id) != nil
+    }
+    guard isWhole else { throw .lost(path: pack.text) }
+    return LocalFile(path: store.derived.packFile(pack, of: info.id), isTemporary: false)
+  }
+
   package func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool {
     guard let base = zip.base else { return true }
     let info = info(channel)

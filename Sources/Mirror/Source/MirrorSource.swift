@@ -50,6 +50,8 @@ package protocol MirrorSource: Sendable {
   func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile
   /// The same of a delta that a patch names.
   func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile
+  /// The same of a pack that an update names.
+  func file(of pack: PackPath, _ channel: ChannelState, at path: String) throws(MirrorError) -> LocalFile
 
   /// Whether a zip can be had now; one of an update waits until the deltas are made that belong into it.
   func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool

@@ -83,6 +83,12 @@ package final class ServerSource: MirrorSource {
     try fetch(delta.text, size: 1 << 40, to: path)
   }
 
+  package func file(of pack: PackPath, _ channel: ChannelState, at path: String) throws(MirrorError)
+    -> LocalFile
+  {
+    try fetch(pack.text, size: 1 << 40, to: path)
+  }
+
   package func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool {
     let url = "\(server)/\(channel.folder)/\(zip)"
     // The answer waits some seconds for a zip that is made just now, and is asked for again.

@@ -7,6 +7,8 @@ package enum MirrorDocument: Hashable, Sendable {
   case whole(ManifestVersion)
   /// `patch/A-N.json`
   case patch(from: ManifestVersion, to: ManifestVersion)
+  /// `update/A-N.json`: the answer to a poll that names a pack.
+  case update(from: ManifestVersion, to: ManifestVersion)
   /// `release/N.json`
   case release(ManifestVersion)
   /// `info.json`
@@ -22,6 +24,7 @@ package enum MirrorDocument: Hashable, Sendable {
     switch self {
     case .whole(let version): "configure/\(version).json"
     case .patch(let base, let version): "patch/\(base)-\(version).json"
+    case .update(let base, let version): "update/\(base)-\(version).json"
     case .release(let version): "release/\(version).json"
     case .info: "info.json"
     case .prefetch: "prefetchConfig.json"
@@ -35,6 +38,7 @@ package enum MirrorDocument: Hashable, Sendable {
     switch self {
     case .whole(let version): "kind=whole&version=\(version)"
     case .patch(let base, let version): "kind=patch&from=\(base)&version=\(version)"
+    case .update(let base, let version): "kind=update&from=\(base)&version=\(version)"
     case .release(let version): "kind=release&version=\(version)"
     case .info(let version): "kind=info&version=\(version)"
     case .prefetch(let version): "kind=prefetch&version=\(version)"
@@ -48,6 +52,7 @@ package enum MirrorDocument: Hashable, Sendable {
     switch (kind, from, version, sha256) {
     case ("whole", _, let version?, _): self = .whole(version)
     case ("patch", let base?, let version?, _): self = .patch(from: base, to: version)
+    case ("update", let base?, let version?, _): self = .update(from: base, to: version)
     case ("release", _, let version?, _): self = .release(version)
     case ("info", _, let version?, _): self = .info(version)
     case ("prefetch", _, let version?, _): self = .prefetch(version.number)
@@ -60,7 +65,7 @@ package enum MirrorDocument: Hashable, Sendable {
 
 extension Store {
   /// The bytes of a mirror's document.
-  /// - Throws: `unknownVersion`; `unknownBlob` for a script that isn't kept.
+  /// - Throws: `unknownVersion`, also for an update without a pack; `unknownBlob` for a script that isn't kept.
   package func mirrorDocument(_ document: MirrorDocument, of channel: ChannelInfo) throws(StoreError)
     -> [UInt8]
   {
@@ -68,6 +73,7 @@ extension Store {
     case .whole(let version): return try wholeDocument(channel, at: version)
     case .patch(let base, let version):
       return try patchDocument(channel, from: base, to: version, extras: answerExtras(of: channel))
+    case .update(let base, let version): return try updateDocument(channel, from: base, to: version)
     case .release(let version): return try releaseDocument(channel, at: version)
     case .info(let version): return try infoDocument(channel, at: version)
     case .prefetch(let version):
@@ -200,5 +206,18 @@ extension Store {
     let deltas = try DeltaOffers(store: self).render(changes, channel, from: base)
     return Documents.patch(
       version, digest: digest, base: DocumentBase(base, deltas: deltas), writer.finish(), extras: extras)
+  }
+
+  /// `update/A-N.json`.
+  /// - Throws: `unknownVersion`, also where no pack between the two is kept.
+  private func updateDocument(
+    _ channel: ChannelInfo, from base: ManifestVersion, to version: ManifestVersion
+  ) throws(StoreError) -> [UInt8] {
+    guard let baseDigest = try digest(channel, at: base) else { throw .unknownVersion(base) }
+    guard let digest = try digest(channel, at: version) else { throw .unknownVersion(version) }
+    let ends = PackEnds(base: base, baseDigest: baseDigest, version: version, digest: digest)
+    guard case .stored(let pack) = try derived.pack(ends, of: channel.id) else { throw .unknownVersion(base) }
+    return Documents.pack(
+      version, digest: digest, base: base, pack.offer(of: channel), extras: try answerExtras(of: channel))
   }
 }
