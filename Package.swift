@@ -93,7 +93,7 @@ let package = Package(
       "OriginTests",
       ["Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Platform", "System"],
       exclude: ["Wire/Goldens"]),
-    tests("MirrorTests", ["Mirror", "Store", "HTTPClient", "Manifests", "System", "SocketServer"]),
+    tests("MirrorTests", ["Compression", "Mirror", "Store", "HTTPClient", "Manifests", "System", "SocketServer"]),
     tests(
       "PublishingTests",
       [

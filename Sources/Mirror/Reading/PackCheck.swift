@@ -62,7 +62,7 @@ struct PackCheck {
   private func arrivals(of changes: PackChanges) throws(PackFault) -> [FileDigest] {
     var digests: [FileDigest] = []
     for arrival in changes.arrivals {
-      guard let entry = newest[url: arrival.url] else { throw .damaged("it brings what isn't listed") }
+      guard let entry = newest[arrival.url] else { throw .damaged("it brings what isn't listed") }
       digests.append(FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size))
     }
     return digests

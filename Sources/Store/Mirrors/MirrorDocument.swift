@@ -218,6 +218,8 @@ extension Store {
     let ends = PackEnds(base: base, baseDigest: baseDigest, version: version, digest: digest)
     guard case .stored(let pack) = try derived.pack(ends, of: channel.id) else { throw .unknownVersion(base) }
     return Documents.pack(
-      version, digest: digest, base: base, pack.offer(of: channel), extras: try answerExtras(of: channel))
+      PackAnswer(
+        base: base, version: version, digest: digest, pack: pack.offer(of: channel),
+        extras: try answerExtras(of: channel)))
   }
 }

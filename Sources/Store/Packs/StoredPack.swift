@@ -101,11 +101,16 @@ extension DerivedStore {
 
   /// Opens a kept pack whose bytes are those that it was made with; nil where there is none.
   package func openPack(_ path: PackPath, of channel: Int64) throws(StoreError) -> DerivedFile? {
-    try openFile("\(folder.packs(of: channel))/\(path.fileName)")
+    try openFile(packFile(path, of: channel))
   }
 
   /// Where a pack's file is, whether it is there or not.
   package func packFile(_ pack: StoredPack, of channel: ChannelInfo) -> String { path(of: pack, channel.id) }
+
+  /// Where the file of a pack's path is, whether it is there or not.
+  package func packFile(_ path: PackPath, of channel: Int64) -> String {
+    "\(folder.packs(of: channel))/\(path.fileName)"
+  }
 
   /// The row of a pack whose file is there from now on.
   func note(_ pack: StoredPack, _ ends: PackEnds, of channel: Int64, in db: Database) throws(StoreError) {

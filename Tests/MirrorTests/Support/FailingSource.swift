@@ -47,6 +47,10 @@ final class FailingSource: MirrorSource {
     return try source.file(of: delta, at: path)
   }
 
+  func file(of pack: PackPath, _ channel: ChannelState, at path: String) throws(MirrorError) -> LocalFile {
+    try source.file(of: pack, channel, at: path)
+  }
+
   func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool {
     try source.has(zip, of: channel)
   }
@@ -98,6 +102,10 @@ struct LimitedSource: MirrorSource {
 
   func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile {
     try source.file(of: delta, at: path)
+  }
+
+  func file(of pack: PackPath, _ channel: ChannelState, at path: String) throws(MirrorError) -> LocalFile {
+    try source.file(of: pack, channel, at: path)
   }
 
   func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool { false }

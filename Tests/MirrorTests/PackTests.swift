@@ -1,0 +1,134 @@
+import Compression
+import Manifests
+import Store
+import System
+import Testing
+
+@testable import Mirror
+
+@Suite("Packs of a mirror")
+struct PackTests {
+  @Test func stepsWithAPackHaveAnUpdate() throws {
+    let bench = try Bench()
+    let pack = try bench.keepPack(from: 2, to: 3)
+    let report = try bench.mirror()
+    let folder = "\(bench.www)/xcache/shop"
+    let answer = try ConfigureAnswer.parse(DurableFile.read("\(folder)/update/2-3.json") ?? [])
+    guard case .pack(let update) = answer else { return #expect(Bool(false), "no pack is named") }
+    #expect(update.base == ManifestVersion(2) && update.version == ManifestVersion(3))
+    #expect(update.pack.size == pack.size)
+    let path = try #require(PackPath(download: update.pack.download))
+    #expect(SHA256.of(try DurableFile.read("\(bench.www)/\(path)") ?? []) == pack.sha256)
+    // No pack joins 1 and 3: its devices are told by the patch.
+    #expect(try Kernel.status("\(folder)/update/1-3.json") == nil)
+    #expect(try Kernel.status("\(folder)/patch/1-3.json") != nil)
+    #expect(try bench.verify().isEmpty)
+    // Nothing changed, so nothing but mirror.json is written.
+    #expect(report.written > 10)
+    #expect(try bench.mirror().written == 1)
+  }
+
+  @Test func aPackThatCameLaterIsBrought() throws {
+    let bench = try Bench()
+    try bench.mirror()
+    let pack = try bench.keepPack(from: 1, to: 3)
+    try bench.mirror()
+    #expect(
+      try bench.index.channels[0].files.contains { $0.path.hasSuffix(pack.sha256.hex.prefix(16) + ".xpk") })
+    #expect(try bench.verify().isEmpty)
+  }
+
+  @Test func aPackThatTheOriginLostIsLeftOut() throws {
+    let bench = try Bench()
+    let pack = try bench.keepPack(from: 2, to: 3)
+    try Kernel.remove(bench.store.derived.packFile(pack, of: bench.shop(bench.store)))
+    try bench.mirror()
+    #expect(try bench.index.channels[0].files.allSatisfy { !$0.path.contains("/update/") })
+    #expect(try bench.verify().isEmpty)
+  }
+
+  @Test func aDamagedPackAtTheOriginIsLeftOut() throws {
+    let bench = try Bench()
+    let pack = try bench.keepPack(from: 2, to: 3)
+    let file = try bench.store.derived.packFile(pack, of: bench.shop(bench.store))
+    try VerifyTests.change(file) { $0[$0.count - 1] ^= 1 }
+    try bench.mirror()
+    #expect(try bench.index.channels[0].files.allSatisfy { !$0.path.hasSuffix(".xpk") })
+    #expect(try bench.verify().isEmpty)
+  }
+
+  @Test func aFlippedByteOfAPackIsFound() throws {
+    let bench = try Bench()
+    _ = try bench.keepPack(from: 2, to: 3)
+    try bench.mirror()
+    try VerifyTests.change(bench.path(".xpk")) { $0[$0.count / 2] ^= 1 }
+    let found = try bench.verify()
+    #expect(found.map(\.words) == ["its bytes are others than mirror.json says"])
+    #expect(found[0].path.hasSuffix(".xpk"))
+    // And --repair puts it right.
+    try bench.mirror { $0.repairs = true }
+    #expect(try bench.verify().isEmpty)
+  }
+
+  @Test func aPackThatLeadsElsewhereIsFound() throws {
+    let bench = try Bench()
+    // What brings version 1 to 3, said to bring version 2 there.
+    _ = try bench.keepPack(from: 2, to: 3, changesOf: 1)
+    try bench.mirror()
+    let found = try bench.verify()
+    #expect(found.count == 1)
+    #expect(found.first?.path.hasSuffix("update/2-3.json") == true)
+    #expect(found.first?.words.hasPrefix("the pack ") == true)
+  }
+
+  @Test func aRestoredOriginNeedsNoPack() throws {
+    let bench = try Bench()
+    _ = try bench.keepPack(from: 2, to: 3)
+    try bench.mirror()
+    let other = try Store(path: bench.folder + "/other")
+    _ = try Restoration(from: FolderReader(bench.www)).restore(into: other)
+    #expect(try bench.shop(other).digest == bench.shop(bench.store).digest)
+  }
+}
+
+extension Bench {
+  func verify() throws -> [Divergence] { try Verification(FolderReader(www)).run().divergences }
+
+  private func manifest(_ version: Int64) throws -> Manifest {
+    let bytes = try store.mirrorDocument(.whole(ManifestVersion(version)), of: shop(store))
+    guard case .whole(let answer) = try ConfigureAnswer.parse(bytes) else { throw PackFault.otherManifest }
+    return try answer.manifest()
+  }
+
+  /// Makes and keeps the pack between two versions, or one that says so and has the changes of another.
+  func keepPack(from base: Int64, to version: Int64, changesOf other: Int64? = nil) throws -> StoredPack {
+    let (old, new) = (try manifest(other ?? base), try manifest(version))
+    let urls = Set(old.items.map(\.url)).union(new.items.map(\.url)).sorted()
+    let changes = urls.map { EntryChange(url: $0, old: old[$0], new: new[$0]) }.filter { $0.old != $0.new }
+    let plan = try #require(
+      PackPlan(
+        changes,
+        place: (
+          url: { url in old.items.firstIndex { $0.url == url } },
+          bytes: { sha256 in old.items.firstIndex { $0.entry.sha256 == sha256 } }
+        ), delta: { _ in nil }, stableName: { $0.text }))
+    let frames = try ScratchFile(in: store.folder)
+    var records: [(head: [UInt8], frame: Range<Int64>)] = []
+    for index in plan.changes.records {
+      let sha256 = try #require(new[plan.changes.arrivals[index].url]).sha256
+      let frame = try #require(PackFrame.encode(store.bytes(of: sha256, limit: 1 << 20) ?? []))
+      records.append((PackRecordHead(length: frame.count, sha256: sha256).bytes, try frames.append(frame)))
+    }
+    let list = plan.changes.bytes(version: new.version, old: plan.old)
+    let coded = try #require(PackFrame.encode(list))
+    let baseDigest = try manifest(base).map.digest
+    let head = PackHead(
+      base: ManifestVersion(base), version: new.version, baseDigest: baseDigest, digest: new.map.digest,
+      records: records.count, plainChanges: list, codedChanges: coded.count)
+    return try store.derived.keep(
+      PackParts(head: head.bytes + coded, records: records, frames: frames),
+      PackEnds(
+        base: ManifestVersion(base), baseDigest: baseDigest, version: new.version, digest: new.map.digest),
+      of: shop(store).id)
+  }
+}
