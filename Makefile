@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-mirror test-mirror test-mirror-kills test-damage test-s3 kills keeping test-lives lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage test-s3 kills keeping test-lives lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -45,6 +45,10 @@ test-mirror-kills: build ## kill mirror runs at 50 random moments while a device
 	@.ci/packages nginx-light python3
 	Tests/Mirror/kill.py $(XCACHE) 50
 	Tests/Mirror/kill_channels.py $(XCACHE) 30
+
+test-pack-kills: build ## kill devices at 30 random moments of an update by a pack, over a slow line that breaks off
+	@.ci/packages python3
+	Tests/Packs/kill.py $(XCACHE) 30
 
 test-mirror: build ## mirror a published app, lose its origin and bring it back, with devices at each version (2 minutes)
 	@.ci/packages nginx-light python3 python3-pip curl

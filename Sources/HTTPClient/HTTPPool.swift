@@ -41,7 +41,8 @@ package final class HTTPPool: Sendable {
     }
   }
 
-  private struct Idle: @unchecked Sendable {  // only the thread that took it out, and the driver for it, touch the handle
+  private struct Idle: @unchecked Sendable {
+    // Only the thread that took it out touches the handle, and the driver while that thread waits.
     let handle: EasyHandle
     init(_ handle: EasyHandle) { self.handle = handle }
   }

@@ -107,6 +107,8 @@ extension Device {
   private func unchanged(
     _ held: DeviceIndex, _ source: PollPolicy.Source, _ polled: ManifestVersion
   ) throws(ClientError) -> UpdateReport {
+    // Of a device that was ended just after the switch.
+    try folder.forgetPack()
     let present = try cache.withLock { cache throws(ClientError) in
       try cache.sweep(at: now())
       return cache.present

@@ -13,7 +13,7 @@ public struct DeviceSettings: Hashable, Sendable {
   public var channel: String
   /// The address of the static copy that is asked once the origin has failed five times in a row.
   public var fallback: String?
-  /// Files fetched at a time.
+  /// Files fetched at a time, of a server that doesn't take many requests over one connection as with HTTP/2.
   public var connections = 6
   /// Bytes that the listed and the set-aside files may take together; nil: as many as the disk has.
   ///

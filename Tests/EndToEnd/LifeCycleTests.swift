@@ -23,7 +23,7 @@ struct LifeCycleTests {
       #expect([two["added"], two["changed_count"], two["removed"]].map { $0?.integer } == [1, 1, 1])
       #expect(two["uploaded"]?.integer == 2)
       let again = try site.pull("device", "--tree", Site.base)
-      #expect(again["update"]?["kind"]?.string == "patch")
+      #expect(again["update"]?["kind"]?.string == "pack")
       #expect(again["update"]?["fetched"]?.integer == 2)
       #expect(try site.tree(of: "device").texts == Self.second)
       #expect(try site.pull("device")["update"]?["kind"]?.string == "nothing")

@@ -16,7 +16,7 @@ struct PullTests {
       let update = try JSONValue.parse(Array(early.output.utf8))["update"]
       #expect(update?["kind"]?.string == "notDue")
       #expect((1...30_000).contains(update?["waitMilliseconds"]?.integer ?? 0))
-      #expect(try site.pull("device")["update"]?["kind"]?.string == "patch")
+      #expect(try site.pull("device")["update"]?["kind"]?.string == "pack")
     }
   }
 
