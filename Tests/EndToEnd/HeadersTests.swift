@@ -49,7 +49,7 @@ struct HeadersTests {
 
       try Self.write(site, frames: "SAMEORIGIN")
       let second = try Outcome(site.start(["publish", "--now", "--json"]))
-      #expect(try JSONValue.parse(Array(second.output.utf8))["changed"]?.integer == 1)
+      #expect(try JSONValue.parse(Array(second.output.utf8))["counts"]?["changed"]?.integer == 1)
       #expect(try site.entry("index.html")?["version"]?.string == "2")
       let update = try site.pull("device")
       #expect(update["update"]?["kind"]?.string == "patch" && update["update"]?["fetched"]?.integer == 0)
@@ -87,11 +87,11 @@ struct HeadersTests {
         #expect(restored.exitCode == 0, "\(restored.errors)")
         let checked = try site.run("doctor", "--data", data, "--deep")
         #expect(checked.exitCode == 0, "\(checked.output)")
-        let other = try site.run("mirror", "--data", data, "--to", data + "/www")
+        let other = try site.run("mirror", "--data", data, "--to", data + "-www")
         #expect(other.exitCode == 0, "\(other.errors)")
         for name in ["configure.json", "configure/1.json", "configure/2.json", "patch/1-2.json"] {
           let (copy, original) = (
-            "\(data)/www/xcache/shop/\(name)", "\(site.scratch.path)/www/xcache/shop/\(name)"
+            "\(data)-www/xcache/shop/\(name)", "\(site.scratch.path)/www/xcache/shop/\(name)"
           )
           #expect(try DurableFile.read(copy) == DurableFile.read(original))
         }

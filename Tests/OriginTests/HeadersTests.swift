@@ -47,16 +47,16 @@ import Testing
     #expect(download.field("X-Frame-Options") == nil)
   }
 
-  @Test(
-    arguments: [
-      (["Set-Cookie": "a=b"], "\"Set-Cookie\" is no header that an entry has"),
-      (["X-Frame-Options": "a\r\nSet-Cookie: b"], "X-Frame-Options: the value has a line break at byte 1"),
-      (["X-Frame-Options": "é"], "isn't ASCII at byte 0"), ([], "headers are an object"),
-      (["X-Frame-Options": .string(String(repeating: "a", count: 8193))], "8193 bytes; 8192 are the most"),
-    ] as [(JSONValue, String)])
-  func badOnesAreRefused(_ headers: JSONValue, _ words: String) throws {
+  // As texts: the test library encodes arguments by itself, which `JSONValue` leaves to this project's coder.
+  @Test(arguments: [
+    (#"{"Set-Cookie":"a=b"}"#, "\"Set-Cookie\" is no header that an entry has"),
+    (#"{"X-Frame-Options":"a\r\nSet-Cookie: b"}"#, "X-Frame-Options: the value has a line break at byte 1"),
+    (#"{"X-Frame-Options":"é"}"#, "isn't ASCII at byte 0"), ("[]", "headers are an object"),
+    (#"{"X-Frame-Options":"\#(String(repeating: "a", count: 8193))"}"#, "8193 bytes; 8192 are the most"),
+  ])
+  func badOnesAreRefused(_ headers: String, _ words: String) throws {
     let origin = try TestOrigin()
-    let answer = try publish(origin, base: "0", headers)
+    let answer = try publish(origin, base: "0", JSONValue.parse(Array(headers.utf8)))
     #expect(
       answer.status == 400 && answer.text.replacing("\\\"", with: "\"").contains(words), "\(answer.text)")
     #expect(answer.text.contains(Self.url))
