@@ -70,6 +70,11 @@ let package = Package(
       name: "delta-bench", dependencies: ["Compression", "System"], path: "Benchmarks/Deltas",
       swiftSettings: swift),
 
+    // What the parts of a pack cost: make bench-packs.
+    .executableTarget(
+      name: "pack-bench", dependencies: ["Compression", "Manifests", "System"], path: "Benchmarks/Packs",
+      swiftSettings: swift),
+
     tests("SystemTests", ["System"]),
     tests("PlatformTests", ["Platform", "System"]),
     tests("HTTPTests", ["HTTP", "Platform"]),

@@ -18,7 +18,9 @@ case "${1:-}" in http | archive | pack) target=$1; shift ;; esac
 mkdir -p "$work/found"
 # Swift's crash reporter faults inside AddressSanitizer, and would hide the find.
 export SWIFT_BACKTRACE=enable=no
-flags=(-swift-version 6 -parse-as-library -package-name xcache -use-ld=lld -O -g
+# SwiftPM names the package after its folder, and what is `package` is seen under that name alone.
+package=$(basename "$PWD" | tr '[:upper:]' '[:lower:]')
+flags=(-swift-version 6 -parse-as-library -package-name "$package" -use-ld=lld -O -g
   -enable-experimental-feature Lifetimes -sanitize=fuzzer,address)
 case $target in
 http)

@@ -89,6 +89,27 @@ def version_number(text):
     return int(text)
 
 
+# -- 3. Entries
+
+HEADERS = {name.lower() for name in (
+    "Content-Security-Policy", "Content-Security-Policy-Report-Only", "Referrer-Policy", "Permissions-Policy",
+    "Cross-Origin-Opener-Policy", "Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy", "X-Frame-Options",
+    "Service-Worker-Allowed")}
+
+
+def check_headers(headers):
+    if not isinstance(headers, dict):
+        raise Fault("headers that aren't an object")
+    names = [name.lower() for name in headers if name.lower() in HEADERS]
+    if len(set(names)) != len(names):
+        raise Fault("a header twice")
+    for name, value in headers.items():
+        if name.lower() in HEADERS and (
+                not isinstance(value, str) or isinstance(value, Number) or len(value) > 8192
+                or not re.fullmatch("[!-~]([ -~]*[!-~])?", value)):
+            raise Fault("a header that can't be sent")
+
+
 # -- 4. URLs
 
 
@@ -300,6 +321,7 @@ def read_changes(data, version, entries):
                 raise Fault("a form without " + member)
         if not re.fullmatch("[ -~]*", form["ctype"]):
             raise Fault("a ctype that can't be")
+        check_headers(form.get("headers", {}))
         forms.append(form)
     if reader.left():
         raise Fault("the list goes on behind its end")

@@ -111,6 +111,11 @@ import Testing
     Bad("a form without download") { $0.forms = [Array(#"{"ctype":"x"}"#.utf8)] },
     Bad("a ctype that no header has") { $0.forms = [Array(#"{"ctype":"x\r\ny","download":"x"}"#.utf8)] },
     Bad("a form with a digest") { $0.forms = [Array(#"{"ctype":"x","download":"x","md5":"x"}"#.utf8)] },
+    Bad("headers that can't be sent") {
+      $0.forms = [
+        Array(#"{"ctype":"x","download":"x","headers":{"X-Frame-Options":"a\r\nb"}}"#.utf8)
+      ]
+    },
     Bad("a form with one member twice") {
       $0.forms = [Array(#"{"ctype":"x","ctype":"y","download":"x"}"#.utf8)]
     },
