@@ -25,10 +25,10 @@ import Testing
 
   @Test func manifestPatchAndDiffHaveThemAndDownloadsDoNot() throws {
     let origin = try TestOrigin()
-    #expect(try publish(origin, base: "0", nil).status == 200)
+    #expect(try publish(origin, base: "0", nil).status == 201)
     let headers: JSONValue = ["Content-Security-Policy": "default-src 'self'", "X-Frame-Options": "DENY"]
     let answer = try publish(origin, base: "1", headers)
-    #expect(answer.status == 200 && answer.json["counts"]?["changed"]?.integer == 1, "\(answer.text)")
+    #expect(answer.status == 201 && answer.json["counts"]?["changed"]?.integer == 1, "\(answer.text)")
     let whole = try origin.ask("GET", "/configure.json?app=shop")
     let entry = try #require(whole.json["data"]?["resourcemap"]?[Self.url])
     #expect(entry["headers"] == headers && entry["version"]?.string == "2")
