@@ -87,7 +87,6 @@ struct HeadersTests {
         #expect(restored.exitCode == 0, "\(restored.errors)")
         let checked = try site.run("doctor", "--data", data, "--deep")
         #expect(checked.exitCode == 0, "\(checked.output)")
-        if words[0] == "--from-backup" { continue }
         let other = try site.run("mirror", "--data", data, "--to", data + "-www")
         #expect(other.exitCode == 0, "\(other.errors)")
         for name in ["configure.json", "configure/1.json", "configure/2.json", "patch/1-2.json"] {

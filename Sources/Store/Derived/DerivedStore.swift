@@ -25,9 +25,7 @@ package final class DerivedStore: Sendable {
     self.changes = changes
     self.clock = clock
     if isBeside {
-      let database = try Database(path: folder.derivedDatabase, .beside)
-      database.leavesLog()
-      connection = Locked(Held(database: database))
+      connection = Locked(Held(database: try Self.openBeside(folder.derivedDatabase)))
       return
     }
     try StoreError.disk { () throws(SystemError) in
@@ -43,6 +41,17 @@ package final class DerivedStore: Sendable {
       }
       connection = Locked(Held(database: try Self.open(folder.derivedDatabase)))
     }
+  }
+
+  /// What another process has, as it is. A folder that was restored and never served has no tables, and one that an older
+  /// or newer server runs on has others: then nothing counts as derived.
+  private static func openBeside(_ path: String) throws(StoreError) -> Database {
+    let database = try Database(path: path, .beside)
+    database.leavesLog()
+    if try database.value(Int64.self, "PRAGMA user_version") == DerivedSchema.format { return database }
+    let empty = try Database(path: ":memory:", .beside)
+    try empty.script(DerivedSchema.sql)
+    return empty
   }
 
   private static func open(_ path: String) throws(StoreError) -> Database {
