@@ -112,7 +112,7 @@ package final class Origin: Sendable {
     self.scrubber = scrubber
     self.desk = desk
     backlog = BacklogWorker(
-      store: store, catalog: catalog, builder: builder, desk: desk, log: options.log)
+      store: store, catalog: catalog, builder: builder, desk: desk, push: options.push, log: options.log)
     // A delta that was found damaged is made again.
     store.changes.subscribe { [catalog, desk] in
       for channel in catalog.current.channels { desk.backlog.add(channel.channel.id, at: channel.version) }

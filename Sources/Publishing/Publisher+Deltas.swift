@@ -37,7 +37,7 @@ extension Publisher {
       answer = try wait(answer, channel) { isDryRun ? $0.done : $0.ready }
     }
     let cost = answer.value.cost
-    if let limit = options.maxUpdate, let bytes = (cost.last1 ?? cost.new)?.bytes, bytes > limit {
+    if let limit = options.maxUpdate, let bytes = (cost.last1 ?? cost.new)?.total, bytes > limit {
       throw .overBudget(bytes: bytes, limit: limit)
     }
     return answer

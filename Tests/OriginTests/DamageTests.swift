@@ -123,7 +123,7 @@ extension DamageTests {
 }
 
 /// Changes one bit in the middle of a file, in place.
-private func flip(_ path: String) throws {
+func flip(_ path: String) throws {
   let file = try Kernel.open(path, .readWrite)
   let at = try Kernel.status(file).size / 2
   var byte: UInt8 = 0

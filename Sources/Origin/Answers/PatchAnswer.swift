@@ -89,7 +89,7 @@ extension MapChange {
   }
 
   /// The value of `patch`.
-  fileprivate static func patch(_ changes: [MapChange]) -> [UInt8] {
+  static func patch(_ changes: [MapChange]) -> [UInt8] {
     var patch = [UInt8(ascii: "{")]
     for (index, change) in changes.enumerated() {
       if index > 0 { patch.append(UInt8(ascii: ",")) }

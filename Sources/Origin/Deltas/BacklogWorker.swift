@@ -11,6 +11,8 @@ struct BacklogWorker: Sendable {
   let catalog: Published<Catalog>
   let builder: AnswerBuilder
   let desk: DeltaDesk
+  /// Brings packs to where devices download them; nil: the CDN fetches what it lacks.
+  let push: ReleasePush?
   let log: @Sendable (String) -> Void
 
   /// Works from now on until the desk is stopped.
@@ -39,7 +41,7 @@ struct BacklogWorker: Sendable {
     desk.backlog.update(channel.id, at: channel.version) { $0.pending = left.count }
     guard let base = left.first, !desk.isStopping else { return false }
     let made = try makeDeltas(channel, on: base)
-    let hasPack = made.isComplete ? try makePack(channel, on: base) : false
+    let hasPack = made.isComplete ? try bringPack(channel, on: base) : false
     if made.count > 0 || hasPack { try builder.refreshPatches(of: channel.id) }
     guard made.isComplete else { return !desk.isStopping }
     try store.derived.markDone(channel.id, from: base, to: channel.version)
@@ -75,13 +77,25 @@ struct BacklogWorker: Sendable {
     }
   }
 
-  /// Makes the pack from `base`, unless it is known; true where there is a new one.
-  private func makePack(_ channel: ChannelInfo, on base: ManifestVersion) throws(StoreError) -> Bool {
+  /// Makes the pack from `base`, unless it is known, and pushes it; true where there is a new one to be told of.
+  private func bringPack(_ channel: ChannelInfo, on base: ManifestVersion) throws(StoreError) -> Bool {
     guard let digest = channel.digest, let baseDigest = try store.digest(channel, at: base) else {
       return false
     }
     let ends = PackEnds(base: base, baseDigest: baseDigest, version: channel.version, digest: digest)
-    guard case .nothing = try store.derived.pack(ends, of: channel.id) else { return false }
+    let known = try store.derived.pack(ends, of: channel.id)
+    if known == .refused { return false }
+    var pack: StoredPack?
+    if case .stored(let kept) = known { pack = kept } else { pack = try makePack(channel, ends) }
+    guard let pack else { return false }
+    guard let push, !pack.isPushed else { return known == .nothing }
+    try push.pack(pack, channel)
+    try store.derived.notePushed(pack, of: channel.id)
+    return true
+  }
+
+  private func makePack(_ channel: ChannelInfo, _ ends: PackEnds) throws(StoreError) -> StoredPack? {
+    let base = ends.base
     let older = try store.manifest(channel, at: base)
     let news = try store.changes(channel, from: base, to: channel.version)
     let changes = news.map { change in
@@ -90,14 +104,20 @@ struct BacklogWorker: Sendable {
       return Manifests.EntryChange(url: change.url, old: old, new: change.entry)
     }
     let urls = older.map { (url: $0.url, sha256: $0.entry.sha256) }
-    guard
-      let draft = try desk.packs.draft(
-        changes, on: urls, threads: desk.options.threads, isUrgent: false, goesOn: goesOn(channel))
-    else { return false }
     let patch = MapChange.patchCount(news.map { MapChange(url: $0.url, entry: $0.entry) })
-    let pack = try desk.packs.keep(
-      draft, changes, on: PackBase(urls, wanted: Set(draft.holders.keys)), ends, of: channel.id,
-      patchBytes: patch)
-    return pack != nil
+    func keep(_ draft: PackDraft) throws(StoreError) -> StoredPack? {
+      let base = PackBase(urls, wanted: Set(draft.holders.keys))
+      return try desk.packs.keep(draft, changes, on: base, ends, of: channel.id, patchBytes: patch)
+    }
+    // The release's own preparation may have coded these files.
+    for draft in desk.packDrafts(of: channel.id) {
+      if let pack = try keep(draft) { return pack }
+    }
+    // One of them fitted, and isn't worth a pack.
+    guard case .nothing = try store.derived.pack(ends, of: channel.id) else { return nil }
+    let draft = try desk.packs.draft(
+      changes, on: urls, threads: desk.options.threads, isUrgent: false, goesOn: goesOn(channel))
+    guard let draft else { return nil }
+    return try keep(draft)
   }
 }

@@ -70,7 +70,7 @@ final class DeltaDesk: Sendable {
       let new = Preparation(id: id, preview)
       list.append(new)
       if list.count > Self.remembered { list.removeFirst() }
-      for old in list.dropLast(Self.drafts) { old.dropDraft() }
+      for old in list.dropLast(Self.drafts) { old.dropDrafts() }
       return (new, true)
     }
     guard isNew else { return preparation }
@@ -96,7 +96,7 @@ final class DeltaDesk: Sendable {
   /// The files of packs of releases of a channel that are planned, the newest first.
   func packDrafts(of channel: Int64) -> [PackDraft] {
     preparations.withLock { list in
-      list.reversed().compactMap { $0.channel == channel ? $0.packDraft : nil }
+      list.reversed().flatMap { $0.channel == channel ? $0.packDrafts : [] }
     }
   }
 

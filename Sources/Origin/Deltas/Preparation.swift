@@ -30,7 +30,7 @@ final class Preparation: Sendable {
   let startedAt = Clock.monotonicNanoseconds()
   private let preview: ReleasePreview
   private let state = Monitor(Status())
-  private let draft = Locked<PackDraft?>(nil)
+  private let drafts = Locked<[PackDraft]>([])
 
   init(id: String, _ preview: ReleasePreview) {
     self.id = id
@@ -53,10 +53,10 @@ final class Preparation: Sendable {
 
   /// The channel that it is about; nil for one that is still to be made.
   var channel: Int64? { preview.channel?.id }
-  /// The files of the pack from the version that is to be replaced, once they are coded.
-  var packDraft: PackDraft? { draft.withLock { $0 } }
+  /// The files of packs that are coded, that from the version which is to be replaced first.
+  var packDrafts: [PackDraft] { drafts.withLock { $0 } }
   /// Gives their room back.
-  func dropDraft() { draft.withLock { $0 = nil } }
+  func dropDrafts() { drafts.withLock { $0 = [] } }
 
   /// Whoever waits for it goes on.
   func abandon() { state.broadcasting { $0.isAbandoned = true } }
@@ -91,47 +91,69 @@ final class Preparation: Sendable {
       for distance in Self.distances where distance <= versions.count && goesOn() {
         let older =
           distance == 1 ? current : try search.store.contents(channel, at: versions[distance - 1])
-        let new = distance == 1 ? preview.new : Self.changes(from: older, to: next)
-        try prepare(new, on: older, distance, search, facts, goesOn)
-        if distance == 1 {
-          try preparePack(channel, on: older, search, packs, goesOn)
-          becomeReady()
-        }
+        let update = Update(
+          channel: channel, base: versions[distance - 1], older: older,
+          new: distance == 1 ? preview.new : Self.changes(from: older, to: next),
+          gone: distance == 1 ? preview.gone : Self.gone(from: older, to: next))
+        try prepare(update, distance, search, packs, facts, goesOn)
+        if distance == 1 { becomeReady() }
       }
     }
     becomeReady()
-    let whole = UpdateCost(whole: next, facts)
-    state.withLock { $0.costs[0] = whole }
+    var whole = UpdateCost(whole: next, facts)
+    whole.answer = preview.channel.map { AnswerSize.whole(next, in: $0) } ?? 0
+    state.withLock { [whole] in $0.costs[0] = whole }
+  }
+
+  /// What the release is to devices at one older version.
+  private struct Update {
+    let channel: ChannelInfo
+    let base: ManifestVersion
+    let older: DeltaSearch.Contents
+    let new: DeltaSearch.Contents
+    let gone: [ResourceURL]
+
+    var version: ManifestVersion { ManifestVersion(channel.version.number + 1) }
   }
 
   private func prepare(
-    _ new: DeltaSearch.Contents, on older: DeltaSearch.Contents, _ distance: Int, _ search: DeltaSearch,
+    _ update: Update, _ distance: Int, _ search: DeltaSearch, _ packs: PackBuilder,
     _ facts: DerivedFacts, _ goesOn: @escaping @Sendable () -> Bool
   ) throws(StoreError) {
-    let made = try search.run(new, on: older, goesOn: goesOn) { [state] done, all in
+    let made = try search.run(update.new, on: update.older, goesOn: goesOn) { [state] done, all in
       state.withLock { state in
         guard distance == 1 else { return }
         state.filesDone = done
         state.files = all
       }
     }
-    let cost = try UpdateCost(new, holding: Set(older.map(\.content.sha256)), facts)
-    state.withLock { state in
+    let held = Set(update.older.map(\.content.sha256))
+    let pairs = try search.store.derived.pairs(of: update.new.map(\.content.sha256))
+    var cost = UpdateCost(update.new, holding: held, pairs: pairs, facts)
+    let changes = PackDraft.changes(update.new, gone: update.gone, on: update.older, in: update.channel)
+    cost.answer = AnswerSize.patch(
+      changes.map { MapChange(url: $0.url, entry: $0.new) },
+      deltas: AnswerSize.deltas(changes, held, pairs, update.channel), from: update.base, to: update.version)
+    let older = update.older.map { (url: $0.url, sha256: $0.content.sha256) }
+    // A full disk, perhaps: devices take the patch.
+    let draft = try? packs.draft(
+      changes, on: older, threads: search.threads, isUrgent: true, goesOn: goesOn)
+    if let draft {
+      drafts.withLock { $0.append(draft) }
+      if let size = packs.size(draft, changes, on: older, update.base, update.version, patch: cost.answer) {
+        cost.pack = size
+        let ends = PackPath(
+          channel: update.channel.name, app: update.channel.app, base: update.base, version: update.version,
+          sha256: SHA256.of([]))
+        let offer = PackOffer(download: ends.url(publicURL: update.channel.publicURL), size: size)
+        cost.answer = AnswerSize.pack(offer, from: update.base, to: update.version)
+      }
+    }
+    state.withLock { [cost] state in
       state.costs[distance] = cost
       guard distance == 1 else { return }
       state.deltas = made.made
     }
-  }
-
-  private func preparePack(
-    _ channel: ChannelInfo, on older: DeltaSearch.Contents, _ search: DeltaSearch, _ packs: PackBuilder,
-    _ goesOn: @escaping @Sendable () -> Bool
-  ) throws(StoreError) {
-    let changes = PackDraft.changes(preview, on: older, in: channel)
-    let made = try packs.draft(
-      changes, on: older.map { ($0.url, $0.content.sha256) }, threads: search.threads, isUrgent: true,
-      goesOn: goesOn)
-    draft.withLock { $0 = made }
   }
 
   private func becomeReady() {
@@ -149,11 +171,17 @@ final class Preparation: Sendable {
     return current.filter { !touched.contains($0.url) } + preview.new
   }
 
-  /// What of `next` a device with `older` doesn't have under the same URL.
+  /// URLs that a device with `older` has and that aren't in `next`.
+  private static func gone(from older: DeltaSearch.Contents, to next: DeltaSearch.Contents) -> [ResourceURL] {
+    let stay = Set(next.map(\.url))
+    return older.map(\.url).filter { !stay.contains($0) }
+  }
+
+  /// What of `next` a device with `older` doesn't have under the same URL and of the same type.
   private static func changes(from older: DeltaSearch.Contents, to next: DeltaSearch.Contents)
     -> DeltaSearch.Contents
   {
-    let had = Dictionary(older.map { ($0.url, $0.content.sha256) }) { $1 }
-    return next.filter { had[$0.url] != $0.content.sha256 }
+    let had = Dictionary(older.map { ($0.url, $0.content) }) { $1 }
+    return next.filter { had[$0.url] != $0.content }
   }
 }

@@ -3,8 +3,13 @@ import Manifests
 import Store
 import System
 
-/// What devices download for an update: of each new file its smallest delta on what they hold, else its plain body.
+/// What devices download for an update: the answer that says what is new, and a pack, or of each new file its smallest
+/// delta on what they hold, else its plain body.
 struct UpdateCost: Sendable {
+  /// Bytes of the answer, as it is sent.
+  var answer: Int64 = 0
+  /// Bytes of the pack that takes the place of the files; nil: there is none.
+  var pack: Int64?
   /// Files that come over the wire, each once.
   var files = 0
   /// Of these, as deltas.
@@ -12,6 +17,9 @@ struct UpdateCost: Sendable {
   /// Bytes as they are sent, and what they would be without deltas.
   var bytes: Int64 = 0
   var plainBytes: Int64 = 0
+
+  /// The answer is one; a pack, or each file, is one more.
+  var requests: Int { 1 + (pack == nil ? files : 1) }
 
   typealias Contents = [(url: ResourceURL, content: ResourceContent)]
 
@@ -86,50 +94,30 @@ struct DiffTransfers: Sendable {
     cost = UpdateCost(new, holding: held, pairs: pairs, facts)
   }
 
+  /// The same with the answer and the pack, of an update from `base` to `version`.
+  func cost(_ channel: ChannelInfo, from base: ManifestVersion, to version: ManifestVersion, _ store: Store)
+    throws(StoreError) -> UpdateCost
+  {
+    var cost = cost
+    guard base < version, let baseDigest = try store.digest(channel, at: base),
+      let digest = try store.digest(channel, at: version)
+    else { return cost }
+    let ends = PackEnds(base: base, baseDigest: baseDigest, version: version, digest: digest)
+    if case .stored(let pack) = try store.derived.pack(ends, of: channel.id) {
+      cost.pack = pack.size
+      cost.answer = AnswerSize.pack(pack.offer(of: channel), from: base, to: version)
+    } else {
+      let changes = try store.changes(channel, from: base, to: version)
+      cost.answer = AnswerSize.patch(
+        changes.map { MapChange(url: $0.url, entry: $0.entry) },
+        deltas: try DeltaOffers(store: store).render(changes, channel, from: base), from: base, to: version)
+    }
+    return cost
+  }
+
   /// `plain`: bytes of the best plain body; `delta`: bytes of the delta, where there is one.
   func sizes(of content: ResourceContent) -> (plain: Int64?, delta: Int64?) {
     let size = sizes[content.sha256]
     return (size?.plain, size?.delta)
-  }
-}
-
-/// What is worked out of a file's bytes once and then kept: its sketch, and the size of its best plain body.
-struct DerivedFacts: Sendable {
-  let store: Store
-
-  /// The sketches of files; those that can't be had are left out.
-  func sketches(of files: [DeltaFile], threads: Int, isUrgent: Bool) throws(StoreError) -> [SHA256: Sketch] {
-    var sketches: [SHA256: Sketch] = [:]
-    for cut in [Sketch.Cut.tokens, .chunks] {
-      let group = files.filter { $0.cut.number == cut.number }
-      let kept = try store.derived.sketches(of: group.map(\.sha256), cut: cut.number)
-      for (sha256, encoded) in kept { sketches[sha256] = Sketch(encoded: encoded) }
-      let found = Set(sketches.keys)
-      let rest = group.filter { !found.contains($0.sha256) }
-      let made = Locked<[SHA256: Sketch]>([:])
-      Parallel.forEach(rest.count, threads: threads, priority: isUrgent ? nil : .background) {
-        [store] index in
-        let file = rest[index]
-        guard let bytes = try? store.bytes(of: file.sha256, limit: DeltaTrial.largestFile) else { return }
-        let sketch = Sketch(bytes, cut)
-        made.withLock { $0[file.sha256] = sketch }
-      }
-      let new = made.withLock { $0 }
-      try store.derived.keep(sketches: new.mapValues(\.encoded), cut: cut.number)
-      sketches.merge(new) { $1 }
-    }
-    return sketches
-  }
-
-  /// Bytes of a file's best plain body, worked out now if it never was.
-  func plainSize(_ sha256: SHA256, _ ctype: ContentType, size: Int64) -> Int64 {
-    guard ctype.isCompressible, Coding.sizes.contains(size) else { return size }
-    if let kept = try? store.derived.plainSize(of: sha256, coded: true) { return kept }
-    guard let bytes = try? store.bytes(of: sha256, limit: Int(size)) else { return size }
-    let best = Int64(
-      min(bytes.count, Gzip.encode([bytes]).count, Zstd.encode([bytes], level: CodedFiles.zstdLevel).count))
-    // Kept to save the work next time; that it can't be is no matter here.
-    try? store.derived.keep(plainSize: best, of: sha256, coded: true)
-    return best
   }
 }

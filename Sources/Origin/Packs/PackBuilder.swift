@@ -45,7 +45,7 @@ struct PackBuilder: Sendable {
       .base
     }
     guard let plan = PackPlan(changes, on: base, deltaBases: deltaBases) else { return nil }
-    let coder = try RecordCoder(plan, entries, deltaBases, self)
+    let coder = RecordCoder(plan, entries, deltaBases, self)
     guard let records = try coder.run(threads: threads, isUrgent: isUrgent, goesOn: goesOn) else {
       return nil
     }
@@ -67,6 +67,7 @@ struct PackBuilder: Sendable {
     let frames: ScratchFile
     private let jobs: [Job]
     private let renaming: PackRenaming
+    private let isThorough: Bool
     private let builder: PackBuilder
 
     /// A file, and what it may be coded over.
@@ -77,15 +78,17 @@ struct PackBuilder: Sendable {
       let partner: SHA256?
     }
 
+    /// Bytes of files without a delta that are coded at the best level: two seconds of one core. A release that brings
+    /// more is no update of what was there.
+    private static let thoroughly: Int64 = 4 << 20
+
     private struct Progress: Sendable {
       var records: [PackDraft.Record?]
       var bytes: Int64 = 0
       var isGivenUp = false
     }
 
-    init(_ plan: PackPlan, _ entries: [Entry], _ deltaBases: [SHA256: SHA256], _ builder: PackBuilder)
-      throws(StoreError)
-    {
+    init(_ plan: PackPlan, _ entries: [Entry], _ deltaBases: [SHA256: SHA256], _ builder: PackBuilder) {
       self.builder = builder
       renaming = plan.changes.renaming(old: plan.old)
       jobs = plan.changes.records.map { index in
@@ -94,7 +97,9 @@ struct PackBuilder: Sendable {
           sha256: entry.sha256, size: Int(clamping: entry.size), delta: deltaBases[entry.sha256],
           partner: plan.changes.arrivals[index].partner.map { plan.old[$0].entry.sha256 })
       }
-      frames = try ScratchFile(in: builder.store.folder)
+      let whole = jobs.reduce(Int64(0)) { $1.delta == nil ? $0.addingClamped(Int64($1.size)) : $0 }
+      isThorough = whole <= Self.thoroughly
+      frames = ScratchFile(in: builder.store.folder)
     }
 
     /// Nil where one can't be coded, or they are too many bytes.
@@ -139,7 +144,7 @@ struct PackBuilder: Sendable {
           delta = PackRecord.Delta(base: base, coded: coded)
         }
         let partner = delta == nil && bytes.count <= DeltaTrial.largestFile ? job.partner.flatMap(base) : nil
-        return PackRecord(bytes, delta: delta, partner: partner, renaming)
+        return PackRecord(bytes, delta: delta, partner: partner, renaming, isThorough: isThorough)
       }
       guard let coded else { return nil }
       return PackDraft.Record(
@@ -171,9 +176,26 @@ struct PackBuilder: Sendable {
       try store.derived.refusePack(ends, of: channel)
       return nil
     }
+    guard try store.makePackRoom(limits.room, for: parts.size) else { return nil }
     let pack = try store.derived.keep(parts, ends, of: channel)
     counters.made(bytes: pack.size)
     return pack
+  }
+
+  /// Bytes of the pack that a draft is going to be, to a few; nil where none will be kept.
+  func size(
+    _ draft: PackDraft, _ changes: [Manifests.EntryChange], on older: [(url: ResourceURL, sha256: SHA256)],
+    _ base: ManifestVersion, _ version: ManifestVersion, patch: Int64
+  ) -> Int64? {
+    let digest = SHA256.of([])
+    let ends = PackEnds(base: base, baseDigest: digest, version: version, digest: digest)
+    guard let plan = draft.plan(changes, on: PackBase(older, wanted: Set(draft.holders.keys))),
+      let head = Self.head(plan, ends, records: draft.records.count)
+    else { return nil }
+    let size = draft.recordBytes.addingClamped(Int64(head.count))
+    let isWorth = Self.isWorth(
+      size, records: draft.records.count, plain: draft.plainBytes, patch: Int(clamping: patch))
+    return isWorth && size <= limits.largest ? size : nil
   }
 
   /// Head and change list; nil where the list can't be coded.

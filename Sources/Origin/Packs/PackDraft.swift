@@ -71,22 +71,25 @@ struct PackDraft: Sendable {
 }
 
 extension PackDraft {
-  /// What a planned release changes; of the new entries the numbers are still to come.
-  static func changes(_ preview: ReleasePreview, on older: DeltaSearch.Contents, in channel: ChannelInfo)
-    -> [Manifests.EntryChange]
-  {
-    func entry(_ url: ResourceURL, _ content: ResourceContent) -> Entry {
-      let path = DownloadPath(
-        channel: channel.name, appID: channel.appID, manifestVersion: ManifestVersion(1), resourceVersion: 1,
-        sha256: content.sha256, url: url)
-      return Entry(content, download: path.url(publicURL: channel.publicURL), version: 1)
-    }
+  /// What a planned release changes in an older manifest; of the new entries the numbers are still to come.
+  static func changes(
+    _ new: DeltaSearch.Contents, gone: [ResourceURL], on older: DeltaSearch.Contents, in channel: ChannelInfo
+  ) -> [Manifests.EntryChange] {
     func change(_ url: ResourceURL, _ new: ResourceContent?) -> Manifests.EntryChange {
       let place = older.partitionPoint { $0.url >= url }
       let old = place < older.count && older[place].url == url ? older[place].content : nil
-      return Manifests.EntryChange(url: url, old: old.map { entry(url, $0) }, new: new.map { entry(url, $0) })
+      return Manifests.EntryChange(
+        url: url, old: old.map { entry(url, $0, in: channel) }, new: new.map { entry(url, $0, in: channel) })
     }
-    let changes = preview.new.map { change($0.url, $0.content) } + preview.gone.map { change($0, nil) }
+    let changes = new.map { change($0.url, $0.content) } + gone.map { change($0, nil) }
     return changes.sorted { $0.url < $1.url }
+  }
+
+  /// An entry as a release will make it, but for its numbers.
+  static func entry(_ url: ResourceURL, _ content: ResourceContent, in channel: ChannelInfo) -> Entry {
+    let path = DownloadPath(
+      channel: channel.name, appID: channel.appID, manifestVersion: ManifestVersion(1), resourceVersion: 1,
+      sha256: content.sha256, url: url)
+    return Entry(content, download: path.url(publicURL: channel.publicURL), version: 1)
   }
 }

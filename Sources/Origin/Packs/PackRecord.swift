@@ -27,12 +27,15 @@ struct PackRecord: Sendable {
   /// - Parameters:
   ///   - delta: serves as it is where renaming gains nothing.
   ///   - partner: the file that this one most likely replaces, which may be of use though no delta was worth keeping.
-  init?(_ file: [UInt8], delta: Delta?, partner: Base?, _ renaming: PackRenaming) {
+  ///   - isThorough: a file without a delta gets all the effort; else as much as its plain body had.
+  init?(
+    _ file: [UInt8], delta: Delta?, partner: Base?, _ renaming: PackRenaming, isThorough: Bool = true
+  ) {
     let record: PackRecord?
     if let delta {
       record = Self.best(file, delta, renaming)
     } else {
-      record = Self.best(file, partner, renaming)
+      record = Self.best(file, partner, renaming, isThorough: isThorough)
     }
     guard let record else { return nil }
     self = record
@@ -46,26 +49,27 @@ struct PackRecord: Sendable {
 
   /// The delta's own frame, or one over its base renamed.
   private static func best(_ file: [UInt8], _ delta: Delta, _ renaming: PackRenaming) -> PackRecord? {
-    let plain = PackFrame.frame(ofDelta: delta.coded)
-    guard let renamed = renaming.applied(to: delta.base.bytes),
-      let fast = PackFrame.encode(file, base: renamed, level: fastLevel),
-      let plain
-    else { return plain.map { PackRecord(frame: $0, base: delta.base.sha256, isRenamed: false) } }
-    // A fast level is a good guess of what the best gives; where that much is left, the words aren't the matter.
-    guard fast.count < plain.count + plain.count / 2 else {
-      return PackRecord(frame: plain, base: delta.base.sha256, isRenamed: false)
-    }
-    let best = well(file, over: renamed, fast: fast)
-    return best.count < plain.count
-      ? PackRecord(frame: best, base: delta.base.sha256, isRenamed: true)
-      : PackRecord(frame: plain, base: delta.base.sha256, isRenamed: false)
+    guard let plain = PackFrame.frame(ofDelta: delta.coded) else { return nil }
+    let unchanged = PackRecord(frame: plain, base: delta.base.sha256, isRenamed: false)
+    guard let renamed = renaming.applied(to: delta.base.bytes) else { return unchanged }
+    let effort = Effort(file.count + renamed.count)
+    guard let guess = PackFrame.encode(file, base: renamed, level: effort.guess),
+      // The delta was made with all effort: a guess that is far from it wouldn't come near.
+      guess.count < (effort.isSmall ? plain.count + plain.count / 2 : plain.count)
+    else { return unchanged }
+    let best = effort.better(than: guess, file, over: renamed)
+    if best.count >= plain.count { return unchanged }
+    return PackRecord(frame: best, base: delta.base.sha256, isRenamed: true)
   }
 
   /// Over nothing, or over the file that it replaces, as it is or renamed.
-  private static func best(_ file: [UInt8], _ partner: Base?, _ renaming: PackRenaming) -> PackRecord? {
+  private static func best(
+    _ file: [UInt8], _ partner: Base?, _ renaming: PackRenaming, isThorough: Bool
+  ) -> PackRecord? {
     var ways: [(over: [UInt8], record: PackRecord)] = []
     func tryOver(_ bytes: [UInt8], _ base: SHA256?, isRenamed: Bool) {
-      guard let frame = PackFrame.encode(file, base: bytes, level: fastLevel) else { return }
+      let effort = Effort(file.count + bytes.count, isThorough: isThorough)
+      guard let frame = PackFrame.encode(file, base: bytes, level: effort.guess) else { return }
       ways.append((bytes, PackRecord(frame: frame, base: base, isRenamed: isRenamed)))
     }
     tryOver([], nil, isRenamed: false)
@@ -76,29 +80,37 @@ struct PackRecord: Sendable {
       }
     }
     guard let best = ways.min(by: { $0.record.frame.count < $1.record.frame.count }) else { return nil }
-    return PackRecord(
-      frame: well(file, over: best.over, fast: best.record.frame), base: best.record.base,
-      isRenamed: best.record.isRenamed)
+    // Photographs, fonts and archives: what is packed already stays as large.
+    if best.record.frame.count > file.count - file.count / 50 { return best.record }
+    let frame = Effort(file.count + best.over.count, isThorough: isThorough).better(
+      than: best.record.frame, file, over: best.over)
+    return PackRecord(frame: frame, base: best.record.base, isRenamed: best.record.isRenamed)
   }
 
-  /// The smaller of what a fast level gave and what one gives that fits the sizes.
-  private static func well(_ file: [UInt8], over base: [UInt8], fast: [UInt8]) -> [UInt8] {
-    guard let level = level(file.count, base.count, fast: fast.count),
-      let frame = PackFrame.encode(file, base: base, level: level == severalWays ? nil : level)
-    else { return fast }
-    return frame.count < fast.count ? frame : fast
-  }
+  /// How hard a file is tried, by the bytes of both it and what it is over: a release waits for it.
+  private struct Effort {
+    let isSmall: Bool
+    /// The level that ways are compared at: from 10 on long matches are found wherever in the base they are.
+    let guess: Int32
+    private let best: Int32?
 
-  /// The level for a file, where a fast one gave so many bytes; nil: no other gives much less.
-  private static func level(_ count: Int, _ base: Int, fast: Int) -> Int32? {
-    if count + base <= smallPair { return severalWays }
-    // Photographs, fonts and archives: what is packed already.
-    if base == 0, fast > count - count / 50 { return nil }
-    return count + base <= largePair ? 19 : 12
-  }
+    init(_ count: Int, isThorough: Bool = true) {
+      isSmall = count <= 256 << 10
+      guess = isSmall ? 3 : 10
+      // Of small ones, whatever of a few ways is the smallest.
+      best = isThorough ? isSmall ? nil : count <= 16 << 20 ? 19 : 12 : 9
+    }
 
-  static let fastLevel: Int32 = 3
-  private static let severalWays: Int32 = -1
-  private static let smallPair = 256 << 10
-  private static let largePair = 16 << 20
+    /// The smaller of a guess and what the best level gives, where there is something to win.
+    func better(than guess: [UInt8], _ file: [UInt8], over base: [UInt8]) -> [UInt8] {
+      if !isSmall, guess.count <= Self.nearlyNothing { return guess }
+      guard let frame = PackFrame.encode(file, base: base, level: best), frame.count < guess.count else {
+        return guess
+      }
+      return frame
+    }
+
+    /// Of a large file that is nearly its base the best level takes seconds to save a few bytes.
+    private static let nearlyNothing = 4 << 10
+  }
 }

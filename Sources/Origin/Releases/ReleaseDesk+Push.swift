@@ -14,7 +14,7 @@ extension ReleaseDesk {
       throw .tooManyPushes
     }
     defer { pushing.subtract(1, ordering: .relaxed) }
-    return try push.ahead(of: commit)
+    return try push.ahead(of: commit, after: pushPack)
   }
 
   /// Throws where an act isn't wanted any more.

@@ -9,7 +9,7 @@ final class ReleaseDesk: Sendable {
   let catalog: Published<Catalog>
   let builder: AnswerBuilder
   private let renderer: AnswerRenderer
-  private let log: @Sendable (String) -> Void
+  let log: @Sendable (String) -> Void
   let publicURL: BaseURL
   let deltas: DeltaDesk
   let packs: PackBuilder
@@ -53,11 +53,24 @@ final class ReleaseDesk: Sendable {
   /// Waits for the deltas of what a rollback brings back, from the version that it takes back.
   /// - Returns: as of a release; nil, too, where nothing changes.
   func awaitDeltas(_ request: RollbackInput) throws(StoreError) -> Bool? {
+    guard let preparation = try preparation(of: request) else { return nil }
+    return deltas.awaitReady(preparation)
+  }
+
+  /// What a rollback costs the devices that it takes back; nil where nothing changes, or others wait.
+  func cost(of request: RollbackInput) throws(StoreError) -> UpdateCost? {
+    guard let preparation = try preparation(of: request), deltas.awaitReady(preparation) == true else {
+      return nil
+    }
+    return preparation.status.costs[1]
+  }
+
+  private func preparation(of request: RollbackInput) throws(StoreError) -> Preparation? {
     var request = request
     request.dryRun = true
     let outcome = try store.rollback(request).release
     guard outcome.changed, deltas.options.wait > 0 else { return nil }
-    return deltas.awaitReady(deltas.prepare(ReleasePreview(outcome)))
+    return deltas.prepare(ReleasePreview(outcome))
   }
 
   /// Waits for a release's deltas.
@@ -160,7 +173,10 @@ final class ReleaseDesk: Sendable {
           ?? Array("{}".utf8)
       ) { channel.whole }
       if let patch {
-        let offer = pack(outcome, channel, on: before, patchBytes: patch.document.smallestCount)
+        let pack = pack(
+          outcome.changes.map { ($0.url, $0.entry) }, channel.channel, on: before,
+          patchBytes: patch.document.smallestCount)
+        let offer = pack.flatMap { builder.packs.offer($0, channel.channel) }
         let patch = builder.offering(offer, patch, channel, from: before.version)
         builder.patches.update { [channel] in
           $0.insert(patch, from: before.version.number, to: channel, renewal: $0.renewal(of: info.id))
@@ -171,48 +187,5 @@ final class ReleaseDesk: Sendable {
     builder.patches.update { $0.forget(info.id, before: info.version) }
     deltas.backlog.add(info.id, at: info.version)
     renderer.add(info.id)
-  }
-
-  /// The pack from the version before: its files were coded while the release was planned, so that it is only put
-  /// together here, and shown with the release.
-  private func pack(
-    _ outcome: ReleaseOutcome, _ channel: ChannelCatalog, on before: ChannelCatalog, patchBytes: Int
-  ) -> PackOffer? {
-    guard let digest = channel.channel.digest, let baseDigest = before.channel.digest,
-      let changes = before.map.changes(outcome)
-    else { return nil }
-    let ends = PackEnds(
-      base: before.version, baseDigest: baseDigest, version: channel.version, digest: digest)
-    do throws(StoreError) {
-      for draft in deltas.packDrafts(of: channel.channel.id) {
-        let base = PackBase(before.map, holders: draft.holders)
-        guard
-          let pack = try packs.keep(
-            draft, changes, on: base, ends, of: channel.channel.id, patchBytes: patchBytes)
-        else { continue }
-        return builder.packs.offer(pack, channel.channel)
-      }
-    } catch {
-      // Without it the answer is right, too.
-      packs.counters.failed()
-      log("error: the pack of \(channel.channel.app) \(channel.version) could not be kept: \(error)")
-    }
-    return nil
-  }
-}
-
-extension ManifestMap {
-  /// What a release changed of this manifest; nil where that can't be read.
-  fileprivate func changes(_ outcome: ReleaseOutcome) -> [Manifests.EntryChange]? {
-    var changes: [Manifests.EntryChange] = []
-    for change in outcome.changes {
-      var old: Entry?
-      if let bytes = entry(for: Array(change.url.text.utf8)) {
-        guard let entry = try? Entry(parsing: Array(bytes)) else { return nil }
-        old = entry
-      }
-      changes.append(Manifests.EntryChange(url: change.url, old: old, new: change.entry))
-    }
-    return changes
   }
 }

@@ -7,13 +7,18 @@ package struct ReleasePush: Sendable {
   /// Brings those that are missing; comes back when all are there.
   /// - Throws: `pushFailed`.
   package let push: @Sendable (PreparedRelease) throws(StoreError) -> Void
+  /// Brings a pack; comes back when it is there. A release can do without: devices aren't told of it then.
+  /// - Throws: `pushFailed`.
+  package let pack: @Sendable (StoredPack, ChannelInfo) throws(StoreError) -> Void
 
   package init(
     names: @escaping @Sendable (PreparedRelease) throws(StoreError) -> Set<String>,
-    push: @escaping @Sendable (PreparedRelease) throws(StoreError) -> Void
+    push: @escaping @Sendable (PreparedRelease) throws(StoreError) -> Void,
+    pack: @escaping @Sendable (StoredPack, ChannelInfo) throws(StoreError) -> Void = { _, _ in }
   ) {
     self.names = names
     self.push = push
+    self.pack = pack
   }
 
   /// How often it is pushed again because other releases, or new deltas, came meanwhile.
@@ -24,10 +29,14 @@ package struct ReleasePush: Sendable {
   /// The download URLs are certain only inside the transaction. So that is tried first: it ends with what would be
   /// committed and changes nothing; then the files go out; then it is tried again, and passes where all that it names
   /// went out.
-  /// - Parameter commit: tries once; it calls what it is given inside the transaction.
+  /// - Parameters:
+  ///   - commit: tries once; it calls what it is given inside the transaction.
+  ///   - after: is told what was pushed, before it is tried again.
   /// - Throws: `pushFailed`; `unpushed` where others came between each time.
   func ahead<Outcome>(
-    of commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
+    of commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) ->
+      Outcome,
+    after: (PreparedRelease) -> Void = { _ in }
   ) throws(StoreError) -> Outcome {
     var there: Set<String> = []
     for _ in 0..<Self.rounds {
@@ -43,6 +52,7 @@ package struct ReleasePush: Sendable {
         let names = try names(wanted)
         try push(wanted)
         there.formUnion(names)
+        after(wanted)
       }
     }
     throw .unpushed

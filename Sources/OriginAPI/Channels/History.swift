@@ -26,6 +26,9 @@ package struct ReleaseInfo: Codable, Sendable {
   @OrNull package var source: Source?
   /// Why it was made though the channel was frozen, and by whom it was.
   @OrNull package var breakGlass: BrokenGlass?
+  /// What it costs devices that are at the version before; nil in lists, for the oldest that is kept, and from an older
+  /// origin.
+  package var cost: TransferCost?
 
   package struct Bundle: Codable, Sendable {
     package let bundle: String

@@ -206,11 +206,26 @@ package struct TransferCost: Codable, Hashable, Sendable {
   /// Bytes over the wire, and what they would be without deltas.
   package let bytes: Int64
   package let plainBytes: Int64
+  /// Bytes of the answer that says what is new, as it is sent; nil: an older origin doesn't say.
+  package var answer: Int64?
+  /// Bytes of the pack that takes the place of the files; nil: there is none.
+  package var pack: Int64?
+  /// The answer, and the pack or each file.
+  package var requests: Int64?
 
-  package init(files: Int, deltas: Int, bytes: Int64, plainBytes: Int64) {
+  package init(
+    files: Int, deltas: Int, bytes: Int64, plainBytes: Int64, answer: Int64? = nil, pack: Int64? = nil,
+    requests: Int? = nil
+  ) {
     self.files = Int64(files)
     self.deltas = Int64(deltas)
     self.bytes = bytes
     self.plainBytes = plainBytes
+    self.answer = answer
+    self.pack = pack
+    self.requests = requests.map { Int64($0) }
   }
+
+  /// Bytes over the wire in all.
+  package var total: Int64 { (pack ?? bytes).addingClamped(answer ?? 0) }
 }

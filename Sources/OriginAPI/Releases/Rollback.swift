@@ -60,6 +60,8 @@ package struct RollbackDetails: Codable, Sendable {
     package let files: Int
     package let patchBytes: Int64
     package let patchGzipBytes: Int64
+    /// What a device on the newest version downloads; nil: an older origin doesn't say, or it isn't worked out yet.
+    package var update: TransferCost?
 
     package init(fileBytes: Int64, files: Int, patchBytes: Int, patchGzipBytes: Int) {
       self.fileBytes = fileBytes

@@ -29,6 +29,11 @@ package struct ChannelInfo: Hashable, Sendable {
   /// The number that the next release gets.
   var nextVersion: ManifestVersion { ManifestVersion(max(version.number + 1, leastNext)) }
 
+  /// The same channel at a version that is about to be made.
+  package func at(_ version: ManifestVersion, digest: SHA256) -> ChannelInfo {
+    after(version, at: at ?? 0, digest: digest, resources: resources, bytes: bytes)
+  }
+
   /// The same channel after a release.
   func after(_ version: ManifestVersion, at: Int64, digest: SHA256, resources: Int, bytes: Int64)
     -> ChannelInfo

@@ -35,6 +35,8 @@ package struct Checkup: Sendable {
   package internal(set) var blobs = 0
   /// Rows of the audit trail that follow each other from the first on.
   package internal(set) var acts: Int64 = 0
+  /// Packs whose files were looked at.
+  package internal(set) var packs = 0
   /// Bytes that were hashed; 0 unless the check-up was a deep one.
   package internal(set) var hashed: Int64 = 0
 
@@ -74,6 +76,7 @@ extension Store {
     try checkDigests(deep: deep, &checkup, progress)
     try checkBlobs(deep: deep, &checkup, progress)
     try noteOrphans(&checkup)
+    try notePacks(deep: deep, &checkup)
     return checkup
   }
 
@@ -149,6 +152,15 @@ extension Store {
     if aside > 0 {
       checkup.findings.append(
         .note("quarantine", "\(aside) damaged files were set aside in \(folder.quarantine)"))
+    }
+  }
+
+  /// A pack can be made again: one that is damaged is found at its next use.
+  private func notePacks(deep: Bool, _ checkup: inout Checkup) throws(StoreError) {
+    let (count, bad) = try badPacks(deep: deep)
+    checkup.packs = count
+    checkup.findings += bad.map {
+      .note("pack", "the pack \($0) is damaged; it is dropped when it is asked for")
     }
   }
 

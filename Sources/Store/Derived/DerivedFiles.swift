@@ -132,7 +132,10 @@ extension DerivedStore {
   func forgetFiles(_ paths: [String]) throws(StoreError) {
     for part in paths.batches(of: 500) {
       try transaction { (db) throws(StoreError) in
-        for path in part { try Self.delete(name(path), in: db) }
+        for path in part {
+          try Self.delete(name(path), in: db)
+          if let pack = PackFile(name(path)) { try Self.delete(pack, in: db) }
+        }
       }
     }
   }

@@ -12,39 +12,73 @@ struct DerivedSweep {
     let files = try files()
     let known = try store.derived.known()
     let waiting = store.blobs.waitingNames
-    let (rows, versions) = try store.connections.reading { (db) throws(StoreError) in
-      let blobs = try BlobRow.names(in: db).map(\.hex)
-      var versions: [String: Set<Int64>] = [:]
-      try db.each("SELECT channel_id, version FROM release") { row in
-        versions[String(row.get(0, as: Int64.self)), default: []].insert(row.get(1))
-      }
-      return (Set(blobs), versions)
+    let (rows, releases) = try store.connections.reading { (db) throws(StoreError) in
+      (Set(try BlobRow.names(in: db).map(\.hex)), try Releases(db))
     }
     let blobs = waiting.union(rows)
     try store.derived.forget(known, exceptAbout: blobs)
-    return Self.filter(files, blobs, versions)
+    try store.derived.forgetRefusals(exceptOf: releases.newest)
+    return filter(files, blobs, releases)
   }
 
   /// Files that could go if these were the blobs and the versions of channels (by id).
   func unneeded(blobs: Set<String>, versions: [String: Set<Int64>]) throws(StoreError) -> [String] {
-    Self.filter(try files(), blobs.union(store.blobs.waitingNames), versions)
+    var releases = try store.connections.reading { (db) throws(StoreError) in try Releases(db) }
+    releases.kept = versions
+    return filter(try files(), blobs.union(store.blobs.waitingNames), releases)
   }
+
+  /// The releases of each channel.
+  private struct Releases {
+    /// The versions, by the channel's number as folders have it.
+    var kept: [String: Set<Int64>] = [:]
+    private(set) var newest: [Int64: Int64] = [:]
+    /// When each version was replaced by the next one, in milliseconds since 1970; of the newest there is none.
+    private var replaced: [String: [Int64: Int64]] = [:]
+
+    init(_ db: Database) throws(StoreError) {
+      try db.each("SELECT channel_id, version, at FROM release ORDER BY channel_id, version") { row in
+        let (channel, version) = (row.get(0, as: Int64.self), row.get(1, as: Int64.self))
+        if let before = newest[channel] { replaced[String(channel), default: [:]][before] = row.get(2) }
+        newest[channel] = version
+        kept[String(channel), default: []].insert(version)
+      }
+    }
+
+    /// Packs to the newest versions stay, and those to one that devices were told of until a moment ago.
+    func needs(_ pack: PackFile, now: Int64) -> Bool {
+      let channel = String(pack.channel)
+      guard let kept = kept[channel], kept.contains(pack.base.number), kept.contains(pack.version.number)
+      else {
+        return false
+      }
+      guard let replaced = replaced[channel]?[pack.version.number] else { return true }
+      return now - replaced < DerivedSweep.packPatience
+    }
+  }
+
+  /// How long a pack stays after its version was replaced, in milliseconds: as long as a device may have had the answer
+  /// that names it, and a download that was torn may go on.
+  private static let packPatience: Int64 = 24 * 3_600_000
 
   private struct File {
     let path: String
     /// The folder that it is in.
     let folder: String
     let name: String
-    let isZip: Bool
+    let kind: Kind
+
+    enum Kind { case ofBlob, zip, pack }
   }
 
-  private static func filter(_ files: [File], _ blobs: Set<String>, _ versions: [String: Set<Int64>])
-    -> [String]
-  {
-    files.filter { file in
-      file.isZip
-        ? !isNeeded(zip: file.name, versions[file.folder] ?? [])
-        : !isNeeded(file.folder + file.name, blobs)
+  private func filter(_ files: [File], _ blobs: Set<String>, _ releases: Releases) -> [String] {
+    let now = store.clock()
+    return files.filter { file in
+      switch file.kind {
+      case .ofBlob: !Self.isNeeded(file.folder + file.name, blobs)
+      case .zip: !Self.isNeeded(zip: file.name, releases.kept[file.folder] ?? [])
+      case .pack: PackFile(file.path).map { !releases.needs($0, now: now) } ?? false
+      }
     }.map(\.path)
   }
 
@@ -70,12 +104,16 @@ struct DerivedSweep {
       guard try Kernel.status(root) != nil else { return files }
       for folder in try Folder.textNames(root) where folder.utf8.count == 2 {
         for name in try Folder.textNames("\(root)/\(folder)") {
-          files.append(File(path: "\(root)/\(folder)/\(name)", folder: folder, name: name, isZip: false))
+          files.append(File(path: "\(root)/\(folder)/\(name)", folder: folder, name: name, kind: .ofBlob))
         }
       }
       for (channel, name) in try store.folder.zipNames() where name.hasSuffix(".zip") {
         let path = "\(store.folder.zips)/\(channel)/\(name)"
-        files.append(File(path: path, folder: channel, name: name, isZip: true))
+        files.append(File(path: path, folder: channel, name: name, kind: .zip))
+      }
+      for (channel, name) in try store.folder.packNames() where name.hasSuffix(".xpk") {
+        let path = "\(store.folder.packs)/\(channel)/\(name)"
+        files.append(File(path: path, folder: channel, name: name, kind: .pack))
       }
       return files
     }

@@ -1,43 +1,75 @@
 import Manifests
 import System
 
-/// Bytes that are put aside for a while, in a file without a name that goes with its last owner.
+/// Bytes that are put aside for a while: a few in memory, the rest in a file without a name that goes with its last owner.
 package final class ScratchFile: Sendable {
-  private let file: Descriptor
-  private let end = Locked<Int64>(0)
+  private let path: String
+  private let state = Locked(State())
 
-  package init(in folder: DataFolder) throws(StoreError) {
-    // The name of what is arriving, which is swept should the process end between these two calls.
-    let path = "\(folder.temporary)/incoming-pack-\(Hex.encode(Secrets.random(6).span.bytes))"
-    file = try StoreError.disk { () throws(SystemError) in
-      let file = try Kernel.open(path, [.readWrite, .create, .exclusive], mode: 0o600)
+  private struct State {
+    var memory: [UInt8] = []
+    var file: File?
+    /// Bytes in the file.
+    var count: Int64 = 0
+  }
+
+  private final class File: Sendable {
+    let descriptor: Descriptor
+
+    /// - Parameter path: is free again when this returns.
+    init(_ path: String) throws(SystemError) {
+      descriptor = try Kernel.open(path, [.readWrite, .create, .exclusive], mode: 0o600)
       try Kernel.remove(path)
-      return file
     }
   }
 
+  /// Bytes that are kept in memory. Most packs are smaller, and take no descriptor.
+  private static let mostInMemory = 1 << 20
+
+  package init(in folder: DataFolder) {
+    // The name of what is arriving, which is swept should the process end between making the file and removing it.
+    path = "\(folder.temporary)/incoming-pack-\(Hex.encode(Secrets.random(6).span.bytes))"
+  }
+
   /// Puts bytes behind all others, from whatever thread; gives where they are.
-  /// - Throws: the disk's errors; then the whole file is of no use.
+  /// - Throws: the disk's errors; then nothing of it is of use.
   package func append(_ bytes: [UInt8]) throws(StoreError) -> Range<Int64> {
-    try end.withLock { (end) throws(StoreError) -> Range<Int64> in
-      try StoreError.disk { () throws(SystemError) in try Kernel.write(bytes.span.bytes, to: file) }
-      let start = end
-      end += Int64(bytes.count)
+    try state.withLock { (state) throws(StoreError) -> Range<Int64> in
+      let start = Int64(state.memory.count) + state.count
+      let end = start + Int64(bytes.count)
+      if state.file == nil, end <= Int64(Self.mostInMemory) {
+        state.memory += bytes
+        return start..<end
+      }
+      try StoreError.disk { () throws(SystemError) in
+        let file = if let open = state.file { open } else { try File(path) }
+        state.file = file
+        try Kernel.write(bytes.span.bytes, to: file.descriptor)
+      }
+      state.count += Int64(bytes.count)
       return start..<end
     }
   }
 
-  /// Hands over the bytes of a range, piece by piece.
+  /// Hands over the bytes of a range that was appended, piece by piece.
   func read(_ range: Range<Int64>, _ body: (RawSpan) throws(SystemError) -> Void) throws(SystemError) {
+    let (memory, file, shift) = state.withLock { state in
+      let count = Int64(state.memory.count)
+      return range.upperBound <= count
+        ? (Array(state.memory[Int(range.lowerBound)..<Int(range.upperBound)]), nil, 0)
+        : ([], state.file, count)
+    }
+    guard let file else { return try body(memory.span.bytes) }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
     defer { buffer.deallocate() }
-    var offset = range.lowerBound
-    while offset < range.upperBound {
-      let count = Int(min(Int64(buffer.count), range.upperBound - offset))
-      let read = try Kernel.read(
-        file, at: offset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
+    var offset = range.lowerBound - shift
+    let end = range.upperBound - shift
+    while offset < end {
+      let part = UnsafeMutableRawBufferPointer(
+        rebasing: buffer[..<Int(min(Int64(buffer.count), end - offset))])
+      let read = try Kernel.read(file.descriptor, at: offset, into: part)
       guard read > 0 else { throw SystemError("pread", code: .ioError) }
-      try body(UnsafeRawBufferPointer(rebasing: buffer[..<read]).bytes)
+      try body(UnsafeRawBufferPointer(rebasing: part[..<read]).bytes)
       offset += Int64(read)
     }
   }

@@ -31,11 +31,12 @@ package enum ZipRoom: Hashable, Sendable {
 // An update's zip that made way for others is never made again, since deltas that came meanwhile would make it other
 // bytes under the same URL. An empty file `<name>.<key>.dropped.zip` stays in its place, until gc drops the versions.
 extension Store {
-  /// Removes what a stopped process left half written; not what another one may be writing now.
+  /// Removes the zips and packs that a stopped process left half written; not what another one may be writing now.
   package func sweepZips() throws(StoreError) {
     let limit = (clock() - BlobStore.patience) * 1_000_000
     try StoreError.disk { () throws(SystemError) in
-      for path in try folder.zipFiles() where path.hasSuffix(".part") {
+      let packs = try folder.packNames().map { "\(folder.packs)/\($0.channel)/\($0.name)" }
+      for path in try folder.zipFiles() + packs where path.hasSuffix(".part") {
         if let status = try Kernel.status(path), status.modified < limit { try Kernel.remove(path) }
       }
     }

@@ -29,7 +29,8 @@ struct HistoryHandler: APIHandler {
     let (from, to) = (try store.version(older, of: channel), try store.version(newer, of: channel))
     let changes = try store.diff(channel, from: from, to: to)
     let transfers = try DiffTransfers(changes, channel, from: from, DerivedFacts(store: store))
-    var answer = DiffAnswer(from: from, to: to, cost: TransferCost(transfers.cost))
+    let cost = try transfers.cost(channel, from: from, to: to, store)
+    var answer = DiffAnswer(from: from, to: to, cost: TransferCost(cost))
     for change in changes {
       guard let content = change.now ?? change.was else { continue }
       var file = DiffAnswer.File(content, at: change.url)
@@ -60,7 +61,19 @@ struct HistoryHandler: APIHandler {
   func release() throws -> Response {
     let channel = try context.channel()
     let version = try store.version(VersionName.read(request.path[5], in: ""), of: channel)
-    return .json(ReleaseInfo(try store.release(version, of: channel)))
+    var info = ReleaseInfo(try store.release(version, of: channel))
+    if let before = try store.versions(channel, below: version, limit: 1).first {
+      info.cost = TransferCost(try cost(channel, from: before, to: version))
+    }
+    return .json(info)
+  }
+
+  private func cost(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
+    -> UpdateCost
+  {
+    let changes = try store.diff(channel, from: from, to: to)
+    return try DiffTransfers(changes, channel, from: from, DerivedFacts(store: store))
+      .cost(channel, from: from, to: to, store)
   }
 
   /// `GET …/bundles/{bundle}/entries`

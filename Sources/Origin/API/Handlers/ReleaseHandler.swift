@@ -129,6 +129,8 @@ extension PreparationAnswer {
 
 extension TransferCost {
   init(_ cost: UpdateCost) {
-    self.init(files: cost.files, deltas: cost.deltas, bytes: cost.bytes, plainBytes: cost.plainBytes)
+    self.init(
+      files: cost.files, deltas: cost.deltas, bytes: cost.bytes, plainBytes: cost.plainBytes,
+      answer: cost.answer, pack: cost.pack, requests: cost.requests)
   }
 }

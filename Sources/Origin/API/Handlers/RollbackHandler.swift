@@ -21,11 +21,15 @@ struct RollbackHandler: APIHandler {
     let waits = !input.dryRun && body.now != true
     // Where too many wait already, devices take the files whole: a rollback doesn't stand in a queue.
     let hasDeltas = waits ? try releases.awaitDeltas(input) ?? false : false
+    let update = input.dryRun ? try releases.cost(of: input).map { TransferCost($0) } : nil
     return try context.answering { outcome in
       var details = RollbackDetails(
         target: outcome.target, takesBack: outcome.bundles.map { .init($0) },
         prefetch: outcome.release.prefetch.map { PrefetchResult($0) })
-      if input.dryRun { (details.patch, details.cost) = outcome.patch }
+      if input.dryRun {
+        (details.patch, details.cost) = outcome.patch
+        details.cost?.update = update
+      }
       let answer = RollbackAnswer(ReleaseAnswer(outcome.release, deltasStored: hasDeltas), details)
       return APIAnswer(answer, madeBy: outcome.release, dryRun: input.dryRun)
     } to: { record in

@@ -41,7 +41,9 @@ enum DoctorCommand {
       }
     }
     let hashed = checkup.hashed > 0 ? ", \(Bytes.text(checkup.hashed)) hashed" : ""
-    lines.append("\(checkup.releases) releases, \(checkup.acts) acts, \(checkup.blobs) files\(hashed)")
+    lines.append(
+      "\(checkup.releases) releases, \(checkup.acts) acts, \(checkup.blobs) files, \(checkup.packs) packs\(hashed)"
+    )
     lines.append(
       checkup.isClean
         ? terminal.colour("everything holds", .green)
@@ -59,7 +61,7 @@ extension Checkup {
         findings.map {
           ["code": .string($0.code), "kind": .string($0.kind.rawValue), "text": .string($0.text)]
         }),
-      "hashedBytes": .integer(hashed), "releases": .integer(releases),
+      "hashedBytes": .integer(hashed), "packs": .integer(packs), "releases": .integer(releases),
     ]
   }
 }

@@ -32,6 +32,11 @@ enum ServeCommand {
         "zip-room", "SHARE",
         "what bundle zips may take: per cent of the free disk, or bytes like 20GB (default: 10%)"),
       .value(
+        "pack-room", "SIZE", "what packs may take of the disk (default: 2GB)"),
+      .value(
+        "pack-limit", "SIZE",
+        "what one pack may have; a larger update is fetched file by file (default: 256MB)"),
+      .value(
         "scrub", "TIME",
         "read every file back once in this time, such as 7d or 12h, and set damaged ones aside; off: never (default: 7d)"
       ),
@@ -105,6 +110,14 @@ enum ServeCommand {
         + " nor a size like 500MB or 20GB")
   }
 
+  private static func size(_ arguments: Arguments, _ name: String) throws -> Int64? {
+    guard let text = try arguments.value(name) else { return nil }
+    guard let bytes = Bytes.parse(text) else {
+      throw UsageError("--\(name) \(text) is no size, such as 500MB or 2GB")
+    }
+    return bytes
+  }
+
   /// Seconds in which every file is read back; nil: none is.
   private static func scrub(_ arguments: Arguments) throws -> Double? {
     let text = try arguments.value("scrub") ?? "7d"
@@ -153,6 +166,8 @@ enum ServeCommand {
     options.log = log
     options.gc = try gc(arguments)
     if let text = try arguments.value("zip-room") { options.zipRoom = try zipRoom(text) }
+    options.packs.room = try size(arguments, "pack-room") ?? options.packs.room
+    options.packs.largest = try size(arguments, "pack-limit") ?? options.packs.largest
     options.scrub = try scrub(arguments)
     options.largestUpload =
       try arguments.number("max-upload", in: 1...Int.max).map(UInt64.init) ?? options.largestUpload

@@ -46,6 +46,12 @@ enum ServeMirror {
         log("error: the files of a release could not be pushed to \(push.place): \(error)")
         throw .pushFailed(place: push.place, reason: error.description)
       }
+    } pack: { (pack, channel) throws(StoreError) in
+      do throws(MirrorError) {
+        try push.push(pack, of: channel)
+      } catch {
+        throw .pushFailed(place: push.place, reason: error.description)
+      }
     }
   }
 

@@ -64,9 +64,7 @@ enum DiffCommand {
     for file in new.prefix(10) {
       table.add([file.delta.map(Bytes.text) ?? "—", Bytes.text(file.plain ?? 0), file.url])
     }
-    let cost =
-      "an update downloads \(Bytes.text(diff.cost.bytes)) with deltas, "
-      + "\(Bytes.text(diff.cost.plainBytes)) without"
+    let cost = "an update downloads \(diff.cost.words)"
     return ["", "the biggest of the update:"] + table.lines + [cost]
   }
 }

@@ -31,7 +31,8 @@ enum PublishCommand {
         "dry-run", "send what the origin lacks, say what would happen and what it costs; release nothing"),
       .flag("now", "make the release visible without waiting for deltas"),
       .value(
-        "max-update", "SIZE", "refuse when devices on the current version would download more: 500KB, 2MB"),
+        "max-update", "SIZE",
+        "refuse when devices on the current version would download more, answer and pack: 500KB, 2MB"),
       .flag("wait-deltas", "return when the deltas on older versions are made, too"),
       CheckCommand.noCheck,
       .flag("rehash", "read every file again, whatever the caches say"),

@@ -69,11 +69,18 @@ extension PreparationAnswer {
     ]
     for (who, update, isExact) in rows {
       guard let update else { continue }
-      let saved = update.deltas > 0 ? " (\(Bytes.text(update.plainBytes)) without deltas)" : ""
-      lines.append(
-        "devices \(who) download \(isExact ? "" : "at most ")\(Bytes.text(update.bytes)) "
-          + "in \(update.files) files\(saved)")
+      lines.append("devices \(who) download \(isExact ? "" : "at most ")\(update.words)")
     }
     return lines
+  }
+}
+
+extension TransferCost {
+  /// What a device downloads: `4.6 KB in 2 requests, 68 files as a pack (5.9 MB as whole files)`.
+  var words: String {
+    let saved = pack != nil || deltas > 0 ? " (\(Bytes.text(plainBytes)) as whole files)" : ""
+    guard let requests else { return "\(Bytes.text(bytes)) in \(files) files\(saved)" }
+    let how = pack == nil ? "\(files) files" : "\(files) files as a pack"
+    return "\(Bytes.text(total)) in \(requests) request\(requests == 1 ? "" : "s"), \(how)\(saved)"
   }
 }

@@ -88,6 +88,9 @@ enum RollbackCommand {
       return "\(terminal.colour("+", .green)) \(member.key)  \(Bytes.text(entry.size))"
     }
     guard let cost = answer.cost else { return lines }
+    if let update = cost.update {
+      return lines + ["a device on the newest version downloads \(update.words)"]
+    }
     return lines + [
       "a device on the newest version takes a patch of \(Bytes.text(cost.patchBytes)) "
         + "(\(Bytes.text(cost.patchGzipBytes)) gzipped) and \(cost.files) files, \(Bytes.text(cost.fileBytes)), "

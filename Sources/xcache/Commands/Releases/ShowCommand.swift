@@ -42,6 +42,7 @@ enum ShowCommand {
       "holds     \(release.resources) resources, \(Bytes.text(release.bytes))",
       "digest    \(release.digest)",
     ]
+    if let cost = release.cost { lines.append("update    \(cost.words)") }
     if let glass = release.breakGlass {
       lines.append("in spite of the freeze by \(glass.frozenBy): \(glass.reason)")
     }

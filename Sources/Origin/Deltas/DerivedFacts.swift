@@ -1,0 +1,45 @@
+import Compression
+import Manifests
+import Store
+import System
+
+/// What is worked out of a file's bytes once and then kept: its sketch, and the size of its best plain body.
+struct DerivedFacts: Sendable {
+  let store: Store
+
+  /// The sketches of files; those that can't be had are left out.
+  func sketches(of files: [DeltaFile], threads: Int, isUrgent: Bool) throws(StoreError) -> [SHA256: Sketch] {
+    var sketches: [SHA256: Sketch] = [:]
+    for cut in [Sketch.Cut.tokens, .chunks] {
+      let group = files.filter { $0.cut.number == cut.number }
+      let kept = try store.derived.sketches(of: group.map(\.sha256), cut: cut.number)
+      for (sha256, encoded) in kept { sketches[sha256] = Sketch(encoded: encoded) }
+      let found = Set(sketches.keys)
+      let rest = group.filter { !found.contains($0.sha256) }
+      let made = Locked<[SHA256: Sketch]>([:])
+      Parallel.forEach(rest.count, threads: threads, priority: isUrgent ? nil : .background) {
+        [store] index in
+        let file = rest[index]
+        guard let bytes = try? store.bytes(of: file.sha256, limit: DeltaTrial.largestFile) else { return }
+        let sketch = Sketch(bytes, cut)
+        made.withLock { $0[file.sha256] = sketch }
+      }
+      let new = made.withLock { $0 }
+      try store.derived.keep(sketches: new.mapValues(\.encoded), cut: cut.number)
+      sketches.merge(new) { $1 }
+    }
+    return sketches
+  }
+
+  /// Bytes of a file's best plain body, worked out now if it never was.
+  func plainSize(_ sha256: SHA256, _ ctype: ContentType, size: Int64) -> Int64 {
+    guard ctype.isCompressible, Coding.sizes.contains(size) else { return size }
+    if let kept = try? store.derived.plainSize(of: sha256, coded: true) { return kept }
+    guard let bytes = try? store.bytes(of: sha256, limit: Int(size)) else { return size }
+    let best = Int64(
+      min(bytes.count, Gzip.encode([bytes]).count, Zstd.encode([bytes], level: CodedFiles.zstdLevel).count))
+    // Kept to save the work next time; that it can't be is no matter here.
+    try? store.derived.keep(plainSize: best, of: sha256, coded: true)
+    return best
+  }
+}

@@ -1,0 +1,76 @@
+import Manifests
+import Store
+import System
+
+extension ReleaseDesk {
+  /// The pack from the version before: its files were coded while the release was planned, so that it is only put
+  /// together here, and shown with the release.
+  ///
+  /// - Parameters:
+  ///   - news: what the release changes, sorted by URL.
+  ///   - channel: as the release leaves it.
+  ///   - before: as it was.
+  ///   - patchBytes: of the answer that the pack takes the place of.
+  /// - Returns: nil where there is none: the answer is right without.
+  func pack(
+    _ news: [(url: ResourceURL, entry: Entry?)], _ channel: ChannelInfo, on before: ChannelCatalog,
+    patchBytes: Int
+  ) -> StoredPack? {
+    guard let digest = channel.digest, let baseDigest = before.channel.digest,
+      let changes = before.map.changes(news)
+    else { return nil }
+    let ends = PackEnds(
+      base: before.version, baseDigest: baseDigest, version: channel.version, digest: digest)
+    do throws(StoreError) {
+      switch try store.derived.pack(ends, of: channel.id) {
+      case .stored(let pack): return pack
+      case .refused: return nil
+      case .nothing: break
+      }
+      for draft in deltas.packDrafts(of: channel.id) {
+        let base = PackBase(before.map, holders: draft.holders)
+        if let pack = try packs.keep(draft, changes, on: base, ends, of: channel.id, patchBytes: patchBytes) {
+          return pack
+        }
+      }
+    } catch {
+      packs.counters.failed()
+      log("error: the pack of \(channel.app) \(channel.version) could not be kept: \(error)")
+    }
+    return nil
+  }
+
+  /// Makes and pushes the pack of a release that is about to be committed: it is certain by now, but for others that
+  /// come between. Without it devices take the patch.
+  func pushPack(_ prepared: PreparedRelease) {
+    guard let push, let before = catalog.current.channel(id: prepared.channel.id),
+      before.version == prepared.channel.version, before.version != .none
+    else { return }
+    let channel = prepared.channel.at(prepared.version, digest: map(after: prepared).digest)
+    let news = prepared.changes.map { (url: $0.url, entry: $0.entry) }
+    let patchBytes = MapChange.patchCount(news.map { MapChange(url: $0.url, entry: $0.entry) })
+    guard let pack = pack(news, channel, on: before, patchBytes: patchBytes), !pack.isPushed else { return }
+    do throws(StoreError) {
+      try push.pack(pack, channel)
+      try store.derived.notePushed(pack, of: channel.id)
+    } catch {
+      log("error: the pack of \(channel.app) \(channel.version) could not be pushed: \(error)")
+    }
+  }
+}
+
+extension ManifestMap {
+  /// What is changed of this manifest; nil where that can't be read.
+  fileprivate func changes(_ news: [(url: ResourceURL, entry: Entry?)]) -> [Manifests.EntryChange]? {
+    var changes: [Manifests.EntryChange] = []
+    for (url, new) in news {
+      var old: Entry?
+      if let bytes = entry(for: Array(url.text.utf8)) {
+        guard let entry = try? Entry(parsing: Array(bytes)) else { return nil }
+        old = entry
+      }
+      changes.append(Manifests.EntryChange(url: url, old: old, new: new))
+    }
+    return changes
+  }
+}
