@@ -39,13 +39,17 @@ struct BacklogWorker: Sendable {
     for base in try desk.backlogBases(of: channel).sorted(by: >)
     where try !store.derived.isDone(channel.id, from: base, to: channel.version) { left.append(base) }
     desk.backlog.update(channel.id, at: channel.version) { $0.pending = left.count }
-    guard let base = left.first, !desk.isStopping else { return false }
+    guard let base = left.first, !desk.isStopping else {
+      desk.dropPackDrafts(of: channel.id, before: channel.version)
+      return false
+    }
     let made = try makeDeltas(channel, on: base)
     let hasPack = made.isComplete ? try bringPack(channel, on: base) : false
     if made.count > 0 || hasPack { try builder.refreshPatches(of: channel.id) }
     guard made.isComplete else { return !desk.isStopping }
     try store.derived.markDone(channel.id, from: base, to: channel.version)
     desk.backlog.update(channel.id, at: channel.version) { $0.pending = left.count - 1 }
+    if left.count == 1 { desk.dropPackDrafts(of: channel.id, before: channel.version) }
     return left.count > 1 || catalog.current.channel(id: channel.id)?.version != channel.version
   }
 

@@ -100,6 +100,14 @@ final class DeltaDesk: Sendable {
     }
   }
 
+  /// The packs of a channel's version are made: what was coded for them gives its room, and descriptors, back.
+  func dropPackDrafts(of channel: Int64, before version: ManifestVersion) {
+    let stale = preparations.withLock { list in
+      list.filter { $0.channel == channel && $0.base < version }
+    }
+    for preparation in stale { preparation.dropDrafts() }
+  }
+
   func isLate(_ preparation: Preparation) -> Bool { preparation.seconds >= options.wait }
 
   /// Waits until a release's deltas are stored, at most as long as releases wait.

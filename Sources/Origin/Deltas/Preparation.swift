@@ -53,6 +53,8 @@ final class Preparation: Sendable {
 
   /// The channel that it is about; nil for one that is still to be made.
   var channel: Int64? { preview.channel?.id }
+  /// The version that it is planned on.
+  var base: ManifestVersion { preview.channel?.version ?? .none }
   /// The files of packs that are coded, that from the version which is to be replaced first.
   var packDrafts: [PackDraft] { drafts.withLock { $0 } }
   /// Gives their room back.
