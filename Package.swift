@@ -98,7 +98,8 @@ let package = Package(
       "OriginTests",
       ["Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Platform", "System"],
       exclude: ["Wire/Goldens"]),
-    tests("MirrorTests", ["Compression", "Mirror", "Store", "HTTPClient", "Manifests", "System", "SocketServer"]),
+    tests(
+      "MirrorTests", ["Compression", "Mirror", "Store", "HTTPClient", "Manifests", "System", "SocketServer"]),
     tests(
       "PublishingTests",
       [

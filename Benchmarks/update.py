@@ -3,6 +3,7 @@
 
     update.py BINARY INPUTS WORK [line] [fleet]
 """
+import atexit
 import json
 import os
 import pathlib
@@ -44,6 +45,7 @@ class Origin:
         self.process = subprocess.Popen(
             [*self.prefix, binary, "serve", "--data", self.data, "--listen", f"{host}:{port}", "--access-log", self.log,
              *options], stderr=open(WORK / f"{name}.log", "w"), start_new_session=True)
+        atexit.register(self.stop)
         for _ in range(600):
             words = (WORK / f"{name}.log").read_text()
             if " listens on " in words:
@@ -56,8 +58,6 @@ class Origin:
         self.environment = dict(
             os.environ, XCACHE_SERVER=self.url, XCACHE_TOKEN=(self.data / "admin.token").read_text().strip(),
             XDG_CACHE_HOME=str(WORK / f"{name}-cache"))
-        # `ip netns exec` becomes the program.
-        self.pid = self.process.pid
 
     @staticmethod
     def _port():
@@ -77,12 +77,12 @@ class Origin:
 
     def ticks(self):
         """Processor time of all its threads, in seconds."""
-        fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self):
         """What is resident, in MB."""
-        for line in pathlib.Path(f"/proc/{self.pid}/status").read_text().splitlines():
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith("VmHWM"):
                 return int(line.split()[1]) / 1000
 
@@ -107,8 +107,9 @@ class Origin:
         return len(self.log.read_text().splitlines())
 
     def stop(self):
-        os.kill(self.pid, 15)
-        self.process.wait(30)
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(30)
 
 
 def site(app, version):

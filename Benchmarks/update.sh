@@ -8,6 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 needs python3 curl ip
 fetch_inputs
+wheels=$cache/wheels
 fetch gradio 5.49.0 gradio-5.49.0 gradio/templates/frontend
 fetch gradio 5.49.1 gradio-5.49.1 gradio/templates/frontend
 status=0
