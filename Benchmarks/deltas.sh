@@ -52,7 +52,7 @@ publish() {
     --json >"$folder/publish-$1.json"
 }
 pull() {
-  "$xcache" pull --to "$folder/device" --app streamlit --tree https://m.example.com/st/ --force --json \
+  "$xcache" pull --to "$folder/device" --app streamlit --tree https://m.example.com/st/ --force --compare-gzip --json \
     >"$folder/pull-$1.json"
   diff -rq "$(static "$1")" "$folder/device/tree" >/dev/null || { echo "  the device's files differ from $1"; failed=1; }
 }

@@ -25,6 +25,8 @@ enum PullCommand {
       .value("version", "V", "be a device that holds version V, not the newest"), VersionWord.option,
       .value("tree", "BASE-URL", "also write the files below this URL as paths, into DIR/tree"),
       .flag("complete", "also fetch every listed file that is missing or damaged"),
+      .flag(
+        "compare-gzip", "also say what the same files would have cost, fetched whole by gzip; takes a while"),
       .flag("force", "poll although the last poll was less than the interval ago"),
     ],
     run: run)
@@ -40,7 +42,7 @@ enum PullCommand {
     settings.fallback = try arguments.value("fallback").map {
       try SettingsValue.url($0, in: "--fallback").text
     }
-    settings.comparesWithGzip = true
+    settings.comparesWithGzip = arguments.has("compare-gzip")
     let device = try Device(settings)
     if device.wasDamaged {
       terminal.note("\(folder)/index.json was damaged; starting from nothing, with the files as bases")
@@ -98,9 +100,9 @@ enum PullCommand {
         "version \(update.from) → \(update.to) \(how): \(update.fetched) files fetched, \(update.copied) copied, "
           + "\(update.kept) kept; \(Bytes.text(update.bytesFetched)) of \(Bytes.text(update.bytesTotal)) fetched"
       )
+      if update.deltas > 0 { lines.append("\(update.deltas) of them by deltas") }
       if let gzip = update.bytesByGzip, update.fetched > 0 {
-        lines.append(
-          "\(update.deltas) of them by deltas; whole files by gzip would have cost \(Bytes.text(gzip))")
+        lines.append("whole files by gzip would have cost \(Bytes.text(gzip))")
       }
       if update.deltasFailed > 0 {
         lines.append("\(update.deltasFailed) deltas were of no use; whole files were fetched instead")
