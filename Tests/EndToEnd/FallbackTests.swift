@@ -39,7 +39,7 @@ struct FallbackTests {
       #expect(pulled.exitCode == 0, "\(pulled.errors)")
       let update = try JSONValue.parse(Array(pulled.output.utf8))["update"]
       #expect(update?["source"]?.string == "fallback" && update?["to"]?.string == "3")
-      #expect(update?["kind"]?.string == (version == 3 ? "nothing" : "patch"))
+      #expect(update?["kind"]?.string == (version == 3 ? "nothing" : "pack"))
       #expect(try site.tree(of: "device\(version)").texts == Self.versions[2])
     }
     // A device that starts now has the copy alone.

@@ -50,7 +50,7 @@ package final class DerivedStore: Sendable {
     database.leavesLog()
     if try database.value(Int64.self, "PRAGMA user_version") == DerivedSchema.format { return database }
     let empty = try Database(path: ":memory:", .beside)
-    try empty.script(DerivedSchema.sql)
+    try empty.script(DerivedSchema.sql + DerivedSchema.packs)
     return empty
   }
 
