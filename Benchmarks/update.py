@@ -106,6 +106,15 @@ class Origin:
     def logged(self):
         return len(self.log.read_text().splitlines())
 
+    def settled(self, since):
+        """Waits until the log, which is written in batches, has what came behind the first `since` lines; gives `since`."""
+        last, quiet = since, 0
+        while quiet < 3 or last == since:
+            time.sleep(0.5)
+            now = self.logged()
+            last, quiet = now, quiet + 1 if now == last else 0
+        return since
+
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
@@ -144,8 +153,7 @@ class Line:
         seconds = time.monotonic() - start
         if done.returncode:
             raise RuntimeError(done.stdout + done.stderr)
-        time.sleep(0.3)
-        return seconds, *origin.requests(logged), json.loads(done.stdout)
+        return seconds, *origin.requests(origin.settled(logged)), json.loads(done.stdout)
 
     def get(self, url):
         """Seconds and bytes of one download by curl."""
@@ -209,6 +217,7 @@ class Line:
         print(f"  seconds by a pack, {ROUNDS} rounds: {spread[0]:.2f} to {spread[-1]:.2f}")
         bar("seconds against one GET, times 1.3, and two round trips", ours[0], 1.3 * single + TWO_ROUND_TRIPS, "s")
         bar("requests", ours[1], 2, "")
+        bar("and no fewer, or they weren't counted", 2, ours[1], "")
         most = {("streamlit", "1.49.1"): 9_000, ("streamlit", "1.50.0"): 512_000}.get((self.app, new))
         if most:
             bar("bytes", ours[2], most, "B")
