@@ -78,7 +78,7 @@ package enum Dcz {
   static func packFrame(_ target: [UInt8], _ base: [UInt8], level: Int32?) -> [UInt8]? {
     guard target.count <= largestTarget(base: base.count) || base.isEmpty else { return nil }
     var efforts = target.count + base.count <= smallPair ? Effort.several : [Effort.best]
-    if let level { efforts = [Effort(level: level, isFarSighted: level >= 10)] }
+    if let level { efforts = [Effort(level: level, isFarSighted: level >= 4)] }
     return efforts.compactMap { frame(target, base, $0, hasSize: false) }.min { $0.count < $1.count }
   }
 
