@@ -97,13 +97,10 @@ struct ChannelWork {
 
   private mutating func place(_ wanted: [Derived]) throws(MirrorError) -> Bool {
     let isLost = Locked(false)
-    let there = try run.destination.sizes(of: wanted.map(\.path))
     var missing: [Placement] = []
-    for (derived, found) in zip(wanted, there) {
+    for (derived, known) in zip(wanted, try present(wanted)) {
       let path = derived.path
-      if !run.options.repairs, let known = run.before[path], known.size == derived.size,
-        found == derived.size
-      {
+      if let known {
         files[path] = known
         continue
       }
@@ -117,14 +114,22 @@ struct ChannelWork {
     return !isLost.withLock { $0 }
   }
 
+  /// What a run before brought and is still there: by its size, or, where files are repaired, by its bytes.
+  private func present(_ wanted: [Derived]) throws(MirrorError) -> [MirrorIndex.File?] {
+    zip(wanted, try areRight(wanted.map(\.path))).map { derived, isRight in
+      guard isRight, let known = run.before[derived.path], known.size == derived.size else { return nil }
+      return known
+    }
+  }
+
   // MARK: - Zips
 
   /// Brings the zips that can be had; none ever changes.
   mutating func placeZips() throws(MirrorError) {
-    let there = try run.destination.sizes(of: plan.zips.map(plan.path))
-    for (zip, found) in zip(plan.zips, there) {
-      let path = plan.path(of: zip)
-      if !run.options.repairs, let known = run.before[path], known.size == found {
+    let paths = plan.zips.map(plan.path)
+    let isRight = try areRight(paths)
+    for ((zip, path), isRight) in zip(zip(plan.zips, paths), isRight) {
+      if isRight, let known = run.before[path] {
         files[path] = known
       } else {
         do throws(MirrorError) {
@@ -135,6 +140,15 @@ struct ChannelWork {
         }
       }
     }
+  }
+
+  /// Whether files are what a run before brought: by their sizes, or, where files are repaired, by their bytes.
+  private func areRight(_ paths: [String]) throws(MirrorError) -> [Bool] {
+    let known = paths.map { run.before[$0] }
+    if run.options.repairs {
+      return zip(known, try run.destination.files(at: paths)).map { $0 != nil && $0 == $1 }
+    }
+    return zip(known, try run.destination.sizes(of: paths)).map { $0 != nil && $0?.size == $1 }
   }
 
   /// One at a time: each keeps all cores busy while it is made.
