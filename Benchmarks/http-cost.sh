@@ -12,7 +12,8 @@ gate() { # gate WHAT VALUE BAR
   if at_most "$2" "$bar"; then echo "$1: $2 (at most $bar)"; else echo "FAILED $1: $2 (at most $bar)"; failed=1; fi
 }
 start_shop
-query="app=shop&channel=online&version=2&patch=1"
+# VERSION=1: a poll that is told of a pack
+query="app=shop&channel=online&version=${VERSION:-2}&patch=1&pack=1"
 
 # System calls, while wrk keeps 64 connections busy; those of accepting and closing these are in the count.
 strace -f -c -p "$server_pid" -o "$work/strace" 2>"$work/strace.log" &
