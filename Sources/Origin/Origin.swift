@@ -66,7 +66,7 @@ package final class Origin: Sendable {
     var wishes = DeltaDesk.Options()
     if let wait = options.deltaWait { wishes.wait = wait }
     if let threads = options.deltaThreads { wishes.threads = threads }
-    wishes.packs = options.packs
+    (wishes.packs, wishes.isPushing, wishes.log) = (options.packs, options.push != nil, options.log)
     let desk = DeltaDesk(store: store, options: wishes)
     let builder: AnswerBuilder
     do throws(SystemError) {
@@ -113,9 +113,11 @@ package final class Origin: Sendable {
     self.desk = desk
     backlog = BacklogWorker(
       store: store, catalog: catalog, builder: builder, desk: desk, push: options.push, log: options.log)
-    // A delta that was found damaged is made again.
+    // A delta or pack that was found damaged, or gone, is told of no more, and made again.
     store.changes.subscribe { [catalog, desk] in
-      for channel in catalog.current.channels { desk.backlog.add(channel.channel.id, at: channel.version) }
+      for channel in catalog.current.channels {
+        desk.backlog.add(channel.channel.id, at: channel.version, isStale: true)
+      }
     }
     metrics = { [attempts = api.attempts, metrics = options.metrics] in
       metrics() + (scrubber?.prometheusText ?? "") + Scrubber.damageText(store) + adoption.prometheusText

@@ -127,6 +127,15 @@ final class TestOrigin {
     _ files: [String: String], bundle: String = "main", app: String = "shop", channel: String = "online",
     remove: [String] = []
   ) throws -> Reply {
+    let body = try release(files, bundle: bundle, app: app, channel: channel, remove: remove)
+    return try api("POST", "apps/\(app)/channels/\(channel)/releases", body)
+  }
+
+  /// Sends files, and gives the body of the request that releases them.
+  func release(
+    _ files: [String: String], bundle: String = "main", app: String = "shop", channel: String = "online",
+    remove: [String] = []
+  ) throws -> JSONValue {
     var set = JSONObject()
     for (path, text) in files {
       let bytes = Array(text.utf8)
@@ -143,8 +152,7 @@ final class TestOrigin {
       "base": .string(base ?? "0"), "bundle": .string(bundle),
       "remove": .strings(remove.map { "https://m.example.com/\($0)" }), "set": .object(set),
     ]
-    return try api(
-      "POST", "apps/\(app)/channels/\(channel)/releases", ["bundles": [change], "message": "test"])
+    return ["bundles": [change], "message": "test"]
   }
 }
 

@@ -15,16 +15,24 @@ final class Backlog: Sendable {
   private struct State {
     var progress: [Int64: Progress] = [:]
     var isRunning = false
+    var stale: Set<Int64> = []
   }
 
   private let state = Locked(State())
   private let queue = WorkQueue<Int64>()
 
   /// A release was made, or the origin has started.
-  func add(_ channel: Int64, at version: ManifestVersion) {
-    state.withLock { $0.progress[channel] = Progress(version: version) }
+  /// - Parameter isStale: what devices are told of may be gone.
+  func add(_ channel: Int64, at version: ManifestVersion, isStale: Bool = false) {
+    state.withLock { state in
+      state.progress[channel] = Progress(version: version)
+      if isStale { state.stale.insert(channel) }
+    }
     queue.addOnce(channel)
   }
+
+  /// Whether a channel's patches are to be rendered anew; asked once.
+  func takeStale(_ channel: Int64) -> Bool { state.withLock { $0.stale.remove(channel) != nil } }
 
   /// Someone works on it from now on.
   func begin() { state.withLock { $0.isRunning = true } }

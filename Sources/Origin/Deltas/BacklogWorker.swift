@@ -34,6 +34,7 @@ struct BacklogWorker: Sendable {
 
   /// Does the newest base that is left; true where more are.
   private func advance(_ channel: ChannelInfo) throws(StoreError) -> Bool {
+    if desk.backlog.takeStale(channel.id) { try builder.refreshPatches(of: channel.id) }
     guard desk.awaitPreparations() else { return false }
     var left: [ManifestVersion] = []
     for base in try desk.backlogBases(of: channel).sorted(by: >)

@@ -13,6 +13,9 @@ final class DeltaDesk: Sendable {
     /// Older states of each bundle that have deltas.
     var versions = 5
     var packs = PackLimits()
+    /// Whether releases are pushed before they are committed, with their packs.
+    var isPushing = false
+    var log: @Sendable (String) -> Void = { _ in }
   }
 
   let options: Options
@@ -42,7 +45,9 @@ final class DeltaDesk: Sendable {
     self.store = store
     self.options = options
     budget = MemoryBudget(limit: 512 << 20)
-    packs = PackBuilder(store: store, limits: options.packs, budget: budget, counters: PackCounters())
+    packs = PackBuilder(
+      store: store, limits: options.packs, budget: budget, counters: PackCounters(),
+      makesFirst: options.isPushing, log: options.log)
   }
 
   var isStopping: Bool { state.withLock { $0.isStopping } }

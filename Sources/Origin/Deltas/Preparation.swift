@@ -142,7 +142,11 @@ final class Preparation: Sendable {
       changes, on: older, threads: search.threads, isUrgent: true, goesOn: goesOn)
     if let draft {
       drafts.withLock { $0.append(draft) }
-      if let size = packs.size(draft, changes, on: older, update.base, update.version, patch: cost.answer) {
+      let nearer = state.withLock { $0.costs.values.reduce(Int64(0)) { $0.addingClamped($1.pack ?? 0) } }
+      let size = try packs.size(
+        draft, changes, on: older, update.base, update.version, of: update.channel.id, patch: cost.answer,
+        after: nearer)
+      if let size {
         cost.pack = size
         let ends = PackPath(
           channel: update.channel.name, app: update.channel.app, base: update.base, version: update.version,

@@ -19,6 +19,9 @@ struct PackBuilder: Sendable {
   let limits: PackLimits
   let budget: MemoryBudget
   let counters: PackCounters
+  /// Whether the pack from the version before is made, and pushed, while that one is still the newest.
+  var makesFirst = false
+  var log: @Sendable (String) -> Void = { _ in }
 
   // MARK: - The files
 
@@ -176,17 +179,26 @@ struct PackBuilder: Sendable {
       try store.derived.refusePack(ends, of: channel)
       return nil
     }
-    guard try store.makePackRoom(limits.room, for: parts.size) else { return nil }
+    guard try store.makePackRoom(limits.room, for: parts.size) else {
+      if counters.hadNoRoom(ends, of: channel) {
+        let of = try store.channels().first { $0.id == channel }.map { " of \($0.app) \($0.name)" } ?? ""
+        log("error: packs\(of) \(ends.version) are left out: serve --pack-room \(limits.room) is used up")
+      }
+      return nil
+    }
     let pack = try store.derived.keep(parts, ends, of: channel)
     counters.made(bytes: pack.size)
     return pack
   }
 
   /// Bytes of the pack that a draft is going to be, to a few; nil where none will be kept.
+  /// - Parameters:
+  ///   - channel: whose release is planned.
+  ///   - others: bytes of packs that are made before it.
   func size(
     _ draft: PackDraft, _ changes: [Manifests.EntryChange], on older: [(url: ResourceURL, sha256: SHA256)],
-    _ base: ManifestVersion, _ version: ManifestVersion, patch: Int64
-  ) -> Int64? {
+    _ base: ManifestVersion, _ version: ManifestVersion, of channel: Int64, patch: Int64, after others: Int64
+  ) throws(StoreError) -> Int64? {
     let digest = SHA256.of([])
     let ends = PackEnds(base: base, baseDigest: digest, version: version, digest: digest)
     guard let plan = draft.plan(changes, on: PackBase(older, wanted: Set(draft.holders.keys))),
@@ -195,7 +207,12 @@ struct PackBuilder: Sendable {
     let size = draft.recordBytes.addingClamped(Int64(head.count))
     let isWorth = Self.isWorth(
       size, records: draft.records.count, plain: draft.plainBytes, patch: Int(clamping: patch))
-    return isWorth && size <= limits.largest ? size : nil
+    guard isWorth, size <= limits.largest else { return nil }
+    // Packs to the version that the release replaces make way, but for one that is made before it commits.
+    let staysNewest = makesFirst && base.number + 1 == version.number
+    let hasRoom = try store.hasPackRoom(
+      limits.room, for: size.addingClamped(others), replacing: staysNewest ? nil : channel)
+    return hasRoom ? size : nil
   }
 
   /// Head and change list; nil where the list can't be coded.

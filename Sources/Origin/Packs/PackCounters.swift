@@ -1,4 +1,7 @@
+import Manifests
+import Store
 import Synchronization
+import System
 
 /// What was done for packs since the start, for `/metrics`.
 final class PackCounters: Sendable {
@@ -6,10 +9,26 @@ final class PackCounters: Sendable {
   private let bytes = Atomic<Int>(0)
   private let failures = Atomic<Int>(0)
   private let announcements = Atomic<Int>(0)
+  private let roomless = Atomic<Int>(0)
+  /// By channel the newest version, and from where packs to it found no room.
+  private let withoutRoom = Locked<[Int64: (version: ManifestVersion, bases: Set<ManifestVersion>)]>([:])
 
   func made(bytes count: Int64) {
     packs.add(1, ordering: .relaxed)
     bytes.add(Int(clamping: count), ordering: .relaxed)
+  }
+
+  /// There was no room for a pack of a channel.
+  /// - Returns: whether it is the first one to that version.
+  func hadNoRoom(_ ends: PackEnds, of channel: Int64) -> Bool {
+    let (isNew, isFirst) = withoutRoom.withLock { known in
+      if known[channel]?.version != ends.version { known[channel] = (ends.version, []) }
+      let isNew = known[channel]?.bases.insert(ends.base).inserted ?? false
+      return (isNew, known[channel]?.bases.count == 1 && isNew)
+    }
+    // One that is tried again is still one.
+    if isNew { roomless.add(1, ordering: .relaxed) }
+    return isFirst
   }
 
   func failed() { failures.add(1, ordering: .relaxed) }
@@ -26,6 +45,9 @@ final class PackCounters: Sendable {
       + metric(
         "xcache_pack_failures_total", "Packs that could not be made or stored.",
         failures.load(ordering: .relaxed))
+      + metric(
+        "xcache_packs_without_room_total", "Packs that were left out because --pack-room was used up.",
+        roomless.load(ordering: .relaxed))
       + metric(
         "xcache_packs_announced_total", "Answers rendered that name a pack.",
         announcements.load(ordering: .relaxed))

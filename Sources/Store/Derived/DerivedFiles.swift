@@ -49,7 +49,9 @@ extension DerivedStore {
   /// Opens a file whose bytes are those that it was made with; nil where there is none, or a bad one was dropped.
   package func openFile(_ path: String) throws(StoreError) -> DerivedFile? {
     switch try StoreError.disk({ () throws(SystemError) in try Kernel.openFile(path) }) {
-    case .missing: return nil
+    case .missing:
+      try noteGone(path)
+      return nil
     case .other(let inode):
       try drop(path, inode: inode, isBad: true)
       return nil
@@ -97,6 +99,7 @@ extension DerivedStore {
     case .stopped: return .stopped
     case .missing:
       try forget(name)
+      try noteGone(path)
       return .gone
     case .unreadable(let inode):
       try drop(path, inode: inode, isBad: true)
@@ -120,6 +123,19 @@ extension DerivedStore {
     try forget(name(path))
     if isBad { try forgetDelta(at: name(path)) }
     try forgetPack(at: name(path))
+  }
+
+  /// Forgets a pack whose file someone removed, so that devices are told of it no more.
+  private func noteGone(_ path: String) throws(StoreError) {
+    // Whoever asks for files that never were costs a look, and nobody is told.
+    guard holds(path), try hasPack(at: name(path)), try isGone(path) else { return }
+    try forget(name(path))
+    try forgetPack(at: name(path))
+    changes.changed()
+  }
+
+  private func isGone(_ path: String) throws(StoreError) -> Bool {
+    try StoreError.disk { () throws(SystemError) in try Kernel.status(path) == nil }
   }
 
   /// Removes a file; a folder in its place is someone's, and set aside.

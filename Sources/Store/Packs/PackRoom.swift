@@ -3,22 +3,47 @@ import System
 
 extension Store {
   /// Removes packs to versions that were replaced, the largest first and of two the older, until those that stay and
-  /// `size` more bytes fit into `room`. Those to newest versions stay: devices are told of them.
+  /// `size` more bytes fit into `room`, and none where they wouldn't even then. Those to newest versions stay: devices
+  /// are told of them.
   /// - Returns: whether they fit.
   package func makePackRoom(_ room: Int64, for size: Int64) throws(StoreError) -> Bool {
-    let packs = try derived.packs()
-    var total = packs.reduce(Int64(0)) { $0.addingClamped($1.pack.size) }
-    if size <= room - total { return true }
-    var newest: [Int64: ManifestVersion] = [:]
-    for channel in try channels() { newest[channel.id] = channel.version }
-    let replaced = packs.filter { newest[$0.channel] != $0.pack.version }.sorted {
+    let packs = try packsByUse(replacing: nil)
+    var total = Self.bytes(packs.newest)
+    guard size <= room - total else { return false }
+    total = total.addingClamped(Self.bytes(packs.replaced))
+    let replaced = packs.replaced.sorted {
       $0.pack.size == $1.pack.size ? $0.pack.version < $1.pack.version : $0.pack.size > $1.pack.size
     }
     for (channel, pack) in replaced where size > room - total {
       try derived.remove(pack, of: channel)
       total -= pack.size
     }
-    return size <= room - total
+    return true
+  }
+
+  /// Whether `makePackRoom` is going to find room for `size` more bytes.
+  /// - Parameter channel: is about to have a newer version; nil: none is.
+  package func hasPackRoom(_ room: Int64, for size: Int64, replacing channel: Int64? = nil) throws(StoreError)
+    -> Bool
+  {
+    size <= room - Self.bytes(try packsByUse(replacing: channel).newest)
+  }
+
+  private typealias Packs = [(channel: Int64, pack: StoredPack)]
+
+  /// Packs to newest versions, and those to versions that were replaced.
+  private func packsByUse(replacing channel: Int64?) throws(StoreError) -> (newest: Packs, replaced: Packs) {
+    var newest: [Int64: ManifestVersion] = [:]
+    for other in try channels() where other.id != channel { newest[other.id] = other.version }
+    let packs = try derived.packs()
+    return (
+      packs.filter { newest[$0.channel] == $0.pack.version },
+      packs.filter { newest[$0.channel] != $0.pack.version }
+    )
+  }
+
+  private static func bytes(_ packs: Packs) -> Int64 {
+    packs.reduce(Int64(0)) { $0.addingClamped($1.pack.size) }
   }
 
   /// Packs whose file isn't there with its size, or, of a deep look, with its bytes.

@@ -132,6 +132,19 @@ extension DerivedStore {
     }
   }
 
+  /// Whether there is a row of the pack whose file has this path below `derived/`.
+  func hasPack(at path: String) throws(StoreError) -> Bool {
+    guard let file = PackFile(path) else { return false }
+    return try work { (db) throws(StoreError) in
+      try db.first(
+        """
+        SELECT 1 FROM pack WHERE channel_id = ?1 AND base = ?2 AND version = ?3
+        AND substr(hex(sha256), 1, 16) = ?4
+        """, file.channel, file.base.number, file.version.number, file.mark.uppercased()
+      ) { _ in true } ?? false
+    }
+  }
+
   /// Deletes the row of a pack.
   static func delete(_ file: PackFile, in db: Database) throws(StoreError) {
     try db.run(

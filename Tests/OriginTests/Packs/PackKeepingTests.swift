@@ -184,3 +184,35 @@ import Testing
     #expect(abs(forecast - made) < 16, "\(forecast) said, \(made) made")
   }
 }
+
+extension PackKeepingTests {
+  /// What a release is said to cost has no pack that the room won't take; that is logged once, and counted.
+  @Test func theCostKnowsTheRoom() throws {
+    for room in [0, Int64(1) << 20] {
+      let lines = Locked<[String]>([])
+      let origin = try TestOrigin { options in
+        options.packs.room = room
+        options.log = { line in lines.withLock { $0.append(line) } }
+      }
+      try Self.publish(origin, upTo: 1)
+      let online = "apps/shop/channels/online"
+      let script = PackServingTests.old + "let version = 2;\n"
+      let release = try origin.release(["v2.js": script], remove: ["v1.js"])
+      var answer = try origin.api("POST", "\(online)/preparations", release).json
+      let end = Clock.monotonicNanoseconds() + 20_000_000_000
+      while answer["done"]?.bool != true, Clock.monotonicNanoseconds() < end {
+        Clock.sleep(for: .milliseconds(10))
+        let id: JSONValue = ["id": .string(answer["id"]?.string ?? "")]
+        answer = try origin.api("POST", "\(online)/preparations", id).json
+      }
+      let cost = answer["cost"]?["last1"]
+      #expect((cost?["pack"] != nil) == (room > 0), "\(answer)")
+      try origin.publish(["v2.js": script], remove: ["v1.js"])
+      #expect(try origin.store.derived.packs().count == (room > 0 ? 1 : 0))
+      let said = lines.withLock { $0.filter { $0.contains("--pack-room") }.count }
+      #expect(said == (room > 0 ? 0 : 1))
+      let metrics = try origin.ask("GET", "/metrics").text
+      #expect(metrics.contains("xcache_packs_without_room_total \(room > 0 ? 0 : 1)\n"))
+    }
+  }
+}

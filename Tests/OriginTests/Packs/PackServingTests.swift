@@ -267,3 +267,38 @@ extension TestOrigin {
       version: ManifestVersion(version), items: entries.map { ManifestItem(url: $0.url, entry: $0.entry) })
   }
 }
+
+extension PackServingTests {
+  /// A pack whose file someone removed is told of no more, and made again, whoever finds that out.
+  @Test(arguments: [false, true]) func aPackThatIsGoneIsMadeAgain(isScrubbed: Bool) throws {
+    let origin = try Self.published()
+    let (path, _) = try #require(try Self.pack(origin))
+    let channel = try #require(try origin.store.channels().first)
+    let pack = try #require(try origin.store.derived.packs().first?.pack)
+    try origin.origin.startBackgroundWork()
+    defer { origin.origin.beginStopping() }
+    try Kernel.remove(origin.store.derived.packFile(pack, of: channel))
+    if isScrubbed {
+      _ = try origin.store.scrub { _ in true }
+    } else {
+      #expect(try origin.another().ask("GET", path).status == 404)
+    }
+    let end = Clock.monotonicNanoseconds() + 20_000_000_000
+    func isWell() throws -> Bool {
+      guard let (path, _) = try Self.pack(origin) else { return true }
+      return try origin.another().ask("GET", path).status == 200
+    }
+    while try !isWell(), Clock.monotonicNanoseconds() < end { Clock.sleep(for: .milliseconds(10)) }
+    #expect(try isWell())
+  }
+
+  /// What never was is nothing that is gone: asking for it wakes nobody.
+  @Test func askingForNothingChangesNothing() throws {
+    let origin = try Self.published()
+    let edition = origin.store.changes.edition
+    let (path, _) = try #require(try Self.pack(origin))
+    let other = path.replacing("1-2-", with: "1-3-")
+    #expect(try origin.another().ask("GET", other).status == 404)
+    #expect(origin.store.changes.edition == edition)
+  }
+}
