@@ -22,6 +22,9 @@ public enum ClientError: Error, Hashable, Sendable {
   case tooLong(url: String, download: String, size: Int64)
   /// Thrown when a preset zip can't be used; `reason` says what is wrong with it.
   case preset(path: String, reason: String)
+  /// Thrown when a zip's delta of `url` is damaged, or the device lacks the file that it is over; `instead` names the
+  /// origin's zips that have the file itself.
+  case presetDelta(path: String, url: String, instead: String)
   /// Thrown when the app's folder would take more bytes than it may, set-aside files not counted.
   case overLimit(needed: Int64, limit: Int64)
   /// Thrown when another process has the device's folder open.
@@ -86,6 +89,11 @@ extension ClientError: CustomStringConvertible {
       """
     case .preset(let path, let reason):
       "\(path) can't be used as a preset: \(reason). Fetch it again from the origin's bundle/ path."
+    case .presetDelta(let path, let url, let instead):
+      """
+      \(path) can't be used as a preset: its delta of \(url) is damaged, or the device lacks the file that it is over. \
+      Fetch \(instead) from the origin's bundle/ path instead.
+      """
     case .overLimit(let needed, let limit):
       "The manifest's files need \(needed) bytes, and the limit is \(limit). Raise the limit."
     case .inUse(let folder, let process):

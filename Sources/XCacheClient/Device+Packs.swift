@@ -30,7 +30,7 @@ extension Device {
     defer { installer.rewind() }
     var index: DeviceIndex?
     do throws(PackFailure) {
-      try run(&download, into: installer, of: answer.version)
+      try run(&download, into: installer)
       index = try installer.index()
     } catch {
       if case .device(let error) = error { throw error }
@@ -46,9 +46,10 @@ extension Device {
       index: index, made: installer.made, deltas: installer.counts.deltas, report: report)
   }
 
-  /// Where the disk is full, what was set aside goes, and the pack goes on.
+  /// Where the disk is full, what was set aside goes, and the pack goes on; where that isn't enough, the patch tells
+  /// how much is needed.
   private func run(
-    _ download: inout PackDownload, into installer: PackInstaller, of version: ManifestVersion
+    _ download: inout PackDownload, into installer: PackInstaller
   ) throws(PackFailure) {
     do {
       return try download.run(into: installer)
@@ -64,9 +65,7 @@ extension Device {
     do {
       try download.run(into: installer)
     } catch {
-      if case .device(let fault) = error, fault.isDiskFull {
-        reporter.report(FailureReport(version: version.text, url: "", reason: .storage))
-      }
+      if case .device(let fault) = error, fault.isDiskFull { throw .unusable("the disk is full") }
       throw error
     }
   }

@@ -70,6 +70,12 @@ extension CacheFolder {
     return (status.size, status.modified / 1_000_000)
   }
 
+  /// Bytes that a file whose size nobody has told may take: what the disk has free, less some for everybody else.
+  func room() -> Int64 {
+    guard let space = try? Kernel.space(root) else { return .max }
+    return max(0, space.available - min(space.size / 16, 8 << 20))
+  }
+
   /// The digest of a file's bytes; nil where there is no such file or it can't be read to its end.
   func digest(_ path: String) -> FileDigest? {
     guard let file = try? Kernel.openExisting(path, [.read, .noFollow]) else { return nil }

@@ -27,15 +27,20 @@ struct PackDownload {
   /// What an exchange came to.
   private enum Outcome {
     case whole, skip
+    /// Fewer bytes than were asked for, as the answer said.
+    case slice
     /// The line, or the server, which may do better a moment later.
     case torn(String)
   }
 
   /// An attempt that brought so many bytes doesn't count as one of the few that there are.
   private static let much: Int64 = 64 << 10
+  /// Answers with a part of what was asked for that a small pack may come in.
+  private static let fewSlices: Int64 = 16
 
   mutating func run(into installer: PackInstaller) throws(PackFailure) {
     var pauses = pauses[...]
+    var slices = Self.fewSlices + pack.size / Self.much
     while !installer.isAtEnd {
       let start = installer.position
       guard start < pack.size else { throw .unusable("it is longer than the answer said") }
@@ -43,6 +48,11 @@ struct PackDownload {
       case .skip: continue
       case .whole:
         guard installer.isAtEnd else { throw .unusable("it ended too early") }
+      case .slice:
+        slices -= 1
+        guard installer.isAtEnd || installer.position > start && slices > 0 else {
+          throw .unusable("the server sends too little of it at a time")
+        }
       case .torn(let reason):
         if installer.position - start >= Self.much { pauses = self.pauses[...] }
         guard let pause = pauses.popFirst() else { throw .unusable(reason) }
@@ -93,7 +103,8 @@ struct PackDownload {
 
   private func outcome(_ result: Result<TransportReply, TransportError>) throws(PackFailure) -> Outcome {
     switch result {
-    case .success(let reply) where reply.status == 200 || reply.status == 206: return .whole
+    case .success(let reply) where reply.status == 200: return .whole
+    case .success(let reply) where reply.status == 206: return .slice
     case .success(let reply) where reply.status >= 500 || reply.status == 408 || reply.status == 429:
       return .torn("the server answered \(reply.status)")
     case .success(let reply): throw .unusable("the server answered \(reply.status)")

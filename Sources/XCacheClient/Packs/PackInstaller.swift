@@ -27,14 +27,23 @@ final class PackInstaller {
   private let held: DeviceIndex
   private let folder: CacheFolder
   private let sources: PackSources
+  /// Files with more bytes come by themselves, checked against a size that the manifest lists.
+  private static let largestFile: Int64 = 4 << 30
+  /// Where so many of the first files are set aside, most likely nearly all are, as after a rollback.
+  private static let enoughAside = 4
+  /// With fewer bytes still to come, a pack isn't given up: the patch would cost as much.
+  private static let little: Int64 = 16 << 10
+
   /// Bytes that a change list may have, and those that all files may.
   private let limits: (changes: Int64, files: Int64)
 
   private var parser: PackParser
   private var plan: PackReading?
   private var record = Record.none
-  /// Bytes of files so far.
+  /// Bytes of the files that were made.
   private var written: Int64 = 0
+  /// Of the files that were there already, those that were set aside.
+  private var aside = 0
   /// Where the record that is next begins, or the one that is being taken; and where it ends.
   private var bounds: (start: Int64, end: Int64) = (0, 0)
   /// Behind the bytes that `push` was given.
@@ -104,7 +113,6 @@ extension PackInstaller {
   func rewind() {
     if case .making(let writer) = record {
       try? folder.remove(writer.part)
-      written -= writer.written
     }
     record = .none
     restart()
@@ -128,19 +136,18 @@ extension PackInstaller {
       guard head.base == answer.base, head.version == answer.version, head.digest == answer.digest,
         head.base == held.version, head.baseDigest == held.digest
       else { throw PackFault.otherManifest }
-      plan = PackReading(head)
+      plan = PackReading(head, limit: limits.changes)
     case .changes(let coded):
       guard var reading = plan else { return }
       try reading.take(coded, over: held)
       plan = reading
       bounds.start = reading.firstRecord
+      if reading.lacks(sources) * 2 > reading.head.records { try giveUp() }
       try save(reading, coded)
     case .record(let head): try begin(head)
     case .payload(let bytes):
       guard case .making(let writer) = record else { return }
-      let before = writer.written
       try writer.push(bytes)
-      written += writer.written - before
     case .recordEnd: try finish(record)
     }
   }
@@ -160,13 +167,20 @@ extension PackInstaller {
     }
     bounds.end = payload + head.length
     record = try open(head, reading.nextSource)
+    if aside > reading.digests.count, aside >= min(Self.enoughAside, reading.head.records) { try giveUp() }
     // Where much of what isn't needed is still to come, the download goes on behind it.
     if case .passing = record, bounds.end - arrived > SavedPack.smallest { throw Skip() }
+  }
+
+  /// Where much is still to come, the patch costs less: few files, or none, will have to be fetched.
+  private func giveUp() throws(PackFailure) {
+    if answer.pack.size - arrived > Self.little { throw .givenUp }
   }
 
   private func open(_ head: PackRecordHead, _ source: PackReading.RecordSource) throws -> Record {
     if let digest = sources.file(head, in: folder) {
       counts.ready += 1
+      if sources.isBase(digest.sha256) { aside += 1 }
       return .passing(digest)
     }
     var base: [UInt8]?
@@ -178,7 +192,10 @@ extension PackInstaller {
       base = needed.isRenamed ? plan?.renaming.applied(to: bytes) ?? bytes : bytes
     }
     let part = folder.incoming()
-    return .making(try PackRecordWriter(head, over: base, limit: limits.files - written, into: part))
+    // A few bytes may stand for very many.
+    let limit = min(max(0, limits.files - written), Self.largestFile)
+    return .making(
+      try PackRecordWriter(head, over: base, limit: limit, room: folder.room(), into: part))
   }
 
   private func finish(_ taken: Record) throws {
@@ -190,6 +207,7 @@ extension PackInstaller {
       let made = try writer.finish()
       try folder.move(writer.part, to: folder.staged(made.sha256))
       self.made.insert(made.sha256)
+      written = written.addingClamped(made.size)
       counts.files += 1
       if plan?.nextSource.base != nil { counts.deltas += 1 }
       digest = made
@@ -248,6 +266,8 @@ extension PackInstaller {
 enum PackFailure: Error {
   /// The pack is of no use, for this reason; the patch may be.
   case unusable(String)
+  /// The patch costs less than the rest of the pack: the device has most of its files, or lacks most of its bases.
+  case givenUp
   /// The device's disk.
   case device(ClientError)
 

@@ -16,7 +16,13 @@ struct PackReading {
   private var changes = PackChanges(touched: [], arrivals: [])
   private var sources: [RecordSource] = []
 
-  init(_ head: PackHead) { self.head = head }
+  /// Bytes that its entries may have in a resourcemap.
+  private let limit: Int64
+
+  init(_ head: PackHead, limit: Int64) {
+    self.head = head
+    self.limit = limit
+  }
 
   /// Reads the change list.
   mutating func take(_ coded: [UInt8], over held: DeviceIndex) throws {
@@ -24,19 +30,18 @@ struct PackReading {
     var list: [UInt8] = []
     try decoder.push(coded.span.bytes) { piece in piece.withUnsafeBytes { list.append(contentsOf: $0) } }
     try decoder.finish()
-    guard PackHead.check(SHA256.of(list)) == head.changesCheck else {
-      throw PackFault.damaged("its change list has other bytes")
-    }
+    changes = try PackChanges(list, of: head, base: held.manifest, limit: limit)
     let items = held.manifest.items
-    changes = try PackChanges(list, version: head.version, base: items)
     renaming = changes.renaming(old: changes.touched.map { items[$0] })
     sources = changes.arrivals.compactMap { arrival in
       guard case .record(let base, let isRenamed) = arrival.source else { return nil }
       return RecordSource(base: base.map { (items[$0].entry.sha256, isRenamed) })
     }
-    guard sources.count == head.records else {
-      throw PackFault.damaged("it has \(head.records) files, and names \(sources.count)")
-    }
+  }
+
+  /// Records over files that the device doesn't have.
+  func lacks(_ held: PackSources) -> Int {
+    sources.count { source in source.base.map { !held.isBase($0.sha256) } ?? false }
   }
 
   /// Where its first record begins.

@@ -8,6 +8,8 @@ final class PackRecordWriter {
   let part: String
   private let check: [UInt8]
   private let file: Descriptor
+  /// Bytes that the disk has for it.
+  private let room: Int64
   private var decoder: PackFrameDecoder
   private var hasher = FileHasher()
   /// Bytes of the file so far.
@@ -16,7 +18,11 @@ final class PackRecordWriter {
   /// - Parameters:
   ///   - base: what its frame is over; nil: nothing.
   ///   - limit: bytes that the file may have.
-  init(_ record: PackRecordHead, over base: [UInt8]?, limit: Int64, into part: String) throws(ClientError) {
+  ///   - room: bytes that the disk has for it.
+  init(
+    _ record: PackRecordHead, over base: [UInt8]?, limit: Int64, room: Int64, into part: String
+  ) throws(ClientError) {
+    self.room = room
     self.part = part
     check = record.check
     file = try onDisk(part) { () throws(SystemError) in
@@ -29,6 +35,9 @@ final class PackRecordWriter {
   func push(_ bytes: RawSpan) throws {
     try decoder.push(bytes) { piece in
       hasher.update(piece)
+      guard Int64(piece.byteCount) <= room - written else {
+        throw ClientError(SystemError("write", on: part, code: .noSpace), path: part)
+      }
       do throws(SystemError) {
         try Kernel.write(piece, to: file, path: part)
       } catch {

@@ -22,6 +22,9 @@ struct PackSources: Sendable {
   /// Whether a file with this digest is here, staged or set aside, right or not.
   func has(_ sha256: SHA256) -> Bool { ready[PackHead.check(sha256)] != nil }
 
+  /// Whether a file with this digest is listed or set aside, right or not.
+  func isBase(_ sha256: SHA256) -> Bool { bases[sha256] != nil }
+
   /// The bytes of a base; nil where there are none, or others.
   func base(_ sha256: SHA256) -> [UInt8]? {
     guard let path = bases[sha256], let bytes = try? DurableFile.read(path, limit: Self.largestBase),

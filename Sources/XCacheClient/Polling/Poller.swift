@@ -53,7 +53,8 @@ struct Poller: Sendable {
   }
 
   private func askOrigin(holding held: DeviceIndex, _ takesPacks: Bool) throws(ClientError) -> Offer {
-    switch try read(settings.originURL(holding: held, takesPacks: takesPacks), holding: held) {
+    let url = settings.originURL(holding: held, takesPacks: takesPacks)
+    switch try read(url, holding: held, takesPacks) {
     case .offer(let offer): return offer
     case .noPack where takesPacks: return try askOrigin(holding: held, false)
     // "a device whose result has another digest asks again without `version`", once.
@@ -86,8 +87,10 @@ struct Poller: Sendable {
     return offer
   }
 
-  private func read(_ url: String, holding held: DeviceIndex) throws(ClientError) -> Reading {
-    switch try read(url) {
+  private func read(
+    _ url: String, holding held: DeviceIndex, _ takesPacks: Bool = false
+  ) throws(ClientError) -> Reading {
+    switch try read(url, takesPacks: takesPacks) {
     case nil: return .noPack
     case .upToDate(let version, let extras)?:
       return .offer(Offer(kind: .same, version: version, extras: extras))
@@ -125,14 +128,18 @@ struct Poller: Sendable {
   }
 
   /// Nil where what it says of a pack can't be.
-  private func read(_ url: String) throws(ClientError) -> ConfigureAnswer? {
+  /// - Parameter takesPacks: whether anything that can't be in an answer may be due to a pack.
+  private func read(_ url: String, takesPacks: Bool = false) throws(ClientError) -> ConfigureAnswer? {
     let bytes = try document(url)
     do {
       return try ConfigureAnswer.parse(bytes)
     } catch .member("pack") {
       return nil
     } catch {
-      guard error.isDamage else { throw ClientError(error, url: url) }
+      guard error.isDamage else {
+        if takesPacks { return nil }
+        throw ClientError(error, url: url)
+      }
     }
     // A coded answer is kept by itself at the origin or a cache, and may be damaged where the plain one is whole.
     let plain = try document(url, isUncoded: true)

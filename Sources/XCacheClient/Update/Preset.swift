@@ -47,6 +47,12 @@ struct Preset: Sendable {
   /// The deltas that it has.
   var offers: [DeltaOffer] { if case .patch(let answer) = answer { answer.deltas } else { [] } }
 
+  /// The origin's zips that lead to the same version without deltas.
+  private var wholeZips: String {
+    guard case .patch(let answer) = answer else { return "a zip without deltas" }
+    return "\(answer.base)-\(answer.version).zip or \(answer.version).zip"
+  }
+
   /// Writes an entry's bytes to `target`, checked: those that it has, else what a delta of its makes.
   func extract(
     _ entry: HeldEntry, to target: String, in folder: CacheFolder, _ deltas: DeltaBook
@@ -78,7 +84,7 @@ struct Preset: Sendable {
       throw Self.error(error, path)
     }
     guard deltas.make(entry, of: delta, into: part) else {
-      throw refused("its delta of \(entry.url) is damaged, or the device lacks the file that it is over")
+      throw .presetDelta(path: path, url: entry.url.text, instead: wholeZips)
     }
   }
 

@@ -43,7 +43,7 @@ import Testing
   /// Ways in which a pack, or the answer that names it, can be off; each leads to the patch and to right files.
   enum Fault: CaseIterable {
     case missing, notFound, refused, cut, longer, notAPack, otherBase, otherDigest, smaller, larger, trailing
-    case otherList, firstRecord, lastRecord, otherDownload
+    case otherList, listLength, firstRecord, lastRecord, otherDownload
   }
 
   @Test(arguments: Fault.allCases) func aPackOfNoUseLeadsToThePatch(fault: Fault) throws {
@@ -62,6 +62,8 @@ import Testing
     case .larger: try origin.offerPack(from: 1, size: 1 << 30)
     case .trailing: try origin.offerPack(from: 1, size: 300)
     case .otherList: try origin.offerPack(from: 1) { $0[bounds[0] - 9] ^= 0x40 }
+    // Said to be one byte longer than it is.
+    case .listLength: try origin.offerPack(from: 1) { $0[4 + 2 + 64 + 1] += 1 }
     case .firstRecord: try origin.offerPack(from: 1) { $0[bounds[0] + 30] ^= 0x40 }
     case .lastRecord: try origin.offerPack(from: 1) { $0[bounds[bounds.count - 1] - 9] ^= 0x40 }
     case .otherDownload: origin.fail { $0.hasSuffix(".xpk") ? .body(bytes("")) : nil }
@@ -200,11 +202,14 @@ import Testing
   }
 
   /// An answer whose pack can't be one.
-  @Test func anAnswerWithASenselessPackIsAskedForAgain() throws {
+  @Test(arguments: [
+    #""pack":7"#, #""base":"1","digest":"no","pack":{"download":"https://cdn.test/x.xpk","size":7}"#,
+    #""base":"1","pack":{"download":"https://cdn.test/x.xpk","size":7}"#,
+  ]) func anAnswerWithASenselessPackIsAskedForAgain(members: String) throws {
     let device = try packs.device()
     origin.fail {
       $0.hasSuffix("pack=1")
-        ? .body(bytes(#"{"code":200,"data":{"pack":7,"update":true,"version":"2"}}"#)) : nil
+        ? .body(bytes(#"{"code":200,"data":{\#(members),"update":true,"version":"2"}}"#)) : nil
     }
     let report = try device.update(force: true)
     #expect(report.kind == .patch && report.pack == nil)

@@ -36,6 +36,8 @@ final class FakeOrigin: Transport {
     /// Bytes after which the next downloads of a pack break off.
     var tears: [Int] = []
     var knowsRanges = true
+    /// Bytes that an answer with a pack has at most.
+    var slice: Int?
     /// What downloads of packs asked for.
     var ranges: [TransportRequest] = []
   }
@@ -150,6 +152,9 @@ final class FakeOrigin: Transport {
   /// The next downloads of a pack break off after so many bytes each.
   func tear(after counts: [Int]) { state.withLock { $0.tears = counts } }
 
+  /// Packs are answered with at most so many bytes at a time.
+  func setSlice(_ bytes: Int) { state.withLock { $0.slice = bytes } }
+
   func setRanges(_ areKnown: Bool) { state.withLock { $0.knowsRanges = areKnown } }
 
   /// What was asked for of packs since the last call.
@@ -210,10 +215,10 @@ final class FakeOrigin: Transport {
     guard let body else {
       return TransportReply(status: 404, received: 0, failure: Array(#"{"code":404,"message":"none"}"#.utf8))
     }
-    let (tear, knowsRanges) = state.withLock { state -> (Int?, Bool) in
-      guard request.url.hasSuffix(".xpk") else { return (nil, false) }
+    let (tear, knowsRanges, slice) = state.withLock { state -> (Int?, Bool, Int?) in
+      guard request.url.hasSuffix(".xpk") else { return (nil, false, nil) }
       state.ranges.append(request)
-      return (state.tears.isEmpty ? nil : state.tears.removeFirst(), state.knowsRanges)
+      return (state.tears.isEmpty ? nil : state.tears.removeFirst(), state.knowsRanges, state.slice)
     }
     let tag = "\"\(SHA256.of(body).hex.prefix(32))\""
     var rest = body[...]
@@ -223,6 +228,10 @@ final class FakeOrigin: Transport {
       rest = rest.dropFirst(Int(request.start))
       head = TransportHead(
         status: 206, start: request.start, total: Int64(body.count), entityTag: tag)
+    }
+    if let slice {
+      rest = rest.prefix(slice)
+      head = TransportHead(status: 206, start: request.start, total: Int64(body.count), entityTag: tag)
     }
     if !rest.isEmpty, !begin(head) { throw TransportError(.stopped, "stopped") }
     var count: Int64 = 0

@@ -121,6 +121,7 @@ private let b = "https://m.test/sub/b.css"
     try Kernel.remove("\(bench.scratch.path)/device/files/\(base)")
     #expect { try device.install(preset: path) } throws: {
       "\($0)".contains("its delta of \(a) is damaged, or the device lacks the file that it is over")
+        && "\($0)".contains("Fetch 1-2.zip or 2.zip from the origin's bundle/ path")
     }
     #expect(device.version == "1")
   }
