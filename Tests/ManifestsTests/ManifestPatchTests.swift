@@ -39,6 +39,33 @@ extension ManifestPatch {
     }
   }
 
+  /// Whatever headers an entry had and has, its patch leads from the one to the other, and sets the new one whole.
+  @Test func patchesTakeHeadersAway() throws {
+    var random = SplitMix(seed: 9)
+    func entry() -> Entry {
+      var headers = JSONObject()
+      for name in EntryHeaders.Name.allCases where Bool.random(using: &random) {
+        headers[name.rawValue] = .string("\(Int.random(in: 0..<2, using: &random))")
+      }
+      var others = JSONObject()
+      if Bool.random(using: &random) { others["headers"] = .object(headers) }
+      for key in ["a", "z"] where Bool.random(using: &random) {
+        others[key] = Bool.random(using: &random) ? 1 : ["k": ["l": 1], "m": 2]
+        if Bool.random(using: &random) { others[key] = ["k": ["n": [1]]] }
+      }
+      return Samples.entry("same", others: others)
+    }
+    for _ in 0..<2_000 {
+      let (old, new) = (entry(), entry())
+      let lost = new.lost(since: old.others)
+      let patch = new.patch(lost: lost)
+      #expect(MergePatch.apply(patch, to: old.json) == new.json)
+      #expect(MergePatch.apply(patch, to: .null) == new.json, "it sets all")
+      #expect(lost.isEmpty == (MergePatch.apply(new.json, to: old.json) == new.json))
+      if lost.isEmpty { #expect(patch == new.json) }
+    }
+  }
+
   @Test func equalManifestsNeedNoPatch() {
     var random = SplitMix(seed: 6)
     let manifest = Samples.manifest(1, &random)

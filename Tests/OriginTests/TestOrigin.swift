@@ -125,7 +125,7 @@ final class TestOrigin {
   @discardableResult
   func publish(
     _ files: [String: String], bundle: String = "main", app: String = "shop", channel: String = "online",
-    remove: [String] = []
+    remove: [String] = [], headers: EntryHeaders = EntryHeaders()
   ) throws -> Reply {
     let body = try release(files, bundle: bundle, app: app, channel: channel, remove: remove)
     return try api("POST", "apps/\(app)/channels/\(channel)/releases", body)
@@ -143,7 +143,7 @@ final class TestOrigin {
       _ = try store.receive(
         bytes.span.bytes, BlobClaim(sha256: digest.sha256, md5: digest.md5, size: digest.size))
       let url = "https://m.example.com/\(path)"
-      set[url] = ResourceContent(digest, ctype: ContentType.of(fileName: path)).json
+      set[url] = ResourceContent(digest, ctype: ContentType.of(fileName: path), headers: headers).json
     }
     let base =
       (try? api("GET", "apps/\(app)/channels/\(channel)/bundles/\(bundle)/entries").json["version"]?.string)

@@ -14,37 +14,48 @@ package struct ManifestPatchWriter {
 
   /// Appends what becomes of `url`; nothing where both entries are equal, or there is none.
   ///
-  /// A changed entry is written whole, so that a client may as well take it as it stands; members that it
-  /// lost are null.
+  /// A changed entry is written whole; members that it lost are null.
   package mutating func append(_ url: ResourceURL, from old: Entry?, to new: Entry?) {
     switch (old, new) {
-    case (_?, nil): append(url, now: nil)
+    case (_?, nil): append(url, now: nil, lost: JSONObject())
     case (nil, let new?): members.append(key: url.text) { new.appendCanonicalJSON(to: &$0) }
     case (let old?, let new?) where old != new:
-      members.append(key: url.text) { Self.append(new, after: old, to: &$0) }
+      append(url, now: new, lost: new.lost(since: old.others))
     default: break
     }
   }
 
   /// Appends what became of `url` where the entry before isn't at hand: the entry now, or that it is gone.
-  package mutating func append(_ url: ResourceURL, now entry: Entry?) {
+  /// - Parameter lost: what `Entry.lost` says of the two.
+  package mutating func append(_ url: ResourceURL, now entry: Entry?, lost: JSONObject) {
     members.append(key: url.text) { out in
-      if let entry { entry.appendCanonicalJSON(to: &out) } else { CanonicalJSON.append(.null, to: &out) }
+      if let entry { entry.appendPatch(lost: lost, to: &out) } else { CanonicalJSON.append(.null, to: &out) }
     }
-  }
-
-  private static func append(_ new: Entry, after old: Entry, to out: inout [UInt8]) {
-    if old.others.isEmpty { return new.appendCanonicalJSON(to: &out) }
-    var patch = new.json.object ?? JSONObject()
-    for member in old.others.members {
-      patch[member.key] = new.others[member.key].map { MergePatch.make(from: member.value, to: $0) } ?? .null
-    }
-    CanonicalJSON.append(.object(patch), to: &out)
   }
 
   /// The patch of all that was appended.
   package consuming func finish() -> ManifestPatch {
     let count = members.count
     return ManifestPatch(bytes: members.finish(), count: count)
+  }
+}
+
+extension Entry {
+  /// What a merge patch has to take away beside setting this entry (RFC 7396 keeps members that a patch doesn't name):
+  /// nulls for the members that it had before and has no more. Mostly nothing.
+  /// - Parameter others: those of the entry before.
+  package func lost(since others: JSONObject) -> JSONObject {
+    MergePatch.removals(from: others, to: self.others)
+  }
+
+  /// Writes the value that makes this entry of the one before: the entry as it is, with `lost`.
+  package func appendPatch(lost: JSONObject, to out: inout [UInt8]) {
+    guard !lost.isEmpty else { return appendCanonicalJSON(to: &out) }
+    CanonicalJSON.append(patch(lost: lost), to: &out)
+  }
+
+  /// The same as JSON.
+  package func patch(lost: JSONObject) -> JSONValue {
+    .object(MergePatch.replacing(by: json.object ?? JSONObject(), without: lost))
   }
 }

@@ -139,7 +139,7 @@ extension EntryHeaders {
   private static let key = "headers"
 
   /// `headers` alone, or nothing where there are none.
-  var members: JSONObject { isEmpty ? JSONObject() : JSONObject([.init(key: Self.key, value: json)]) }
+  package var members: JSONObject { isEmpty ? JSONObject() : JSONObject([.init(key: Self.key, value: json)]) }
 
   /// Reads them from among an entry's members; nil where a header that this version knows can't be sent.
   init?(of members: JSONObject) {

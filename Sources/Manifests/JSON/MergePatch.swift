@@ -39,6 +39,35 @@ package enum MergePatch {
     return .object(JSONObject(sorted: changes))
   }
 
+  /// Only what a patch has to take away: null for each member of `old` that `new` lacks, also inside of objects that both
+  /// have. Mostly nothing.
+  package static func removals(from old: JSONObject, to new: JSONObject) -> JSONObject {
+    if old.isEmpty || old == new { return JSONObject() }
+    var removals: [JSONObject.Member] = []
+    walk(old, new) { was, becomes in
+      guard let was else { return }
+      guard let becomes else { return removals.append(JSONObject.Member(key: was.key, value: .null)) }
+      // Whatever is no object is replaced whole.
+      guard let before = was.value.object, let after = becomes.value.object else { return }
+      let inside = Self.removals(from: before, to: after)
+      if !inside.isEmpty { removals.append(JSONObject.Member(key: was.key, value: .object(inside))) }
+    }
+    return JSONObject(sorted: removals)
+  }
+
+  /// A patch that sets all of `new`, and takes away what `removals` found.
+  package static func replacing(by new: JSONObject, without removals: JSONObject) -> JSONObject {
+    var patch = new
+    for removal in removals.members {
+      if let inside = removal.value.object, let object = new[removal.key]?.object {
+        patch[removal.key] = .object(replacing(by: object, without: inside))
+      } else {
+        patch[removal.key] = removal.value
+      }
+    }
+    return patch
+  }
+
   /// Visits each key of either object once, in order, with its member on both sides.
   private static func walk(
     _ a: JSONObject, _ b: JSONObject, _ visit: (JSONObject.Member?, JSONObject.Member?) -> Void

@@ -166,7 +166,8 @@ final class AnswerBuilder: Sendable {
     guard base < channel.version, let digest = try store.digest(channel.channel, at: base) else { return nil }
     let changes = try store.changes(channel.channel, from: base, to: channel.version)
     let answer = PatchAnswer(
-      channel, from: base, digest: digest, changes.map { MapChange(url: $0.url, entry: $0.entry) },
+      channel, from: base, digest: digest,
+      changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) },
       deltas: try DeltaOffers(store: store).render(changes, channel.channel, from: base)
     ) { whole(of: channel) }
     let offer = try packs.offer(channel.channel, from: base, baseDigest: digest)

@@ -84,8 +84,17 @@ struct PatchAnswer: Sendable {
 
 extension MapChange {
   /// What became of a URL, rendered.
-  init(url: ResourceURL, entry: Entry?) {
-    self.init(url: Array(url.text.utf8), entry: entry?.canonicalJSON)
+  /// - Parameter lost: what `Entry.lost` says; nothing where no entry was before.
+  init(url: ResourceURL, entry: Entry?, lost: JSONObject) {
+    self.init(
+      url: Array(url.text.utf8), entry: entry?.canonicalJSON,
+      patch: lost.isEmpty ? nil : entry?.patch(lost: lost).canonical)
+  }
+
+  /// What a release would change.
+  init(_ change: Manifests.EntryChange) {
+    let lost = change.old.flatMap { old in change.new?.lost(since: old.others) }
+    self.init(url: change.url, entry: change.new, lost: lost ?? JSONObject())
   }
 
   /// The value of `patch`.
@@ -107,6 +116,6 @@ extension MapChange {
     out.append(UInt8(ascii: "\""))
     out += url
     out += Array("\":".utf8)
-    out += entry ?? Array("null".utf8)
+    out += patch ?? entry ?? Array("null".utf8)
   }
 }

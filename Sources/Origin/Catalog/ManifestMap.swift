@@ -6,10 +6,13 @@ package struct MapChange: Sendable {
   package let url: [UInt8]
   /// The entry as canonical JSON; nil where the URL left.
   package let entry: [UInt8]?
+  /// What a patch says in place of the entry, where it has to take members away, too.
+  package let patch: [UInt8]?
 
-  package init(url: [UInt8], entry: [UInt8]?) {
+  package init(url: [UInt8], entry: [UInt8]?, patch: [UInt8]? = nil) {
     self.url = url
     self.entry = entry
+    self.patch = patch
   }
 }
 

@@ -109,7 +109,7 @@ struct BacklogWorker: Sendable {
       return Manifests.EntryChange(url: change.url, old: old, new: change.entry)
     }
     let urls = older.map { (url: $0.url, sha256: $0.entry.sha256) }
-    let patch = MapChange.patchCount(news.map { MapChange(url: $0.url, entry: $0.entry) })
+    let patch = MapChange.patchCount(news.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
     func keep(_ draft: PackDraft) throws(StoreError) -> StoredPack? {
       let base = PackBase(urls, wanted: Set(draft.holders.keys))
       return try desk.packs.keep(draft, changes, on: base, ends, of: channel.id, patchBytes: patch)

@@ -134,7 +134,7 @@ final class Preparation: Sendable {
     var cost = UpdateCost(update.new, holding: held, pairs: pairs, facts)
     let changes = PackDraft.changes(update.new, gone: update.gone, on: update.older, in: update.channel)
     cost.answer = AnswerSize.patch(
-      changes.map { MapChange(url: $0.url, entry: $0.new) },
+      changes.map { MapChange($0) },
       deltas: AnswerSize.deltas(changes, held, pairs, update.channel), from: update.base, to: update.version)
     let older = update.older.map { (url: $0.url, sha256: $0.content.sha256) }
     // A full disk, perhaps: devices take the patch.

@@ -109,7 +109,7 @@ struct DiffTransfers: Sendable {
     } else {
       let changes = try store.changes(channel, from: base, to: version)
       cost.answer = AnswerSize.patch(
-        changes.map { MapChange(url: $0.url, entry: $0.entry) },
+        changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) },
         deltas: try DeltaOffers(store: store).render(changes, channel, from: base), from: base, to: version)
     }
     return cost

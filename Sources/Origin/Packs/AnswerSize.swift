@@ -44,7 +44,7 @@ enum AnswerSize {
     let part = stride(from: 0, to: contents.count, by: step).map { index in
       MapChange(
         url: contents[index].url,
-        entry: PackDraft.entry(contents[index].url, contents[index].content, in: channel))
+        entry: PackDraft.entry(contents[index].url, contents[index].content, in: channel), lost: JSONObject())
     }
     let bytes = Double(sent(MapChange.patch(part)))
     return Int64(bytes * Double(contents.count) / Double(part.count))

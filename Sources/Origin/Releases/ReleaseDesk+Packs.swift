@@ -48,7 +48,8 @@ extension ReleaseDesk {
     else { return }
     let channel = prepared.channel.at(prepared.version, digest: map(after: prepared).digest)
     let news = prepared.changes.map { (url: $0.url, entry: $0.entry) }
-    let patchBytes = MapChange.patchCount(news.map { MapChange(url: $0.url, entry: $0.entry) })
+    let patchBytes = MapChange.patchCount(
+      prepared.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
     guard let pack = pack(news, channel, on: before, patchBytes: patchBytes), !pack.isPushed else { return }
     do throws(StoreError) {
       try push.pack(pack, channel)

@@ -146,7 +146,7 @@ final class ReleaseDesk: Sendable {
   /// The manifest that a release leads to.
   func map(after prepared: PreparedRelease) -> ManifestMap {
     let map = catalog.current.channel(id: prepared.channel.id)?.map ?? .empty
-    return map.applying(prepared.changes.map { MapChange(url: $0.url, entry: $0.entry) })
+    return map.applying(prepared.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
   }
 
   /// Moves the catalog on. The patch from the version before is made here: the whole fleet asks for it at once.
@@ -167,7 +167,7 @@ final class ReleaseDesk: Sendable {
       builder.patches.update { $0.pin(before.version, of: info.id) }
       let patch = PatchAnswer(
         channel, from: before.version, digest: digest,
-        outcome.changes.map { MapChange(url: $0.url, entry: $0.entry) },
+        outcome.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) },
         // Without deltas the answer is right, too.
         deltas: (try? DeltaOffers(store: store).render(outcome.changes, info, from: before.version))
           ?? Array("{}".utf8)

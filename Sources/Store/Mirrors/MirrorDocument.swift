@@ -200,8 +200,7 @@ extension Store {
     var writer = ManifestPatchWriter()
     let changes = try changes(channel, from: base, to: version)
     for change in changes {
-      // A changed entry is written whole.
-      writer.append(change.url, now: change.entry)
+      writer.append(change.url, now: change.entry, lost: change.lost)
     }
     let deltas = try DeltaOffers(store: self).render(changes, channel, from: base)
     return Documents.patch(

@@ -55,7 +55,7 @@ extension Store {
     -> [EntryChange]
   {
     try differences(channel, from, to) { (url, row) throws(StoreError) in
-      EntryChange(url: url, entry: try row.now()?.entry(url, in: channel))
+      EntryChange(url: url, entry: try row.now()?.entry(url, in: channel), old: try row.was()?.headers)
     }
   }
 
@@ -130,7 +130,7 @@ extension Database {
       if rest.first?.url == url {
         map.append(rest.removeFirst())
       } else {
-        map.append(EntryChange(url: url, entry: try row.entry(url, in: channel)))
+        map.append(EntryChange(url: url, entry: try row.entry(url, in: channel), old: nil))
       }
     }
     for change in rest { map.append(change) }

@@ -46,6 +46,22 @@ package struct EntryChange: Hashable, Sendable {
   package let url: ResourceURL
   /// What it has from now on.
   package let entry: Entry?
+  /// What a patch has to take away from the entry before, as `Entry.lost` says; mostly nothing.
+  package let lost: JSONObject
+
+  /// - Parameter old: headers of what the URL had; nil where it had nothing.
+  init(url: ResourceURL, entry: Entry?, old: EntryHeaders?) {
+    self.url = url
+    self.entry = entry
+    if let entry, let old, !old.isEmpty {
+      lost = entry.lost(since: old.members)
+    } else {
+      lost = JSONObject()
+    }
+  }
+
+  /// What stands in a patch (RFC 7396).
+  package var patch: JSONValue { entry?.patch(lost: lost) ?? .null }
 }
 
 /// A release that is planned and whose digest is asked for, before it is committed.

@@ -49,7 +49,7 @@ struct ReleaseWriter {
           url: step.url,
           entry: try step.new.map { (content) throws(StoreError) in
             try entry(step.url, content)
-          }))
+          }, old: step.old?.content.headers))
     }
     let prepared = PreparedRelease(channel: channel, version: version, at: at, changes: changes)
     let digest = try digest(prepared)

@@ -47,7 +47,7 @@ struct ZipContents {
     var writer = ManifestPatchWriter()
     var inputs: [ArchiveInput] = []
     for change in changes {
-      writer.append(change.url, now: change.entry)
+      writer.append(change.url, now: change.entry, lost: change.lost)
       if let entry = change.entry, !left.contains(change.url) {
         inputs.append(file(change.url, entry, of: store))
       }

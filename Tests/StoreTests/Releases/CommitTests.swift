@@ -18,7 +18,7 @@ import Testing
     #expect(shop == outcome.channel)
     let manifest = try store.manifest(shop, at: shop.version)
     #expect(manifest.map(\.url) == [try url("a.js"), try url("b.js")])
-    #expect(manifest.map { EntryChange(url: $0.url, entry: $0.entry) } == outcome.changes)
+    #expect(manifest.map { EntryChange(url: $0.url, entry: $0.entry, old: nil) } == outcome.changes)
     let entry = try #require(manifest.first?.entry)
     let path =
       "https://cdn.example.com/x/xcache/1/1/1/\(ResourceUUID(.of([97])))/https%253A%252F%252Fm.example.com%252Fa.js"

@@ -76,7 +76,7 @@ extension RollbackOutcome {
   /// What a device on the newest version would be sent (RFC 7396), and what that costs.
   fileprivate var patch: (JSONValue, RollbackDetails.Cost) {
     let patch = JSONValue.object(
-      JSONObject(release.changes.map { .init(key: $0.url.text, value: $0.entry?.json ?? .null) }))
+      JSONObject(release.changes.map { .init(key: $0.url.text, value: $0.patch) }))
     let bytes = patch.canonical
     let cost = RollbackDetails.Cost(
       fileBytes: release.newBytes, files: release.counts.added + release.counts.changed,

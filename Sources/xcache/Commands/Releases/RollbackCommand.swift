@@ -82,10 +82,10 @@ enum RollbackCommand {
   /// What a device would be sent, and what that costs.
   private static func patch(_ answer: RollbackAnswer, _ terminal: Terminal) -> [String] {
     let lines = (answer.patch?.object?.members ?? []).map { member in
-      guard let entry = try? ResourceContent(json: member.value) else {
-        return "\(terminal.colour("−", .red)) \(member.key)"
-      }
-      return "\(terminal.colour("+", .green)) \(member.key)  \(Bytes.text(entry.size))"
+      // A patch may hold nulls in an entry, too: headers that it loses.
+      guard !member.value.isNull else { return "\(terminal.colour("−", .red)) \(member.key)" }
+      let size = member.value["size"]?.integer.map { "  " + Bytes.text($0) } ?? ""
+      return "\(terminal.colour("+", .green)) \(member.key)\(size)"
     }
     guard let cost = answer.cost else { return lines }
     if let update = cost.update {
