@@ -127,14 +127,15 @@ final class TestOrigin {
     _ files: [String: String], bundle: String = "main", app: String = "shop", channel: String = "online",
     remove: [String] = [], headers: EntryHeaders = EntryHeaders()
   ) throws -> Reply {
-    let body = try release(files, bundle: bundle, app: app, channel: channel, remove: remove)
+    let body = try release(
+      files, bundle: bundle, app: app, channel: channel, remove: remove, headers: headers)
     return try api("POST", "apps/\(app)/channels/\(channel)/releases", body)
   }
 
   /// Sends files, and gives the body of the request that releases them.
   func release(
     _ files: [String: String], bundle: String = "main", app: String = "shop", channel: String = "online",
-    remove: [String] = []
+    remove: [String] = [], headers: EntryHeaders = EntryHeaders()
   ) throws -> JSONValue {
     var set = JSONObject()
     for (path, text) in files {
