@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage test-s3 kills keeping test-lives lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage check-apple test-s3 kills keeping test-lives lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -62,6 +62,9 @@ test-vectors: ## run docs/vectors against the decoder in Python that was written
 test-damage: build ## flip bits of blobs, coded files and database pages of a server under load, ROUNDS (50) times
 	@.ci/packages python3
 	Tests/Damage/damage.py $(XCACHE) $(or $(ROUNDS),50)
+
+check-apple: ## type-check what apps link in against stand-ins for Apple's modules
+	Tests/AppleStubs/check.sh
 
 test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object server killed on the way
 	@.ci/packages python3-venv curl

@@ -20,6 +20,7 @@ let package = Package(
   products: [
     .executable(name: "xcache", targets: ["xcache"]),
     .library(name: "XCacheClient", targets: ["XCacheClient"]),
+    .library(name: "DeviceLinux", targets: ["DeviceLinux"]),
   ],
   targets: [
     // Floor 0: the doors to C.
@@ -31,8 +32,15 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
+    library("Libc", []),
+
     // Floor 1
-    library("System", ["CLinux", "CCrypto"]),
+    library(
+      "System",
+      [
+        "Libc", .target(name: "CLinux", condition: .when(platforms: [.linux])),
+        .target(name: "CCrypto", condition: .when(platforms: [.linux])),
+      ]),
     library("HTTP", []),
 
     // Floor 2
@@ -47,7 +55,7 @@ let package = Package(
     library("Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Platform", "System"]),
     library("BuildCheck", ["Manifests", "System"]),
     library("OriginAPI", ["HTTPClient", "Manifests", "System"]),
-    library("XCacheClient", ["Archive", "Compression", "HTTPClient", "Manifests", "System"]),
+    library("XCacheClient", ["Archive", "Compression", "Manifests", "System"]),
 
     // Floor 4
     library("Origin", ["CAssets", "Compression", "HTTP", "Manifests", "OriginAPI", "System", "Store"]),
@@ -57,10 +65,14 @@ let package = Package(
     library("Publishing", ["Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "System"]),
 
     // Floor 5
+    library("DeviceLinux", ["HTTPClient", "XCacheClient"]),
+
+    // Floor 6
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "BuildCheck", "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI", "Platform", "System",
+        "BuildCheck", "DeviceLinux", "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI", "Platform",
+        "System",
         "Publishing", "Server", "Store", "XCacheClient",
       ],
       swiftSettings: swift),
@@ -93,7 +105,7 @@ let package = Package(
     tests("StoreTests", ["Store", "Manifests", "System", "CSQLite"]),
     tests(
       "XCacheClientTests",
-      ["Archive", "Compression", "XCacheClient", "Manifests", "System", "SocketServer"]),
+      ["Archive", "Compression", "DeviceLinux", "XCacheClient", "Manifests", "System", "SocketServer"]),
     tests(
       "OriginTests",
       ["Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Platform", "System"],

@@ -1,12 +1,11 @@
-import CLinux
-import Glibc
+import Libc
 
 /// What the process was started with and what it may use.
 package enum Environment {
   /// The environment variables; those whose text isn't UTF-8 are left out.
   package static var variables: [String: String] {
     var variables: [String: String] = [:]
-    var next = xcache_environment()
+    var next = Native.environment
     while let line = next?.pointee {
       if let text = String(validatingCString: line), let equals = text.firstIndex(of: "=") {
         variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
@@ -24,16 +23,14 @@ package enum Environment {
 
   /// Raises the limit of open descriptors as far as it goes without being root, and gives it.
   package static func raiseDescriptorLimit() -> Int {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+    var limit = Native.descriptorLimit
     limit.rlim_cur = limit.rlim_max
-    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    _ = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    return Int(clamping: limit.rlim_cur)
+    Native.descriptorLimit = limit
+    return Int(clamping: Native.descriptorLimit.rlim_cur)
   }
 
   /// Ends the process with `code`, which whoever started it reads.
-  package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
+  package static func exit(_ code: Int32) -> Never { Native.exit(code) }
 }
 
 /// The process's standard output and error.
@@ -50,8 +47,8 @@ package enum StandardStream: Int32, Sendable {
   package func write(_ bytes: [UInt8]) throws(SystemError) {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(rawValue, $0.baseAddress, $0.count) }
-      let code = Errno(rawValue: xcache_errno())
+      let count = rest.withUnsafeBytes { Libc.write(rawValue, $0.baseAddress, $0.count) }
+      let code = Errno(rawValue: Native.errorNumber)
       guard count >= 0 || code == .interrupted else { throw SystemError("write", code: code) }
       rest = rest.dropFirst(max(0, count))
     }

@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+import Libc
 
 /// System calls, here and in Platform's extensions of it, and nowhere else. `errno` is read at once; EINTR is tried
 /// again; EAGAIN is a value for the calls that expect it; EBADF and EFAULT are our own bugs and trap.
@@ -22,7 +21,7 @@ package enum Kernel {
 
   /// What errno says of a call that gave -1; nil where a signal interrupted it.
   @usableFromInline package static func failure(_ call: StaticString) -> Errno? {
-    let code = Errno(rawValue: xcache_errno())
+    let code = Errno(rawValue: Native.errorNumber)
     if code == .interrupted { return nil }
     if code == .badFileDescriptor || code == .badAddress {
       fatalError("\(call) with a bad descriptor or address")
@@ -71,6 +70,6 @@ package struct Errno: RawRepresentable, Hashable, Sendable {
   package static let diskQuotaExceeded = Errno(rawValue: EDQUOT)
   package static let badMessage = Errno(rawValue: EBADMSG)
   package static let noData = Errno(rawValue: ENODATA)
-  /// EUCLEAN: the file system found itself damaged.
-  package static let structureNeedsCleaning = Errno(rawValue: EUCLEAN)
+  /// EUCLEAN of Linux: the file system found itself damaged.
+  package static let structureNeedsCleaning = Errno(rawValue: Native.damagedFileSystem)
 }

@@ -1,4 +1,4 @@
-import Glibc
+import Libc
 
 /// A kernel call that failed: which, on what, and its errno.
 package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {

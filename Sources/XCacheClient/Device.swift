@@ -7,7 +7,8 @@ import System
 /// Calls block until they are done, so make them off the main thread; any thread may, and pages are served while
 /// an update runs. The folder is this process's alone until the device is let go.
 ///
-///     let device = try Device(DeviceSettings(folder: "…", server: "https://…", app: "shop"))
+///     let settings = DeviceSettings(folder: "…", server: "https://…", app: "shop")
+///     let device = try Device(settings, transport: …)
 ///     let report = try device.update()
 ///     let page = try device.resource(for: "https://m.example.com/index.html")
 public final class Device: Sendable {
@@ -27,9 +28,7 @@ public final class Device: Sendable {
   /// Opens the device's folder, makes it where it is missing, and finishes what a crash left undone.
   ///
   /// - Throws: `badSetting`, `inUse`, `otherContents`, `file`.
-  public convenience init(
-    _ settings: DeviceSettings, transport: any Transport = CurlTransport()
-  ) throws(ClientError) {
+  public convenience init(_ settings: DeviceSettings, transport: any Transport) throws(ClientError) {
     try self.init(
       settings, transport: transport, folder: CacheFolder(settings.folder), now: Clock.unixMilliseconds)
   }

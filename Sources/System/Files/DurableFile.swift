@@ -1,4 +1,4 @@
-import Glibc
+import Libc
 import Synchronization
 
 /// Small files that are either the old or the new one after a power cut, never half of each.

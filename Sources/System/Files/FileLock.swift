@@ -1,4 +1,4 @@
-import Glibc
+import Libc
 
 /// A lock that one process at a time holds on a file (flock(2)); the kernel lifts it when the process ends.
 package struct FileLock: ~Copyable, Sendable {

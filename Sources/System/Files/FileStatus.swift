@@ -1,4 +1,4 @@
-import Glibc
+import Libc
 
 /// What a file is, and what changes when it does.
 package struct FileStatus: Hashable, Sendable {
@@ -31,10 +31,10 @@ package struct FileStatus: Hashable, Sendable {
       default: .other
       }
     size = Int64(status.st_size)
-    device = UInt64(status.st_dev)
+    device = UInt64(truncatingIfNeeded: status.st_dev)
     inode = UInt64(status.st_ino)
-    modified = Self.nanoseconds(status.st_mtim)
-    changed = Self.nanoseconds(status.st_ctim)
+    modified = Self.nanoseconds(Native.modified(status))
+    changed = Self.nanoseconds(Native.changed(status))
     mode = status.st_mode & 0o7777
   }
 
@@ -88,7 +88,7 @@ extension Kernel {
   /// statvfs(3): the space of the file system that holds `path`.
   package static func space(_ path: String) throws(SystemError) -> DiskSpace {
     var status = statvfs()
-    _ = try retrying("statvfs", on: path) { statvfs(path, &status) }
+    _ = try retrying("statvfs", on: path) { Native.space(path, &status) }
     func bytes(_ blocks: UInt64) -> Int64 {
       let (bytes, overflows) = blocks.multipliedReportingOverflow(by: UInt64(status.f_frsize))
       return overflows ? .max : Int64(clamping: bytes)

@@ -1,12 +1,11 @@
-import CLinux
-import Glibc
+import Libc
 
 /// The names in a folder.
 package enum Folder {
   /// Each name, without `.` and `..`, in the order of its bytes. A name is bytes: it need not be UTF-8.
   package static func names(_ path: String) throws(SystemError) -> [[UInt8]] {
     guard let stream = opendir(path) else {
-      throw SystemError("opendir", on: path, code: Errno(rawValue: xcache_errno()))
+      throw SystemError("opendir", on: path, code: Errno(rawValue: Native.errorNumber))
     }
     defer { closedir(stream) }
     var names: [[UInt8]] = []
@@ -85,7 +84,7 @@ extension Kernel {
   /// The absolute path without links or dots (realpath(3)).
   package static func realPath(_ path: String) throws(SystemError) -> String {
     guard let resolved = realpath(path, nil) else {
-      throw SystemError("realpath", on: path, code: Errno(rawValue: xcache_errno()))
+      throw SystemError("realpath", on: path, code: Errno(rawValue: Native.errorNumber))
     }
     defer { free(resolved) }
     return String(cString: resolved)

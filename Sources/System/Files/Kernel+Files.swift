@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+import Libc
 
 extension Kernel {
   /// How many bytes were read into `buffer`; 0 at the end of the file.
@@ -7,7 +6,7 @@ extension Kernel {
     _ file: borrowing Descriptor, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SystemError) -> Int {
     let raw = file.raw
-    return try retrying("read") { Glibc.read(raw, buffer.baseAddress, buffer.count) }
+    return try retrying("read") { Libc.read(raw, buffer.baseAddress, buffer.count) }
   }
 
   /// How many bytes were read into `buffer` from `offset` on; the file's own position stays.
@@ -27,7 +26,7 @@ extension Kernel {
     while done < bytes.byteCount {
       let rest = bytes.extracting(done..<bytes.byteCount)
       done += try retrying("write", on: path) {
-        rest.withUnsafeBytes { Glibc.write(raw, $0.baseAddress, $0.count) }
+        rest.withUnsafeBytes { Libc.write(raw, $0.baseAddress, $0.count) }
       }
     }
   }
@@ -35,24 +34,28 @@ extension Kernel {
   /// Puts the file's bytes and size on the disk.
   package static func sync(_ file: borrowing Descriptor, path: String? = nil) throws(SystemError) {
     let raw = file.raw
-    _ = try retrying("fsync", on: path) { fsync(raw) }
+    _ = try retrying("fsync", on: path) { Native.sync(raw) }
   }
 
-  /// Puts everything written to the file system that holds `file` on the disk.
+  /// Whether all that was written to a file system can be put on the disk by one call.
+  package static var syncsFileSystems: Bool { Native.syncsFileSystems }
+
+  /// Puts everything written to the file system that holds `file` on the disk; the file alone, where
+  /// `syncsFileSystems` is false.
   package static func syncFileSystem(_ file: borrowing Descriptor) throws(SystemError) {
     let raw = file.raw
-    _ = try retrying("syncfs") { xcache_syncfs(raw) }
+    _ = try retrying("syncfs") { Native.syncFileSystem(raw) }
   }
 
   /// Gives a file another name, in place of whatever file had that.
   package static func rename(_ from: String, to: String) throws(SystemError) {
-    _ = try retrying("rename", on: to) { Glibc.rename(from, to) }
+    _ = try retrying("rename", on: to) { Libc.rename(from, to) }
   }
 
   /// Gives a file a second name; false where the file system can't: another one, or one without links.
   package static func link(_ existing: String, to path: String) throws(SystemError) -> Bool {
     do {
-      _ = try retrying("link", on: path) { Glibc.link(existing, path) }
+      _ = try retrying("link", on: path) { Libc.link(existing, path) }
       return true
     } catch  where [.improperLink, .notPermitted, .tooManyLinks, .notSupported].contains(error.code) {
       return false
@@ -74,7 +77,7 @@ extension Kernel {
 
   /// Lets `target` share all bytes of `source`; false where the file system can't.
   package static func share(_ source: borrowing Descriptor, with target: borrowing Descriptor) -> Bool {
-    xcache_reflink(source.raw, target.raw) == 0
+    Native.share(source.raw, with: target.raw)
   }
 
   /// Copies a whole file's bytes, sharing them where the file system can and inside the kernel where that can.
@@ -82,9 +85,9 @@ extension Kernel {
     throws(SystemError)
   {
     let (from, to) = (source.raw, target.raw)
-    if xcache_reflink(from, to) == 0 { return }
+    if Native.share(from, with: to) { return }
     do {
-      while try retrying("copy_file_range", { xcache_copy_file_range(from, to, 1 << 30) }) > 0 {}
+      while try retrying("copy_file_range", { Native.copy(from, to: to) }) > 0 {}
     } catch  where [.improperLink, .invalidArgument, .noFunction, .notSupported].contains(error.code) {
       // Between these two file systems, or on this one, the kernel can't: from where it stopped, by hand.
       try copyByHand(from: source, to: target)

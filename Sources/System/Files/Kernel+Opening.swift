@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+import Libc
 
 /// An open file descriptor with one owner; closed when the owner lets go.
 package struct Descriptor: ~Copyable, Sendable {
@@ -18,7 +17,7 @@ package struct Descriptor: ~Copyable, Sendable {
 
   deinit {
     // close(2): after EINTR on Linux the descriptor is gone all the same, so it is never tried again.
-    _ = Glibc.close(raw)
+    _ = Libc.close(raw)
   }
 }
 
@@ -64,7 +63,7 @@ extension Kernel {
   {
     Descriptor(
       owning: try retrying("open", on: path) {
-        xcache_openat(AT_FDCWD, path, flags.rawValue | O_CLOEXEC, mode)
+        Native.open(path, flags.rawValue, mode)
       })
   }
 
@@ -98,7 +97,7 @@ extension Kernel {
 
   /// A second descriptor to spend when none is left: /dev/null.
   package static func spare() -> Descriptor? {
-    let number = xcache_openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0)
+    let number = Native.open("/dev/null", O_RDONLY, 0)
     return number < 0 ? nil : Descriptor(owning: number)
   }
 }

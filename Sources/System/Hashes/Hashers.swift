@@ -1,6 +1,6 @@
 /// SHA-256 over bytes that arrive in pieces.
 package struct SHA256Hasher: ~Copyable {
-  private let context = DigestContext(.sha256)
+  private var context = DigestContext(.sha256)
 
   package init() {}
 
@@ -34,8 +34,8 @@ package struct FileDigest: Hashable, Sendable {
 
 /// MD5, SHA-256 and size in one pass.
 package struct FileHasher: ~Copyable {
-  private let md5 = DigestContext(.md5)
-  private let sha256 = DigestContext(.sha256)
+  private var md5 = DigestContext(.md5)
+  private var sha256 = DigestContext(.sha256)
   private var size: Int64 = 0
 
   package init() {}

@@ -1,88 +1,89 @@
-import CCrypto
+// All that is asked of libcrypto; `CryptoKit.swift` has the same names for Apple's systems.
+#if !canImport(CryptoKit)
+  import CCrypto
 
-// All that is asked of libcrypto: another system's library needs this file once more and no other.
-
-/// The life of libcrypto in this process.
-package enum Libcrypto {
-  /// Keeps it alive to the process's very end; called before anything else uses it.
-  ///
-  /// "OPENSSL_INIT_NO_ATEXIT: By default OpenSSL will attempt to clean itself up when the process exits via an
-  /// "atexit" handler" (OPENSSL_init_crypto(3)). A thread that still hashes then would find it gone.
-  package static func keepUntilEnd() {
-    OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
-  }
-}
-
-/// One running digest of libcrypto's; freed with its owner.
-struct DigestContext: ~Copyable {
-  enum Algorithm {
-    case md5, sha256
-  }
-
-  private let context: OpaquePointer
-
-  init(_ algorithm: Algorithm) {
-    let algorithm = algorithm == .md5 ? EVP_md5() : EVP_sha256()
-    guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, algorithm, nil) == 1 else {
-      fatalError("libcrypto has no memory for a digest")
-    }
-    self.context = context
-  }
-
-  deinit { EVP_MD_CTX_free(context) }
-
-  func update(_ bytes: RawSpan) {
-    bytes.withUnsafeBytes { buffer in
-      _ = EVP_DigestUpdate(context, buffer.baseAddress, buffer.count)
+  /// The life of libcrypto in this process.
+  package enum Libcrypto {
+    /// Keeps it alive to the process's very end; called before anything else uses it.
+    ///
+    /// "OPENSSL_INIT_NO_ATEXIT: By default OpenSSL will attempt to clean itself up when the process exits via an
+    /// "atexit" handler" (OPENSSL_init_crypto(3)). A thread that still hashes then would find it gone.
+    package static func keepUntilEnd() {
+      OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
     }
   }
 
-  /// The digest of what was put in so far; the context goes on.
-  func value(count: Int) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { out, initialized in
-      var length: UInt32 = 0
-      guard let copy = EVP_MD_CTX_new(), EVP_MD_CTX_copy_ex(copy, context) == 1,
-        EVP_DigestFinal_ex(copy, out.baseAddress, &length) == 1, length == count
-      else { fatalError("libcrypto could not finish a digest") }
-      EVP_MD_CTX_free(copy)
-      initialized = count
+  /// One running digest of libcrypto's; freed with its owner.
+  struct DigestContext: ~Copyable {
+    enum Algorithm {
+      case md5, sha256
     }
-  }
-}
 
-/// Signatures by Ed25519 (RFC 8032).
-package enum Ed25519 {
-  /// Bytes of a public key.
-  package static let keyCount = 32
-  /// Bytes of a signature.
-  package static let signatureCount = 64
+    private let context: OpaquePointer
 
-  /// Whether `signature` is that of the holder of `publicKey` over `message`.
-  package static func verifies(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
-    guard signature.count == signatureCount, publicKey.count == keyCount,
-      let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, publicKey, publicKey.count)
-    else { return false }
-    defer { EVP_PKEY_free(key) }
-    guard let context = EVP_MD_CTX_new() else { return false }
-    defer { EVP_MD_CTX_free(context) }
-    // EVP_SIGNATURE-ED25519(7): "the digest … must be set to NULL", and the message is given in one call.
-    guard EVP_DigestVerifyInit(context, nil, nil, nil, key) == 1 else { return false }
-    return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
-  }
-}
+    init(_ algorithm: Algorithm) {
+      let algorithm = algorithm == .md5 ? EVP_md5() : EVP_sha256()
+      guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, algorithm, nil) == 1 else {
+        fatalError("libcrypto has no memory for a digest")
+      }
+      self.context = context
+    }
 
-/// Random bytes, and comparison that takes the same time wherever two secrets differ.
-package enum Secrets {
-  /// `count` bytes from the operating system's generator.
-  package static func random(_ count: Int) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: count) { out, initialized in
-      guard RAND_bytes(out.baseAddress, Int32(count)) == 1 else { fatalError("no random bytes to be had") }
-      initialized = count
+    deinit { EVP_MD_CTX_free(context) }
+
+    mutating func update(_ bytes: RawSpan) {
+      bytes.withUnsafeBytes { buffer in
+        _ = EVP_DigestUpdate(context, buffer.baseAddress, buffer.count)
+      }
+    }
+
+    /// The digest of what was put in so far; the context goes on.
+    func value(count: Int) -> [UInt8] {
+      [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { out, initialized in
+        var length: UInt32 = 0
+        guard let copy = EVP_MD_CTX_new(), EVP_MD_CTX_copy_ex(copy, context) == 1,
+          EVP_DigestFinal_ex(copy, out.baseAddress, &length) == 1, length == count
+        else { fatalError("libcrypto could not finish a digest") }
+        EVP_MD_CTX_free(copy)
+        initialized = count
+      }
     }
   }
 
-  /// Whether both hold the same bytes; only their lengths may be learnt from the time it takes.
-  package static func equal(_ a: [UInt8], _ b: [UInt8]) -> Bool {
-    a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
+  /// Signatures by Ed25519 (RFC 8032).
+  package enum Ed25519 {
+    /// Bytes of a public key.
+    package static let keyCount = 32
+    /// Bytes of a signature.
+    package static let signatureCount = 64
+
+    /// Whether `signature` is that of the holder of `publicKey` over `message`.
+    package static func verifies(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
+      guard signature.count == signatureCount, publicKey.count == keyCount,
+        let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, publicKey, publicKey.count)
+      else { return false }
+      defer { EVP_PKEY_free(key) }
+      guard let context = EVP_MD_CTX_new() else { return false }
+      defer { EVP_MD_CTX_free(context) }
+      // EVP_SIGNATURE-ED25519(7): "the digest … must be set to NULL", and the message is given in one call.
+      guard EVP_DigestVerifyInit(context, nil, nil, nil, key) == 1 else { return false }
+      return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+    }
   }
-}
+
+  /// Random bytes, and comparison that takes the same time wherever two secrets differ.
+  package enum Secrets {
+    /// `count` bytes from the operating system's generator.
+    package static func random(_ count: Int) -> [UInt8] {
+      [UInt8](unsafeUninitializedCapacity: count) { out, initialized in
+        guard RAND_bytes(out.baseAddress, Int32(count)) == 1 else { fatalError("no random bytes to be had") }
+        initialized = count
+      }
+    }
+
+    /// Whether both hold the same bytes; only their lengths may be learnt from the time it takes.
+    package static func equal(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+      a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
+    }
+  }
+#endif

@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+import Libc
 import Synchronization
 
 /// A value that one thread at a time may touch.
@@ -18,8 +17,8 @@ package final class Locked<Value: ~Copyable>: Sendable {
   ) throws(Failure) -> sending Result {
     let mark = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
     return try mutex.withLock { (value) throws(Failure) -> sending Result in
-      xcache_tsan_acquire(mark)
-      defer { xcache_tsan_release(mark) }
+      Native.sanitizerAcquires(mark)
+      defer { Native.sanitizerReleases(mark) }
       return try body(&value)
     }
   }
@@ -37,12 +36,7 @@ package final class Monitor<Value>: @unchecked Sendable {
     mutex.initialize(to: pthread_mutex_t())
     condition.initialize(to: pthread_cond_t())
     pthread_mutex_init(mutex, nil)
-    // Times to wait for are those of a clock that nobody sets.
-    var attributes = pthread_condattr_t()
-    pthread_condattr_init(&attributes)
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-    pthread_cond_init(condition, &attributes)
-    pthread_condattr_destroy(&attributes)
+    Native.makeCondition(condition)
   }
 
   deinit {
@@ -83,12 +77,12 @@ package final class Monitor<Value>: @unchecked Sendable {
 
   /// As `waiting`; nil once `duration` is over and `body` still gives nothing.
   package func waiting<Result>(for duration: Duration, _ body: (inout Value) -> Result?) -> Result? {
-    var end = Clock.moment(in: duration)
+    let end = Clock.moment(in: duration)
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     while true {
       if let result = body(&value) { return result }
-      if pthread_cond_timedwait(condition, mutex, &end) == ETIMEDOUT { return body(&value) }
+      if !Native.wait(condition, mutex, until: end) { return body(&value) }
     }
   }
 }

@@ -1,10 +1,14 @@
-import CLinux
-import Glibc
+import Libc
 import Synchronization
 
 /// A thread of the operating system, joined by its owner, or left to itself when the owner lets go of it.
 package final class OSThread: Sendable {
-  private let handle: pthread_t
+  // A number on Linux, a pointer on Apple's systems; either may be used from any thread.
+  #if canImport(Darwin)
+    nonisolated(unsafe) private let handle: Native.Thread
+  #else
+    private let handle: Native.Thread
+  #endif
   private let isJoined = Atomic<Bool>(false)
 
   /// Starts `body` on a new thread; `name` (15 bytes at most) shows in `top -H`.
@@ -19,22 +23,21 @@ package final class OSThread: Sendable {
         self.body = body
       }
     }
-    var handle = pthread_t()
     let start = Unmanaged.passRetained(Start(String(name.prefix(15)), body))
-    let code = pthread_create(
-      &handle, nil,
-      { argument in
+    do {
+      handle = try Native.start(start.toOpaque()) { argument in
+        // An optional on Linux alone.
+        let argument: UnsafeMutableRawPointer? = argument
         guard let argument else { return nil }
         let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-        xcache_name_thread(start.name)
+        Native.nameThread(start.name)
         start.body()
         return nil
-      }, start.toOpaque())
-    guard code == 0 else {
+      }
+    } catch {
       start.release()
-      throw SystemError("pthread_create", code: Errno(rawValue: code))
+      throw error
     }
-    self.handle = handle
   }
 
   /// Waits until the thread has ended; called once.
@@ -58,12 +61,11 @@ extension OSThread {
 
   /// Lets threads of usual priority go before the calling one, for as long as it lives.
   ///
-  /// nice(2): "according to POSIX, the nice value is a per-process setting. However, under … Linux/NPTL … it is a
-  /// per-thread attribute". That it can't be had costs some speed elsewhere, nothing else.
-  package static func lowerPriority(to priority: Priority) { _ = nice(priority.rawValue) }
+  /// That it can't be had costs some speed elsewhere, nothing else.
+  package static func lowerPriority(to priority: Priority) { Native.lowerPriority(by: priority.rawValue) }
 
   /// Lets the calling thread read and write the disk only after others, where the disk's scheduler knows priorities.
-  package static func lowerDiskPriority() { _ = xcache_lower_disk_priority() }
+  package static func lowerDiskPriority() { Native.lowerDiskPriority() }
 
   /// Runs `body` on a thread of its own that lets others have the processor first, and waits for it: the calling
   /// thread, which others may use afterwards, keeps its priority. Without a thread to be had it runs on this one.

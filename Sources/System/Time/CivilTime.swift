@@ -1,4 +1,4 @@
-import Glibc
+import Libc
 
 /// A date of the Gregorian calendar and the time of that day.
 package struct CivilTime: Hashable, Sendable {

@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+import Libc
 
 /// The two clocks: one for durations, one for dates.
 package enum Clock {
@@ -19,7 +18,7 @@ package enum Clock {
   package static func sleep(for duration: Duration) {
     var rest = timespec(max(duration, .zero))
     // nanosleep(2) leaves in it what a signal cut off.
-    withUnsafeMutablePointer(to: &rest) { while nanosleep($0, $0) == -1 && xcache_errno() == EINTR {} }
+    withUnsafeMutablePointer(to: &rest) { while nanosleep($0, $0) == -1 && Native.errorNumber == EINTR {} }
   }
 
   /// The moment that comes after `duration`, on the clock of `monotonicNanoseconds`.
@@ -27,6 +26,14 @@ package enum Clock {
     let time = now(CLOCK_MONOTONIC)
     let sum = Duration.seconds(time.tv_sec) + .nanoseconds(time.tv_nsec) + max(duration, .zero)
     return timespec(sum)
+  }
+
+  /// What is left until a moment of that clock; nothing once it has passed.
+  static func left(until end: timespec) -> timespec {
+    let time = now(CLOCK_MONOTONIC)
+    let rest =
+      Duration.seconds(end.tv_sec - time.tv_sec) + .nanoseconds(end.tv_nsec) - .nanoseconds(time.tv_nsec)
+    return timespec(max(rest, .zero))
   }
 
   private static func now(_ clock: clockid_t) -> timespec {

@@ -151,7 +151,7 @@ extension CacheFolder {
     let staged = try digests(in: staging)
     try onDisk(staging) { () throws(SystemError) in
       // Many files cost less in one go, though that waits for what others wrote, too.
-      if staged.count > 16 {
+      if staged.count > 16, Kernel.syncsFileSystems {
         return try Kernel.syncFileSystem(try Kernel.open(staging, [.read, .directory]))
       }
       for sha256 in staged {

@@ -1,6 +1,7 @@
 /// How a device reaches a server: one request at a time on each thread that calls it.
 ///
-/// Linux has `CurlTransport`; an app gives its own over the platform's HTTP stack, and tests one in memory.
+/// Linux has `CurlTransport` (`DeviceLinux`); an app may give its own over the platform's HTTP stack, and tests have one
+/// in memory.
 public protocol Transport: Sendable {
   /// Fetches `request.url` and hands the body of a 2xx answer to `receive`, piece by piece and in order.
   ///
@@ -85,6 +86,24 @@ public struct TransportHead: Equatable, Sendable {
     self.start = start
     self.total = total
     self.entityTag = entityTag
+  }
+
+  /// What the fields of an answer's head say of its body; nil where that begins neither at the file's start nor at
+  /// `asked`.
+  ///
+  /// - Parameter field: the value of a field by its name in lower case; nil where the answer has none.
+  public init?(status: Int, asked: Int64, field: (String) -> String?) {
+    let tag = field("etag")
+    guard status == 206 else {
+      let isCoded = (field("content-encoding") ?? "identity") != "identity"
+      let length = field("content-length").flatMap { Int64($0) }
+      self.init(status: status, total: isCoded ? nil : length, entityTag: tag)
+      return
+    }
+    guard let range = field("content-range").flatMap({ ContentRange($0) }), range.start == asked else {
+      return nil
+    }
+    self.init(status: 206, start: range.start, total: range.total, entityTag: tag)
   }
 }
 

@@ -1,4 +1,5 @@
 import Compression
+import DeviceLinux
 import Manifests
 import SocketServer
 import System

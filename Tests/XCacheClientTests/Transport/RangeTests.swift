@@ -1,3 +1,4 @@
+import DeviceLinux
 import SocketServer
 import System
 import Testing

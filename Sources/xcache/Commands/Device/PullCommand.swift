@@ -1,3 +1,4 @@
+import DeviceLinux
 import Manifests
 import Publishing
 import XCacheClient

@@ -1,3 +1,4 @@
+import DeviceLinux
 import Manifests
 import OriginAPI
 import Publishing

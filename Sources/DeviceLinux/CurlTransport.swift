@@ -1,4 +1,5 @@
 import HTTPClient
+import XCacheClient
 
 /// The transport on Linux: libcurl, with connections that are kept between calls.
 public final class CurlTransport: Transport {
@@ -16,7 +17,7 @@ public final class CurlTransport: Transport {
   }
 
   /// - Parameter authorities: a file of the certificates to trust; nil: the system's.
-  init(_ connectSeconds: Int, _ stallSeconds: Int, _ connections: Int, authorities: String?) {
+  package init(_ connectSeconds: Int, _ stallSeconds: Int, _ connections: Int, authorities: String?) {
     pool = HTTPPool(connections: connections)
     timeouts = HTTPTimeouts(connect: connectSeconds * 1000, stall: stallSeconds)
     self.authorities = authorities
@@ -48,7 +49,8 @@ public final class CurlTransport: Transport {
               guard receive(bytes.bytes) else { throw Stopped() }
             },
             begin: { reply in
-              guard let head = TransportHead(reply, asked: request.start) else { throw OtherRange() }
+              let head = TransportHead(status: reply.status, asked: request.start) { reply.field($0) }
+              guard let head else { throw OtherRange() }
               guard begin(head) else { throw Stopped() }
             })
           let reply = try request.isOneOfMany ? pool.send(ask, into: sink) : client.send(ask, into: sink)
@@ -91,23 +93,6 @@ public final class CurlTransport: Transport {
   struct OtherRange: Error {}
 }
 
-extension TransportHead {
-  /// Nil where the body doesn't begin at its start, or at `asked`.
-  init?(_ reply: HTTPReply, asked: Int64) {
-    let tag = reply.field("etag")
-    guard reply.status == 206 else {
-      let isCoded = (reply.field("content-encoding") ?? "identity") != "identity"
-      let length = reply.field("content-length").flatMap { Int64($0) }
-      self.init(status: reply.status, total: isCoded ? nil : length, entityTag: tag)
-      return
-    }
-    guard let range = reply.field("content-range").flatMap({ ContentRange($0) }), range.start == asked else {
-      return nil
-    }
-    self.init(status: 206, start: range.start, total: range.total, entityTag: tag)
-  }
-}
-
 extension TransportError {
   init(_ error: HTTPClientError) {
     let kind: Kind =
@@ -125,5 +110,15 @@ extension TransportError {
     } else {
       self.init(kind, "\(error)")
     }
+  }
+}
+
+extension Device {
+  /// Opens the device's folder, makes it where it is missing, and finishes what a crash left undone; it fetches by
+  /// libcurl.
+  ///
+  /// - Throws: `badSetting`, `inUse`, `otherContents`, `file`.
+  public convenience init(_ settings: DeviceSettings) throws(ClientError) {
+    try self.init(settings, transport: CurlTransport())
   }
 }

@@ -1,0 +1,80 @@
+// All that is asked of CryptoKit; `Libcrypto.swift` has the same names for Linux.
+#if canImport(CryptoKit)
+  import CryptoKit
+
+  /// One running digest of CryptoKit's.
+  struct DigestContext: ~Copyable {
+    enum Algorithm {
+      case md5, sha256
+    }
+
+    private enum State {
+      // CryptoKit calls MD5 insecure, and so it is: clients in the field check it against accidents, never for trust.
+      case md5(Insecure.MD5)
+      case sha256(CryptoKit.SHA256)
+    }
+
+    private var state: State
+
+    init(_ algorithm: Algorithm) {
+      state = algorithm == .md5 ? .md5(Insecure.MD5()) : .sha256(CryptoKit.SHA256())
+    }
+
+    mutating func update(_ bytes: RawSpan) {
+      bytes.withUnsafeBytes { buffer in
+        switch state {
+        case .md5(var hasher):
+          hasher.update(bufferPointer: buffer)
+          state = .md5(hasher)
+        case .sha256(var hasher):
+          hasher.update(bufferPointer: buffer)
+          state = .sha256(hasher)
+        }
+      }
+    }
+
+    /// The digest of what was put in so far; the context goes on.
+    func value(count: Int) -> [UInt8] {
+      let digest =
+        switch state {
+        case .md5(let hasher): Array(hasher.finalize())
+        case .sha256(let hasher): Array(hasher.finalize())
+        }
+      precondition(digest.count == count)
+      return digest
+    }
+  }
+
+  /// Signatures by Ed25519 (RFC 8032).
+  package enum Ed25519 {
+    /// Bytes of a public key.
+    package static let keyCount = 32
+    /// Bytes of a signature.
+    package static let signatureCount = 64
+
+    /// Whether `signature` is that of the holder of `publicKey` over `message`.
+    package static func verifies(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
+      guard signature.count == signatureCount, publicKey.count == keyCount,
+        let key = try? Curve25519.Signing.PublicKey(rawRepresentation: publicKey)
+      else { return false }
+      return key.isValidSignature(signature, for: message)
+    }
+  }
+
+  /// Random bytes, and comparison that takes the same time wherever two secrets differ.
+  package enum Secrets {
+    /// `count` bytes from the operating system's generator.
+    package static func random(_ count: Int) -> [UInt8] {
+      var generator = SystemRandomNumberGenerator()
+      return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+
+    /// Whether both hold the same bytes; only their lengths may be learnt from the time it takes.
+    package static func equal(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+      guard a.count == b.count else { return false }
+      var difference: UInt8 = 0
+      for index in a.indices { difference |= a[index] ^ b[index] }
+      return difference == 0
+    }
+  }
+#endif

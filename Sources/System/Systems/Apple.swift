@@ -1,0 +1,113 @@
+#if canImport(Darwin)
+  import Libc
+
+  /// What Apple's systems do in their own way; `Linux.swift` has the same names.
+  @usableFromInline enum Native {
+    /// The error number of the calling thread's last call.
+    @usableFromInline static var errorNumber: Int32 { errno }
+
+    static func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
+      Libc.open(path, flags | O_CLOEXEC, mode)
+    }
+
+    /// fsync(2) of macOS: "the drive itself may not physically write the data to the platters for quite some time";
+    /// F_FULLFSYNC asks it to. A file system that doesn't know it gets the plain call.
+    static func sync(_ file: Int32) -> Int32 {
+      let result = fcntl(file, F_FULLFSYNC)
+      return result == -1 && (errno == ENOTSUP || errno == EINVAL) ? fsync(file) : result
+    }
+
+    /// There is no such call.
+    static let syncsFileSystems = false
+    static func syncFileSystem(_ file: Int32) -> Int32 { sync(file) }
+
+    /// clonefile(2) makes a file of its own and can't fill one that is open.
+    static func share(_ from: Int32, with to: Int32) -> Bool { false }
+
+    /// There is no such call for files that are open: EINVAL has the caller copy by hand.
+    static func copy(_ from: Int32, to: Int32) -> Int {
+      errno = EINVAL
+      return -1
+    }
+
+    static func space(_ path: String, _ status: UnsafeMutablePointer<statvfs>) -> Int32 {
+      let file = open(path, O_RDONLY, 0)
+      if file == -1 { return -1 }
+      defer { _ = close(file) }
+      return fstatvfs(file, status)
+    }
+
+    /// There is no number of its own for a damaged file system.
+    static let damagedFileSystem = EIO
+
+    static func modified(_ status: stat) -> timespec { status.st_mtimespec }
+    static func changed(_ status: stat) -> timespec { status.st_ctimespec }
+
+    /// environ(7): "Shared libraries and bundles don't have direct access to environ".
+    static var environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? { _NSGetEnviron().pointee }
+
+    static var descriptorLimit: rlimit {
+      get {
+        var limit = rlimit()
+        _ = getrlimit(RLIMIT_NOFILE, &limit)
+        return limit
+      }
+      set {
+        var limit = newValue
+        // setrlimit(2) of macOS refuses more than OPEN_MAX where there is no hard limit.
+        limit.rlim_cur = min(limit.rlim_cur, rlim_t(OPEN_MAX))
+        _ = setrlimit(RLIMIT_NOFILE, &limit)
+      }
+    }
+
+    static func exit(_ code: Int32) -> Never { Libc.exit(code) }
+  }
+
+  // MARK: - Threads
+
+  extension Native {
+    typealias Thread = pthread_t
+
+    /// Starts a thread on `body`, which gets `argument`.
+    static func start(
+      _ argument: UnsafeMutableRawPointer,
+      _ body: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer?
+    ) throws(SystemError) -> Thread {
+      var thread: pthread_t?
+      let code = pthread_create(&thread, nil, body, argument)
+      guard code == 0, let thread else { throw SystemError("pthread_create", code: Errno(rawValue: code)) }
+      return thread
+    }
+
+    static func nameThread(_ name: String) { _ = pthread_setname_np(name) }
+
+    /// nice(2) is the whole process's here, so a thread's class says how far it stands behind others.
+    static func lowerPriority(by steps: Int32) {
+      _ = pthread_set_qos_class_self_np(
+        steps >= OSThread.Priority.background.rawValue ? QOS_CLASS_BACKGROUND : QOS_CLASS_UTILITY, 0)
+    }
+
+    /// setiopolicy_np(3): a thread that is throttled waits for everybody else's reads and writes.
+    static func lowerDiskPriority() {
+      _ = setiopolicy_np(IOPOL_TYPE_DISK, IOPOL_SCOPE_THREAD, IOPOL_THROTTLE)
+    }
+
+    static func makeCondition(_ condition: UnsafeMutablePointer<pthread_cond_t>) {
+      pthread_cond_init(condition, nil)
+    }
+
+    /// Waits on a condition until `end` of the monotonic clock; false once that is over. There is no clock to choose,
+    /// so the time that is left is told.
+    static func wait(
+      _ condition: UnsafeMutablePointer<pthread_cond_t>, _ mutex: UnsafeMutablePointer<pthread_mutex_t>,
+      until end: timespec
+    ) -> Bool {
+      var rest = Clock.left(until: end)
+      return pthread_cond_timedwait_relative_np(condition, mutex, &rest) != ETIMEDOUT
+    }
+
+    // ThreadSanitizer sees os_unfair_lock, which Swift's Mutex is here.
+    static func sanitizerAcquires(_ mark: UnsafeRawPointer) {}
+    static func sanitizerReleases(_ mark: UnsafeRawPointer) {}
+  }
+#endif
