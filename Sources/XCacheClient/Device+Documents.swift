@@ -9,8 +9,16 @@ extension Device {
   public var runtimePolicy: RuntimePolicy { documents.withLock { $0.policy } }
 
   /// What to send when a page opens, before it asks; nothing for one that must not be intercepted.
+  ///
+  /// Requests to hosts that the app doesn't name are left out.
   public func prefetchRequests(for page: String) -> [PrefetchRequest] {
-    intercepts(page) ? prefetch.requests(for: page) : []
+    guard intercepts(page), isAllowed(page) else { return [] }
+    return prefetch.requests(for: page).filter { isAllowed($0.url) }
+  }
+
+  /// Whether a URL's host is one of those that the app names.
+  public func isAllowed(_ url: String) -> Bool {
+    (try? ResourceURL(url)).map { settings.hosts.contains($0) } ?? false
   }
 
   /// Whether the policy lets a page be answered from the device; `page` and `resource(for:on:)` ask it themselves.
@@ -86,6 +94,9 @@ extension Device {
     let policy = runtimePolicy
     guard !policy.isKilled(at: now()), let script = policy.scripts.first(where: { $0.name == name }) else {
       return nil
+    }
+    guard isAllowed(script.download) else {
+      throw .unreadable(url: script.download, reason: "the app doesn't name the host of this script")
     }
     guard let key = settings.scriptKey else {
       throw .badSetting(name: "The key that scripts are signed by", value: "")

@@ -118,6 +118,7 @@ extension Device {
     report.polled = polled.text
     report.kept = held.entries.count { present.contains($0.name) }
     report.missing = held.entries.count - report.kept
+    report.passedOver = held.passedOver
     report.bytesTotal = held.totalBytes
     return report
   }
@@ -153,6 +154,10 @@ extension Device {
     report.deltasFailed = deltas.counts.failed
     report.bytesByGzip = gzipBytes
     report.bytesTotal = next.totalBytes
+    report.passedOver = next.passedOver
+    if source == .origin, let foreign = next.foreign {
+      reporter.report(FailureReport(version: next.version.text, url: foreign.text, reason: .manifest))
+    }
     return report
   }
 

@@ -7,7 +7,7 @@ import System
 /// Calls block until they are done, so make them off the main thread; any thread may, and pages are served while
 /// an update runs. The folder is this process's alone until the device is let go.
 ///
-///     let settings = DeviceSettings(folder: "…", server: "https://…", app: "shop")
+///     let settings = DeviceSettings(folder: "…", server: "https://…", app: "shop", hosts: ["m.example.com"])
 ///     let device = try Device(settings, transport: …)
 ///     let report = try device.update()
 ///     let page = try device.resource(for: "https://m.example.com/index.html")
@@ -44,7 +44,7 @@ public final class Device: Sendable {
     self.folder = folder
     self.transport = transport
     self.now = now
-    cache = Locked(try DeviceCache.open(folder, for: owner, at: now()))
+    cache = Locked(try DeviceCache.open(folder, for: owner, hosts: checked.hosts, at: now()))
     documents = Locked(DeviceDocuments(folder))
     reporter = FailureReporter(transport, checked)
     gate = FetchGate(width: checked.connections)

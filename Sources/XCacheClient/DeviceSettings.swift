@@ -11,6 +11,10 @@ public struct DeviceSettings: Hashable, Sendable {
   public var app: String
   /// The channel's name, `online` where the app doesn't say.
   public var channel: String
+  /// The hosts that the manifest may have files for, and whose requests and scripts may be used: `m.example.com`, or
+  /// `*.example.com` for a domain and all below it. Whatever else an origin lists is passed over and reported, so that
+  /// whoever steals a token to publish can't answer for another site. `*` is every host: for tools, which open no page.
+  public var hosts: [String]
   /// The address of the static copy that is asked once the origin has failed five times in a row.
   public var fallback: String?
   /// Files fetched at a time, of a server that doesn't take many requests over one connection as with HTTP/2.
@@ -28,11 +32,12 @@ public struct DeviceSettings: Hashable, Sendable {
   /// Milliseconds before the second attempt to fetch a file, the third, and so on.
   public var retryPauses: [UInt32] = [200, 800]
 
-  /// Settings for `channel` of `app` at `server`, kept in `folder`.
-  public init(folder: String, server: String, app: String, channel: String = "online") {
+  /// Settings for `channel` of `app` at `server`, whose pages are those of `hosts`, kept in `folder`.
+  public init(folder: String, server: String, app: String, hosts: [String], channel: String = "online") {
     self.folder = folder
     self.server = server
     self.app = app
+    self.hosts = hosts
     self.channel = channel
   }
 }
@@ -42,6 +47,7 @@ struct CheckedSettings: Sendable {
   let server: BaseURL
   let fallback: BaseURL?
   let app: AppName
+  let hosts: HostList
   let channel: ChannelName
   let folder: String
   let connections: Int
@@ -64,6 +70,12 @@ struct CheckedSettings: Sendable {
     }
     guard let channel = try? ChannelName(settings.channel) else {
       throw .badSetting(name: "The channel's name", value: settings.channel)
+    }
+    do {
+      hosts = try HostList(settings.hosts)
+    } catch {
+      let value = if case .name(let name) = error { name } else { settings.hosts.joined(separator: " ") }
+      throw .badSetting(name: "The list of hosts", value: value)
     }
     guard !settings.folder.isEmpty, !settings.folder.utf8.contains(0) else {
       throw .badSetting(name: "The folder", value: settings.folder)

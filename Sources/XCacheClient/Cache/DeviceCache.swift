@@ -1,3 +1,4 @@
+import Manifests
 import System
 
 /// What a device holds on its disk, and the one step in which that becomes another manifest's.
@@ -19,12 +20,12 @@ struct DeviceCache: ~Copyable {
   private let lock: FileLock
 
   private init(
-    _ folder: CacheFolder, _ owner: DeviceIndex.Owner, _ index: DeviceIndex?, wasDamaged: Bool,
-    lock: consuming FileLock
+    _ folder: CacheFolder, _ owner: DeviceIndex.Owner, _ hosts: HostList, _ index: DeviceIndex?,
+    wasDamaged: Bool, lock: consuming FileLock
   ) {
     self.folder = folder
     self.owner = owner
-    self.index = index ?? .none
+    self.index = index ?? .none(hosts)
     self.wasDamaged = wasDamaged
     self.lock = lock
   }
@@ -33,7 +34,7 @@ struct DeviceCache: ~Copyable {
   ///
   /// - Throws: `inUse`, `otherContents`, `file`.
   static func open(
-    _ folder: CacheFolder, for owner: DeviceIndex.Owner, at now: Int64
+    _ folder: CacheFolder, for owner: DeviceIndex.Owner, hosts: HostList, at now: Int64
   ) throws(ClientError) -> DeviceCache {
     if try folder.isForeign() {
       throw .otherContents(folder: folder.root, holds: "other files", asked: owner.words)
@@ -46,12 +47,12 @@ struct DeviceCache: ~Copyable {
     let bytes = try onDisk(folder.index) { () throws(SystemError) in
       try DurableFile.read(folder.index, limit: 1 << 30)
     }
-    let held = bytes.flatMap { DeviceIndex.parse($0) }
+    let held = bytes.flatMap { DeviceIndex.parse($0, hosts: hosts) }
     if let held, held.owner != owner {
       throw .otherContents(folder: folder.root, holds: held.owner.words, asked: owner.words)
     }
     var cache = DeviceCache(
-      folder, owner, held?.index, wasDamaged: bytes != nil && held == nil, lock: lock)
+      folder, owner, hosts, held?.index, wasDamaged: bytes != nil && held == nil, lock: lock)
     try folder.removeUnfinished()
     cache.isSettled = false
     try cache.mend(at: now)

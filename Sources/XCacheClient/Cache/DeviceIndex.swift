@@ -6,29 +6,44 @@ struct DeviceIndex: Sendable {
   let manifest: Manifest
   /// Of the canonical resourcemap.
   let digest: SHA256
-  /// In the order of their URLs.
+  /// Those of `hosts`, in the order of their URLs.
   let entries: [HeldEntry]
+  /// The hosts that the app allows.
+  let hosts: HostList
+  /// The first URL that the manifest lists for another host; nil where there is none.
+  let foreign: ResourceURL?
   /// The bytes that belong under each file name.
   let names: [CachedName: SHA256]
 
   /// What a device holds before its first manifest.
-  static let none = DeviceIndex()
+  static func none(_ hosts: HostList) -> DeviceIndex { DeviceIndex(hosts) }
 
-  private init() {
+  private init(_ hosts: HostList) {
+    self.hosts = hosts
     manifest = .empty
     digest = ResourceMap.empty.digest
     entries = []
     names = [:]
+    foreign = nil
   }
 
   /// Takes a manifest whose digest was found to be `digest`.
-  init(_ manifest: Manifest, digest: SHA256) throws(ManifestFault) {
+  init(_ manifest: Manifest, digest: SHA256, hosts: HostList) throws(ManifestFault) {
     var entries: [HeldEntry] = []
+    var foreign: ResourceURL?
     entries.reserveCapacity(manifest.items.count)
-    for item in manifest.items { entries.append(try HeldEntry(item)) }
+    for item in manifest.items {
+      if hosts.contains(item.url) {
+        entries.append(try HeldEntry(item))
+      } else if foreign == nil {
+        foreign = item.url
+      }
+    }
     self.manifest = manifest
     self.digest = digest
     self.entries = entries
+    self.hosts = hosts
+    self.foreign = foreign
     names = try Self.names(of: entries)
   }
 
@@ -45,6 +60,9 @@ struct DeviceIndex: Sendable {
   }
 
   var version: ManifestVersion { manifest.version }
+
+  /// Entries of other hosts, which are passed over.
+  var passedOver: Int { manifest.items.count - entries.count }
 
   /// Bytes of all listed files, one that has two names counted twice.
   var totalBytes: Int64 { entries.clampedSum(\.size) }
@@ -73,13 +91,14 @@ extension DeviceIndex {
   }
 
   /// Reads `index.json`; nil where its bytes aren't whole, or not those that were written.
-  static func parse(_ bytes: [UInt8]) -> (owner: Owner, index: DeviceIndex)? {
+  static func parse(_ bytes: [UInt8], hosts: HostList) -> (owner: Owner, index: DeviceIndex)? {
     guard let file = try? IndexFile(bytes), let app = file.app, let channel = file.channel,
       let version = file.version.flatMap({ ManifestVersion(text: $0) }), file.isSorted
     else { return nil }
     let manifest = Manifest(version: version, items: file.items)
     let digest = manifest.map.digest
-    guard file.digest == digest.hex, let index = try? DeviceIndex(manifest, digest: digest) else {
+    guard file.digest == digest.hex, let index = try? DeviceIndex(manifest, digest: digest, hosts: hosts)
+    else {
       return nil
     }
     return (Owner(app: app, channel: channel), index)

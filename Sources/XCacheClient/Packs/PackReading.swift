@@ -72,6 +72,6 @@ struct PackReading {
     guard manifest.map.digest == head.digest else {
       throw PackFault.damaged("its manifest has another digest")
     }
-    return try DeviceIndex(manifest, digest: head.digest)
+    return try DeviceIndex(manifest, digest: head.digest, hosts: held.hosts)
   }
 }

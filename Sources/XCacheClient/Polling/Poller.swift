@@ -58,7 +58,7 @@ struct Poller: Sendable {
     case .offer(let offer): return offer
     case .noPack where takesPacks: return try askOrigin(holding: held, false)
     // "a device whose result has another digest asks again without `version`", once.
-    case .noPack, .otherDigest: return try whole(settings.originURL(holding: .none))
+    case .noPack, .otherDigest: return try whole(settings.originURL(holding: .none(settings.hosts)))
     }
   }
 
@@ -81,7 +81,7 @@ struct Poller: Sendable {
   }
 
   private func whole(_ url: String) throws(ClientError) -> Offer {
-    guard case .offer(let offer) = try read(url, holding: .none) else {
+    guard case .offer(let offer) = try read(url, holding: .none(settings.hosts)) else {
       throw .unreadable(url: url, reason: "it is a patch, and none was asked for")
     }
     return offer
@@ -120,7 +120,7 @@ struct Poller: Sendable {
     _ deltas: [DeltaOffer], _ url: String
   ) throws(ClientError) -> Offer {
     do {
-      let index = try DeviceIndex(manifest, digest: digest)
+      let index = try DeviceIndex(manifest, digest: digest, hosts: settings.hosts)
       return Offer(kind: kind, version: manifest.version, extras: extras, index: index, deltas: deltas)
     } catch {
       throw ClientError(error)

@@ -29,14 +29,16 @@ struct Preset: Sendable {
       switch answer {
       case .whole(let answer):
         guard answer.version > held.version else { return (answer.version, nil) }
-        return (answer.version, try DeviceIndex(answer.manifest(), digest: answer.digest))
+        let index = try DeviceIndex(answer.manifest(), digest: answer.digest, hosts: held.hosts)
+        return (answer.version, index)
       case .patch(let answer):
         guard answer.version > held.version else { return (answer.version, nil) }
         guard answer.base == held.version else {
           let holds = held.version == .none ? "nothing yet" : "version \(held.version)"
           throw refused("it leads from version \(answer.base), and the device holds \(holds)")
         }
-        return (answer.version, try DeviceIndex(held.manifest.applying(answer), digest: answer.digest))
+        let manifest = try held.manifest.applying(answer)
+        return (answer.version, try DeviceIndex(manifest, digest: answer.digest, hosts: held.hosts))
       case .upToDate, .pack, .failure: throw refused("its manifest is none")
       }
     } catch {

@@ -39,6 +39,8 @@ public struct UpdateReport: Hashable, Sendable {
   public internal(set) var kept = 0
   /// Listed files that aren't there: they didn't change, so they wait until a page asks, or for `complete`.
   public internal(set) var missing = 0
+  /// Listed files of hosts that the app doesn't name; they are passed over.
+  public internal(set) var passedOver = 0
   /// Bytes of the fetched files as they came over the wire, so fewer than their sizes where they were coded.
   public internal(set) var bytesFetched: Int64 = 0
   /// Of the fetched files, those made of a delta on what the device held.

@@ -71,7 +71,8 @@ struct Bench {
   }
 
   func settings(_ name: String = "device") -> DeviceSettings {
-    var settings = DeviceSettings(folder: "\(scratch.path)/\(name)", server: FakeOrigin.server, app: "shop")
+    var settings = DeviceSettings(
+      folder: "\(scratch.path)/\(name)", server: FakeOrigin.server, app: "shop", hosts: ["*"])
     settings.retryPauses = [0, 0]
     settings.connections = 3
     return settings

@@ -29,7 +29,7 @@ import Testing
     }
     let scratch = try Scratch()
     var settings = DeviceSettings(
-      folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop")
+      folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop", hosts: ["*"])
     settings.retryPauses = [0, 0, 0]
     let progress = Locked<[Progress]>([])
     let device = try Device(settings, transport: Rewriting(server.url))
@@ -70,7 +70,7 @@ import Testing
     }
     let scratch = try Scratch()
     var settings = DeviceSettings(
-      folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop")
+      folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop", hosts: ["*"])
     settings.retryPauses = []
     let device = try Device(settings, transport: Rewriting(server.url))
     let report = try device.update()
@@ -94,7 +94,7 @@ import Testing
     }
     let scratch = try Scratch()
     var settings = DeviceSettings(
-      folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop")
+      folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop", hosts: ["*"])
     settings.retryPauses = [0, 0]
     let device = try Device(settings, transport: Rewriting(server.url))
     #expect(try device.update().fetched == 1)
@@ -135,7 +135,7 @@ import Testing
     }
     let scratch = try Scratch()
     let settings = DeviceSettings(
-      folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop")
+      folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop", hosts: ["*"])
     let device = try Device(settings, transport: Rewriting(server.url))
     #expect(try device.update().fetched == 50)
     #expect(codings.withLock { Array($0.prefix(2)) } == ["gzip, zstd", "identity"])

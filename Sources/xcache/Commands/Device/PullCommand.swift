@@ -39,7 +39,8 @@ enum PullCommand {
     }
     let remote = try RemoteOrigin(arguments)
     var settings = DeviceSettings(
-      folder: folder, server: try remote.server.text, app: try remote.app.text, channel: remote.channel.text)
+      folder: folder, server: try remote.server.text, app: try remote.app.text,
+      hosts: ["*"], channel: remote.channel.text)
     settings.fallback = try arguments.value("fallback").map {
       try SettingsValue.url($0, in: "--fallback").text
     }
