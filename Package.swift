@@ -20,6 +20,7 @@ let package = Package(
   products: [
     .executable(name: "xcache", targets: ["xcache"]),
     .library(name: "XCacheClient", targets: ["XCacheClient"]),
+    .library(name: "XCacheRuntime", targets: ["XCacheRuntime"]),
     .library(name: "DeviceLinux", targets: ["DeviceLinux"]),
   ],
   targets: [
@@ -64,6 +65,8 @@ let package = Package(
       ["Archive", "Compression", "HTTPClient", "Manifests", "OriginAPI", "Platform", "System", "Store"]),
     library("Publishing", ["Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "System"]),
 
+    library("XCacheRuntime", ["Manifests", "System", "XCacheClient"]),
+
     // Floor 5
     library("DeviceLinux", ["HTTPClient", "XCacheClient"]),
 
@@ -106,6 +109,10 @@ let package = Package(
     tests(
       "XCacheClientTests",
       ["Archive", "Compression", "DeviceLinux", "XCacheClient", "Manifests", "System", "SocketServer"]),
+    // Support is a link to that of XCacheClientTests: the same origin in memory.
+    tests(
+      "XCacheRuntimeTests",
+      ["Compression", "Manifests", "System", "XCacheClient", "XCacheRuntime"]),
     tests(
       "OriginTests",
       ["Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Platform", "System"],

@@ -8,19 +8,20 @@ extension Device {
   /// - Throws: `ClientError`, when a missing file can't be fetched.
   public func resource(for url: String) throws(ClientError) -> LocalResource? {
     guard !runtimePolicy.isKilled(at: now()), let url = try? ResourceURL(url) else { return nil }
-    return try resource(for: url)
+    return try listedResource(for: url)
   }
 
   /// The file for a page that is opened: as `resource(for:)`, and where none is listed under the page's address
   /// with its query, the one without. Nil, too, where the policy wants the page left alone.
   public func page(for url: String) throws(ClientError) -> LocalResource? {
     guard intercepts(url), let url = try? ResourceURL(url) else { return nil }
-    if let resource = try resource(for: url) { return resource }
+    if let resource = try listedResource(for: url) { return resource }
     guard url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else { return nil }
-    return try resource(for: plain)
+    return try listedResource(for: plain)
   }
 
-  private func resource(for url: ResourceURL) throws(ClientError) -> LocalResource? {
+  /// As `resource(for:)`, whatever the policy says.
+  func listedResource(for url: ResourceURL) throws(ClientError) -> LocalResource? {
     var supplied = 0
     while true {
       let index = index

@@ -8,16 +8,18 @@ extension Device {
   /// - Parameters:
   ///   - force: polls although the last poll was less than the interval ago.
   ///   - progress: told how far the fetching is, from several threads.
+  ///   - found: told the version of a newer manifest before anything of it is fetched.
   /// - Throws: `ClientError`; then the device holds what it held, or, where the disk failed after the switch,
   ///   the new manifest, whose files the next update or start puts in place.
   public func update(
-    force: Bool = false, progress: (@Sendable (Progress) -> Void)? = nil
+    force: Bool = false, progress: (@Sendable (Progress) -> Void)? = nil,
+    found: (@Sendable (String) -> Void)? = nil
   ) throws(ClientError) -> UpdateReport {
-    try work.withLock { _ throws(ClientError) in try updateAlone(force, progress) }
+    try work.withLock { _ throws(ClientError) in try updateAlone(force, found, progress) }
   }
 
   private func updateAlone(
-    _ force: Bool, _ progress: (@Sendable (Progress) -> Void)?
+    _ force: Bool, _ found: (@Sendable (String) -> Void)?, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
     let held = try cache.withLock { cache throws(ClientError) in
       try cache.mend(at: now())
@@ -34,6 +36,7 @@ extension Device {
       // Before the manifest, whose files may not fit: the kill switch has to arrive in any case.
       var documents = DocumentReport()
       follow(offer.extras, from: source, &documents)
+      if offer.kind != .same, offer.version != held.version { found?(offer.version.text) }
       var report = try take(offer, source, over: held, progress)
       report.documents = documents
       return report

@@ -1,0 +1,88 @@
+import Manifests
+import System
+
+/// What the manifest says of a URL: enough to answer a request for it, but for the bytes.
+package struct ListedFile: Sendable {
+  /// The URL under which the manifest lists it.
+  package let url: String
+  /// The media type with its parameters.
+  package let contentType: String
+  /// The page's own security headers, in the manifest's order.
+  package let headers: [(name: String, value: String)]
+  /// Bytes.
+  package let size: Int64
+  /// Of the bytes.
+  package let md5: MD5
+  /// Of the bytes; what memory keeps them by.
+  package let sha256: SHA256
+  let entry: HeldEntry
+
+  init(_ entry: HeldEntry) {
+    self.entry = entry
+    url = entry.url.text
+    contentType = entry.entry.ctype
+    headers = entry.entry.headers.fields.map { ($0.name.rawValue, $0.value.text) }
+    size = entry.size
+    md5 = entry.bytes.md5
+    sha256 = entry.sha256
+  }
+}
+
+extension Device {
+  /// What is listed for a URL, without a look at the disk; nil where nothing is, whatever the policy says.
+  ///
+  /// - Parameter isPage: where nothing is listed under the address with its query, the one without counts.
+  package func listed(_ url: ResourceURL, isPage: Bool) -> ListedFile? {
+    let index = index
+    return urls.withLock { urls in
+      if let entry = urls.entry(for: url, in: index) { return ListedFile(entry) }
+      guard isPage, url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else {
+        return nil
+      }
+      return urls.entry(for: plain, in: index).map(ListedFile.init)
+    }
+  }
+
+  /// The open file of something that is listed, fetched first where it is missing or damaged; nil where it is listed no
+  /// more, or with other bytes.
+  /// - Throws: `ClientError`, where it can't be fetched.
+  package func open(_ file: ListedFile) throws(ClientError) -> LocalResource? {
+    guard let url = try? ResourceURL(file.url), let resource = try listedResource(for: url),
+      resource.sha256 == file.sha256.hex
+    else { return nil }
+    return resource
+  }
+
+  /// The open file of something that was listed and is set aside; nil where it is gone, or damaged.
+  package func openSetAside(_ file: ListedFile) -> LocalResource? {
+    guard let descriptor = try? Kernel.openExisting(folder.aside(file.sha256), [.read, .noFollow]),
+      let digest = try? CacheFolder.digest(descriptor), digest == file.entry.bytes
+    else { return nil }
+    return LocalResource(file.entry, descriptor)
+  }
+
+  /// The manifest that is held now.
+  package var snapshot: HeldManifest { HeldManifest(index) }
+
+  /// Whether interception is off for every page, by the policy that is held.
+  package var isKilled: Bool { runtimePolicy.isKilled(at: now()) }
+
+  /// Whether the app names a URL's host.
+  package func isAllowed(_ url: ResourceURL) -> Bool { settings.hosts.contains(url) }
+}
+
+/// A manifest that was held at some moment, for pages that were opened then.
+package struct HeldManifest: Sendable {
+  private let index: DeviceIndex
+
+  init(_ index: DeviceIndex) { self.index = index }
+
+  /// Its version; `0`: none.
+  package var version: String { index.version.text }
+
+  /// What it listed for a URL; found by a walk over its entries, since few requests need it.
+  package func listed(_ url: ResourceURL) -> ListedFile? {
+    let key = url.matchKey
+    return index.entries.first { $0.url.matchKey == key }.map(ListedFile.init)
+  }
+}

@@ -1,0 +1,35 @@
+import System
+
+/// Hands each event to everybody who listens.
+final class EventHub: Sendable {
+  /// Events that wait for one listener; of more, the oldest are lost.
+  private static let backlog = 256
+
+  private struct State {
+    var next = 0
+    var listeners: [Int: AsyncStream<RuntimeEvent>.Continuation] = [:]
+  }
+
+  private let state = Locked(State())
+
+  deinit { for listener in state.withLock({ $0.listeners }).values { listener.finish() } }
+
+  /// What happens from now on.
+  func listen() -> AsyncStream<RuntimeEvent> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: RuntimeEvent.self, bufferingPolicy: .bufferingNewest(Self.backlog))
+    let number = state.withLock { state in
+      state.next += 1
+      state.listeners[state.next] = continuation
+      return state.next
+    }
+    continuation.onTermination = { [weak self] _ in
+      self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
+    }
+    return stream
+  }
+
+  func tell(_ event: RuntimeEvent) {
+    for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(event) }
+  }
+}

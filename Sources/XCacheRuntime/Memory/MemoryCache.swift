@@ -1,0 +1,104 @@
+import System
+
+/// The bytes of files that pages asked for lately, up to a number of bytes; the least recently used go first.
+///
+/// Kept by sha256, so a switch of the manifest makes nothing in it wrong.
+struct MemoryCache {
+  /// Files with more bytes aren't kept: one of them would push out many.
+  static let largestFile = 1 << 20
+
+  /// How often something was there, wasn't, and made way.
+  struct Counts: Hashable, Sendable {
+    var hits = 0
+    var misses = 0
+    var evictions = 0
+  }
+
+  private struct Slot {
+    let digest: SHA256
+    let bytes: [UInt8]
+    var older: Int?
+    var newer: Int?
+  }
+
+  /// Bytes that all files may have together.
+  let limit: Int
+  private(set) var used = 0
+  private(set) var counts = Counts()
+  private var places: [SHA256: Int] = [:]
+  private var slots: [Slot?] = []
+  private var free: [Int] = []
+  // A doubly linked list through the slots, from the most to the least recently used.
+  private var newest: Int?
+  private var oldest: Int?
+
+  init(limit: Int) { self.limit = max(0, limit) }
+
+  /// Files that are kept.
+  var count: Int { places.count }
+
+  /// The bytes of a file; nil where they aren't kept.
+  mutating func bytes(_ digest: SHA256) -> [UInt8]? {
+    guard let place = places[digest], let slot = slots[place] else {
+      counts.misses += 1
+      return nil
+    }
+    counts.hits += 1
+    if newest != place {
+      unlink(place)
+      linkAsNewest(place)
+    }
+    return slot.bytes
+  }
+
+  /// Keeps the bytes of a file, where they aren't too many.
+  mutating func keep(_ bytes: [UInt8], as digest: SHA256) {
+    guard bytes.count <= min(limit, Self.largestFile), places[digest] == nil else { return }
+    while used + bytes.count > limit, let place = oldest {
+      remove(place)
+      counts.evictions += 1
+    }
+    let slot = Slot(digest: digest, bytes: bytes)
+    let place: Int
+    if let reused = free.popLast() {
+      slots[reused] = slot
+      place = reused
+    } else {
+      slots.append(slot)
+      place = slots.count - 1
+    }
+    places[digest] = place
+    used += bytes.count
+    linkAsNewest(place)
+  }
+
+  /// Lets go of everything: the app was told that memory is short.
+  mutating func empty() {
+    (places, slots, free) = ([:], [], [])
+    (newest, oldest) = (nil, nil)
+    used = 0
+  }
+
+  private mutating func remove(_ place: Int) {
+    unlink(place)
+    guard let slot = slots[place] else { return }
+    slots[place] = nil
+    places[slot.digest] = nil
+    used -= slot.bytes.count
+    free.append(place)
+  }
+
+  private mutating func unlink(_ place: Int) {
+    guard let slot = slots[place] else { return }
+    if let newer = slot.newer { slots[newer]?.older = slot.older } else { newest = slot.older }
+    if let older = slot.older { slots[older]?.newer = slot.newer } else { oldest = slot.newer }
+  }
+
+  private mutating func linkAsNewest(_ place: Int) {
+    slots[place]?.older = newest
+    slots[place]?.newer = nil
+    if let newest { slots[newest]?.newer = place }
+    newest = place
+    if oldest == nil { oldest = place }
+  }
+}

@@ -1,0 +1,47 @@
+import XCacheClient
+
+/// An answer made of a file of the device's.
+public struct LocalAnswer: Sendable {
+  /// 200, 206, 304 or 416.
+  public let status: Int
+  /// In the order in which they are best sent; `Content-Length` is among them where there is a body.
+  public let headers: [(name: String, value: String)]
+  /// Nothing with HEAD, 304 and 416.
+  public let body: Body
+  /// Whether the disk wasn't read for it.
+  public let isFromMemory: Bool
+
+  /// The bytes of an answer.
+  public enum Body: Sendable {
+    case empty
+    case bytes([UInt8])
+    /// The bytes of an open file, from `start` on; read them off the main thread.
+    case file(LocalResource, start: Int64, count: Int64)
+
+    /// How many bytes there are.
+    public var count: Int64 {
+      switch self {
+      case .empty: 0
+      case .bytes(let bytes): Int64(bytes.count)
+      case .file(_, _, let count): count
+      }
+    }
+
+    /// All bytes at once.
+    /// - Throws: `ClientError.file`.
+    public func collect() throws(ClientError) -> [UInt8] {
+      switch self {
+      case .empty: []
+      case .bytes(let bytes): bytes
+      case .file(let resource, let start, let count):
+        try resource.read(at: start, count: Int(clamping: count))
+      }
+    }
+  }
+
+  /// The first header of a name, in whatever case.
+  public func header(_ name: String) -> String? {
+    let name = name.lowercased()
+    return headers.first { $0.name.lowercased() == name }?.value
+  }
+}

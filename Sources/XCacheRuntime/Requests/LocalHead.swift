@@ -1,0 +1,127 @@
+import XCacheClient
+
+/// What the head of a local answer says, worked out from the request and the manifest alone.
+struct LocalHead {
+  let status: Int
+  let headers: [(name: String, value: String)]
+  /// The bytes of the file that the body has.
+  let range: Range<Int64>
+
+  /// Nil where a local file can't answer it as the server would.
+  init?(_ request: PageRequest, _ file: ListedFile, allowsOrigin: (String) -> Bool) {
+    let tag = "\"\(file.md5.hex)\""
+    // What a condition asks of a server's state is the server's to say.
+    guard request.header("if-match") == nil, request.header("if-unmodified-since") == nil,
+      let cors = Self.cors(request, allowsOrigin)
+    else { return nil }
+    var headers = cors
+    headers.append(("ETag", tag))
+    headers.append(("X-Content-Type-Options", "nosniff"))
+    headers += file.headers
+    if let tags = request.header("if-none-match"), EntityTags(tags).contains(tag) {
+      self.init(304, headers, 0..<0)
+      return
+    }
+    headers.append(("Content-Type", file.contentType))
+    headers.append(("Accept-Ranges", "bytes"))
+    let asked = request.header("if-range").map { $0 == tag } ?? true ? request.header("range") : nil
+    switch asked.map({ ByteRange($0, of: file.size) }) ?? .whole {
+    case .whole:
+      headers.append(("Content-Length", "\(file.size)"))
+      self.init(200, headers, 0..<file.size)
+    case .part(let range):
+      headers.append(("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.size)"))
+      headers.append(("Content-Length", "\(range.count)"))
+      self.init(206, headers, range)
+    case .unsatisfiable:
+      headers.append(("Content-Range", "bytes */\(file.size)"))
+      headers.append(("Content-Length", "0"))
+      self.init(416, headers, 0..<0)
+    }
+  }
+
+  private init(_ status: Int, _ headers: [(name: String, value: String)], _ range: Range<Int64>) {
+    self.status = status
+    self.headers = headers
+    self.range = range
+  }
+
+  /// The headers by which another origin's page may read the answer (Fetch §3.3); nil where it may not as far as is known
+  /// here, so that the server decides.
+  private static func cors(
+    _ request: PageRequest, _ allowsOrigin: (String) -> Bool
+  ) -> [(name: String, value: String)]? {
+    guard request.mode == .cors, let origin = request.header("origin") else { return [] }
+    guard allowsOrigin(origin) else { return nil }
+    if !request.hasCredentials { return [("Access-Control-Allow-Origin", "*")] }
+    return [
+      ("Access-Control-Allow-Origin", origin), ("Access-Control-Allow-Credentials", "true"),
+      ("Vary", "Origin"),
+    ]
+  }
+}
+
+/// What a `Range` header asks of a file.
+enum ByteRange: Equatable {
+  /// There is none, or one that may be passed over: of several parts, of another unit, or none that can be read (RFC 9110
+  /// §14.2: "A server MAY ignore the Range header field").
+  case whole
+  case part(Range<Int64>)
+  case unsatisfiable
+
+  init(_ text: String, of size: Int64) {
+    guard let equals = text.firstIndex(of: "="),
+      text[..<equals].trimmingSpaces.lowercased() == "bytes"
+    else {
+      self = .whole
+      return
+    }
+    let ends = text[text.index(after: equals)...].split(separator: "-", omittingEmptySubsequences: false)
+    guard ends.count == 2 else {
+      self = .whole
+      return
+    }
+    let (first, last) = (Self.number(ends[0]), Self.number(ends[1]))
+    switch (first, last) {
+    case (.some(.some(let first)), .some(.some(let last))) where first <= last:
+      self = first < size ? .part(first..<(min(last, size - 1) + 1)) : .unsatisfiable
+    case (.some(.some(let first)), .some(.none)):
+      self = first < size ? .part(first..<size) : .unsatisfiable
+    case (.some(.none), .some(.some(let count))):
+      self = count > 0 && size > 0 ? .part(max(0, size - count)..<size) : .unsatisfiable
+    default: self = .whole
+    }
+  }
+
+  /// Nil for what is no number; `.some(nil)` where nothing is written. A number that is too large is the largest.
+  private static func number(_ text: Substring) -> Int64?? {
+    let digits = text.trimmingSpaces
+    if digits.isEmpty { return .some(nil) }
+    guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return .some(Int64(digits) ?? .max - 1)
+  }
+}
+
+/// The tags of an `If-None-Match`, compared weakly (RFC 9110 §13.1.2).
+struct EntityTags {
+  private let text: String
+
+  init(_ text: String) { self.text = text }
+
+  func contains(_ tag: String) -> Bool {
+    text.split(separator: ",").contains { item in
+      let item = item.trimmingSpaces
+      return item == "*" || item == tag || item == "W/" + tag
+    }
+  }
+}
+
+extension Substring {
+  /// Without the spaces and tabs around it.
+  var trimmingSpaces: Substring {
+    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    var rest = drop(while: isBlank)
+    while let last = rest.last, isBlank(last) { rest.removeLast() }
+    return rest
+  }
+}

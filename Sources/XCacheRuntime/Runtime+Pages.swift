@@ -1,0 +1,97 @@
+import Manifests
+import System
+import XCacheClient
+
+extension Runtime {
+  /// A page that is open.
+  struct Open {
+    let page: OpenPage
+    /// What was held when it was opened.
+    let held: HeldManifest?
+    /// Whether its own document came from the device.
+    private(set) var isLocal = false
+    /// Whether it came up, or is known not to have.
+    var isDecided = false
+    private(set) var hasAnswer = false
+    /// Updates that wait for its first answer.
+    var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(_ page: OpenPage, _ held: HeldManifest?) {
+      self.page = page
+      self.held = held
+    }
+
+    mutating func answered(_ answer: PageAnswer, isDocument: Bool) {
+      if isDocument, case .local = answer { isLocal = true }
+      hasAnswer = true
+      release()
+    }
+
+    mutating func release() {
+      for continuation in waiting { continuation.resume() }
+      waiting = []
+    }
+  }
+
+  /// A page that is about to load; `close` ends it. Its requests carry it, and so do the signals about it.
+  public func open(_ url: String) -> OpenPage {
+    let held = device?.snapshot
+    let deadline = settings.pageDeadline
+    let page = state.withLock { state in
+      let page = OpenPage(id: state.nextPage, url: url, version: held?.version ?? "0")
+      state.nextPage += 1
+      state.pages[page.id] = Open(page, held)
+      return page
+    }
+    Task { [weak self] in
+      try? await Task.sleep(for: .milliseconds(deadline))
+      self?.decide(page, cameUp: false)
+    }
+    return page
+  }
+
+  /// The page painted, or its script said that it is ready.
+  public func pageCameUp(_ page: OpenPage) { decide(page, cameUp: true) }
+
+  /// A script of the page failed; it counts where the page hasn't come up yet.
+  public func scriptFailed(_ page: OpenPage) { decide(page, cameUp: false) }
+
+  /// The page is gone. One that was left before it came up counts for nothing.
+  public func close(_ page: OpenPage) {
+    state.withLock { state in
+      state.pages[page.id]?.release()
+      state.pages[page.id] = nil
+    }
+  }
+
+  /// The first signal of a page counts, and that of its deadline is one.
+  private func decide(_ page: OpenPage, cameUp: Bool) {
+    let outcome = state.withLock { state -> (isNew: Bool, saved: [UInt8]?) in
+      guard let open = state.pages[page.id], !open.isDecided else { return (false, nil) }
+      state.pages[page.id]?.isDecided = true
+      // What the network answered says nothing of what is held.
+      guard open.isLocal else { return (false, nil) }
+      let key = Self.key(page.url)
+      if cameUp {
+        return (false, state.health.cameUp(key, from: page.version) ? state.health.saved : nil)
+      }
+      let isNew = state.health.failed(key, from: page.version)
+      return (isNew, state.health.saved)
+    }
+    if outcome.isNew { hub.tell(.pageFailed(url: page.url, version: page.version)) }
+    let (file, marker) = (settings.healthFile, settings.marker(policy: device?.runtimePolicy.version ?? "0"))
+    let saved = outcome.saved
+    if saved == nil, !cameUp { return }
+    Task { [pageThreads] in
+      await pageThreads.run {
+        if cameUp { marker.end() }
+        if let saved { try? DurableFile.write(saved, to: file) }
+      }
+    }
+  }
+
+  /// Pages are told apart by their address without query and fragment.
+  static func key(_ url: String) -> String {
+    (try? ResourceURL(url)).map { String($0.withoutQuery) } ?? url
+  }
+}

@@ -1,0 +1,124 @@
+import Manifests
+import System
+import XCacheClient
+
+/// What stands between a web engine and the device: it answers a page's requests from what is held, keeps that up to date,
+/// and gives way wherever it can't help.
+///
+/// It knows no engine. An adapter hands it requests and tells it which pages open, come up and close:
+///
+///     let runtime = try await Runtime(settings, transport: transport)
+///     await runtime.handle(.launch)
+///     let page = runtime.open("https://m.example.com/index.html")
+///     switch await runtime.answer(PageRequest(page.url, destination: .document, mode: .navigate, page: page)) {
+///     case .local(let answer): …
+///     case .network: …
+///     }
+///
+/// Whatever goes wrong, a request is passed on to the network: the runtime may cost speed, never a page. Nothing here
+/// blocks a thread of Swift's concurrency; `Device` is for callers who want calls that block.
+public final class Runtime: Sendable {
+  let settings: RuntimeSettings
+  /// Nil where its folder can't be used; then every request is passed on.
+  let device: Device?
+  let hub = EventHub()
+  let state: Locked<State>
+  /// For what a page waits for.
+  let pageThreads = WorkerThreads("pages", count: 4)
+  /// One, so that one job follows another.
+  let updateThread = WorkerThreads("updates", count: 1, priority: .background)
+  /// Why requests are passed on although the app didn't ask for it: another process has the folder, or the disk fails.
+  public let fault: ClientError?
+
+  struct State {
+    var conditions = Conditions()
+    var memory: MemoryCache
+    var counts = RuntimeCounts()
+    var health: PageHealth
+    var isInterceptionOff: Bool
+    var pages: [UInt64: Open] = [:]
+    var nextPage: UInt64 = 1
+    var update: Task<UpdateReport?, Never>?
+  }
+
+  /// Starts from the folder, and takes the preset where that is newer.
+  ///
+  /// - Throws: `badSetting`. Where the folder is in use by another process, or the disk fails, there is a runtime that
+  ///   passes everything on, and `fault` says why.
+  public init(_ settings: RuntimeSettings, transport: any Transport) async throws(ClientError) {
+    self.settings = settings
+    let opened = await pageThreads.run { Self.start(settings, transport) }
+    if case .badSetting = opened.fault { throw opened.fault ?? .badSetting(name: "", value: "") }
+    device = opened.device
+    fault = opened.fault
+    state = Locked(
+      State(
+        memory: MemoryCache(limit: settings.memoryLimit), health: opened.health,
+        isInterceptionOff: opened.isInterceptionOff))
+  }
+
+  private struct Start: Sendable {
+    var device: Device?
+    var fault: ClientError?
+    var health = PageHealth(version: "0")
+    var isInterceptionOff = false
+  }
+
+  private static func start(_ settings: RuntimeSettings, _ transport: any Transport) -> Start {
+    do throws(ClientError) {
+      let device = try Device(settings.device, transport: transport)
+      device.takePreset(settings)
+      let saved = try? DurableFile.read(settings.healthFile, limit: 1 << 20)
+      return Start(
+        device: device, health: PageHealth(saved: saved, version: device.version),
+        isInterceptionOff: !settings.marker(policy: device.runtimePolicy.version).begin())
+    } catch {
+      return Start(fault: error)
+    }
+  }
+
+  /// What happens from now on; each call gives a stream of its own.
+  public var events: AsyncStream<RuntimeEvent> { hub.listen() }
+
+  /// The manifest version held; `0`: none.
+  public var version: String { device?.version ?? "0" }
+
+  /// How often what happened.
+  public var counts: RuntimeCounts {
+    state.withLock { state in
+      var counts = state.counts
+      counts.evictions = state.memory.counts.evictions
+      counts.memoryBytes = state.memory.used
+      return counts
+    }
+  }
+
+  /// What the device may use at present; the app sets it whenever it changes.
+  public var conditions: Conditions {
+    get { state.withLock { $0.conditions } }
+    set { state.withLock { $0.conditions = newValue } }
+  }
+
+  /// Lets go of what is in memory; the system told the app that there is little.
+  public func memoryIsShort() { state.withLock { $0.memory.empty() } }
+}
+
+extension RuntimeSettings {
+  var healthFile: String { "\(device.folder)/pages.json" }
+
+  func marker(policy: String) -> CrashMarker {
+    CrashMarker(path: "\(device.folder)/starting", subject: "\(policy) \(build)")
+  }
+}
+
+extension Device {
+  /// Takes the preset at the first start of a build of the app; one that can't be used costs nothing but its files.
+  fileprivate func takePreset(_ settings: RuntimeSettings) {
+    guard let preset = settings.preset else { return }
+    let mark = "\(settings.device.folder)/preset"
+    let subject = Array("\(settings.build) \(preset)\n".utf8)
+    if version != "0", (try? DurableFile.read(mark, limit: 1 << 16)) == .some(subject) { return }
+    guard (try? install(preset: preset)) != nil else { return }
+    try? DurableFile.write(subject, to: mark)
+  }
+}

@@ -1,0 +1,89 @@
+import System
+import Testing
+
+@testable import XCacheRuntime
+
+/// A `PageHealth` that expectations can call.
+private final class Health {
+  var value: PageHealth
+  init(_ value: PageHealth) { self.value = value }
+  convenience init(version: String) { self.init(PageHealth(version: version)) }
+  func holds(_ version: String) { value.holds(version) }
+  func isFailed(_ page: String) -> Bool { value.isFailed(page) }
+  func failed(_ page: String, from version: String) -> Bool { value.failed(page, from: version) }
+  func cameUp(_ page: String, from version: String) -> Bool { value.cameUp(page, from: version) }
+}
+
+@Suite struct PageHealthTests {
+  private let page = "https://m.test/p"
+
+  @Test func twiceInARowIsEnough() {
+    let health = Health(version: "5")
+    #expect(!health.failed(page, from: "5") && !health.isFailed(page))
+    #expect(health.failed(page, from: "5") && health.isFailed(page))
+    #expect(!health.isFailed("https://m.test/q"))
+    // Told once.
+    #expect(!health.failed(page, from: "5"))
+    health.holds("5")
+    #expect(health.isFailed(page))
+    health.holds("6")
+    #expect(!health.isFailed(page))
+  }
+
+  @Test func aPageThatComesUpIsCountedAnew() {
+    let health = Health(version: "5")
+    #expect(!health.failed(page, from: "5"))
+    #expect(health.cameUp(page, from: "5"))
+    #expect(!health.failed(page, from: "5") && !health.isFailed(page))
+  }
+
+  @Test func signalsOfOlderVersionsCountForNothing() {
+    let health = Health(version: "5")
+    #expect(!health.failed(page, from: "4") && !health.failed(page, from: "4") && !health.isFailed(page))
+    #expect(!health.failed(page, from: "5"))
+    #expect(!health.cameUp(page, from: "4"))
+    #expect(health.failed(page, from: "5"))
+    #expect(!health.cameUp(page, from: "5") && health.isFailed(page))
+  }
+
+  @Test func itSurvivesARestart() {
+    let health = Health(version: "5")
+    _ = health.failed(page, from: "5")
+    let next = Health(PageHealth(saved: health.value.saved, version: "5"))
+    #expect(next.value == health.value && next.failed(page, from: "5"))
+    #expect(PageHealth(saved: health.value.saved, version: "6") == PageHealth(version: "6"))
+    for text in [
+      "", "{", "[]", #"{"pages":[],"version":"5"}"#, #"{"pages":{"p":"1"},"version":"5"}"#,
+      #"{"pages":{"p":-1},"version":"5"}"#, #"{"pages":{"p":9223372036854775807},"version":"5"}"#,
+    ] {
+      #expect(PageHealth(saved: Array(text.utf8), version: "5") == PageHealth(version: "5"))
+    }
+  }
+
+  @Test func pagesWithoutEndAreNotCounted() {
+    let health = Health(version: "5")
+    for number in 0..<1000 { _ = health.failed("https://m.test/\(number)", from: "5") }
+    #expect(health.value.failures.count == PageHealth.capacity)
+  }
+}
+
+@Suite struct CrashMarkerTests {
+  @Test func theFourthStartInARowStaysOff() throws {
+    let scratch = try Scratch()
+    let marker = CrashMarker(path: "\(scratch.path)/starting", subject: "3 build-1")
+    #expect((1...5).map { _ in marker.begin() } == [true, true, true, false, false])
+    // Another policy, or another build of the app, is another chance.
+    #expect(CrashMarker(path: marker.path, subject: "4 build-1").begin())
+    marker.end()
+    #expect(marker.begin())
+    for text in ["", "x", "3", "9999999999999999999 3 build-1\n", "-3 3 build-1\n"] {
+      try DurableFile.write(Array(text.utf8), to: marker.path)
+      #expect(marker.begin(), "\(text)")
+    }
+  }
+
+  @Test func whereNothingCanBeWrittenItStarts() throws {
+    let marker = CrashMarker(path: "/proc/none/starting", subject: "3")
+    #expect((1...5).allSatisfy { _ in marker.begin() })
+  }
+}
