@@ -121,6 +121,8 @@ package struct Publisher: Sendable {
   struct LocalBundles {
     var bundles: [(source: BundleSource, resources: [LocalResource])] = []
     var filesRead = 0
+    /// Patterns that match nothing.
+    var idle: [BundleSource.WrittenPattern] = []
 
     var bytes: Int64 { bundles.reduce(0) { $0 + $1.resources.reduce(0) { $0 + $1.content.size } } }
 
@@ -143,8 +145,12 @@ package struct Publisher: Sendable {
       throw .bundleTwice(bundle.name)
     }
     var mapped: [[MappedFile]] = []
-    for bundle in bundles { mapped.append(try Mapping.files(of: bundle)) }
     var local = LocalBundles()
+    for bundle in bundles {
+      let (files, idle) = try Mapping.map(bundle)
+      mapped.append(files)
+      local.idle += idle
+    }
     for (bundle, files) in zip(bundles, mapped) {
       let hashed = try hash(bundle, files.map(\.file), rehash: rehash)
       local.filesRead += hashed.read
