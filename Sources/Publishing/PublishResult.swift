@@ -25,6 +25,9 @@ package struct PublishResult: Sendable {
   /// Why the origin could not be asked about the release that it had made; nil where it could.
   package let afterwards: PublishError?
 
+  /// Whether `maxUpdate` was asked for, and nothing was there to be updated.
+  package let hasNoLimit: Bool
+
   package var answer: ReleaseAnswer { release.value }
 
   package var added: Int64 { answer.bundles.clampedSum { Int64($0.added) } }

@@ -191,13 +191,16 @@ struct PackBuilder: Sendable {
     return pack
   }
 
-  /// Bytes of the pack that a draft is going to be, to a few; nil where none will be kept.
+  /// Bytes of the pack that a draft is going to be, if its release gets the numbers that are planned; nil where none will be
+  /// kept.
   /// - Parameters:
   ///   - channel: whose release is planned.
+  ///   - isNearest: from the version that the release replaces.
   ///   - others: bytes of packs that are made before it.
   func size(
     _ draft: PackDraft, _ changes: [Manifests.EntryChange], on older: [(url: ResourceURL, sha256: SHA256)],
-    _ base: ManifestVersion, _ version: ManifestVersion, of channel: Int64, patch: Int64, after others: Int64
+    _ base: ManifestVersion, _ version: ManifestVersion, of channel: Int64, isNearest: Bool, patch: Int64,
+    after others: Int64
   ) throws(StoreError) -> Int64? {
     let digest = SHA256.of([])
     let ends = PackEnds(base: base, baseDigest: digest, version: version, digest: digest)
@@ -209,7 +212,7 @@ struct PackBuilder: Sendable {
       size, records: draft.records.count, plain: draft.plainBytes, patch: Int(clamping: patch))
     guard isWorth, size <= limits.largest else { return nil }
     // Packs to the version that the release replaces make way, but for one that is made before it commits.
-    let staysNewest = makesFirst && base.number + 1 == version.number
+    let staysNewest = makesFirst && isNearest
     let hasRoom = try store.hasPackRoom(
       limits.room, for: size.addingClamped(others), replacing: staysNewest ? nil : channel)
     return hasRoom ? size : nil

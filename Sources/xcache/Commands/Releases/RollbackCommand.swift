@@ -76,25 +76,33 @@ enum RollbackCommand {
       let more = bundle.releases.count > 5 ? " and \(bundle.releases.count - 5) more" : ""
       lines.append("takes back of \(bundle.bundle): " + words.joined(separator: ", ") + more)
     }
-    return lines + prefetch + (dryRun ? [] : release.endLines)
+    return lines + prefetch + (dryRun ? [] : cost(answer, of: release.previous) + release.endLines)
   }
 
   /// What a device would be sent, and what that costs.
   private static func patch(_ answer: RollbackAnswer, _ terminal: Terminal) -> [String] {
     let lines = (answer.patch?.object?.members ?? []).map { member in
-      // A patch may hold nulls in an entry, too: headers that it loses.
-      guard !member.value.isNull else { return "\(terminal.colour("−", .red)) \(member.key)" }
       let size = member.value["size"]?.integer.map { "  " + Bytes.text($0) } ?? ""
-      return "\(terminal.colour("+", .green)) \(member.key)\(size)"
+      // A patch may hold nulls in an entry, too: headers that it loses.
+      let mark =
+        switch answer.changes?[member.key] ?? (member.value.isNull ? .removed : .added) {
+        case .added: terminal.colour("+", .green)
+        case .changed: terminal.colour("~", .yellow)
+        case .removed: terminal.colour("−", .red)
+        }
+      return "\(mark) \(member.key)\(size)"
     }
-    guard let cost = answer.cost else { return lines }
-    if let update = cost.update {
-      return lines + ["a device on the newest version downloads \(update.words)"]
-    }
-    return lines + [
-      "a device on the newest version takes a patch of \(Bytes.text(cost.patchBytes)) "
+    return lines + cost(answer, of: answer.release.previous)
+  }
+
+  /// What devices on the version that is taken back download.
+  private static func cost(_ answer: RollbackAnswer, of version: ManifestVersion) -> [String] {
+    guard let cost = answer.cost else { return [] }
+    if let update = cost.update { return ["devices on version \(version) download \(update.words)"] }
+    return [
+      "devices on version \(version) take a patch of \(Bytes.text(cost.patchBytes)) "
         + "(\(Bytes.text(cost.patchGzipBytes)) gzipped) and \(cost.files) files, \(Bytes.text(cost.fileBytes)), "
-        + "but for those that it still has"
+        + "but for those that they still have"
     ]
   }
 }
