@@ -20,12 +20,10 @@ enum RollbackCommand {
       .value("steps", "N", "so many distinct contents back"),
       .value("bundle", "NAME", "this bundle alone"), .flag("all-bundles", "the whole channel"),
       .flag("with-prefetch", "bring the prefetch config of then back, too"),
-      .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "V", "refuse when something of it changed after version V, a number or a time"),
-      .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
-      .flag("now", "make it visible without waiting for deltas"),
-      .flag("dry-run", "print the patch and what it costs devices, change nothing"),
-    ],
+    ]
+      + Command.release(
+        ifVersion: "something of it changed",
+        dryRun: "print the patch and what it costs devices, change nothing"),
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
