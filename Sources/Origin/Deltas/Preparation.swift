@@ -57,6 +57,12 @@ final class Preparation: Sendable {
   var base: ManifestVersion { preview.channel?.version ?? .none }
   /// The files of packs that are coded, that from the version which is to be replaced first.
   var packDrafts: [PackDraft] { drafts.withLock { $0 } }
+  /// Whether it was ready so many seconds ago, and nothing of it is still to be done.
+  func isDone(since seconds: Double) -> Bool {
+    let status = status
+    guard status.isDone, let readyAfter = status.readyAfter else { return false }
+    return self.seconds - readyAfter >= seconds
+  }
   /// Gives their room back.
   func dropDrafts() { drafts.withLock { $0 = [] } }
 
