@@ -48,7 +48,7 @@ test-mirror-kills: build ## kill mirror runs at 50 random moments while a device
 
 test-pack-kills: build ## kill devices at 30 random moments of an update by a pack, over a slow line that breaks off
 	@.ci/packages python3
-	Tests/Packs/kill.py $(XCACHE) 30
+	Tests/Mirror/kill_packs.py $(XCACHE) 30
 
 test-mirror: build ## mirror a published app, lose its origin and bring it back, with devices at each version (2 minutes)
 	@.ci/packages nginx-light python3 python3-pip curl

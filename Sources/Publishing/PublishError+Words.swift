@@ -32,6 +32,9 @@ extension PublishError {
     case .overBudget(let bytes, let limit):
       "devices on the current version would download \(bytes) bytes, and --max-update allows \(limit): nothing was "
         + "released"
+    case .costUnknown:
+      "the origin can't say what the update costs devices, so --max-update can't be kept: nothing was released. Publish "
+        + "again, or without --max-update"
     case .damagedOnTheWay(let path):
       "\(path) arrives at the origin with other bytes than it has here: something on the way changes them"
     }
@@ -40,7 +43,7 @@ extension PublishError {
   /// 3 where the origin refuses what is asked, 1 for all else.
   package var exitCode: Int32 {
     switch self {
-    case .overBudget, .broken: 3
+    case .overBudget, .costUnknown, .broken: 3
     case .origin(let error): error.exitCode
     default: 1
     }

@@ -37,6 +37,8 @@ package enum PublishError: Error, Sendable {
   case origin(OriginError)
   /// Thrown when the update costs a device more bytes than it may.
   case overBudget(bytes: Int64, limit: Int64)
+  /// Thrown when an update may cost no more than so much, and the origin can't say what it costs.
+  case costUnknown
   /// Thrown when a body arrives broken again and again though the file is as it was.
   case damagedOnTheWay(String)
 

@@ -18,12 +18,15 @@ package struct PublishResult: Sendable {
   package let uploadedBytes: Int64
   /// Body bytes of all requests, attempts that failed included.
   package let bytesSent: Int64
-  /// What the check of the build found; nil where nothing changed, so that nothing was checked.
+  /// What the check of the build found; nil where nothing changed, so that no file was checked, and all patterns match.
   package let check: CheckReport?
   /// What devices download; nil where the origin could not say.
   package let preparation: OriginAnswer<PreparationAnswer>?
   /// Why the origin could not be asked about the release that it had made; nil where it could.
   package let afterwards: PublishError?
+
+  /// Whether `maxUpdate` was asked for, and nothing was there to be updated.
+  package let hasNoLimit: Bool
 
   package var answer: ReleaseAnswer { release.value }
 

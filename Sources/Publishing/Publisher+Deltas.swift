@@ -6,11 +6,14 @@ import System
 extension Publisher {
   /// Has the origin make the deltas of a release, and waits for those on the version that it replaces, as long as the
   /// origin wants releases to wait. nil: nothing changes, or the origin can't.
-  /// - Throws: `overBudget`.
+  /// - Throws: `overBudget`, `costUnknown`.
   func prepare(
     _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress, _ options: PublishOptions
   ) throws(PublishError) -> OriginAnswer<PreparationAnswer>? {
-    guard plans.contains(where: { !$0.put.isEmpty }) else { return nil }
+    // What takes files away alone is a small answer, which only a limit needs to know of.
+    guard plans.contains(where: { options.maxUpdate == nil ? !$0.put.isEmpty : !$0.isEmpty }) else {
+      return nil
+    }
     // An origin that was started anew knows no preparation; it is told again.
     for _ in 0..<3 {
       do {
@@ -32,33 +35,48 @@ extension Publisher {
       // An older origin has no preparations; an app that isn't there is the release's to report.
       return nil
     }
-    if options.release.now != true || options.maxUpdate != nil {
-      let isDryRun = options.release.dryRun == true
-      answer = try wait(answer, channel) { isDryRun ? $0.done : $0.ready }
-    }
-    let cost = answer.value.cost
-    if let limit = options.maxUpdate, let bytes = (cost.last1 ?? cost.new)?.total, bytes > limit {
-      throw .overBudget(bytes: bytes, limit: limit)
+    let isDryRun = options.release.dryRun == true
+    if let limit = options.maxUpdate {
+      // However late it is: who sets a limit wants it kept. The origin comes to an end with every preparation.
+      answer = try wait(answer, channel) { $0.done || !isDryRun && $0.cost.last1 != nil }
+      try check(answer.value.cost, limit)
+    } else if options.release.now != true {
+      answer = try wait(answer, channel) { $0.late || (isDryRun ? $0.done : $0.ready) }
     }
     return answer
   }
 
-  /// The preparation with all its costs, which are worked out to the end after the release is visible.
-  func finish(_ preparation: OriginAnswer<PreparationAnswer>?, _ channel: ChannelAddress, waits: Bool)
-    throws(PublishError) -> OriginAnswer<PreparationAnswer>?
-  {
-    guard let preparation, waits else { return preparation }
-    return try wait(preparation, channel) { $0.done }
+  /// - Throws: `overBudget`, `costUnknown`.
+  private func check(_ cost: PreparationAnswer.Costs, _ limit: Int64) throws(PublishError) {
+    // There is no device that could download more than it may.
+    if cost.isFirst { return }
+    guard let bytes = cost.last1?.wireBytes else { throw .costUnknown }
+    if bytes > limit { throw .overBudget(bytes: bytes, limit: limit) }
   }
 
-  /// Asks again until a preparation is as far as wanted, or late.
+  /// The preparation with all its costs, which are worked out to the end after the release is visible.
+  /// - Parameter isHurried: who didn't want to wait for the release waits a moment for them.
+  func finish(_ preparation: OriginAnswer<PreparationAnswer>?, _ channel: ChannelAddress, isHurried: Bool)
+    throws(PublishError) -> OriginAnswer<PreparationAnswer>?
+  {
+    guard let preparation else { return nil }
+    let end = Clock.monotonicNanoseconds() + Self.moment
+    return try wait(preparation, channel) {
+      $0.done || (isHurried ? Clock.monotonicNanoseconds() > end : $0.late)
+    }
+  }
+
+  /// Nanoseconds.
+  private static let moment: UInt64 = 2_000_000_000
+
+  /// Asks again until a preparation is as far as wanted.
   private func wait(
     _ answer: OriginAnswer<PreparationAnswer>, _ channel: ChannelAddress,
     until isFarEnough: (PreparationAnswer) -> Bool
   ) throws(PublishError) -> OriginAnswer<PreparationAnswer> {
     var answer = answer
     var pause: UInt32 = 50
-    while !isFarEnough(answer.value), !answer.value.late {
+    while !isFarEnough(answer.value) {
       progress(.preparing(done: answer.value.filesDone, of: answer.value.files))
       Clock.sleep(for: .milliseconds(pause))
       pause = min(pause * 3 / 2, 500)

@@ -8,7 +8,8 @@ import System
 package struct PublishOptions: Sendable {
   /// What the release itself says.
   package var release: ReleaseOptions
-  /// Refused when an update from the version it replaces costs a device more than this many bytes.
+  /// Refused when an update from the version it replaces costs a device more than this many bytes. A channel's first
+  /// release replaces none.
   package var maxUpdate: Int64?
   /// Returns when the deltas on older versions are made, too.
   package var waitsForDeltas = false
@@ -93,7 +94,7 @@ package struct Publisher: Sendable {
     }
     var afterwards: PublishError?
     do {
-      preparation = try finish(preparation, channel, waits: options.release.now != true)
+      preparation = try finish(preparation, channel, isHurried: options.release.now == true)
       if options.waitsForDeltas, !isDryRun { try waitForDeltas(channel) }
     } catch {
       // The release stands, whatever can't be asked about it any more, e.g. since the origin was started anew.
@@ -105,7 +106,8 @@ package struct Publisher: Sendable {
       release: answer, plans: plans, files: local.bundles.reduce(0) { $0 + $1.resources.count },
       filesRead: local.filesRead, bytes: local.bytes,
       uploaded: uploads.count, uploadedBytes: uploads.reduce(0) { $0 + $1.digest.size },
-      bytesSent: api.bytesSent, check: found, preparation: preparation, afterwards: afterwards)
+      bytesSent: api.bytesSent, check: found, preparation: preparation, afterwards: afterwards,
+      hasNoLimit: options.maxUpdate != nil && preparation?.value.cost.isFirst == true)
   }
 
   /// Makes one release that takes whole bundles away.
@@ -121,6 +123,8 @@ package struct Publisher: Sendable {
   struct LocalBundles {
     var bundles: [(source: BundleSource, resources: [LocalResource])] = []
     var filesRead = 0
+    /// Patterns that match nothing.
+    var idle: [BundleSource.WrittenPattern] = []
 
     var bytes: Int64 { bundles.reduce(0) { $0 + $1.resources.reduce(0) { $0 + $1.content.size } } }
 
@@ -143,8 +147,12 @@ package struct Publisher: Sendable {
       throw .bundleTwice(bundle.name)
     }
     var mapped: [[MappedFile]] = []
-    for bundle in bundles { mapped.append(try Mapping.files(of: bundle)) }
     var local = LocalBundles()
+    for bundle in bundles {
+      let (files, idle) = try Mapping.map(bundle)
+      mapped.append(files)
+      local.idle += idle
+    }
     for (bundle, files) in zip(bundles, mapped) {
       let hashed = try hash(bundle, files.map(\.file), rehash: rehash)
       local.filesRead += hashed.read

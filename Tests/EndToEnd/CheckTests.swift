@@ -121,6 +121,43 @@ struct CheckTests {
     }
   }
 
+  @Test(
+    "A pattern of xcache.json that matches nothing is told by check and publish, also where nothing changed")
+  func idlePatterns() throws {
+    try Site.with { site in
+      try site.scratch.folder("dist", ["index.html": Self.page("hello"), "a.js": "1"])
+      func write(_ check: String = "") throws {
+        try site.scratch.write(
+          "xcache.json",
+          """
+          {"app": "shop", "bundles": {"main": {"baseURL": "\(Site.base)", "dirs": ["dist"], "exclude": ["*.map"],
+            "headers": {"*.htm": {"X-Frame-Options": "DENY"}, "*.html": {"X-Frame-Options": "DENY"}}}}\(check)}
+          """)
+      }
+      try write()
+      let path = "\(try Kernel.realPath(site.scratch.path))/xcache.json"
+      let lines = [
+        "\(path): warning: bundles / main / exclude: the pattern \"*.map\" leaves nothing out: correct it, or take it "
+          + "away [pattern]",
+        "\(path): warning: bundles / main / headers: the pattern \"*.htm\" matches no file that is published: correct "
+          + "it, or take it away [pattern]",
+      ]
+      let checked = try site.run("check", token: "none")
+      #expect(checked.exitCode == 0)
+      #expect(checked.output == (lines + ["0 errors, 2 warnings in 2 files", ""]).joined(separator: "\n"))
+      for _ in 0..<2 {
+        let published = try site.run("publish", "--json")
+        #expect(published.exitCode == 0 && published.errors == lines.map { $0 + "\n" }.joined())
+        let findings = try JSONValue.parse(Array(published.output.utf8))["check"]?["findings"]?.array ?? []
+        #expect(findings.map { $0["rule"]?.string } == ["pattern", "pattern"])
+        #expect(findings.first?["file"]?.string == path && findings.first?["severity"]?.string == "warning")
+      }
+      try write(#", "check": {"off": ["pattern"]}"#)
+      #expect(
+        try site.run("publish").errors.isEmpty && site.run("check").output.hasPrefix("0 errors, 0 warn"))
+    }
+  }
+
   @Test("`xcache check` needs no server, and its exit code tells errors from warnings and slips")
   func command() throws {
     try Site.with { site in

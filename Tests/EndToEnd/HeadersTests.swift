@@ -69,6 +69,25 @@ struct HeadersTests {
     }
   }
 
+  @Test("A limit on updates is kept where packs have no room, and a release in a hurry says what it costs")
+  func limits() throws {
+    try Site.with(["--pack-room", "0"]) { site in
+      try Self.write(site)
+      let first = try site.run("publish", "--max-update", "1B")
+      #expect(first.exitCode == 0, "\(first.errors)")
+      #expect(first.output.contains("--max-update doesn't count: no device has an earlier version"))
+      try site.scratch.write("dist/app.js", "run(2)")
+      let refused = try site.run("publish", "--max-update", "20B")
+      #expect(
+        refused.exitCode == 3 && refused.errors.contains("bytes, and --max-update allows 20"),
+        "\(refused.errors)")
+      #expect(try site.poll("version=1")["data"]?["update"]?.bool == false)
+      let passed = try site.run("publish", "--max-update", "100KB", "--now")
+      #expect(passed.exitCode == 0 && !passed.output.contains("pack"), "\(passed.output)")
+      #expect(passed.output.contains("devices at the current version download"), "\(passed.output)")
+    }
+  }
+
   @Test("A mirror, a backup and what is restored of them have them") func copies() throws {
     try Site.with { site in
       try Self.write(site)

@@ -3,18 +3,12 @@
 
 kill.py XCACHE [KILLS]      Needs nginx. Exit 0: no manifest ever named an absent or wrong file.
 """
-import hashlib, http.client, json, os, random, shutil, signal, socket, subprocess, sys, tempfile, threading, time
+import hashlib, http.client, json, os, shutil, signal, socket, subprocess, sys, threading, time
 import urllib.parse
 
-xcache, kills = os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 50
-work = tempfile.mkdtemp(prefix="xcache-kill-")
-www = work + "/www"
-os.mkdir(www)
-seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
-dice = random.Random(seed)
-environment = dict(os.environ, XDG_CACHE_HOME=work + "/cache", XCACHE_APP="shop")
-for name in ("XCACHE_CHANNEL", "XCACHE_SERVER", "XCACHE_TOKEN", "XCACHE_TOKEN_FILE", "XCACHE_DATA"):
-    environment.pop(name, None)
+import served
+
+xcache, kills, seed, dice = served.arguments(50)
 
 
 def free_port():
@@ -24,6 +18,10 @@ def free_port():
 
 
 port = free_port()
+origin = served.Origin(xcache, f"http://127.0.0.1:{port}", XCACHE_APP="shop")
+work, environment = origin.work, origin.environment
+www = work + "/www"
+os.mkdir(www)
 with open(work + "/nginx.conf", "w") as f:
     temps = " ".join(f"{m}_temp_path {work}/{m};" for m in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     f.write(f"""daemon off; master_process off; pid {work}/pid; error_log {work}/error.log;
@@ -31,11 +29,6 @@ events {{ worker_connections 256; }}
 http {{ access_log off; {temps} default_type application/octet-stream;
   server {{ listen 127.0.0.1:{port}; root {www}; location ~ /\\. {{ return 404; }} }} }}""")
 nginx = subprocess.Popen(["/usr/sbin/nginx", "-p", work, "-e", work + "/error.log", "-c", work + "/nginx.conf"])
-log = open(work + "/server.log", "w")
-server = subprocess.Popen(
-    [xcache, "serve", "--data", work + "/data", "--listen", "127.0.0.1:0", "--public-url",
-     f"http://127.0.0.1:{port}"], stderr=log, env=environment)
-
 errors, rounds, followed = [], 0, 0
 stopping = threading.Event()
 
@@ -108,13 +101,7 @@ def publish(version):
 
 verdict = 1
 try:
-    address = None
-    while address is None:
-        assert server.poll() is None, open(work + "/server.log").read()
-        lines = [l for l in open(work + "/server.log") if " listens on http://" in l]
-        address = lines[0].split(" listens on ")[1].split(",")[0] if lines else None
-        time.sleep(0.02)
-    environment.update(XCACHE_SERVER=address, XCACHE_TOKEN=open(work + "/data/admin.token").read().strip())
+    origin.start()
     publish(1)
     started = time.monotonic()
     done = run("mirror", "--data", work + "/data", "--to", www, "--prune", "--grace", "1")
@@ -157,8 +144,8 @@ except AssertionError as error:
     print(f"FAILED (SEED={seed}): {error}")
 finally:
     stopping.set()
-    for process in (nginx, server):
-        process.terminate()
-        process.wait()
+    nginx.terminate()
+    nginx.wait()
+    origin.stop()
     shutil.rmtree(work, ignore_errors=True)
 sys.exit(verdict)

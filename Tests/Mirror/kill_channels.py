@@ -7,17 +7,15 @@ every file of those channels must be that of an independent copy, everything tha
 must be there, and `verify` must say so, and name a file that is taken away. Exit 0: nothing was missing.
 NAME_CHANNELS=1: runs about everything name each channel, and no run names apps.
 """
-import hashlib, json, os, random, shutil, signal, subprocess, sys, tempfile, time, urllib.parse
+import hashlib, json, os, shutil, signal, subprocess, sys, time, urllib.parse
 
-xcache, kills = os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 30
-work = tempfile.mkdtemp(prefix="xcache-kill-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+import served
+
+xcache, kills, seed, dice = served.arguments(30)
+origin = served.Origin(xcache, "https://cdn.example.com", ram=True)
+work, environment = origin.work, origin.environment
 www = work + "/www"
-seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
-dice = random.Random(seed)
 by_name = bool(os.environ.get("NAME_CHANNELS"))
-environment = dict(os.environ, XDG_CACHE_HOME=work + "/cache")
-for name in ("APP", "CHANNEL", "SERVER", "TOKEN", "TOKEN_FILE", "DATA"):
-    environment.pop("XCACHE_" + name, None)
 apps, names = ["shop", "mall"], ["online", "test", "beta"]
 channels = [(app, name) for app in apps for name in names]
 versions = dict.fromkeys(channels, 0)
@@ -141,19 +139,9 @@ def verify():
     return done.stdout + done.stderr, done.returncode == 0
 
 
-log = open(work + "/server.log", "w")
-server = subprocess.Popen(
-    [xcache, "serve", "--data", work + "/data", "--listen", "127.0.0.1:0", "--public-url", "https://cdn.example.com"],
-    stderr=log, env=environment)
 verdict, step = 1, "start"
 try:
-    address = None
-    while address is None:
-        assert server.poll() is None, open(work + "/server.log").read()
-        lines = [line for line in open(work + "/server.log") if " listens on http://" in line]
-        address = lines[0].split(" listens on ")[1].split(",")[0] if lines else None
-        time.sleep(0.02)
-    environment.update(XCACHE_SERVER=address, XCACHE_TOKEN=open(work + "/data/admin.token").read().strip())
+    origin.start()
     for channel in channels:
         publish(*channel)
     started = time.monotonic()
@@ -216,7 +204,6 @@ try:
 except AssertionError as error:
     print(f"FAILED (SEED={seed}), {step}: {error}")
 finally:
-    server.terminate()
-    server.wait()
+    origin.stop()
     shutil.rmtree(work, ignore_errors=True)
 sys.exit(verdict)

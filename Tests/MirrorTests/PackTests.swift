@@ -28,6 +28,20 @@ struct PackTests {
     #expect(try bench.mirror().written == 1)
   }
 
+  /// A merge patch keeps what it doesn't name: a header that goes has to be named.
+  @Test func aHeaderThatWentIsFollowed() throws {
+    let bench = try Bench(versions: 1)
+    let both = EntryHeaders([.xFrameOptions: try .init("DENY"), .referrerPolicy: try .init("no-referrer")])
+    for headers in [both, EntryHeaders([.xFrameOptions: try .init("DENY")]), EntryHeaders()] {
+      try bench.release("pages", ["p.html": "page"], headers: headers)
+    }
+    try bench.mirror()
+    for base in 1...3 {
+      #expect(try Kernel.status("\(bench.www)/xcache/shop/patch/\(base)-4.json") != nil)
+    }
+    #expect(try bench.verify().isEmpty)
+  }
+
   @Test func aPackThatCameLaterIsBrought() throws {
     let bench = try Bench()
     try bench.mirror()

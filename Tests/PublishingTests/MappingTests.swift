@@ -86,6 +86,37 @@ import Testing
       ])
   }
 
+  /// Of the patterns that were written for a bundle those are told that match nothing in all of its folders.
+  @Test func patternsThatMatchNothing() throws {
+    for name in ["one/index.html", "one/lib/a.js", "two/b.js", "two/b.js.map", "two/tmp/c.map"] {
+      try folder.write(name, "x")
+    }
+    func written(_ pattern: String, _ keys: String) throws -> BundleSource.WrittenPattern {
+      .init(try #require(Glob(pattern)), file: "xcache.json", keys: keys, excludes: keys == "exclude")
+    }
+    let patterns = [
+      ("exclude", ["tmp", "*.map", "lib/*.ts", "*.bak"]), ("include", ["*.js", "*.html", "*.htm"]),
+      ("headers", ["*.html", "*.htm", "b.js"]), ("ctypes", ["*.map", "*.bak", "a.js"]),
+    ]
+    var source = try source()
+    source.folders = [
+      .init(folder.path + "/one", baseURL: try BaseURL("https://m.example.com/1")),
+      .init(folder.path + "/two", baseURL: try BaseURL("https://m.example.com/2")),
+    ]
+    for (keys, list) in patterns { source.written += try list.map { try written($0, keys) } }
+    source.filter = FileFilter(
+      include: try patterns[1].1.map { try #require(Glob($0)) },
+      exclude: try patterns[0].1.map { try #require(Glob($0)) })
+    let (files, idle) = try Mapping.map(source)
+    #expect(files.map(\.file.path) == ["index.html", "lib/a.js", "b.js"])
+    let words = idle.map { "\($0.keys) \($0.pattern.text)" }
+    #expect(
+      words == [
+        "exclude lib/*.ts", "exclude *.bak", "include *.htm", "headers *.htm", "ctypes *.map", "ctypes *.bak",
+      ])
+    #expect(Finding.all(idle + idle).count == idle.count)
+  }
+
   @Test func duplicatesNameTheirFiles() throws {
     try folder.write("one/a b.js", "x")
     try folder.write("two/a b.js", "y")

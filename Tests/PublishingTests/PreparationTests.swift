@@ -18,7 +18,12 @@ import Testing
     try folder.write("site/a.js", "one")
   }
 
-  private func publish(_ release: ReleaseOptions = ReleaseOptions()) throws -> PublishResult {
+  @discardableResult
+  private func publish(_ release: ReleaseOptions = ReleaseOptions(), maxUpdate: Int64? = nil) throws
+    -> PublishResult
+  {
+    var options = PublishOptions(release)
+    options.maxUpdate = maxUpdate
     let api = OriginClient(
       server: try BaseURL(origin.url), token: "secret",
       retries: { RetryPolicy(attempts: 3, first: 1, hasAnswered: $0) })
@@ -26,7 +31,88 @@ import Testing
       try BundleName("main"),
       folders: [.init("\(folder.path)/site", baseURL: try BaseURL("https://m.example.com/main/"))])
     return try Publisher(api, cache: CacheFolder(path: folder.path + "/cache"))
-      .publish([source], to: ChannelAddress(try AppName("shop"), .online), PublishOptions(release))
+      .publish([source], to: ChannelAddress(try AppName("shop"), .online), options)
+  }
+
+  /// Has the origin answer for a preparation that is late from the start.
+  /// - Parameter cost: what it says when it was asked so many times; it is done from `doneAfter` on.
+  private func beLate(doneAfter: Int, _ cost: @escaping @Sendable (_ asked: Int) -> JSONValue) -> Locked<Int>
+  {
+    let asked = Locked(0)
+    origin.with { model in
+      model.fault = { _, request in
+        guard request.path.hasSuffix("/preparations") else { return nil }
+        let count = asked.withLock { asked in
+          asked += 1
+          return asked - 1
+        }
+        let isDone = count >= doneAfter
+        let json: JSONValue = [
+          "cost": cost(count), "deltas": 0, "done": .bool(isDone), "files": 1, "filesDone": 0, "id": "p",
+          "late": true, "milliseconds": 31_000, "ready": .bool(isDone),
+        ]
+        return .answer(body: json.canonical)
+      }
+    }
+    return asked
+  }
+
+  private static let update: JSONValue = [
+    "answer": 300, "bytes": 5000, "deltas": 0, "files": 1, "pack": 1000, "plainBytes": 5000, "requests": 2,
+  ]
+
+  /// A limit waits for what the update costs, however long that takes.
+  @Test(arguments: [1299, 1300] as [Int64]) func aLimitWaitsForALateCost(limit: Int64) throws {
+    try publish()
+    try folder.write("site/a.js", "two")
+    let asked = beLate(doneAfter: 6) { $0 < 4 ? [:] : ["last1": Self.update] }
+    if limit < 1300 {
+      let error = #expect(throws: PublishError.self) { try publish(maxUpdate: limit) }
+      #expect(
+        error?.exitCode == 3 && error?.words.contains("1300 bytes, and --max-update allows 1299") == true)
+      #expect(origin.with { $0.version } == 1 && asked.withLock { $0 } == 5)
+    } else {
+      let result = try publish(maxUpdate: limit)
+      #expect(result.answer.version == ManifestVersion(2) && !result.hasNoLimit)
+    }
+  }
+
+  /// Nothing passes a limit that can't be kept.
+  @Test func aLimitRefusesWhatHasNoCost() throws {
+    try publish()
+    try folder.write("site/a.js", "two")
+    _ = beLate(doneAfter: 2) { _ in [:] }
+    let error = #expect(throws: PublishError.self) { try publish(maxUpdate: 1 << 40) }
+    #expect(error?.exitCode == 3 && error?.words.contains("--max-update can't be kept") == true)
+    #expect(origin.with { $0.version } == 1)
+    // Without one the release only tells of no cost.
+    #expect(try publish().preparation?.value.cost.isKnown == false && origin.with { $0.version } == 2)
+  }
+
+  /// What takes files away alone has a cost, too.
+  @Test func aLimitCountsForRemovals() throws {
+    try folder.write("site/b.js", "two")
+    try publish()
+    try Kernel.remove("\(folder.path)/site/b.js")
+    _ = beLate(doneAfter: 0) { _ in ["last1": Self.update] }
+    #expect(throws: PublishError.self) { try publish(maxUpdate: 1299) }
+    #expect(try publish(maxUpdate: 1300).answer.isChanged)
+  }
+
+  /// A channel's first release replaces nothing.
+  @Test func aFirstReleaseHasNoLimit() throws {
+    _ = beLate(doneAfter: 2) { $0 < 2 ? [:] : ["new": Self.update] }
+    let result = try publish(maxUpdate: 1)
+    #expect(result.answer.version == ManifestVersion(1) && result.hasNoLimit)
+  }
+
+  /// Who is in a hurry has the release at once, and is told what it costs all the same.
+  @Test func aHurriedReleaseTellsItsCost() throws {
+    try publish()
+    try folder.write("site/a.js", "two")
+    _ = beLate(doneAfter: 3) { asked in asked < 3 ? [:] : ["last1": Self.update] }
+    let result = try publish(ReleaseOptions(now: true))
+    #expect(result.preparation?.value.cost.last1?.wireBytes == 1300)
   }
 
   /// Has the origin prepare releases: each is begun anew by the release itself, and asked about by its id.

@@ -1,3 +1,4 @@
+import BuildCheck
 import Manifests
 import Publishing
 import System
@@ -46,6 +47,26 @@ import Testing
         [.contentSecurityPolicy: nil, .referrerPolicy: try .init("no-referrer")],
         [.contentSecurityPolicy: try .init("default-src 'self'")],
       ])
+  }
+
+  /// What leaves out what is never published needn't match; of a part that --include picks, nothing has to.
+  @Test func patternsKnowTheirPlace() throws {
+    let text = SettingsTests.whole.replacing("\"tmp\"", with: "\"tmp\", \".DS_Store\", \"a/.git/\"")
+    try folder.write("xcache.json", text)
+    var main = try #require(try Settings.file(from: folder.path).bundle(BundleName("main")))
+    let written = try main.source().written
+    #expect(
+      written.map { "\($0.keys) / \($0.pattern.text)\($0.excludes ? " out" : "")" } == [
+        "bundles / main / ctypes / x/*.foo", "bundles / main / ctypes / *.foo",
+        "bundles / main / exclude / *.map out", "bundles / main / exclude / tmp out",
+        "bundles / main / headers / embed/*.html", "bundles / main / headers / *.html",
+        "bundles / main / include / *.js",
+      ])
+    #expect(try written.allSatisfy { try $0.file == Kernel.realPath(folder.path) + "/xcache.json" })
+    main.narrow(include: [], exclude: try [#require(Glob("more"))])
+    #expect(try main.source().written == written && main.filter.exclude.last?.text == "more")
+    main.narrow(include: try [#require(Glob("a.js"))], exclude: [])
+    #expect(try main.source().written.isEmpty && main.filter.include.map(\.text) == ["a.js"])
   }
 
   @Test func flagsStandBeforeTheFile() throws {

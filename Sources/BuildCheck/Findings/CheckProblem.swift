@@ -28,4 +28,6 @@ package enum CheckProblem: Hashable, Sendable {
   case notRead(bundle: String, files: Int)
   case prefetchPage(String)
   case weight(what: String, files: Int, bytes: Int64, exclude: [String])
+  /// `at`: the keys of the settings that lead to it; `excludes`: it was to leave files out.
+  case idlePattern(String, at: String, excludes: Bool)
 }

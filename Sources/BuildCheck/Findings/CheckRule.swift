@@ -26,6 +26,8 @@ package enum CheckRule: String, CaseIterable, Comparable, Sendable {
   case manifest
   /// Files that no device needs.
   case weight
+  /// A pattern of `xcache.json` that no file matches.
+  case pattern
 
   package static func < (a: CheckRule, b: CheckRule) -> Bool { a.rawValue < b.rawValue }
 
@@ -50,6 +52,7 @@ package enum CheckRule: String, CaseIterable, Comparable, Sendable {
     case .sourcemap: "source maps that are missing or none"
     case .manifest: "web app manifests that can't be read"
     case .weight: "files that no device needs"
+    case .pattern: "patterns of xcache.json that match no file"
     }
   }
 }

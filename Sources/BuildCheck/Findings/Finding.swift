@@ -85,6 +85,9 @@ extension CheckProblem {
     case .weight(let what, let files, let bytes, let exclude):
       "\(what), \(files) of \(bytes) bytes, are of no use to a device: leave them out with "
         + exclude.map { "--exclude '\($0)'" }.joined(separator: " ")
+    case .idlePattern(let pattern, let keys, let excludes):
+      "\(keys): the pattern \(pattern.debugDescription) \(excludes ? "leaves nothing out" : "matches no file that is published"): "
+        + "correct it, or take it away"
     }
   }
 

@@ -25,6 +25,11 @@ package struct FileFilter: Hashable, Sendable {
   package func includes(_ path: String) -> Bool {
     include.isEmpty || include.contains { $0.matches(path) }
   }
+
+  /// Whether a pattern is about what is never published: it says so in case, and need not leave anything out.
+  package static func isStandard(_ exclude: Glob) -> Bool {
+    exclude.text.split(separator: "/").last.map { standardExcludes.contains(String($0)) } ?? false
+  }
 }
 
 /// A pattern over the paths of files: `*`, `?`, `[a-z]`, `[!a-z]`, `**`, and `\` before a character meant itself.

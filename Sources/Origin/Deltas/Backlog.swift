@@ -47,8 +47,18 @@ final class Backlog: Sendable {
 
   func stop() { queue.stop() }
 
-  /// The channel whose turn it is; nil at the end. Blocks while there is none.
-  func next() -> Int64? { queue.next() }
+  enum Turn {
+    case channel(Int64)
+    /// None came for so long.
+    case pause
+    case end
+  }
+
+  /// The channel whose turn it is. Blocks while there is none.
+  func next(within duration: Duration) -> Turn {
+    guard let next = queue.next(within: duration) else { return .pause }
+    return next.map { .channel($0) } ?? .end
+  }
 
   /// More is left of a channel: it comes after the others.
   func again(_ channel: Int64) { queue.addOnce(channel) }

@@ -21,34 +21,56 @@ struct BacklogWorker: Sendable {
   private func run() {
     desk.backlog.begin()
     for channel in catalog.current.channels { desk.backlog.add(channel.channel.id, at: channel.version) }
-    while let id = desk.backlog.next() {
-      guard let channel = catalog.current.channel(id: id)?.channel else { continue }
-      do throws(StoreError) {
-        if try advance(channel) { desk.backlog.again(id) }
-      } catch {
-        log("error: deltas of \(channel.app) \(channel.name) are left until the next release: \(error)")
-        desk.backlog.update(id, at: channel.version) { $0.pending = 0 }
+    var later = LaterPacks()
+    while true {
+      switch desk.backlog.next(within: .seconds(min(later.pause, Self.longestPause))) {
+      case .end: return
+      case .pause: break
+      case .channel(let id):
+        guard let channel = catalog.current.channel(id: id)?.channel else { break }
+        do throws(StoreError) {
+          if try advance(channel, &later) { desk.backlog.again(id) }
+        } catch {
+          log("error: deltas of \(channel.app) \(channel.name) are left until the next release: \(error)")
+          desk.backlog.update(id, at: channel.version) { $0.pending = 0 }
+        }
       }
+      desk.dropDrafts()
+      for id in later.takeDue(hasRoom) { desk.backlog.again(id) }
     }
   }
 
+  /// Seconds.
+  private static let longestPause = 60.0
+
+  private func hasRoom(for size: Int64) -> Bool {
+    (try? store.hasPackRoom(desk.packs.limits.room, for: size)) ?? false
+  }
+
   /// Does the newest base that is left; true where more are.
-  private func advance(_ channel: ChannelInfo) throws(StoreError) -> Bool {
+  private func advance(_ channel: ChannelInfo, _ later: inout LaterPacks) throws(StoreError) -> Bool {
     if desk.backlog.takeStale(channel.id) { try builder.refreshPatches(of: channel.id) }
     guard desk.awaitPreparations() else { return false }
     var left: [ManifestVersion] = []
-    for base in try desk.backlogBases(of: channel).sorted(by: >)
-    where try !store.derived.isDone(channel.id, from: base, to: channel.version) { left.append(base) }
+    for base in try desk.backlogBases(of: channel).sorted(by: >) where !later.holds(channel, base) {
+      if try !store.derived.isDone(channel.id, from: base, to: channel.version) { left.append(base) }
+    }
     desk.backlog.update(channel.id, at: channel.version) { $0.pending = left.count }
     guard let base = left.first, !desk.isStopping else {
       desk.dropPackDrafts(of: channel.id, before: channel.version)
       return false
     }
     let made = try makeDeltas(channel, on: base)
-    let hasPack = made.isComplete ? try bringPack(channel, on: base) : false
-    if made.count > 0 || hasPack { try builder.refreshPatches(of: channel.id) }
-    guard made.isComplete else { return !desk.isStopping }
-    try store.derived.markDone(channel.id, from: base, to: channel.version)
+    let pack = made.isComplete ? try bringPack(channel, on: base) : .nothing
+    if pack == .isNew { later.pushed(channel) }
+    // Some deltas may be those of a preparation, which went on behind its release.
+    if made.count > 0 || pack == .isNew || left.count == 1 { try builder.refreshPatches(of: channel.id) }
+    guard made.isComplete, pack != .isStopped else { return !desk.isStopping }
+    if case .isLater(let reason) = pack {
+      later.note(channel, base, reason)
+    } else {
+      try store.derived.markDone(channel.id, from: base, to: channel.version)
+    }
     desk.backlog.update(channel.id, at: channel.version) { $0.pending = left.count - 1 }
     if left.count == 1 { desk.dropPackDrafts(of: channel.id, before: channel.version) }
     return left.count > 1 || catalog.current.channel(id: channel.id)?.version != channel.version
@@ -82,24 +104,53 @@ struct BacklogWorker: Sendable {
     }
   }
 
-  /// Makes the pack from `base`, unless it is known, and pushes it; true where there is a new one to be told of.
-  private func bringPack(_ channel: ChannelInfo, on base: ManifestVersion) throws(StoreError) -> Bool {
-    guard let digest = channel.digest, let baseDigest = try store.digest(channel, at: base) else {
-      return false
-    }
-    let ends = PackEnds(base: base, baseDigest: baseDigest, version: channel.version, digest: digest)
-    let known = try store.derived.pack(ends, of: channel.id)
-    if known == .refused { return false }
-    var pack: StoredPack?
-    if case .stored(let kept) = known { pack = kept } else { pack = try makePack(channel, ends) }
-    guard let pack else { return false }
-    guard let push, !pack.isPushed else { return known == .nothing }
-    try push.pack(pack, channel)
-    try store.derived.notePushed(pack, of: channel.id)
-    return true
+  /// What became of a pack.
+  private enum PackResult: Equatable {
+    /// There is one that devices are to be told of from now on.
+    case isNew
+    /// There is none to be, or it is there.
+    case nothing
+    case isLater(LaterPacks.Reason)
+    /// The origin ends, or a newer release came.
+    case isStopped
   }
 
-  private func makePack(_ channel: ChannelInfo, _ ends: PackEnds) throws(StoreError) -> StoredPack? {
+  /// Makes the pack from `base`, unless it is known, and pushes it.
+  private func bringPack(_ channel: ChannelInfo, on base: ManifestVersion) throws(StoreError) -> PackResult {
+    guard let digest = channel.digest, let baseDigest = try store.digest(channel, at: base) else {
+      return .nothing
+    }
+    let ends = PackEnds(base: base, baseDigest: baseDigest, version: channel.version, digest: digest)
+    switch try store.derived.pack(ends, of: channel.id) {
+    case .refused: return .nothing
+    case .stored(let pack): return pack.isPushed || push == nil ? .nothing : try bring(pack, channel)
+    case .nothing: break
+    }
+    switch try makePack(channel, ends) {
+    case .kept(let pack): return try bring(pack, channel)
+    case .noRoom(let size): return .isLater(.room(size))
+    case .otherFiles, .notWorth: return .nothing
+    case nil: return goesOn(channel)() ? .nothing : .isStopped
+    }
+  }
+
+  /// Pushes a pack that is kept, where that is asked for.
+  private func bring(_ pack: StoredPack, _ channel: ChannelInfo) throws(StoreError) -> PackResult {
+    guard let push else { return .isNew }
+    do throws(StoreError) {
+      try push.pack(pack, channel)
+    } catch {
+      guard case .pushFailed = error else { throw error }
+      log(
+        "error: the pack of \(channel.app) \(channel.name) \(channel.version) could not be pushed: \(error)")
+      return .isLater(.push)
+    }
+    try store.derived.notePushed(pack, of: channel.id)
+    return .isNew
+  }
+
+  /// Puts a pack together; nil where its files can't be coded.
+  private func makePack(_ channel: ChannelInfo, _ ends: PackEnds) throws(StoreError) -> PackBuilder.Outcome? {
     let base = ends.base
     let older = try store.manifest(channel, at: base)
     let news = try store.changes(channel, from: base, to: channel.version)
@@ -110,19 +161,19 @@ struct BacklogWorker: Sendable {
     }
     let urls = older.map { (url: $0.url, sha256: $0.entry.sha256) }
     let patch = MapChange.patchCount(news.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
-    func keep(_ draft: PackDraft) throws(StoreError) -> StoredPack? {
+    func keep(_ draft: PackDraft) throws(StoreError) -> PackBuilder.Outcome {
       let base = PackBase(urls, wanted: Set(draft.holders.keys))
       return try desk.packs.keep(draft, changes, on: base, ends, of: channel.id, patchBytes: patch)
     }
     // The release's own preparation may have coded these files.
     for draft in desk.packDrafts(of: channel.id) {
-      if let pack = try keep(draft) { return pack }
+      let outcome = try keep(draft)
+      if case .otherFiles = outcome { continue }
+      return outcome
     }
-    // One of them fitted, and isn't worth a pack.
-    guard case .nothing = try store.derived.pack(ends, of: channel.id) else { return nil }
+    guard try desk.packs.hasAnyRoom(ends, of: channel.id) else { return .noRoom(1) }
     let draft = try desk.packs.draft(
       changes, on: urls, threads: desk.options.threads, isUrgent: false, goesOn: goesOn(channel))
-    guard let draft else { return nil }
-    return try keep(draft)
+    return try draft.map(keep)
   }
 }

@@ -113,6 +113,14 @@ final class DeltaDesk: Sendable {
     for preparation in stale { preparation.dropDrafts() }
   }
 
+  /// Of releases that were planned and not made, as dry runs are, drafts end with a time.
+  /// - Parameter seconds: since they were coded.
+  func dropDrafts(olderThan seconds: Double = 600) {
+    for preparation in preparations.withLock({ $0 }) where preparation.isDone(since: seconds) {
+      preparation.dropDrafts()
+    }
+  }
+
   func isLate(_ preparation: Preparation) -> Bool { preparation.seconds >= options.wait }
 
   /// Waits until a release's deltas are stored, at most as long as releases wait.

@@ -57,6 +57,12 @@ final class Preparation: Sendable {
   var base: ManifestVersion { preview.channel?.version ?? .none }
   /// The files of packs that are coded, that from the version which is to be replaced first.
   var packDrafts: [PackDraft] { drafts.withLock { $0 } }
+  /// Whether it was ready so many seconds ago, and nothing of it is still to be done.
+  func isDone(since seconds: Double) -> Bool {
+    let status = status
+    guard status.isDone, let readyAfter = status.readyAfter else { return false }
+    return self.seconds - readyAfter >= seconds
+  }
   /// Gives their room back.
   func dropDrafts() { drafts.withLock { $0 = [] } }
 
@@ -84,6 +90,10 @@ final class Preparation: Sendable {
     _ search: DeltaSearch, _ packs: PackBuilder, _ goesOn: @escaping @Sendable () -> Bool
   ) throws(StoreError) {
     let facts = DerivedFacts(store: search.store)
+    let sizes = AnswerSize(
+      extras: try preview.channel.map { (channel) throws(StoreError) in
+        try search.store.answerExtras(of: channel)
+      } ?? .none)
     var next = preview.new
     if let channel = preview.channel, channel.version != .none {
       let versions =
@@ -96,14 +106,17 @@ final class Preparation: Sendable {
         let update = Update(
           channel: channel, base: versions[distance - 1], older: older,
           new: distance == 1 ? preview.new : Self.changes(from: older, to: next),
-          gone: distance == 1 ? preview.gone : Self.gone(from: older, to: next))
+          gone: distance == 1 ? preview.gone : Self.gone(from: older, to: next),
+          entries: try entries(since: versions[distance - 1], in: channel, search.store), sizes: sizes)
         try prepare(update, distance, search, packs, facts, goesOn)
         if distance == 1 { becomeReady() }
       }
     }
     becomeReady()
+    // The costs of updates come first: whoever finds this one without them knows that there is nothing to be updated.
+    guard goesOn() else { return }
     var whole = UpdateCost(whole: next, facts)
-    whole.answer = preview.channel.map { AnswerSize.whole(next, in: $0) } ?? 0
+    whole.answer = preview.planned.map { AnswerSize.whole(next, in: $0) } ?? 0
     state.withLock { [whole] in $0.costs[0] = whole }
   }
 
@@ -114,8 +127,22 @@ final class Preparation: Sendable {
     let older: DeltaSearch.Contents
     let new: DeltaSearch.Contents
     let gone: [ResourceURL]
+    /// Of the new ones, as the release is going to write them.
+    let entries: [ResourceURL: Entry]
+    let sizes: AnswerSize
 
-    var version: ManifestVersion { ManifestVersion(channel.version.number + 1) }
+    var version: ManifestVersion { channel.nextVersion }
+  }
+
+  /// What is new since a version, as the release is going to write it or as an earlier one did.
+  private func entries(since base: ManifestVersion, in channel: ChannelInfo, _ store: Store)
+    throws(StoreError) -> [ResourceURL: Entry]
+  {
+    var entries = preview.entries
+    if base == channel.version { return entries }
+    for change in try store.changes(channel, from: base, to: channel.version)
+    where entries[change.url] == nil { entries[change.url] = change.entry }
+    return entries
   }
 
   private func prepare(
@@ -132,8 +159,9 @@ final class Preparation: Sendable {
     let held = Set(update.older.map(\.content.sha256))
     let pairs = try search.store.derived.pairs(of: update.new.map(\.content.sha256))
     var cost = UpdateCost(update.new, holding: held, pairs: pairs, facts)
-    let changes = PackDraft.changes(update.new, gone: update.gone, on: update.older, in: update.channel)
-    cost.answer = AnswerSize.patch(
+    let changes = PackDraft.changes(
+      update.new, gone: update.gone, on: update.older, in: update.channel, entries: update.entries)
+    cost.answer = update.sizes.patch(
       changes.map { MapChange($0) },
       deltas: AnswerSize.deltas(changes, held, pairs, update.channel), from: update.base, to: update.version)
     let older = update.older.map { (url: $0.url, sha256: $0.content.sha256) }
@@ -144,15 +172,15 @@ final class Preparation: Sendable {
       drafts.withLock { $0.append(draft) }
       let nearer = state.withLock { $0.costs.values.reduce(Int64(0)) { $0.addingClamped($1.pack ?? 0) } }
       let size = try packs.size(
-        draft, changes, on: older, update.base, update.version, of: update.channel.id, patch: cost.answer,
-        after: nearer)
+        draft, changes, on: older, update.base, update.version, of: update.channel.id,
+        isNearest: distance == 1, patch: cost.answer, after: nearer)
       if let size {
         cost.pack = size
         let ends = PackPath(
           channel: update.channel.name, app: update.channel.app, base: update.base, version: update.version,
           sha256: SHA256.of([]))
         let offer = PackOffer(download: ends.url(publicURL: update.channel.publicURL), size: size)
-        cost.answer = AnswerSize.pack(offer, from: update.base, to: update.version)
+        cost.answer = update.sizes.pack(offer, from: update.base, to: update.version)
       }
     }
     state.withLock { [cost] state in

@@ -103,12 +103,13 @@ struct DiffTransfers: Sendable {
       let digest = try store.digest(channel, at: version)
     else { return cost }
     let ends = PackEnds(base: base, baseDigest: baseDigest, version: version, digest: digest)
+    let sizes = AnswerSize(extras: try store.answerExtras(of: channel))
     if case .stored(let pack) = try store.derived.pack(ends, of: channel.id) {
       cost.pack = pack.size
-      cost.answer = AnswerSize.pack(pack.offer(of: channel), from: base, to: version)
+      cost.answer = sizes.pack(pack.offer(of: channel), from: base, to: version)
     } else {
       let changes = try store.changes(channel, from: base, to: version)
-      cost.answer = AnswerSize.patch(
+      cost.answer = sizes.patch(
         changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) },
         deltas: try DeltaOffers(store: store).render(changes, channel, from: base), from: base, to: version)
     }

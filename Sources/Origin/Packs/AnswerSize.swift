@@ -3,20 +3,27 @@ import Manifests
 import Store
 import System
 
-/// Bytes of answers as devices get them, before they are made: to a few bytes, since numbers are still to come.
-enum AnswerSize {
+/// Bytes of answers as devices get them, before they are made: those with a patch to a few bytes, since digests are still
+/// to come.
+struct AnswerSize {
+  /// What every answer says beside its news.
+  var extras = AnswerExtras.none
+
   /// Of one that names a pack.
-  static func pack(_ offer: PackOffer, from base: ManifestVersion, to version: ManifestVersion) -> Int64 {
-    sent(Documents.pack(PackAnswer(base: base, version: version, digest: SHA256.of([]), pack: offer)))
+  func pack(_ offer: PackOffer, from base: ManifestVersion, to version: ManifestVersion) -> Int64 {
+    Self.sent(
+      Documents.pack(
+        PackAnswer(base: base, version: version, digest: SHA256.of([]), pack: offer, extras: extras)))
   }
 
   /// Of one with a patch.
   /// - Parameter deltas: as `DeltaOffer.render` writes them.
-  static func patch(
+  func patch(
     _ changes: [MapChange], deltas: [UInt8], from base: ManifestVersion, to version: ManifestVersion
   ) -> Int64 {
-    let frame = Documents.patch(version, digest: SHA256.of([]), base: DocumentBase(base, deltas: deltas))
-    return sent(frame.around(MapChange.patch(changes)))
+    let frame = Documents.patch(
+      version, digest: SHA256.of([]), base: DocumentBase(base, deltas: deltas), extras: extras)
+    return Self.sent(frame.around(MapChange.patch(changes)))
   }
 
   /// What a patch will offer beside it.

@@ -9,6 +9,8 @@ package struct PackLimits: Sendable {
   package var room: Int64 = 2 << 30
   /// Bytes of one; what would be larger is fetched file by file.
   package var largest: Int64 = 256 << 20
+  /// Bytes of files from which on a release's pack is put together before its transaction, not after: others wait meanwhile.
+  package var ahead: Int64 = 8 << 20
 
   package init() {}
 }
@@ -158,16 +160,27 @@ struct PackBuilder: Sendable {
 
   // MARK: - The whole
 
-  /// Puts a pack together and keeps it; nil where its files were coded for other changes, or it isn't worth keeping.
+  /// What came of a draft.
+  enum Outcome {
+    case kept(StoredPack)
+    /// Its files were coded for other changes.
+    case otherFiles
+    /// It isn't worth keeping, which is remembered.
+    case notWorth
+    /// So many bytes found no room.
+    case noRoom(Int64)
+  }
+
+  /// Puts a pack together and keeps it.
   ///
   /// - Parameter patchBytes: of the answer with the patch that the pack takes the place of, as it is sent.
   func keep(
     _ draft: PackDraft, _ changes: [Manifests.EntryChange], on base: PackBase, _ ends: PackEnds,
     of channel: Int64, patchBytes: Int
-  ) throws(StoreError) -> StoredPack? {
+  ) throws(StoreError) -> Outcome {
     guard let plan = draft.plan(changes, on: base),
       let head = Self.head(plan, ends, records: draft.records.count)
-    else { return nil }
+    else { return .otherFiles }
     let parts = PackParts(
       head: head,
       records: draft.records.map { record in
@@ -177,27 +190,40 @@ struct PackBuilder: Sendable {
       Self.isWorth(parts.size, records: draft.records.count, plain: draft.plainBytes, patch: patchBytes)
     else {
       try store.derived.refusePack(ends, of: channel)
-      return nil
+      return .notWorth
     }
     guard try store.makePackRoom(limits.room, for: parts.size) else {
-      if counters.hadNoRoom(ends, of: channel) {
-        let of = try store.channels().first { $0.id == channel }.map { " of \($0.app) \($0.name)" } ?? ""
-        log("error: packs\(of) \(ends.version) are left out: serve --pack-room \(limits.room) is used up")
-      }
-      return nil
+      try tellOfNoRoom(ends, of: channel)
+      return .noRoom(parts.size)
     }
     let pack = try store.derived.keep(parts, ends, of: channel)
     counters.made(bytes: pack.size)
-    return pack
+    return .kept(pack)
   }
 
-  /// Bytes of the pack that a draft is going to be, to a few; nil where none will be kept.
+  /// Whether there is any room for a pack, before its files are coded.
+  func hasAnyRoom(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> Bool {
+    if try store.hasPackRoom(limits.room, for: 1) { return true }
+    try tellOfNoRoom(ends, of: channel)
+    return false
+  }
+
+  private func tellOfNoRoom(_ ends: PackEnds, of channel: Int64) throws(StoreError) {
+    guard counters.hadNoRoom(ends, of: channel) else { return }
+    let of = try store.channels().first { $0.id == channel }.map { " of \($0.app) \($0.name)" } ?? ""
+    log("error: packs\(of) \(ends.version) are left out: serve --pack-room \(limits.room) is used up")
+  }
+
+  /// Bytes of the pack that a draft is going to be, if its release gets the numbers that are planned; nil where none will be
+  /// kept.
   /// - Parameters:
   ///   - channel: whose release is planned.
+  ///   - isNearest: from the version that the release replaces.
   ///   - others: bytes of packs that are made before it.
   func size(
     _ draft: PackDraft, _ changes: [Manifests.EntryChange], on older: [(url: ResourceURL, sha256: SHA256)],
-    _ base: ManifestVersion, _ version: ManifestVersion, of channel: Int64, patch: Int64, after others: Int64
+    _ base: ManifestVersion, _ version: ManifestVersion, of channel: Int64, isNearest: Bool, patch: Int64,
+    after others: Int64
   ) throws(StoreError) -> Int64? {
     let digest = SHA256.of([])
     let ends = PackEnds(base: base, baseDigest: digest, version: version, digest: digest)
@@ -209,7 +235,7 @@ struct PackBuilder: Sendable {
       size, records: draft.records.count, plain: draft.plainBytes, patch: Int(clamping: patch))
     guard isWorth, size <= limits.largest else { return nil }
     // Packs to the version that the release replaces make way, but for one that is made before it commits.
-    let staysNewest = makesFirst && base.number + 1 == version.number
+    let staysNewest = makesFirst && isNearest
     let hasRoom = try store.hasPackRoom(
       limits.room, for: size.addingClamped(others), replacing: staysNewest ? nil : channel)
     return hasRoom ? size : nil

@@ -29,9 +29,8 @@ extension ReleaseDesk {
       }
       for draft in deltas.packDrafts(of: channel.id) {
         let base = PackBase(before.map, holders: draft.holders)
-        if let pack = try packs.keep(draft, changes, on: base, ends, of: channel.id, patchBytes: patchBytes) {
-          return pack
-        }
+        let outcome = try packs.keep(draft, changes, on: base, ends, of: channel.id, patchBytes: patchBytes)
+        if case .kept(let pack) = outcome { return pack }
       }
     } catch {
       packs.counters.failed()
@@ -43,20 +42,52 @@ extension ReleaseDesk {
   /// Makes and pushes the pack of a release that is about to be committed: it is certain by now, but for others that
   /// come between. Without it devices take the patch.
   func pushPack(_ prepared: PreparedRelease) {
-    guard let push, let before = catalog.current.channel(id: prepared.channel.id),
-      before.version == prepared.channel.version, before.version != .none
-    else { return }
-    let channel = prepared.channel.at(prepared.version, digest: map(after: prepared).digest)
-    let news = prepared.changes.map { (url: $0.url, entry: $0.entry) }
-    let patchBytes = MapChange.patchCount(
-      prepared.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
-    guard let pack = pack(news, channel, on: before, patchBytes: patchBytes), !pack.isPushed else { return }
+    guard let push, let (pack, channel) = pack(of: prepared), !pack.isPushed else { return }
     do throws(StoreError) {
       try push.pack(pack, channel)
       try store.derived.notePushed(pack, of: channel.id)
     } catch {
       log("error: the pack of \(channel.app) \(channel.version) could not be pushed: \(error)")
     }
+  }
+
+  /// Commits. A large pack is put together before, while no transaction is open: writing and syncing it takes seconds in
+  /// which nobody else could release.
+  func packingAhead<Outcome>(
+    _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
+  ) throws(StoreError) -> Outcome {
+    var large: PreparedRelease?
+    do {
+      return try commit { (prepared) throws(StoreError) in
+        guard try self.hasLargePack(prepared) else { return }
+        large = prepared
+        throw .unpushed
+      }
+    } catch .unpushed {
+      guard let large else { throw .unpushed }
+      _ = pack(of: large)
+      // It is found there, unless another release came between: then it is put together after all.
+      return try commit { (_) in }
+    }
+  }
+
+  /// Whether a release seems to have a pack that is large, and finds room beside those that it replaces.
+  private func hasLargePack(_ prepared: PreparedRelease) throws(StoreError) -> Bool {
+    let bytes = deltas.packDrafts(of: prepared.channel.id).map(\.recordBytes).max() ?? 0
+    guard bytes >= packs.limits.ahead else { return false }
+    return try store.hasPackRoom(packs.limits.room, for: bytes.addingClamped(1 << 20))
+  }
+
+  /// The pack from the version that a release is going to replace; nil where there is none.
+  private func pack(of prepared: PreparedRelease) -> (StoredPack, ChannelInfo)? {
+    guard let before = catalog.current.channel(id: prepared.channel.id),
+      before.version == prepared.channel.version, before.version != .none
+    else { return nil }
+    let channel = prepared.channel.at(prepared.version, digest: map(after: prepared).digest)
+    let news = prepared.changes.map { (url: $0.url, entry: $0.entry) }
+    let patchBytes = MapChange.patchCount(
+      prepared.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
+    return pack(news, channel, on: before, patchBytes: patchBytes).map { ($0, channel) }
   }
 }
 

@@ -7,7 +7,7 @@ extension ReleaseDesk {
   func pushing<Outcome>(
     _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
   ) throws(StoreError) -> Outcome {
-    guard let push else { return try commit { (_) in } }
+    guard let push else { return try packingAhead(commit) }
     // Each may take minutes, and keeps a worker of the API: most of these are for others.
     guard pushing.add(1, ordering: .relaxed).newValue <= Self.mostPushing else {
       pushing.subtract(1, ordering: .relaxed)

@@ -50,27 +50,28 @@ final class ReleaseDesk: Sendable {
     return deltas.prepare(try store.preview(request))
   }
 
-  /// Waits for the deltas of what a rollback brings back, from the version that it takes back.
-  /// - Returns: as of a release; nil, too, where nothing changes.
-  func awaitDeltas(_ request: RollbackInput) throws(StoreError) -> Bool? {
-    guard let preparation = try preparation(of: request) else { return nil }
-    return deltas.awaitReady(preparation)
+  /// What a rollback would do.
+  struct RollbackForecast {
+    let outcome: RollbackOutcome
+    /// Whether its deltas are stored.
+    var hasDeltas = false
+    /// What it costs the devices that it takes back; nil where nothing changes, or it isn't worked out.
+    var update: UpdateCost?
   }
 
-  /// What a rollback costs the devices that it takes back; nil where nothing changes, or others wait.
-  func cost(of request: RollbackInput) throws(StoreError) -> UpdateCost? {
-    guard let preparation = try preparation(of: request), deltas.awaitReady(preparation) == true else {
-      return nil
-    }
-    return preparation.status.costs[1]
-  }
-
-  private func preparation(of request: RollbackInput) throws(StoreError) -> Preparation? {
+  /// Works out what a rollback would do, and begins to make the deltas of what it brings back, from the version that it takes
+  /// back.
+  /// - Parameter waits: for the deltas, as releases do, unless too many others wait here already.
+  func forecast(of request: RollbackInput, waits: Bool) throws(StoreError) -> RollbackForecast {
     var request = request
     request.dryRun = true
-    let outcome = try store.rollback(request).release
-    guard outcome.changed, deltas.options.wait > 0 else { return nil }
-    return deltas.prepare(ReleasePreview(outcome))
+    var forecast = RollbackForecast(outcome: try store.rollback(request))
+    guard forecast.outcome.release.changed, deltas.options.wait > 0 else { return forecast }
+    let preparation = deltas.prepare(ReleasePreview(forecast.outcome.release))
+    if waits { forecast.hasDeltas = deltas.awaitReady(preparation) == true }
+    // A dry run may have worked it out a moment ago.
+    if forecast.hasDeltas || preparation.isDone(since: 1) { forecast.update = preparation.status.costs[1] }
+    return forecast
   }
 
   /// Waits for a release's deltas.

@@ -179,6 +179,12 @@ package struct PreparationAnswer: Codable, Sendable {
     /// For devices that have nothing.
     package var new: TransferCost?
 
+    /// Whether the release replaces nothing, as far as it is known: what devices without anything download is worked out
+    /// last.
+    package var isFirst: Bool { last1 == nil && new != nil }
+    /// Whether anything is worked out.
+    package var isKnown: Bool { last1 != nil || new != nil }
+
     package init() {}
   }
 
@@ -203,7 +209,7 @@ package struct TransferCost: Codable, Hashable, Sendable {
   /// Files over the wire, and how many of them as deltas.
   package let files: Int64
   package let deltas: Int64
-  /// Bytes over the wire, and what they would be without deltas.
+  /// Bytes of the files one by one, and what they would be without deltas.
   package let bytes: Int64
   package let plainBytes: Int64
   /// Bytes of the answer that says what is new, as it is sent; nil: an older origin doesn't say.
@@ -212,6 +218,8 @@ package struct TransferCost: Codable, Hashable, Sendable {
   package var pack: Int64?
   /// The answer, and the pack or each file.
   package var requests: Int64?
+  /// Bytes over the wire in all: of the answer, and of the pack or the files; nil: an older origin doesn't say.
+  package var total: Int64?
 
   package init(
     files: Int, deltas: Int, bytes: Int64, plainBytes: Int64, answer: Int64? = nil, pack: Int64? = nil,
@@ -224,8 +232,9 @@ package struct TransferCost: Codable, Hashable, Sendable {
     self.answer = answer
     self.pack = pack
     self.requests = requests.map { Int64($0) }
+    total = (pack ?? bytes).addingClamped(answer ?? 0)
   }
 
-  /// Bytes over the wire in all.
-  package var total: Int64 { (pack ?? bytes).addingClamped(answer ?? 0) }
+  /// Bytes over the wire in all, whatever the origin says.
+  package var wireBytes: Int64 { total ?? (pack ?? bytes).addingClamped(answer ?? 0) }
 }

@@ -32,9 +32,17 @@ package struct RollbackDetails: Codable, Sendable {
   package let takesBack: [Bundle]
   /// Nil where none was to come along.
   @OrNull package var prefetch: PrefetchResult?
-  /// Of a dry run: what a device on the newest version would be sent (RFC 7396), and what that costs.
+  /// Of a dry run: what a device on the newest version would be sent (RFC 7396), and what becomes of each of its URLs; nil
+  /// from an older origin.
   package var patch: JSONValue?
+  package var changes: [String: Change]?
+  /// What it costs devices on the newest version; nil where nothing changes, or from an older origin.
   package var cost: Cost?
+
+  /// What becomes of a URL.
+  package enum Change: String, Codable, Sendable {
+    case added, changed, removed
+  }
 
   /// What is taken back of one bundle.
   package struct Bundle: Codable, Sendable {

@@ -17,17 +17,22 @@ package enum LocalCheck {
     // Its folders are there until the last file is read.
     defer { withExtendedLifetime(unpacked) {} }
     var checked: [CheckedBundle] = []
-    for bundle in unpacked.bundles { checked.append(try CheckedBundle(bundle)) }
+    var idle: [BundleSource.WrittenPattern] = []
+    for bundle in unpacked.bundles {
+      let mapped = try Mapping.map(bundle)
+      checked.append(CheckedBundle(mapped.files, of: bundle))
+      idle += mapped.idle
+    }
     let check = SiteCheck(checked, options)
-    return check.report(try PublishError.reading { () throws(CheckError) in try check.read() })
+    var report = check.report(try PublishError.reading { () throws(CheckError) in try check.read() })
+    report.add(Finding.all(idle).filter(options.wants))
+    return report
   }
 }
 
 extension CheckedBundle {
   /// The files as they are mapped; those of a zip have to be unpacked.
-  /// - Throws: `PublishError` of the scan and the mapping.
-  init(_ bundle: BundleSource) throws(PublishError) {
-    let files = try Mapping.files(of: bundle)
+  init(_ files: [MappedFile], of bundle: BundleSource) {
     self.init(files.map { File($0.url, $0.ctype, $0.file) }, of: bundle)
   }
 
@@ -43,6 +48,18 @@ extension CheckedBundle {
 extension CheckedBundle.File {
   fileprivate init(_ url: ResourceURL, _ ctype: ContentType, _ file: SourceFile) {
     self.init(url: url, ctype: ctype, location: file.location, path: file.path, size: file.status.size)
+  }
+}
+
+extension Finding {
+  /// What is said of patterns that match nothing; of those that are written twice, once.
+  static func all(_ idle: [BundleSource.WrittenPattern]) -> [Finding] {
+    var seen: Set<BundleSource.WrittenPattern> = []
+    return idle.filter { seen.insert($0).inserted }.map { written in
+      Finding(
+        rule: .pattern, severity: .warning, place: written.file, position: nil,
+        problem: .idlePattern(written.pattern.text, at: written.keys, excludes: written.excludes))
+    }
   }
 }
 

@@ -41,6 +41,23 @@ package struct BundleSource: Hashable, Sendable {
     }
   }
 
+  /// A pattern of a settings file, which is there to match something.
+  package struct WrittenPattern: Hashable, Sendable {
+    package let pattern: Glob
+    /// The settings file, and the keys that lead to the pattern.
+    package let file: String
+    package let keys: String
+    /// Whether it leaves files out.
+    package let excludes: Bool
+
+    package init(_ pattern: Glob, file: String, keys: String, excludes: Bool) {
+      self.pattern = pattern
+      self.file = file
+      self.keys = keys
+      self.excludes = excludes
+    }
+  }
+
   package var name: BundleName
   package var folders: [Folder]
   package var filter: FileFilter
@@ -50,10 +67,12 @@ package struct BundleSource: Hashable, Sendable {
   package var headers: [HeaderRule]
   /// Whether `dir/index.html` is also the resource `dir/`.
   package var mapsIndex: Bool
+  /// Patterns among the above of which it is told when they match nothing.
+  package var written: [WrittenPattern]
 
   package init(
     _ name: BundleName, folders: [Folder], filter: FileFilter = FileFilter(), types: [TypeRule] = [],
-    headers: [HeaderRule] = [], mapsIndex: Bool = false
+    headers: [HeaderRule] = [], mapsIndex: Bool = false, written: [WrittenPattern] = []
   ) {
     self.name = name
     self.folders = folders
@@ -61,5 +80,6 @@ package struct BundleSource: Hashable, Sendable {
     self.types = types
     self.headers = headers
     self.mapsIndex = mapsIndex
+    self.written = written
   }
 }

@@ -13,9 +13,17 @@ package enum Mapping {
   /// The files of all folders of `bundle` by URL.
   /// - Throws: `PublishError` of the scan; `noURL`; `duplicates` with every URL that two files would have.
   package static func files(of bundle: BundleSource) throws(PublishError) -> [MappedFile] {
+    try map(bundle).files
+  }
+
+  /// The same, and of the patterns that were written for them those that match nothing.
+  static func map(_ bundle: BundleSource) throws(PublishError)
+    -> (files: [MappedFile], idle: [BundleSource.WrittenPattern])
+  {
     var mapped: [MappedFile] = []
+    var idle = bundle.written.filter(\.excludes).map(\.pattern)
     for folder in bundle.folders {
-      for file in try Scan.files(in: folder.path, bundle.filter) {
+      for file in try Scan.files(in: folder.path, bundle.filter, idle: &idle) {
         let ctype = ctype(of: file.path, bundle.types)
         let headers = headers(of: file.path, bundle.headers)
         for path in paths(file.path, mapsIndex: bundle.mapsIndex) {
@@ -27,7 +35,11 @@ package enum Mapping {
     mapped.sort { $0.url < $1.url }
     let duplicates = duplicates(mapped)
     guard duplicates.isEmpty else { throw .duplicates(duplicates) }
-    return mapped
+    let isIdle = { (written: BundleSource.WrittenPattern) in
+      written.excludes
+        ? idle.contains(written.pattern) : !mapped.contains { written.pattern.matches($0.file.path) }
+    }
+    return (mapped, bundle.written.filter(isIdle))
   }
 
   /// Where a file is found: as itself and, if asked for, as the index of its folder.

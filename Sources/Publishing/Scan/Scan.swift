@@ -8,6 +8,8 @@ package struct Scan {
   /// `root` without links, to tell which links leave it.
   private let realRoot: String
   private var files: [SourceFile] = []
+  /// Patterns that have left nothing out so far.
+  private var idle: [Glob]
   /// The folders on the way from `root` to the current one, to tell links that lead in circles.
   private var open: [FolderID] = []
 
@@ -16,10 +18,11 @@ package struct Scan {
     let inode: UInt64
   }
 
-  private init(_ root: String, _ realRoot: String, _ filter: FileFilter) {
+  private init(_ root: String, _ realRoot: String, _ filter: FileFilter, _ idle: [Glob]) {
     self.root = root
     self.realRoot = realRoot
     self.filter = filter
+    self.idle = idle
   }
 
   /// The files of `folder` that `filter` lets through, always in the same order: each folder's names by their
@@ -29,6 +32,14 @@ package struct Scan {
   package static func files(in folder: String, _ filter: FileFilter = FileFilter()) throws(PublishError)
     -> [SourceFile]
   {
+    var idle: [Glob] = []
+    return try files(in: folder, filter, idle: &idle)
+  }
+
+  /// The same; `idle` loses the patterns that match something there, let through or not.
+  static func files(in folder: String, _ filter: FileFilter, idle: inout [Glob]) throws(PublishError)
+    -> [SourceFile]
+  {
     var root = folder
     while root.count > 1, root.hasSuffix("/") { root.removeLast() }
     guard let status = try reading(root, { () throws(SystemError) in try Kernel.status(root) }) else {
@@ -36,8 +47,9 @@ package struct Scan {
     }
     guard status.kind == .folder else { throw .notAFolder(root) }
     let realRoot = try reading(root) { () throws(SystemError) in try Kernel.realPath(root) }
-    var scan = Scan(root, realRoot, filter)
+    var scan = Scan(root, realRoot, filter, idle)
     try scan.walk(root, below: "", status)
+    idle = scan.idle
     guard !scan.files.isEmpty else { throw .nothingToPublish(root) }
     return scan.files
   }
@@ -53,6 +65,7 @@ package struct Scan {
     for bytes in names {
       let name = String(decoding: bytes, as: UTF8.self)
       let path = prefix + name
+      if !idle.isEmpty { idle.removeAll { $0.matches(path) } }
       if filter.excludes(path, name: name) { continue }
       let location = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
       guard String(validating: bytes, as: UTF8.self) != nil else { throw .notUTF8(location) }

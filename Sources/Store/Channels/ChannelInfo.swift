@@ -27,7 +27,7 @@ package struct ChannelInfo: Hashable, Sendable {
   let leastNext: Int64
 
   /// The number that the next release gets.
-  var nextVersion: ManifestVersion { ManifestVersion(max(version.number + 1, leastNext)) }
+  package var nextVersion: ManifestVersion { ManifestVersion(max(version.number + 1, leastNext)) }
 
   /// The same channel at a version that is about to be made.
   package func at(_ version: ManifestVersion, digest: SHA256) -> ChannelInfo {

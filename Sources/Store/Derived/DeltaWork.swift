@@ -5,10 +5,26 @@ import System
 package struct ReleasePreview: Sendable {
   /// The channel as it is; nil where it is still to be made.
   package let channel: ChannelInfo?
+  /// The channel, also one that is still to be made: then with numbers that it doesn't have yet.
+  package let planned: ChannelInfo?
   /// What the channel's manifest gains or what changes in it, sorted by URL.
   package let new: [(url: ResourceURL, content: ResourceContent)]
   /// URLs that leave.
   package let gone: [ResourceURL]
+  /// What the release is going to write for the new ones, unless another one comes between; of a channel's first
+  /// release it isn't worked out.
+  package let entries: [ResourceURL: Entry]
+
+  package init(
+    channel: ChannelInfo?, planned: ChannelInfo? = nil, new: [(url: ResourceURL, content: ResourceContent)],
+    gone: [ResourceURL], entries: [ResourceURL: Entry] = [:]
+  ) {
+    self.channel = channel
+    self.planned = planned ?? channel
+    self.new = new
+    self.gone = gone
+    self.entries = entries
+  }
 }
 
 extension ReleasePreview {
@@ -21,7 +37,10 @@ extension ReleasePreview {
         let digest = FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size)
         return (change.url, ResourceContent(digest, ctype: ctype, headers: entry.headers))
       },
-      gone: outcome.changes.filter { $0.entry == nil }.map(\.url))
+      gone: outcome.changes.filter { $0.entry == nil }.map(\.url),
+      entries: Dictionary(
+        outcome.changes.compactMap { change in change.entry.map { (change.url, $0) } },
+        uniquingKeysWith: { $1 }))
   }
 }
 
@@ -32,9 +51,30 @@ extension Store {
     let plan = try plan(request)
     if plan.isChange, let channel = plan.channel { try checkFreeze(of: channel, request) }
     _ = try blobs.missing(of: plan.contents.map(\.content.sha256))
+    let planned =
+      plan.channel
+      ?? request.publicURLForNew.map { publicURL in
+        ChannelInfo(
+          id: 0, app: request.app, appID: 1, name: request.channel, publicURL: publicURL, version: .none,
+          at: nil, digest: nil, resources: 0, bytes: 0, publicURLID: 0, leastNext: 0)
+      }
     return ReleasePreview(
-      channel: plan.channel, new: plan.union.compactMap { step in step.new.map { (step.url, $0) } },
-      gone: plan.union.filter { $0.new == nil }.map(\.url))
+      channel: plan.channel, planned: planned,
+      new: plan.union.compactMap { step in step.new.map { (step.url, $0) } },
+      gone: plan.union.filter { $0.new == nil }.map(\.url), entries: try entries(of: plan))
+  }
+
+  /// As `ReleaseWriter` is going to write them.
+  private func entries(of plan: ReleasePlan) throws(StoreError) -> [ResourceURL: Entry] {
+    guard let channel = plan.channel, channel.version != .none else { return [:] }
+    return try connections.reading { (db) throws(StoreError) in
+      var entries: [ResourceURL: Entry] = [:]
+      for step in plan.union {
+        guard let content = step.new else { continue }
+        entries[step.url] = try db.nextEntry(content, of: step.url, plan.urlIDs[step.url], in: channel)
+      }
+      return entries
+    }
   }
 
   /// Those of `digests` whose bytes the manifest of a version holds, under whatever URL.

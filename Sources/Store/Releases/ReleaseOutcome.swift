@@ -46,6 +46,8 @@ package struct EntryChange: Hashable, Sendable {
   package let url: ResourceURL
   /// What it has from now on.
   package let entry: Entry?
+  /// Whether it had one before.
+  package let hadOne: Bool
   /// What a patch has to take away from the entry before, as `Entry.lost` says; mostly nothing.
   package let lost: JSONObject
 
@@ -53,6 +55,7 @@ package struct EntryChange: Hashable, Sendable {
   init(url: ResourceURL, entry: Entry?, old: EntryHeaders?) {
     self.url = url
     self.entry = entry
+    hadOne = old != nil
     if let entry, let old, !old.isEmpty {
       lost = entry.lost(since: old.members)
     } else {

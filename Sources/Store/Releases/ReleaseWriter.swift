@@ -76,7 +76,7 @@ struct ReleaseWriter {
       url: urlID, version: number, blob: blob, contentType: type, publicURL: channel.publicURLID,
       broughtIn: version
     ).insert(in: db)
-    return entry(url, content, number, broughtIn: version, channel.publicURL)
+    return channel.entry(url, content, number, broughtIn: version, channel.publicURL)
   }
 
   /// "Bytes that come back get their old version and download URL back."
@@ -85,19 +85,9 @@ struct ReleaseWriter {
   ) throws(StoreError) -> Entry? {
     let old = try ResourceRow.find(
       url: urlID, blob: blob, contentType: type, preferring: channel.publicURLID, in: db
-    ) { (id: $0, entry: entry(url, content, $1, broughtIn: $2, $3)) }
+    ) { (id: $0, entry: channel.entry(url, content, $1, broughtIn: $2, $3)) }
     if let old { resources[url] = old.id }
     return old?.entry
-  }
-
-  private func entry(
-    _ url: ResourceURL, _ content: ResourceContent, _ number: Int64, broughtIn: ManifestVersion,
-    _ base: BaseURL
-  ) -> Entry {
-    let download = DownloadPath(
-      channel: channel.name, appID: channel.appID, manifestVersion: broughtIn, resourceVersion: number,
-      sha256: content.sha256, url: url)
-    return Entry(content, download: download.url(publicURL: base), version: number)
   }
 
   private mutating func contentTypeID(_ form: ResourceContent.Form) throws(StoreError) -> Int64 {
@@ -166,5 +156,40 @@ struct ReleaseWriter {
       bundles: plan.bundles.map(ReleaseOutcome.Bundle.init), newBytes: plan.newBytes,
       resources: plan.resources,
       bytes: plan.bytes, createdApp: !plan.appExists, createdChannel: plan.channel == nil, missing: [])
+  }
+}
+
+extension ChannelInfo {
+  fileprivate func entry(
+    _ url: ResourceURL, _ content: ResourceContent, _ number: Int64, broughtIn: ManifestVersion,
+    _ base: BaseURL
+  ) -> Entry {
+    let download = DownloadPath(
+      channel: name, appID: appID, manifestVersion: broughtIn, resourceVersion: number,
+      sha256: content.sha256, url: url)
+    return Entry(content, download: download.url(publicURL: base), version: number)
+  }
+}
+
+extension Database {
+  /// The entry that a release would write for a content of a URL, without writing it.
+  /// - Parameter id: the URL's row; nil where the channel never saw it.
+  func nextEntry(_ content: ResourceContent, of url: ResourceURL, _ id: Int64?, in channel: ChannelInfo)
+    throws(StoreError) -> Entry
+  {
+    var number: Int64 = 1
+    if let id {
+      let form = content.identity.form
+      if let blob = try value(Int64.self, "SELECT id FROM blob WHERE sha256 = ?", content.sha256),
+        let type = try ContentTypeRow.find(form.ctype.text, form.headers, in: self)
+      {
+        let old = try ResourceRow.find(
+          url: id, blob: blob, contentType: type, preferring: channel.publicURLID, in: self
+        ) { channel.entry(url, content, $1, broughtIn: $2, $3) }
+        if let old { return old }
+      }
+      number = try URLRow.nextVersion(of: id, in: self)
+    }
+    return channel.entry(url, content, number, broughtIn: channel.nextVersion, channel.publicURL)
   }
 }

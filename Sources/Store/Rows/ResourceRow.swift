@@ -142,12 +142,18 @@ enum ContentTypeRow {
   static func findOrInsert(_ type: String, _ headers: EntryHeaders, in db: Database) throws(StoreError)
     -> Int64
   {
-    let headers = String(decoding: headers.json.canonical, as: UTF8.self)
-    let id = try db.value(
-      Int64.self, "SELECT id FROM content_type WHERE text = ? AND headers = ?", type, headers)
-    if let id { return id }
-    try db.run("INSERT INTO content_type (text, headers) VALUES (?, ?)", type, headers)
+    if let id = try find(type, headers, in: db) { return id }
+    try db.run("INSERT INTO content_type (text, headers) VALUES (?, ?)", type, Self.text(headers))
     return db.lastRowID
+  }
+
+  static func find(_ type: String, _ headers: EntryHeaders, in db: Database) throws(StoreError) -> Int64? {
+    try db.value(
+      Int64.self, "SELECT id FROM content_type WHERE text = ? AND headers = ?", type, Self.text(headers))
+  }
+
+  private static func text(_ headers: EntryHeaders) -> String {
+    String(decoding: headers.json.canonical, as: UTF8.self)
   }
 
   /// Types and headers that no resource has.

@@ -67,6 +67,14 @@ package final class WorkQueue<Item: Sendable>: Sendable {
     return next ?? nil
   }
 
+  /// As `next`; `.some(nil)` once the queue is stopped, nil where none came for so long.
+  package func next(within duration: Duration) -> Item?? {
+    state.waiting(for: duration) { state in
+      if state.isStopped { return .some(nil) }
+      return state.items.isEmpty ? nil : .some(state.items.removeFirst())
+    }
+  }
+
   /// Whoever waits for an item, or comes for one, gets none any more.
   package func stop() { state.broadcasting { $0.isStopped = true } }
 

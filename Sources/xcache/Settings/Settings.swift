@@ -58,8 +58,20 @@ struct BundleSettings: Hashable, Sendable {
   var types: [BundleSource.TypeRule] = []
   var headers: [BundleSource.HeaderRule] = []
   var mapsIndex = false
+  /// The file's patterns, each with its place.
+  var written: [BundleSource.WrittenPattern] = []
 
   init(_ name: BundleName) { self.name = name }
+
+  /// Takes in what `--include` and `--exclude` say. Of a part of the files that the settings are about, patterns need
+  /// not match any.
+  mutating func narrow(include: [Glob], exclude: [Glob]) {
+    if !include.isEmpty {
+      filter.include = include
+      written = []
+    }
+    filter.exclude += exclude
+  }
 
   /// Every base URL that its files may have.
   var baseURLs: [BaseURL] { folders.compactMap(\.baseURL) + (baseURL.map { [$0] } ?? []) }
@@ -79,6 +91,6 @@ struct BundleSettings: Hashable, Sendable {
     }
     return BundleSource(
       name, folders: sources, filter: filter, types: types, headers: headers,
-      mapsIndex: mapsIndex ?? self.mapsIndex)
+      mapsIndex: mapsIndex ?? self.mapsIndex, written: written)
   }
 }

@@ -83,10 +83,18 @@ extension BundleSettings {
       case "dirs":
         for item in try value.elements() { folders.append(try Folder(item, relativeTo: folder)) }
       case "baseURL": baseURL = try SettingsValue.url(value.text("a URL"), in: value.file, at: value.keys)
-      case "include": filter.include = try value.globs()
-      case "exclude": filter.exclude = try value.globs()
-      case "ctypes": types = try value.typeRules()
-      case "headers": headers = try value.headerRules()
+      case "include":
+        filter.include = try value.globs()
+        written += value.written(filter.include)
+      case "exclude":
+        filter.exclude = try value.globs()
+        written += value.written(filter.exclude.filter { !FileFilter.isStandard($0) }, excludes: true)
+      case "ctypes":
+        types = try value.typeRules()
+        written += value.written(types.map(\.pattern))
+      case "headers":
+        headers = try value.headerRules()
+        written += value.written(headers.map(\.pattern))
       case "index": mapsIndex = try value.bool()
       default: throw value.unknown
       }
@@ -151,6 +159,12 @@ struct SettingsNode {
     var globs: [Glob] = []
     for element in try elements() { globs.append(try element.glob(element.text("a pattern, such as *.map"))) }
     return globs
+  }
+
+  /// Patterns of this value, with its place.
+  func written(_ patterns: [Glob], excludes: Bool = false) -> [BundleSource.WrittenPattern] {
+    let keys = keys.joined(separator: " / ")
+    return patterns.map { BundleSource.WrittenPattern($0, file: file, keys: keys, excludes: excludes) }
   }
 
   private func glob(_ text: String) throws(SettingsError) -> Glob {

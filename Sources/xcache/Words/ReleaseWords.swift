@@ -1,6 +1,21 @@
 import Manifests
 import OriginAPI
 
+extension Command {
+  /// The options that `ReleaseMembers.filled` reads.
+  /// - Parameters:
+  ///   - what: what must not have changed since a version.
+  ///   - waits: whether it can be told not to wait for its deltas.
+  static func release(ifVersion what: String, waits: Bool = true, dryRun: String) -> [Option] {
+    [
+      .value("message", "TEXT", short: "m", "why, for the log"),
+      .value("if-version", "V", "refuse when \(what) after version V, a number or a time"),
+      .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
+    ] + (waits ? [.flag("now", "make it visible without waiting for deltas")] : [])
+      + [.flag("dry-run", dryRun)]
+  }
+}
+
 extension ReleaseMembers {
   /// The same with what `-m`, `--if-version`, `--break-glass`, `--now` and `--dry-run` say.
   func filled(_ arguments: Arguments) throws -> Self {

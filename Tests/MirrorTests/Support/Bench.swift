@@ -48,7 +48,7 @@ final class Bench: Sendable {
   @discardableResult
   func release(
     _ bundle: String, _ files: [String: String], remove: [String] = [], into other: Store? = nil,
-    in place: String = "shop online"
+    in place: String = "shop online", headers: EntryHeaders = EntryHeaders()
   ) throws -> ReleaseOutcome {
     let store = other ?? self.store
     let place = try Self.channel(place)
@@ -59,7 +59,7 @@ final class Bench: Sendable {
       _ = try store.receive(
         bytes.span.bytes, BlobClaim(sha256: digest.sha256, md5: digest.md5, size: digest.size))
       let url = try ResourceURL(Self.base + name)
-      set[url] = ResourceContent(digest, ctype: .of(fileName: name))
+      set[url] = ResourceContent(digest, ctype: .of(fileName: name), headers: headers)
     }
     let name = try BundleName(bundle)
     let channel = try? store.channel(place.app, place.channel)

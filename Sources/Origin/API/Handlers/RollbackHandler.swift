@@ -18,22 +18,48 @@ struct RollbackHandler: APIHandler {
       // The prefetch config is the whole channel's, too.
       try caller.checkReachesAllBundles()
     }
-    let waits = !input.dryRun && body.now != true
-    // Where too many wait already, devices take the files whole: a rollback doesn't stand in a queue.
-    let hasDeltas = waits ? try releases.awaitDeltas(input) ?? false : false
-    let update = input.dryRun ? try releases.cost(of: input).map { TransferCost($0) } : nil
+    let forecast = try forecast(of: input, isHurried: body.now == true)
+    let hasDeltas = !input.dryRun && forecast?.hasDeltas == true
     return try context.answering { outcome in
       var details = RollbackDetails(
         target: outcome.target, takesBack: outcome.bundles.map { .init($0) },
         prefetch: outcome.release.prefetch.map { PrefetchResult($0) })
-      if input.dryRun {
-        (details.patch, details.cost) = outcome.patch
-        details.cost?.update = update
-      }
+      if input.dryRun { (details.patch, details.changes) = (forecast?.patch, forecast?.changes) }
+      if input.dryRun || outcome.release.changed { details.cost = forecast?.cost }
       let answer = RollbackAnswer(ReleaseAnswer(outcome.release, deltasStored: hasDeltas), details)
       return APIAnswer(answer, madeBy: outcome.release, dryRun: input.dryRun)
     } to: { record in
       try releases.rollback(input, by: caller, record: record)
+    }
+  }
+
+  /// What the answer says beforehand; of an act that can't be worked out nothing: it says itself what is wrong.
+  private func forecast(of input: RollbackInput, isHurried: Bool) throws -> Forecast? {
+    // Where too many wait already, devices take the files whole: a rollback doesn't stand in a queue.
+    if input.dryRun { return Forecast(try releases.forecast(of: input, waits: true)) }
+    return (try? releases.forecast(of: input, waits: !isHurried)).map { Forecast($0) }
+  }
+
+  private struct Forecast: Sendable {
+    let hasDeltas: Bool
+    /// What a device on the newest version would be sent (RFC 7396).
+    let patch: JSONValue
+    let changes: [String: RollbackDetails.Change]
+    let cost: RollbackDetails.Cost
+
+    init(_ forecast: ReleaseDesk.RollbackForecast) {
+      let release = forecast.outcome.release
+      hasDeltas = forecast.hasDeltas
+      patch = .object(JSONObject(release.changes.map { .init(key: $0.url.text, value: $0.patch) }))
+      changes = Dictionary(
+        release.changes.map { ($0.url.text, $0.entry == nil ? .removed : $0.hadOne ? .changed : .added) },
+        uniquingKeysWith: { $1 })
+      let bytes = patch.canonical
+      var cost = RollbackDetails.Cost(
+        fileBytes: release.newBytes, files: release.counts.added + release.counts.changed,
+        patchBytes: bytes.count, patchGzipBytes: Gzip.encode([bytes]).count)
+      cost.update = forecast.update.map { TransferCost($0) }
+      self.cost = cost
     }
   }
 
@@ -69,19 +95,6 @@ extension PrefetchResult {
     self.init(
       changed: outcome.changed, kept: outcome.isKept, source: ManifestVersion(outcome.source),
       version: ManifestVersion(outcome.version))
-  }
-}
-
-extension RollbackOutcome {
-  /// What a device on the newest version would be sent (RFC 7396), and what that costs.
-  fileprivate var patch: (JSONValue, RollbackDetails.Cost) {
-    let patch = JSONValue.object(
-      JSONObject(release.changes.map { .init(key: $0.url.text, value: $0.patch) }))
-    let bytes = patch.canonical
-    let cost = RollbackDetails.Cost(
-      fileBytes: release.newBytes, files: release.counts.added + release.counts.changed,
-      patchBytes: bytes.count, patchGzipBytes: Gzip.encode([bytes]).count)
-    return (patch, cost)
   }
 }
 

@@ -96,8 +96,7 @@ enum CheckCommand {
     }
     return try bundles.map { bundle in
       var bundle = bundle
-      if !include.isEmpty { bundle.filter.include = include }
-      bundle.filter.exclude += exclude
+      bundle.narrow(include: include, exclude: exclude)
       return try bundle.source(baseURL: base)
     }
   }

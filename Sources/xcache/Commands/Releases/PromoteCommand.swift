@@ -25,12 +25,9 @@ enum PromoteCommand {
       .value("version", "V", "the version of --from that is promoted (default: the newest)"),
       VersionWord.option,
       .flag("with-prefetch", "promote the prefetch config, too"),
-      .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "V", "refuse when a bundle changed in --to after version V, a number or a time"),
-      .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
-      .flag("now", "make it visible without waiting for deltas"),
-      .flag("dry-run", "say what would happen, change nothing"),
-    ],
+    ]
+      + Command.release(
+        ifVersion: "a bundle changed in --to", dryRun: "say what would happen, change nothing"),
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

@@ -122,9 +122,7 @@ enum PublishCommand {
     _ settings: BundleSettings, _ folders: [String], _ base: BaseURL?, _ arguments: Arguments
   ) throws -> BundleSource {
     var settings = settings
-    let include = try globs("include", arguments)
-    if !include.isEmpty { settings.filter.include = include }
-    settings.filter.exclude += try globs("exclude", arguments)
+    settings.narrow(include: try globs("include", arguments), exclude: try globs("exclude", arguments))
     return try settings.source(
       folders: folders, baseURL: base, mapsIndex: arguments.has("index") ? true : nil)
   }

@@ -21,7 +21,16 @@ extension PublishResult {
       dryRun
         ? "dry run: \(counts), sent \(sent), would become version \(answer.version)"
         : "\(counts), sent \(sent), \(terminal.colour("version \(answer.version)", .bold))")
-    if let preparation { lines += preparation.value.lines(dryRun: dryRun) }
+    if let preparation = preparation?.value {
+      if !dryRun, answer.previous != .none {
+        lines.append(
+          answer.deltasStored
+            ? "visible with its deltas, made in \(preparation.milliseconds / 100 * 100) ms"
+            : "visible before its deltas were made: devices that update now fetch whole files")
+      }
+      lines += preparation.lines(of: answer.version, dryRun: dryRun)
+    }
+    if hasNoLimit { lines.append("--max-update doesn't count: no device has an earlier version") }
     for bundle in answer.bundles {
       guard let replaced = bundle.replaced else { continue }
       lines.append(
@@ -55,14 +64,13 @@ extension PublishResult {
 
 extension PreparationAnswer {
   /// What devices download, for people.
-  fileprivate func lines(dryRun: Bool) -> [String] {
-    var lines: [String] = []
-    if !dryRun, cost.last1 != nil {
-      lines.append(
-        ready
-          ? "visible with its deltas, made in \(milliseconds / 100 * 100) ms"
-          : "visible before its deltas were made: devices that update now fetch whole files")
+  fileprivate func lines(of version: ManifestVersion, dryRun: Bool) -> [String] {
+    guard cost.isKnown else {
+      return dryRun
+        ? ["what it costs devices can't be worked out"]
+        : ["what it costs devices isn't known yet: `xcache show \(version)` will say it"]
     }
+    var lines: [String] = []
     let rows: [(String, TransferCost?, Bool)] = [
       ("at the current version", cost.last1, ready), ("2 versions back", cost.last2, done),
       ("5 versions back", cost.last5, done), ("that are new", cost.new, true),
@@ -78,9 +86,11 @@ extension PreparationAnswer {
 extension TransferCost {
   /// What a device downloads: `4.6 KB in 2 requests, 68 files as a pack (5.9 MB as whole files)`.
   var words: String {
-    let saved = pack != nil || deltas > 0 ? " (\(Bytes.text(plainBytes)) as whole files)" : ""
+    let saved =
+      (pack != nil || deltas > 0) && plainBytes > wireBytes
+      ? " (\(Bytes.text(plainBytes)) as whole files)" : ""
     guard let requests else { return "\(Bytes.text(bytes)) in \(files) files\(saved)" }
     let how = pack == nil ? "\(files) files" : "\(files) files as a pack"
-    return "\(Bytes.text(total)) in \(requests) request\(requests == 1 ? "" : "s"), \(how)\(saved)"
+    return "\(Bytes.text(wireBytes)) in \(requests) request\(requests == 1 ? "" : "s"), \(how)\(saved)"
   }
 }

@@ -20,12 +20,10 @@ enum RollbackCommand {
       .value("steps", "N", "so many distinct contents back"),
       .value("bundle", "NAME", "this bundle alone"), .flag("all-bundles", "the whole channel"),
       .flag("with-prefetch", "bring the prefetch config of then back, too"),
-      .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "V", "refuse when something of it changed after version V, a number or a time"),
-      .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
-      .flag("now", "make it visible without waiting for deltas"),
-      .flag("dry-run", "print the patch and what it costs devices, change nothing"),
-    ],
+    ]
+      + Command.release(
+        ifVersion: "something of it changed",
+        dryRun: "print the patch and what it costs devices, change nothing"),
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -76,25 +74,33 @@ enum RollbackCommand {
       let more = bundle.releases.count > 5 ? " and \(bundle.releases.count - 5) more" : ""
       lines.append("takes back of \(bundle.bundle): " + words.joined(separator: ", ") + more)
     }
-    return lines + prefetch + (dryRun ? [] : release.endLines)
+    return lines + prefetch + (dryRun ? [] : cost(answer, of: release.previous) + release.endLines)
   }
 
   /// What a device would be sent, and what that costs.
   private static func patch(_ answer: RollbackAnswer, _ terminal: Terminal) -> [String] {
     let lines = (answer.patch?.object?.members ?? []).map { member in
-      // A patch may hold nulls in an entry, too: headers that it loses.
-      guard !member.value.isNull else { return "\(terminal.colour("−", .red)) \(member.key)" }
       let size = member.value["size"]?.integer.map { "  " + Bytes.text($0) } ?? ""
-      return "\(terminal.colour("+", .green)) \(member.key)\(size)"
+      // A patch may hold nulls in an entry, too: headers that it loses.
+      let mark =
+        switch answer.changes?[member.key] ?? (member.value.isNull ? .removed : .added) {
+        case .added: terminal.colour("+", .green)
+        case .changed: terminal.colour("~", .yellow)
+        case .removed: terminal.colour("−", .red)
+        }
+      return "\(mark) \(member.key)\(size)"
     }
-    guard let cost = answer.cost else { return lines }
-    if let update = cost.update {
-      return lines + ["a device on the newest version downloads \(update.words)"]
-    }
-    return lines + [
-      "a device on the newest version takes a patch of \(Bytes.text(cost.patchBytes)) "
+    return lines + cost(answer, of: answer.release.previous)
+  }
+
+  /// What devices on the version that is taken back download.
+  private static func cost(_ answer: RollbackAnswer, of version: ManifestVersion) -> [String] {
+    guard let cost = answer.cost else { return [] }
+    if let update = cost.update { return ["devices on version \(version) download \(update.words)"] }
+    return [
+      "devices on version \(version) take a patch of \(Bytes.text(cost.patchBytes)) "
         + "(\(Bytes.text(cost.patchGzipBytes)) gzipped) and \(cost.files) files, \(Bytes.text(cost.fileBytes)), "
-        + "but for those that it still has"
+        + "but for those that they still have"
     ]
   }
 }

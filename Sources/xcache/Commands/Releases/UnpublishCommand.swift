@@ -9,12 +9,10 @@ enum UnpublishCommand {
     name: "unpublish", operands: "--bundle NAME", summary: "take a bundle out of a channel",
     notes: "Devices delete the bundle's files with their next update. Its history stays.",
     options: Command.remote + Command.channel + [
-      .value("bundle", "NAME", "the bundle; may be repeated"),
-      .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "V", "refuse when the bundle changed after version V, a number or a time"),
-      .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
-      .flag("dry-run", "say what would happen, change nothing"),
-    ],
+      .value("bundle", "NAME", "the bundle; may be repeated")
+    ]
+      + Command.release(
+        ifVersion: "the bundle changed", waits: false, dryRun: "say what would happen, change nothing"),
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

@@ -1,18 +1,14 @@
 #!/usr/bin/env python3
 """Kills devices at random moments of an update by a pack, over a slow line that now and then breaks off.
 
-kill.py XCACHE [KILLS]      Exit 0: each device came to the new version by the pack, with every file right, and fetched no
+kill_packs.py XCACHE [KILLS]      Exit 0: each device came to the new version by the pack, with every file right, and fetched no
                             more of it anew than the file that it was at.
 """
-import json, os, random, shutil, signal, socket, subprocess, sys, tempfile, threading, time
+import json, os, random, shutil, signal, socket, subprocess, sys, threading, time
 
-xcache, kills = os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 30
-work = tempfile.mkdtemp(prefix="xcache-packs-")
-seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
-dice = random.Random(seed)
-environment = dict(os.environ, XDG_CACHE_HOME=work + "/cache", XCACHE_APP="shop")
-for name in ("XCACHE_CHANNEL", "XCACHE_SERVER", "XCACHE_TOKEN", "XCACHE_TOKEN_FILE", "XCACHE_DATA"):
-    environment.pop(name, None)
+import served
+
+xcache, kills, seed, dice = served.arguments(30)
 
 # Bytes of a file that has no relative, and how many there are: most of the pack.
 LARGE, COUNT = 150_000, 20
@@ -63,10 +59,8 @@ class Line:
 
 
 line = Line(4_000_000)
-log = open(work + "/server.log", "w")
-server = subprocess.Popen(
-    [xcache, "serve", "--data", work + "/data", "--listen", "127.0.0.1:0", "--public-url",
-     f"http://127.0.0.1:{line.port}"], stderr=log, env=environment)
+origin = served.Origin(xcache, f"http://127.0.0.1:{line.port}", XCACHE_APP="shop")
+work, environment = origin.work, origin.environment
 
 
 def publish(version):
@@ -109,14 +103,8 @@ def state(folder):
 
 verdict = 1
 try:
-    address = None
-    while address is None:
-        assert server.poll() is None, open(work + "/server.log").read()
-        lines = [l for l in open(work + "/server.log") if " listens on http://" in l]
-        address = lines[0].split(" listens on ")[1].split(",")[0] if lines else None
-        time.sleep(0.02)
+    address = origin.start()
     line.target = int(address.rsplit(":", 1)[1])
-    environment.update(XCACHE_SERVER=address, XCACHE_TOKEN=open(work + "/data/admin.token").read().strip())
     publish(1)
     environment["XCACHE_SERVER"] = f"http://127.0.0.1:{line.port}"
     assert whole(work + "/first")["kind"] == "whole"
@@ -170,7 +158,6 @@ try:
           f"{resumed} went on in the middle, {torn} lines broke off, at most {most} bytes came twice (seed {seed})")
     verdict = 0
 finally:
-    server.terminate()
-    server.wait(10)
+    origin.stop()
     shutil.rmtree(work, ignore_errors=True)
 sys.exit(verdict)

@@ -1,0 +1,144 @@
+import Manifests
+import System
+import Testing
+
+@testable import Origin
+@testable import Store
+
+/// Packs that can't be made or pushed now, and follow by themselves.
+@Suite struct LaterPackTests {
+  private static func isTrue(_ condition: () throws -> Bool) throws -> Bool {
+    let end = Clock.monotonicNanoseconds() + 20_000_000_000
+    while try !condition() {
+      if Clock.monotonicNanoseconds() > end { return false }
+      Clock.sleep(for: .milliseconds(10))
+    }
+    return true
+  }
+
+  /// A script with little in common with those of other names.
+  private static func script(_ name: String, _ version: Int) -> String {
+    let text = (0..<2000).map {
+      "let \(name)\($0) = '\(SHA256.of(Array("\(name)\($0)".utf8)).hex.prefix(9))';"
+    }
+    return text.joined(separator: "\n") + "let version = \(SHA256.of([UInt8(version)]).hex);"
+  }
+
+  /// One that has nothing in common with its other versions, so that its pack is as large as itself.
+  private static func fresh(_ version: Int) -> String { script("v\(version)", version) }
+
+  private static func poll(_ channel: String, _ base: Int) -> String {
+    "/xcache\(channel == "online" ? "" : "_\(channel)")/shop/configure.json?version=\(base)&patch=1&pack=1"
+  }
+
+  /// A pack that found no room is made when another channel's gives its own back, and not looked at before.
+  @Test func whatFoundNoRoomIsMadeOnceThereIsSome() throws {
+    // As large as one pack, and not as two.
+    var room: Int64 = 0
+    do {
+      let origin = try TestOrigin()
+      for version in 1...2 { try origin.publish(["a.js": Self.fresh(version)]) }
+      room = try #require(try origin.store.derived.packs().first?.pack.size)
+      room += room / 2
+    }
+    let origin = try TestOrigin { $0.packs.room = room }
+    for channel in ["online", "test"] {
+      for version in 1...2 { try origin.publish(["a.js": Self.fresh(version)], channel: channel) }
+    }
+    #expect(try origin.store.derived.packs().count == 1)
+    try origin.origin.startBackgroundWork()
+    defer { origin.origin.beginStopping() }
+    let desk = origin.origin.api.releases.deltas
+    #expect(try Self.isTrue { desk.backlog.pending == 0 })
+    // Nothing is to be done, and nothing is forgotten.
+    let metrics = try origin.ask("GET", "/metrics").text
+    #expect(metrics.contains("xcache_packs_without_room_total 1\n"))
+    #expect(try PackServingTests.pack(origin, Self.poll("test", 1)) == nil)
+    // What takes the other channel's files away has no pack, and makes its old one nobody's.
+    let gone: JSONValue = ["bundles": [["bundle": "main", "unpublish": true]]]
+    #expect(try origin.api("POST", "apps/shop/channels/online/releases", gone).status == 201)
+    #expect(try Self.isTrue { try PackServingTests.pack(origin, Self.poll("test", 1)) != nil })
+    #expect(try Self.isTrue { desk.backlog.pending == 0 })
+  }
+
+  /// A place that can't be reached for a while is tried again without another release; deltas don't wait for it.
+  @Test func whatCouldNotBePushedIsTriedAgain() throws {
+    let attempts = Locked<[Int64]>([])
+    let fails = Locked(true)
+    let origin = try TestOrigin { options in
+      options.push = ReleasePush(names: { ["\($0.version)"] }, push: { _ in }) {
+        (pack, _) throws(StoreError) in
+        attempts.withLock { $0.append(pack.base.number) }
+        if fails.withLock({ $0 }) { throw .pushFailed(place: "there", reason: "a test") }
+      }
+    }
+    for version in 1...3 { try origin.publish(["a.js": Self.script("a", version)]) }
+    attempts.withLock { $0 = [] }
+    try origin.origin.startBackgroundWork()
+    defer { origin.origin.beginStopping() }
+    let desk = origin.origin.api.releases.deltas
+    // Both bases, the newer one first; then the rest of the work is done.
+    #expect(try Self.isTrue { attempts.withLock { $0.count } >= 2 && desk.backlog.pending == 0 })
+    #expect(attempts.withLock { $0 } == [2, 1])
+    let deltas = try origin.ask("GET", Self.poll("online", 1)).json["data"]?["deltas"]
+    #expect(deltas?.object?.members.count == 1)
+    fails.withLock { $0 = false }
+    for base in 1...2 {
+      #expect(try Self.isTrue { try PackServingTests.pack(origin, Self.poll("online", base)) != nil })
+    }
+    #expect(attempts.withLock { $0 } == [2, 1, 2, 1])
+    #expect(
+      try origin.store.derived.packs().filter { $0.pack.version.number == 3 }.allSatisfy { $0.pack.isPushed })
+  }
+
+  @Test func waitsGrow() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "1"])
+    let channel = try #require(try origin.store.channels().first)
+    let base = ManifestVersion(0)
+    var later = LaterPacks()
+    #expect(later.pause == .infinity && !later.holds(channel, base))
+    later.note(channel, base, .push)
+    #expect(later.holds(channel, base) && later.pause > 1 && later.pause <= 2)
+    #expect(!later.holds(channel.at(ManifestVersion(2), digest: SHA256.of([])), base))
+    #expect(later.takeDue { _ in true }.isEmpty)
+    later.note(channel, base, .room(10))
+    #expect(later.takeDue { $0 < 10 }.isEmpty && later.holds(channel, base))
+    #expect(later.takeDue { $0 <= 10 } == [channel.id] && !later.holds(channel, base))
+  }
+
+  /// What a dry run coded ends with a time, though no other release is planned.
+  @Test func draftsOfDryRunsEnd() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": Self.script("a", 1)])
+    let channel = try #require(try origin.store.channels().first)
+    _ = try PackCostTests.prepare(origin, try origin.release(["a.js": Self.script("a", 2)]))
+    let desk = origin.origin.api.releases.deltas
+    #expect(desk.packDrafts(of: channel.id).count == 1)
+    desk.dropDrafts()
+    #expect(desk.packDrafts(of: channel.id).count == 1)
+    desk.dropDrafts(olderThan: 0)
+    #expect(desk.packDrafts(of: channel.id).isEmpty)
+  }
+
+  /// A large pack is there before the transaction that shows its release, so that others needn't wait for it.
+  @Test(arguments: [true, false]) func aLargePackIsPutTogetherBefore(isLarge: Bool) throws {
+    let folder = Locked("")
+    let most = Locked(0)
+    let clock: @Sendable () -> Int64 = {
+      // The clock is asked inside the transaction.
+      let path = folder.withLock { $0 }
+      let names = path.isEmpty ? [] : (try? Folder.textNames("\(path)/derived/packs/1")) ?? []
+      most.withLock { $0 = max($0, names.filter { $0.hasSuffix(".xpk") }.count) }
+      return 1_763_500_000_000
+    }
+    let origin = try TestOrigin({ $0.packs.ahead = isLarge ? 1000 : 1 << 20 }, clock: clock)
+    try origin.publish(["a.js": Self.fresh(1)])
+    let release = try origin.release(["a.js": Self.fresh(2)])
+    folder.withLock { $0 = origin.folder }
+    #expect(try origin.api("POST", "apps/shop/channels/online/releases", release).status == 201)
+    #expect(most.withLock { $0 } == (isLarge ? 1 : 0))
+    #expect(try PackServingTests.pack(origin, Self.poll("online", 1)) != nil)
+    #expect(try origin.store.derived.packs().count == 1)
+  }
+}
