@@ -55,7 +55,7 @@ let package = Package(
     library("Server", ["HTTP", "Platform", "System"]),
     library("Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Platform", "System"]),
     library("BuildCheck", ["Manifests", "System"]),
-    library("OriginAPI", ["HTTPClient", "Manifests", "System"]),
+    library("OriginAPI", ["Compression", "HTTPClient", "Manifests", "System"]),
     library("XCacheClient", ["Archive", "Compression", "Manifests", "System"]),
 
     // Floor 4

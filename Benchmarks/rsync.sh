@@ -9,43 +9,6 @@ rounds=${ROUNDS:-5}
 versions=(streamlit-1.49.0 streamlit-1.49.1 streamlit-1.50.0)
 publish_sum=0 rsync_sum=0 publish_same=0 rsync_same=0
 
-start_rsync() {
-  mkdir -p "$work/rsync"
-  cat >"$work/rsyncd.conf" <<CONF
-pid file = $work/rsyncd.pid
-log file = $work/rsyncd.log
-use chroot = no
-uid = $(id -u)
-gid = $(id -g)
-[bench]
-path = $work/rsync
-read only = no
-CONF
-  # A port that nobody has; one that is taken in between makes the daemon fail, and the next is tried.
-  for _ in 1 2 3 4 5; do
-    rsync_port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    rsync --daemon --no-detach --address=127.0.0.1 --port="$rsync_port" --config="$work/rsyncd.conf" &
-    rsync_pid=$!
-    started+=("$rsync_pid")
-    for _ in $(seq 100); do
-      rsync --port="$rsync_port" 127.0.0.1:: >/dev/null 2>&1 || rsync "rsync://127.0.0.1:$rsync_port/" >/dev/null 2>&1 && return
-      kill -0 "$rsync_pid" 2>/dev/null || break
-      sleep 0.05
-    done
-  done
-  fail "no rsync daemon: $(cat "$work/rsyncd.log" 2>/dev/null)"
-}
-
-# timed NAME COMMAND…: adds the command's microseconds to the variable NAME.
-timed() {
-  local name=$1 begin end
-  shift
-  begin=$(now)
-  "$@" >/dev/null
-  end=$(now)
-  printf -v "$name" %d $((${!name} + end - begin))
-}
-
 publish() { xcache publish "$inputs/$1" --app bench --bundle main --base-url https://m.example.com --now; }
 copy() { rsync -a --delete "$inputs/$1/" "rsync://127.0.0.1:$rsync_port/bench/"; }
 

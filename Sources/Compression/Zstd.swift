@@ -3,7 +3,7 @@ import CZstd
 /// The zstd coding (RFC 8878) by libzstd.
 package enum Zstd {
   /// RFC 9659: a decoder need not accept a window of more than 8 MiB in the `zstd` content coding.
-  private static let windowLog: Int32 = 23
+  static let windowLog: Int32 = 23
 
   /// The input pieces, one after another, as one zstd frame; the same input gives the same bytes.
   ///

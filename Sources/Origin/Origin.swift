@@ -107,7 +107,7 @@ package final class Origin: Sendable {
       store: store, releases: releases, deltas: desk, documents: documents, adoption: adoption,
       largestUpload: options.largestUpload, log: options.log)
     self.adoption = adoption
-    keeper = Housekeeper(store: store, adoption: adoption, gc: options.gc, log: options.log)
+    keeper = Housekeeper(store: store, adoption: adoption, plans: api.plans, gc: options.gc, log: options.log)
     let scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: options.log) }
     self.scrubber = scrubber
     self.desk = desk

@@ -22,11 +22,13 @@ package struct CacheFolder: Sendable {
   enum Kind: String, Sendable {
     case hashes = "xcache hashes 1\n"
     case entries = "xcache entries 2\n"
+    case states = "xcache states 1\n"
 
     fileprivate var folder: String {
       switch self {
       case .hashes: "hashes"
       case .entries: "entries"
+      case .states: "states"
       }
     }
   }

@@ -51,6 +51,13 @@ package struct Plan: Hashable, Sendable {
     remove.append(contentsOf: old.map(\.url))
   }
 
+  /// A plan that changes nothing.
+  init(unchanged bundle: BundleName, base: ManifestVersion, resources: Int) {
+    self.bundle = bundle
+    self.base = base
+    unchanged = resources
+  }
+
   /// What the request says of it.
   var change: ReleaseRequest.Change {
     .update(bundle, base: base, set: put.map { ($0.url, $0.content) }, remove: remove)

@@ -9,7 +9,7 @@ extension Publisher {
   /// - Throws: `overBudget`, `costUnknown`.
   func prepare(
     _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress, _ options: PublishOptions
-  ) throws(PublishError) -> OriginAnswer<PreparationAnswer>? {
+  ) throws(PublishError) -> Prepared? {
     // What takes files away alone is a small answer, which only a limit needs to know of.
     guard plans.contains(where: { options.maxUpdate == nil ? !$0.put.isEmpty : !$0.isEmpty }) else {
       return nil
@@ -25,9 +25,16 @@ extension Publisher {
     return try prepareOnce(request, channel, options)
   }
 
+  /// What came of a preparation.
+  struct Prepared {
+    let answer: OriginAnswer<PreparationAnswer>
+    /// By what the release names what the preparation was given; nil: it is sent again.
+    let plan: SHA256?
+  }
+
   private func prepareOnce(
     _ request: ReleaseRequest, _ channel: ChannelAddress, _ options: PublishOptions
-  ) throws(PublishError) -> OriginAnswer<PreparationAnswer>? {
+  ) throws(PublishError) -> Prepared? {
     var answer: OriginAnswer<PreparationAnswer>
     do {
       answer = try PublishError.asking { () throws(OriginError) in try api.prepare(request, in: channel) }
@@ -35,6 +42,7 @@ extension Publisher {
       // An older origin has no preparations; an app that isn't there is the release's to report.
       return nil
     }
+    let plan = answer.value.plan
     let isDryRun = options.release.dryRun == true
     if let limit = options.maxUpdate {
       // However late it is: who sets a limit wants it kept. The origin comes to an end with every preparation.
@@ -43,7 +51,7 @@ extension Publisher {
     } else if options.release.now != true {
       answer = try wait(answer, channel) { $0.late || (isDryRun ? $0.done : $0.ready) }
     }
-    return answer
+    return Prepared(answer: answer, plan: plan)
   }
 
   /// - Throws: `overBudget`, `costUnknown`.

@@ -38,7 +38,7 @@ package struct Publisher: Sendable {
   }
 
   let api: OriginClient
-  private let cache: CacheFolder
+  let cache: CacheFolder
   let progress: @Sendable (Progress) -> Void
 
   /// - Parameter progress: called often, from any thread, one call at a time for each kind.
@@ -58,7 +58,9 @@ package struct Publisher: Sendable {
     let unpacked = try UnpackedZips(bundles)
     // Its folders are there until the last file is sent.
     defer { withExtendedLifetime(unpacked) {} }
-    let local = try resources(of: unpacked.bundles, rehash: options.rehash)
+    let found = try FoundFiles(unpacked.bundles)
+    if !options.rehash, let result = try publishUnchanged(found, to: channel, options) { return result }
+    let local = try resources(of: found, rehash: options.rehash)
     do {
       return try publish(local, to: channel, options, trustsCache: !options.rehash)
     } catch {
@@ -75,22 +77,19 @@ package struct Publisher: Sendable {
     _ local: LocalBundles, to channel: ChannelAddress, _ options: PublishOptions, trustsCache: Bool
   ) throws(PublishError) -> PublishResult {
     let remote = try RemoteChannel(api, cache, channel)
-    var plans: [Plan] = []
-    for bundle in local.bundles {
-      let held = try remote.bundle(bundle.source.name, trustsCache: trustsCache)
-      plans.append(Plan(bundle.source.name, local: bundle.resources, remote: held))
-    }
+    let plans = try self.plans(local, remote, trustsCache: trustsCache)
     let found = try self.check(local, plans, remote, options.check)
     let healing = local.files(of: remote.damaged)
-    let uploads = try upload(plans, healing)
     let request = ReleaseRequest(changes: plans.map(\.change), options: options.release)
     let isDryRun = options.release.dryRun == true
-    var preparation = try prepare(request, plans, channel, options)
-    let answer = try release(request, plans, channel)
-    if answer.value.isChanged, !isDryRun {
+    let uploads = try upload(plans, healing, local.kept)
+    let prepared = try prepare(request, plans, channel, options)
+    var preparation = prepared?.answer
+    let answer = try release(request, plans, channel, plan: prepared?.plan, local.kept)
+    if !isDryRun {
       // Of a channel that this release made, the origin's id isn't known yet.
       let remote = remote.exists ? remote : try? RemoteChannel(api, cache, channel)
-      if let remote { keep(answer.value, local, remote) }
+      if let remote { keep(answer.value, local, plans, remote) }
     }
     var afterwards: PublishError?
     do {
@@ -110,21 +109,37 @@ package struct Publisher: Sendable {
       hasNoLimit: options.maxUpdate != nil && preparation?.value.cost.isFirst == true)
   }
 
+  /// What each bundle has to become.
+  private func plans(_ local: LocalBundles, _ remote: RemoteChannel, trustsCache: Bool) throws(PublishError)
+    -> [Plan]
+  {
+    var plans: [Plan] = []
+    for bundle in local.bundles {
+      let held = try remote.bundle(bundle.source.name, trustsCache: trustsCache)
+      plans.append(Plan(bundle.source.name, local: bundle.resources, remote: held))
+    }
+    return plans
+  }
+
   /// Makes one release that takes whole bundles away.
   package func unpublish(
     _ bundles: [BundleName], from channel: ChannelAddress, _ options: ReleaseOptions = ReleaseOptions()
   ) throws(PublishError) -> OriginAnswer<ReleaseAnswer> {
-    try release(ReleaseRequest(changes: bundles.map { .unpublish($0) }, options: options), [], channel)
+    try release(
+      ReleaseRequest(changes: bundles.map { .unpublish($0) }, options: options), [], channel, plan: nil,
+      KeptBytes())
   }
 
   // MARK: Local files
 
   /// What is here: the resources of each bundle by URL, and how many files were read for it.
   struct LocalBundles {
-    var bundles: [(source: BundleSource, resources: [LocalResource])] = []
+    var bundles: [(source: BundleSource, resources: [LocalResource], state: LocalState)] = []
     var filesRead = 0
     /// Patterns that match nothing.
     var idle: [BundleSource.WrittenPattern] = []
+    /// Of small files that were read.
+    let kept = KeptBytes()
 
     var bytes: Int64 { bundles.reduce(0) { $0 + $1.resources.reduce(0) { $0 + $1.content.size } } }
 
@@ -141,36 +156,30 @@ package struct Publisher: Sendable {
     }
   }
 
-  private func resources(of bundles: [BundleSource], rehash: Bool) throws(PublishError) -> LocalBundles {
-    for (index, bundle) in bundles.enumerated()
-    where bundles[..<index].contains(where: { $0.name == bundle.name }) {
-      throw .bundleTwice(bundle.name)
-    }
+  private func resources(of found: FoundFiles, rehash: Bool) throws(PublishError) -> LocalBundles {
     var mapped: [[MappedFile]] = []
+    for bundle in found.bundles { mapped.append(try Mapping.files(of: bundle)) }
     var local = LocalBundles()
-    for bundle in bundles {
-      let (files, idle) = try Mapping.map(bundle)
-      mapped.append(files)
-      local.idle += idle
-    }
-    for (bundle, files) in zip(bundles, mapped) {
-      let hashed = try hash(bundle, files.map(\.file), rehash: rehash)
+    local.idle = found.bundles.flatMap(\.idle)
+    for ((bundle, state), files) in zip(zip(found.bundles, found.states), mapped) {
+      let hashed = try hash(bundle.source, files.map(\.file), keeping: local.kept, rehash: rehash)
       local.filesRead += hashed.read
-      local.bundles.append((bundle, zip(files, hashed.files).map { LocalResource($0, $1) }))
+      local.bundles.append(
+        (bundle.source, zip(files, hashed.files).map { LocalResource($0, $1) }, state))
     }
     return local
   }
 
   /// The digests of `files`, with the help of what was kept for the bundle's folders.
   private func hash(
-    _ bundle: BundleSource, _ files: [SourceFile], rehash: Bool
+    _ bundle: BundleSource, _ files: [SourceFile], keeping bytes: KeptBytes, rehash: Bool
   ) throws(PublishError) -> (files: [HashedFile], read: Int) {
     let folders = bundle.folders.map { (try? Kernel.realPath($0.path)) ?? $0.path }
     let key = ([bundle.name.text] + folders).joined(separator: "\n")
     let kept = rehash ? nil : cache.read(.hashes, key)
     let now = Clock.unixMilliseconds() * 1_000_000
     let progress = self.progress
-    let hashed = try Hashing(cache: kept.flatMap { HashCache(records: $0) } ?? HashCache())
+    let hashed = try Hashing(cache: kept.flatMap { HashCache(records: $0) } ?? HashCache(), keeping: bytes)
       .digests(of: files) { progress(.hashing(done: $0, of: files.count, bytes: $1)) }
     let records = HashCache(hashed.files.map { ($0.source.status, $0.digest) }, now: now).bytes
     // A cache that can't be written only costs time.
@@ -183,7 +192,9 @@ package struct Publisher: Sendable {
   // MARK: Origin
 
   /// Sends what the origin lacks of the plans and of what it lost; the files that it lacked.
-  private func upload(_ plans: [Plan], _ healing: [SHA256: HashedFile]) throws(PublishError) -> [HashedFile] {
+  private func upload(_ plans: [Plan], _ healing: [SHA256: HashedFile], _ kept: KeptBytes)
+    throws(PublishError) -> [HashedFile]
+  {
     let files = Publisher.contents(of: plans).merging(healing) { planned, _ in planned }
     if files.isEmpty { return [] }
     let lacking = try PublishError.asking { () throws(OriginError) in
@@ -192,14 +203,14 @@ package struct Publisher: Sendable {
     let missing = lacking.compactMap { files[$0] }.sorted { $0.source.location < $1.source.location }
     // For a dry run, too: what devices would download is worked out where the older files are. What no release takes
     // is dropped there after a day.
-    try send(missing)
+    try send(missing, kept)
     return missing
   }
 
-  private func send(_ files: [HashedFile]) throws(PublishError) {
+  private func send(_ files: [HashedFile], _ kept: KeptBytes) throws(PublishError) {
     let total = files.reduce(0) { $0 + $1.digest.size }
     let progress = self.progress
-    try UploadJob.send(files, api) { progress(.sending($0, of: total)) }
+    try UploadJob.send(files, kept, api) { progress(.sending($0, of: total)) }
   }
 
   /// One file for each content that the plans bring.
@@ -213,14 +224,17 @@ package struct Publisher: Sendable {
 
   /// Makes the release, sending what the origin finds missing after all: files that it kept for an earlier
   /// attempt are dropped after a day, and a damaged one when it is found.
-  private func release(
-    _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress
+  func release(
+    _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress, plan: SHA256?,
+    _ kept: KeptBytes
   ) throws(PublishError) -> OriginAnswer<ReleaseAnswer> {
     progress(.releasing)
     var attempts = 3
     while true {
       do {
-        return try PublishError.asking { () throws(OriginError) in try api.release(request, in: channel) }
+        return try PublishError.asking { () throws(OriginError) in
+          try api.release(request, plan: plan, in: channel)
+        }
       } catch {
         guard case .origin(.refused(let problem)) = error, problem.code == "missing-blobs", attempts > 0
         else {
@@ -230,20 +244,28 @@ package struct Publisher: Sendable {
         let missing = problem.missing.compactMap { files[$0] }
         guard !missing.isEmpty else { throw error }
         attempts -= 1
-        try send(missing)
+        try send(missing, kept)
       }
     }
   }
 
   /// Keeps what each bundle now holds, so that the next publish need not ask.
   private func keep(
-    _ answer: ReleaseAnswer, _ local: LocalBundles, _ remote: RemoteChannel
+    _ answer: ReleaseAnswer, _ local: LocalBundles, _ plans: [Plan], _ remote: RemoteChannel
   ) {
-    for (source, resources) in local.bundles
-    where answer.bundles.contains(where: { $0.bundle == source.name.text && $0.isChanged }) {
+    for ((source, resources, state), plan) in zip(local.bundles, plans) {
+      let isChanged = answer.bundles.contains { $0.bundle == source.name.text && $0.isChanged }
+      // What nobody changed, though it was to be, somebody else did.
+      guard isChanged || plan.isEmpty else { continue }
+      if isChanged {
+        remote.keep(
+          RemoteBundle(version: answer.version, entries: resources.map(RemoteBundle.Entry.init)),
+          as: source.name)
+      }
+      guard state.isSettled else { continue }
       remote.keep(
-        RemoteBundle(version: answer.version, entries: resources.map(RemoteBundle.Entry.init)),
-        as: source.name)
+        state, at: isChanged ? answer.version : plan.base, resources: Int64(resources.count),
+        bytes: resources.clampedSum(\.content.size), as: source.name)
     }
   }
 }

@@ -91,6 +91,10 @@ package final class Store: Sendable {
     return try incoming.finish()
   }
 
+  /// Receives small files that are in memory, up to the first that isn't what its sender says.
+  /// - Throws: `digestMismatch`; those before it are stored.
+  package func receive(_ files: [SmallFile]) throws(StoreError) { try blobs.receive(files) }
+
   /// Those of `digests` whose bytes must be sent before a release can name them, in order.
   package func missing(of digests: [SHA256]) throws(StoreError) -> [SHA256] {
     try blobs.missing(of: digests)

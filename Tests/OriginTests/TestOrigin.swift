@@ -34,10 +34,18 @@ final class TestOrigin {
     token = String(decoding: bytes.dropLast(), as: UTF8.self)
   }
 
-  private init(sharing other: TestOrigin) {
-    (folder, store, origin, token) = (other.folder, other.store, other.origin, other.token)
+  private init(sharing other: TestOrigin, _ origin: Origin? = nil) {
+    self.origin = origin ?? other.origin
+    (folder, store, token) = (other.folder, other.store, other.token)
     ownsFolder = false
-    handler = other.origin.makeHandler()
+    handler = self.origin.makeHandler()
+  }
+
+  /// Another process over the same folder, as far as memory goes.
+  func startedAnew() throws -> TestOrigin {
+    TestOrigin(
+      sharing: self,
+      try Origin(store: store, options: Origin.Options(publicURL: BaseURL("https://cdn.example.com/hxm"))))
   }
 
   /// The same origin, asked on another event loop.

@@ -8,6 +8,8 @@ final class FakeOrigin: Sendable {
     var id = "first"
     var version: Int64 = 0
     var blobs: [String: [UInt8]] = [:]
+    /// Those that it says it lost.
+    var damaged: [String] = []
     /// Of each bundle: its entries at each version in which it changed.
     var bundles: [String: [(version: Int64, entries: [String: JSONValue])]] = [:]
     /// `POST blobs/missing`, as it was asked.
@@ -98,7 +100,7 @@ extension FakeOrigin.Model {
     }
     let json: JSONValue = [
       "app": "shop", "at": .string(FakeOrigin.time), "bundles": .array(list), "bytes": 0, "channel": "online",
-      "damaged": [], "damagedURLs": [], "isDefaultApp": true, "origin": .string(id),
+      "damaged": .strings(damaged), "damagedURLs": [], "isDefaultApp": true, "origin": .string(id),
       "publicURL": "https://cdn.example.com", "resources": 0, "scrub": ["bytes": 0, "files": 0],
       "version": .string("\(version)"),
     ]

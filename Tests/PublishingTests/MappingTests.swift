@@ -107,7 +107,8 @@ import Testing
     source.filter = FileFilter(
       include: try patterns[1].1.map { try #require(Glob($0)) },
       exclude: try patterns[0].1.map { try #require(Glob($0)) })
-    let (files, idle) = try Mapping.map(source)
+    let found = try FoundBundle(source)
+    let (files, idle) = (try Mapping.files(of: found), found.idle)
     #expect(files.map(\.file.path) == ["index.html", "lib/a.js", "b.js"])
     let words = idle.map { "\($0.keys) \($0.pattern.text)" }
     #expect(

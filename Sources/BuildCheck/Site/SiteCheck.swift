@@ -13,10 +13,16 @@ package enum CheckError: Error, Sendable {
 package struct SiteCheck: Sendable {
   package let site: Site
   private let options: CheckOptions
+  private let known: @Sendable (String) -> [UInt8]?
 
-  package init(_ bundles: [CheckedBundle], _ options: CheckOptions = .all) {
+  /// - Parameter known: gives the bytes of the file at a path, where somebody has read them; nil: it is read here.
+  package init(
+    _ bundles: [CheckedBundle], _ options: CheckOptions = .all,
+    known: @escaping @Sendable (String) -> [UInt8]? = { _ in nil }
+  ) {
     site = Site(bundles, others: options.others)
     self.options = options
+    self.known = known
   }
 
   /// What the files say, before it is known what is live beside them.
@@ -52,7 +58,7 @@ package struct SiteCheck: Sendable {
 
   /// The reports of all files, by their place in the site; those that aren't read are empty.
   private func reports(_ urls: Set<String>?) throws(CheckError) -> [FileReport] {
-    let work = CheckWork(site, urls)
+    let work = CheckWork(site, urls, known)
     Parallel.run(threads: min(Environment.cores, site.files.count)) { work.run() }
     return try work.finish()
   }
@@ -69,10 +75,12 @@ private final class CheckWork: Sendable {
   private let site: Site
   /// The largest first, so that no thread is left alone with one at the end; a file with two URLs once.
   private let order: [Int]
+  private let known: @Sendable (String) -> [UInt8]?
   private let state: Locked<State>
 
-  init(_ site: Site, _ urls: Set<String>?) {
+  init(_ site: Site, _ urls: Set<String>?, _ known: @escaping @Sendable (String) -> [UInt8]?) {
     self.site = site
+    self.known = known
     var locations: Set<String> = []
     order = site.files.indices.filter { index in
       let file = site.files[index]
@@ -88,7 +96,8 @@ private final class CheckWork: Sendable {
       let file = site.files[index]
       guard let form = TextForm(file) else { continue }
       do {
-        let report = FileCheck.report(site, file, form, try Self.bytes(of: file.location))
+        let bytes = if let known = known(file.location) { known } else { try Self.bytes(of: file.location) }
+        let report = FileCheck.report(site, file, form, bytes)
         state.withLock { $0.reports[index] = report }
       } catch {
         state.withLock { if $0.failure == nil { $0.failure = error } }

@@ -1,4 +1,5 @@
 import Manifests
+import OriginAPI
 import Store
 import Synchronization
 import System
@@ -140,9 +141,13 @@ final class DeltaDesk: Sendable {
   private static func id(_ preview: ReleasePreview) -> String {
     var hasher = SHA256Hasher()
     hasher.update(Array("\(preview.channel?.id ?? 0) \(preview.channel?.version ?? .none)\n".utf8).span.bytes)
+    var line: [UInt8] = []
     for (url, content) in preview.new {
-      hasher.update(Array("\(url.text) ".utf8).span.bytes)
-      hasher.update(content.json.canonical.span.bytes)
+      line.removeAll(keepingCapacity: true)
+      line.append(contentsOf: url.text.utf8)
+      line.append(UInt8(ascii: " "))
+      content.appendJSON(to: &line)
+      hasher.update(line.span.bytes)
     }
     for url in preview.gone { hasher.update(Array("\(url.text)\n".utf8).span.bytes) }
     return String(hasher.finish().hex.prefix(32))

@@ -16,11 +16,12 @@ package struct DailyCollection: Sendable {
   func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
 }
 
-/// What is done by the clock: counts are written every 10 seconds, uploads that no release took are looked for every
+/// What is done by the clock: counts are written, and plans that nobody came for dropped, every 10 seconds, uploads that no release took are looked for every
 /// 10 minutes, garbage is collected once a day.
 final class Housekeeper: Sendable {
   private let store: Store
   private let adoption: AdoptionDesk
+  private let plans: KeptPlans
   private let gc: DailyCollection?
   private let log: @Sendable (String) -> Void
   private let secondsBetweenSweeps: Int
@@ -32,11 +33,13 @@ final class Housekeeper: Sendable {
   private static let actor = Actor(name: "serve", address: "")
 
   init(
-    store: Store, adoption: AdoptionDesk, gc: DailyCollection?, secondsBetweenSweeps: Int = 600,
+    store: Store, adoption: AdoptionDesk, plans: KeptPlans = KeptPlans(), gc: DailyCollection?,
+    secondsBetweenSweeps: Int = 600,
     log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
     self.adoption = adoption
+    self.plans = plans
     self.gc = gc
     self.secondsBetweenSweeps = secondsBetweenSweeps
     self.log = log
@@ -60,7 +63,10 @@ final class Housekeeper: Sendable {
     var isDone = true
     while thread.pause(for: .seconds(1)) {
       second += 1
-      if second % Self.flushSeconds == 0 { adoption.flush() }
+      if second % Self.flushSeconds == 0 {
+        adoption.flush()
+        plans.dropOld()
+      }
       if second % secondsBetweenSweeps == 0 { sweep() }
       guard let gc else { continue }
       let isDue = gc.isDue(atMinute: Self.minuteOfDay)

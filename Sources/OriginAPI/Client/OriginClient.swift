@@ -1,3 +1,4 @@
+import Compression
 import HTTPClient
 import Manifests
 import System
@@ -15,6 +16,8 @@ package final class OriginClient: Sendable {
 
   private struct State {
     var hasAnswered = false
+    /// The origin has said that it takes bodies that are coded by zstd.
+    var takesZstd = false
     var bytesSent: Int64 = 0
   }
 
@@ -101,6 +104,7 @@ package final class OriginClient: Sendable {
     var call = call
     // The origin knows an act by its key: however often it is sent, it is carried out once.
     if !call.isRepeatable { call.fields.append(.newIdempotencyKey()) }
+    var plain = code(&call)
     var policy = retries(state.withLock { $0.hasAnswered })
     policy.isAct = !call.isRepeatable
     // Whether an attempt may have been carried out of which nothing is known.
@@ -111,7 +115,16 @@ package final class OriginClient: Sendable {
       let last: Result<HTTPReply, OriginError>
       do {
         let reply = try http.send(request(call), into: .memory(limit: call.limit))
-        state.withLock { $0.hasAnswered = true }
+        state.withLock { state in
+          state.hasAnswered = true
+          if reply.takesZstd { state.takesZstd = true }
+        }
+        if reply.status == 415, let uncoded = plain {
+          // What answers there now isn't what said that it takes coded bodies.
+          (call, plain) = (uncoded, nil)
+          state.withLock { $0.takesZstd = false }
+          continue
+        }
         guard RetryPolicy.transient.contains(reply.status) else { return reply }
         if reply.tellsRunning, Clock.monotonicNanoseconds() < end {
           // Its first attempt goes on, and is waited for as long as its answer would have been.
@@ -137,6 +150,35 @@ package final class OriginClient: Sendable {
     }
   }
 
+  /// Bodies of more bytes are coded.
+  private static let codedFrom = 64 << 10
+
+  /// Codes a large body, where the origin has said that it takes that and where it pays.
+  /// - Returns: the call as it was; nil where nothing is coded.
+  private func code(_ call: inout OriginCall) -> OriginCall? {
+    guard case .bytes(let body) = call.body, body.count > Self.codedFrom,
+      state.withLock({ $0.takesZstd })
+    else { return nil }
+    let coded = Zstd.encode([body], level: 1)
+    guard Coding.pays(coded.count, for: body.count) else { return nil }
+    let plain = call
+    call.body = .bytes(coded)
+    call.fields.append(HTTPField("Content-Encoding", "zstd"))
+    guard let watch = call.watch else { return plain }
+    // Whoever watches counts the bytes of what is sent, not of how.
+    let sent = Locked<Int64>(0)
+    let (all, count) = (Int64(body.count), Int64(coded.count))
+    call.watch = { more in
+      let grown = sent.withLock { sent in
+        let before = sent * all / count
+        sent += more
+        return sent * all / count - before
+      }
+      return watch(grown)
+    }
+    return plain
+  }
+
   private func request(_ call: OriginCall) -> HTTPRequest {
     var fields = call.fields
     if let token { fields.append(HTTPField("Authorization", "Bearer \(token)")) }
@@ -157,6 +199,14 @@ package final class OriginClient: Sendable {
 }
 
 extension HTTPReply {
+  /// Whether the answer says that bodies may be coded by zstd (RFC 9110 §12.5.3). One with a weight may be meant not to.
+  fileprivate var takesZstd: Bool {
+    fields.contains { field in
+      field.name.lowercased() == "accept-encoding"
+        && field.value.lowercased().split(separator: ",").contains { $0.filter { $0 != " " } == "zstd" }
+    }
+  }
+
   /// Whether the origin is carrying the request out since an earlier attempt.
   fileprivate var tellsRunning: Bool {
     status == 503 && Problem(status: status, body: body)?.code == "still-running"

@@ -6,14 +6,21 @@ package struct MissingBlobsRequest: Encodable, Sendable {
   /// How many are asked about at once: the origin takes 100,000.
   package static let limit = 50_000
 
+  /// What the answer is to list; an older origin lists those that are missing whatever it is asked.
+  package let answer: String
   package let sha256: [SHA256]
+
+  /// The word for an answer that lists those which are there.
+  package static let present = "present"
 }
 
-/// Those that have to be sent, in the order asked.
+/// Those that have to be sent, or, where that was asked for, those that don't; in the order asked.
 package struct MissingBlobsAnswer: Codable, Sendable {
-  package let missing: [SHA256]
+  package var missing: [SHA256]?
+  package var present: [SHA256]?
 
   package init(missing: [SHA256]) { self.missing = missing }
+  package init(present: [SHA256]) { self.present = present }
 }
 
 /// `PUT /blobs/{sha256}`: whether it wasn't there before.
@@ -38,9 +45,15 @@ extension OriginClient {
     while !rest.isEmpty {
       let part = rest.prefix(MissingBlobsRequest.limit)
       rest = rest.dropFirst(part.count)
-      var call = OriginCall("POST", "blobs/missing", MissingBlobsRequest(sha256: Array(part)))
+      let request = MissingBlobsRequest(answer: MissingBlobsRequest.present, sha256: Array(part))
+      var call = OriginCall("POST", "blobs/missing", request)
       call.isRepeatable = true
-      missing.formUnion(try send(call, as: MissingBlobsAnswer.self).value.missing)
+      let answer = try send(call, as: MissingBlobsAnswer.self).value
+      if let list = answer.missing {
+        missing.formUnion(list)
+      } else {
+        missing.formUnion(Set(part).subtracting(answer.present ?? []))
+      }
     }
     return missing
   }

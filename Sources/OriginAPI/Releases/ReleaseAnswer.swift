@@ -170,6 +170,9 @@ package struct PreparationAnswer: Codable, Sendable {
   package let deltas: Int64
   package let cost: Costs
 
+  /// sha256 of the document that the origin was given, where it keeps it for the release; nil: it doesn't, or is older.
+  package var plan: SHA256?
+
   /// What the update costs devices, as far as it is worked out.
   package struct Costs: Codable, Sendable {
     /// From the version that is replaced, from the one before it, from the fifth before.

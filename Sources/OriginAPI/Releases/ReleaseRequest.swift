@@ -1,5 +1,6 @@
 import HTTPClient
 import Manifests
+import System
 
 /// `POST …/releases` and `…/preparations`: bundles of a channel changed in one release, all or nothing.
 package struct ReleaseRequest: Sendable {
@@ -65,11 +66,17 @@ package struct ReleaseRequest: Sendable {
         if index > 0 { out.append(UInt8(ascii: ",")) }
         CanonicalJSON.append(string: resource.url.text, to: &out)
         out.append(UInt8(ascii: ":"))
-        CanonicalJSON.append(resource.content.json, to: &out)
+        resource.content.appendJSON(to: &out)
       }
       out.append(contentsOf: "}}".utf8)
     }
   }
+}
+
+/// What a release names in the place of its bundles.
+package struct PlanReference: Codable, Sendable {
+  /// sha256 of the document that a preparation was given.
+  package var plan: SHA256?
 }
 
 /// What goes with any act that makes a release.
@@ -113,13 +120,23 @@ extension OriginCall {
 
 extension OriginClient {
   /// Makes a release. The answer comes when it is visible.
-  package func release(_ request: ReleaseRequest, in channel: ChannelAddress) throws(OriginError)
-    -> OriginAnswer<ReleaseAnswer>
+  /// - Parameter plan: what a preparation was given, as its answer says: it isn't sent again, unless the origin has
+  ///   dropped it.
+  package func release(_ request: ReleaseRequest, plan: SHA256? = nil, in channel: ChannelAddress)
+    throws(OriginError) -> OriginAnswer<ReleaseAnswer>
   {
     var call = OriginCall("POST", "\(channel.path)/releases")
-    call.body = .bytes(request.json)
     call.fields = [HTTPField("Content-Type", "application/json")]
     call.timeouts.stall = OriginCall.releasePatience
+    if let plan {
+      var document = JSONValue(encoding: request.options).object ?? JSONObject()
+      document["plan"] = .string(plan.hex)
+      call.body = .bytes(JSONValue.object(document).canonical)
+      do {
+        return try send(call)
+      } catch .refused(let problem) where problem.code == "unknown-plan" {}
+    }
+    call.body = .bytes(request.json)
     return try send(call)
   }
 
@@ -147,4 +164,18 @@ extension OriginClient {
 /// `POST …/preparations` about one that was begun.
 package struct PreparationRequest: Codable, Sendable {
   package let id: String?
+}
+
+extension ResourceContent {
+  /// Writes `json` in its canonical form; a first release has 100,000 of them, hence no tree in between.
+  package func appendJSON(to out: inout [UInt8]) {
+    guard headers.isEmpty else { return CanonicalJSON.append(json, to: &out) }
+    out.append(contentsOf: "{\"ctype\":".utf8)
+    CanonicalJSON.append(string: ctype.text, to: &out)
+    out.append(contentsOf: ",\"md5\":\"".utf8)
+    out.append(contentsOf: md5.hex.utf8)
+    out.append(contentsOf: "\",\"sha256\":\"".utf8)
+    out.append(contentsOf: sha256.hex.utf8)
+    out.append(contentsOf: "\",\"size\":\(size)}".utf8)
+  }
 }

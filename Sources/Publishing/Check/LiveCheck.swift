@@ -124,7 +124,9 @@ extension Publisher {
       return report
     }
     progress(.checking)
-    let check = SiteCheck(local.bundles.map { CheckedBundle($0.resources, of: $0.source) }, options)
+    let check = SiteCheck(
+      local.bundles.map { CheckedBundle($0.resources, of: $0.source) }, options,
+      known: { [kept = local.kept] in kept.bytes(of: $0) })
     let live = LiveBundles(remote, without: Set(plans.map(\.bundle)))
     let removed = plans.flatMap(\.remove)
     let changed = removed.isEmpty ? Set(plans.flatMap { $0.put.map(\.url.text) }) : nil

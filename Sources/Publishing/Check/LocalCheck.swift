@@ -19,9 +19,9 @@ package enum LocalCheck {
     var checked: [CheckedBundle] = []
     var idle: [BundleSource.WrittenPattern] = []
     for bundle in unpacked.bundles {
-      let mapped = try Mapping.map(bundle)
-      checked.append(CheckedBundle(mapped.files, of: bundle))
-      idle += mapped.idle
+      let found = try FoundBundle(bundle)
+      checked.append(CheckedBundle(try Mapping.files(of: found), of: bundle))
+      idle += found.idle
     }
     let check = SiteCheck(checked, options)
     var report = check.report(try PublishError.reading { () throws(CheckError) in try check.read() })

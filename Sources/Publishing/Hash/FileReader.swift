@@ -24,6 +24,25 @@ struct FileReader: ~Copyable {
     self.source = source
   }
 
+  /// All bytes of a small file, where it still is as it was when it was found; nil: it isn't, or isn't that small.
+  ///
+  /// Four calls of the kernel: it was asked for its status when it was found, so it is asked once more, at the end.
+  /// - Parameter buffer: larger than the file.
+  static func small(_ source: SourceFile, into buffer: UnsafeMutableRawBufferPointer) throws(PublishError)
+    -> [UInt8]?
+  {
+    do {
+      let file = try Kernel.open(source.location, [.read, .nonBlocking])
+      let count = try Kernel.read(file, into: buffer)
+      guard Int64(count) == source.status.size, count < buffer.count,
+        try Kernel.status(file).hasBytes(of: source.status)
+      else { return nil }
+      return Array(buffer[..<count])
+    } catch {
+      throw .unreadable(source.location, error)
+    }
+  }
+
   /// The bytes from `offset` on; 0 at the end.
   func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(PublishError) -> Int {
     do {

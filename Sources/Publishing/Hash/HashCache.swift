@@ -44,7 +44,7 @@ package struct HashCache: Sendable {
 
   var bytes: [UInt8] { records }
 
-  private static func words(of status: FileStatus) -> [UInt64] {
+  static func words(of status: FileStatus) -> [UInt64] {
     [
       status.device, status.inode, UInt64(bitPattern: status.size), UInt64(bitPattern: status.modified),
       UInt64(bitPattern: status.changed),

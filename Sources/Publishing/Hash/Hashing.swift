@@ -11,10 +11,13 @@ package struct HashedFile: Hashable, Sendable {
 /// Reads files once for both digests, on all cores, each through one buffer of 256 KB.
 package struct Hashing: Sendable {
   private let cache: HashCache
+  private let kept: KeptBytes?
   private let threads: Int
 
-  package init(cache: HashCache = HashCache(), threads: Int? = nil) {
+  /// - Parameter kept: takes the bytes of small files that are read.
+  package init(cache: HashCache = HashCache(), keeping kept: KeptBytes? = nil, threads: Int? = nil) {
     self.cache = cache
+    self.kept = kept
     self.threads = threads ?? Environment.cores
   }
 
@@ -41,7 +44,7 @@ package struct Hashing: Sendable {
     _ files: [SourceFile], _ progress: @escaping @Sendable (Int, Int64) -> Void
   ) throws(PublishError) -> [HashedFile] {
     if files.isEmpty { return [] }
-    let job = HashJob(files, progress)
+    let job = HashJob(files, kept, progress)
     Parallel.run(threads: min(threads, files.count)) { job.run() }
     return try job.finish()
   }
@@ -58,11 +61,13 @@ private final class HashJob: Sendable {
   }
 
   private let files: [SourceFile]
+  private let kept: KeptBytes?
   private let progress: @Sendable (Int, Int64) -> Void
   private let state: Locked<State>
 
-  init(_ files: [SourceFile], _ progress: @escaping @Sendable (Int, Int64) -> Void) {
+  init(_ files: [SourceFile], _ kept: KeptBytes?, _ progress: @escaping @Sendable (Int, Int64) -> Void) {
     self.files = files
+    self.kept = kept
     self.progress = progress
     state = Locked(State(done: Array(repeating: nil, count: files.count)))
   }
@@ -98,6 +103,12 @@ private final class HashJob: Sendable {
   private func hash(_ source: SourceFile, _ buffer: UnsafeMutableRawBufferPointer) throws(PublishError)
     -> HashedFile
   {
+    if source.status.size <= KeptBytes.small, let bytes = try FileReader.small(source, into: buffer) {
+      var hasher = FileHasher()
+      hasher.update(bytes.span.bytes)
+      kept?.keep(bytes, of: source.location)
+      return HashedFile(source: source, digest: hasher.finish())
+    }
     let file = try FileReader(source)
     var hasher = FileHasher()
     var offset: Int64 = 0

@@ -69,6 +69,21 @@ struct RemoteChannel {
     cache.read(.entries, key(name)).flatMap { RemoteBundle(cached: $0) }
   }
 
+  /// Where what was last seen of a bundle is kept; the origin's id is in it.
+  static func stateKey(_ name: BundleName, _ api: OriginClient, _ address: ChannelAddress) -> String {
+    [api.server.text, address.app.text, address.channel.text, name.text].joined(separator: "\n")
+  }
+
+  /// Keeps that the origin holds what the folders do.
+  func keep(
+    _ state: LocalState, at version: ManifestVersion, resources: Int64, bytes: Int64, as name: BundleName
+  ) {
+    guard let overview else { return }
+    let seen = SeenState(
+      local: state.sha256, origin: overview.origin, version: version, resources: resources, bytes: bytes)
+    try? cache.write(.states, Self.stateKey(name, api, address), seen.cached)
+  }
+
   /// Keeps what the bundle is now; a cache that can't be written only costs time.
   @discardableResult
   func keep(_ bundle: RemoteBundle, as name: BundleName) -> RemoteBundle {

@@ -13,20 +13,18 @@ package enum Mapping {
   /// The files of all folders of `bundle` by URL.
   /// - Throws: `PublishError` of the scan; `noURL`; `duplicates` with every URL that two files would have.
   package static func files(of bundle: BundleSource) throws(PublishError) -> [MappedFile] {
-    try map(bundle).files
+    try files(of: FoundBundle(bundle))
   }
 
-  /// The same, and of the patterns that were written for them those that match nothing.
-  static func map(_ bundle: BundleSource) throws(PublishError)
-    -> (files: [MappedFile], idle: [BundleSource.WrittenPattern])
-  {
+  /// The same where the files of each folder are found already.
+  static func files(of bundle: FoundBundle) throws(PublishError) -> [MappedFile] {
+    let source = bundle.source
     var mapped: [MappedFile] = []
-    var idle = bundle.written.filter(\.excludes).map(\.pattern)
-    for folder in bundle.folders {
-      for file in try Scan.files(in: folder.path, bundle.filter, idle: &idle) {
-        let ctype = ctype(of: file.path, bundle.types)
-        let headers = headers(of: file.path, bundle.headers)
-        for path in paths(file.path, mapsIndex: bundle.mapsIndex) {
+    for (folder, files) in zip(source.folders, bundle.files) {
+      for file in files {
+        let ctype = ctype(of: file.path, source.types)
+        let headers = headers(of: file.path, source.headers)
+        for path in paths(file.path, mapsIndex: source.mapsIndex) {
           let url = try url(folder.baseURL, path, file)
           mapped.append(MappedFile(url: url, ctype: ctype, headers: headers, file: file))
         }
@@ -35,11 +33,7 @@ package enum Mapping {
     mapped.sort { $0.url < $1.url }
     let duplicates = duplicates(mapped)
     guard duplicates.isEmpty else { throw .duplicates(duplicates) }
-    let isIdle = { (written: BundleSource.WrittenPattern) in
-      written.excludes
-        ? idle.contains(written.pattern) : !mapped.contains { written.pattern.matches($0.file.path) }
-    }
-    return (mapped, bundle.written.filter(isIdle))
+    return mapped
   }
 
   /// Where a file is found: as itself and, if asked for, as the index of its folder.

@@ -1,28 +1,52 @@
 import BuildCheck
 import System
 
-/// Walks a folder that is to be published.
-package struct Scan {
+/// Walks a folder that is to be published: several folders at a time, since each file is asked for its status.
+package final class Scan: Sendable {
   private let filter: FileFilter
-  private let root: String
-  /// `root` without links, to tell which links leave it.
+  /// The root without links, to tell which links leave it.
   private let realRoot: String
-  private var files: [SourceFile] = []
   /// Patterns that have left nothing out so far.
-  private var idle: [Glob]
-  /// The folders on the way from `root` to the current one, to tell links that lead in circles.
-  private var open: [FolderID] = []
+  private let idle: Locked<[Glob]>
+  private let hasPatterns: Bool
+  private let work = Monitor(Work())
 
-  private struct FolderID: Equatable {
+  fileprivate struct FolderID: Equatable {
     let device: UInt64
     let inode: UInt64
   }
 
-  private init(_ root: String, _ realRoot: String, _ filter: FileFilter, _ idle: [Glob]) {
-    self.root = root
+  /// A folder that is found and not yet read.
+  private struct Task {
+    /// Its place in `Work.found`.
+    let number: Int
+    let location: String
+    /// Before the names in it.
+    let prefix: String
+    /// It and the folders above it, to tell links that lead in circles.
+    let open: [FolderID]
+  }
+
+  /// What a name in a folder is to the publish.
+  private enum Item {
+    case file(SourceFile)
+    /// By its place in `Work.found`.
+    case folder(Int)
+    case refused(PublishError)
+  }
+
+  private struct Work {
+    var waiting: [Task] = []
+    var running = 0
+    /// What each folder holds, in the order of the names.
+    var found: [[Item]] = []
+  }
+
+  private init(_ realRoot: String, _ filter: FileFilter, _ idle: [Glob]) {
     self.realRoot = realRoot
     self.filter = filter
-    self.idle = idle
+    self.idle = Locked(idle)
+    hasPatterns = !idle.isEmpty
   }
 
   /// The files of `folder` that `filter` lets through, always in the same order: each folder's names by their
@@ -47,41 +71,112 @@ package struct Scan {
     }
     guard status.kind == .folder else { throw .notAFolder(root) }
     let realRoot = try reading(root) { () throws(SystemError) in try Kernel.realPath(root) }
-    var scan = Scan(root, realRoot, filter, idle)
-    try scan.walk(root, below: "", status)
-    idle = scan.idle
-    guard !scan.files.isEmpty else { throw .nothingToPublish(root) }
-    return scan.files
+    let scan = Scan(realRoot, filter, idle)
+    let first = Task(number: 0, location: root, prefix: "", open: [FolderID(status)])
+    scan.work.withLock { work in
+      work.found.append([])
+      work.waiting.append(first)
+    }
+    Parallel.run(threads: Environment.cores) { scan.run() }
+    idle = scan.idle.withLock { $0 }
+    var files: [SourceFile] = []
+    try collect(0, of: scan.work.withLock { $0.found }, into: &files)
+    guard !files.isEmpty else { throw .nothingToPublish(root) }
+    return files
   }
 
-  private mutating func walk(_ folder: String, below prefix: String, _ status: FileStatus)
+  private static func collect(_ number: Int, of found: [[Item]], into files: inout [SourceFile])
     throws(PublishError)
   {
-    let id = FolderID(device: status.device, inode: status.inode)
-    guard !open.contains(id) else { throw .linkInCircle(folder) }
-    open.append(id)
-    defer { open.removeLast() }
-    let names = try Scan.reading(folder) { () throws(SystemError) in try Folder.names(folder) }
-    for bytes in names {
-      let name = String(decoding: bytes, as: UTF8.self)
-      let path = prefix + name
-      if !idle.isEmpty { idle.removeAll { $0.matches(path) } }
-      if filter.excludes(path, name: name) { continue }
-      let location = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
-      guard String(validating: bytes, as: UTF8.self) != nil else { throw .notUTF8(location) }
-      try take(location, path)
+    for item in found[number] {
+      switch item {
+      case .file(let file): files.append(file)
+      case .folder(let inner): try collect(inner, of: found, into: &files)
+      case .refused(let error): throw error
+      }
     }
   }
 
-  private mutating func take(_ location: String, _ path: String) throws(PublishError) {
-    guard let own = try status(location, followLinks: false) else { return }
-    let status = own.kind == .link ? try follow(location) : own
+  // MARK: The threads' work
+
+  /// Reads folders until all are read.
+  private func run() {
+    while true {
+      let next: Task?? = work.waiting { work in
+        if let task = work.waiting.popLast() {
+          work.running += 1
+          return .some(task)
+        }
+        return work.running == 0 ? .some(nil) : nil
+      }
+      guard case .some(.some(let task)) = next else { return }
+      let items: [Item]
+      do {
+        items = try read(task)
+      } catch {
+        items = [.refused(error)]
+      }
+      work.broadcasting { work in
+        work.found[task.number] = items
+        work.running -= 1
+      }
+    }
+  }
+
+  private func read(_ task: Task) throws(PublishError) -> [Item] {
+    let folder = task.location
+    var unreadable: String?
+    let entries = try Scan.reading(folder) { () throws(SystemError) in
+      try Folder.entries(folder) { bytes -> String? in
+        if unreadable != nil { return nil }
+        let valid = String(validating: bytes, as: UTF8.self)
+        let name = valid ?? String(decoding: bytes, as: UTF8.self)
+        let path = task.prefix + name
+        if hasPatterns { idle.withLock { $0.removeAll { $0.matches(path) } } }
+        if filter.excludes(path, name: name) { return nil }
+        if valid == nil { unreadable = name }
+        return valid
+      }
+    }
+    var items: [Item] = []
+    items.reserveCapacity(entries.count)
+    let base = folder.hasSuffix("/") ? folder : folder + "/"
+    for entry in entries {
+      let item = try take(base + entry.name, task.prefix + entry.name, entry.status, in: task)
+      if let item { items.append(item) }
+    }
+    // It stands behind those that were found before it, and what follows is of no interest.
+    if let unreadable { items.append(.refused(.notUTF8(base + unreadable))) }
+    return items
+  }
+
+  private func take(_ location: String, _ path: String, _ own: FileStatus, in task: Task) throws(PublishError)
+    -> Item?
+  {
+    let status: FileStatus
+    do {
+      status = own.kind == .link ? try follow(location) : own
+    } catch {
+      return .refused(error)
+    }
     switch status.kind {
-    case .folder: try walk(location, below: path + "/", status)
+    case .folder: return enter(location, path, status, in: task)
     case .file:
-      if filter.includes(path) { files.append(SourceFile(location: location, path: path, status: status)) }
-    case .link, .other:
-      if filter.includes(path) { throw .notAFile(location) }
+      return filter.includes(path)
+        ? .file(SourceFile(location: location, path: path, status: status)) : nil
+    case .link, .other: return filter.includes(path) ? .refused(.notAFile(location)) : nil
+    }
+  }
+
+  private func enter(_ location: String, _ path: String, _ status: FileStatus, in task: Task) -> Item {
+    let id = FolderID(status)
+    guard !task.open.contains(id) else { return .refused(.linkInCircle(location)) }
+    return work.signalling { work in
+      let number = work.found.count
+      work.found.append([])
+      work.waiting.append(
+        Task(number: number, location: location, prefix: path + "/", open: task.open + [id]))
+      return .folder(number)
     }
   }
 
@@ -97,14 +192,9 @@ package struct Scan {
     guard target == realRoot || target.utf8.starts(with: inside.utf8) else {
       throw .linkLeaves(location, target: target)
     }
-    guard let status = try status(location, followLinks: true) else { throw .linkToNothing(location) }
+    let status = try Scan.reading(location) { () throws(SystemError) in try Kernel.status(location) }
+    guard let status else { throw .linkToNothing(location) }
     return status
-  }
-
-  private func status(_ location: String, followLinks: Bool) throws(PublishError) -> FileStatus? {
-    try Scan.reading(location) { () throws(SystemError) in
-      try Kernel.status(location, followLinks: followLinks)
-    }
   }
 
   private static func reading<Value>(
@@ -116,6 +206,10 @@ package struct Scan {
       throw .unreadable(location, error)
     }
   }
+}
+
+extension Scan.FolderID {
+  fileprivate init(_ status: FileStatus) { self.init(device: status.device, inode: status.inode) }
 }
 
 /// A file that is to be published.

@@ -13,25 +13,31 @@ final class UploadJob: Sendable {
 
   private static let connections = 4
 
+  private let kept: KeptBytes
   private let api: OriginClient
   private let progress: @Sendable (Int64) -> Void
   private let state: Locked<State>
 
   /// Sends `files`, each content once, over several kept connections; a file of any size takes the memory of a buffer.
   /// After a failure no new request begins.
-  /// - Parameter progress: called with the bytes sent so far, from any thread.
+  /// - Parameters:
+  ///   - kept: what was read of them before.
+  ///   - progress: called with the bytes sent so far, from any thread.
   static func send(
-    _ files: [HashedFile], _ api: OriginClient, _ progress: @escaping @Sendable (Int64) -> Void
+    _ files: [HashedFile], _ kept: KeptBytes, _ api: OriginClient,
+    _ progress: @escaping @Sendable (Int64) -> Void
   ) throws(PublishError) {
     let plan = UploadPlan(files, connections: connections)
-    let job = UploadJob(plan.units, api, progress)
+    let job = UploadJob(plan.units, kept, api, progress)
     Parallel.run(threads: min(connections, plan.units.count)) { job.run() }
     if let failure = job.failure { throw failure }
   }
 
   private init(
-    _ units: [UploadPlan.Unit], _ api: OriginClient, _ progress: @escaping @Sendable (Int64) -> Void
+    _ units: [UploadPlan.Unit], _ kept: KeptBytes, _ api: OriginClient,
+    _ progress: @escaping @Sendable (Int64) -> Void
   ) {
+    self.kept = kept
     self.api = api
     self.progress = progress
     state = Locked(State(rest: units[...]))
@@ -84,7 +90,7 @@ final class UploadJob: Sendable {
       call = .init("POST", "blobs")
       call.isRepeatable = true
       call.fields = [HTTPField("Content-Type", "application/vnd.xcache.pack")]
-      call.body = .bytes(try UploadJob.pack(files))
+      call.body = .bytes(try pack(files))
     }
     // After the last byte the origin may still have to write gigabytes.
     call.timeouts.stall = 120
@@ -121,17 +127,33 @@ final class UploadJob: Sendable {
   }
 
   /// `<sha256> <md5> <size>`, a line feed and the bytes, for each file.
-  private static func pack(_ files: [HashedFile]) throws(PublishError) -> [UInt8] {
+  private func pack(_ files: [HashedFile]) throws(PublishError) -> [UInt8] {
     var pack: [UInt8] = []
     pack.reserveCapacity(files.reduce(0) { $0 + Int($1.digest.size) + 128 })
     for file in files {
       let digest = file.digest
-      pack.append(contentsOf: "\(digest.sha256) \(digest.md5) \(digest.size)\n".utf8)
-      let start = pack.count
-      pack.append(contentsOf: repeatElement(0, count: Int(digest.size)))
-      try fill(&pack, from: start, file)
+      pack.append(contentsOf: "\(digest.sha256.hex) \(digest.md5.hex) \(digest.size)\n".utf8)
+      if let bytes = kept.bytes(of: file.source.location), bytes.count == Int(digest.size) {
+        try UploadJob.check(file.source)
+        pack.append(contentsOf: bytes)
+      } else {
+        let start = pack.count
+        pack.append(contentsOf: repeatElement(0, count: Int(digest.size)))
+        try UploadJob.fill(&pack, from: start, file)
+      }
     }
     return pack
+  }
+
+  /// Passes while a file that was read is as it was.
+  private static func check(_ source: SourceFile) throws(PublishError) {
+    let now: FileStatus?
+    do {
+      now = try Kernel.status(source.location)
+    } catch {
+      throw .unreadable(source.location, error)
+    }
+    guard now?.hasBytes(of: source.status) == true else { throw .changedWhileRead(source.location) }
   }
 
   private static func fill(_ pack: inout [UInt8], from start: Int, _ file: HashedFile) throws(PublishError) {

@@ -16,6 +16,8 @@ final class BlobStore: Sendable {
   // since the last syncfs() call", counted for each open file: so it is open before anything is written.
   let root: Descriptor
   let state: Locked<State>
+  /// Held while many files are made.
+  let turns = Locked<Void>(())
 
   /// Folders that the start found in the way of what arrives.
   let strays: [StrayFolder]
@@ -24,6 +26,8 @@ final class BlobStore: Sendable {
   struct State {
     /// Checked files under `tmp/whole`.
     var whole: [SHA256: FileDigest] = [:]
+    /// Files that are being written under `tmp/whole`.
+    var arriving: Set<SHA256> = []
     /// Files under `tmp/whole` from before the start: they count once they were hashed again.
     var unchecked: Set<SHA256> = []
     /// Files that are durable under `blobs/` and wait for the row of their release.

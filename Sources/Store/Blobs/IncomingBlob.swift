@@ -31,6 +31,7 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
   private var hasher = FileHasher()
   private let path: String
   private var received: Int64 = 0
+  private var hasMoved = false
 
   /// Whether the bytes are new.
   package enum Result: Hashable, Sendable {
@@ -51,8 +52,7 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
     }
   }
 
-  // Once it was renamed, nothing has this name any more.
-  deinit { try? Kernel.remove(path) }
+  deinit { if !hasMoved { try? Kernel.remove(path) } }
 
   /// Takes the next bytes.
   /// - Throws: `diskFull`, or `digestMismatch` as soon as more arrived than was announced.
@@ -76,7 +76,9 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
     guard claim.agrees(with: digest) else {
       throw .digestMismatch(announced: claim, received: digest)
     }
-    return try store.accept(digest, from: path)
+    let result = try store.accept(digest, from: path)
+    hasMoved = result == .stored
+    return result
   }
 }
 

@@ -107,7 +107,8 @@ struct ReleasePlanner {
   // MARK: - From what is wanted to what changes
 
   private func finish(appExists: Bool) throws(StoreError) -> ReleasePlan {
-    let urls = touched.sorted { $0.key < $1.key }
+    // The keys alone: what stands under them is large.
+    let urls = touched.keys.sorted().compactMap { url in touched[url].map { (key: url, value: $0) } }
     try checkConflicts(urls)
     var steps = [[ReleasePlan.Step]](repeating: [], count: request.bundles.count)
     var union: [ReleasePlan.Step] = []

@@ -70,6 +70,23 @@ extension Kernel {
     return FileStatus(result)
   }
 
+  /// What is known of a name in an open folder, `path`; of a link itself. nil where nothing has the name.
+  static func status(_ name: [UInt8], in folder: borrowing Descriptor, of path: String) throws(SystemError)
+    -> FileStatus?
+  {
+    var result = stat()
+    let raw = folder.raw
+    let text = (name + [0]).map { CChar(bitPattern: $0) }
+    do {
+      _ = try retrying("stat", on: "\(path)/\(String(decoding: name, as: UTF8.self))") {
+        fstatat(raw, text, &result, AT_SYMLINK_NOFOLLOW)
+      }
+    } catch  where error.code == .noSuchFileOrDirectory {
+      return nil
+    }
+    return FileStatus(result)
+  }
+
   /// What fstat(2) tells of an open file.
   package static func status(_ file: borrowing Descriptor) throws(SystemError) -> FileStatus {
     var result = stat()

@@ -19,7 +19,39 @@ package enum Folder {
       }
       if name != [UInt8(ascii: ".")] && name != [UInt8(ascii: "."), UInt8(ascii: ".")] { names.append(name) }
     }
-    return names.sorted { $0.lexicographicallyPrecedes($1) }
+    return names.sorted(by: isBefore)
+  }
+
+  private static func isBefore(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+    let order = memcmp(a, b, min(a.count, b.count))
+    return order == 0 ? a.count < b.count : order < 0
+  }
+
+  /// Something in a folder.
+  package struct Entry<Name> {
+    /// What was made of its name.
+    package let name: Name
+    /// Of a link itself, not of what it leads to.
+    package let status: FileStatus
+  }
+
+  /// What is in a folder, in the order of the names' bytes, without `.`, `..` and what is gone again.
+  /// - Parameter wanted: makes something of each name, bytes that need not be UTF-8, or nil of those of which nothing is
+  ///   to be found out.
+  package static func entries<Name>(_ path: String, _ wanted: ([UInt8]) -> Name?) throws(SystemError)
+    -> [Entry<Name>]
+  {
+    let names = try names(path)
+    let folder = try Kernel.open(path, [.read, .directory])
+    var entries: [Entry<Name>] = []
+    entries.reserveCapacity(names.count)
+    for bytes in names {
+      guard let name = wanted(bytes), let status = try Kernel.status(bytes, in: folder, of: path) else {
+        continue
+      }
+      entries.append(Entry(name: name, status: status))
+    }
+    return entries
   }
 
   /// The folder at `path` or nearest above it that has a file named `name`; `path` itself need not be there.

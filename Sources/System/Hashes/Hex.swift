@@ -14,19 +14,25 @@ package enum Hex {
 
   /// The bytes, or nil unless `text` is exactly `2 * count` lower-case digits.
   package static func decode(_ text: some StringProtocol, count: Int) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(count)
-    var high: UInt8?
-    for character in text.utf8 {
-      guard let value = value(of: character), bytes.count < count else { return nil }
-      if let first = high {
-        bytes.append(first << 4 | value)
-        high = nil
-      } else {
-        high = value
+    if let bytes = text.utf8.withContiguousStorageIfAvailable({ decode($0, count: count) }) { return bytes }
+    return Array(text.utf8).withUnsafeBufferPointer { decode($0, count: count) }
+  }
+
+  /// The bytes, or nil unless `digits` are exactly `2 * count` lower-case digits.
+  package static func decode(_ digits: UnsafeBufferPointer<UInt8>, count: Int) -> [UInt8]? {
+    guard digits.count == 2 * count else { return nil }
+    var isHex = true
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { out, initialized in
+      for i in 0..<count {
+        guard let high = value(of: digits[2 * i]), let low = value(of: digits[2 * i + 1]) else {
+          isHex = false
+          break
+        }
+        out[i] = high << 4 | low
+        initialized = i + 1
       }
     }
-    return bytes.count == count && high == nil ? bytes : nil
+    return isHex ? bytes : nil
   }
 
   private static func digit(_ value: UInt8) -> UInt8 {

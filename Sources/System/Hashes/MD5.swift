@@ -20,6 +20,12 @@ package struct MD5: Hashable, Sendable, CustomStringConvertible {
     self.init(bytes: bytes.span.bytes)
   }
 
+  /// Reads 32 lower-case hexadecimal digits; nil for anything else.
+  package init?(digits: UnsafeBufferPointer<UInt8>) {
+    guard let bytes = Hex.decode(digits, count: Self.byteCount) else { return nil }
+    self.init(bytes: bytes.span.bytes)
+  }
+
   /// The digest of `bytes`.
   package static func of(_ bytes: [UInt8]) -> MD5 {
     var hasher = FileHasher()

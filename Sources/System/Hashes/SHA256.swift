@@ -21,6 +21,12 @@ package struct SHA256: Hashable, Comparable, Sendable, CustomStringConvertible {
     self.init(bytes: bytes.span.bytes)
   }
 
+  /// Reads 64 lower-case hexadecimal digits; nil for anything else.
+  package init?(digits: UnsafeBufferPointer<UInt8>) {
+    guard let bytes = Hex.decode(digits, count: Self.byteCount) else { return nil }
+    self.init(bytes: bytes.span.bytes)
+  }
+
   /// The digest of `bytes`.
   package static func of(_ bytes: RawSpan) -> SHA256 {
     var hasher = SHA256Hasher()

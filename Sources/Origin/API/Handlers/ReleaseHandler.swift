@@ -2,6 +2,7 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
+import System
 
 /// `POST /apps/{app}/channels/{channel}/releases`: what `publish` and `unpublish` end with.
 struct ReleaseHandler: APIHandler {
@@ -11,7 +12,8 @@ struct ReleaseHandler: APIHandler {
 
   func release(_ body: ReleaseDocument) throws -> Response {
     let options = try body.decodeMembers(as: ReleaseOptions.self)
-    let input = try input(body, options)
+    let plan = try body.decodeMembers(as: PlanReference.self).plan.map(name(of:))
+    let input = try input(bundles(body, plan), options)
     // An app is made by whoever may do everything; a misspelt name must not make one.
     let createsApp = mayCreate(input)
     var hasDeltas = false
@@ -22,27 +24,59 @@ struct ReleaseHandler: APIHandler {
       }
       hasDeltas = isReady
     }
-    return try context.answering { [hasDeltas] in
+    let answer = try context.answering { [hasDeltas] in
       APIAnswer(ReleaseAnswer($0, deltasStored: hasDeltas), madeBy: $0, dryRun: input.dryRun)
     } to: { record in
       try releases.release(input, createsApp: createsApp, by: caller, record: record)
     }
+    if let plan, !input.dryRun { context.api.plans.drop(plan) }
+    return answer
+  }
+
+  /// What becomes of each bundle: as the document says, or as a preparation was given it.
+  private func bundles(_ body: ReleaseDocument, _ plan: KeptPlans.Name?) throws -> [BundleChange] {
+    guard let plan else {
+      guard let bundles = body.bundles else { throw ReleaseDocument.noBundles }
+      return bundles
+    }
+    guard body.bundles == nil else {
+      throw Problem.badRequest("a release has \"bundles\", or names them by \"plan\"; not both")
+    }
+    guard let bundles = context.api.plans.plan(plan) else {
+      throw Problem(
+        .notFound, "unknown-plan", "no preparation is known that was given \(plan.sha256); send \"bundles\"")
+    }
+    for bundle in bundles { try caller.check(bundle: bundle.name) }
+    return bundles
+  }
+
+  private func name(of sha256: SHA256) throws(Problem) -> KeptPlans.Name {
+    let names = try context.names
+    return KeptPlans.Name(token: caller.id, app: names.app, channel: names.channel, sha256: sha256)
   }
 
   /// `POST …/preparations`: begins to make a release's deltas, or, with `id` alone, says how far they are.
   func prepare(_ body: ReleaseDocument) throws -> Response {
     if let id = try body.decodeMembers(as: PreparationRequest.self).id { return try preparation(id) }
-    let input = try input(body, body.decodeMembers(as: ReleaseOptions.self))
-    return try preparation(releases.prepare(input, createsApp: mayCreate(input)).id)
+    let bundles = try bundles(body, nil)
+    let input = try input(bundles, body.decodeMembers(as: ReleaseOptions.self))
+    let id = try releases.prepare(input, createsApp: mayCreate(input)).id
+    guard let sha256 = context.body, try context.api.plans.keep(bundles, as: name(of: sha256)) else {
+      return try preparation(id)
+    }
+    return try preparation(id, plan: sha256)
   }
 
   /// How far the deltas and the cost of a planned release are.
-  private func preparation(_ id: String) throws -> Response {
+  /// - Parameter plan: what it was given, where that is kept.
+  private func preparation(_ id: String, plan: SHA256? = nil) throws -> Response {
     let deltas = context.api.deltas
     guard let preparation = deltas.preparation(id) else {
       throw Problem(.notFound, "unknown-preparation", "no release is prepared under \(id); send it again")
     }
-    return .json(PreparationAnswer(preparation, late: deltas.isLate(preparation)))
+    var answer = PreparationAnswer(preparation, late: deltas.isLate(preparation))
+    answer.plan = plan
+    return .json(answer)
   }
 
   private func mayCreate(_ input: ReleaseInput) -> Bool {
@@ -50,8 +84,7 @@ struct ReleaseHandler: APIHandler {
     return caller.scope == .admin && caller.isUnlimited && brings
   }
 
-  private func input(_ body: ReleaseDocument, _ options: ReleaseOptions) throws -> ReleaseInput {
-    guard let bundles = body.bundles else { throw ReleaseDocument.noBundles }
+  private func input(_ bundles: [BundleChange], _ options: ReleaseOptions) throws -> ReleaseInput {
     let names = try context.names
     var input = ReleaseInput(
       app: names.app, channel: names.channel, author: caller.name,

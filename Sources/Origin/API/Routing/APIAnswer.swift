@@ -36,7 +36,9 @@ extension Response {
     rendered body: [UInt8], _ status: Status = .ok, type: String = "application/json",
     with field: (name: StaticString, value: String)? = nil
   ) -> Response {
-    var fields = HeadFields([("Content-Type", type), ("Cache-Control", "no-store")])
+    var fields = HeadFields([
+      ("Content-Type", type), ("Cache-Control", "no-store"), ("Accept-Encoding", RequestCoding.accepted),
+    ])
     if let field { fields.add(field.name, field.value) }
     return Response(status, fields, .bytes(SharedBytes(body)))
   }

@@ -19,6 +19,8 @@ struct APIEndpoint: Sendable {
   /// Who showed wrong tokens of late.
   let attempts = Attempts()
   let running = RunningRequests()
+  /// What preparations were given.
+  let plans = KeptPlans()
   /// What documents may take of the memory at once; the largest that anybody publishes fits several times.
   let bodies = BodyBudget(limit: 64 << 20)
 
@@ -43,6 +45,14 @@ struct APIEndpoint: Sendable {
       }
     case _ where !call.announcesBody:
       return .now(Problem.lengthRequired.response)
+    case .document(let takes, _, _) where !call.coding.isKnown,
+      .upload(let takes, _) where !call.coding.isKnown:
+      return .later {
+        respond {
+          _ = try admit(call, takes)
+          throw Problem.unknownCoding
+        }
+      }
     case .document(let takes, let limit, let open):
       // The receiver counts what comes without a length: it has words for what is too long.
       return refusal(call, takes, over: UInt64(limit))

@@ -1,3 +1,4 @@
+import Compression
 import HTTP
 import Manifests
 import OriginAPI
@@ -13,7 +14,9 @@ struct APIRequest: Sendable {
   private let authorization: String?
   private let contentMD5: String?
   let contentType: String?
-  /// Bytes of the body, where the head tells.
+  /// How the body is coded.
+  let coding: RequestCoding
+  /// Bytes of the body as it is sent, where the head tells.
   let length: Int64?
   /// The head says that there is a body, be it of no bytes.
   let announcesBody: Bool
@@ -28,6 +31,9 @@ struct APIRequest: Sendable {
   /// Where the request comes from, for the audit trail; empty where no network is known.
   var address: String { peer == .unknown ? "" : peer.description }
 
+  /// Bytes of the body without its coding, where the head tells.
+  var size: Int64? { if case .none = coding { length } else { nil } }
+
   /// Reads a request; nil where the path is not below `/api/v1/` or is no text.
   init?(_ request: borrowing Request) {
     guard request.path.starts(with: "/api/v1/"), let path = Self.segments(request.path) else { return nil }
@@ -39,6 +45,7 @@ struct APIRequest: Sendable {
     authorization = request.field(.authorization)?.text
     contentMD5 = request.field(named: "content-md5")?.text
     contentType = request.field(.contentType)?.text
+    coding = RequestCoding(request)
     announcesBody = request.announcesBody
     isConditional =
       request.head.has(.ifMatch) || request.head.isRepeated(.ifNoneMatch)

@@ -13,7 +13,10 @@ extension Problem {
   }
 
   var response: Response {
-    var fields = HeadFields([("Content-Type", Self.mediaType), ("Cache-Control", "no-store")])
+    var fields = HeadFields([
+      ("Content-Type", Self.mediaType), ("Cache-Control", "no-store"),
+      ("Accept-Encoding", RequestCoding.accepted),
+    ])
     if status == 401 { fields.add("WWW-Authenticate", "Bearer") }
     if let allow { fields.add("Allow", allow) }
     if let retryAfter { fields.add("Retry-After", String(retryAfter)) }
@@ -27,6 +30,12 @@ extension Problem {
   }
   static func tooLarge(limit: UInt64) -> Problem {
     Problem(.contentTooLarge, "too-large", "the body is larger than the \(limit) bytes that this path takes")
+  }
+  static var unknownCoding: Problem {
+    Problem(
+      .unsupportedMediaType, "content-coding",
+      "the body's Content-Encoding is none that the API takes; send it as it is, or as one of \(RequestCoding.accepted)"
+    )
   }
   static var documentsInFlight: Problem {
     var problem = Problem(

@@ -2,6 +2,7 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
+import System
 
 /// A request whose sender may make it, and what answers it: all that a handler needs.
 struct RequestContext: Sendable {
@@ -11,6 +12,8 @@ struct RequestContext: Sendable {
   let caller: AccessToken
   /// By what an act keeps its answer for retries; nil: it isn't kept.
   var key: RequestKey?
+  /// sha256 of the document that was sent, decoded; nil before all of it has arrived.
+  var body: SHA256?
 
   var store: Store { api.store }
 

@@ -15,7 +15,7 @@ final class BlobSink: UploadSink {
       throw Problem.badRequest(
         "the path ends in no sha256 of 64 lower-case hexadecimal digits: \(request.path[1])")
     }
-    let claim = BlobClaim(sha256: sha256, md5: try request.md5(), size: request.length)
+    let claim = BlobClaim(sha256: sha256, md5: try request.md5(), size: request.size)
     incoming = try context.store.receive(claim)
   }
 

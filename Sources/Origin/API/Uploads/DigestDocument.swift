@@ -9,6 +9,7 @@ struct DigestDocument: StreamedContent {
   static let division = JSONDivision.members(["sha256": .elements()])
 
   private var digests: [SHA256]?
+  private var listsPresent = false
   private var isInList = false
 
   /// Digests in one question.
@@ -21,6 +22,8 @@ struct DigestDocument: StreamedContent {
       digests = []
       isInList = true
     case .value("sha256", _): throw Self.noList
+    case .value("answer", let value) where !isInList:
+      listsPresent = value.string == MissingBlobsRequest.present
     case .value(_, let value) where isInList:
       guard let digest = value.string.flatMap({ SHA256(hex: $0) }) else {
         throw Problem.badRequest(
@@ -33,11 +36,13 @@ struct DigestDocument: StreamedContent {
     }
   }
 
-  /// Those of the digests that have to be sent, in the order asked.
+  /// Those of the digests that have to be sent, or those that don't, in the order asked.
   func finish(_ context: RequestContext) throws -> Response {
     guard let digests else { throw Self.noList }
     let missing = try context.store.missing(of: digests)
-    return .json(MissingBlobsAnswer(missing: missing))
+    guard listsPresent else { return .json(MissingBlobsAnswer(missing: missing)) }
+    let absent = Set(missing)
+    return .json(MissingBlobsAnswer(present: digests.filter { !absent.contains($0) }))
   }
 
   private static var noList: Problem {

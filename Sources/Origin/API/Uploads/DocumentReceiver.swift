@@ -11,6 +11,8 @@ final class DocumentReceiver: BodyReceiver {
   /// Bytes.
   private let limit: Int
   private var state: State
+  private let body: BodyBytes
+  /// Bytes, decoded.
   private var received = 0
   private var hasher = SHA256Hasher()
 
@@ -28,6 +30,7 @@ final class DocumentReceiver: BodyReceiver {
     self.api = api
     self.takes = takes
     self.limit = limit
+    body = BodyBytes(request.coding)
     do {
       let context = try api.admit(request, takes)
       state = .receiving(context, try open(context), api.bodies.share(of: context.caller.id))
@@ -39,10 +42,12 @@ final class DocumentReceiver: BodyReceiver {
   func receive(_ bytes: RawSpan) -> Bool {
     guard case .receiving(_, let document, let share) = state else { return false }
     do {
-      received += bytes.byteCount
-      try makeRoom(in: share)
-      try document.take(bytes)
-      if request.name != nil { hasher.update(bytes) }
+      try body.take(bytes) { bytes in
+        received += bytes.byteCount
+        try makeRoom(in: share)
+        try document.take(bytes)
+        hasher.update(bytes)
+      }
       return true
     } catch {
       state = .refused(error)
@@ -55,8 +60,12 @@ final class DocumentReceiver: BodyReceiver {
       switch state {
       case .refused(let error): throw error
       case .receiving(_, let document, _):
+        try body.finish()
         // Again: a body may take minutes to arrive, in which a token is revoked or ends.
-        try api.once(api.admit(request, takes), body: hasher.finish(), document.finish)
+        var context = try api.admit(request, takes)
+        let digest = hasher.finish()
+        context.body = digest
+        return try api.once(context, body: digest, document.finish)
       }
     }
   }

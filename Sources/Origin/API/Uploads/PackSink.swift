@@ -32,8 +32,7 @@ final class PackSink: UploadSink {
 
   func append(_ bytes: RawSpan) throws {
     bytes.withUnsafeBytes { pending.append(contentsOf: $0) }
-    var used = 0
-    while let count = try take(pending[used...]) { used += count }
+    let used = try storeWhole()
     pending.removeFirst(used)
   }
 
@@ -44,35 +43,53 @@ final class PackSink: UploadSink {
     return .json(PackAnswer(stored: stored))
   }
 
-  /// Takes a head or a file off the front; nil where more bytes are needed.
-  private func take(_ bytes: ArraySlice<UInt8>) throws -> Int? {
-    guard let claim = head else {
-      guard let end = bytes.prefix(Self.headLimit).firstIndex(of: UInt8(ascii: "\n")) else {
-        if bytes.count >= Self.headLimit { throw badHead() }
+  /// Stores the files that are here to their end; gives the bytes that they had with their heads.
+  private func storeWhole() throws -> Int {
+    var files: [SmallFile] = []
+    var used = 0
+    var problem: Problem?
+    while problem == nil {
+      if let claim = head {
+        let size = Int(claim.size ?? 0)
+        guard pending.count - used >= size else { break }
+        files.append(SmallFile(claim: claim, bytes: pending[used..<used + size]))
+        used += size
+        head = nil
+        continue
+      }
+      let line = pending[used...].prefix(Self.headLimit)
+      guard let end = line.firstIndex(of: UInt8(ascii: "\n")) else {
+        if line.count == Self.headLimit { problem = badHead(stored + files.count) }
+        break
+      }
+      head = Self.claim(line[..<end])
+      if head == nil { problem = badHead(stored + files.count) }
+      used = end + 1
+    }
+    try store.receive(files)
+    stored += files.count
+    if let problem { throw problem }
+    return used
+  }
+
+  private static func claim(_ line: ArraySlice<UInt8>) -> BlobClaim? {
+    line.withUnsafeBufferPointer { line in
+      let space = UInt8(ascii: " ")
+      guard line.count > 98, line[64] == space, line[97] == space,
+        let sha256 = SHA256(digits: UnsafeBufferPointer(rebasing: line[..<64])),
+        let md5 = MD5(digits: UnsafeBufferPointer(rebasing: line[65..<97]))
+      else { return nil }
+      let text = String(decoding: line[98...], as: UTF8.self)
+      guard let size = Int64(text), String(size) == text, (0...Int64(sizeLimit)).contains(size) else {
         return nil
       }
-      head = try parse(bytes[..<end])
-      return end - bytes.startIndex + 1
+      return BlobClaim(sha256: sha256, md5: md5, size: size)
     }
-    let size = Int(claim.size ?? 0)
-    guard bytes.count >= size else { return nil }
-    let file = bytes.prefix(size)
-    _ = try store.receive(file.span.bytes, claim)
-    head = nil
-    stored += 1
-    return size
   }
 
-  private func parse(_ line: ArraySlice<UInt8>) throws -> BlobClaim {
-    let parts = String(decoding: line, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
-    guard parts.count == 3, let sha256 = SHA256(hex: parts[0]), let md5 = MD5(hex: parts[1]),
-      let size = Int64(parts[2]), String(size) == parts[2], (0...Int64(Self.sizeLimit)).contains(size)
-    else { throw badHead() }
-    return BlobClaim(sha256: sha256, md5: md5, size: size)
-  }
-
-  private func badHead() -> Problem {
+  /// - Parameter before: how many files stand before the one that it is about.
+  private func badHead(_ before: Int) -> Problem {
     .badRequest(
-      "file number \(stored + 1) of the pack doesn't begin with \"<sha256> <md5> <size, at most 1 MiB>\"")
+      "file number \(before + 1) of the pack doesn't begin with \"<sha256> <md5> <size, at most 1 MiB>\"")
   }
 }

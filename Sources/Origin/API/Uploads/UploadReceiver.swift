@@ -1,4 +1,5 @@
 import HTTP
+import OriginAPI
 
 /// What takes files to the store, once their sender was admitted.
 protocol UploadSink: AnyObject {
@@ -11,6 +12,9 @@ final class UploadReceiver: BodyReceiver {
   private let request: APIRequest
   private let api: APIEndpoint
   private let takes: Requirement
+  private let body: BodyBytes
+  /// Bytes, decoded.
+  private var received: UInt64 = 0
   private var state: State
 
   private enum State {
@@ -25,6 +29,7 @@ final class UploadReceiver: BodyReceiver {
     self.request = request
     self.api = api
     self.takes = takes
+    body = BodyBytes(request.coding)
     do {
       state = .receiving(try open(api.admit(request, takes)))
     } catch {
@@ -35,7 +40,11 @@ final class UploadReceiver: BodyReceiver {
   func receive(_ bytes: RawSpan) -> Bool {
     guard case .receiving(let sink) = state else { return false }
     do {
-      try sink.append(bytes)
+      try body.take(bytes) { bytes in
+        received += UInt64(bytes.byteCount)
+        guard received <= api.largestUpload else { throw Problem.tooLarge(limit: api.largestUpload) }
+        try sink.append(bytes)
+      }
       return true
     } catch {
       state = .refused(error)
@@ -48,6 +57,7 @@ final class UploadReceiver: BodyReceiver {
       switch state {
       case .receiving(let sink):
         // Again: a large file takes long to arrive, in which a token is revoked or ends.
+        try body.finish()
         _ = try api.admit(request, takes)
         return try sink.finish()
       case .refused(let error): throw error

@@ -1,0 +1,58 @@
+import Compression
+import HTTP
+import OriginAPI
+
+/// What a request's body is coded by (RFC 9110 §8.4).
+enum RequestCoding: Sendable {
+  case none
+  case coded(StreamDecoder.Coding)
+  /// By something else, or by several codings.
+  case unknown
+
+  /// What the API takes, as Accept-Encoding of its answers says (RFC 9110 §12.5.3): there clients learn it.
+  static let accepted = "zstd, gzip"
+
+  init(_ request: borrowing Request) {
+    guard let field = request.field(.contentEncoding) else {
+      self = .none
+      return
+    }
+    self =
+      switch field.text.lowercased() {
+      case _ where request.head.isRepeated(.contentEncoding): .unknown
+      case "", "identity": .none
+      case "zstd": .coded(.zstd)
+      // "A recipient SHOULD consider "x-gzip" to be equivalent to "gzip"" (RFC 9110 §8.4.1.3).
+      case "gzip", "x-gzip": .coded(.gzip)
+      default: .unknown
+      }
+  }
+
+  /// What undoes it; nil: nothing is to be undone.
+  var decoder: StreamDecoder? { if case .coded(let coding) = self { StreamDecoder(coding) } else { nil } }
+
+  var isKnown: Bool { if case .unknown = self { false } else { true } }
+}
+
+/// A body on its way to whoever takes it, without its content coding.
+struct BodyBytes {
+  private let decoder: StreamDecoder?
+
+  init(_ coding: RequestCoding) { decoder = coding.decoder }
+
+  /// - Parameter body: takes the decoded bytes, in bounded pieces; what it throws ends the decoding.
+  func take(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
+    guard let decoder else { return try body(bytes) }
+    try BodyBytes.problem { try decoder.decode(bytes, body) }
+  }
+
+  func finish() throws { try BodyBytes.problem { try decoder?.finish() } }
+
+  private static func problem(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch is CodingError {
+      throw Problem.badRequest("the body isn't whole, or isn't what its Content-Encoding says")
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import BuildCheck
+import Manifests
+import OriginAPI
+import System
+
+// A publish of what is there already: every file is asked for its status, and none is mapped, hashed or compared.
+extension Publisher {
+  /// Makes the release of folders that are as they were when the origin was last seen to hold the same; nil where they
+  /// aren't, or the origin holds something else by now.
+  func publishUnchanged(
+    _ found: FoundFiles, to channel: ChannelAddress, _ options: PublishOptions
+  ) throws(PublishError) -> PublishResult? {
+    var seen: [SeenState] = []
+    for (bundle, local) in zip(found.bundles, found.states) {
+      let key = RemoteChannel.stateKey(bundle.source.name, api, channel)
+      guard local.isSettled, let state = cache.read(.states, key).flatMap({ SeenState(cached: $0) }),
+        state.local == local.sha256
+      else { return nil }
+      seen.append(state)
+    }
+    let remote = try RemoteChannel(api, cache, channel)
+    guard let overview = remote.overview, remote.damaged.isEmpty else { return nil }
+    for (bundle, state) in zip(found.bundles, seen) {
+      guard state.origin == overview.origin,
+        let held = overview.bundles.first(where: { $0.name == bundle.source.name }),
+        held.version == state.version, held.resources == state.resources, held.bytes == state.bytes
+      else { return nil }
+    }
+    let plans = zip(found.bundles, seen).map { bundle, state in
+      Plan(unchanged: bundle.source.name, base: state.version, resources: Int(state.resources))
+    }
+    let idle = Finding.all(found.bundles.flatMap(\.idle)).filter(options.check.wants)
+    return try release(unchanged: plans, seen, idle, channel, options)
+  }
+
+  private func release(
+    unchanged plans: [Plan], _ seen: [SeenState], _ idle: [Finding], _ channel: ChannelAddress,
+    _ options: PublishOptions
+  ) throws(PublishError) -> PublishResult? {
+    let request = ReleaseRequest(changes: plans.map(\.change), options: options.release)
+    let answer: OriginAnswer<ReleaseAnswer>
+    do {
+      answer = try release(request, plans, channel, plan: nil, KeptBytes())
+    } catch .origin(.refused(let problem)) where problem.code == "unknown-base" {
+      return nil
+    }
+    var afterwards: PublishError?
+    if options.waitsForDeltas, options.release.dryRun != true {
+      do { try waitForDeltas(channel) } catch { afterwards = error }
+    }
+    var check: CheckReport?
+    if !options.check.isOff, !idle.isEmpty {
+      check = CheckReport()
+      check?.add(idle)
+    }
+    return PublishResult(
+      release: answer, plans: plans, files: seen.reduce(0) { $0 + Int($1.resources) }, filesRead: 0,
+      bytes: seen.clampedSum(\.bytes), uploaded: 0, uploadedBytes: 0, bytesSent: api.bytesSent, check: check,
+      preparation: nil, afterwards: afterwards, hasNoLimit: false)
+  }
+}

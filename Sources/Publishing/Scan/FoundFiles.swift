@@ -1,0 +1,143 @@
+import Manifests
+import System
+
+/// What the folders of a bundle hold, before it is worked out what that means.
+struct FoundBundle {
+  let source: BundleSource
+  /// Of each of its folders.
+  let files: [[SourceFile]]
+  /// Patterns that were written for them and match nothing.
+  let idle: [BundleSource.WrittenPattern]
+
+  /// - Throws: `PublishError` of the scan.
+  init(_ source: BundleSource) throws(PublishError) {
+    self.source = source
+    var unused = source.written.filter(\.excludes).map(\.pattern)
+    var files: [[SourceFile]] = []
+    for folder in source.folders {
+      files.append(try Scan.files(in: folder.path, source.filter, idle: &unused))
+    }
+    self.files = files
+    idle = source.written.filter { [unused] written in
+      written.excludes
+        ? unused.contains(written.pattern)
+        : !files.joined().contains { written.pattern.matches($0.path) }
+    }
+  }
+}
+
+/// What the folders of a publish hold.
+struct FoundFiles {
+  let bundles: [FoundBundle]
+  /// Of each of them.
+  let states: [LocalState]
+
+  /// - Throws: `bundleTwice`; `PublishError` of the scan.
+  init(_ sources: [BundleSource]) throws(PublishError) {
+    // A file that changes once more in the same tick of the clock may keep its times.
+    let settled = (Clock.unixMilliseconds() - HashCache.settling / 1_000_000) * 1_000_000
+    for (index, source) in sources.enumerated()
+    where sources[..<index].contains(where: { $0.name == source.name }) {
+      throw .bundleTwice(source.name)
+    }
+    var bundles: [FoundBundle] = []
+    for source in sources { bundles.append(try FoundBundle(source)) }
+    self.bundles = bundles
+    states = bundles.map { LocalState($0.source, $0.files, settled: settled) }
+  }
+}
+
+/// Everything that decides what a bundle's folders are as resources: how files become some, and each file's path, device,
+/// inode, size, mtime and ctime. A folder's own times stand for nothing.
+///
+/// Where it is what it was when the origin was last seen to hold the same, no file has to be mapped, hashed or compared.
+struct LocalState {
+  let sha256: SHA256
+  /// Whether every change from now on shows in some file's status; what isn't settled isn't kept.
+  let isSettled: Bool
+
+  /// - Parameter settled: nanoseconds since 1970; a ctime that is later may stand for more than one state.
+  init(_ source: BundleSource, _ files: [[SourceFile]], settled: Int64) {
+    var hasher = SHA256Hasher()
+    var buffer = LocalState.rules(source)
+    var isSettled = true
+    for (folder, files) in zip(source.folders, files) {
+      ByteCoding.append((try? Kernel.realPath(folder.path)) ?? folder.path, to: &buffer)
+      ByteCoding.append(folder.baseURL.text, to: &buffer)
+      ByteCoding.append(UInt64(files.count), to: &buffer)
+      if folder.isUnpacked { isSettled = false }
+      for file in files {
+        ByteCoding.append(file.path, to: &buffer)
+        for word in HashCache.words(of: file.status) { ByteCoding.append(word, to: &buffer) }
+        if file.status.changed > settled { isSettled = false }
+        guard buffer.count >= 64 << 10 else { continue }
+        hasher.update(buffer.span.bytes)
+        buffer.removeAll(keepingCapacity: true)
+      }
+    }
+    hasher.update(buffer.span.bytes)
+    sha256 = hasher.finish()
+    self.isSettled = isSettled
+  }
+
+  /// Everything that is said of how files become resources.
+  private static func rules(_ source: BundleSource) -> [UInt8] {
+    var out: [UInt8] = []
+    func append(_ texts: [String]) {
+      ByteCoding.append(UInt64(texts.count), to: &out)
+      for text in texts { ByteCoding.append(text, to: &out) }
+    }
+    append([source.name.text, source.mapsIndex ? "index" : ""])
+    append(source.filter.include.map(\.text))
+    append(source.filter.exclude.map(\.text))
+    append(source.types.flatMap { [$0.pattern.text, $0.ctype.text] })
+    for rule in source.headers {
+      append([rule.pattern.text])
+      append(rule.values.map { "\($0.key) \($0.value?.text ?? "")\($0.value == nil ? "-" : "+")" }.sorted())
+    }
+    return out
+  }
+}
+
+/// What was last seen: a state of the folders, and what the origin held as the same.
+struct SeenState: Equatable {
+  let local: SHA256
+  /// The origin's id.
+  let origin: String
+  let version: ManifestVersion
+  let resources: Int64
+  /// Bytes of all resources.
+  let bytes: Int64
+
+  init(local: SHA256, origin: String, version: ManifestVersion, resources: Int64, bytes: Int64) {
+    self.local = local
+    self.origin = origin
+    self.version = version
+    self.resources = resources
+    self.bytes = bytes
+  }
+
+  /// Nil where `cached` didn't write it.
+  init?(cached: [UInt8]) {
+    let read = cached.withUnsafeBytes { buffer -> SeenState? in
+      var reader = ByteReader(buffer)
+      guard let sha256 = reader.take(SHA256.byteCount).flatMap({ SHA256(bytes: $0.bytes) }),
+        let origin = reader.text(), let version = reader.integer(), version >= 0,
+        let resources = reader.integer(), let bytes = reader.integer(), reader.isAtEnd
+      else { return nil }
+      return SeenState(
+        local: sha256, origin: origin, version: ManifestVersion(version), resources: resources, bytes: bytes)
+    }
+    guard let read else { return nil }
+    self = read
+  }
+
+  var cached: [UInt8] {
+    var out = local.bytes
+    ByteCoding.append(origin, to: &out)
+    for number in [version.number, resources, bytes] {
+      ByteCoding.append(UInt64(bitPattern: number), to: &out)
+    }
+    return out
+  }
+}

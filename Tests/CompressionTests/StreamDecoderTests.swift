@@ -1,0 +1,63 @@
+import System
+import Testing
+
+@testable import Compression
+
+@Suite struct StreamDecoderTests {
+  private static func code(_ coding: StreamDecoder.Coding, _ bytes: [UInt8]) -> [UInt8] {
+    coding == .zstd ? Zstd.encode([bytes]) : Gzip.encode([bytes])
+  }
+
+  private static func decode(_ coded: [UInt8], _ coding: StreamDecoder.Coding, step: Int) throws -> [UInt8] {
+    let decoder = StreamDecoder(coding)
+    var out: [UInt8] = []
+    for start in stride(from: 0, to: coded.count, by: step) {
+      let piece = Array(coded[start..<min(coded.count, start + step)])
+      try decoder.decode(piece.span.bytes) { bytes in
+        #expect(bytes.byteCount <= 64 << 10)
+        bytes.withUnsafeBytes { out.append(contentsOf: $0) }
+      }
+    }
+    try decoder.finish()
+    return out
+  }
+
+  @Test(arguments: [StreamDecoder.Coding.gzip, .zstd], [0, 1, 1000, 65_536, 65_537, 300_000])
+  func anyPieces(_ coding: StreamDecoder.Coding, _ count: Int) throws {
+    let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * $0 >> 3) }
+    let coded = Self.code(coding, bytes)
+    for step in [1, 7, 4096, .max / 2] { #expect(try Self.decode(coded, coding, step: step) == bytes) }
+  }
+
+  @Test(arguments: [StreamDecoder.Coding.gzip, .zstd]) func whatIsNotWhole(_ coding: StreamDecoder.Coding) {
+    let coded = Self.code(coding, Array("some text, some text, some text".utf8))
+    for end in coded.indices {
+      #expect(throws: CodingError.damaged) { try Self.decode(Array(coded[..<end]), coding, step: 3) }
+    }
+    for more in [[0], coded] {
+      for step in [1, 1000] {
+        #expect(throws: CodingError.damaged) { try Self.decode(coded + more, coding, step: step) }
+      }
+    }
+  }
+
+  /// A window of more than 8 MiB is refused (RFC 9659), so that memory stays bounded.
+  @Test func aLargeWindow() {
+    // Magic, a descriptor with a window, 2^27 bytes of it.
+    let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x00, (27 - 10) << 3, 0x01, 0x00, 0x00]
+    #expect(throws: CodingError.damaged) { try Self.decode(frame, .zstd, step: 100) }
+  }
+
+  @Test func whatTheReceiverThrowsEndsIt() {
+    struct Enough: Error {}
+    let coded = Zstd.encode([[UInt8](repeating: 1, count: 1 << 20)])
+    var pieces = 0
+    #expect(throws: Enough.self) {
+      try StreamDecoder(.zstd).decode(coded.span.bytes) { _ in
+        pieces += 1
+        throw Enough()
+      }
+    }
+    #expect(pieces == 1)
+  }
+}

@@ -1,0 +1,145 @@
+import Glibc
+import Manifests
+import System
+import Testing
+
+@testable import Store
+
+/// Many small files that arrive together.
+@Suite struct BatchTests {
+  static func small(_ sample: Sample) -> SmallFile {
+    SmallFile(claim: sample.claim, bytes: sample.bytes[...])
+  }
+
+  @Test func eachIsThereOnce() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    let samples = (0..<50).map { Sample("file \($0)") }
+    // One of them twice, one that is there already.
+    let known = samples[7]
+    _ = try store.receive(known.bytes.span.bytes, known.claim)
+    try store.receive((samples + [samples[3]]).map(Self.small))
+    #expect(try store.missing(of: samples.map(\.claim.sha256)).isEmpty)
+    #expect(try Folder.textNames(store.folder.whole).sorted() == samples.map(\.claim.sha256.hex).sorted())
+    #expect(try Folder.textNames(store.folder.temporary) == ["whole"])
+    try store.receive(samples.map(Self.small))
+  }
+
+  @Test func theFirstBadOneEndsIt() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    let samples = (0..<5).map { Sample("file \($0)") }
+    var files = samples.map(Self.small)
+    files[3] = SmallFile(claim: samples[3].claim, bytes: samples[2].bytes[...])
+    #expect {
+      try store.receive(files)
+    } throws: {
+      if case .digestMismatch = $0 as? StoreError { true } else { false }
+    }
+    #expect(try store.missing(of: samples.map(\.claim.sha256)) == samples[3...].map(\.claim.sha256))
+  }
+
+  /// What a crash left half written under a whole file's name counts for nothing, and is replaced.
+  @Test(arguments: [false, true]) func halfAFile(_ isBeforeTheStart: Bool) throws {
+    let scratch = Scratch()
+    let sample = Sample("a file")
+    do {
+      let store = try scratch.open()
+      try store.receive([Self.small(sample)])
+      try DurableFile.write(Array(sample.bytes.dropLast(2)), to: store.folder.whole(sample.claim.sha256))
+    }
+    let store = try scratch.open()
+    if !isBeforeTheStart { #expect(try store.missing(of: [sample.claim.sha256]) == [sample.claim.sha256]) }
+    try store.receive([Self.small(sample)])
+    #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes)
+  }
+
+  /// Something that nobody knows has the name.
+  @Test func aNameThatIsTaken() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    let sample = Sample("a file")
+    try DurableFile.write([1, 2, 3], to: store.folder.whole(sample.claim.sha256))
+    #expect(try store.missing(of: [sample.claim.sha256]) == [sample.claim.sha256])
+    try store.receive([Self.small(sample)])
+    #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes)
+  }
+
+  /// Each step of the disk fails once; those before it are kept, and the next attempt stores the others.
+  @Test func aDiskThatFails() throws {
+    let samples = (0..<4).map { Sample("file \($0)") }
+    for nth in 0..<20 {
+      let scratch = Scratch()
+      let count = Locked(0)
+      var options = Store.Options()
+      options.disk = Disk { (step, path) throws(SystemError) in
+        let isNow = count.withLock { count in
+          count += 1
+          return count == nth + 1
+        }
+        if isNow { throw SystemError(step, on: path, code: .noSpace) }
+      }
+      let store = try scratch.open(options)
+      let failed = (try? store.receive(samples.map(Self.small))) == nil
+      let missing = try store.missing(of: samples.map(\.claim.sha256))
+      #expect(failed == !missing.isEmpty)
+      for sample in samples where !missing.contains(sample.claim.sha256) {
+        #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes)
+      }
+      try store.receive(samples.map(Self.small))
+      #expect(try store.missing(of: samples.map(\.claim.sha256)).isEmpty)
+      if !failed { return }
+    }
+    Issue.record("it never succeeds")
+  }
+
+  @Test func manyAtOnce() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    let samples = (0..<300).map { Sample("file \($0)") }
+    let failures = Locked(0)
+    Parallel.run(threads: 4) {
+      do { try store.receive(samples.map(Self.small)) } catch { failures.withLock { $0 += 1 } }
+    }
+    #expect(failures.withLock { $0 } == 0)
+    for sample in samples {
+      #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes)
+    }
+    #expect(try Folder.textNames(store.folder.temporary) == ["whole"])
+  }
+}
+
+extension BatchTests {
+  /// The process is killed at each step of a batch and of its release: what is left is nothing, or whole, and the next
+  /// attempt comes to the same.
+  @Test(arguments: 1...25)
+  func whatAKilledBatchLeavesIsWhole(fatal: Int) async throws {
+    let scratch = Scratch()
+    let data = scratch.data
+    let isOver = fatal > 20
+    try await #require(processExitsWith: .signal(SIGKILL)) { [data = data as String, fatal = fatal as Int] in
+      let trap = CrashTests.Trap()
+      var options = Store.Options()
+      options.disk = Disk { _, _ in trap.step() }
+      let store = try Store(path: data, options: options)
+      trap.arm(fatal)
+      try store.receive(CrashTests.set.values.map(BatchTests.small))
+      let request = try store.request([try store.change("main", base: 0, set: CrashTests.set)])
+      _ = try store.commit(request)
+      kill(getpid(), SIGKILL)
+    }
+    let store = try scratch.open()
+    let samples = CrashTests.set.values.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    let missing = try store.missing(of: samples.map(\.claim.sha256))
+    for sample in samples where !missing.contains(sample.claim.sha256) {
+      #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes)
+    }
+    #expect(!isOver || missing.isEmpty)
+    try store.receive(samples.map(Self.small))
+    _ = try store.commit(store.request([try store.change("main", base: 0, set: CrashTests.set)]))
+    for sample in samples {
+      let blob = try store.open(sample.claim.sha256)
+      #expect(blob.size == Int64(sample.bytes.count))
+    }
+  }
+}
