@@ -56,7 +56,7 @@ extension PublisherTests {
     case "renamed": try Kernel.rename(path, to: folder.path + "/site/d/f9.js")
     case "link":
       try Kernel.remove(path)
-      try folder.link("site/d/f2.js", to: "f3.js")
+      folder.link("site/d/f2.js", to: "f3.js")
     case "headers":
       source.types = [.init(try #require(Glob("*.js")), try #require(ContentType("text/plain")))]
     default:
