@@ -162,13 +162,21 @@ extension Catalog {
   init(_ store: Store) throws(StoreError) {
     self.init(defaultApp: try store.defaultApp())
     for channel in try store.channels() {
-      var entries: [(url: [UInt8], entry: [UInt8])] = []
-      entries.reserveCapacity(channel.resources)
-      let info = try store.eachLiveEntry(of: channel.app, channel.name) { url, entry in
-        entries.append((Array(url.text.utf8), entry.canonicalJSON))
-      }
-      let documents = ChannelDocuments(try store.extras(of: info))
-      put(ChannelCatalog(channel: info, map: ManifestMap(sorted: entries), documents: documents))
+      let map = try ManifestMap(store, channel, at: channel.version)
+      let documents = ChannelDocuments(try store.extras(of: channel))
+      put(ChannelCatalog(channel: channel, map: map, documents: documents))
     }
+  }
+}
+
+extension ManifestMap {
+  /// The manifest of a kept version, from its rows.
+  /// - Throws: `unknownVersion`.
+  init(_ store: Store, _ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) {
+    var builder = Builder()
+    try store.eachEntry(of: channel, at: version) { url, entry in
+      builder.append(url: url.text.utf8) { entry.appendCanonicalJSON(to: &$0) }
+    }
+    self = builder.finish()
   }
 }

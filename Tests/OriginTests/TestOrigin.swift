@@ -164,6 +164,7 @@ extension TestOrigin.Reply {
     body = response.body.part(0..<response.body.count).flatMap { segment -> [UInt8] in
       switch segment {
       case .bytes(let bytes, let range): return Array(Array(bytes.address)[range])
+      case .made(let bytes): return Array(bytes.make().address)
       case .file(let file):
         var bytes = [UInt8](repeating: 0, count: Int(file.count))
         let count = bytes.withUnsafeMutableBytes {

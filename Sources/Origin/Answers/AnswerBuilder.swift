@@ -138,8 +138,8 @@ final class AnswerBuilder: Sendable {
   }
 
   private func makeInfo(_ channel: ChannelCatalog) -> CodedDocument {
-    let document = Documents.info(
-      channel.map.urls, digest: channel.channel.digest ?? ManifestMap.empty.digest)
+    let digest = channel.channel.digest ?? ManifestMap.empty.digest
+    let document = Documents.info(digest: digest) { channel.map.forEachURL($0) }
     let info = CodedDocument.json(document)
     catalog.update { $0.update(channel.channel.id, at: channel.version) { $0.adding(info: info) } }
     return info

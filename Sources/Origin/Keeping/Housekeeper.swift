@@ -16,8 +16,8 @@ package struct DailyCollection: Sendable {
   func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
 }
 
-/// What is done by the clock: counts are written every 10 seconds, uploads that no release took are looked for every
-/// 10 minutes, garbage is collected once a day.
+/// What is done by the clock: counts are written every 10 seconds, memory that large work needed is given back some
+/// seconds after it, uploads that no release took are looked for every 10 minutes, garbage is collected once a day.
 final class Housekeeper: Sendable {
   private let store: Store
   private let adoption: AdoptionDesk
@@ -27,6 +27,7 @@ final class Housekeeper: Sendable {
   private let thread = BackgroundThread()
 
   private static let flushSeconds = 10
+  private static let secondsBetweenTrims = 5
   private static let secondsBetweenTries = 300
   /// Who the audit trail says that it was.
   private static let actor = Actor(name: "serve", address: "")
@@ -58,9 +59,11 @@ final class Housekeeper: Sendable {
     var second = 0
     var lastTry = -Self.secondsBetweenTries
     var isDone = true
+    var memory = MemoryTrim()
     while thread.pause(for: .seconds(1)) {
       second += 1
       if second % Self.flushSeconds == 0 { adoption.flush() }
+      if second % Self.secondsBetweenTrims == 0 { memory.look(store) }
       if second % secondsBetweenSweeps == 0 { sweep() }
       guard let gc else { continue }
       let isDue = gc.isDue(atMinute: Self.minuteOfDay)

@@ -95,9 +95,10 @@ extension ManifestMap {
   /// What is changed of this manifest; nil where that can't be read.
   fileprivate func changes(_ news: [(url: ResourceURL, entry: Entry?)]) -> [Manifests.EntryChange]? {
     var changes: [Manifests.EntryChange] = []
+    let reader = MapReader(self)
     for (url, new) in news {
       var old: Entry?
-      if let bytes = entry(for: Array(url.text.utf8)) {
+      if let bytes = reader.entry(for: Array(url.text.utf8)) {
         guard let entry = try? Entry(parsing: Array(bytes)) else { return nil }
         old = entry
       }

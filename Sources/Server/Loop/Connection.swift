@@ -99,11 +99,21 @@ struct WriteQueue {
     first = 0
   }
 
-  /// Lists the pieces of memory that come next, up to the first file; true when that comes right behind them.
-  func gather(into pieces: inout GatherList) -> Bool {
-    for segment in segments[first...] {
+  /// Bytes that are made for one call at most, and what goes beyond with the last of them: about what a socket takes.
+  private static let madeAtOnce = 256 << 10
+
+  /// Lists the pieces of memory that come next, up to the first file; true when that comes right behind them. Those that
+  /// are still to be made are made here, as many as the call may take.
+  mutating func gather(into pieces: inout GatherList) -> Bool {
+    var made = 0
+    for index in first..<segments.count {
       if pieces.isFull { return false }
-      guard case .bytes(let bytes, let range) = segment else { return true }
+      if case .made(let bytes) = segments[index] {
+        guard made < Self.madeAtOnce else { return false }
+        made += bytes.count
+        segments[index] = .bytes(bytes.make(), 0..<bytes.count)
+      }
+      guard case .bytes(let bytes, let range) = segments[index] else { return true }
       pieces.append(UnsafeRawBufferPointer(rebasing: bytes.address[range]))
     }
     return false
