@@ -24,7 +24,7 @@ import Testing
     var given: [Int] = []
     for (look, resident) in residents.enumerated() where trim.isDue(resident * Self.mega) {
       given.append(look)
-      trim.gaveBack((look + 1 < residents.count ? residents[look + 1] : resident) * Self.mega)
+      trim.gaveBack(min(resident, look + 1 < residents.count ? residents[look + 1] : resident) * Self.mega)
     }
     #expect(given == due)
   }

@@ -99,22 +99,22 @@ struct WriteQueue {
     first = 0
   }
 
-  /// Bytes that are made for one call at most, and what goes beyond with the last of them: about what a socket takes.
+  /// Bytes that a call lists before it has no more of them made: about what a socket takes.
   private static let madeAtOnce = 256 << 10
 
   /// Lists the pieces of memory that come next, up to the first file; true when that comes right behind them. Those that
   /// are still to be made are made here, as many as the call may take.
   mutating func gather(into pieces: inout GatherList) -> Bool {
-    var made = 0
+    var listed = 0
     for index in first..<segments.count {
       if pieces.isFull { return false }
       if case .made(let bytes) = segments[index] {
-        guard made < Self.madeAtOnce else { return false }
-        made += bytes.count
+        guard listed < Self.madeAtOnce else { return false }
         segments[index] = .bytes(bytes.make(), 0..<bytes.count)
       }
       guard case .bytes(let bytes, let range) = segments[index] else { return true }
       pieces.append(UnsafeRawBufferPointer(rebasing: bytes.address[range]))
+      listed &+= range.count
     }
     return false
   }
