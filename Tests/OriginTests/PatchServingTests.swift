@@ -158,7 +158,7 @@ import Testing
     builder.patches.update { $0.pin(ManifestVersion(18), of: channel.channel.id) }
     #expect(asks(18))
     let whole = Locked<WholeManifest?>(nil)
-    builder.whole(of: channel) { made in whole.withLock { $0 = made } }
+    builder.whole(of: channel) { made in whole.withLock { $0 = try? made.get() } }
     #expect(whole.withLock { $0 } != nil)
   }
 
@@ -185,7 +185,7 @@ import Testing
         #expect(try Zstd.decode(zstd.body, limit: 1 << 20) == plain.body)
       }
     }
-    let whole = try #require(origin.origin.catalog.current.channels.first?.whole)
+    let whole = try #require(origin.origin.catalog.current.channels.first?.held.whole)
     #expect(whole.saying(AnswerExtras(interval: 60)).map === whole.map)
   }
 }

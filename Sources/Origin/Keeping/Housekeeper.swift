@@ -17,10 +17,12 @@ package struct DailyCollection: Sendable {
 }
 
 /// What is done by the clock: counts are written every 10 seconds, memory that large work needed is given back some
-/// seconds after it, uploads that no release took are looked for every 10 minutes, garbage is collected once a day.
+/// seconds after it, uploads that no release took, and manifests that nobody polls, are looked for every 10 minutes, garbage
+/// is collected once a day.
 final class Housekeeper: Sendable {
   private let store: Store
   private let adoption: AdoptionDesk
+  private let answers: AnswerBuilder
   private let gc: DailyCollection?
   private let log: @Sendable (String) -> Void
   private let secondsBetweenSweeps: Int
@@ -33,11 +35,13 @@ final class Housekeeper: Sendable {
   private static let actor = Actor(name: "serve", address: "")
 
   init(
-    store: Store, adoption: AdoptionDesk, gc: DailyCollection?, secondsBetweenSweeps: Int = 600,
+    store: Store, adoption: AdoptionDesk, answers: AnswerBuilder, gc: DailyCollection?,
+    secondsBetweenSweeps: Int = 600,
     log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
     self.adoption = adoption
+    self.answers = answers
     self.gc = gc
     self.secondsBetweenSweeps = secondsBetweenSweeps
     self.log = log
@@ -64,7 +68,10 @@ final class Housekeeper: Sendable {
       second += 1
       if second % Self.flushSeconds == 0 { adoption.flush() }
       if second % Self.secondsBetweenTrims == 0 { memory.look(store) }
-      if second % secondsBetweenSweeps == 0 { sweep() }
+      if second % secondsBetweenSweeps == 0 {
+        sweep()
+        forgetUnpolled()
+      }
       guard let gc else { continue }
       let isDue = gc.isDue(atMinute: Self.minuteOfDay)
       if !isDue { isDone = false }
@@ -73,6 +80,16 @@ final class Housekeeper: Sendable {
       isDone = collect(gc.policy)
     }
   }
+
+  /// A channel that nobody polled for a day goes from memory.
+  private func forgetUnpolled() {
+    let now = Clock.monotonicNanoseconds()
+    guard now > Self.unpolledNanoseconds else { return }
+    let moment = now - Self.unpolledNanoseconds
+    answers.forgetUnpolled(since: moment) { adoption.isPolled($0, since: moment) }
+  }
+
+  private static let unpolledNanoseconds: UInt64 = 24 * 3600 * 1_000_000_000
 
   private func sweep() {
     do throws(StoreError) {
