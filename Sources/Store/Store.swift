@@ -80,6 +80,7 @@ package final class Store: Sendable {
   /// Gives back memory that only makes the next reading faster; for quiet moments.
   package func releaseMemory() {
     connections.releaseMemory()
+    blobs.releaseMemory()
     derived.releaseMemory()
   }
 

@@ -55,6 +55,8 @@ final class Connection {
 struct WriteQueue {
   private var segments: [BodySegment] = []
   private var first = 0
+  /// What stands in the place of a segment that was sent.
+  private static let sent = BodySegment.bytes(SharedBytes([]), 0..<0)
 
   var isEmpty: Bool { first == segments.count }
 
@@ -88,6 +90,8 @@ struct WriteQueue {
         return
       }
       left &-= segment.count
+      // Its bytes may have been made for this client alone.
+      segments[first] = Self.sent
       first &+= 1
     }
     if isEmpty { removeAll() }
