@@ -112,7 +112,8 @@ final class Preparation: Sendable {
           channel: channel, base: versions[distance - 1], older: older,
           new: distance == 1 ? preview.new : Self.changes(from: older, to: next),
           gone: distance == 1 ? preview.gone : Self.gone(from: older, to: next),
-          entries: try entries(since: versions[distance - 1], in: channel, search.store), sizes: sizes)
+          entries: try entries(preview, since: versions[distance - 1], in: channel, search.store),
+          sizes: sizes)
         try prepare(update, distance, search, packs, facts, goesOn)
         if distance == 1 { becomeReady() }
       }
@@ -140,9 +141,9 @@ final class Preparation: Sendable {
   }
 
   /// What is new since a version, as the release is going to write it or as an earlier one did.
-  private func entries(since base: ManifestVersion, in channel: ChannelInfo, _ store: Store)
-    throws(StoreError) -> [ResourceURL: Entry]
-  {
+  private func entries(
+    _ preview: ReleasePreview, since base: ManifestVersion, in channel: ChannelInfo, _ store: Store
+  ) throws(StoreError) -> [ResourceURL: Entry] {
     var entries = preview.entries
     if base == channel.version { return entries }
     for change in try store.changes(channel, from: base, to: channel.version)
