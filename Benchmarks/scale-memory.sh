@@ -15,6 +15,7 @@ gate() { # gate WHAT VALUE BAR
 timed() { awk -v a="$1" -v b="${BARS:-1}" 'BEGIN { print a * b }'; }
 # megabytes FIELD: of the server's /proc/PID/status.
 megabytes() { awk -v name="$1:" '$1 == name { printf "%.0f", $2 / 1024 }' "/proc/$server_pid/status"; }
+cpu_seconds() { awk -v t="$(cpu)" -v hz="$(getconf CLK_TCK)" 'BEGIN { printf "%.2f", t / hz }'; }
 tool() { python3 "$repository/Benchmarks/scale_memory.py" "$@"; }
 # settled: megabytes in memory once nothing is going on and what is free was given back.
 settled() {
@@ -58,7 +59,7 @@ gate "megabytes of a fresh start with $size resources" "$fresh" 120
 echo "channels of 1,000 resources"
 python3 "$repository/Benchmarks/scale.py" make "$work/files" 1000
 sleep 2.1
-echo "  channels  first poll s  all warm s  MB warm"
+echo "  channels  first poll s  of CPU  all warm s  of CPU  MB warm"
 for count in $counts; do
   start_server "channels-$count"
   xcache publish "$work/files" --app c0 --bundle main --base-url $base --now --json >/dev/null
@@ -67,11 +68,11 @@ for count in $counts; do
   started_at=$(now)
   start_server "channels-$count"
   tool whole "$server_port" c0 version=1
-  first=$(seconds $(($(now) - started_at)))
+  first=$(seconds $(($(now) - started_at))) first_cpu=$(cpu_seconds)
   tool warm "$server_port" "$count"
-  warm=$(seconds $(($(now) - started_at)))
+  warm=$(seconds $(($(now) - started_at))) warm_cpu=$(cpu_seconds)
   memory=$(settled)
-  printf '  %8d  %12s  %10s  %7d\n' "$count" "$first" "$warm" "$memory"
+  printf '  %8d  %12s  %6s  %10s  %6s  %7d\n' "$count" "$first" "$first_cpu" "$warm" "$warm_cpu" "$memory"
   if [ "$count" = "${counts%% *}" ]; then
     alone_pid=$server_pid alone_port=$server_port alone_token=$XCACHE_TOKEN
   fi
