@@ -136,9 +136,10 @@ bench: ## measure publishing: real input, against rsync, and at 100,000 resource
 	Benchmarks/rsync.sh
 	Benchmarks/scale.sh
 
-bench-scale: build ## large channels: publishing 1,000 to 100,000 small files against rsync (about 10 minutes)
+bench-scale: build ## large channels, and many: publishing against rsync, memory, starts, releases beside a thousand others (30 minutes)
 	@.ci/packages rsync python3
 	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/scale-publish.sh
+	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/scale-memory.sh
 
 lint: ## check the format of every Swift file
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests

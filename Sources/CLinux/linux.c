@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <linux/fs.h>
 #include <linux/sockios.h>
@@ -45,4 +46,5 @@ int xcache_outq(int socket) {
   int bytes = 0;
   return ioctl(socket, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
 }
+void xcache_trim_memory(void) { malloc_trim(0); }
 void xcache_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

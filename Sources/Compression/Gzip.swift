@@ -10,8 +10,8 @@ package enum Gzip {
     guard xcache_deflate_init(&stream, level, 15 + 16) == Z_OK else { fatalError("zlib has no memory") }
     defer { deflateEnd(&stream) }
     var output = OutputBuffer()
-    for piece in pieces { pump(&stream, piece, Z_NO_FLUSH, &output) }
-    pump(&stream, [], Z_FINISH, &output)
+    for piece in pieces { pump(&stream, piece.span.bytes, Z_NO_FLUSH, &output) }
+    pump(&stream, RawSpan(), Z_FINISH, &output)
     return output.bytes
   }
 
@@ -45,10 +45,12 @@ package enum Gzip {
   }
 
   static func pump(
-    _ stream: inout z_stream, _ piece: [UInt8], _ flush: Int32, _ output: inout OutputBuffer
+    _ stream: inout z_stream, _ piece: RawSpan, _ flush: Int32, _ output: inout OutputBuffer
   ) {
-    piece.withUnsafeBufferPointer { input in
-      stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+    piece.withUnsafeBytes { input in
+      // zlib never writes to its input.
+      stream.next_in = UnsafeMutablePointer(
+        mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
       stream.avail_in = UInt32(clamping: input.count)
       var more = true
       while more {
@@ -73,22 +75,24 @@ package struct GzipMiddle: Sendable {
   private let checksum: UInt
   private let count: Int
 
-  /// Codes the middle, given in pieces.
+  /// Codes the middle.
+  /// - Parameter feed: hands its pieces, in order, to what it is given.
   /// - Returns: also the blocks, which go between head and tail.
-  package static func code(_ pieces: [[UInt8]], level: Int32 = 6) -> (middle: GzipMiddle, blocks: [UInt8]) {
-    let blocks = deflate(pieces, level, Z_SYNC_FLUSH)
-    let middle = GzipMiddle(
-      checksum: pieces.reduce(UInt(0)) { checksum($0, of: $1) }, count: pieces.reduce(0) { $0 + $1.count })
-    return (middle, blocks)
+  package static func code(level: Int32 = 6, _ feed: ((RawSpan) -> Void) -> Void) -> (
+    middle: GzipMiddle, blocks: [UInt8]
+  ) {
+    let (blocks, checksum, count) = deflate(level, Z_SYNC_FLUSH, feed)
+    return (GzipMiddle(checksum: checksum, count: count), blocks)
   }
 
   /// What stands in front of the blocks and behind them, where the middle is between these two.
   package func around(_ prefix: [UInt8], _ suffix: [UInt8]) -> (head: [UInt8], tail: [UInt8]) {
     // Magic, deflate, no flags, no time, no hint, Unix (RFC 1952 §2.3).
-    let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + Self.deflate([prefix], 6, Z_SYNC_FLUSH)
-    var whole = crc32_combine(Self.checksum(0, of: prefix), checksum, count)
-    whole = crc32_combine(whole, Self.checksum(0, of: suffix), suffix.count)
-    var tail = Self.deflate([suffix], 6, Z_FINISH)
+    let (start, first, _) = Self.deflate(6, Z_SYNC_FLUSH) { $0(prefix.span.bytes) }
+    let (end, last, _) = Self.deflate(6, Z_FINISH) { $0(suffix.span.bytes) }
+    let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + start
+    let whole = crc32_combine(crc32_combine(first, checksum, count), last, suffix.count)
+    var tail = end
     for number in [
       UInt32(truncatingIfNeeded: whole), UInt32(truncatingIfNeeded: prefix.count + count + suffix.count),
     ] {
@@ -97,17 +101,25 @@ package struct GzipMiddle: Sendable {
     return (head, tail)
   }
 
-  private static func checksum(_ before: UInt, of bytes: [UInt8]) -> UInt {
-    bytes.withUnsafeBufferPointer { crc32_z(before, $0.baseAddress, $0.count) }
-  }
-
-  private static func deflate(_ pieces: [[UInt8]], _ level: Int32, _ end: Int32) -> [UInt8] {
+  /// - Returns: the blocks, and of what they stand for the CRC-32 and the bytes.
+  private static func deflate(_ level: Int32, _ end: Int32, _ feed: ((RawSpan) -> Void) -> Void) -> (
+    blocks: [UInt8], checksum: UInt, count: Int
+  ) {
     var stream = z_stream()
     guard xcache_deflate_init(&stream, level, -15) == Z_OK else { fatalError("zlib has no memory") }
     defer { deflateEnd(&stream) }
     var output = OutputBuffer()
-    for piece in pieces { Gzip.pump(&stream, piece, Z_NO_FLUSH, &output) }
-    Gzip.pump(&stream, [], end, &output)
-    return output.bytes
+    var (checksum, count) = (UInt(0), 0)
+    feed { piece in
+      // Of no bytes at no address zlib gives the checksum that it begins with.
+      guard piece.byteCount > 0 else { return }
+      checksum = piece.withUnsafeBytes {
+        crc32_z(checksum, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
+      }
+      count += piece.byteCount
+      Gzip.pump(&stream, piece, Z_NO_FLUSH, &output)
+    }
+    Gzip.pump(&stream, RawSpan(), end, &output)
+    return (output.bytes, checksum, count)
   }
 }

@@ -17,8 +17,8 @@ package enum Zstd {
     if level >= 17 { ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, windowLog) }
     ZSTD_CCtx_setPledgedSrcSize(context, UInt64(pieces.reduce(0) { $0 + $1.count }))
     var output = OutputBuffer()
-    for piece in pieces { pump(context, piece, ZSTD_e_continue, &output) }
-    pump(context, [], ZSTD_e_end, &output)
+    for piece in pieces { pump(context, piece.span.bytes, ZSTD_e_continue, &output) }
+    pump(context, RawSpan(), ZSTD_e_end, &output)
     return output.bytes
   }
 
@@ -59,11 +59,11 @@ package enum Zstd {
   }
 
   static func pump(
-    _ context: OpaquePointer, _ piece: [UInt8], _ mode: ZSTD_EndDirective, _ output: inout OutputBuffer
+    _ context: OpaquePointer, _ piece: RawSpan, _ mode: ZSTD_EndDirective, _ output: inout OutputBuffer
   ) {
     var consumed = 0
     var left = 1
-    while mode == ZSTD_e_continue ? consumed < piece.count : left != 0 {
+    while mode == ZSTD_e_continue ? consumed < piece.byteCount : left != 0 {
       left = piece.withUnsafeBytes { source in
         output.fill { next, room in
           var input = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: consumed)
@@ -88,18 +88,23 @@ package struct ZstdMiddle: Sendable {
   private let window: UInt8
   private let count: Int
 
-  /// Codes the middle, given in pieces; it has at least one byte.
+  /// Codes the middle.
+  ///
+  /// - Parameters:
+  ///   - count: its bytes, one at least.
+  ///   - feed: hands its pieces, in order, to what it is given.
   /// - Returns: also the blocks, which go between head and tail.
-  package static func code(_ pieces: [[UInt8]], level: Int32 = 3) -> (middle: ZstdMiddle, blocks: [UInt8]) {
+  package static func code(count: Int, level: Int32 = 3, _ feed: ((RawSpan) -> Void) -> Void) -> (
+    middle: ZstdMiddle, blocks: [UInt8]
+  ) {
     guard let context = ZSTD_createCCtx() else { fatalError("libzstd has no memory") }
     defer { ZSTD_freeCCtx(context) }
-    let count = pieces.reduce(0) { $0 + $1.count }
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level)
     ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0)
     ZSTD_CCtx_setPledgedSrcSize(context, UInt64(count))
     var output = OutputBuffer()
-    for piece in pieces { Zstd.pump(context, piece, ZSTD_e_continue, &output) }
-    Zstd.pump(context, [], ZSTD_e_flush, &output)
+    feed { Zstd.pump(context, $0, ZSTD_e_continue, &output) }
+    Zstd.pump(context, RawSpan(), ZSTD_e_flush, &output)
     let bytes = output.bytes
     // Magic number, a descriptor that says no size, no checksum and no dictionary, and the window.
     guard bytes.count > 6, bytes[4] == 0 else {

@@ -59,7 +59,8 @@ package final class Origin: Sendable {
     package init(publicURL: BaseURL) { self.publicURL = publicURL }
   }
 
-  /// Reads every channel's newest manifest into memory.
+  /// Reads what polls with nothing new need, for every channel; manifests are read when they are asked for, or in the
+  /// background.
   package init(store: Store, options: Options) throws(StoreError) {
     self.store = store
     catalog = Published(try Catalog(store))
@@ -107,7 +108,8 @@ package final class Origin: Sendable {
       store: store, releases: releases, deltas: desk, documents: documents, adoption: adoption,
       largestUpload: options.largestUpload, log: options.log)
     self.adoption = adoption
-    keeper = Housekeeper(store: store, adoption: adoption, plans: api.plans, gc: options.gc, log: options.log)
+    keeper = Housekeeper(
+      store: store, adoption: adoption, answers: builder, plans: api.plans, gc: options.gc, log: options.log)
     let scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: options.log) }
     self.scrubber = scrubber
     self.desk = desk
@@ -158,17 +160,24 @@ package final class Origin: Sendable {
 }
 
 extension Catalog {
-  /// The newest manifest of every channel of a store.
+  /// Every channel of a store, without its manifest.
   init(_ store: Store) throws(StoreError) {
     self.init(defaultApp: try store.defaultApp())
     for channel in try store.channels() {
-      var entries: [(url: [UInt8], entry: [UInt8])] = []
-      entries.reserveCapacity(channel.resources)
-      let info = try store.eachLiveEntry(of: channel.app, channel.name) { url, entry in
-        entries.append((Array(url.text.utf8), entry.canonicalJSON))
-      }
-      let documents = ChannelDocuments(try store.extras(of: info))
-      put(ChannelCatalog(channel: info, map: ManifestMap(sorted: entries), documents: documents))
+      put(
+        ChannelCatalog(channel: channel, documents: ChannelDocuments(try store.extras(of: channel))))
     }
+  }
+}
+
+extension ManifestMap {
+  /// The manifest of a kept version, from its rows.
+  /// - Throws: `unknownVersion`.
+  init(_ store: Store, _ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) {
+    var builder = Builder()
+    try store.eachEntry(of: channel, at: version) { url, entry in
+      builder.append(url: url.text.utf8) { entry.appendCanonicalJSON(to: &$0) }
+    }
+    self = builder.finish()
   }
 }

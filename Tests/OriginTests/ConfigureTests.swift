@@ -182,7 +182,8 @@ import Testing
     let live = origin.origin.catalog.current.channels
     let loaded = again.catalog.current.channels
     #expect(live.map(\.digest) == loaded.map(\.digest))
-    #expect(live.map(\.map.digest) == loaded.map(\.map.digest))
-    #expect(loaded.allSatisfy { $0.map.digest.hex == String(decoding: $0.digest, as: UTF8.self) })
+    let maps = try loaded.map { try again.builder.map(of: $0) }
+    #expect(live.map { $0.held.map?.digest } == maps.map(\.digest))
+    #expect(maps.map { Array($0.digest.hex.utf8) } == loaded.map(\.digest))
   }
 }

@@ -14,7 +14,8 @@ import Testing
       bytes.span.bytes, BlobClaim(sha256: .of(bytes), md5: .of(bytes), size: Int64(bytes.count)))
     let lines = Locked<[String]>([])
     let keeper = Housekeeper(
-      store: origin.store, adoption: origin.origin.adoption, gc: nil, secondsBetweenSweeps: 1
+      store: origin.store, adoption: origin.origin.adoption, answers: origin.origin.builder, gc: nil,
+      secondsBetweenSweeps: 1
     ) { line in lines.withLock { $0.append(line) } }
     now.withLock { $0 += 25 * 3_600_000 }
     try keeper.start()

@@ -1,3 +1,4 @@
+import HTTP
 import System
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 @Suite struct ManifestMapTests {
   private static func rendered(_ map: ManifestMap) -> String {
     var bytes: [UInt8] = []
-    map.forEachPart { bytes += $0 }
+    map.forEachPart { bytes += $0.array }
     return String(decoding: bytes, as: UTF8.self)
   }
 
@@ -44,10 +45,22 @@ import Testing
       #expect(map.digest == SHA256.of(Array(expected.utf8)))
       #expect(map.pieces.allSatisfy { (1...2 * MapPiece.usualCount).contains($0.count) })
     }
-    for (url, entry) in model {
-      #expect(map.entry(for: Array(url.utf8)).map { String(decoding: $0, as: UTF8.self) } == entry)
+    let reader = MapReader(map)
+    let urls = model.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    for url in urls.shuffled(using: &generator) {
+      #expect(reader.entry(for: Array(url.utf8)).map { String(decoding: $0, as: UTF8.self) } == model[url])
+      #expect(reader.place(of: Array(url.utf8)) == urls.firstIndex(of: url))
     }
-    #expect(map.entry(for: Array("https://m.example.com/none".utf8)) == nil)
+    #expect(reader.entry(for: Array("https://m.example.com/none".utf8)) == nil)
+    var seen: [String] = []
+    map.forEachURL { seen.append(String(decoding: $0, as: UTF8.self)) }
+    #expect(seen == urls)
+    let body = map.body([1, 2], [3]).part(2..<UInt64(2 + map.byteCount))
+    let sent = body.flatMap { segment -> [UInt8] in
+      guard case .bytes(let bytes, let range) = segment else { return [] }
+      return Array(bytes.address[range])
+    }
+    #expect(String(decoding: sent, as: UTF8.self) == Self.rendered(model))
   }
 
   @Test func untouchedPiecesAreShared() {

@@ -77,7 +77,7 @@ import Testing
     let pinned = Array(35...39)
     #expect(try pinned.filter { try !Self.isReady($0, origin) } == [])
     // One poller's flood, larger than the room for what isn't pinned.
-    let document = CodedDocument.json([SharedBytes([UInt8](repeating: 0, count: 9 << 20))], tag: "x")
+    let document = CodedDocument.json(.bytes(SharedBytes([UInt8](repeating: 0, count: 9 << 20))), tag: "x")
     for base in 1...30 {
       let patch = PatchAnswer(document, extras: channel.extras)
       origin.origin.builder.patches.update {
@@ -93,7 +93,7 @@ import Testing
   @Test func theLeastRecentlyUsedGo() throws {
     let origin = try Self.origin(versions: 40)
     let channel = try #require(origin.origin.catalog.current.channels.first)
-    let document = CodedDocument.json([SharedBytes([UInt8](repeating: 0, count: 15 << 20))], tag: "x")
+    let document = CodedDocument.json(.bytes(SharedBytes([UInt8](repeating: 0, count: 15 << 20))), tag: "x")
     var patches = PatchCache()
     for base in 1...20 as ClosedRange<Int64> {
       patches.insert(PatchAnswer(document, extras: channel.extras), from: base, to: channel, renewal: 0)
@@ -133,7 +133,7 @@ import Testing
     let old = try #require(origin.origin.catalog.current.channels.first)
     try origin.publish(["a.js": "3", "b.js": "b"])
     let new = try #require(origin.origin.catalog.current.channels.first)
-    let document = CodedDocument.json([SharedBytes([1])], tag: "x")
+    let document = CodedDocument.json(.bytes(SharedBytes([1])), tag: "x")
     for isPinned in [false, true] {
       var patches = PatchCache()
       if isPinned { patches.pin(ManifestVersion(1), of: new.channel.id) }
@@ -158,7 +158,7 @@ import Testing
     builder.patches.update { $0.pin(ManifestVersion(18), of: channel.channel.id) }
     #expect(asks(18))
     let whole = Locked<WholeManifest?>(nil)
-    builder.whole(of: channel) { made in whole.withLock { $0 = made } }
+    builder.whole(of: channel) { made in whole.withLock { $0 = try? made.get() } }
     #expect(whole.withLock { $0 } != nil)
   }
 
@@ -185,7 +185,7 @@ import Testing
         #expect(try Zstd.decode(zstd.body, limit: 1 << 20) == plain.body)
       }
     }
-    let whole = try #require(origin.origin.catalog.current.channels.first?.whole)
+    let whole = try #require(origin.origin.catalog.current.channels.first?.held.whole)
     #expect(whole.saying(AnswerExtras(interval: 60)).map === whole.map)
   }
 }

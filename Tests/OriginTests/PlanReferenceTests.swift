@@ -65,7 +65,7 @@ import Testing
     let origin = try TestOrigin()
     let body = try origin.release(["a.js": "a"])
     let plan = try Self.prepare(origin, body)
-    let other = try origin.startedAnew()
+    let other = try origin.restarted()
     #expect(try Self.release(other, plan).json["code"]?.string == "unknown-plan")
     // Whole it is taken.
     #expect(try other.api("POST", "\(Self.online)/releases", body).status == 201)

@@ -13,15 +13,15 @@ final class TestOrigin {
   let origin: Origin
   let token: String
   private let handler: any Handler
-  /// Whether the folder goes with it.
-  private let ownsFolder: Bool
+  /// Whose folder it is; nil: its own, which goes with it.
+  private let owner: TestOrigin?
 
   init(
     publicURL: String = "https://cdn.example.com/hxm", _ change: (inout Origin.Options) -> Void = { _ in },
     clock: (@Sendable () -> Int64)? = nil
   ) throws {
     let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    ownsFolder = true
+    owner = nil
     folder = "\(base)/xcache-origin-\(getpid())-\(Clock.monotonicNanoseconds())"
     var kept = Store.Options()
     if let clock { kept.clock = clock }
@@ -34,24 +34,23 @@ final class TestOrigin {
     token = String(decoding: bytes.dropLast(), as: UTF8.self)
   }
 
-  private init(sharing other: TestOrigin, _ origin: Origin? = nil) {
-    self.origin = origin ?? other.origin
+  private init(sharing other: TestOrigin, _ origin: Origin) {
     (folder, store, token) = (other.folder, other.store, other.token)
-    ownsFolder = false
-    handler = self.origin.makeHandler()
+    self.origin = origin
+    owner = other
+    handler = origin.makeHandler()
   }
 
-  /// Another process over the same folder, as far as memory goes.
-  func startedAnew() throws -> TestOrigin {
-    TestOrigin(
-      sharing: self,
-      try Origin(store: store, options: Origin.Options(publicURL: BaseURL("https://cdn.example.com/hxm"))))
+  /// Another origin over the same store, as after a restart.
+  func restarted() throws -> TestOrigin {
+    let options = Origin.Options(publicURL: try BaseURL("https://cdn.example.com/hxm"))
+    return TestOrigin(sharing: self, try Origin(store: store, options: options))
   }
 
   /// The same origin, asked on another event loop.
-  func another() throws -> TestOrigin { TestOrigin(sharing: self) }
+  func another() throws -> TestOrigin { TestOrigin(sharing: self, origin) }
 
-  deinit { if ownsFolder { Self.removeAll(folder) } }
+  deinit { if owner == nil { Self.removeAll(folder) } }
 
   private static func removeAll(_ path: String) {
     for name in (try? Folder.textNames(path)) ?? [] { removeAll("\(path)/\(name)") }
@@ -172,6 +171,7 @@ extension TestOrigin.Reply {
     body = response.body.part(0..<response.body.count).flatMap { segment -> [UInt8] in
       switch segment {
       case .bytes(let bytes, let range): return Array(Array(bytes.address)[range])
+      case .made(let bytes): return Array(bytes.make().address)
       case .file(let file):
         var bytes = [UInt8](repeating: 0, count: Int(file.count))
         let count = bytes.withUnsafeMutableBytes {

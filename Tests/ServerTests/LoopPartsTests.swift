@@ -1,5 +1,6 @@
 import Glibc
 import HTTP
+import Platform
 import System
 import Testing
 
@@ -78,6 +79,41 @@ import Testing
       queue.remove(1)
     }
     #expect(text == "ab67012z" && queue.isEmpty)
+  }
+
+  /// A large document whose parts are made while it is sent, to a client that takes little at a time.
+  @Test func whatIsMadeIsMadeWhenItsTurnComes() {
+    final class Held: Sendable {
+      weak let bytes: SharedBytes?; init(_ bytes: SharedBytes) { self.bytes = bytes }
+    }
+    let made = Locked<[Held]>([])
+    var queue = WriteQueue()
+    let wanted = (0..<40).map { String(repeating: String($0 % 10), count: 40_000 + $0) }
+    for part in wanted {
+      queue.append(
+        .made(
+          MadeBytes(count: part.utf8.count) {
+            let bytes = SharedBytes(part)
+            made.withLock { $0.append(Held(bytes)) }
+            return bytes
+          }))
+    }
+    var pieces = GatherList(capacity: 16)
+    var sent = ""
+    var waits = 0
+    while !queue.isEmpty {
+      pieces.removeAll()
+      _ = queue.gather(into: &pieces)
+      // What is made and not sent is never more than one call may take.
+      waits = max(waits, made.withLock { $0.count { $0.bytes != nil } })
+      guard case .bytes(let bytes, let range) = queue.next else { break }
+      let count = min(range.count, 25_000)
+      sent += bytes.bytes.extracting(range.lowerBound..<range.lowerBound + count).text
+      queue.remove(count)
+    }
+    #expect(sent == wanted.joined())
+    #expect(made.withLock { $0.count } == wanted.count)
+    #expect((1...8).contains(waits))
   }
 
   @Test(arguments: [(0, 0), (15_999, 0), (16_000, 1), (32_000, 2), (1_000_000, 6), (UInt64.max, 20)])

@@ -45,6 +45,52 @@ import Testing
     #expect(Self.promised(store) == [sent.claim.sha256])
   }
 
+  /// What many files needed in memory goes back once they are released; what is known of the others stays.
+  @Test func tablesGiveTheirRoomBack() throws {
+    let store = try scratch.open()
+    let waiting = Sample("waiting")
+    try store.send([waiting])
+    _ = try store.missing(of: [waiting.claim.sha256])
+    store.blobs.state.withLock { state in
+      let known = state.whole[waiting.claim.sha256]
+      for number in 0..<20_000 {
+        let sha256 = SHA256.of(Array("\(number)".utf8))
+        (state.whole[sha256], state.placed[sha256], state.promised[sha256]) = (known, known, 1)
+      }
+      for number in 0..<20_000 {
+        let sha256 = SHA256.of(Array("\(number)".utf8))
+        (state.whole[sha256], state.placed[sha256], state.promised[sha256]) = (nil, nil, nil)
+      }
+    }
+    store.releaseMemory()
+    let rooms = store.blobs.state.withLock { [$0.whole.capacity, $0.placed.capacity, $0.promised.capacity] }
+    #expect(rooms.allSatisfy { $0 < 100 })
+    #expect(Self.promised(store) == [waiting.claim.sha256])
+    try store.publish(base: 0, set: ["w": waiting], sends: false)
+  }
+
+  @Test func polledChannelsComeInTheOrderOfTheirPolls() throws {
+    let now = Locked<Int64>(1_800_000_000_000)
+    var options = Store.Options()
+    options.clock = { now.withLock { $0 } }
+    let store = try scratch.open(options)
+    let channels = try (0..<5).map { number in
+      try store.createChannel(
+        AppName("app\(number)"), .online, publicURL: BaseURL("https://c.example.com"), by: .local
+      ).id
+    }
+    try store.count([PollCount(channel: channels[4], version: 0, polls: 1000)])
+    now.withLock { $0 += 25 * 3_600_000 }
+    try store.count([PollCount(channel: channels[0], version: 0, polls: 9)])
+    now.withLock { $0 += 2 * 3_600_000 }
+    try store.count([
+      PollCount(channel: channels[1], version: 0, polls: 1),
+      PollCount(channel: channels[2], version: 0, polls: 7),
+    ])
+    #expect(try store.polledChannels(hours: 24) == [channels[2], channels[1], channels[0]])
+    #expect(try store.polledChannels(hours: 1) == [channels[2], channels[1]])
+  }
+
   /// Two ask for the same bytes at once: the first finds them missing, they arrive, the second finds them.
   @Test func aPromiseThatWasMadeAgainIsNotTakenBack() throws {
     let store = try scratch.open()

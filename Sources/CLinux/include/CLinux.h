@@ -31,6 +31,8 @@ ssize_t xcache_copy_file_range(int from, int to, size_t count);
 int xcache_reflink(int from, int to);
 /// Bytes in a socket's send queue that the other side hasn't acknowledged (SIOCOUTQ); -1 on error.
 int xcache_outq(int socket);
+/// Gives back all free memory of the heap that makes whole pages.
+void xcache_trim_memory(void);
 /// Names the calling thread, in 15 bytes at most.
 void xcache_name_thread(const char *name);
 

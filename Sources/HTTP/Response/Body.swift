@@ -46,11 +46,13 @@ package enum Body: Sendable {
 package enum BodySegment: Sendable {
   case bytes(SharedBytes, Range<Int>)
   case file(FileBody)
+  case made(MadeBytes)
 
   /// How many bytes it has.
   package var count: UInt64 {
     switch self {
     case .bytes(_, let range): UInt64(range.count)
+    case .made(let bytes): UInt64(bytes.count)
     case .file(let file): file.count
     }
   }
@@ -62,9 +64,31 @@ package enum BodySegment: Sendable {
       let low = own.lowerBound + Int(min(range.lowerBound, UInt64(own.count)))
       let high = own.lowerBound + Int(min(range.upperBound, UInt64(own.count)))
       return .bytes(bytes, low..<high)
+    case .made(let bytes):
+      return BodySegment.bytes(bytes.make(), 0..<bytes.count).part(range)
     case .file(let file):
       return .file(file.part(range))
     }
+  }
+}
+
+/// Bytes that are made when they are about to be sent, so that a large document is never in memory as a whole.
+package struct MadeBytes: Sendable {
+  /// How many bytes it has.
+  package let count: Int
+  private let body: @Sendable () -> SharedBytes
+
+  /// `count` bytes that `body` gives, the same each time, on the event loop: at most some dozens of kilobytes.
+  package init(count: Int, _ body: @escaping @Sendable () -> SharedBytes) {
+    self.count = count
+    self.body = body
+  }
+
+  /// The bytes.
+  package func make() -> SharedBytes {
+    let bytes = body()
+    precondition(bytes.count == count, "a body has other bytes than its head says")
+    return bytes
   }
 }
 

@@ -117,14 +117,15 @@ extension Documents {
   /// info.json, for clients that know only file lists.
   ///
   /// - Parameters:
-  ///   - urls: the URLs of a manifest, sorted, as their bytes: none has one that JSON would escape.
+  ///   - forEachURL: hands the URLs of a manifest, sorted, as their bytes: none has one that JSON would escape.
   ///   - digest: the manifest's.
-  package static func info(_ urls: [ArraySlice<UInt8>], digest: SHA256) -> [UInt8] {
+  package static func info(digest: SHA256, _ forEachURL: ((ArraySlice<UInt8>) -> Void) -> Void) -> [UInt8] {
     var out: [UInt8] = []
-    out.reserveCapacity(urls.reduce(64) { $0 + $1.count + 3 })
     out += "{\"files\":[".utf8
-    for (index, url) in urls.enumerated() {
-      if index > 0 { out.append(UInt8(ascii: ",")) }
+    var isFirst = true
+    forEachURL { url in
+      if !isFirst { out.append(UInt8(ascii: ",")) }
+      isFirst = false
       out.append(UInt8(ascii: "\""))
       out += url
       out.append(UInt8(ascii: "\""))

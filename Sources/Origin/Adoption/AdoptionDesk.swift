@@ -9,6 +9,8 @@ final class AdoptionDesk: Sendable {
   private let log: @Sendable (String) -> Void
   private let counters = Locked<[PollCounter]>([])
   private let failures = Locked<[FailureKey: Int]>([:])
+  /// When each channel's polls were last taken out of the counters, in monotonic nanoseconds.
+  private let polled = Locked<[Int64: UInt64]>([:])
 
   private struct FailureKey: Hashable {
     let channel: Int64
@@ -53,6 +55,9 @@ final class AdoptionDesk: Sendable {
         polls[PollCount(channel: count.channel, version: count.version, polls: 0), default: 0] += count.polls
       }
     }
+    let now = Clock.monotonicNanoseconds()
+    let channels = Set(polls.keys.map(\.channel))
+    polled.withLock { for channel in channels { $0[channel] = now } }
     let seen = failures.withLock { failures in
       defer { failures = [:] }
       return failures
@@ -69,6 +74,11 @@ final class AdoptionDesk: Sendable {
       // Counts are for looking at; an origin that can't write them has worse troubles, and tells them here, too.
       log("error: polls of the last seconds are not counted: \(error)")
     }
+  }
+
+  /// Whether anybody polled a channel since a moment, in monotonic nanoseconds, as far as polls are flushed.
+  func isPolled(_ channel: Int64, since moment: UInt64) -> Bool {
+    polled.withLock { $0[channel] ?? 0 } >= moment
   }
 
   /// Polls of the last hour and failures of the last day, in the Prometheus text format.

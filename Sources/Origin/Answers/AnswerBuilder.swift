@@ -12,6 +12,8 @@ final class AnswerBuilder: Sendable {
   private let catalog: Published<Catalog>
   let patches = Published(PatchCache())
   private let work: SingleFlight<Piece, Made>
+  /// Manifests that were read from their rows.
+  let manifestsRead = Atomic<Int>(0)
   /// Patches that were worked out, whatever came of it.
   let patchesMade = Atomic<Int>(0)
   /// Polls that were answered with the whole manifest since too many patches were waited for.
@@ -22,14 +24,16 @@ final class AnswerBuilder: Sendable {
 
   /// An answer that can be made; one to another version, or that says something else, is another one.
   private enum Piece: Hashable, Sendable {
+    case map(Int64, ManifestVersion)
     case whole(Int64, ManifestVersion, AnswerExtras)
     case info(Int64, ManifestVersion)
     case patch(Int64, ManifestVersion, AnswerExtras, from: ManifestVersion)
   }
 
   private enum Made: Sendable {
-    case whole(WholeManifest)
-    case info(CodedDocument)
+    case map(Result<ManifestMap, StoreError>)
+    case whole(Result<WholeManifest, StoreError>)
+    case info(Result<CodedDocument, StoreError>)
     case patch(PatchOutcome)
   }
 
@@ -53,8 +57,12 @@ final class AnswerBuilder: Sendable {
 
   // MARK: - For polls, which wait without a thread
 
-  func whole(of channel: ChannelCatalog, then: @escaping @Sendable (WholeManifest) -> Void) {
-    if let whole = channel.whole { return then(whole) }
+  func whole(
+    of channel: ChannelCatalog, then: @escaping @Sendable (Result<WholeManifest, StoreError>) -> Void
+  ) {
+    // The newest is what is asked for; of an older one, nothing is kept any more.
+    let channel = newest(channel)
+    if let whole = channel.held.whole { return then(.success(whole)) }
     _ = work.ask(Self.whole(channel), isUrgent: true) {
       .whole(self.makeWhole(channel))
     } then: { made in
@@ -62,14 +70,21 @@ final class AnswerBuilder: Sendable {
     }
   }
 
-  func info(of channel: ChannelCatalog, then: @escaping @Sendable (CodedDocument) -> Void) {
-    if let info = channel.info { return then(info) }
+  func info(
+    of channel: ChannelCatalog, then: @escaping @Sendable (Result<CodedDocument, StoreError>) -> Void
+  ) {
+    let channel = newest(channel)
+    if let info = channel.held.info { return then(.success(info)) }
     let piece = Piece.info(channel.channel.id, channel.version)
     _ = work.ask(piece, isUrgent: true) {
       .info(self.makeInfo(channel))
     } then: { made in
       if case .info(let info) = made { then(info) }
     }
+  }
+
+  private func newest(_ channel: ChannelCatalog) -> ChannelCatalog {
+    catalog.current.channel(id: channel.channel.id) ?? channel
   }
 
   /// - Returns: false where too many patches are waited for; then `then` isn't called.
@@ -89,12 +104,20 @@ final class AnswerBuilder: Sendable {
 
   // MARK: - For what is made before anybody asks, on the caller's thread
 
+  /// The manifest of a channel, read from its rows unless it is in memory: once, however many want it.
+  func map(of channel: ChannelCatalog) throws(StoreError) -> ManifestMap {
+    if let map = channel.held.map { return map }
+    let made = work.perform(.map(channel.channel.id, channel.version)) { .map(self.readMap(channel)) }
+    guard case .map(let map) = made else { fatalError("the piece of a manifest is one") }
+    return try map.get()
+  }
+
   /// The whole manifest of a channel, made now unless it is there.
-  func whole(of channel: ChannelCatalog) -> WholeManifest {
-    if let whole = channel.whole { return whole }
+  func whole(of channel: ChannelCatalog) throws(StoreError) -> WholeManifest {
+    if let whole = channel.held.whole { return whole }
     let made = work.perform(Self.whole(channel)) { .whole(self.makeWhole(channel)) }
     guard case .whole(let whole) = made else { fatalError("the piece of a whole manifest is one") }
-    return whole
+    return try whole.get()
   }
 
   /// Makes the patch from `base`, unless it is there.
@@ -123,26 +146,57 @@ final class AnswerBuilder: Sendable {
     .patch(channel.channel.id, channel.version, channel.extras, from: base)
   }
 
-  private func makeWhole(_ channel: ChannelCatalog) -> WholeManifest {
-    let id = channel.channel.id
-    // Another one may have made it between the asker's look and this turn.
-    if let now = catalog.current.channel(id: id), now.version == channel.version,
-      now.extras == channel.extras,
-      let whole = now.whole
-    {
-      return whole
+  private func readMap(_ channel: ChannelCatalog) -> Result<ManifestMap, StoreError> {
+    // Another one may have read it between the asker's look and this turn; here and below.
+    if let map = channel.held.map { return .success(map) }
+    manifestsRead.add(1, ordering: .relaxed)
+    return Result { () throws(StoreError) in
+      let map = try ManifestMap(store, channel.channel, at: channel.version)
+      keep(channel, where: { $0.version == channel.version }) { $0.keep(map: map) }
+      return map
     }
-    let whole = WholeManifest(channel.channel, channel.map, channel.extras)
-    catalog.update { $0.update(id, at: channel.version) { $0.adding(whole) } }
-    return whole
   }
 
-  private func makeInfo(_ channel: ChannelCatalog) -> CodedDocument {
-    let document = Documents.info(
-      channel.map.urls, digest: channel.channel.digest ?? ManifestMap.empty.digest)
-    let info = CodedDocument.json(document)
-    catalog.update { $0.update(channel.channel.id, at: channel.version) { $0.adding(info: info) } }
-    return info
+  private func makeWhole(_ channel: ChannelCatalog) -> Result<WholeManifest, StoreError> {
+    let now = newest(channel)
+    if now.answers(as: channel), let whole = now.held.whole { return .success(whole) }
+    return Result { () throws(StoreError) in
+      let whole = WholeManifest(channel.channel, try map(of: channel), channel.extras)
+      keep(channel, where: channel.answers) { $0.keep(whole: whole) }
+      return whole
+    }
+  }
+
+  private func makeInfo(_ channel: ChannelCatalog) -> Result<CodedDocument, StoreError> {
+    Result { () throws(StoreError) in
+      let map = try map(of: channel)
+      let digest = channel.channel.digest ?? ManifestMap.empty.digest
+      let info = CodedDocument.json(Documents.info(digest: digest) { map.forEachURL($0) })
+      keep(channel, where: { $0.version == channel.version }) { $0.keep(info: info) }
+      return info
+    }
+  }
+
+  /// Keeps what was made of a channel, also where another one took its place that says the same.
+  private func keep(
+    _ channel: ChannelCatalog, where isRight: (ChannelCatalog) -> Bool, _ keep: (HeldManifest) -> Void
+  ) {
+    keep(channel.held)
+    let now = newest(channel)
+    if now !== channel, isRight(now) { keep(now.held) }
+  }
+
+  /// Lets go of the manifests and patches of channels that nobody has polled for a while; they come back when they are
+  /// asked for.
+  ///
+  /// - Parameters:
+  ///   - moment: monotonic nanoseconds; what came after it stays.
+  ///   - isPolled: whether anybody polled a channel since.
+  func forgetUnpolled(since moment: UInt64, _ isPolled: (Int64) -> Bool) {
+    for channel in catalog.current.channels where !isPolled(channel.channel.id) {
+      guard channel.held.drop(keptBefore: moment) else { continue }
+      patches.update { $0.forget(channel.channel.id) }
+    }
   }
 
   private func makePatch(to channel: ChannelCatalog, from base: ManifestVersion) -> PatchOutcome {
@@ -165,11 +219,11 @@ final class AnswerBuilder: Sendable {
   {
     guard base < channel.version, let digest = try store.digest(channel.channel, at: base) else { return nil }
     let changes = try store.changes(channel.channel, from: base, to: channel.version)
-    let answer = PatchAnswer(
+    let answer = try PatchAnswer(
       channel, from: base, digest: digest,
       changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) },
       deltas: try DeltaOffers(store: store).render(changes, channel.channel, from: base)
-    ) { whole(of: channel) }
+    ) { () throws(StoreError) in try whole(of: channel) }
     let offer = try packs.offer(channel.channel, from: base, baseDigest: digest)
     return answer.map { self.offering(offer, $0, channel, from: base) }
   }
@@ -204,5 +258,12 @@ extension AnswerBuilder {
         answeredWhole.load(ordering: .relaxed))
       + metric(
         "xcache_patch_cache_bytes", "gauge", "Bytes of the patches that are kept.", patches.current.byteCount)
+      + metric(
+        "xcache_manifests_read_total", "counter", "Manifests read into memory.",
+        manifestsRead.load(ordering: .relaxed))
+      + metric(
+        "xcache_manifests_in_memory", "gauge",
+        "Channels whose manifest is in memory; others are read when they are asked for.",
+        catalog.current.channels.count { $0.held.isInMemory })
   }
 }

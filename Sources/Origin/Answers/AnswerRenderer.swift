@@ -3,7 +3,7 @@ import Store
 import System
 
 /// Renders what a channel's devices will ask for, right after a release and at the start: the whole manifest, and the
-/// patches from the versions that the fleet is at. On a thread of low priority, so that no release waits for it.
+/// patches from the versions that the fleet is at. On threads of low priority, so that no release waits for it.
 final class AnswerRenderer: Sendable {
   private let store: Store
   private let catalog: Published<Catalog>
@@ -12,7 +12,7 @@ final class AnswerRenderer: Sendable {
   private let log: @Sendable (String) -> Void
   /// Channels, by id.
   private let queue = WorkQueue<Int64>()
-  private let thread = BackgroundThread()
+  private let threads = (0..<min(2, Environment.cores)).map { _ in BackgroundThread() }
 
   init(
     store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, desk: DeltaDesk,
@@ -30,9 +30,20 @@ final class AnswerRenderer: Sendable {
 
   /// Works from now on until it is stopped.
   func start() throws(SystemError) {
-    try thread.start("render") { [self] in
-      for channel in catalog.current.channels { add(channel.channel.id) }
-      while let id = queue.next() { render(id) }
+    for (number, thread) in threads.enumerated() {
+      try thread.start("render-\(number)") { [self] in
+        if number == 0 { addPolled() }
+        while let id = queue.next() { render(id) }
+      }
+    }
+  }
+
+  /// The channels that were polled in the last day come first; those that nobody polled wait until somebody does.
+  private func addPolled() {
+    do throws(StoreError) {
+      for id in try store.polledChannels(hours: 24) { add(id) }
+    } catch {
+      log("error: which channels are polled can't be read: \(error)")
     }
   }
 
@@ -47,7 +58,12 @@ final class AnswerRenderer: Sendable {
     } catch {
       log("error: the versions that the devices of \(channel.channel.app) are at can't be read: \(error)")
     }
-    _ = builder.whole(of: channel)
+    do throws(StoreError) {
+      _ = try builder.whole(of: channel)
+    } catch {
+      log("error: the manifest of \(channel.channel.app) \(channel.channel.name) can't be read: \(error)")
+      return
+    }
     for base in builder.patches.current.pins(of: id) {
       guard !queue.isStopped, let now = catalog.current.channel(id: id), now.version == channel.version,
         now.extras == channel.extras

@@ -20,18 +20,19 @@ struct PatchAnswer: Sendable {
   ///   - changes: what turns the resourcemap of `base` into the channel's, sorted by URL.
   ///   - deltas: what is offered beside it, as `DeltaOffer.render` writes it.
   ///   - whole: gives the whole manifest where the two have to be compared; where it gives none, neither does this.
-  init?(
+  init?<Failure: Error>(
     _ channel: ChannelCatalog, from base: ManifestVersion, digest: SHA256, _ changes: [MapChange],
-    deltas: [UInt8], whole: () -> WholeManifest?
-  ) {
+    deltas: [UInt8], whole: () throws(Failure) -> WholeManifest?
+  ) throws(Failure) {
     let base = DocumentBase(base, deltas: deltas)
     baseDigest = Array(digest.hex.utf8)
     extras = channel.extras
     let bytes = Self.render(channel, base, changes)
     // No gzip of the map can be smaller than the patch is uncoded: deflate packs 1,032 bytes into one at most
     // (zlib, technical details, "Maximum Compression Factor").
-    if bytes.count > channel.map.byteCount / 1032 {
-      guard let whole = whole() else { return nil }
+    let mapBytes = channel.held.map?.byteCount ?? channel.channel.resources * Self.leastEntry
+    if bytes.count > mapBytes / 1032 {
+      guard let whole = try whole() else { return nil }
       let gzip = Gzip.encode([bytes])
       if gzip.count > whole.gzipCount {
         document = whole.document(from: base)
@@ -46,6 +47,9 @@ struct PatchAnswer: Sendable {
     cost = document.byteCount
   }
 
+  /// What any entry takes in a manifest: its digests, its UUID and the names of its members.
+  private static let leastEntry = 200
+
   /// A finished answer.
   init(_ document: CodedDocument, extras: AnswerExtras) {
     baseDigest = []
@@ -58,7 +62,7 @@ struct PatchAnswer: Sendable {
   func offering(_ offer: PackOffer?, _ channel: ChannelCatalog, from base: ManifestVersion) -> PatchAnswer {
     guard let offer else { return self }
     var answer = self
-    let digest = channel.channel.digest ?? channel.map.digest
+    let digest = channel.channel.digest ?? ManifestMap.empty.digest
     let pack = CodedDocument.json(
       Documents.pack(
         PackAnswer(
@@ -76,7 +80,7 @@ struct PatchAnswer: Sendable {
   private static func render(_ channel: ChannelCatalog, _ base: DocumentBase, _ changes: [MapChange])
     -> [UInt8]
   {
-    let digest = channel.channel.digest ?? channel.map.digest
+    let digest = channel.channel.digest ?? ManifestMap.empty.digest
     let frame = Documents.patch(channel.version, digest: digest, base: base, extras: channel.extras)
     return frame.around(MapChange.patch(changes))
   }

@@ -88,7 +88,7 @@ struct PatchCache: Sendable {
     // Whoever made this one saw the catalog before the release that the one that is there leads to.
     if let there = self[place], there.version > channel.version { return }
     now += 1
-    largestMap = max(largestMap, channel.map.byteCount)
+    largestMap = max(largestMap, channel.held.map?.byteCount ?? 0)
     drop(place)
     let kept = Kept(patch, to: channel, now: now)
     if isPinned(base, of: id), cost.pinned + kept.cost <= budget {
@@ -120,6 +120,9 @@ struct PatchCache: Sendable {
   mutating func forget(_ channel: Int64, before version: ManifestVersion) {
     for place in places(of: channel) where (self[place]?.version ?? version) < version { drop(place) }
   }
+
+  /// Forgets the answers of a channel that nobody asks for; its pins stay, for those who come back.
+  mutating func forget(_ channel: Int64) { for place in places(of: channel) { drop(place) } }
 
   /// Forgets all of a channel that is gone.
   mutating func remove(_ channel: Int64) {

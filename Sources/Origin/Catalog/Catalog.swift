@@ -2,11 +2,13 @@ import HTTP
 import Manifests
 import Store
 
-/// Everything that polls are answered from: one value, replaced as a whole.
+/// Everything that polls are answered from: one value, replaced as a whole. What a poll with nothing new needs is in
+/// it for every channel; manifests are held beside it (`HeldManifest`).
 struct Catalog: Sendable {
   private(set) var channels: [ChannelCatalog] = []
   /// Channels by the hash of app and channel name; a bucket holds their places.
   private var places: [UInt64: [Int]] = [:]
+  private var placesByID: [Int64: Int] = [:]
   /// The app that answers where none is named.
   private(set) var defaultApp: AppName?
   private var defaultNames: [UInt8]?
@@ -26,10 +28,12 @@ struct Catalog: Sendable {
     if defaultApp == nil { setDefault(channel.channel.app) }
     let prefix = Array(channel.channel.publicURL.path.utf8)
     if !prefix.isEmpty, !prefixes.contains(prefix) { prefixes.append(prefix) }
-    if let place = place(of: channel.channel.id) {
+    if let place = placesByID[channel.channel.id] {
+      channels[place].held.retire()
       channels[place] = channel
       return
     }
+    placesByID[channel.channel.id] = channels.count
     let key = Self.key(
       app: Array(channel.channel.app.text.utf8).span.bytes,
       channel: Array(channel.channel.name.text.utf8).span.bytes)
@@ -44,14 +48,11 @@ struct Catalog: Sendable {
     self = rest
   }
 
-  /// Changes the channel with this id where it is still at `version`.
-  mutating func update(_ id: Int64, at version: ManifestVersion, _ change: (ChannelCatalog) -> ChannelCatalog)
-  {
-    guard let place = place(of: id), channels[place].version == version else { return }
-    channels[place] = change(channels[place])
-  }
+  func channel(id: Int64) -> ChannelCatalog? { placesByID[id].map { channels[$0] } }
 
-  func channel(id: Int64) -> ChannelCatalog? { place(of: id).map { channels[$0] } }
+  func channel(_ app: AppName, _ name: ChannelName) -> ChannelCatalog? {
+    channel(app: Array(app.text.utf8).span.bytes, channel: Array(name.text.utf8).span.bytes)
+  }
 
   func channel(app: RawSpan, channel: RawSpan) -> ChannelCatalog? {
     guard let candidates = places[Self.key(app: app, channel: channel)] else { return nil }
@@ -80,8 +81,6 @@ struct Catalog: Sendable {
     default: nil
     }
   }
-
-  private func place(of id: Int64) -> Int? { channels.firstIndex { $0.channel.id == id } }
 
   /// FNV-1a over both names (draft-eastlake-fnv): spread only, equality is checked after it.
   private static func key(app: RawSpan, channel: RawSpan) -> UInt64 {

@@ -2,47 +2,31 @@ import HTTP
 import Manifests
 import Store
 
-/// A channel's newest manifest and its answers, rendered; a release makes a new one that shares what stayed.
+/// A channel as it is now: all that a poll with nothing new needs, and the answers that take more, as far as they are
+/// in memory.
 ///
-/// A class, though it is a value: every poll passes it on, and one reference is cheaper to pass than its parts.
+/// A class, though but for `held` it is a value: every poll passes it on, and one reference is cheaper to pass than its
+/// parts.
 final class ChannelCatalog: Sendable {
   let channel: ChannelInfo
-  let map: ManifestMap
   /// Hexadecimal, as a device sends it.
   let digest: [UInt8]
   let nothingNew: CodedDocument
   let documents: ChannelDocuments
-  /// The whole manifest, once its codings are made.
-  let whole: WholeManifest?
-  /// The list of files, once somebody asked for it.
-  let info: CodedDocument?
+  let held: HeldManifest
 
   private let app: [UInt8]
   private let name: [UInt8]
 
-  init(channel: ChannelInfo, map: ManifestMap, documents: ChannelDocuments) {
+  /// - Parameter map: its manifest, where that is in memory already.
+  init(channel: ChannelInfo, map: ManifestMap? = nil, documents: ChannelDocuments) {
     self.channel = channel
-    self.map = map
     digest = Array((channel.digest ?? ManifestMap.empty.digest).hex.utf8)
     self.documents = documents
     nothingNew = .json(Documents.nothingNew(channel.version, extras: documents.extras))
+    held = HeldManifest(map)
     app = Array(channel.app.text.utf8)
     name = Array(channel.name.text.utf8)
-    whole = nil
-    info = nil
-  }
-
-  /// What `other` is, with other answers.
-  private init(_ other: ChannelCatalog, whole: WholeManifest?, info: CodedDocument?) {
-    channel = other.channel
-    map = other.map
-    digest = other.digest
-    nothingNew = other.nothingNew
-    documents = other.documents
-    app = other.app
-    name = other.name
-    self.whole = whole
-    self.info = info
   }
 
   var version: ManifestVersion { channel.version }
@@ -53,16 +37,13 @@ final class ChannelCatalog: Sendable {
   /// The same manifest with other documents; of the answers that name the old ones only the whole manifest is made
   /// again, for which its map needn't be coded.
   func saying(_ documents: ChannelDocuments) -> ChannelCatalog {
-    let next = ChannelCatalog(channel: channel, map: map, documents: documents)
-    return whole.map { next.adding($0.saying(documents.extras)) } ?? next
+    let next = ChannelCatalog(channel: channel, map: held.map, documents: documents)
+    if let whole = held.whole { next.held.keep(whole: whole.saying(documents.extras)) }
+    return next
   }
 
-  func adding(_ whole: WholeManifest) -> ChannelCatalog {
-    guard whole.extras == extras else { return self }
-    return ChannelCatalog(self, whole: whole, info: info)
-  }
-
-  func adding(info: CodedDocument) -> ChannelCatalog { ChannelCatalog(self, whole: whole, info: info) }
+  /// Whether what is made of `other` is right for this one, too.
+  func answers(as other: ChannelCatalog) -> Bool { version == other.version && extras == other.extras }
 
   func isNamed(app: RawSpan, channel: RawSpan) -> Bool {
     app.equals(self.app) && channel.equals(name)
@@ -76,9 +57,14 @@ struct ChannelDocuments: Sendable {
   let policy: CodedDocument
 
   /// What a channel has before anybody said anything.
-  static let none = ChannelDocuments(ChannelExtras())
+  static let none = ChannelDocuments(rendering: ChannelExtras())
 
+  /// Channels of which nothing is said share what says so.
   init(_ state: ChannelExtras) {
+    self = state == ChannelExtras() ? Self.none : ChannelDocuments(rendering: state)
+  }
+
+  private init(rendering state: ChannelExtras) {
     extras = state.answerExtras
     prefetch = .json(state.prefetchDocument)
     policy = .json(state.policyDocument)

@@ -21,43 +21,44 @@ final class CodedDocument: Sendable {
   /// A JSON document that is asked for again and again.
   ///
   /// - Parameters:
-  ///   - parts: its bytes, in order.
+  ///   - plain: its bytes.
   ///   - gzip: the same bytes coded, where that is worth it.
-  static func json(
-    _ parts: [SharedBytes], tag: String, gzip: [SharedBytes]? = nil, zstd: [SharedBytes]? = nil
-  ) -> CodedDocument {
-    func representation(_ parts: [SharedBytes], _ coding: BodyCoding?) -> Representation {
+  static func json(_ plain: Body, tag: String, gzip: [SharedBytes]? = nil, zstd: [SharedBytes]? = nil)
+    -> CodedDocument
+  {
+    func representation(_ body: Body, _ coding: BodyCoding?) -> Representation {
       var fields = HeadFields(Self.documentFields)
       if let coding { fields.add("Content-Encoding", "\(coding.name)") }
       // A coded body is another representation, hence another tag (RFC 9110 §8.8.3.3).
       let tag = EntityTag(coding.map { "\(tag)-\($0.name)" } ?? tag)
-      return Representation(fields, tag: tag, body: body(parts), allowsRanges: false)
+      return Representation(fields, tag: tag, body: joined(body), allowsRanges: false)
     }
     return CodedDocument(
-      identity: representation(parts, nil), gzip: gzip.map { representation($0, .gzip) },
-      zstd: zstd.map { representation($0, .zstd) })
+      identity: representation(plain, nil), gzip: gzip.map { representation(.pieces($0), .gzip) },
+      zstd: zstd.map { representation(.pieces($0), .zstd) })
   }
 
-  /// Small parts are joined, so that they go out with their head in one piece; large ones are shared.
-  private static func body(_ parts: [SharedBytes]) -> Body {
-    if parts.count == 1 { return .bytes(parts[0]) }
-    let count = parts.reduce(0) { $0 + $1.count }
-    guard count <= worthSharing else { return .pieces(parts) }
+  /// A small body is one piece, so that it goes out together with its head; a large one stays shared, or to be made.
+  private static func joined(_ body: Body) -> Body {
+    if case .bytes = body { return body }
+    guard body.count <= worthSharing else { return body }
     var joined: [UInt8] = []
-    joined.reserveCapacity(count)
-    for part in parts { joined.append(contentsOf: part.address) }
+    joined.reserveCapacity(Int(body.count))
+    for case .bytes(let bytes, let range) in body.part(0..<body.count) {
+      joined.append(contentsOf: bytes.address[range])
+    }
     return .bytes(SharedBytes(joined))
   }
 
-  private static let worthSharing = 32 << 10
+  private static let worthSharing: UInt64 = 32 << 10
 
   /// A small JSON document, coded here where that is worth it.
   /// - Parameter gzip: its gzip body, where that is made already.
   static func json(_ bytes: [UInt8], gzip: [UInt8]? = nil) -> CodedDocument {
     let tag = String(SHA256.of(bytes).hex.prefix(32))
-    guard bytes.count >= Coding.sizes.lowerBound else { return json([SharedBytes(bytes)], tag: tag) }
+    guard bytes.count >= Coding.sizes.lowerBound else { return json(.bytes(SharedBytes(bytes)), tag: tag) }
     return json(
-      [SharedBytes(bytes)], tag: tag, gzip: [SharedBytes(gzip ?? Gzip.encode([bytes]))],
+      .bytes(SharedBytes(bytes)), tag: tag, gzip: [SharedBytes(gzip ?? Gzip.encode([bytes]))],
       zstd: [SharedBytes(Zstd.encode([bytes]))])
   }
 

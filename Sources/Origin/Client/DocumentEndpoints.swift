@@ -60,7 +60,7 @@ struct ConfigureEndpoint: Sendable {
   }
 
   private func whole(_ channel: ChannelCatalog) -> Decision {
-    channel.whole.map { .ready($0.document) } ?? .needsWhole
+    channel.held.whole.map { .ready($0.document) } ?? .needsWhole
   }
 
   // MARK: - What isn't rendered yet
@@ -68,7 +68,12 @@ struct ConfigureEndpoint: Sendable {
   private func whole(
     _ channel: ChannelCatalog, _ stored: StoredRequest, _ answer: @escaping @Sendable (Response) -> Void
   ) {
-    builder.whole(of: channel) { answer($0.document.response(to: stored.request)) }
+    builder.whole(of: channel) { made in
+      switch made {
+      case .success(let whole): answer(whole.document.response(to: stored.request))
+      case .failure(let error): answer(ClientFailure.response(error))
+      }
+    }
   }
 
   /// The answer with the patch; where too many wait, with the whole manifest, which is as right.
@@ -104,10 +109,15 @@ struct InfoEndpoint: Sendable {
   let builder: AnswerBuilder
 
   func answer(_ channel: ChannelCatalog, _ request: borrowing Request) -> Answer {
-    if let info = channel.info { return .now(info.response(to: request)) }
+    if let info = channel.held.info { return .now(info.response(to: request)) }
     let stored = StoredRequest(request)
     return .deferred { answer in
-      builder.info(of: channel) { answer($0.response(to: stored.request)) }
+      builder.info(of: channel) { made in
+        switch made {
+        case .success(let info): answer(info.response(to: stored.request))
+        case .failure(let error): answer(ClientFailure.response(error))
+        }
+      }
     }
   }
 }

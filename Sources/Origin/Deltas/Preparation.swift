@@ -28,13 +28,20 @@ final class Preparation: Sendable {
   let id: String
   /// Monotonic nanoseconds.
   let startedAt = Clock.monotonicNanoseconds()
-  private let preview: ReleasePreview
+  /// The channel that it is about; nil for one that is still to be made.
+  let channel: Int64?
+  /// The version that it is planned on.
+  let base: ManifestVersion
+  /// What is planned, until all is done: it may be 100,000 files.
+  private let preview: Locked<ReleasePreview?>
   private let state = Monitor(Status())
   private let drafts = Locked<[PackDraft]>([])
 
   init(id: String, _ preview: ReleasePreview) {
     self.id = id
-    self.preview = preview
+    channel = preview.channel?.id
+    base = preview.channel?.version ?? .none
+    self.preview = Locked(preview)
   }
 
   var status: Status { state.withLock { $0 } }
@@ -51,10 +58,6 @@ final class Preparation: Sendable {
     } ?? false
   }
 
-  /// The channel that it is about; nil for one that is still to be made.
-  var channel: Int64? { preview.channel?.id }
-  /// The version that it is planned on.
-  var base: ManifestVersion { preview.channel?.version ?? .none }
   /// The files of packs that are coded, that from the version which is to be replaced first.
   var packDrafts: [PackDraft] { drafts.withLock { $0 } }
   /// Whether it was ready so many seconds ago, and nothing of it is still to be done.
@@ -73,6 +76,7 @@ final class Preparation: Sendable {
   func giveUp() {
     becomeReady()
     state.withLock { $0.isDone = true }
+    preview.withLock { $0 = nil }
   }
 
   /// Does all of it, on the calling thread and a crew of its own.
@@ -89,6 +93,7 @@ final class Preparation: Sendable {
   private func work(
     _ search: DeltaSearch, _ packs: PackBuilder, _ goesOn: @escaping @Sendable () -> Bool
   ) throws(StoreError) {
+    guard let preview = preview.withLock({ $0 }) else { return }
     let facts = DerivedFacts(store: search.store)
     let sizes = AnswerSize(
       extras: try preview.channel.map { (channel) throws(StoreError) in
@@ -107,7 +112,8 @@ final class Preparation: Sendable {
           channel: channel, base: versions[distance - 1], older: older,
           new: distance == 1 ? preview.new : Self.changes(from: older, to: next),
           gone: distance == 1 ? preview.gone : Self.gone(from: older, to: next),
-          entries: try entries(since: versions[distance - 1], in: channel, search.store), sizes: sizes)
+          entries: try entries(preview, since: versions[distance - 1], in: channel, search.store),
+          sizes: sizes)
         try prepare(update, distance, search, packs, facts, goesOn)
         if distance == 1 { becomeReady() }
       }
@@ -135,9 +141,9 @@ final class Preparation: Sendable {
   }
 
   /// What is new since a version, as the release is going to write it or as an earlier one did.
-  private func entries(since base: ManifestVersion, in channel: ChannelInfo, _ store: Store)
-    throws(StoreError) -> [ResourceURL: Entry]
-  {
+  private func entries(
+    _ preview: ReleasePreview, since base: ManifestVersion, in channel: ChannelInfo, _ store: Store
+  ) throws(StoreError) -> [ResourceURL: Entry] {
     var entries = preview.entries
     if base == channel.version { return entries }
     for change in try store.changes(channel, from: base, to: channel.version)

@@ -16,30 +16,34 @@ package struct DailyCollection: Sendable {
   func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
 }
 
-/// What is done by the clock: counts are written, and plans that nobody came for dropped, every 10 seconds, uploads that no release took are looked for every
-/// 10 minutes, garbage is collected once a day.
+/// What is done by the clock: counts are written, and plans that nobody came for dropped, every 10 seconds; memory that large
+/// work needed is given back some seconds after it; uploads that no release took, and manifests that nobody polls, are looked
+/// for every 10 minutes; garbage is collected once a day.
 final class Housekeeper: Sendable {
   private let store: Store
   private let adoption: AdoptionDesk
   private let plans: KeptPlans
+  private let answers: AnswerBuilder
   private let gc: DailyCollection?
   private let log: @Sendable (String) -> Void
   private let secondsBetweenSweeps: Int
   private let thread = BackgroundThread()
 
   private static let flushSeconds = 10
+  private static let secondsBetweenTrims = 5
   private static let secondsBetweenTries = 300
   /// Who the audit trail says that it was.
   private static let actor = Actor(name: "serve", address: "")
 
   init(
-    store: Store, adoption: AdoptionDesk, plans: KeptPlans = KeptPlans(), gc: DailyCollection?,
-    secondsBetweenSweeps: Int = 600,
+    store: Store, adoption: AdoptionDesk, answers: AnswerBuilder, plans: KeptPlans = KeptPlans(),
+    gc: DailyCollection?, secondsBetweenSweeps: Int = 600,
     log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
     self.adoption = adoption
     self.plans = plans
+    self.answers = answers
     self.gc = gc
     self.secondsBetweenSweeps = secondsBetweenSweeps
     self.log = log
@@ -61,13 +65,18 @@ final class Housekeeper: Sendable {
     var second = 0
     var lastTry = -Self.secondsBetweenTries
     var isDone = true
+    var memory = MemoryTrim()
     while thread.pause(for: .seconds(1)) {
       second += 1
       if second % Self.flushSeconds == 0 {
         adoption.flush()
         plans.dropOld()
       }
-      if second % secondsBetweenSweeps == 0 { sweep() }
+      if second % Self.secondsBetweenTrims == 0 { memory.look(store) }
+      if second % secondsBetweenSweeps == 0 {
+        sweep()
+        forgetUnpolled()
+      }
       guard let gc else { continue }
       let isDue = gc.isDue(atMinute: Self.minuteOfDay)
       if !isDue { isDone = false }
@@ -76,6 +85,16 @@ final class Housekeeper: Sendable {
       isDone = collect(gc.policy)
     }
   }
+
+  /// A channel that nobody polled for a day goes from memory.
+  private func forgetUnpolled() {
+    let now = Clock.monotonicNanoseconds()
+    guard now > Self.unpolledNanoseconds else { return }
+    let moment = now - Self.unpolledNanoseconds
+    answers.forgetUnpolled(since: moment) { adoption.isPolled($0, since: moment) }
+  }
+
+  private static let unpolledNanoseconds: UInt64 = 24 * 3600 * 1_000_000_000
 
   private func sweep() {
     do throws(StoreError) {

@@ -25,12 +25,14 @@ struct PackBase {
 
   /// - Parameter holders: which URLs hold the bytes that will be asked for, or held them a moment ago.
   init(_ map: ManifestMap, holders: [SHA256: ResourceURL]) {
-    place = { map.place(of: Array($0.text.utf8)) }
+    // URLs are asked for in their order, bytes in any: each its own way through the pieces.
+    let (places, bytes) = (MapReader(map), MapReader(map))
+    place = { places.place(of: Array($0.text.utf8)) }
     holder = { sha256 in
-      guard let url = holders[sha256].map({ Array($0.text.utf8) }), let entry = map.entry(for: url),
+      guard let url = holders[sha256].map({ Array($0.text.utf8) }), let entry = bytes.entry(for: url),
         (try? Entry(parsing: Array(entry)))?.sha256 == sha256
       else { return nil }
-      return map.place(of: url)
+      return bytes.place(of: url)
     }
   }
 }

@@ -34,11 +34,11 @@ final class DocumentDesk: Sendable {
   /// too: the whole is put together again from its coded map, patches are made again in the background.
   func show(_ channel: ChannelInfo, _ state: ChannelExtras) {
     guard let before = catalog.current.channel(id: channel.id) else { return }
-    var next = before.saying(ChannelDocuments(state))
-    if next.whole == nil, next.map.byteCount <= ReleaseDesk.codedAtOnce {
-      next = next.adding(WholeManifest(next.channel, next.map, next.extras))
+    let next = before.saying(ChannelDocuments(state))
+    if next.held.whole == nil, let map = next.held.map, map.byteCount <= ReleaseDesk.codedAtOnce {
+      next.held.keep(whole: WholeManifest(next.channel, map, next.extras))
     }
-    catalog.update { [next] in $0.put(next) }
+    catalog.update { $0.put(next) }
     renderer.add(channel.id)
   }
 }

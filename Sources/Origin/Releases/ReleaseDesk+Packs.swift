@@ -17,7 +17,7 @@ extension ReleaseDesk {
     patchBytes: Int
   ) -> StoredPack? {
     guard let digest = channel.digest, let baseDigest = before.channel.digest,
-      let changes = before.map.changes(news)
+      let map = try? builder.map(of: before), let changes = map.changes(news)
     else { return nil }
     let ends = PackEnds(
       base: before.version, baseDigest: baseDigest, version: channel.version, digest: digest)
@@ -28,7 +28,7 @@ extension ReleaseDesk {
       case .nothing: break
       }
       for draft in deltas.packDrafts(of: channel.id) {
-        let base = PackBase(before.map, holders: draft.holders)
+        let base = PackBase(map, holders: draft.holders)
         let outcome = try packs.keep(draft, changes, on: base, ends, of: channel.id, patchBytes: patchBytes)
         if case .kept(let pack) = outcome { return pack }
       }
@@ -81,9 +81,10 @@ extension ReleaseDesk {
   /// The pack from the version that a release is going to replace; nil where there is none.
   private func pack(of prepared: PreparedRelease) -> (StoredPack, ChannelInfo)? {
     guard let before = catalog.current.channel(id: prepared.channel.id),
-      before.version == prepared.channel.version, before.version != .none
+      before.version == prepared.channel.version, before.version != .none,
+      let digest = try? map(after: prepared).digest
     else { return nil }
-    let channel = prepared.channel.at(prepared.version, digest: map(after: prepared).digest)
+    let channel = prepared.channel.at(prepared.version, digest: digest)
     let news = prepared.changes.map { (url: $0.url, entry: $0.entry) }
     let patchBytes = MapChange.patchCount(
       prepared.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
@@ -95,9 +96,10 @@ extension ManifestMap {
   /// What is changed of this manifest; nil where that can't be read.
   fileprivate func changes(_ news: [(url: ResourceURL, entry: Entry?)]) -> [Manifests.EntryChange]? {
     var changes: [Manifests.EntryChange] = []
+    let reader = MapReader(self)
     for (url, new) in news {
       var old: Entry?
-      if let bytes = entry(for: Array(url.text.utf8)) {
+      if let bytes = reader.entry(for: Array(url.text.utf8)) {
         guard let entry = try? Entry(parsing: Array(bytes)) else { return nil }
         old = entry
       }

@@ -124,7 +124,12 @@ final class ReleaseDesk: Sendable {
     _ scope: StagedReleases.Scope, by caller: AccessToken, isDryRun: Bool,
     version: @escaping @Sendable (Outcome) -> ManifestVersion, _ act: @escaping StoreAct<Outcome>
   ) throws(StoreError) -> Outcome {
-    try staging(scope, by: caller, isDryRun: isDryRun, version: version) { (checkWanted) throws(StoreError) in
+    // A manifest that isn't in memory is read before the act, which others wait for.
+    if !isDryRun, let channel = catalog.current.channel(scope.app, scope.channel) {
+      _ = try builder.map(of: channel)
+    }
+    return try staging(scope, by: caller, isDryRun: isDryRun, version: version) {
+      (checkWanted) throws(StoreError) in
       // Written by `digest`, read by `committed`, both on this thread and in that order.
       var next = ManifestMap.empty
       return try self.pushing { (check) throws(StoreError) in
@@ -133,7 +138,7 @@ final class ReleaseDesk: Sendable {
             try checkWanted()
             // Guarantee 6: what it names answers at the public URL before anybody is told of it.
             try check(prepared)
-            next = self.map(after: prepared)
+            next = try self.map(after: prepared)
             return next.digest
           },
           {
@@ -145,8 +150,9 @@ final class ReleaseDesk: Sendable {
   }
 
   /// The manifest that a release leads to.
-  func map(after prepared: PreparedRelease) -> ManifestMap {
-    let map = catalog.current.channel(id: prepared.channel.id)?.map ?? .empty
+  func map(after prepared: PreparedRelease) throws(StoreError) -> ManifestMap {
+    var map = ManifestMap.empty
+    if let channel = catalog.current.channel(id: prepared.channel.id) { map = try builder.map(of: channel) }
     return map.applying(prepared.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
   }
 
@@ -160,9 +166,9 @@ final class ReleaseDesk: Sendable {
     }
     let before = catalog.current.channel(id: info.id)
     let said = outcome.extras.map { ChannelDocuments($0) } ?? before?.documents ?? .none
-    var channel = ChannelCatalog(channel: info, map: map, documents: said)
+    let channel = ChannelCatalog(channel: info, map: map, documents: said)
     if map.byteCount <= Self.codedAtOnce {
-      channel = channel.adding(WholeManifest(info, map, channel.extras))
+      channel.held.keep(whole: WholeManifest(info, map, channel.extras))
     }
     if let before, let digest = before.channel.digest, before.version != .none {
       builder.patches.update { $0.pin(before.version, of: info.id) }
@@ -172,14 +178,14 @@ final class ReleaseDesk: Sendable {
         // Without deltas the answer is right, too.
         deltas: (try? DeltaOffers(store: store).render(outcome.changes, info, from: before.version))
           ?? Array("{}".utf8)
-      ) { channel.whole }
+      ) { channel.held.whole }
       if let patch {
         let pack = pack(
           outcome.changes.map { ($0.url, $0.entry) }, channel.channel, on: before,
           patchBytes: patch.document.smallestCount)
         let offer = pack.flatMap { builder.packs.offer($0, channel.channel) }
         let patch = builder.offering(offer, patch, channel, from: before.version)
-        builder.patches.update { [channel] in
+        builder.patches.update {
           $0.insert(patch, from: before.version.number, to: channel, renewal: $0.renewal(of: info.id))
         }
       }

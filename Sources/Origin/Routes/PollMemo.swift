@@ -36,8 +36,9 @@ struct PollMemo {
   private var edition = 0
   /// No edition of the patches: the answer isn't one.
   static let noPatch = -1
-  /// A larger patch isn't kept: it would stay in memory when its room there was given to others.
-  private static let largestPatch = 256 << 10
+  /// A larger answer isn't kept: it would stay in memory when its room there was given to others, or its channel has
+  /// another version, for as long as the loop is asked for nothing.
+  private static let largest = 256 << 10
   /// A longer query is no device's.
   private static let longest = 512
 
@@ -53,8 +54,7 @@ struct PollMemo {
     _ document: CodedDocument, version: Int64, channel: Int64, for query: RawSpan, edition: Int,
     patches: Int = PollMemo.noPatch
   ) {
-    guard query.byteCount <= Self.longest else { return }
-    if patches != Self.noPatch, document.byteCount > Self.largestPatch { return }
+    guard query.byteCount <= Self.longest, document.byteCount <= Self.largest else { return }
     if edition != self.edition {
       // What was kept of an older catalog would hold its manifests in memory.
       for place in entries.indices { entries[place] = nil }

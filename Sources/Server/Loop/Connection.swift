@@ -55,6 +55,8 @@ final class Connection {
 struct WriteQueue {
   private var segments: [BodySegment] = []
   private var first = 0
+  /// What stands in the place of a segment that was sent.
+  private static let sent = BodySegment.bytes(SharedBytes([]), 0..<0)
 
   var isEmpty: Bool { first == segments.count }
 
@@ -88,6 +90,8 @@ struct WriteQueue {
         return
       }
       left &-= segment.count
+      // Its bytes may have been made for this client alone.
+      segments[first] = Self.sent
       first &+= 1
     }
     if isEmpty { removeAll() }
@@ -99,12 +103,22 @@ struct WriteQueue {
     first = 0
   }
 
-  /// Lists the pieces of memory that come next, up to the first file; true when that comes right behind them.
-  func gather(into pieces: inout GatherList) -> Bool {
-    for segment in segments[first...] {
+  /// Bytes that a call lists before it has no more of them made: about what a socket takes.
+  private static let madeAtOnce = 256 << 10
+
+  /// Lists the pieces of memory that come next, up to the first file; true when that comes right behind them. Those that
+  /// are still to be made are made here, as many as the call may take.
+  mutating func gather(into pieces: inout GatherList) -> Bool {
+    var listed = 0
+    for index in first..<segments.count {
       if pieces.isFull { return false }
-      guard case .bytes(let bytes, let range) = segment else { return true }
+      if case .made(let bytes) = segments[index] {
+        guard listed < Self.madeAtOnce else { return false }
+        segments[index] = .bytes(bytes.make(), 0..<bytes.count)
+      }
+      guard case .bytes(let bytes, let range) = segments[index] else { return true }
       pieces.append(UnsafeRawBufferPointer(rebasing: bytes.address[range]))
+      listed &+= range.count
     }
     return false
   }

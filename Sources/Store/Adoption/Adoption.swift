@@ -70,6 +70,20 @@ extension Store {
     }
   }
 
+  /// The channels that were polled in the last `hours` hours, this one among them: those polled last come first, and
+  /// of these the most polled.
+  package func polledChannels(hours: Int) throws(StoreError) -> [Int64] {
+    let first = clock() / 3_600_000 - Int64(hours) + 1
+    return try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT channel_id FROM poll_count WHERE hour >= ?
+        GROUP BY channel_id ORDER BY max(hour) DESC, sum(polls) DESC, channel_id
+        """, first
+      ) { $0.get(0) }
+    }
+  }
+
   /// The kept versions that at least one in a hundred of last week's polls reported, newest first: deltas against
   /// them are worth making (DESIGN §5).
   package func commonVersions(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {

@@ -79,6 +79,9 @@ package final class DerivedStore: Sendable {
     return database
   }
 
+  /// Gives back the pages of its database that are kept in memory.
+  func releaseMemory() { connection.withLock { $0.database.releaseMemory() } }
+
   /// Runs `body` with the one connection; callers take turns.
   func work<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try connection.withLock { (held) throws(StoreError) -> Result in try body(held.database) }

@@ -114,7 +114,7 @@ extension Store {
         """, channel.id, version.number
       ) { Array($0.get(0, as: String.self).utf8)[...] }
     }
-    return Documents.info(urls, digest: digest)
+    return Documents.info(digest: digest) { body in for url in urls { body(url) } }
   }
 }
 

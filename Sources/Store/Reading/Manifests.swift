@@ -2,18 +2,16 @@ import Manifests
 import System
 
 extension Store {
-  /// Hands each URL of a channel's live manifest with its entry to `body`, sorted by URL, from one state of the
-  /// database.
-  /// - Returns: the channel as of that state.
-  package func eachLiveEntry(
-    of app: AppName, _ channel: ChannelName, _ body: (ResourceURL, Entry) -> Void
-  ) throws(StoreError) -> ChannelInfo {
+  /// Hands each URL of a kept version with its entry to `body`, sorted by URL; 0 has none.
+  /// - Throws: `unknownVersion`.
+  package func eachEntry(
+    of channel: ChannelInfo, at version: ManifestVersion, _ body: (ResourceURL, Entry) -> Void
+  ) throws(StoreError) {
     try connections.reading { (db) throws(StoreError) in
-      let info = try db.required(app, channel)
-      try db.eachEntry(of: info, at: info.version) { (url, row) throws(StoreError) in
-        body(url, try row.entry(url, in: info))
+      try db.requireKept(version, in: channel.id)
+      try db.eachEntry(of: channel, at: version) { (url, row) throws(StoreError) in
+        body(url, try row.entry(url, in: channel))
       }
-      return info
     }
   }
 

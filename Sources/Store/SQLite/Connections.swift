@@ -75,4 +75,15 @@ final class Connections: Sendable {
     defer { idle.withLock { if $0.count < Self.mostIdle { $0.append(held) } } }
     return try held.database.snapshot { () throws(StoreError) in try body(held.database) }
   }
+
+  /// Gives back the pages that connections at rest keep, up to 16 MB each; the system's cache has them still.
+  func releaseMemory() {
+    let rested = idle.withLock { idle in
+      defer { idle = [] }
+      return idle
+    }
+    for held in rested { held.database.releaseMemory() }
+    idle.withLock { $0 += rested.prefix(Self.mostIdle - $0.count) }
+    if !isWriting { writer.withLock { $0.database.releaseMemory() } }
+  }
 }

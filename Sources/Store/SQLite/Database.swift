@@ -66,6 +66,9 @@ final class Database {
   /// when the last database connection is closed", which waits for the disk three times.
   func leavesLog() { _ = xcache_sqlite_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1) }
 
+  /// Gives the memory of pages back that were read and may be wanted again.
+  func releaseMemory() { sqlite3_db_release_memory(handle) }
+
   /// Runs SQL text that is not kept: pragmas and migrations.
   func script(_ sql: String) throws(StoreError) {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure(sql) }

@@ -50,11 +50,8 @@ struct HistoryHandler: APIHandler {
     let channel = try context.channel()
     let name = try request.versionName("version") ?? .number(channel.version)
     let version = try store.version(name, of: channel)
-    let entries = try store.manifest(channel, at: version)
-    let map = ManifestMap(sorted: entries.lazy.map { (Array($0.url.text.utf8), $0.entry.canonicalJSON) })
-    var bytes: [UInt8] = []
-    map.forEachPart { bytes += $0 }
-    return .json(rendered: bytes, with: ("X-Xcache-Version", version.text))
+    let map = try ManifestMap(store, channel, at: version)
+    return .json(map.body(), with: ("X-Xcache-Version", version.text))
   }
 
   /// `GET …/releases/{version}`: what the log says of it.

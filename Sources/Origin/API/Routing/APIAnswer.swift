@@ -36,11 +36,19 @@ extension Response {
     rendered body: [UInt8], _ status: Status = .ok, type: String = "application/json",
     with field: (name: StaticString, value: String)? = nil
   ) -> Response {
+    .json(.bytes(SharedBytes(body)), status, type: type, with: field)
+  }
+
+  /// The same of a body that may be made while it is sent.
+  static func json(
+    _ body: Body, _ status: Status = .ok, type: String = "application/json",
+    with field: (name: StaticString, value: String)? = nil
+  ) -> Response {
     var fields = HeadFields([
       ("Content-Type", type), ("Cache-Control", "no-store"), ("Accept-Encoding", RequestCoding.accepted),
     ])
     if let field { fields.add(field.name, field.value) }
-    return Response(status, fields, .bytes(SharedBytes(body)))
+    return Response(status, fields, body)
   }
 }
 

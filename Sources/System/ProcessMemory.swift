@@ -1,0 +1,20 @@
+import CLinux
+import Glibc
+
+/// The process's own memory, as those who run it see it.
+package enum ProcessMemory {
+  /// Bytes that are in memory (VmRSS), the program's own among them; nil where the system doesn't tell.
+  package static var resident: Int? {
+    // proc(5): size, resident, shared and so on, in pages.
+    guard let file = try? Kernel.openExisting("/proc/self/statm", .read) else { return nil }
+    var bytes = [UInt8](repeating: 0, count: 128)
+    let read = bytes.withUnsafeMutableBytes { buffer in try? Kernel.read(file, into: buffer) }
+    let fields = bytes.prefix(read ?? 0).split(separator: UInt8(ascii: " "))
+    guard fields.count > 1, let pages = Int(String(decoding: fields[1], as: UTF8.self)) else { return nil }
+    return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+  }
+
+  /// Gives the system back what was freed and is kept for later, wherever it lies in the heap (malloc_trim(3)).
+  /// Whoever wants memory meanwhile waits for it: some milliseconds where it is some hundred megabytes.
+  package static func trim() { xcache_trim_memory() }
+}

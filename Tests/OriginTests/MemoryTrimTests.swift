@@ -1,0 +1,44 @@
+import System
+import Testing
+
+@testable import Origin
+
+@Suite struct MemoryTrimTests {
+  private static let mega = 1 << 20
+
+  /// What a process has in memory from look to look, in megabytes, and at which looks some of it is given back.
+  @Test(arguments: [
+    // The start's own work, once it is over.
+    ([40, 60, 60, 50, 50], [2]),
+    // Large work: given back when nothing goes on any more, once.
+    ([30, 30, 200, 400, 500, 500, 90, 90, 90], [1, 5]),
+    // A little more, and again a little: nothing worth the look.
+    ([30, 30, 31, 33, 34, 34, 33], [1]),
+    // What went by itself is the new base.
+    ([80, 80, 50, 50, 60, 60], [1, 5]),
+    // Work that never ends is waited for, not for good.
+    ([30, 30] + (1...14).map { 100 + $0 % 2 * 50 }, [1, 2 + MemoryTrim.patience]),
+  ])
+  func givesBackOnceWorkIsOver(_ residents: [Int], _ due: [Int]) {
+    var trim = MemoryTrim()
+    var given: [Int] = []
+    for (look, resident) in residents.enumerated() where trim.isDue(resident * Self.mega) {
+      given.append(look)
+      trim.gaveBack(min(resident, look + 1 < residents.count ? residents[look + 1] : resident) * Self.mega)
+    }
+    #expect(given == due)
+  }
+
+  @Test func freedMemoryGoesBackToTheSystem() throws {
+    let before = try #require(ProcessMemory.resident)
+    // Small enough to come from the heap, and the last one keeps its top where it is.
+    var pieces = (0..<3000).map { _ in [UInt8](repeating: 1, count: 32 << 10) }
+    let held = try #require(ProcessMemory.resident)
+    #expect(held > before + 64 * Self.mega)
+    pieces.removeSubrange(..<2999)
+    ProcessMemory.trim()
+    let after = try #require(ProcessMemory.resident)
+    #expect(after < held - 64 * Self.mega)
+    #expect(pieces.count == 1)
+  }
+}
