@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage check-apple test-s3 kills keeping test-lives lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-zstd fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage check-apple test-s3 kills keeping test-lives lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -84,6 +84,9 @@ fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
 
 fuzz-pack: packages ## fuzz the pack reader for FUZZ_SECONDS (600)
 	@Tests/Fuzz/run.sh pack $(or $(FUZZ_SECONDS),600)
+
+fuzz-zstd: packages ## fuzz the zstd decoder, beside libzstd, for FUZZ_SECONDS (600)
+	@Tests/Fuzz/run.sh zstd $(or $(FUZZ_SECONDS),600)
 
 fuzz-api: build ## send what every command sends, with hostile values, to a real server for FUZZ_SECONDS (600)
 	@.ci/packages python3

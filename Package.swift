@@ -43,6 +43,7 @@ let package = Package(
         .target(name: "CCrypto", condition: .when(platforms: [.linux])),
       ]),
     library("HTTP", []),
+    library("Zstd", []),
 
     // Floor 2
     library("Platform", ["CLinux", "System"]),
@@ -95,6 +96,8 @@ let package = Package(
     tests("HTTPTests", ["HTTP", "Platform"]),
     tests("ManifestsTests", ["Compression", "Manifests", "System", "TestSupport"]),
     tests("ServerTests", ["Server", "HTTP", "Platform", "System"]),
+    // Beside libzstd, with which everything is compared.
+    tests("ZstdTests", ["CZstd", "System", "Zstd"]),
     tests("CompressionTests", ["Compression", "System"]),
     tests("ArchiveTests", ["Archive", "System"]),
     // What test targets share: folders that go with their test, files of expected text.
