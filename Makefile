@@ -33,6 +33,7 @@ test: packages tools ## run every test
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	swift build --build-tests $(STRICT)
 	swift test --skip-build
+	XCACHE_ZSTD=swift swift test --skip-build --filter 'CompressionTests|ManifestsTests|XCacheClientTests'
 
 test-long: packages ## the end-to-end tests with what takes long: 2 GB files, many crashes (about 5 minutes)
 	swift build --build-tests $(STRICT)

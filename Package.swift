@@ -48,7 +48,9 @@ let package = Package(
     // Floor 2
     library("Platform", ["CLinux", "System"]),
     library("Manifests", ["System"]),
-    library("Compression", ["CZlib", "CZstd", "System"]),
+    library(
+      "Compression",
+      ["CZlib", .target(name: "CZstd", condition: .when(platforms: [.linux])), "System", "Zstd"]),
     library("Archive", ["CZlib", "System"]),
     library("HTTPClient", ["CCurl", "System"]),
 
