@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-zstd fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage check-apple test-s3 kills keeping test-lives lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-zstd fuzz-api bench bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-zstd bench-update bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage check-apple test-s3 kills keeping test-lives lint gates clean
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -130,6 +130,10 @@ bench-deltas: build ## measure what updates of a published app cost
 bench-packs: packages ## measure the parts of a pack: renaming, change lists, long frames
 	swift build $(RELEASE) --product pack-bench
 	@f=$$(find Sources public -type f -size +1k -printf '%s %p\n' | sort -n | tail -1 | cut -d' ' -f2); .build/release/pack-bench "$${FILE:-$$f}"
+
+bench-zstd: packages ## measure the zstd decoder in Swift against libzstd, on published web builds
+	swift build $(RELEASE) --product zstd-bench
+	Benchmarks/zstd.sh
 
 bench-update: build ## what an update costs through a bad line, and for a fleet at once; needs root (about 10 minutes)
 	@.ci/packages iproute2 curl python3

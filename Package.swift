@@ -93,6 +93,11 @@ let package = Package(
       name: "pack-bench", dependencies: ["Compression", "Manifests", "System"], path: "Benchmarks/Packs",
       swiftSettings: swift),
 
+    // The zstd decoder in Swift against libzstd: make bench-zstd.
+    .executableTarget(
+      name: "zstd-bench", dependencies: ["Compression", "System"], path: "Benchmarks/Zstd",
+      swiftSettings: swift),
+
     tests("SystemTests", ["System"]),
     tests("PlatformTests", ["Platform", "System"]),
     tests("HTTPTests", ["HTTP", "Platform"]),
