@@ -68,6 +68,7 @@ import Testing
       .corrupted(.tree, at: 6)
     ),
     ("a tree of 12 bits", Bits.header + Bits.compressed(tree([12, 1])), .corrupted(.treeDepth, at: 6)),
+    ("a tree without a weight of 1", Bits.header + Bits.compressed(tree([2])), .corrupted(.tree, at: 6)),
     ("a tree that isn't full", Bits.header + Bits.compressed(tree([3, 1])), .corrupted(.tree, at: 6)),
     (
       "four streams of five literals",
@@ -153,6 +154,12 @@ import Testing
         + Bits.compressed(
           Bits.literals([]) + Bits.sequence(literals: 0, offset: 10, match: 0, bits: "0000000100")),
       .corrupted(.farOffset, at: 14)
+    ),
+    (
+      "farther in one turn of the window",
+      Bits.header + Bits.block(1, size: 1024, [5], isLast: false)
+        + Bits.compressed(abc + Bits.sequence(literals: 3, offset: 10, match: 0, bits: "0000000101")),
+      .corrupted(.farOffset, at: 10)
     ),
     (
       "as far as it",
