@@ -2,7 +2,7 @@
 ///
 /// It takes what the RFC allows and nothing else; where libzstd takes more, `Tests/ZstdTests` says so. Whatever the bytes, it
 /// throws a `ZstdError` or gives what they stand for. Its memory is its dictionary, the window of the frame, or less where
-/// the frame can't fill it, and about 500 KB.
+/// the frame can't fill it, and less than 500 KB.
 package struct ZstdDecoder: ~Copyable {
   /// Which frames are taken.
   package enum Frames: Sendable {
