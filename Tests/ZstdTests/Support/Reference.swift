@@ -65,7 +65,7 @@ enum Reference {
     ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, windowLog)
     var bytes: [UInt8] = []
     var left = 1
-    var room = [UInt8](repeating: 0, count: ZSTD_DStreamOutSize())
+    var room = [UInt8](repeating: 0, count: 16 << 10)
     return dictionary.withUnsafeBytes { dictionary in
       ZSTD_DCtx_refPrefix(context, dictionary.baseAddress, dictionary.count)
       return coded.withUnsafeBytes { source in
