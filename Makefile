@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage check-apple test-s3 kills keeping test-lives lint gates clean
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -33,6 +33,7 @@ test: packages tools ## run every test
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	swift build --build-tests $(STRICT)
 	swift test --skip-build
+	XCACHE_ZSTD=swift swift test --skip-build --filter 'CompressionTests|ManifestsTests|XCacheClientTests'
 
 test-long: packages ## the end-to-end tests with what takes long: 2 GB files, many crashes (about 5 minutes)
 	swift build --build-tests $(STRICT)
@@ -85,6 +86,9 @@ fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
 fuzz-pack: packages ## fuzz the pack reader for FUZZ_SECONDS (600)
 	@Tests/Fuzz/run.sh pack $(or $(FUZZ_SECONDS),600)
 
+fuzz-zstd: packages ## fuzz the zstd decoder, beside libzstd, for FUZZ_SECONDS (600)
+	@Tests/Fuzz/run.sh zstd $(or $(FUZZ_SECONDS),600)
+
 fuzz-api: build ## send what every command sends, with hostile values, to a real server for FUZZ_SECONDS (600)
 	@.ci/packages python3
 	@Tests/Fuzz/run.sh api $(or $(FUZZ_SECONDS),600)
@@ -126,6 +130,10 @@ bench-deltas: build ## measure what updates of a published app cost
 bench-packs: packages ## measure the parts of a pack: renaming, change lists, long frames
 	swift build $(RELEASE) --product pack-bench
 	@f=$$(find Sources public -type f -size +1k -printf '%s %p\n' | sort -n | tail -1 | cut -d' ' -f2); .build/release/pack-bench "$${FILE:-$$f}"
+
+bench-zstd: packages ## measure the zstd decoder in Swift against libzstd, on published web builds
+	swift build $(RELEASE) --product zstd-bench
+	Benchmarks/zstd.sh
 
 bench-update: build ## what an update costs through a bad line, and for a fleet at once; needs root (about 10 minutes)
 	@.ci/packages iproute2 curl python3

@@ -43,11 +43,14 @@ let package = Package(
         .target(name: "CCrypto", condition: .when(platforms: [.linux])),
       ]),
     library("HTTP", []),
+    library("Zstd", []),
 
     // Floor 2
     library("Platform", ["CLinux", "System"]),
     library("Manifests", ["System"]),
-    library("Compression", ["CZlib", "CZstd", "System"]),
+    library(
+      "Compression",
+      ["CZlib", .target(name: "CZstd", condition: .when(platforms: [.linux])), "System", "Zstd"]),
     library("Archive", ["CZlib", "System"]),
     library("HTTPClient", ["CCurl", "System"]),
 
@@ -90,11 +93,18 @@ let package = Package(
       name: "pack-bench", dependencies: ["Compression", "Manifests", "System"], path: "Benchmarks/Packs",
       swiftSettings: swift),
 
+    // The zstd decoder in Swift against libzstd: make bench-zstd.
+    .executableTarget(
+      name: "zstd-bench", dependencies: ["Compression", "System"], path: "Benchmarks/Zstd",
+      swiftSettings: swift),
+
     tests("SystemTests", ["System"]),
     tests("PlatformTests", ["Platform", "System"]),
     tests("HTTPTests", ["HTTP", "Platform"]),
     tests("ManifestsTests", ["Compression", "Manifests", "System", "TestSupport"]),
     tests("ServerTests", ["Server", "HTTP", "Platform", "System"]),
+    // Beside libzstd, with which everything is compared.
+    tests("ZstdTests", ["CZstd", "System", "Zstd"]),
     tests("CompressionTests", ["Compression", "System"]),
     tests("ArchiveTests", ["Archive", "System"]),
     // What test targets share: folders that go with their test, files of expected text.

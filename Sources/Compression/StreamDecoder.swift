@@ -1,99 +1,101 @@
-import CZlib
-import CZstd
+#if canImport(CZstd)
+  import CZlib
+  import CZstd
 
-/// Undoes a content coding of bytes that arrive piece by piece, in memory that doesn't depend on how many come out.
-///
-/// Used by one thread at a time.
-package final class StreamDecoder {
-  /// The codings that are undone.
-  package enum Coding: Sendable {
-    case gzip, zstd
-  }
-
-  private enum Engine {
-    case gzip(UnsafeMutablePointer<z_stream>)
-    case zstd(OpaquePointer)
-  }
-
-  private let engine: Engine
-  private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-  /// The coded bytes have come to their end.
-  private var isDone = false
-
-  package init(_ coding: Coding) {
-    switch coding {
-    case .gzip:
-      let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-      stream.initialize(to: z_stream())
-      guard xcache_inflate_init(stream, 15 + 16) == Z_OK else { fatalError("zlib has no memory") }
-      engine = .gzip(stream)
-    case .zstd:
-      guard let context = ZSTD_createDCtx() else { fatalError("libzstd has no memory") }
-      ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Zstd.windowLog)
-      engine = .zstd(context)
+  /// Undoes a content coding of bytes that arrive piece by piece, in memory that doesn't depend on how many come out.
+  ///
+  /// Used by one thread at a time.
+  package final class StreamDecoder {
+    /// The codings that are undone.
+    package enum Coding: Sendable {
+      case gzip, zstd
     }
-  }
 
-  deinit {
-    room.deallocate()
-    switch engine {
-    case .gzip(let stream):
-      inflateEnd(stream)
-      stream.deallocate()
-    case .zstd(let context): ZSTD_freeDCtx(context)
+    private enum Engine {
+      case gzip(UnsafeMutablePointer<z_stream>)
+      case zstd(OpaquePointer)
     }
-  }
 
-  /// Decodes the next bytes.
-  /// - Parameter body: takes what they stand for, in pieces of 64 KB at most; what it throws ends the decoding.
-  /// - Throws: `CodingError.damaged`, also where bytes follow on the end; what `body` throws.
-  package func decode(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
-    if bytes.byteCount == 0 { return }
-    guard !isDone else { throw CodingError.damaged }
-    try bytes.withUnsafeBytes { source in
-      var used = 0
-      var isFull = true
-      while !isDone, isFull || used < source.count {
-        let before = used
-        let count = try step(source, &used)
-        isFull = count == room.count
-        if count > 0 { try body(UnsafeRawBufferPointer(rebasing: room[..<count]).bytes) }
-        if count == 0, used == before { break }
+    private let engine: Engine
+    private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+    /// The coded bytes have come to their end.
+    private var isDone = false
+
+    package init(_ coding: Coding) {
+      switch coding {
+      case .gzip:
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        guard xcache_inflate_init(stream, 15 + 16) == Z_OK else { fatalError("zlib has no memory") }
+        engine = .gzip(stream)
+      case .zstd:
+        guard let context = ZSTD_createDCtx() else { fatalError("libzstd has no memory") }
+        ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Int32(Zstd.windowLog))
+        engine = .zstd(context)
       }
-      guard used == source.count else { throw CodingError.damaged }
+    }
+
+    deinit {
+      room.deallocate()
+      switch engine {
+      case .gzip(let stream):
+        inflateEnd(stream)
+        stream.deallocate()
+      case .zstd(let context): ZSTD_freeDCtx(context)
+      }
+    }
+
+    /// Decodes the next bytes.
+    /// - Parameter body: takes what they stand for, in pieces of 64 KB at most; what it throws ends the decoding.
+    /// - Throws: `CodingError.damaged`, also where bytes follow on the end; what `body` throws.
+    package func decode(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
+      if bytes.byteCount == 0 { return }
+      guard !isDone else { throw CodingError.damaged }
+      try bytes.withUnsafeBytes { source in
+        var used = 0
+        var isFull = true
+        while !isDone, isFull || used < source.count {
+          let before = used
+          let count = try step(source, &used)
+          isFull = count == room.count
+          if count > 0 { try body(UnsafeRawBufferPointer(rebasing: room[..<count]).bytes) }
+          if count == 0, used == before { break }
+        }
+        guard used == source.count else { throw CodingError.damaged }
+      }
+    }
+
+    /// Notes that no more comes.
+    /// - Throws: `damaged` where the coded bytes haven't come to their end.
+    package func finish() throws(CodingError) { if !isDone { throw .damaged } }
+
+    /// Fills the room once.
+    private func step(_ source: UnsafeRawBufferPointer, _ used: inout Int) throws(CodingError) -> Int {
+      switch engine {
+      case .gzip(let stream):
+        let rest = UnsafeRawBufferPointer(rebasing: source[used...])
+        // zlib never writes to its input; the member is not const for history's sake.
+        stream.pointee.next_in = UnsafeMutablePointer(
+          mutating: rest.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        stream.pointee.avail_in = UInt32(clamping: rest.count)
+        stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        stream.pointee.avail_out = UInt32(room.count)
+        let given = Int(stream.pointee.avail_in)
+        let status = inflate(stream, Z_NO_FLUSH)
+        used += given - Int(stream.pointee.avail_in)
+        // Z_BUF_ERROR: nothing could be done with what is here so far.
+        guard [Z_OK, Z_STREAM_END, Z_BUF_ERROR].contains(status) else { throw .damaged }
+        isDone = status == Z_STREAM_END
+        return room.count - Int(stream.pointee.avail_out)
+      case .zstd(let context):
+        var input = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: used)
+        var output = ZSTD_outBuffer(dst: room.baseAddress, size: room.count, pos: 0)
+        let left = ZSTD_decompressStream(context, &output, &input)
+        guard ZSTD_isError(left) == 0 else { throw .damaged }
+        used = input.pos
+        isDone = left == 0
+        return output.pos
+      }
     }
   }
-
-  /// Notes that no more comes.
-  /// - Throws: `damaged` where the coded bytes haven't come to their end.
-  package func finish() throws(CodingError) { if !isDone { throw .damaged } }
-
-  /// Fills the room once.
-  private func step(_ source: UnsafeRawBufferPointer, _ used: inout Int) throws(CodingError) -> Int {
-    switch engine {
-    case .gzip(let stream):
-      let rest = UnsafeRawBufferPointer(rebasing: source[used...])
-      // zlib never writes to its input; the member is not const for history's sake.
-      stream.pointee.next_in = UnsafeMutablePointer(
-        mutating: rest.baseAddress?.assumingMemoryBound(to: UInt8.self))
-      stream.pointee.avail_in = UInt32(clamping: rest.count)
-      stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
-      stream.pointee.avail_out = UInt32(room.count)
-      let given = Int(stream.pointee.avail_in)
-      let status = inflate(stream, Z_NO_FLUSH)
-      used += given - Int(stream.pointee.avail_in)
-      // Z_BUF_ERROR: nothing could be done with what is here so far.
-      guard [Z_OK, Z_STREAM_END, Z_BUF_ERROR].contains(status) else { throw .damaged }
-      isDone = status == Z_STREAM_END
-      return room.count - Int(stream.pointee.avail_out)
-    case .zstd(let context):
-      var input = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: used)
-      var output = ZSTD_outBuffer(dst: room.baseAddress, size: room.count, pos: 0)
-      let left = ZSTD_decompressStream(context, &output, &input)
-      guard ZSTD_isError(left) == 0 else { throw .damaged }
-      used = input.pos
-      isDone = left == 0
-      return output.pos
-    }
-  }
-}
+#endif

@@ -25,4 +25,4 @@ target() {
 }
 
 for stub in Darwin CryptoKit; do module "$stub" "Tests/AppleStubs/$stub.swift"; done
-for name in ${TARGETS:-Libc System HTTP Manifests Archive}; do target "$name"; done
+for name in ${TARGETS:-Libc Zstd System HTTP Manifests Compression Archive XCacheClient XCacheRuntime}; do target "$name"; done

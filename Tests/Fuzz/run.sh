@@ -1,5 +1,5 @@
 #!/bin/bash
-# Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive|pack] [SECONDS], the HTTP parser for 60 where not said.
+# Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive|pack|zstd] [SECONDS], the HTTP parser for 60 where not said.
 # What it finds is kept in .build/fuzz/found; a run without a find ends with 0. New inputs that reach new code are
 # kept in .build/fuzz beside the seeds of Tests/Fuzz.
 # run.sh api [SECONDS]: the API of a real server, the release binary or XCACHE_BINARY (see api.py). FUZZ_SEED draws the
@@ -14,7 +14,7 @@ if [ "${1:-}" = api ]; then
     ${FUZZ_SEED:+--seed "$FUZZ_SEED"}
 fi
 target=http
-case "${1:-}" in http | archive | pack) target=$1; shift ;; esac
+case "${1:-}" in http | archive | pack | zstd) target=$1; shift ;; esac
 mkdir -p "$work/found"
 # Swift's crash reporter faults inside AddressSanitizer, and would hide the find.
 export SWIFT_BACKTRACE=enable=no
@@ -54,6 +54,17 @@ pack)
     -Xcc -ISources/CLinux/include Tests/Fuzz/PackFuzz.swift Tests/ManifestsTests/Packs/Pack{Sample,Device}.swift \
     Tests/ManifestsTests/SplitMix.swift $(find "$built/" -name '*.o') -lz -lzstd -lcrypto \
     -o "$work/pack-fuzz"
+  ;;
+zstd)
+  seeds=Tests/Fuzz/zstd-corpus
+  corpus=$work/zstd-corpus
+  # Its module is built in the same flags; what the tests share needs nothing else than it and libzstd.
+  mkdir -p "$work/zstd"
+  swiftc "${flags[@]}" -module-name Zstd -emit-module -emit-object -whole-module-optimization \
+    $(find Sources/Zstd -name '*.swift') -emit-module-path "$work/zstd/Zstd.swiftmodule" -o "$work/zstd/Zstd.o"
+  swiftc "${flags[@]}" -module-name ZstdFuzz -I "$work/zstd" -Xcc -fmodule-map-file=Sources/CZstd/module.modulemap \
+    Tests/Fuzz/ZstdFuzz.swift Tests/ZstdTests/Support/{Comparison,Reference}.swift "$work/zstd/Zstd.o" -lzstd \
+    -o "$work/zstd-fuzz"
   ;;
 esac
 mkdir -p "$corpus"

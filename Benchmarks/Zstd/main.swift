@@ -1,0 +1,1 @@
+ZstdBench.run()

@@ -1,0 +1,67 @@
+#if canImport(CZstd)
+  import CZstd
+  import Zstd
+
+  /// libzstd's decoder, and what it writes to.
+  final class LibzstdDecoder: FrameDecoding {
+    private let context: OpaquePointer
+    /// A copy of the base, which libzstd reads where it lies; nil: it was lent.
+    private let copy: UnsafeMutableRawBufferPointer?
+    /// Where libzstd writes; it holds nothing between two calls.
+    private let room: UnsafeMutableRawBufferPointer
+    private let frames: ZstdDecoder.Frames
+    private(set) var isAtEnd = false
+
+    convenience init(base: [UInt8], windowLog: Int, frames: ZstdDecoder.Frames) {
+      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: base.count, alignment: 16)
+      copy.copyBytes(from: base)
+      self.init(UnsafeRawBufferPointer(copy), copy: copy, windowLog: windowLog, frames: frames)
+    }
+
+    /// - Parameter base: stays where it is as long as this decoder is used.
+    convenience init(lent base: UnsafeRawBufferPointer, windowLog: Int, frames: ZstdDecoder.Frames) {
+      self.init(base, copy: nil, windowLog: windowLog, frames: frames)
+    }
+
+    private init(
+      _ base: UnsafeRawBufferPointer, copy: UnsafeMutableRawBufferPointer?, windowLog: Int,
+      frames: ZstdDecoder.Frames
+    ) {
+      guard let context = ZSTD_createDCtx() else { fatalError("libzstd has no memory") }
+      self.context = context
+      self.copy = copy
+      self.frames = frames
+      room = .allocate(byteCount: ZSTD_DStreamOutSize(), alignment: 16)
+      ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Int32(clamping: windowLog))
+      ZSTD_DCtx_refPrefix(context, base.baseAddress, base.count)
+    }
+
+    deinit {
+      ZSTD_freeDCtx(context)
+      copy?.deallocate()
+      room.deallocate()
+    }
+
+    func push(_ bytes: RawSpan, _ give: (RawSpan) throws -> Void) throws {
+      var consumed = 0
+      while true {
+        if isAtEnd {
+          if consumed == bytes.byteCount { return }
+          guard frames == .all else { throw CodingError.damaged }
+        }
+        let (left, count) = bytes.withUnsafeBytes { source in
+          var input = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: consumed)
+          var output = ZSTD_outBuffer(dst: room.baseAddress, size: room.count, pos: 0)
+          let left = ZSTD_decompressStream(context, &output, &input)
+          consumed = input.pos
+          return (left, output.pos)
+        }
+        guard ZSTD_isError(left) == 0 else { throw CodingError.damaged }
+        isAtEnd = left == 0
+        if count > 0 { try give(UnsafeRawBufferPointer(rebasing: room[..<count]).bytes) }
+        // What was given less than there is room for is all that these bytes stand for.
+        if !isAtEnd, consumed == bytes.byteCount, count < room.count { return }
+      }
+    }
+  }
+#endif

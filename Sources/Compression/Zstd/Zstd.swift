@@ -1,0 +1,13 @@
+/// The zstd coding (RFC 8878): libzstd codes, and either it or `ZstdDecoder` decodes.
+package enum Zstd {
+  /// RFC 9659: a decoder need not accept a window of more than 8 MiB in the `zstd` content coding.
+  static let windowLog = 23
+
+  /// The bytes that `coded`, one frame or several, stands for.
+  ///
+  /// - Parameter limit: bytes that the result may have at most.
+  /// - Throws: `damaged`, `overLimit`.
+  package static func decode(_ coded: [UInt8], limit: Int) throws(CodingError) -> [UInt8] {
+    try ZstdStream.decode(coded.span.bytes, windowLog: windowLog, limit: limit)
+  }
+}

@@ -1,0 +1,134 @@
+/// Writes a block into the window: literals, and matches with what was written before them (RFC 8878 §3.1.1.4).
+///
+/// Copies go by 8 or 16 bytes, and so up to 15 bytes too far: behind the block there is slack, and what is written too far is
+/// overwritten by what comes next, or never read.
+struct MatchWriter {
+  private let blockStart: UnsafeMutableRawPointer
+  /// The next byte.
+  private var next: UnsafeMutableRawPointer
+  /// Where the block has to end.
+  private let end: UnsafeMutableRawPointer
+  /// The first byte of this turn of the window, and what it was before it.
+  private let turnStart: UnsafeMutableRawPointer
+  private let oldCount: Int
+  private let windowSize: Int
+  private let dictionary: UnsafeRawBufferPointer
+  /// Bytes of the frame before this block.
+  private let given: Int64
+
+  init(_ window: borrowing Window, dictionary: UnsafeRawBufferPointer, limit: Int, given: Int64) {
+    turnStart = window.start
+    blockStart = window.start + window.position
+    next = blockStart
+    end = blockStart + limit
+    oldCount = window.oldEnd
+    windowSize = window.size
+    self.dictionary = dictionary
+    self.given = given
+  }
+
+  var written: Int { next - blockStart }
+
+  /// - Parameter literals: `count` bytes with slack behind them.
+  @inline(__always)
+  mutating func write(literals: UnsafeRawPointer, _ count: Int, match length: Int, at offset: Int)
+    throws(ZstdFault)
+  {
+    guard count &+ length <= end - next else { throw .blockSize }
+    copy16(literals, next)
+    if count > 16 { copy(literals, next, from: 16, to: count) }
+    next += count
+    guard offset <= next - turnStart, offset <= windowSize else { return try writeFromBehind(length, offset) }
+    let source = UnsafeRawPointer(next - offset)
+    if offset >= 16 {
+      copy16(source, next)
+      if length > 16 { copy(source, next, from: 16, to: length) }
+    } else {
+      copyNear(offset, length)
+    }
+    next += length
+  }
+
+  /// Literals without a match.
+  mutating func append(_ literals: UnsafeRawPointer, _ count: Int) throws(ZstdFault) {
+    guard count <= end - next else { throw .blockSize }
+    next.copyMemory(from: literals, byteCount: count)
+    next += count
+  }
+
+  @inline(__always)
+  private func copy16(_ source: UnsafeRawPointer, _ target: UnsafeMutableRawPointer) {
+    target.storeBytes(of: source.loadUnaligned(as: SIMD16<UInt8>.self), as: SIMD16<UInt8>.self)
+  }
+
+  /// What comes from a place on, 16 bytes at a time.
+  @inline(__always)
+  private func copy(
+    _ source: UnsafeRawPointer, _ target: UnsafeMutableRawPointer, from first: Int, to count: Int
+  ) {
+    var place = first
+    repeat {
+      copy16(source + place, target + place)
+      place &+= 16
+    } while place < count
+  }
+
+  /// A match that begins less than 16 bytes back, so that it may repeat itself.
+  @inline(__always)
+  private func copyNear(_ offset: Int, _ length: Int) {
+    let source = UnsafeRawPointer(next - offset)
+    var place = 0
+    if offset >= 8 {
+      repeat {
+        let word = (source + place).loadUnaligned(as: UInt64.self)
+        (next + place).storeBytes(of: word, as: UInt64.self)
+        place &+= 8
+      } while place < length
+      return
+    }
+    // Eight bytes of the pattern; it goes on behind the last whole one of them. (`<<` by 64 or more gives 0.)
+    let bits = 8 * offset
+    var pattern = UInt64(littleEndian: source.loadUnaligned(as: UInt64.self)) & (1 << bits - 1)
+    pattern |= pattern << bits
+    pattern |= pattern << (2 * bits)
+    pattern |= pattern << (4 * bits)
+    let step = Self.steps[offset]
+    repeat {
+      (next + place).storeBytes(of: pattern.littleEndian, as: UInt64.self)
+      place &+= step
+    } while place < length
+  }
+
+  /// The most that is a multiple of each offset below 8, and at most 8.
+  private static let steps: SIMD8<Int> = [0, 8, 8, 6, 8, 5, 6, 7]
+
+  /// A match that begins before this turn of the window: in the one before, or in the dictionary; or nowhere.
+  @inline(never)
+  private mutating func writeFromBehind(_ length: Int, _ offset: Int) throws(ZstdFault) {
+    let reach = next - turnStart
+    let behind = offset - reach
+    let source: UnsafeRawPointer
+    if oldCount > 0 {
+      // The turn before has more bytes than the window.
+      guard offset <= windowSize, behind <= oldCount else { throw .farOffset }
+      source = UnsafeRawPointer(turnStart + (oldCount - behind))
+    } else {
+      guard behind <= dictionary.count else { throw .offset }
+      // "All dictionary bytes are accessible as long as no more than Window_Size bytes were output" (§5).
+      guard behind > 0, given + Int64(written) <= Int64(windowSize), let first = dictionary.baseAddress else {
+        throw .farOffset
+      }
+      source = first + (dictionary.count - behind)
+    }
+    // Of the turn before, bytes that this copy overwrites were copied by then: they lie in front of what is read.
+    let count = min(behind, length)
+    next.copyMemory(from: source, byteCount: count)
+    next += count
+    // The rest begins with this turn's first byte.
+    for place in 0..<length - count {
+      let byte = (next - offset + place).load(as: UInt8.self)
+      (next + place).storeBytes(of: byte, as: UInt8.self)
+    }
+    next += length - count
+  }
+}

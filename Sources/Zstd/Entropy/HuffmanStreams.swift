@@ -1,0 +1,165 @@
+/// Literals in one stream of Huffman codes, or in four that are decoded together (RFC 8878 §4.2.2).
+///
+/// The fast loop reads five symbols, at most 55 bits, of each stream from 8 bytes that it loaded, and moves the loads back by
+/// at most 7 bytes. How often it may do so before a load could begin in front of its stream, or an output be full, is
+/// reckoned before it runs; what remains is read symbol by symbol, with a check of each.
+struct HuffmanStreams {
+  let table: UnsafePointer<UInt16>
+  /// 64 less the bits of the longest code: what is left of a shift by it is a row of the table.
+  let shift: UInt64
+
+  init(_ table: UnsafePointer<UInt16>, bits: Int) {
+    self.table = table
+    shift = UInt64(64 - bits)
+  }
+
+  /// Where a stream is read and its symbols are written.
+  private struct Stream {
+    let start: UnsafeRawPointer
+    /// The 8 bytes that were loaded.
+    var next: UnsafeRawPointer
+    /// Their bits, the next one on top, and a one-bit behind the last: as many zeros follow it as bits were read. It
+    /// takes the place of a bit that isn't read before the next load: at most 8 + 55 are.
+    var bits: UInt64
+    var out: UnsafeMutablePointer<UInt8>
+    let end: UnsafeMutablePointer<UInt8>
+
+    /// Of a stream of at least 8 bytes; nil without an end mark.
+    init?(
+      _ start: UnsafeRawPointer, _ count: Int, _ out: UnsafeMutablePointer<UInt8>,
+      _ end: UnsafeMutablePointer<UInt8>
+    ) {
+      let last = start.load(fromByteOffset: count - 1, as: UInt8.self)
+      guard count >= 8, last != 0 else { return nil }
+      self.start = start
+      self.out = out
+      self.end = end
+      next = start + (count - 8)
+      bits = 0
+      load(read: last.leadingZeroBitCount + 1)
+    }
+
+    @inline(__always)
+    mutating func load(read: Int) {
+      let word = UInt64(littleEndian: next.loadUnaligned(as: UInt64.self))
+      bits = (word | 1) &<< UInt64(truncatingIfNeeded: read)
+    }
+
+    @inline(__always)
+    mutating func refill() {
+      let read = bits.trailingZeroBitCount
+      next -= read &>> 3
+      load(read: read & 7)
+    }
+
+    /// How many times five symbols may be read.
+    @inline(__always)
+    var rounds: Int { min((next - start) / 7, (end - out) / 5) }
+
+    @inline(__always)
+    mutating func five(_ table: UnsafePointer<UInt16>, _ shift: UInt64) {
+      one(0, table, shift)
+      one(1, table, shift)
+      one(2, table, shift)
+      one(3, table, shift)
+      one(4, table, shift)
+    }
+
+    @inline(__always)
+    private mutating func one(_ place: Int, _ table: UnsafePointer<UInt16>, _ shift: UInt64) {
+      let row = table[Int(truncatingIfNeeded: bits &>> shift)]
+      out[place] = UInt8(truncatingIfNeeded: row &>> 8)
+      bits = bits &<< UInt64(row & 0xFF)
+    }
+
+    @inline(__always)
+    mutating func goOn() {
+      out += 5
+      refill()
+    }
+
+    /// What the careful loop goes on with.
+    var rest: ReverseBits { ReverseBits(start, left: (next - start) * 8 + 64 - bits.trailingZeroBitCount) }
+  }
+
+  /// - Returns: whether the stream's `count` bytes are just the `size` literals at `out`.
+  @inline(never)
+  func decode(
+    _ start: UnsafeRawPointer, count: Int, to out: UnsafeMutablePointer<UInt8>, size: Int
+  ) -> Bool {
+    guard count >= 8 else {
+      return ReverseBits(start, count: count).map { finish($0, out, out + size) } ?? false
+    }
+    guard var stream = Stream(start, count, out, out + size) else { return false }
+    while true {
+      var rounds = stream.rounds
+      if rounds == 0 { return finish(stream.rest, stream.out, stream.end) }
+      while rounds > 0 {
+        stream.five(table, shift)
+        stream.goOn()
+        rounds &-= 1
+      }
+    }
+  }
+
+  /// - Parameter counts: the bytes of each stream; they follow each other from `start` on.
+  /// - Returns: whether the streams are just the `size` literals at `out`.
+  @inline(never)
+  func decode(
+    _ start: UnsafeRawPointer, counts: (Int, Int, Int, Int), to out: UnsafeMutablePointer<UInt8>, size: Int
+  ) -> Bool {
+    // "(Regenerated_Size+3)/4, except for the last stream which may be up to 3 bytes smaller"
+    let part = (size + 3) / 4
+    guard 3 * part <= size else { return false }
+    let starts = (
+      start, start + counts.0, start + counts.0 + counts.1, start + counts.0 + counts.1 + counts.2
+    )
+    let outs = (out, out + part, out + 2 * part, out + 3 * part)
+    guard min(counts.0, counts.1, counts.2, counts.3) >= 8 else {
+      return decode(starts.0, count: counts.0, to: outs.0, size: part)
+        && decode(starts.1, count: counts.1, to: outs.1, size: part)
+        && decode(starts.2, count: counts.2, to: outs.2, size: part)
+        && decode(starts.3, count: counts.3, to: outs.3, size: size - 3 * part)
+    }
+    guard var a = Stream(starts.0, counts.0, outs.0, outs.1),
+      var b = Stream(starts.1, counts.1, outs.1, outs.2),
+      var c = Stream(starts.2, counts.2, outs.2, outs.3),
+      var d = Stream(starts.3, counts.3, outs.3, out + size)
+    else { return false }
+    let (table, shift) = (table, shift)
+    while true {
+      var rounds = min(a.rounds, b.rounds, c.rounds, d.rounds)
+      if rounds == 0 { break }
+      while rounds > 0 {
+        a.five(table, shift)
+        b.five(table, shift)
+        c.five(table, shift)
+        d.five(table, shift)
+        a.goOn()
+        b.goOn()
+        c.goOn()
+        d.goOn()
+        rounds &-= 1
+      }
+    }
+    return finish(a.rest, a.out, a.end) && finish(b.rest, b.out, b.end)
+      && finish(c.rest, c.out, c.end) && finish(d.rest, d.out, d.end)
+  }
+
+  /// Reads symbol by symbol; `false` where bits are left in the end, or there are too few.
+  private func finish(
+    _ bits: ReverseBits, _ out: UnsafeMutablePointer<UInt8>, _ end: UnsafeMutablePointer<UInt8>
+  ) -> Bool {
+    var (bits, out) = (bits, out)
+    let width = Int(64 - shift)
+    while out < end {
+      guard bits.left > 0 else { return false }
+      bits.refill()
+      let row = table[bits.peek(width)]
+      out.pointee = UInt8(truncatingIfNeeded: row &>> 8)
+      out += 1
+      bits.skip(Int(row & 0xFF))
+    }
+    return bits.left == 0
+  }
+}

@@ -1,0 +1,75 @@
+/// All memory that a decoder needs besides its window and dictionary: one allocation, of a size that no input changes.
+///
+/// Loads and stores are wider than what they are for (8 bytes for a few bits, 16 for a short copy). So there is `slack`
+/// around the coded block and behind the literals: what lies there is read and dropped, never decoded.
+struct Workspace: ~Copyable {
+  /// Block_Maximum_Size is never more (RFC 8878 §3.1.1.2.4).
+  static let largestBlock = 128 << 10
+  /// The longest load before a block's first byte is 8 bytes wide, after at most 12 bytes that weren't there
+  /// (`ReverseBits`); the widest load or store behind an end is 16 bytes.
+  static let slack = 32
+
+  /// The content of a block, or a field of a header; `largestBlock` bytes, with slack before and behind.
+  let block: UnsafeMutableRawPointer
+  /// Literals that aren't used where they lie; `largestBlock` bytes, with slack behind.
+  let literals: UnsafeMutableRawPointer
+  /// Rows of the Huffman table: symbol << 8 | bits.
+  let huffman: UnsafeMutablePointer<UInt16>
+  /// Rows of the tables for literal lengths, offsets, match lengths, `FSE.largestTable` each.
+  let tables: UnsafeMutablePointer<UInt64>
+  /// The same for the predefined distributions; made when they are first used.
+  let predefined: UnsafeMutablePointer<UInt64>
+  /// The table of a tree's weights; it may not take the place of another, which a block may repeat.
+  let weightTable: UnsafeMutablePointer<UInt64>
+  /// What the codes of literal lengths, offsets, match lengths stand for, `FSE.predefinedTable` places each.
+  let codes: UnsafeMutablePointer<UInt64>
+  /// A distribution: the probability of each symbol, -1 for "less than 1".
+  let probabilities: UnsafeMutablePointer<Int16>
+  /// The state that the next row of each symbol leads to.
+  let successors: UnsafeMutablePointer<UInt16>
+  /// The symbol of each row; then the Huffman weight of each symbol.
+  let symbols: UnsafeMutablePointer<UInt8>
+
+  private let memory: UnsafeMutableRawPointer
+
+  init() {
+    var size = 0
+    func place(_ count: Int) -> Int {
+      defer { size += (count + 15) & ~15 }
+      return size
+    }
+    let block = place(Self.slack + Self.largestBlock + Self.slack) + Self.slack
+    let literals = place(Self.largestBlock + Self.slack)
+    let huffman = place(HuffmanTable.rows * 2)
+    let tables = place(3 * FSE.largestTable * 8)
+    let predefined = place(3 * FSE.predefinedTable * 8)
+    let weightTable = place(FSE.predefinedTable * 8)
+    let codes = place(3 * FSE.predefinedTable * 8)
+    let probabilities = place(FSE.mostSymbols * 2)
+    let successors = place(FSE.mostSymbols * 2)
+    let symbols = place(FSE.largestTable)
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+    // The tables' rows are numbers from the start. What the block and the literals are in is written before it is
+    // used, but for the slack before the block.
+    memory.initializeMemory(as: UInt8.self, repeating: 0, count: Self.slack)
+    (memory + huffman).initializeMemory(as: UInt8.self, repeating: 0, count: size - huffman)
+    self.block = memory + block
+    self.literals = memory + literals
+    self.huffman = (memory + huffman).assumingMemoryBound(to: UInt16.self)
+    self.tables = (memory + tables).assumingMemoryBound(to: UInt64.self)
+    self.predefined = (memory + predefined).assumingMemoryBound(to: UInt64.self)
+    self.weightTable = (memory + weightTable).assumingMemoryBound(to: UInt64.self)
+    self.codes = (memory + codes).assumingMemoryBound(to: UInt64.self)
+    self.probabilities = (memory + probabilities).assumingMemoryBound(to: Int16.self)
+    self.successors = (memory + successors).assumingMemoryBound(to: UInt16.self)
+    self.symbols = (memory + symbols).assumingMemoryBound(to: UInt8.self)
+    self.memory = memory
+    for code in [SequenceCode.literalLength, .offset, .matchLength] {
+      for (symbol, row) in code.rows.enumerated() {
+        self.codes[code.rawValue * FSE.predefinedTable + symbol] = row
+      }
+    }
+  }
+
+  deinit { memory.deallocate() }
+}

@@ -1,0 +1,52 @@
+import System
+
+/// Real text that frames are made of: the files of published web builds below XCACHE_BUILDS or, where that isn't set, this
+/// repository's own.
+enum Corpus {
+  static let files: [[UInt8]] = {
+    let root = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
+    let folders =
+      Environment.variables["XCACHE_BUILDS"].map { [$0] }
+      ?? ["Sources", "docs", "public"].map { "\(root)/\($0)" }
+    var files: [[UInt8]] = []
+    for folder in folders { collect(folder, into: &files) }
+    precondition(files.count > 20, "there are too few files in \(folders)")
+    return files
+  }()
+
+  /// All of them one after another, at most 8 MiB.
+  static let text = Array(files.joined().prefix(8 << 20))
+
+  private static func collect(_ folder: String, into files: inout [[UInt8]]) {
+    for name in (try? Folder.textNames(folder)) ?? [] {
+      let path = "\(folder)/\(name)"
+      guard let status = try? Kernel.status(path) else { continue }
+      if status.kind == .folder {
+        collect(path, into: &files)
+      } else if let bytes = try? DurableFile.read(path, limit: 8 << 20), bytes.count > 500 {
+        files.append(bytes)
+      }
+    }
+  }
+
+  /// So many bytes from somewhere: of one file as far as it goes, then of the next ones.
+  static func piece(_ count: Int, _ random: inout SplitMix) -> [UInt8] {
+    let start = Int(random.next() % UInt64(max(1, text.count - count)))
+    return Array(text[start..<min(text.count, start + count)])
+  }
+}
+
+/// The same numbers in every run.
+struct SplitMix: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}
