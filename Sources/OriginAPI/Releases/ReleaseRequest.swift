@@ -140,7 +140,7 @@ extension OriginClient {
     return try send(call)
   }
 
-  /// Begins to make a release's deltas.
+  /// Begins to make a release's deltas. The answer's document is as those that follow it: `plan` is in the value alone.
   package func prepare(_ request: ReleaseRequest, in channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<PreparationAnswer>
   {
@@ -148,7 +148,10 @@ extension OriginClient {
     call.body = .bytes(request.json)
     call.fields = [HTTPField("Content-Type", "application/json")]
     call.isRepeatable = true
-    return try send(call)
+    let answer = try send(call, as: PreparationAnswer.self)
+    var document = answer.document.object ?? JSONObject()
+    document["plan"] = nil
+    return OriginAnswer(value: answer.value, document: .object(document))
   }
 
   /// How far a preparation is.
