@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+import Libc
 
 /// The process's own memory, as those who run it see it.
 package enum ProcessMemory {
@@ -16,5 +15,5 @@ package enum ProcessMemory {
 
   /// Gives the system back what was freed and is kept for later, wherever it lies in the heap (malloc_trim(3)).
   /// Whoever wants memory meanwhile waits for it: some milliseconds where it is some hundred megabytes.
-  package static func trim() { xcache_trim_memory() }
+  package static func trim() { Native.trimMemory() }
 }

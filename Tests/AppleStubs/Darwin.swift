@@ -94,6 +94,7 @@ public let LOCK_UN: Int32 = 8
 public let RLIMIT_NOFILE: Int32 = 8
 public let OPEN_MAX: Int32 = 10240
 public let _SC_NPROCESSORS_ONLN: Int32 = 58
+public let _SC_PAGESIZE: Int32 = 29
 public let SIGINT: Int32 = 2
 public let SIGPIPE: Int32 = 13
 public let SIGTERM: Int32 = 15
@@ -204,6 +205,7 @@ public func free(_ memory: UnsafeMutableRawPointer!) {}
 }
 @discardableResult public func setrlimit(_ resource: Int32, _ limit: UnsafePointer<rlimit>!) -> Int32 { -1 }
 @discardableResult public func strerror(_ code: Int32) -> UnsafeMutablePointer<CChar>! { nil }
+@discardableResult public func memcmp(_ a: UnsafeRawPointer!, _ b: UnsafeRawPointer!, _ count: Int) -> Int32 { 0 }
 @discardableResult public func strlen(_ text: UnsafePointer<CChar>!) -> Int { 0 }
 @discardableResult public func signal(
   _ number: Int32, _ handler: (@convention(c) (Int32) -> Void)!

@@ -29,16 +29,21 @@ import Testing
     #expect(given == due)
   }
 
+  /// Other tests take and free memory of the same process meanwhile, so one undisturbed attempt is enough.
   @Test func freedMemoryGoesBackToTheSystem() throws {
+    #expect(try (0..<10).contains { _ in try givesBack() })
+  }
+
+  private func givesBack() throws -> Bool {
     let before = try #require(ProcessMemory.resident)
     // Small enough to come from the heap, and the last one keeps its top where it is.
     var pieces = (0..<3000).map { _ in [UInt8](repeating: 1, count: 32 << 10) }
     let held = try #require(ProcessMemory.resident)
-    #expect(held > before + 64 * Self.mega)
     pieces.removeSubrange(..<2999)
+    let kept = try #require(ProcessMemory.resident)
     ProcessMemory.trim()
     let after = try #require(ProcessMemory.resident)
-    #expect(after < held - 64 * Self.mega)
     #expect(pieces.count == 1)
+    return held > before + 64 * Self.mega && after < kept - 64 * Self.mega
   }
 }

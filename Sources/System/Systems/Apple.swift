@@ -60,6 +60,9 @@
       }
     }
 
+    /// The system asks for it back itself when it is short of memory.
+    static func trimMemory() {}
+
     static func exit(_ code: Int32) -> Never { Libc.exit(code) }
   }
 

@@ -49,6 +49,8 @@
       }
     }
 
+    static func trimMemory() { xcache_trim_memory() }
+
     static func exit(_ code: Int32) -> Never { Libc.exit(code) }
   }
 
