@@ -35,6 +35,9 @@ extension PublishError {
     case .costUnknown:
       "the origin can't say what the update costs devices, so --max-update can't be kept: nothing was released. Publish "
         + "again, or without --max-update"
+    case .alwaysOvertaken:
+      "other releases came between again and again while it was worked out what the update costs devices, so --max-update "
+        + "can't be kept: nothing was released. Publish again in a moment, or without --max-update"
     case .damagedOnTheWay(let path):
       "\(path) arrives at the origin with other bytes than it has here: something on the way changes them"
     }
@@ -43,7 +46,7 @@ extension PublishError {
   /// 3 where the origin refuses what is asked, 1 for all else.
   package var exitCode: Int32 {
     switch self {
-    case .overBudget, .costUnknown, .broken: 3
+    case .overBudget, .costUnknown, .alwaysOvertaken, .broken: 3
     case .origin(let error): error.exitCode
     default: 1
     }

@@ -39,6 +39,8 @@ package enum PublishError: Error, Sendable {
   case overBudget(bytes: Int64, limit: Int64)
   /// Thrown when an update may cost no more than so much, and the origin can't say what it costs.
   case costUnknown
+  /// Thrown when other releases came between each time that it was worked out what an update costs, which has a limit.
+  case alwaysOvertaken
   /// Thrown when a body arrives broken again and again though the file is as it was.
   case damagedOnTheWay(String)
 

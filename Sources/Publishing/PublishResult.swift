@@ -30,6 +30,13 @@ package struct PublishResult: Sendable {
 
   package var answer: ReleaseAnswer { release.value }
 
+  /// Whether another release came between, so that what was worked out beforehand is about a version that this one doesn't
+  /// replace.
+  package var isOvertaken: Bool {
+    guard answer.isChanged, let base = preparation?.value.base else { return false }
+    return base != answer.previous
+  }
+
   package var added: Int64 { answer.bundles.clampedSum { Int64($0.added) } }
   package var changed: Int64 { answer.bundles.clampedSum { Int64($0.changed) } }
   package var removed: Int64 { answer.bundles.clampedSum { Int64($0.removed) } }

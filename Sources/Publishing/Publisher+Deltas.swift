@@ -4,16 +4,47 @@ import System
 
 // Deltas are made while the release is planned; the publisher asks how far they are, so that no request hangs.
 extension Publisher {
+  /// Prepares a release, and makes it. One that has a limit names the version that its cost is about: where another release
+  /// came between, devices would pay for something else, so that it is prepared again.
+  /// - Parameter newest: of the channel, when the release was planned.
+  /// - Throws: `overBudget`, `costUnknown`, `alwaysOvertaken`.
+  func releasePrepared(
+    _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress, _ options: PublishOptions,
+    newest: ManifestVersion, _ kept: KeptBytes
+  ) throws(PublishError) -> (OriginAnswer<ReleaseAnswer>, OriginAnswer<PreparationAnswer>?) {
+    var isOvertaken = false
+    for _ in 0..<Self.attempts {
+      let prepared = try prepare(request, plans, channel, options, isOvertaken: isOvertaken)
+      var named = request.options
+      if options.maxUpdate != nil {
+        named.replaces = prepared.map { $0.answer.value.base } ?? newest
+      }
+      do {
+        let answer = try release(
+          ReleaseRequest(changes: request.changes, options: named), plans, channel, plan: prepared?.plan, kept
+        )
+        return (answer, prepared?.answer)
+      } catch .origin(.refused(let problem)) where problem.code == "other-version" {
+        isOvertaken = true
+      }
+    }
+    throw .alwaysOvertaken
+  }
+
+  /// How often a release with a limit is prepared.
+  private static let attempts = 5
+
   /// Has the origin make the deltas of a release, and waits for those on the version that it replaces, as long as the
   /// origin wants releases to wait. nil: nothing changes, or the origin can't.
+  /// - Parameter isOvertaken: another release came between; this one may undo it, whatever was planned.
   /// - Throws: `overBudget`, `costUnknown`.
-  func prepare(
-    _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress, _ options: PublishOptions
+  private func prepare(
+    _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress, _ options: PublishOptions,
+    isOvertaken: Bool
   ) throws(PublishError) -> Prepared? {
     // What takes files away alone is a small answer, which only a limit needs to know of.
-    guard plans.contains(where: { options.maxUpdate == nil ? !$0.put.isEmpty : !$0.isEmpty }) else {
-      return nil
-    }
+    let changes = plans.contains { options.maxUpdate == nil ? !$0.put.isEmpty : !$0.isEmpty }
+    guard changes || isOvertaken else { return nil }
     // An origin that was started anew knows no preparation; it is told again.
     for _ in 0..<3 {
       do {

@@ -30,18 +30,21 @@ extension Publisher {
       Plan(unchanged: bundle.source.name, base: state.version, resources: Int(state.resources))
     }
     let idle = Finding.all(found.bundles.flatMap(\.idle)).filter(options.check.wants)
-    return try release(unchanged: plans, seen, idle, channel, options)
+    return try release(unchanged: plans, seen, idle, channel, options, newest: overview.version)
   }
 
   private func release(
     unchanged plans: [Plan], _ seen: [SeenState], _ idle: [Finding], _ channel: ChannelAddress,
-    _ options: PublishOptions
+    _ options: PublishOptions, newest: ManifestVersion
   ) throws(PublishError) -> PublishResult? {
-    let request = ReleaseRequest(changes: plans.map(\.change), options: options.release)
+    var release = options.release
+    // Where someone changes a bundle just now, this release undoes it, and that has its cost.
+    if options.maxUpdate != nil { release.replaces = newest }
+    let request = ReleaseRequest(changes: plans.map(\.change), options: release)
     let answer: OriginAnswer<ReleaseAnswer>
     do {
-      answer = try release(request, plans, channel, plan: nil, KeptBytes())
-    } catch .origin(.refused(let problem)) where problem.code == "unknown-base" {
+      answer = try self.release(request, plans, channel, plan: nil, KeptBytes())
+    } catch .origin(.refused(let problem)) where ["unknown-base", "other-version"].contains(problem.code) {
       return nil
     }
     var afterwards: PublishError?

@@ -83,9 +83,9 @@ package struct Publisher: Sendable {
     let request = ReleaseRequest(changes: plans.map(\.change), options: options.release)
     let isDryRun = options.release.dryRun == true
     let uploads = try upload(plans, healing, local.kept)
-    let prepared = try prepare(request, plans, channel, options)
-    var preparation = prepared?.answer
-    let answer = try release(request, plans, channel, plan: prepared?.plan, local.kept)
+    let newest = remote.overview?.version ?? .none
+    var (answer, preparation) = try releasePrepared(
+      request, plans, channel, options, newest: newest, local.kept)
     if !isDryRun {
       // Of a channel that this release made, the origin's id isn't known yet.
       let remote = remote.exists ? remote : try? RemoteChannel(api, cache, channel)

@@ -61,6 +61,8 @@ extension StoreError: CustomStringConvertible {
     case .unknownBase(let bundle, let base):
       "version \(base) of bundle \"\(bundle)\" is not kept; fetch the bundle's entries and plan again"
     case .changedSince(let bundle, let limit, let release): Self.changedWords(bundle, limit, release)
+    case .otherVersion(let planned, let newest):
+      "the release was to replace version \(planned), and the newest is \(newest); plan it again"
     case .urlConflicts(let conflicts): Self.conflictWords(conflicts)
     case .duplicateURLs(let duplicates):
       Self.list("the same resource under two spellings", duplicates) { "\($0.url) and \($0.other)" }

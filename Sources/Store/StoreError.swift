@@ -45,6 +45,8 @@ package enum StoreError: Error, Sendable {
   case unknownBase(BundleName, base: ManifestVersion)
   /// Thrown when a bundle changed after the version that the request allows.
   case changedSince(BundleName, limit: ManifestVersion, release: ReleaseStamp)
+  /// Thrown when a release would replace another version of its channel than the one that its request names.
+  case otherVersion(planned: ManifestVersion, newest: ManifestVersion)
   case urlConflicts([URLConflict])
   case duplicateURLs([URLDuplicate])
   /// Thrown when bytes that the release names are not stored; the publisher sends them and tries again.

@@ -146,6 +146,71 @@ import Testing
     return counts
   }
 
+  /// Has other releases come right after each preparation, so many times.
+  /// - Parameter cost: by the version that is replaced.
+  private func overtake(_ times: Int, _ cost: @escaping @Sendable (_ version: Int64) -> Int64) {
+    let left = Locked(times)
+    origin.with { model in
+      model.fault = { model, request in
+        let version = model.version
+        if request.path.hasSuffix("/releases") {
+          let named = (try? JSONValue.parse(request.body))?["replaces"]?.string
+          guard let named, named != "\(version)" else { return nil }
+          return FakeOrigin.problem(409, "other-version", "the newest version is \(version)")
+        }
+        guard request.path.hasSuffix("/preparations") else { return nil }
+        let isOvertaken = left.withLock { left in
+          left -= 1
+          return left >= 0
+        }
+        if isOvertaken { model.version += 1 }
+        let update: JSONValue = [
+          "answer": 300, "bytes": 5000, "deltas": 0, "files": 1, "pack": .integer(Int(cost(version))),
+          "plainBytes": 5000, "requests": 2,
+        ]
+        let json: JSONValue = [
+          "base": .string("\(version)"), "cost": ["last1": update], "deltas": 0, "done": true, "files": 1,
+          "filesDone": 1, "id": "p", "late": false, "milliseconds": 10, "ready": true,
+        ]
+        return .answer(body: json.canonical)
+      }
+    }
+  }
+
+  /// A limit is about the version that the release replaces in the end.
+  @Test func aLimitHoldsWhereAnotherReleaseComesBetween() throws {
+    try publish()
+    try folder.write("site/a.js", "two")
+    overtake(1) { $0 == 1 ? 1000 : 100_000 }
+    let error = #expect(throws: PublishError.self) { try publish(maxUpdate: 1300) }
+    #expect(error?.exitCode == 3 && error?.words.contains("100300 bytes") == true)
+    #expect(origin.with { $0.releases.count } == 1)
+    overtake(2) { _ in 1000 }
+    let result = try publish(maxUpdate: 1300)
+    #expect(result.answer.previous == result.preparation?.value.base && !result.isOvertaken)
+    #expect(origin.with { $0.releases.last?["replaces"]?.string } == "4")
+  }
+
+  /// Not for ever: then nothing is released.
+  @Test func aLimitIsGivenUpWhereOthersComeAgainAndAgain() throws {
+    try publish()
+    try folder.write("site/a.js", "two")
+    overtake(.max) { _ in 1000 }
+    let error = #expect(throws: PublishError.self) { try publish(maxUpdate: 1300) }
+    #expect(error?.exitCode == 3 && error?.words.contains("came between again and again") == true)
+    #expect(origin.with { $0.releases.count } == 1)
+  }
+
+  /// Without a limit it is released, and what was worked out about another version isn't told.
+  @Test func aCostOfAnotherVersionIsNotTold() throws {
+    try publish()
+    try folder.write("site/a.js", "two")
+    overtake(1) { _ in 1000 }
+    let result = try publish()
+    #expect(result.answer.version == ManifestVersion(3) && result.isOvertaken)
+    #expect(origin.with { $0.releases.last?["replaces"] } == nil)
+  }
+
   @Test func goneAfterTheReleaseItIsNoFailureOfThat() throws {
     let counts = prepare(isReady: true) { _, version in version == 0 ? (true, true) : nil }
     let result = try publish()

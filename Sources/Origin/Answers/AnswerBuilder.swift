@@ -9,7 +9,7 @@ final class AnswerBuilder: Sendable {
   private let store: Store
   let packs: PackOffers
   private let packCounters: PackCounters
-  private let catalog: Published<Catalog>
+  let catalog: Published<Catalog>
   let patches = Published(PatchCache())
   private let work: SingleFlight<Piece, Made>
   /// Manifests that were read from their rows.
@@ -131,7 +131,7 @@ final class AnswerBuilder: Sendable {
     for base in patches.current.pins(of: channelID) {
       guard let channel = catalog.current.channel(id: channelID), base < channel.version else { continue }
       let renewal = patches.current.renewal(of: channelID)
-      guard let patch = try patch(to: channel, from: base) else { continue }
+      let patch = try patch(to: channel, from: base)
       patches.update { $0.insert(patch, from: base.number, to: channel, renewal: renewal) }
     }
   }

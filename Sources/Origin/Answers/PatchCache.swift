@@ -124,6 +124,15 @@ struct PatchCache: Sendable {
   /// Forgets the answers of a channel that nobody asks for; its pins stay, for those who come back.
   mutating func forget(_ channel: Int64) { for place in places(of: channel) { drop(place) } }
 
+  /// Forgets the answers from bases that aren't kept any more, which are no pins any more; one that is being made meanwhile
+  /// isn't kept.
+  mutating func forget(_ channel: Int64, from bases: Set<ManifestVersion>) {
+    renewals[channel, default: 0] += 1
+    let numbers = Set(bases.map(\.number))
+    pins[channel]?.subtract(numbers)
+    for place in places(of: channel) where numbers.contains(place.base) { drop(place) }
+  }
+
   /// Forgets all of a channel that is gone.
   mutating func remove(_ channel: Int64) {
     for place in places(of: channel) { drop(place) }

@@ -77,11 +77,6 @@ final class CodedDocument: Sendable {
     [identity, gzip, zstd].reduce(0) { $0 + Int(clamping: $1?.body.count ?? 0) }
   }
 
-  /// Bytes of its smallest body.
-  var smallestCount: Int {
-    [identity, gzip, zstd].compactMap { $0.map { Int(clamping: $0.body.count) } }.min() ?? 0
-  }
-
   /// What it is kept in.
   var codings: [BodyCoding] { [.identity] + (gzip == nil ? [] : [.gzip]) + (zstd == nil ? [] : [.zstd]) }
 

@@ -160,10 +160,9 @@ struct BacklogWorker: Sendable {
       return Manifests.EntryChange(url: change.url, old: old, new: change.entry)
     }
     let urls = older.map { (url: $0.url, sha256: $0.entry.sha256) }
-    let patch = MapChange.patchCount(news.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
     func keep(_ draft: PackDraft) throws(StoreError) -> PackBuilder.Outcome {
       let base = PackBase(urls, wanted: Set(draft.holders.keys))
-      return try desk.packs.keep(draft, changes, on: base, ends, of: channel.id, patchBytes: patch)
+      return try desk.packs.keep(draft, changes, on: base, ends, of: channel.id)
     }
     // The release's own preparation may have coded these files.
     for draft in desk.packDrafts(of: channel.id) {
@@ -172,8 +171,14 @@ struct BacklogWorker: Sendable {
       return outcome
     }
     guard try desk.packs.hasAnyRoom(ends, of: channel.id) else { return .noRoom(1) }
-    let draft = try desk.packs.draft(
+    let coded = try desk.packs.draft(
       changes, on: urls, threads: desk.options.threads, isUrgent: false, goesOn: goesOn(channel))
-    return try draft.map(keep)
+    switch coded {
+    case .draft(let draft): return try keep(draft)
+    case .nothing: return nil
+    case .tooLarge(let what):
+      try desk.packs.tellOf(what, ends, of: channel.id)
+      return .notWorth
+    }
   }
 }

@@ -172,14 +172,14 @@ final class Preparation: Sendable {
       deltas: AnswerSize.deltas(changes, held, pairs, update.channel), from: update.base, to: update.version)
     let older = update.older.map { (url: $0.url, sha256: $0.content.sha256) }
     // A full disk, perhaps: devices take the patch.
-    let draft = try? packs.draft(
+    let coded = try? packs.draft(
       changes, on: older, threads: search.threads, isUrgent: true, goesOn: goesOn)
-    if let draft {
+    if case .draft(let draft) = coded {
       drafts.withLock { $0.append(draft) }
       let nearer = state.withLock { $0.costs.values.reduce(Int64(0)) { $0.addingClamped($1.pack ?? 0) } }
       let size = try packs.size(
         draft, changes, on: older, update.base, update.version, of: update.channel.id,
-        isNearest: distance == 1, patch: cost.answer, after: nearer)
+        isNearest: distance == 1, after: nearer)
       if let size {
         cost.pack = size
         let ends = PackPath(

@@ -17,7 +17,7 @@ package struct DailyCollection: Sendable {
 }
 
 /// What is done by the clock: counts are written, and plans that nobody came for dropped, every 10 seconds; memory that large
-/// work needed is given back some seconds after it; uploads that no release took, and manifests that nobody polls, are looked
+/// work needed is given back some seconds after it; the files of packs that answers name are looked at each minute; uploads that no release took, and manifests that nobody polls, are looked
 /// for every 10 minutes; garbage is collected once a day.
 final class Housekeeper: Sendable {
   private let store: Store
@@ -31,6 +31,7 @@ final class Housekeeper: Sendable {
 
   private static let flushSeconds = 10
   private static let secondsBetweenTrims = 5
+  private static let secondsBetweenPackLooks = 60
   private static let secondsBetweenTries = 300
   /// Who the audit trail says that it was.
   private static let actor = Actor(name: "serve", address: "")
@@ -73,6 +74,7 @@ final class Housekeeper: Sendable {
         plans.dropOld()
       }
       if second % Self.secondsBetweenTrims == 0 { memory.look(store) }
+      if second % Self.secondsBetweenPackLooks == 0 { lookAtPacks() }
       if second % secondsBetweenSweeps == 0 {
         sweep()
         forgetUnpolled()
@@ -96,6 +98,14 @@ final class Housekeeper: Sendable {
 
   private static let unpolledNanoseconds: UInt64 = 24 * 3600 * 1_000_000_000
 
+  private func lookAtPacks() {
+    do throws(StoreError) {
+      try answers.lookAtPacks(store, log)
+    } catch {
+      log("error: whether packs are there can't be told: \(error)")
+    }
+  }
+
   private func sweep() {
     do throws(StoreError) {
       let swept = try store.sweepUploads()
@@ -110,7 +120,9 @@ final class Housekeeper: Sendable {
   /// - Returns: whether the round is over.
   private func collect(_ policy: KeepPolicy) -> Bool {
     do throws(StoreError) {
-      let report = try store.collect(policy, by: Self.actor)
+      let report = try answers.collecting(store) { () throws(StoreError) in
+        try store.collect(policy, by: Self.actor)
+      }
       log(
         "gc dropped \(report.channels.reduce(0) { $0 + $1.dropped.count }) versions and "
           + "freed \(report.freedBytes) bytes")

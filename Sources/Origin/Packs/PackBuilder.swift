@@ -9,6 +9,8 @@ package struct PackLimits: Sendable {
   package var room: Int64 = 2 << 30
   /// Bytes of one; what would be larger is fetched file by file.
   package var largest: Int64 = 256 << 20
+  /// Bytes of one file in it, whatever little the pack has of it: a file is coded in memory.
+  package var largestFile: Int64 = 256 << 20
   /// Bytes of files from which on a release's pack is put together before its transaction, not after: others wait meanwhile.
   package var ahead: Int64 = 8 << 20
 
@@ -27,7 +29,23 @@ struct PackBuilder: Sendable {
 
   // MARK: - The files
 
-  /// Codes the files that a pack brings; nil where there is to be none.
+  /// What came of coding a pack's files.
+  enum Coded {
+    case draft(PackDraft)
+    /// There is to be no pack, or the work was to end.
+    case nothing
+    case tooLarge(TooLarge)
+  }
+
+  /// Why a pack is left out.
+  enum TooLarge: Sendable {
+    /// One of its files, with so many bytes.
+    case file(Int64)
+    /// The pack itself.
+    case pack
+  }
+
+  /// Codes the files that a pack brings.
   ///
   /// - Parameters:
   ///   - changes: sorted by URL; of the new entries the numbers don't matter.
@@ -37,7 +55,7 @@ struct PackBuilder: Sendable {
   func draft(
     _ changes: [Manifests.EntryChange], on older: [(url: ResourceURL, sha256: SHA256)], threads: Int,
     isUrgent: Bool, goesOn: @escaping @Sendable () -> Bool = { true }
-  ) throws(StoreError) -> PackDraft? {
+  ) throws(StoreError) -> Coded {
     let entries = changes.compactMap(\.new)
     let targets = Set(entries.map(\.sha256))
     let pairs = try store.derived.pairs(of: Array(targets)).mapValues { $0.filter { $0.size != nil } }
@@ -49,10 +67,13 @@ struct PackBuilder: Sendable {
       }?
       .base
     }
-    guard let plan = PackPlan(changes, on: base, deltaBases: deltaBases) else { return nil }
+    guard let plan = PackPlan(changes, on: base, deltaBases: deltaBases) else { return .nothing }
     let coder = RecordCoder(plan, entries, deltaBases, self)
-    guard let records = try coder.run(threads: threads, isUrgent: isUrgent, goesOn: goesOn) else {
-      return nil
+    let records: [PackDraft.Record]
+    switch try coder.run(threads: threads, isUrgent: isUrgent, goesOn: goesOn) {
+    case .records(let coded): records = coded
+    case .nothing: return .nothing
+    case .tooLarge(let what): return .tooLarge(what)
     }
     var holders: [SHA256: ResourceURL] = [:]
     for sha256 in wanted { holders[sha256] = base.holder(sha256).map { older[$0].url } }
@@ -62,9 +83,10 @@ struct PackBuilder: Sendable {
       guard let ctype = ContentType(entry.ctype) else { return sum.addingClamped(entry.size) }
       return sum.addingClamped(facts.plainSize(entry.sha256, ctype, size: entry.size))
     }
-    return PackDraft(
-      links: PackDraft.links(of: plan), records: records, frames: coder.frames, plainBytes: plain,
-      deltaBases: deltaBases, holders: holders)
+    return .draft(
+      PackDraft(
+        links: PackDraft.links(of: plan), records: records, frames: coder.frames, plainBytes: plain,
+        deltaBases: deltaBases, holders: holders))
   }
 
   /// The files of one pack, which several threads code.
@@ -91,6 +113,14 @@ struct PackBuilder: Sendable {
       var records: [PackDraft.Record?]
       var bytes: Int64 = 0
       var isGivenUp = false
+      var isTooLarge = false
+    }
+
+    enum Outcome {
+      case records([PackDraft.Record])
+      /// One can't be coded, or the work was to end.
+      case nothing
+      case tooLarge(TooLarge)
     }
 
     init(_ plan: PackPlan, _ entries: [Entry], _ deltaBases: [SHA256: SHA256], _ builder: PackBuilder) {
@@ -107,11 +137,11 @@ struct PackBuilder: Sendable {
       frames = ScratchFile(in: builder.store.folder)
     }
 
-    /// Nil where one can't be coded, or they are too many bytes.
     func run(threads: Int, isUrgent: Bool, goesOn: @escaping @Sendable () -> Bool) throws(StoreError)
-      -> [PackDraft.Record]?
+      -> Outcome
     {
-      guard jobs.allSatisfy({ $0.size <= builder.limits.largest }) else { return nil }
+      let largest = jobs.map(\.size).max() ?? 0
+      guard largest <= builder.limits.largestFile else { return .tooLarge(.file(Int64(largest))) }
       let progress = Locked(Progress(records: Array(repeating: nil, count: jobs.count)))
       // The largest first: whatever is last is short.
       let order = jobs.indices.sorted { jobs[$0].size > jobs[$1].size }
@@ -122,10 +152,14 @@ struct PackBuilder: Sendable {
         progress.withLock { progress in
           progress.records[order[index]] = record
           progress.bytes += Int64(record?.frame.count ?? 0)
-          if record == nil || progress.bytes > builder.limits.largest { progress.isGivenUp = true }
+          if progress.bytes > builder.limits.largest { progress.isTooLarge = true }
+          if record == nil || progress.isTooLarge { progress.isGivenUp = true }
         }
       }
-      return progress.withLock { $0.isGivenUp ? nil : $0.records.compactMap { $0 } }
+      return progress.withLock { progress in
+        if progress.isTooLarge { return .tooLarge(.pack) }
+        return progress.isGivenUp ? .nothing : .records(progress.records.compactMap { $0 })
+      }
     }
 
     private func code(_ job: Job) throws(StoreError) -> PackDraft.Record? {
@@ -138,7 +172,7 @@ struct PackBuilder: Sendable {
       let cost = MemoryBudget.cost(
         target: job.size, base: job.delta == nil && job.partner == nil ? 0 : job.size)
       let coded = builder.budget.withRoom(for: cost) { () -> PackRecord? in
-        guard let bytes = try? store.bytes(of: job.sha256, limit: Int(clamping: builder.limits.largest))
+        guard let bytes = try? store.bytes(of: job.sha256, limit: Int(clamping: builder.limits.largestFile))
         else {
           return nil
         }
@@ -172,11 +206,9 @@ struct PackBuilder: Sendable {
   }
 
   /// Puts a pack together and keeps it.
-  ///
-  /// - Parameter patchBytes: of the answer with the patch that the pack takes the place of, as it is sent.
   func keep(
     _ draft: PackDraft, _ changes: [Manifests.EntryChange], on base: PackBase, _ ends: PackEnds,
-    of channel: Int64, patchBytes: Int
+    of channel: Int64
   ) throws(StoreError) -> Outcome {
     guard let plan = draft.plan(changes, on: base),
       let head = Self.head(plan, ends, records: draft.records.count)
@@ -186,9 +218,9 @@ struct PackBuilder: Sendable {
       records: draft.records.map { record in
         (PackRecordHead(length: record.frame.count, sha256: record.sha256).bytes, record.frame)
       }, frames: draft.frames)
-    guard parts.size <= limits.largest,
-      Self.isWorth(parts.size, records: draft.records.count, plain: draft.plainBytes, patch: patchBytes)
-    else {
+    let isTooLarge = parts.size > limits.largest
+    guard !isTooLarge, Self.isWorth(parts.size, draft, changes) else {
+      if isTooLarge { try tellOf(.pack, ends, of: channel) }
       try store.derived.refusePack(ends, of: channel)
       return .notWorth
     }
@@ -209,9 +241,27 @@ struct PackBuilder: Sendable {
   }
 
   private func tellOfNoRoom(_ ends: PackEnds, of channel: Int64) throws(StoreError) {
-    guard counters.hadNoRoom(ends, of: channel) else { return }
+    guard counters.withoutRoom.note(ends, of: channel) else { return }
+    try logLeftOut(ends, of: channel, "serve --pack-room \(limits.room) is used up")
+  }
+
+  /// Tells that a pack is left out, once for each version that packs lead to.
+  func tellOf(_ what: TooLarge, _ ends: PackEnds, of channel: Int64) throws(StoreError) {
+    guard counters.tooLarge.note(ends, of: channel) else { return }
+    switch what {
+    case .pack:
+      try logLeftOut(
+        ends, of: channel, "that from \(ends.base) is larger than serve --pack-limit \(limits.largest)")
+    case .file(let size):
+      try logLeftOut(
+        ends, of: channel,
+        "a file of \(size) bytes has changed, and packs take files of \(limits.largestFile) bytes at most")
+    }
+  }
+
+  private func logLeftOut(_ ends: PackEnds, of channel: Int64, _ why: String) throws(StoreError) {
     let of = try store.channels().first { $0.id == channel }.map { " of \($0.app) \($0.name)" } ?? ""
-    log("error: packs\(of) \(ends.version) are left out: serve --pack-room \(limits.room) is used up")
+    log("error: packs\(of) \(ends.version) are left out: \(why)")
   }
 
   /// Bytes of the pack that a draft is going to be, if its release gets the numbers that are planned; nil where none will be
@@ -222,7 +272,7 @@ struct PackBuilder: Sendable {
   ///   - others: bytes of packs that are made before it.
   func size(
     _ draft: PackDraft, _ changes: [Manifests.EntryChange], on older: [(url: ResourceURL, sha256: SHA256)],
-    _ base: ManifestVersion, _ version: ManifestVersion, of channel: Int64, isNearest: Bool, patch: Int64,
+    _ base: ManifestVersion, _ version: ManifestVersion, of channel: Int64, isNearest: Bool,
     after others: Int64
   ) throws(StoreError) -> Int64? {
     let digest = SHA256.of([])
@@ -231,9 +281,7 @@ struct PackBuilder: Sendable {
       let head = Self.head(plan, ends, records: draft.records.count)
     else { return nil }
     let size = draft.recordBytes.addingClamped(Int64(head.count))
-    let isWorth = Self.isWorth(
-      size, records: draft.records.count, plain: draft.plainBytes, patch: Int(clamping: patch))
-    guard isWorth, size <= limits.largest else { return nil }
+    guard size <= limits.largest, Self.isWorth(size, draft, changes) else { return nil }
     // Packs to the version that the release replaces make way, but for one that is made before it commits.
     let staysNewest = makesFirst && isNearest
     let hasRoom = try store.hasPackRoom(
@@ -254,10 +302,15 @@ struct PackBuilder: Sendable {
   }
 
   /// Whether a device is better off with a pack than with whole files and the patch that says which.
-  static func isWorth(_ size: Int64, records: Int, plain: Int64, patch: Int) -> Bool {
+  ///
+  /// It follows from the changes alone, so that a cost names no pack that is refused later. What both answers say beside
+  /// the patch and the pack is about the same.
+  private static func isWorth(_ size: Int64, _ draft: PackDraft, _ changes: [Manifests.EntryChange]) -> Bool {
+    // Mostly it is plain without a look at the patch, which takes time to code.
+    func patch() -> Int64 { Int64(MapChange.patchCount(changes.map { MapChange($0) })) }
     // Without files the patch is all there is to fetch: one request, where a pack takes two.
-    records == 0
-      ? size.addingClamped(worthARequest) < Int64(patch) : size <= plain.addingClamped(Int64(patch))
+    if draft.records.isEmpty { return size.addingClamped(worthARequest) < patch() }
+    return size <= draft.plainBytes || size <= draft.plainBytes.addingClamped(patch())
   }
 
   /// Bytes that arrive in the time that a request takes, on a phone: 200 ms at 1.6 Mbit/s.

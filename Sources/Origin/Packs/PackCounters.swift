@@ -9,26 +9,35 @@ final class PackCounters: Sendable {
   private let bytes = Atomic<Int>(0)
   private let failures = Atomic<Int>(0)
   private let announcements = Atomic<Int>(0)
-  private let roomless = Atomic<Int>(0)
-  /// By channel the newest version, and from where packs to it found no room.
-  private let withoutRoom = Locked<[Int64: (version: ManifestVersion, bases: Set<ManifestVersion>)]>([:])
+  /// Packs that found no room, and those that are too large or have a file that is.
+  let withoutRoom = LeftOut()
+  let tooLarge = LeftOut()
 
   func made(bytes count: Int64) {
     packs.add(1, ordering: .relaxed)
     bytes.add(Int(clamping: count), ordering: .relaxed)
   }
 
-  /// There was no room for a pack of a channel.
-  /// - Returns: whether it is the first one to that version.
-  func hadNoRoom(_ ends: PackEnds, of channel: Int64) -> Bool {
-    let (isNew, isFirst) = withoutRoom.withLock { known in
-      if known[channel]?.version != ends.version { known[channel] = (ends.version, []) }
-      let isNew = known[channel]?.bases.insert(ends.base).inserted ?? false
-      return (isNew, known[channel]?.bases.count == 1 && isNew)
+  /// Packs that were left out for one reason.
+  final class LeftOut: Sendable {
+    private let total = Atomic<Int>(0)
+    /// By channel the newest version, and from where packs to it were left out.
+    private let known = Locked<[Int64: (version: ManifestVersion, bases: Set<ManifestVersion>)]>([:])
+
+    var count: Int { total.load(ordering: .relaxed) }
+
+    /// A pack of a channel was left out.
+    /// - Returns: whether it is the first one to that version.
+    func note(_ ends: PackEnds, of channel: Int64) -> Bool {
+      let (isNew, isFirst) = known.withLock { known in
+        if known[channel]?.version != ends.version { known[channel] = (ends.version, []) }
+        let isNew = known[channel]?.bases.insert(ends.base).inserted ?? false
+        return (isNew, known[channel]?.bases.count == 1 && isNew)
+      }
+      // One that is tried again is still one.
+      if isNew { total.add(1, ordering: .relaxed) }
+      return isFirst
     }
-    // One that is tried again is still one.
-    if isNew { roomless.add(1, ordering: .relaxed) }
-    return isFirst
   }
 
   func failed() { failures.add(1, ordering: .relaxed) }
@@ -47,7 +56,11 @@ final class PackCounters: Sendable {
         failures.load(ordering: .relaxed))
       + metric(
         "xcache_packs_without_room_total", "Packs that were left out because --pack-room was used up.",
-        roomless.load(ordering: .relaxed))
+        withoutRoom.count)
+      + metric(
+        "xcache_packs_too_large_total",
+        "Packs that were left out because they are larger than --pack-limit, or for a file that is too large.",
+        tooLarge.count)
       + metric(
         "xcache_packs_announced_total", "Answers rendered that name a pack.",
         announcements.load(ordering: .relaxed))

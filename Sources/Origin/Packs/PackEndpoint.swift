@@ -55,6 +55,8 @@ struct PackOffers: Sendable {
   let store: Store
   /// Only those that were brought to where devices download from (guarantee 6).
   let arePushed: Bool
+  /// Those that were told of.
+  let announced = AnnouncedPacks()
 
   /// The pack that leads a device at `base` to a channel's newest version; nil where none is to be named.
   func offer(_ channel: ChannelInfo, from base: ManifestVersion, baseDigest: SHA256) throws(StoreError)
@@ -68,6 +70,8 @@ struct PackOffers: Sendable {
 
   /// What is told of a pack; nil where it isn't to be named yet.
   func offer(_ pack: StoredPack, _ channel: ChannelInfo) -> PackOffer? {
-    pack.isPushed || !arePushed ? pack.offer(of: channel) : nil
+    guard pack.isPushed || !arePushed else { return nil }
+    announced.note(pack, of: channel, in: store)
+    return pack.offer(of: channel)
   }
 }

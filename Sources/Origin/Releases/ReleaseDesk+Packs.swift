@@ -10,11 +10,9 @@ extension ReleaseDesk {
   ///   - news: what the release changes, sorted by URL.
   ///   - channel: as the release leaves it.
   ///   - before: as it was.
-  ///   - patchBytes: of the answer that the pack takes the place of.
   /// - Returns: nil where there is none: the answer is right without.
   func pack(
-    _ news: [(url: ResourceURL, entry: Entry?)], _ channel: ChannelInfo, on before: ChannelCatalog,
-    patchBytes: Int
+    _ news: [(url: ResourceURL, entry: Entry?)], _ channel: ChannelInfo, on before: ChannelCatalog
   ) -> StoredPack? {
     guard let digest = channel.digest, let baseDigest = before.channel.digest,
       let map = try? builder.map(of: before), let changes = map.changes(news)
@@ -29,7 +27,7 @@ extension ReleaseDesk {
       }
       for draft in deltas.packDrafts(of: channel.id) {
         let base = PackBase(map, holders: draft.holders)
-        let outcome = try packs.keep(draft, changes, on: base, ends, of: channel.id, patchBytes: patchBytes)
+        let outcome = try packs.keep(draft, changes, on: base, ends, of: channel.id)
         if case .kept(let pack) = outcome { return pack }
       }
     } catch {
@@ -86,9 +84,7 @@ extension ReleaseDesk {
     else { return nil }
     let channel = prepared.channel.at(prepared.version, digest: digest)
     let news = prepared.changes.map { (url: $0.url, entry: $0.entry) }
-    let patchBytes = MapChange.patchCount(
-      prepared.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
-    return pack(news, channel, on: before, patchBytes: patchBytes).map { ($0, channel) }
+    return pack(news, channel, on: before).map { ($0, channel) }
   }
 }
 

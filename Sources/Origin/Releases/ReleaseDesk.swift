@@ -180,9 +180,7 @@ final class ReleaseDesk: Sendable {
           ?? Array("{}".utf8)
       ) { channel.held.whole }
       if let patch {
-        let pack = pack(
-          outcome.changes.map { ($0.url, $0.entry) }, channel.channel, on: before,
-          patchBytes: patch.document.smallestCount)
+        let pack = pack(outcome.changes.map { ($0.url, $0.entry) }, channel.channel, on: before)
         let offer = pack.flatMap { builder.packs.offer($0, channel.channel) }
         let patch = builder.offering(offer, patch, channel, from: before.version)
         builder.patches.update {

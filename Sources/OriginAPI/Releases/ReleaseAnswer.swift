@@ -170,6 +170,8 @@ package struct PreparationAnswer: Codable, Sendable {
   package let deltas: Int64
   package let cost: Costs
 
+  /// The version that the release is planned on, to which the costs belong; nil: an older origin doesn't say.
+  package var base: ManifestVersion?
   /// sha256 of the document that the origin was given, where it keeps it for the release; nil: it doesn't, or is older.
   package var plan: SHA256?
 

@@ -95,6 +95,9 @@ package protocol ReleaseMembers: Codable, Sendable {
 
 /// The members of a release's request beside its bundles.
 package struct ReleaseOptions: ReleaseMembers, Hashable {
+  /// Refused when the release would replace another version of the channel: what was worked out about it, as its cost, is
+  /// about this one.
+  package var replaces: ManifestVersion?
   package var message: String?
   package var now: Bool?
   package var dryRun: Bool?

@@ -104,6 +104,12 @@ extension DerivedStore {
     try openFile(packFile(path, of: channel))
   }
 
+  /// Reads a kept pack back, and drops it where it isn't what it was made as; then whoever has it open is told.
+  package func isWhole(_ pack: StoredPack, of channel: Int64) throws(StoreError) -> Bool {
+    let found = try scrub("packs/\(channel)/\(Self.fileName(pack))") { _ in true }
+    return found != .bad && found != .gone
+  }
+
   /// Where a pack's file is, whether it is there or not.
   package func packFile(_ pack: StoredPack, of channel: ChannelInfo) -> String { path(of: pack, channel.id) }
 

@@ -15,6 +15,8 @@ package struct ReleaseInput: Sendable {
   package var bundles: [BundleChange]
   /// Refuse when one of the bundles changed after this version.
   package var ifVersion: ManifestVersion?
+  /// Refuse when the release would replace another version of the channel; `none`: when it isn't the first.
+  package var replaces: ManifestVersion?
   /// Plan and check everything, change nothing.
   package var dryRun: Bool
   /// The public URL that a channel gets which is made because it, or its app, doesn't exist; nil: that is an error.

@@ -29,6 +29,10 @@ struct ReleasePlanner {
   static func plan(_ request: ReleaseInput, in db: Database) throws(StoreError) -> ReleasePlan {
     try request.check()
     let (channel, appExists) = try channel(of: request, in: db)
+    let newest = channel?.version ?? .none
+    if let planned = request.replaces, planned != newest {
+      throw .otherVersion(planned: planned, newest: newest)
+    }
     var planner = ReleasePlanner(request, channel, in: db)
     for index in request.bundles.indices { try planner.touch(index) }
     return try planner.finish(appExists: appExists)

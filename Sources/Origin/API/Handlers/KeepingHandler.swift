@@ -21,8 +21,11 @@ struct KeepingHandler: APIHandler {
     return try context.answering {
       APIAnswer(GCReport($0, dryRun: isDryRun))
     } to: { [policy] (record) in
-      try OSThread.behind("gc") { [store, actor = actor] () in
-        try store.collect(policy, dryRun: isDryRun, by: actor, record: record)
+      try OSThread.behind("gc") { [store, actor = actor, answers = context.api.releases.builder] () in
+        if isDryRun { return try store.collect(policy, dryRun: true, by: actor, record: record) }
+        return try answers.collecting(store) { () throws(StoreError) in
+          try store.collect(policy, by: actor, record: record)
+        }
       }
     }
   }

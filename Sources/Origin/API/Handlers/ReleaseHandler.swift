@@ -76,6 +76,7 @@ struct ReleaseHandler: APIHandler {
     }
     var answer = PreparationAnswer(preparation, late: deltas.isLate(preparation))
     answer.plan = plan
+    answer.base = preparation.base
     return .json(answer)
   }
 
@@ -90,6 +91,7 @@ struct ReleaseHandler: APIHandler {
       app: names.app, channel: names.channel, author: caller.name,
       message: try HumanText.checked(options.message, member: "message", .message) ?? "", bundles: bundles,
       ifVersion: try context.ifVersion(options.ifVersion), dryRun: options.dryRun ?? false)
+    input.replaces = options.replaces
     input.address = request.address
     input.breakGlass = try Self.breakGlass(options.breakGlass)
     return input

@@ -129,6 +129,7 @@ extension Problem {
       self.init(
         .conflict, "if-version", words,
         [.init(key: "release", value: JSONValue(encoding: ReleaseReference(release)))])
+    case .otherVersion: self.init(.conflict, "other-version", words)
     case .missingBlobs(let digests):
       self.init(
         .unprocessableContent, "missing-blobs", words,

@@ -28,7 +28,15 @@ extension PublishResult {
             ? "visible with its deltas, made in \(preparation.milliseconds / 100 * 100) ms"
             : "visible before its deltas were made: devices that update now fetch whole files")
       }
-      lines += preparation.lines(of: answer.version, dryRun: dryRun)
+      if isOvertaken {
+        lines.append(
+          "another release came between: "
+            + (dryRun
+              ? "ask again for what this one costs devices"
+              : "`xcache show \(answer.version)` says what this one costs devices"))
+      } else {
+        lines += preparation.lines(of: answer.version, dryRun: dryRun)
+      }
     }
     if hasNoLimit { lines.append("--max-update doesn't count: no device has an earlier version") }
     for bundle in answer.bundles {
@@ -51,7 +59,9 @@ extension PublishResult {
     var document = release.document.object ?? JSONObject()
     if let check { document["check"] = check.json }
     document["dryRun"] = .bool(dryRun)
-    document["deltas"] = preparation?.document
+    var deltas = preparation?.document.object
+    if isOvertaken { deltas?["cost"] = nil }
+    document["deltas"] = deltas.map { .object($0) }
     document["files"] = .integer(files)
     document["filesRead"] = .integer(filesRead)
     document["totalBytes"] = .integer(bytes)

@@ -1,0 +1,82 @@
+import Manifests
+import System
+import Testing
+
+@testable import Origin
+@testable import Store
+
+/// Packs that are named, and gone.
+@Suite struct PackFaultTests {
+  private static func names(_ origin: TestOrigin, from base: Int) throws -> Bool {
+    let poll = "/configure.json?app=shop&version=\(base)&patch=1&pack=1"
+    return try PackServingTests.pack(origin, poll) != nil
+  }
+
+  private static func isTrue(_ condition: () throws -> Bool) throws -> Bool {
+    let end = Clock.monotonicNanoseconds() + 20_000_000_000
+    while try !condition() {
+      if Clock.monotonicNanoseconds() > end { return false }
+      Clock.sleep(for: .milliseconds(10))
+    }
+    return true
+  }
+
+  /// What a version that gc dropped is answered was made when its pack was there.
+  @Test(arguments: [true, false]) func gcTakesPacksOutOfTheAnswers(byClock: Bool) throws {
+    let now = Locked<Int64>(1_763_500_000_000)
+    let origin = try TestOrigin(clock: { now.withLock { $0 } })
+    for version in 1...3 {
+      let script = PackServingTests.old + "let version = \(version);\n"
+      try origin.publish(["v\(version).js": script], remove: version > 1 ? ["v\(version - 1).js"] : [])
+    }
+    #expect(try Self.names(origin.restarted(), from: 2))
+    now.withLock { $0 += 100 * 24 * 3_600_000 }
+    if byClock {
+      var policy = KeepPolicy()
+      (policy.versions, policy.days) = (1, 0)
+      _ = try origin.origin.builder.collecting(origin.store) { () throws(StoreError) in
+        try origin.store.collect(policy)
+      }
+    } else {
+      let report = try origin.api("POST", "gc", ["keepDays": 0, "keepVersions": 1])
+      #expect(report.json["channels"]?.array?.first?["dropped"]?.array?.count == 2, "\(report.text)")
+    }
+    let data = try origin.ask("GET", "/configure.json?app=shop&version=2&patch=1&pack=1").json["data"]
+    #expect(data?["pack"] == nil && data?["deltas"] == nil && data?["resourcemap"]?.object?.count == 1)
+    #expect(try origin.store.derived.packs().isEmpty)
+  }
+
+  /// Another process found a pack damaged and removed it, or its bytes changed: nobody is told of it any more, those who
+  /// have it open let go of it, and it is made again.
+  @Test(arguments: [true, false]) func aPackThatSomeoneRemovedIsNamedNoMore(isRemoved: Bool) throws {
+    let lines = Locked<[String]>([])
+    let log: @Sendable (String) -> Void = { line in lines.withLock { $0.append(line) } }
+    let origin = try PackServingTests.published { $0.log = log }
+    let path = try #require(try PackServingTests.pack(origin)).path
+    let body = try origin.ask("GET", path).body
+    let builder = origin.origin.builder
+    try builder.lookAtPacks(origin.store, log)
+    #expect(try Self.names(origin, from: 1) && lines.withLock { $0.isEmpty })
+    let channel = try #require(try origin.store.channels().first)
+    let pack = try #require(try origin.store.derived.packs().first?.pack)
+    let file = origin.store.derived.packFile(pack, of: channel)
+    try flip(file)
+    if isRemoved {
+      var options = Store.Options()
+      options.isBeside = true
+      let beside = try Store(path: origin.folder, options: options)
+      let name = try #require(PackPath(download: pack.offer(of: channel).download))
+      #expect(try beside.derived.openPack(name, of: channel.id) == nil)
+      #expect(try Kernel.status(file) == nil)
+    }
+    #expect(try origin.ask("GET", path).status == 200)
+    try builder.lookAtPacks(origin.store, log)
+    #expect(try !Self.names(origin, from: 1) && origin.ask("GET", path).status == 404)
+    let said = lines.withLock { $0.filter { $0.contains("the pack of shop online from 1 to 2") } }
+    #expect(said.count == 1 && said[0].contains(isRemoved ? "is gone" : "was damaged"))
+    try origin.origin.startBackgroundWork()
+    defer { origin.origin.beginStopping() }
+    #expect(try Self.isTrue { try Self.names(origin, from: 1) })
+    #expect(try origin.ask("GET", path).body == body)
+  }
+}
