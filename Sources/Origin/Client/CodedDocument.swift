@@ -82,6 +82,9 @@ final class CodedDocument: Sendable {
     [identity, gzip, zstd].compactMap { $0.map { Int(clamping: $0.body.count) } }.min() ?? 0
   }
 
+  /// Bytes of its body for a client that takes every coding.
+  var codedCount: Int { Int(clamping: (zstd ?? gzip ?? identity).body.count) }
+
   /// What it is kept in.
   var codings: [BodyCoding] { [.identity] + (gzip == nil ? [] : [.gzip]) + (zstd == nil ? [] : [.zstd]) }
 

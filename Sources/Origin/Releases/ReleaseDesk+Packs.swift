@@ -47,7 +47,7 @@ extension ReleaseDesk {
       try push.pack(pack, channel)
       try store.derived.notePushed(pack, of: channel.id)
     } catch {
-      log("error: the pack of \(channel.app) \(channel.version) could not be pushed: \(error)")
+      log(error.words(ofPackTo: channel, at: channel.version))
     }
   }
 
@@ -89,6 +89,19 @@ extension ReleaseDesk {
     let patchBytes = MapChange.patchCount(
       prepared.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
     return pack(news, channel, on: before, patchBytes: patchBytes).map { ($0, channel) }
+  }
+}
+
+extension StoreError {
+  /// What to say where a pack could not be pushed, which no release waits for.
+  func words(ofPackTo channel: ChannelInfo, at version: ManifestVersion) -> String {
+    var words = "error: packs of \(channel.app) \(channel.name) \(version) could not be pushed"
+    if case .pushFailed(let place, let reason) = self {
+      words += " to \(place): \(reason); they will be tried again"
+    } else {
+      words += ": \(self)"
+    }
+    return words + ", and devices take the patch meanwhile"
   }
 }
 
