@@ -50,6 +50,15 @@ package enum MirrorError: Error, Sendable {
     }
   }
 
+  /// Why nobody is given a file's bytes, where others of the same place may be had; nil: it isn't about one file.
+  var refusal: Divergence.Kind? {
+    switch self {
+    case .system(let error) where error.isOfFile: .unreadable(error.reason)
+    case .refused(_, let status, _) where status < 500: .refused(status)
+    default: nil
+    }
+  }
+
   /// Whether the origin has no such document.
   var isAbsence: Bool {
     switch self {

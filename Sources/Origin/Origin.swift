@@ -124,7 +124,7 @@ package final class Origin: Sendable {
     metrics = { [attempts = api.attempts, metrics = options.metrics] in
       metrics() + (scrubber?.prometheusText ?? "") + Scrubber.damageText(store) + adoption.prometheusText
         + attempts.metrics + desk.counters.prometheusText(pending: desk.backlog.pending)
-        + desk.packs.counters.prometheusText + builder.prometheusText
+        + desk.packs.counters.prometheusText + desk.packBytesText + builder.prometheusText
     }
     openFiles = options.openFiles
   }

@@ -30,8 +30,9 @@ extension PublishError {
     case .broken(let report): PublishError.words(of: report)
     case .origin(let error): error.words
     case .overBudget(let bytes, let limit):
-      "devices on the current version would download \(bytes) bytes, and --max-update allows \(limit): nothing was "
-        + "released"
+      "devices on the current version would download \(Bytes.text(bytes)), and --max-update allows "
+        + "\(Bytes.text(limit))\(Bytes.text(bytes) == Bytes.text(limit) ? " (\(bytes - limit) B less)" : ""): "
+        + "nothing was released"
     case .costUnknown:
       "the origin can't say what the update costs devices, so --max-update can't be kept: nothing was released. Publish "
         + "again, or without --max-update"

@@ -35,6 +35,7 @@ import Testing
       try transcript.show("rollback --bundle main --steps 1 --dry-run --app shop")
       try transcript.run("rollback --bundle main --steps 1 --with-prefetch --app shop")
       try transcript.run("rollback --bundle main --to 1 --app shop")
+      try transcript.run("rollback --all-bundles --to 2 --dry-run --app shop")
       try transcript.run("rollback --all-bundles --to 2 --now --json --app shop")
       try transcript.run("rollback --all-bundles --steps 90 --app shop")
       try transcript.show("channel create --app shop --channel test --public-url https://test.example.com")

@@ -79,7 +79,7 @@ struct HeadersTests {
       try site.scratch.write("dist/app.js", "run(2)")
       let refused = try site.run("publish", "--max-update", "20B")
       #expect(
-        refused.exitCode == 3 && refused.errors.contains("bytes, and --max-update allows 20"),
+        refused.exitCode == 3 && refused.errors.contains("B, and --max-update allows 20 B"),
         "\(refused.errors)")
       #expect(try site.poll("version=1")["data"]?["update"]?.bool == false)
       let passed = try site.run("publish", "--max-update", "100KB", "--now")

@@ -101,6 +101,38 @@ struct VerifyTests {
       report.divergences.map(\.words).contains("it is served as text/plain, not as text/css;charset=UTF-8"))
   }
 
+  @Test("What a host refuses is named, file by file, and the others are read")
+  func refused() throws {
+    let bench = try Bench()
+    try bench.mirror { $0.zips = true }
+    let hidden = ["bundle/3.zip", "app.2.js", "configure/2.json"]
+    let server = bench.serve(refusing: hidden)
+    let report = try Verification(WebReader(try BaseURL(server.url))).run()
+    #expect(report.hasErrors && Set(report.divergences.map(\.words)) == ["the host answers 403"])
+    for name in hidden { #expect(report.divergences.contains { $0.path.hasSuffix(name) }, "\(name)") }
+    #expect(report.divergences.count == hidden.count, "\(report.divergences)")
+  }
+
+  @Test(
+    "Every file of a copy can be read by whoever serves it; a run mends what can't", arguments: [false, true])
+  func readable(repairs: Bool) throws {
+    let bench = try Bench()
+    func unreadable() throws -> [String] {
+      try Bench.files(bench.www).keys.filter { try Kernel.status("\(bench.www)/\($0)")?.mode != 0o644 }
+    }
+    try bench.mirror { $0.zips = true }
+    #expect(try unreadable() == [])
+    for name in ["bundle/3.zip", "app.2.js", "configure/2.json", "shop/configure.json"] {
+      try Kernel.setMode(bench.path(name), to: 0o640)
+    }
+    #expect(try unreadable().count == 4)
+    try bench.mirror {
+      $0.zips = true
+      $0.repairs = repairs
+    }
+    #expect(try unreadable() == [])
+  }
+
   @Test("A mirror whose last run is too long ago is old")
   func old() throws {
     let bench = try Bench()

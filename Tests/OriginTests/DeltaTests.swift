@@ -92,15 +92,44 @@ import Testing
     let promoted = try origin.api("POST", "apps/shop/channels/test/promote", ["from": "online"])
     #expect(promoted.json["deltasStored"]?.bool == true, "\(promoted.text)")
     #expect(try offer("1", "xcache_test")?["base"]?.string == SHA256.of(Array((Self.new + "2").utf8)).hex)
-    // At once where it can't wait: the answer is right, too.
+    // At once where it can't wait: the answer is right, too, and says what its cost is asked for by.
     let now: JSONValue = ["allBundles": true, "now": true, "to": "2"]
     let hasty = try origin.api("POST", "\(channel)/rollback", now)
-    #expect(hasty.status == 201 && hasty.json["deltasStored"]?.bool == false)
+    #expect(hasty.status == 201)
+    let id = try #require(hasty.json["preparation"]?.string)
+    let cost = Self.wait {
+      let answer = try? origin.api("POST", "\(channel)/preparations", ["id": .string(id)]).json
+      return answer?["cost"]?["last1"]?["total"]?.integer != nil
+    }
+    #expect(cost)
     let patient = try TestOrigin { $0.deltaWait = 0 }
     try patient.publish([name: Self.old])
     try patient.publish([name: Self.new])
     let late = try patient.api("POST", "\(channel)/rollback", ["allBundles": true, "to": "1"])
     #expect(late.status == 201 && late.json["deltasStored"]?.bool == false)
+  }
+
+  /// What is said of deltas is true at the commit, whether or not it waited for them.
+  @Test func whoDoesNotWaitIsToldWhetherDeltasAreStored() throws {
+    let origin = try TestOrigin()
+    func release(_ files: [String: String], remove: [String] = []) throws -> JSONValue {
+      var release = try origin.release(files, remove: remove).object ?? JSONObject()
+      release["now"] = true
+      return .object(release)
+    }
+    func stored(_ release: JSONValue) throws -> Bool? {
+      let reply = try origin.api("POST", "apps/shop/channels/online/releases", release)
+      #expect(reply.status == 201, "\(reply.text)")
+      return reply.json["deltasStored"]?.bool
+    }
+    // Nothing was there to make any on.
+    #expect(try stored(release(["a.js": Self.old, "b.js": "1"])) == true)
+    let second = try release(["a.js": Self.new])
+    _ = try PackCostTests.prepare(origin, second)
+    #expect(try stored(second) == true)
+    // Nobody began to make them.
+    #expect(try stored(release(["a.js": Self.old + "3"])) == false)
+    #expect(try stored(release([:], remove: ["b.js"])) == true)
   }
 
   @Test func aDictionaryIsNegotiated() throws {

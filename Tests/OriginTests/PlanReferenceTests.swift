@@ -105,24 +105,34 @@ import Testing
 
   @Test func thereIsRoomForFew() throws {
     let now = Locked<UInt64>(0)
-    let plans = KeptPlans { now.withLock { $0 } }
-    let names = try (0..<40).map {
-      KeptPlans.Name(
-        token: "t", app: try AppName("shop"), channel: try ChannelName("online"),
-        sha256: SHA256.of([UInt8($0)]))
+    let plans = KeptPlans(mostBytes: 100_000, mostBytesOfToken: 45_000) { now.withLock { $0 } }
+    func names(_ token: String) throws -> [KeptPlans.Name] {
+      try (0..<20).map {
+        KeptPlans.Name(
+          token: token, app: try AppName("shop"), channel: try ChannelName("online"),
+          sha256: SHA256.of([UInt8($0)]))
+      }
     }
-    for name in names {
-      let isKept = plans.keep([], as: name)
-      #expect(isKept)
-    }
-    #expect(names.map { plans.plan($0) != nil } == names.indices.map { $0 >= 24 })
+    let (first, second, third) = (try names("a"), try names("b"), try names("c"))
+    let isKept = (first + second).map { plans.keep([], as: $0) }
+    #expect(isKept.allSatisfy { $0 })
+    // The oldest of a token make way for its own, and for nobody else's.
+    #expect(first.map { plans.plan($0) != nil } == first.indices.map { $0 >= 10 })
+    #expect(second.map { plans.plan($0) != nil } == second.indices.map { $0 >= 10 })
+    let more = third.prefix(5).map { plans.keep([], as: $0) }
+    #expect(more == [true, true, true, true, false])
+    // What few bytes stand for counts.
+    let url = try ResourceURL("https://m.example.com/" + String(repeating: "a", count: 4000))
+    let large = BundleChange(try BundleName("main"), .update(base: .none, set: [:], remove: [url]))
+    let isLargeKept = plans.keep(Array(repeating: large, count: 12), as: first[0])
+    #expect(!isLargeKept)
     now.withLock { $0 = 299_999_999_999 }
     plans.dropOld()
-    #expect(plans.plan(names[39]) != nil)
-    plans.drop(names[30])
-    #expect(plans.plan(names[30]) == nil)
+    #expect(plans.plan(first[19]) != nil)
+    plans.drop(first[15])
+    #expect(plans.plan(first[15]) == nil)
     now.withLock { $0 = 300_000_000_000 }
     plans.dropOld()
-    #expect(plans.plan(names[39]) == nil)
+    #expect(plans.plan(first[19]) == nil)
   }
 }

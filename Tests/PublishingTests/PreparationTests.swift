@@ -69,7 +69,8 @@ import Testing
     if limit < 1300 {
       let error = #expect(throws: PublishError.self) { try publish(maxUpdate: limit) }
       #expect(
-        error?.exitCode == 3 && error?.words.contains("1300 bytes, and --max-update allows 1299") == true)
+        error?.exitCode == 3
+          && error?.words.contains("1.3 KB, and --max-update allows 1.3 KB (1 B less)") == true)
       #expect(origin.with { $0.version } == 1 && asked.withLock { $0 } == 5)
     } else {
       let result = try publish(maxUpdate: limit)

@@ -77,9 +77,7 @@ final class FolderDestination: Destination {
       let range = part * slice..<min(paths.count, (part + 1) * slice)
       var found: [Int64?] = []
       for index in range {
-        let status = try MirrorError.disk { () throws(SystemError) in
-          try Kernel.status(path(paths[index]), followLinks: false)
-        }
+        let status = try readable(path(paths[index]))
         found.append(status?.kind == .file ? status?.size : nil)
       }
       let part = found
@@ -93,6 +91,7 @@ final class FolderDestination: Destination {
     try Parallel.forEach(paths.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
       let file: MirrorIndex.File?
       do throws(MirrorError) {
+        _ = try readable(path(paths[index]))
         file = try FileCheck.digest(path(paths[index]))
       } catch .system(let error) where error.isOfFile {
         file = nil
@@ -100,6 +99,21 @@ final class FolderDestination: Destination {
       files.withLock { $0[index] = file }
     }
     return files.withLock { $0 }
+  }
+
+  /// What is at a place; a file that not everybody may read is made readable, or else counts as none and is brought anew.
+  private func readable(_ place: String) throws(MirrorError) -> FileStatus? {
+    try MirrorError.disk { () throws(SystemError) -> FileStatus? in
+      guard let status = try Kernel.status(place, followLinks: false) else { return nil }
+      guard status.kind == .file, status.mode & 0o444 != 0o444 else { return status }
+      do throws(SystemError) {
+        // A copy is public, whatever the umask and the data folder allow.
+        try Kernel.setMode(place, to: 0o644)
+        return status
+      } catch  where error.isOfFile {
+        return nil
+      }
+    }
   }
 
   func read(_ path: String) throws(MirrorError) -> [UInt8]? {
@@ -142,9 +156,16 @@ final class FolderDestination: Destination {
 
   private func stage(_ file: Placement, at target: String) throws(MirrorError) -> MirrorIndex.File {
     let local = try file.source(target)
-    if local.path == target { return try FileCheck.require(file, at: target) }
-    if hardLinks, try link(local.path, to: target) { return try FileCheck.require(file, at: target) }
-    return try copier.copy(file, from: local.path, to: target)
+    var isThere = local.path == target
+    if !isThere, hardLinks { isThere = try link(local.path, to: target) }
+    let found: MirrorIndex.File
+    if isThere {
+      found = try FileCheck.require(file, at: target)
+    } else {
+      found = try copier.copy(file, from: local.path, to: target)
+    }
+    _ = try readable(target)
+    return found
   }
 
   private func link(_ existing: String, to target: String) throws(MirrorError) -> Bool {
@@ -184,6 +205,7 @@ final class FolderDestination: Destination {
       try Kernel.write(bytes.span.bytes, to: file, path: path)
       Kernel.startWriting(file)
     }
+    _ = try readable(target)
     unsettled.add(file: target)
     waiting.withLock { $0.append((target, path)) }
   }

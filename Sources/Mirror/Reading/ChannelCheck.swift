@@ -41,8 +41,9 @@ struct ChannelCheck {
     let found: [UInt8]?
     do throws(MirrorError) {
       found = try reader.read("\(channel.folder)/\(name)")
-    } catch .system(let error) where error.isOfFile {
-      add(name, .unreadable(error.reason))
+    } catch {
+      guard let refusal = error.refusal else { throw error }
+      add(name, refusal)
       return nil
     }
     guard let bytes = found else {

@@ -14,6 +14,8 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case bytes
     /// The disk doesn't give the file's bytes.
     case unreadable(String)
+    /// The host answers with this status in place of the file.
+    case refused(Int)
     /// The host says another type than the manifest.
     case type(String, expected: String)
     /// A manifest names a file that `mirror.json` doesn't list, or lists with other bytes.
@@ -47,6 +49,7 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case .size(let size, let expected): "it has \(size) bytes, not \(expected)"
     case .bytes: "its bytes are others than mirror.json says"
     case .unreadable(let reason): "it can't be read: \(reason)"
+    case .refused(let status): "the host answers \(status)"
     case .type(let type, let expected): "it is served as \(type), not as \(expected)"
     case .unlisted(let download): "it names \(download), which mirror.json doesn't list with these bytes"
     case .outside(let download): "it names \(download), which is no download below a public URL"
@@ -68,6 +71,8 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     switch kind {
     case .missing, .size, .bytes, .unreadable, .unlisted, .outside, .document:
       "xcache mirror --repair writes such files anew"
+    case .refused:
+      "see why the host refuses such files; a run of xcache mirror into the host's folder lets everybody read them"
     case .type: "have the host send the types that the manifests give"
     case .notMirrored:
       "a run of xcache mirror without --channel and --app brings the channels that are missing"

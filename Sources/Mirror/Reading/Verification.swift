@@ -129,8 +129,9 @@ package struct Verification {
       let divergences: [Divergence]
       do throws(MirrorError) {
         divergences = Self.check(path, expected, try reader.facts(path), types[path], reader.wrongType)
-      } catch .system(let error) where error.isOfFile {
-        divergences = [Divergence(path: path, kind: .unreadable(error.reason))]
+      } catch {
+        guard let refusal = error.refusal else { throw error }
+        divergences = [Divergence(path: path, kind: refusal)]
       }
       found.withLock { $0 += divergences }
       let now = done.withLock { done in

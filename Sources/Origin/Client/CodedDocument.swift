@@ -77,6 +77,9 @@ final class CodedDocument: Sendable {
     [identity, gzip, zstd].reduce(0) { $0 + Int(clamping: $1?.body.count ?? 0) }
   }
 
+  /// Bytes of its body for a client that takes every coding.
+  var codedCount: Int { Int(clamping: (zstd ?? gzip ?? identity).body.count) }
+
   /// What it is kept in.
   var codings: [BodyCoding] { [.identity] + (gzip == nil ? [] : [.gzip]) + (zstd == nil ? [] : [.zstd]) }
 

@@ -22,6 +22,8 @@ struct BacklogWorker: Sendable {
     desk.backlog.begin()
     for channel in catalog.current.channels { desk.backlog.add(channel.channel.id, at: channel.version) }
     var later = LaterPacks()
+    // By channel the version whose packs could not be pushed, until they are tried again.
+    var unpushed: [Int64: ManifestVersion] = [:]
     while true {
       switch desk.backlog.next(within: .seconds(min(later.pause, Self.longestPause))) {
       case .end: return
@@ -29,14 +31,17 @@ struct BacklogWorker: Sendable {
       case .channel(let id):
         guard let channel = catalog.current.channel(id: id)?.channel else { break }
         do throws(StoreError) {
-          if try advance(channel, &later) { desk.backlog.again(id) }
+          if try advance(channel, &later, &unpushed) { desk.backlog.again(id) }
         } catch {
           log("error: deltas of \(channel.app) \(channel.name) are left until the next release: \(error)")
           desk.backlog.update(id, at: channel.version) { $0.pending = 0 }
         }
       }
       desk.dropDrafts()
-      for id in later.takeDue(hasRoom) { desk.backlog.again(id) }
+      for id in later.takeDue(hasRoom) {
+        unpushed[id] = nil
+        desk.backlog.again(id)
+      }
     }
   }
 
@@ -48,7 +53,9 @@ struct BacklogWorker: Sendable {
   }
 
   /// Does the newest base that is left; true where more are.
-  private func advance(_ channel: ChannelInfo, _ later: inout LaterPacks) throws(StoreError) -> Bool {
+  private func advance(
+    _ channel: ChannelInfo, _ later: inout LaterPacks, _ unpushed: inout [Int64: ManifestVersion]
+  ) throws(StoreError) -> Bool {
     if desk.backlog.takeStale(channel.id) { try builder.refreshPatches(of: channel.id) }
     guard desk.awaitPreparations() else { return false }
     var left: [ManifestVersion] = []
@@ -66,10 +73,13 @@ struct BacklogWorker: Sendable {
     // Some deltas may be those of a preparation, which went on behind its release.
     if made.count > 0 || pack == .isNew || left.count == 1 { try builder.refreshPatches(of: channel.id) }
     guard made.isComplete, pack != .isStopped else { return !desk.isStopping }
-    if case .isLater(let reason) = pack {
-      later.note(channel, base, reason)
-    } else {
-      try store.derived.markDone(channel.id, from: base, to: channel.version)
+    switch pack {
+    case .noRoom(let size): later.note(channel, base, .room(size))
+    case .isUnpushed(let words):
+      later.note(channel, base, .push)
+      // Those on other bases fail for the same reason.
+      if unpushed.updateValue(channel.version, forKey: channel.id) != channel.version { log(words) }
+    default: try store.derived.markDone(channel.id, from: base, to: channel.version)
     }
     desk.backlog.update(channel.id, at: channel.version) { $0.pending = left.count - 1 }
     if left.count == 1 { desk.dropPackDrafts(of: channel.id, before: channel.version) }
@@ -110,7 +120,10 @@ struct BacklogWorker: Sendable {
     case isNew
     /// There is none to be, or it is there.
     case nothing
-    case isLater(LaterPacks.Reason)
+    /// So many bytes found none.
+    case noRoom(Int64)
+    /// It could not be pushed; with what to say about it.
+    case isUnpushed(String)
     /// The origin ends, or a newer release came.
     case isStopped
   }
@@ -128,7 +141,7 @@ struct BacklogWorker: Sendable {
     }
     switch try makePack(channel, ends) {
     case .kept(let pack): return try bring(pack, channel)
-    case .noRoom(let size): return .isLater(.room(size))
+    case .noRoom(let size): return .noRoom(size)
     case .otherFiles, .notWorth: return .nothing
     case nil: return goesOn(channel)() ? .nothing : .isStopped
     }
@@ -141,9 +154,7 @@ struct BacklogWorker: Sendable {
       try push.pack(pack, channel)
     } catch {
       guard case .pushFailed = error else { throw error }
-      log(
-        "error: the pack of \(channel.app) \(channel.name) \(channel.version) could not be pushed: \(error)")
-      return .isLater(.push)
+      return .isUnpushed(error.words(ofPackTo: channel, at: channel.version))
     }
     try store.derived.notePushed(pack, of: channel.id)
     return .isNew

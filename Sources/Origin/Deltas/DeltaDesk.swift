@@ -99,6 +99,25 @@ final class DeltaDesk: Sendable {
     preparations.withLock { list in list.first { $0.id == id } }
   }
 
+  /// Whether the deltas of a release that was just made are stored: it was prepared, or has none to be made.
+  func areStored(of outcome: ReleaseOutcome) -> Bool {
+    let preview = ReleasePreview(outcome)
+    if preview.new.isEmpty || outcome.previous == .none { return true }
+    return preparation(Self.id(preview, on: outcome.previous))?.status.isReady ?? false
+  }
+
+  /// The gauge of stored packs, in the Prometheus text format; empty where they can't be asked for.
+  var packBytesText: String {
+    guard let stored = try? store.derived.packs() else { return "" }
+    let bytes = stored.reduce(Int64(0)) { $0.addingClamped($1.pack.size) }
+    return """
+      # HELP xcache_pack_bytes Bytes that the stored packs take, of --pack-room.
+      # TYPE xcache_pack_bytes gauge
+      xcache_pack_bytes \(bytes)
+
+      """
+  }
+
   /// The files of packs of releases of a channel that are planned, the newest first.
   func packDrafts(of channel: Int64) -> [PackDraft] {
     preparations.withLock { list in
@@ -138,9 +157,11 @@ final class DeltaDesk: Sendable {
   }
 
   /// The same release planned on the same version is the same work.
-  private static func id(_ preview: ReleasePreview) -> String {
+  private static func id(_ preview: ReleasePreview, on version: ManifestVersion? = nil) -> String {
+    let channel = preview.channel
     var hasher = SHA256Hasher()
-    hasher.update(Array("\(preview.channel?.id ?? 0) \(preview.channel?.version ?? .none)\n".utf8).span.bytes)
+    hasher.update(
+      Array("\(channel?.id ?? 0) \(version ?? channel?.version ?? .none)\n".utf8).span.bytes)
     var line: [UInt8] = []
     for (url, content) in preview.new {
       line.removeAll(keepingCapacity: true)

@@ -122,7 +122,11 @@ final class Preparation: Sendable {
     // The costs of updates come first: whoever finds this one without them knows that there is nothing to be updated.
     guard goesOn() else { return }
     var whole = UpdateCost(whole: next, facts)
-    whole.answer = preview.planned.map { AnswerSize.whole(next, in: $0) } ?? 0
+    if let channel = preview.planned {
+      let entries = try manifest(preview, of: next.count, search.store)
+      whole.answer = sizes.whole(
+        next, entries, in: channel, at: preview.channel?.nextVersion ?? ManifestVersion(1))
+    }
     state.withLock { [whole] in $0.costs[0] = whole }
   }
 
@@ -148,6 +152,20 @@ final class Preparation: Sendable {
     if base == channel.version { return entries }
     for change in try store.changes(channel, from: base, to: channel.version)
     where entries[change.url] == nil { entries[change.url] = change.entry }
+    return entries
+  }
+
+  /// The entries of the manifest after the release, and those that leave; of a large one only what is new.
+  private func manifest(_ preview: ReleasePreview, of count: Int, _ store: Store) throws(StoreError)
+    -> [ResourceURL: Entry]
+  {
+    var entries = preview.entries
+    guard let channel = preview.channel, channel.version != .none, count < 2 * AnswerSize.judged else {
+      return entries
+    }
+    for item in try store.manifest(channel, at: channel.version) where entries[item.url] == nil {
+      entries[item.url] = item.entry
+    }
     return entries
   }
 

@@ -17,8 +17,8 @@ package struct DailyCollection: Sendable {
 }
 
 /// What is done by the clock: counts are written, and plans that nobody came for dropped, every 10 seconds; memory that large
-/// work needed is given back some seconds after it; the files of packs that answers name are looked at each minute; uploads that no release took, and manifests that nobody polls, are looked
-/// for every 10 minutes; garbage is collected once a day.
+/// work needed is given back some seconds after it; the files of packs that answers name are looked at each minute; uploads
+/// that no release took, and manifests that nobody polls, are looked for every 10 minutes; garbage is collected once a day.
 final class Housekeeper: Sendable {
   private let store: Store
   private let adoption: AdoptionDesk

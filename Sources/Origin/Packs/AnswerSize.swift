@@ -3,17 +3,19 @@ import Manifests
 import Store
 import System
 
-/// Bytes of answers as devices get them, before they are made: those with a patch to a few bytes, since digests are still
-/// to come.
+/// Bytes of answers as devices get them, before they are made: exact where the digest is known, otherwise those with a patch
+/// to a few bytes.
 struct AnswerSize {
   /// What every answer says beside its news.
   var extras = AnswerExtras.none
+  /// Of the manifest that they lead to; where it is still to come, any other in its place.
+  var digest = SHA256.of([])
 
   /// Of one that names a pack.
   func pack(_ offer: PackOffer, from base: ManifestVersion, to version: ManifestVersion) -> Int64 {
     Self.sent(
       Documents.pack(
-        PackAnswer(base: base, version: version, digest: SHA256.of([]), pack: offer, extras: extras)))
+        PackAnswer(base: base, version: version, digest: digest, pack: offer, extras: extras)))
   }
 
   /// Of one with a patch.
@@ -22,7 +24,7 @@ struct AnswerSize {
     _ changes: [MapChange], deltas: [UInt8], from base: ManifestVersion, to version: ManifestVersion
   ) -> Int64 {
     let frame = Documents.patch(
-      version, digest: SHA256.of([]), base: DocumentBase(base, deltas: deltas), extras: extras)
+      version, digest: digest, base: DocumentBase(base, deltas: deltas), extras: extras)
     return Self.sent(frame.around(MapChange.patch(changes)))
   }
 
@@ -44,21 +46,31 @@ struct AnswerSize {
       })
   }
 
-  /// Of a whole manifest, judged by a part of its entries.
-  static func whole(_ contents: DeltaSearch.Contents, in channel: ChannelInfo) -> Int64 {
-    guard !contents.isEmpty else { return 0 }
-    let step = max(1, contents.count / judged)
-    let part = stride(from: 0, to: contents.count, by: step).map { index in
-      MapChange(
-        url: contents[index].url,
-        entry: PackDraft.entry(contents[index].url, contents[index].content, in: channel), lost: JSONObject())
-    }
-    let bytes = Double(sent(MapChange.patch(part)))
-    return Int64(bytes * Double(contents.count) / Double(part.count))
+  /// Of a whole manifest; of a large one judged by a part of its entries.
+  /// - Parameter entries: those that are known; the others are taken as a first release writes them.
+  func whole(
+    _ contents: DeltaSearch.Contents, _ entries: [ResourceURL: Entry], in channel: ChannelInfo,
+    at version: ManifestVersion
+  ) -> Int64 {
+    let step = max(1, contents.count / Self.judged)
+    let part = stride(from: 0, to: contents.count, by: step).map { contents[$0] }.sorted { $0.url < $1.url }
+    let map = ManifestMap.empty.applying(
+      part.map { url, content in
+        let entry = entries[url] ?? PackDraft.entry(url, content, in: channel)
+        return MapChange(url: url, entry: entry, lost: JSONObject())
+      })
+    let whole = WholeManifest(channel.at(version, digest: map.digest), map, extras)
+    let sent = Int64(whole.document.codedCount)
+    guard step > 1 else { return sent }
+    // What stands around the map isn't coded.
+    let around = Documents.whole(version, digest: map.digest, extras: extras)
+    let frame = Int64(around.prefix.count + around.suffix.count)
+    let inProportion = Double(sent - frame) * Double(contents.count) / Double(part.count)
+    return frame.addingClamped(Int64(min(inProportion, 0x1p62)))
   }
 
-  /// Entries that are looked at.
-  private static let judged = 2000
+  /// Entries that are looked at; a manifest of fewer than twice as many is looked at whole.
+  static let judged = 4000
 
   private static func sent(_ document: [UInt8]) -> Int64 {
     guard document.count >= Coding.sizes.lowerBound else { return Int64(document.count) }

@@ -45,7 +45,7 @@ extension ReleaseDesk {
       try push.pack(pack, channel)
       try store.derived.notePushed(pack, of: channel.id)
     } catch {
-      log("error: the pack of \(channel.app) \(channel.version) could not be pushed: \(error)")
+      log(error.words(ofPackTo: channel, at: channel.version))
     }
   }
 
@@ -85,6 +85,19 @@ extension ReleaseDesk {
     let channel = prepared.channel.at(prepared.version, digest: digest)
     let news = prepared.changes.map { (url: $0.url, entry: $0.entry) }
     return pack(news, channel, on: before).map { ($0, channel) }
+  }
+}
+
+extension StoreError {
+  /// What to say where a pack could not be pushed, which no release waits for.
+  func words(ofPackTo channel: ChannelInfo, at version: ManifestVersion) -> String {
+    var words = "error: packs of \(channel.app) \(channel.name) \(version) could not be pushed"
+    if case .pushFailed(let place, let reason) = self {
+      words += " to \(place): \(reason); they will be tried again"
+    } else {
+      words += ": \(self)"
+    }
+    return words + ", and devices take the patch meanwhile"
   }
 }
 

@@ -53,6 +53,8 @@ final class ReleaseDesk: Sendable {
   /// What a rollback would do.
   struct RollbackForecast {
     let outcome: RollbackOutcome
+    /// What works out its cost; nil where nothing changes, or deltas aren't waited for.
+    var preparation: Preparation?
     /// Whether its deltas are stored.
     var hasDeltas = false
     /// What it costs the devices that it takes back; nil where nothing changes, or it isn't worked out.
@@ -68,9 +70,10 @@ final class ReleaseDesk: Sendable {
     var forecast = RollbackForecast(outcome: try store.rollback(request))
     guard forecast.outcome.release.changed, deltas.options.wait > 0 else { return forecast }
     let preparation = deltas.prepare(ReleasePreview(forecast.outcome.release))
+    forecast.preparation = preparation
     if waits { forecast.hasDeltas = deltas.awaitReady(preparation) == true }
     // A dry run may have worked it out a moment ago.
-    if forecast.hasDeltas || preparation.isDone(since: 1) { forecast.update = preparation.status.costs[1] }
+    forecast.update = preparation.status.costs[1]
     return forecast
   }
 
@@ -192,5 +195,27 @@ final class ReleaseDesk: Sendable {
     builder.patches.update { $0.forget(info.id, before: info.version) }
     deltas.backlog.add(info.id, at: info.version)
     renderer.add(info.id)
+  }
+}
+
+/// Whether the deltas of a release are stored when it is committed, asked once: its answer is worked out twice.
+final class DeltasAtCommit: Sendable {
+  private let deltas: DeltaDesk
+  private let areStored: Locked<Bool?>
+
+  /// - Parameters:
+  ///   - wereAwaited: whether it was waited until they were stored.
+  ///   - isDryRun: nothing is committed, so that they aren't.
+  init(_ deltas: DeltaDesk, wereAwaited: Bool, isDryRun: Bool) {
+    self.deltas = deltas
+    areStored = Locked(isDryRun ? false : wereAwaited ? true : nil)
+  }
+
+  func areStored(of outcome: ReleaseOutcome) -> Bool {
+    areStored.withLock { known in
+      let answer = known ?? deltas.areStored(of: outcome)
+      known = answer
+      return answer
+    }
   }
 }

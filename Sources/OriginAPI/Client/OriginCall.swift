@@ -36,7 +36,7 @@ package struct OriginCall: Sendable {
 
 /// An answer's document: as the value that this version knows, and whole.
 package struct OriginAnswer<Value: Sendable>: Sendable {
-  package let value: Value
+  package var value: Value
   /// With the members that only a newer origin's clients know.
-  package let document: JSONValue
+  package var document: JSONValue
 }

@@ -38,6 +38,8 @@ package struct RollbackDetails: Codable, Sendable {
   package var changes: [String: Change]?
   /// What it costs devices on the newest version; nil where nothing changes, or from an older origin.
   package var cost: Cost?
+  /// Where `cost` lacks `update`: by what it is asked for; nil where nothing works it out, or from an older origin.
+  package var preparation: String?
 
   /// What becomes of a URL.
   package enum Change: String, Codable, Sendable {

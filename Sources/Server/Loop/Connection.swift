@@ -103,8 +103,9 @@ struct WriteQueue {
     first = 0
   }
 
-  /// Bytes that a call lists before it has no more of them made: about what a socket takes.
-  private static let madeAtOnce = 256 << 10
+  /// Bytes that a call lists before it has no more of them made. A client that takes nothing keeps them, so it is less than
+  /// what a socket may take: one piece of a manifest is about 50 KB.
+  private static let madeAtOnce = 32 << 10
 
   /// Lists the pieces of memory that come next, up to the first file; true when that comes right behind them. Those that
   /// are still to be made are made here, as many as the call may take.

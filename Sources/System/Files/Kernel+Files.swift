@@ -52,6 +52,11 @@ extension Kernel {
     _ = try retrying("rename", on: to) { Libc.rename(from, to) }
   }
 
+  /// Sets a file's permission bits, whatever the umask is.
+  package static func setMode(_ path: String, to mode: mode_t) throws(SystemError) {
+    _ = try retrying("chmod", on: path) { chmod(path, mode) }
+  }
+
   /// Gives a file a second name; false where the file system can't: another one, or one without links.
   package static func link(_ existing: String, to path: String) throws(SystemError) -> Bool {
     do {

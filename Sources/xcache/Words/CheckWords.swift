@@ -17,17 +17,14 @@ enum CheckWords {
     let warnings = report.findings.filter { $0.severity == .warning }
     var lines = warnings.prefix(shown).map { line($0, terminal) }
     if warnings.count > shown {
-      lines.append("… and \(count(warnings.count - shown, "more warning")); `xcache check` lists them all")
+      lines.append(
+        "… and \(Count.text(warnings.count - shown, "more warning")); `xcache check` lists them all")
     }
     return lines
   }
 
   static func summary(_ report: CheckReport) -> String {
-    "\(count(report.errors, "error")), \(count(report.warnings, "warning")) in \(count(report.files, "file"))"
-  }
-
-  private static func count(_ count: Int, _ word: String) -> String {
-    "\(count) \(word)\(count == 1 ? "" : "s")"
+    "\(Count.text(report.errors, "error")), \(Count.text(report.warnings, "warning")) in \(Count.text(report.files, "file"))"
   }
 }
 

@@ -37,14 +37,18 @@ extension ReleaseAnswer {
   /// The row of the audit trail that tells of it.
   var receiptLines: [String] { receipt.map { ["receipt \($0)"] } ?? [] }
 
-  /// Whether it waited for its deltas, and the receipt.
-  var endLines: [String] {
-    [
-      deltasStored
-        ? "visible with its deltas"
-        : "visible before its deltas were made: devices that update now fetch whole files"
-    ] + receiptLines
+  /// Whether it waited for its deltas.
+  /// - Parameter milliseconds: how long they took to make, where that is known.
+  func visibility(after milliseconds: Int64? = nil) -> String {
+    if added + changed == 0 { return "visible; what only removes files needs no deltas" }
+    guard deltasStored else {
+      return "visible before its deltas were made: devices fetch whole files until they are"
+    }
+    return "visible with its deltas" + (milliseconds.map { ", made in \($0 / 100 * 100) ms" } ?? "")
   }
+
+  /// Whether it waited for its deltas, and the receipt.
+  var endLines: [String] { [visibility()] + receiptLines }
 }
 
 extension PrefetchResult {

@@ -54,35 +54,11 @@ enum Bar {
   }
 }
 
-/// Counts of bytes as people read them.
-enum Bytes {
-  /// `812 B`, `43.1 KB`, `5.9 MB`: powers of 1,000, as disks and networks are sold.
-  static func text(_ count: Int64) -> String {
-    guard count >= 1000 else { return "\(count) B" }
-    var value = Double(count)
-    var unit = 0
-    let units = ["KB", "MB", "GB", "TB"]
-    value /= 1000
-    while value >= 999.95, unit < units.count - 1 {
-      value /= 1000
-      unit += 1
-    }
-    let tenths = Int((value * 10).rounded())
-    return "\(tenths / 10).\(tenths % 10) \(units[unit])"
-  }
-
-  /// The bytes that `500KB`, `1.5 MB` or `2000` stands for; nil for anything else.
-  static func parse(_ text: String) -> Int64? {
-    let units: [(String, Double)] = [("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("B", 1)]
-    let upper = text.uppercased()
-    let unit = units.first { upper.hasSuffix($0.0) } ?? ("", 1)
-    var digits = upper.dropLast(unit.0.count)
-    while digits.last == " " { digits.removeLast() }
-    guard let number = Double(digits), number >= 0, number * unit.1 < 9e18, digits.first?.isNumber == true
-    else {
-      return nil
-    }
-    return Int64((number * unit.1).rounded())
+/// Counts of things as people read them.
+enum Count {
+  /// `1 file`, `2 files`
+  static func text(_ count: some BinaryInteger, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
   }
 }
 

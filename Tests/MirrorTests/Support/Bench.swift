@@ -111,9 +111,11 @@ final class Bench: Sendable {
   }
 
   /// Serves the mirror over HTTP with the types that manifests give, those in `types` excepted.
-  func serve(_ types: [String: String] = [:]) -> SocketServer {
+  /// - Parameter refusing: how the paths end of what it answers 403.
+  func serve(_ types: [String: String] = [:], refusing: [String] = []) -> SocketServer {
     SocketServer { [www] request in
       let path = String(request.path.dropFirst().replacing("%25", with: "%"))
+      if refusing.contains(where: path.hasSuffix) { return .answer(403) }
       guard let bytes = try? DurableFile.read("\(www)/\(path)") else { return .answer(404) }
       let type =
         types.first { path.hasSuffix($0.key) }?.value

@@ -65,7 +65,9 @@ import Testing
   @Test func whatCouldNotBePushedIsTriedAgain() throws {
     let attempts = Locked<[Int64]>([])
     let fails = Locked(true)
+    let lines = Locked<[String]>([])
     let origin = try TestOrigin { options in
+      options.log = { line in lines.withLock { $0.append(line) } }
       options.push = ReleasePush(names: { ["\($0.version)"] }, push: { _ in }) {
         (pack, _) throws(StoreError) in
         attempts.withLock { $0.append(pack.base.number) }
@@ -74,6 +76,7 @@ import Testing
     }
     for version in 1...3 { try origin.publish(["a.js": Self.script("a", version)]) }
     attempts.withLock { $0 = [] }
+    lines.withLock { $0 = [] }
     try origin.origin.startBackgroundWork()
     defer { origin.origin.beginStopping() }
     let desk = origin.origin.api.releases.deltas
@@ -82,6 +85,12 @@ import Testing
     #expect(attempts.withLock { $0 } == [2, 1])
     let deltas = try origin.ask("GET", Self.poll("online", 1)).json["data"]?["deltas"]
     #expect(deltas?.object?.members.count == 1)
+    // Said once, and not as if a release waited for it.
+    #expect(
+      lines.withLock { $0.filter { $0.contains("pushed") } } == [
+        "error: packs of shop online 3 could not be pushed to there: a test; they will be tried again, and devices take "
+          + "the patch meanwhile"
+      ])
     fails.withLock { $0 = false }
     for base in 1...2 {
       #expect(try Self.isTrue { try PackServingTests.pack(origin, Self.poll("online", base)) != nil })

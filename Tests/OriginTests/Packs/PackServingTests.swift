@@ -156,7 +156,10 @@ import Testing
       let device = try DecodedPack(try origin.ask("GET", path).body, of: origin, base: base)
       #expect(device.manifest == (try origin.manifest(3)))
     }
-    #expect(try origin.ask("GET", "/metrics").text.contains("xcache_packs_made_total 2\n"))
+    let metrics = try origin.ask("GET", "/metrics").text
+    #expect(metrics.contains("xcache_packs_made_total 2\n"))
+    let stored = try origin.store.derived.packs().reduce(0) { $0 + $1.pack.size }
+    #expect(stored > 0 && metrics.contains("\nxcache_pack_bytes \(stored)\n"))
   }
 
   /// Bytes that changed on the disk are never sent.

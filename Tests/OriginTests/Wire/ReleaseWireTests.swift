@@ -167,7 +167,13 @@ import Testing
       ["allBundles": true, "steps": 1, "to": "1"], ["allBundles": true, "steps": 0],
       ["allBundles": true, "to": "yesterday"], ["bundle": "a b", "steps": 1],
       ["bundle": "main", "breakGlass": "", "steps": 1],
-    ] { try golden.ask("POST", rollback, body) }
+    ] {
+      if body["now"] != nil {
+        // Else it isn't certain what is known when the answer is made.
+        _ = try origin.api("POST", rollback, ["allBundles": true, "dryRun": true, "to": "3"])
+      }
+      try golden.ask("POST", rollback, body)
+    }
     let limited: JSONValue = ["app": "shop", "bundles": "help*", "name": "help", "scope": "publish"]
     let token = try origin.api("POST", "tokens", limited).json["token"]?.string
     try golden.ask("POST", rollback, ["bundle": "main", "steps": 1], token: token)

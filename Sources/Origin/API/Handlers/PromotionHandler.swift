@@ -36,9 +36,10 @@ struct PromotionHandler: APIHandler {
     let waits = !input.dryRun && body.now != true
     // Without them devices take the files whole; promoting needn't wait in a queue for that.
     let hasDeltas = waits ? try releases.awaitDeltas(input, createsApp: createsApp) ?? false : false
+    let deltas = DeltasAtCommit(releases.deltas, wereAwaited: hasDeltas, isDryRun: input.dryRun)
     return try context.answering { [input] outcome in
       let answer = PromotionAnswer(
-        ReleaseAnswer(outcome, deltasStored: hasDeltas),
+        ReleaseAnswer(outcome, deltasStored: deltas.areStored(of: outcome)),
         PromotionDetails(
           from: source.channel.name, fromVersion: source.version, left: left, warnings: warnings,
           prefetch: outcome.prefetch.map { PrefetchResult($0) }))

@@ -24,8 +24,10 @@ struct ReleaseHandler: APIHandler {
       }
       hasDeltas = isReady
     }
-    let answer = try context.answering { [hasDeltas] in
-      APIAnswer(ReleaseAnswer($0, deltasStored: hasDeltas), madeBy: $0, dryRun: input.dryRun)
+    let deltas = DeltasAtCommit(releases.deltas, wereAwaited: hasDeltas, isDryRun: input.dryRun)
+    let answer = try context.answering {
+      APIAnswer(
+        ReleaseAnswer($0, deltasStored: deltas.areStored(of: $0)), madeBy: $0, dryRun: input.dryRun)
     } to: { record in
       try releases.release(input, createsApp: createsApp, by: caller, record: record)
     }

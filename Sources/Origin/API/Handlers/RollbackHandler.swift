@@ -19,14 +19,17 @@ struct RollbackHandler: APIHandler {
       try caller.checkReachesAllBundles()
     }
     let forecast = try forecast(of: input, isHurried: body.now == true)
-    let hasDeltas = !input.dryRun && forecast?.hasDeltas == true
+    let deltas = DeltasAtCommit(
+      releases.deltas, wereAwaited: forecast?.hasDeltas == true, isDryRun: input.dryRun)
     return try context.answering { outcome in
       var details = RollbackDetails(
         target: outcome.target, takesBack: outcome.bundles.map { .init($0) },
         prefetch: outcome.release.prefetch.map { PrefetchResult($0) })
       if input.dryRun { (details.patch, details.changes) = (forecast?.patch, forecast?.changes) }
       if input.dryRun || outcome.release.changed { details.cost = forecast?.cost }
-      let answer = RollbackAnswer(ReleaseAnswer(outcome.release, deltasStored: hasDeltas), details)
+      if let cost = details.cost, cost.update == nil { details.preparation = forecast?.preparation }
+      let answer = RollbackAnswer(
+        ReleaseAnswer(outcome.release, deltasStored: deltas.areStored(of: outcome.release)), details)
       return APIAnswer(answer, madeBy: outcome.release, dryRun: input.dryRun)
     } to: { record in
       try releases.rollback(input, by: caller, record: record)
@@ -42,6 +45,8 @@ struct RollbackHandler: APIHandler {
 
   private struct Forecast: Sendable {
     let hasDeltas: Bool
+    /// Of what works its cost out.
+    let preparation: String?
     /// What a device on the newest version would be sent (RFC 7396).
     let patch: JSONValue
     let changes: [String: RollbackDetails.Change]
@@ -50,6 +55,7 @@ struct RollbackHandler: APIHandler {
     init(_ forecast: ReleaseDesk.RollbackForecast) {
       let release = forecast.outcome.release
       hasDeltas = forecast.hasDeltas
+      preparation = forecast.preparation?.id
       patch = .object(JSONObject(release.changes.map { .init(key: $0.url.text, value: $0.patch) }))
       changes = Dictionary(
         release.changes.map { ($0.url.text, $0.entry == nil ? .removed : $0.hadOne ? .changed : .added) },

@@ -66,16 +66,11 @@ extension Verification.Report {
     let advice = Set(divergences.lazy.filter { $0.severity == .error }.map(\.advice)).sorted()
     let verdict =
       hasErrors
-      ? ([terminal.colour(Self.count(errors, "divergence"), .red)] + advice).joined(separator: "; ")
+      ? ([terminal.colour(Count.text(errors, "divergence"), .red)] + advice).joined(separator: "; ")
       : terminal.colour("right", .green)
     return words + [
-      "\(files) files, \(Bytes.text(bytes)): \(verdict)\(warnings > 0 ? ", " + Self.count(warnings, "warning") : "")"
+      "\(Count.text(files, "file")), \(Bytes.text(bytes)): \(verdict)\(warnings > 0 ? ", " + Count.text(warnings, "warning") : "")"
     ]
-  }
-
-  /// `1 warning`, `2 warnings`
-  private static func count(_ count: Int, _ what: String) -> String {
-    "\(count) \(what)\(count == 1 ? "" : "s")"
   }
 
   fileprivate var json: JSONValue {

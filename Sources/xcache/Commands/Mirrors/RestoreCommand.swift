@@ -1,5 +1,6 @@
 import Manifests
 import Mirror
+import Publishing
 import Store
 
 /// `xcache restore`: an origin from a static copy.

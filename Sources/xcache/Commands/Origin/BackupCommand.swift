@@ -1,4 +1,5 @@
 import Manifests
+import Publishing
 import Store
 
 /// `xcache backup`: a copy of a data folder, taken while its server runs.

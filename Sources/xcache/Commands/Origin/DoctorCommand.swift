@@ -1,4 +1,5 @@
 import Manifests
+import Publishing
 import Store
 
 /// `xcache doctor`: whether a data folder, or a backup, holds what it promises.

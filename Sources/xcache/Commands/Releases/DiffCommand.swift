@@ -46,7 +46,7 @@ enum DiffCommand {
   }
 
   /// What a changed file was, or what changed beside its bytes.
-  private static func was(_ file: DiffAnswer.File) -> String {
+  static func was(_ file: DiffAnswer.File) -> String {
     guard let was = file.was else { return "" }
     guard was.sha256 == file.sha256 else { return " (was \(Bytes.text(was.size)))" }
     let others =
@@ -60,6 +60,7 @@ enum DiffCommand {
     func bytes(_ file: DiffAnswer.File) -> Int64 { file.delta ?? file.plain ?? 0 }
     let new = (diff.added + diff.changed).sorted { bytes($0) > bytes($1) }
     if new.isEmpty { return [] }
+    if diff.to < diff.from { return ["no device takes this step: devices never go to an older version"] }
     var table = Table(["DELTA", "PLAIN", "URL"], rightAligned: [0, 1])
     for file in new.prefix(10) {
       table.add([file.delta.map(Bytes.text) ?? "—", Bytes.text(file.plain ?? 0), file.url])

@@ -6,7 +6,8 @@ extension PublishResult {
   /// What happened, for people.
   func lines(dryRun: Bool, _ terminal: Terminal) -> [String] {
     guard answer.isChanged else {
-      let unchanged = "nothing changed: version \(answer.version) has these \(files) files already"
+      let unchanged =
+        "nothing changed: version \(answer.version) has \(files == 1 ? "this" : "these") \(Count.text(files, "file")) already"
       if uploaded == 0 { return [unchanged] }
       return [
         unchanged, "\(dryRun ? "would send" : "sent") \(uploaded) that were damaged at the origin again",
@@ -23,10 +24,7 @@ extension PublishResult {
         : "\(counts), sent \(sent), \(terminal.colour("version \(answer.version)", .bold))")
     if let preparation = preparation?.value {
       if !dryRun, answer.previous != .none {
-        lines.append(
-          answer.deltasStored
-            ? "visible with its deltas, made in \(preparation.milliseconds / 100 * 100) ms"
-            : "visible before its deltas were made: devices that update now fetch whole files")
+        lines.append(answer.visibility(after: preparation.milliseconds))
       }
       if isOvertaken {
         lines.append(
@@ -89,6 +87,10 @@ extension PreparationAnswer {
       guard let update else { continue }
       lines.append("devices \(who) download \(isExact ? "" : "at most ")\(update.words)")
     }
+    if !done, !dryRun {
+      lines.append(
+        "more is being worked out: `xcache show \(version)`, and `xcache diff A \(version)` from a version A")
+    }
     return lines
   }
 }
@@ -99,8 +101,9 @@ extension TransferCost {
     let saved =
       (pack != nil || deltas > 0) && plainBytes > wireBytes
       ? " (\(Bytes.text(plainBytes)) as whole files)" : ""
-    guard let requests else { return "\(Bytes.text(bytes)) in \(files) files\(saved)" }
-    let how = pack == nil ? "\(files) files" : "\(files) files as a pack"
-    return "\(Bytes.text(wireBytes)) in \(requests) request\(requests == 1 ? "" : "s"), \(how)\(saved)"
+    let what = Count.text(files, "file")
+    guard let requests else { return "\(Bytes.text(bytes)) in \(what)\(saved)" }
+    let how = pack == nil ? what : "\(what) as a pack"
+    return "\(Bytes.text(wireBytes)) in \(Count.text(requests, "request")), \(how)\(saved)"
   }
 }

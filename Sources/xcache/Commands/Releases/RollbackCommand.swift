@@ -1,6 +1,7 @@
 import Manifests
 import OriginAPI
 import Publishing
+import System
 
 /// `xcache rollback`: an older version's content as a new version.
 enum RollbackCommand {
@@ -10,9 +11,10 @@ enum RollbackCommand {
     notes: """
       --bundle takes one bundle back, the others stay; --all-bundles the whole channel. --steps counts distinct
       contents back from the one that is live: a rollback counts as the version that it went to. What comes back has its
-      old download URLs: devices that still have the files fetch nothing. A URL that another bundle holds now with
-      other bytes is refused (exit code 3). V is a number, or a time at which the version was live. --with-prefetch
-      brings the channel's prefetch config back, too: the one of that time, or the last one while version V was live.
+      old download URLs: devices that still have the files don't fetch them again, though they may read a few KB of a
+      pack before they see that. A URL that another bundle holds now with other bytes is refused (exit code 3). V is a
+      number, or a time at which the version was live. --with-prefetch brings the channel's prefetch config back, too:
+      the one of that time, or the last one while version V was live.
       """,
     options: Command.remote + Command.channel + [
       .value("to", "V", "the version whose content comes back"),
@@ -29,13 +31,51 @@ enum RollbackCommand {
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
-    let answer = try remote.api.rollback(try request(arguments), in: try remote.address)
+    let request = try request(arguments)
+    var answer = try remote.api.rollback(request, in: try remote.address)
+    if request.dryRun != true { addCost(to: &answer, remote) }
     if arguments.has("json") {
       terminal.say(json: answer.document)
     } else {
-      for line in lines(answer.value, dryRun: arguments.has("dry-run"), terminal) { terminal.say(line) }
+      let files = request.dryRun == true ? changedFiles(answer.value, remote) : [:]
+      for line in lines(answer.value, files, dryRun: request.dryRun == true, terminal) { terminal.say(line) }
     }
     return .done
+  }
+
+  /// Seconds that an answer waits for its cost once the rollback is made.
+  private static let moment = 2.0
+
+  /// Asks what a rollback that wasn't held up by it costs devices, for a moment: it stands whatever comes of that.
+  private static func addCost(to answer: inout OriginAnswer<RollbackAnswer>, _ remote: RemoteOrigin) {
+    guard let id = answer.value.preparation, let address = try? remote.address else { return }
+    let end = Clock.monotonicNanoseconds() + UInt64(moment * 1e9)
+    while let prepared = try? remote.api.preparation(id, in: address) {
+      if let cost = prepared.value.cost.last1 {
+        answer.value.details.cost?.update = cost
+        var document = answer.document.object ?? JSONObject()
+        var costs = document["cost"]?.object ?? JSONObject()
+        costs["update"] = prepared.document["cost"]?["last1"]
+        document["cost"] = .object(costs)
+        answer.document = .object(document)
+        return
+      }
+      if prepared.value.done || Clock.monotonicNanoseconds() > end { return }
+      Clock.sleep(for: .milliseconds(50))
+    }
+  }
+
+  /// What `diff` says of the files that a rollback would change, by URL.
+  private static func changedFiles(_ answer: RollbackAnswer, _ remote: RemoteOrigin)
+    -> [String: DiffAnswer.File]
+  {
+    guard answer.changes?.values.contains(.changed) == true, let address = try? remote.address else {
+      return [:]
+    }
+    // The preview is right without.
+    let diff = try? remote.api.diff(
+      from: answer.release.previous.text, to: answer.target.text, of: address)
+    return Dictionary((diff?.value.changed ?? []).map { ($0.url, $0) }) { $1 }
   }
 
   private static func request(_ arguments: Arguments) throws -> RollbackRequest {
@@ -56,14 +96,16 @@ enum RollbackCommand {
     return try request.filled(arguments)
   }
 
-  private static func lines(_ answer: RollbackAnswer, dryRun: Bool, _ terminal: Terminal) -> [String] {
+  private static func lines(
+    _ answer: RollbackAnswer, _ files: [String: DiffAnswer.File], dryRun: Bool, _ terminal: Terminal
+  ) -> [String] {
     let (release, target) = (answer.release, answer.target)
     let prefetch = answer.prefetch.map { [$0.words(dryRun: dryRun)] } ?? []
     guard release.isChanged else {
       return ["nothing changed: version \(release.version) has the content of version \(target)"] + prefetch
     }
     var lines: [String] = []
-    if dryRun { lines += patch(answer, terminal) }
+    if dryRun { lines += patch(answer, files, terminal) }
     lines.append(
       dryRun
         ? "dry run: \(release.countWords), would become version \(release.version) with the content of version \(target)"
@@ -78,7 +120,9 @@ enum RollbackCommand {
   }
 
   /// What a device would be sent, and what that costs.
-  private static func patch(_ answer: RollbackAnswer, _ terminal: Terminal) -> [String] {
+  private static func patch(
+    _ answer: RollbackAnswer, _ files: [String: DiffAnswer.File], _ terminal: Terminal
+  ) -> [String] {
     let lines = (answer.patch?.object?.members ?? []).map { member in
       let size = member.value["size"]?.integer.map { "  " + Bytes.text($0) } ?? ""
       // A patch may hold nulls in an entry, too: headers that it loses.
@@ -88,7 +132,7 @@ enum RollbackCommand {
         case .changed: terminal.colour("~", .yellow)
         case .removed: terminal.colour("−", .red)
         }
-      return "\(mark) \(member.key)\(size)"
+      return "\(mark) \(member.key)\(size)\(files[member.key].map(DiffCommand.was) ?? "")"
     }
     return lines + cost(answer, of: answer.release.previous)
   }
@@ -99,7 +143,7 @@ enum RollbackCommand {
     if let update = cost.update { return ["devices on version \(version) download \(update.words)"] }
     return [
       "devices on version \(version) take a patch of \(Bytes.text(cost.patchBytes)) "
-        + "(\(Bytes.text(cost.patchGzipBytes)) gzipped) and \(cost.files) files, \(Bytes.text(cost.fileBytes)), "
+        + "(\(Bytes.text(cost.patchGzipBytes)) gzipped) and \(Count.text(cost.files, "file")), \(Bytes.text(cost.fileBytes)), "
         + "but for those that they still have"
     ]
   }
