@@ -1,5 +1,6 @@
 import HTTP
 import Manifests
+import Store
 import System
 import Testing
 
