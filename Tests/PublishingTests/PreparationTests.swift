@@ -184,7 +184,7 @@ import Testing
     try folder.write("site/a.js", "two")
     overtake(1) { $0 == 1 ? 1000 : 100_000 }
     let error = #expect(throws: PublishError.self) { try publish(maxUpdate: 1300) }
-    #expect(error?.exitCode == 3 && error?.words.contains("100300 bytes") == true)
+    #expect(error?.exitCode == 3 && error?.words.contains("100.3 KB") == true)
     #expect(origin.with { $0.releases.count } == 1)
     overtake(2) { _ in 1000 }
     let result = try publish(maxUpdate: 1300)
