@@ -168,6 +168,7 @@ public var errno: Int32 {
 }
 @discardableResult public func unlink(_ path: UnsafePointer<CChar>!) -> Int32 { -1 }
 @discardableResult public func rmdir(_ path: UnsafePointer<CChar>!) -> Int32 { -1 }
+@discardableResult public func chmod(_ path: UnsafePointer<CChar>!, _ mode: mode_t) -> Int32 { -1 }
 @discardableResult public func mkdir(_ path: UnsafePointer<CChar>!, _ mode: mode_t) -> Int32 { -1 }
 @discardableResult public func flock(_ file: Int32, _ operation: Int32) -> Int32 { -1 }
 @discardableResult public func fstat(_ file: Int32, _ status: UnsafeMutablePointer<stat>!) -> Int32 { -1 }
