@@ -145,7 +145,7 @@ bench: ## measure publishing: real input, against rsync, and at 100,000 resource
 	Benchmarks/scale.sh
 
 bench-scale: build ## large channels, and many: publishing against rsync, memory, starts, releases beside a thousand others (30 minutes)
-	@.ci/packages rsync python3
+	@.ci/packages rsync python3 curl
 	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/scale-publish.sh
 	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/scale-memory.sh
 

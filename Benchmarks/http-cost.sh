@@ -58,6 +58,8 @@ counted() {
   server_pid=$server
   quiet
   "${servers[@]}" poll "$port" "/configure.json?$query" "$count"
+  # How many polls there were is written to the database every 10 seconds: once in every count at least.
+  sleep 12
   stop "$server"
   number=$(sed -nE "s/.*$pattern.*/\\1/p" "$work/$name.log" | tr -d ,)
   [ -n "$number" ] || fail "nothing was counted: $(tail -5 "$work/$name.log")"

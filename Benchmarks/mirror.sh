@@ -10,16 +10,6 @@ rounds=${ROUNDS:-3}
 large=${RESOURCES:-100000}
 verdict=0
 
-# timed NAME COMMAND…: adds the command's microseconds to the variable NAME.
-timed() {
-  local name=$1 begin end
-  shift
-  begin=$(now)
-  "$@" >/dev/null
-  end=$(now)
-  printf -v "$name" %d $((${!name} + end - begin))
-}
-
 mirror() { xcache mirror --data "$work/$1" --to "$work/$2" "${@:3}"; }
 copy() { mkdir -p "$2"; rsync -a "$1/" "$2/"; }
 

@@ -33,6 +33,9 @@ extension Publisher {
     return try release(unchanged: plans, seen, idle, channel, options, newest: overview.version)
   }
 
+  /// Problems that a publish which looks at every file gets over: it plans anew, and sends what is missing.
+  private static let leadsToWholeWay: Set<String> = ["unknown-base", "other-version", "missing-blobs"]
+
   private func release(
     unchanged plans: [Plan], _ seen: [SeenState], _ idle: [Finding], _ channel: ChannelAddress,
     _ options: PublishOptions, newest: ManifestVersion
@@ -44,7 +47,7 @@ extension Publisher {
     let answer: OriginAnswer<ReleaseAnswer>
     do {
       answer = try self.release(request, plans, channel, plan: nil, KeptBytes())
-    } catch .origin(.refused(let problem)) where ["unknown-base", "other-version"].contains(problem.code) {
+    } catch .origin(.refused(let problem)) where Self.leadsToWholeWay.contains(problem.code) {
       return nil
     }
     var afterwards: PublishError?

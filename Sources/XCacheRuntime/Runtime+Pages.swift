@@ -37,12 +37,16 @@ extension Runtime {
   public func open(_ url: String) -> OpenPage {
     let held = device?.snapshot
     let deadline = settings.pageDeadline
-    let page = state.withLock { state in
+    let marker = device.map { settings.marker(policy: $0.runtimePolicy.version) }
+    let (page, begun) = state.withLock { state -> (OpenPage, CrashMarker?) in
       let page = OpenPage(id: state.nextPage, url: url, version: held?.version ?? "0")
+      let isFirst = state.nextPage == 1 && !state.isInterceptionOff
       state.nextPage += 1
       state.pages[page.id] = Open(page, held)
-      return page
+      if isFirst { state.marker = marker }
+      return (page, isFirst ? marker : nil)
     }
+    if let begun { notes.add(begun.begin) }
     Task { [weak self] in
       try? await Task.sleep(for: .milliseconds(deadline))
       self?.decide(page, cameUp: false)
@@ -58,14 +62,21 @@ extension Runtime {
 
   /// The page is gone. One that was left before it came up counts for nothing.
   public func close(_ page: OpenPage) {
+    livedThrough()
     state.withLock { state in
       state.pages[page.id]?.release()
       state.pages[page.id] = nil
     }
   }
 
+  /// The first page was shown, failed or was left, and the process is still there.
+  private func livedThrough() {
+    if let marker = state.withLock({ $0.marker.take() }) { notes.add(marker.end) }
+  }
+
   /// The first signal of a page counts, and that of its deadline is one.
   private func decide(_ page: OpenPage, cameUp: Bool) {
+    livedThrough()
     let outcome = state.withLock { state -> (isNew: Bool, saved: [UInt8]?) in
       guard let open = state.pages[page.id], !open.isDecided else { return (false, nil) }
       state.pages[page.id]?.isDecided = true
@@ -79,15 +90,9 @@ extension Runtime {
       return (isNew, state.health.saved)
     }
     if outcome.isNew { hub.tell(.pageFailed(url: page.url, version: page.version)) }
-    let (file, marker) = (settings.healthFile, settings.marker(policy: device?.runtimePolicy.version ?? "0"))
-    let saved = outcome.saved
-    if saved == nil, !cameUp { return }
-    Task { [pageThreads] in
-      await pageThreads.run {
-        if cameUp { marker.end() }
-        if let saved { try? DurableFile.write(saved, to: file) }
-      }
-    }
+    guard let saved = outcome.saved else { return }
+    let file = settings.healthFile
+    notes.add { try? DurableFile.write(saved, to: file) }
   }
 
   /// Pages are told apart by their address without query and fragment.

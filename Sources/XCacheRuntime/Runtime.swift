@@ -27,17 +27,21 @@ public final class Runtime: Sendable {
   let pageThreads = WorkerThreads("pages", count: 4)
   /// One, so that one job follows another.
   let updateThread = WorkerThreads("updates", count: 1, priority: .background)
+  /// For what is written down, in its order.
+  let notes = WorkerThreads("notes", count: 1)
   /// Why requests are passed on although the app didn't ask for it: another process has the folder, or the disk fails.
   public let fault: ClientError?
 
   struct State {
-    var conditions = Conditions()
+    var isOffline = false
     var memory: MemoryCache
     var counts = RuntimeCounts()
     var health: PageHealth
     var isInterceptionOff: Bool
     var pages: [UInt64: Open] = [:]
     var nextPage: UInt64 = 1
+    /// What stands while this process's first page loads; nil before it and afterwards.
+    var marker: CrashMarker?
     var update: Task<UpdateReport?, Never>?
   }
 
@@ -48,7 +52,7 @@ public final class Runtime: Sendable {
   public init(_ settings: RuntimeSettings, transport: any Transport) async throws(ClientError) {
     self.settings = settings
     let opened = await pageThreads.run { Self.start(settings, transport) }
-    if case .badSetting = opened.fault { throw opened.fault ?? .badSetting(name: "", value: "") }
+    if let fault = opened.fault, case .badSetting = fault { throw fault }
     device = opened.device
     fault = opened.fault
     state = Locked(
@@ -71,7 +75,7 @@ public final class Runtime: Sendable {
       let saved = try? DurableFile.read(settings.healthFile, limit: 1 << 20)
       return Start(
         device: device, health: PageHealth(saved: saved, version: device.version),
-        isInterceptionOff: !settings.marker(policy: device.runtimePolicy.version).begin())
+        isInterceptionOff: !settings.marker(policy: device.runtimePolicy.version).allowsStart)
     } catch {
       return Start(fault: error)
     }
@@ -93,10 +97,10 @@ public final class Runtime: Sendable {
     }
   }
 
-  /// What the device may use at present; the app sets it whenever it changes.
-  public var conditions: Conditions {
-    get { state.withLock { $0.conditions } }
-    set { state.withLock { $0.conditions = newValue } }
+  /// Whether there is no network, as the app knows it: then nothing is asked for.
+  public var isOffline: Bool {
+    get { state.withLock { $0.isOffline } }
+    set { state.withLock { $0.isOffline = newValue } }
   }
 
   /// Lets go of what is in memory; the system told the app that there is little.

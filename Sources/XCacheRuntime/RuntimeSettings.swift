@@ -32,8 +32,6 @@ public enum RuntimeEvent: Sendable {
   case policyChanged(version: String)
   /// A page didn't come up twice in a row; it goes to the network until the next version.
   case pageFailed(url: String, version: String)
-  /// Interception is off, since the app ended several times while it started.
-  case interceptionOff
 }
 
 /// How often what happened, since the runtime was started.

@@ -105,6 +105,24 @@ extension PublisherTests {
     }
   }
 
+  /// Damage that is found between the look at the origin and the release.
+  @Test func whatIsMissingInTheEndIsSent() throws {
+    try folder.write("site/a.js", "a")
+    try settle()
+    let lost = SHA256.of(Array("a".utf8)).hex
+    origin.with { model in
+      model.fault = { model, request in
+        guard request.path.hasSuffix("/releases") else { return nil }
+        model.fault = nil
+        model.blobs[lost] = nil
+        model.damaged = [lost]
+        return FakeOrigin.problem(422, "missing-blobs", "blobs are missing", ["missing": .strings([lost])])
+      }
+    }
+    #expect(try publish().uploaded == 1)
+    #expect(origin.with { $0.blobs[lost] } != nil)
+  }
+
   @Test func aDamagedCacheIsNone() throws {
     try folder.write("site/a.js", "a")
     try settle()

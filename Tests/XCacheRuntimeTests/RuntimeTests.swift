@@ -78,7 +78,7 @@ private let script = "https://m.test/app.js"
 
   @Test func offlineNothingIsAsked() async throws {
     let runtime = try await runtime()
-    runtime.conditions.network = .offline
+    runtime.isOffline = true
     _ = origin.takeLog()
     #expect(await runtime.handle(.launch) == nil)
     #expect(origin.takeLog() == [])
@@ -195,15 +195,43 @@ private let script = "https://m.test/app.js"
     #expect(try await ask(first, script) == "200 let one")
   }
 
-  @Test func afterCrashesInterceptionIsOffUntilThePolicyChanges() async throws {
+  /// A process that ends while its first page loads.
+  private func crash(_ number: Int) async throws {
+    let runtime = try await runtime()
+    _ = runtime.open(page)
+    let marker = "\(bench.settings().folder)/starting"
+    while try DurableFile.read(marker)?.first != UInt8(ascii: "0") + UInt8(number) {
+      try await Task.sleep(for: .milliseconds(2))
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func afterCrashesInterceptionIsOff() async throws {
     do { await (try runtime()).handle(.launch) }
-    for _ in 0..<2 { _ = try await runtime() }
+    // Starts without a page, and pages that are left, count for nothing.
+    for _ in 0..<4 {
+      let quiet = try await runtime()
+      quiet.close(quiet.open(page))
+      #expect(try await ask(quiet, script) == "200 let one")
+    }
+    while try DurableFile.read("\(bench.settings().folder)/starting") != nil {
+      try await Task.sleep(for: .milliseconds(2))
+    }
+    for number in 1...3 { try await crash(number) }
+    do {
+      let runtime = try await runtime()
+      #expect(try await ask(runtime, script) == "crashLoop")
+      #expect(try await ask(runtime, page, destination: .document, page: runtime.open(page)) == "crashLoop")
+    }
+    // Another build of the app is another chance.
+    do { #expect(try await ask(try await runtime { $0.build = "2" }, script) == "200 let one") }
+    // And so is another policy.
     let runtime = try await runtime()
     #expect(try await ask(runtime, script) == "crashLoop")
-    let other = bench.settings().folder
-    _ = other
-    // Another build of the app is another chance.
-    #expect(runtime.fault == nil)
+    let policy = #"{"code":200,"data":{"version":"1","intercept":true,"bypass":[],"scripts":[]}}"#
+    origin.serve(bytes(policy), at: "\(FakeOrigin.server)/policy.json?app=shop&channel=online")
+    origin.say(#","policy":"1""#)
+    await runtime.update(force: true)
+    #expect(try await ask(runtime, script) == "200 let one")
   }
 
   @Test func badSettingsAreThrown() async throws {

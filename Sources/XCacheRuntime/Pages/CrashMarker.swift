@@ -2,31 +2,27 @@ import System
 
 /// Whether the app may have crashed because of interception.
 ///
-/// A file stands while interception starts, and counts the starts that found it. Three of them leave interception off
-/// until the app or the policy changes: both are part of what the file says it is about.
+/// A file stands while the first page of a process loads, and counts the processes that ended meanwhile. Three of them
+/// leave interception off until the app or the policy changes: both are part of what the file says it is about.
 struct CrashMarker: Sendable {
-  /// Starts that found the file, after which interception stays off.
+  /// Processes that ended so, after which interception stays off.
   static let limit = 3
 
   let path: String
   /// The app's build and the policy's version.
   let subject: String
 
-  /// Takes note of a start; called before anything is intercepted.
-  ///
-  /// - Returns: whether interception may start. Where the disk can't be written it may: a marker that is lost costs
-  ///   nothing but its purpose.
-  func begin() -> Bool {
-    let found = starts()
-    guard found < Self.limit else { return false }
-    try? DurableFile.write(Array("\(found + 1) \(subject)\n".utf8), to: path)
-    return true
-  }
+  /// Whether interception may start.
+  var allowsStart: Bool { starts() < Self.limit }
 
-  /// Takes note that interception works; called once the first page came up.
+  /// Takes note that the first page begins to load. Where the disk can't be written nothing is noted: that costs the marker's
+  /// purpose, and no page.
+  func begin() { try? DurableFile.write(Array("\(starts() + 1) \(subject)\n".utf8), to: path) }
+
+  /// Takes note that the process lived through it.
   func end() { try? Kernel.remove(path) }
 
-  /// Starts with this subject that didn't come to an end.
+  /// Processes with this subject that didn't live through their first page.
   private func starts() -> Int {
     guard let bytes = try? DurableFile.read(path, limit: 4096) else { return 0 }
     let text = String(decoding: bytes, as: UTF8.self)

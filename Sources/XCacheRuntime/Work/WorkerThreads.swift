@@ -32,4 +32,10 @@ final class WorkerThreads: Sendable {
       queue.add { continuation.resume(returning: body()) }
     }
   }
+
+  /// Has `body` run on one of the threads, behind what was added before, also where nobody holds this any more by then.
+  func add(_ body: @escaping @Sendable () -> Void) {
+    if count == 0 { return body() }
+    queue.add { withExtendedLifetime(self, body) }
+  }
 }

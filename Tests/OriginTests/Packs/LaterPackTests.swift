@@ -7,15 +7,6 @@ import Testing
 
 /// Packs that can't be made or pushed now, and follow by themselves.
 @Suite struct LaterPackTests {
-  private static func isTrue(_ condition: () throws -> Bool) throws -> Bool {
-    let end = Clock.monotonicNanoseconds() + 20_000_000_000
-    while try !condition() {
-      if Clock.monotonicNanoseconds() > end { return false }
-      Clock.sleep(for: .milliseconds(10))
-    }
-    return true
-  }
-
   /// A script with little in common with those of other names.
   private static func script(_ name: String, _ version: Int) -> String {
     let text = (0..<2000).map {
@@ -49,7 +40,7 @@ import Testing
     try origin.origin.startBackgroundWork()
     defer { origin.origin.beginStopping() }
     let desk = origin.origin.api.releases.deltas
-    #expect(try Self.isTrue { desk.backlog.pending == 0 })
+    #expect(try PackServingTests.becomesTrue { desk.backlog.pending == 0 })
     // Nothing is to be done, and nothing is forgotten.
     let metrics = try origin.ask("GET", "/metrics").text
     #expect(metrics.contains("xcache_packs_without_room_total 1\n"))
@@ -57,8 +48,9 @@ import Testing
     // What takes the other channel's files away has no pack, and makes its old one nobody's.
     let gone: JSONValue = ["bundles": [["bundle": "main", "unpublish": true]]]
     #expect(try origin.api("POST", "apps/shop/channels/online/releases", gone).status == 201)
-    #expect(try Self.isTrue { try PackServingTests.pack(origin, Self.poll("test", 1)) != nil })
-    #expect(try Self.isTrue { desk.backlog.pending == 0 })
+    #expect(
+      try PackServingTests.becomesTrue { try PackServingTests.pack(origin, Self.poll("test", 1)) != nil })
+    #expect(try PackServingTests.becomesTrue { desk.backlog.pending == 0 })
   }
 
   /// A place that can't be reached for a while is tried again without another release; deltas don't wait for it.
@@ -81,7 +73,8 @@ import Testing
     defer { origin.origin.beginStopping() }
     let desk = origin.origin.api.releases.deltas
     // Both bases, the newer one first; then the rest of the work is done.
-    #expect(try Self.isTrue { attempts.withLock { $0.count } >= 2 && desk.backlog.pending == 0 })
+    #expect(
+      try PackServingTests.becomesTrue { attempts.withLock { $0.count } >= 2 && desk.backlog.pending == 0 })
     #expect(attempts.withLock { $0 } == [2, 1])
     let deltas = try origin.ask("GET", Self.poll("online", 1)).json["data"]?["deltas"]
     #expect(deltas?.object?.members.count == 1)
@@ -93,7 +86,10 @@ import Testing
       ])
     fails.withLock { $0 = false }
     for base in 1...2 {
-      #expect(try Self.isTrue { try PackServingTests.pack(origin, Self.poll("online", base)) != nil })
+      #expect(
+        try PackServingTests.becomesTrue {
+          try PackServingTests.pack(origin, Self.poll("online", base)) != nil
+        })
     }
     #expect(attempts.withLock { $0 } == [2, 1, 2, 1])
     #expect(

@@ -7,20 +7,6 @@ import Testing
 
 /// Packs that are named, and gone.
 @Suite struct PackFaultTests {
-  private static func names(_ origin: TestOrigin, from base: Int) throws -> Bool {
-    let poll = "/configure.json?app=shop&version=\(base)&patch=1&pack=1"
-    return try PackServingTests.pack(origin, poll) != nil
-  }
-
-  private static func isTrue(_ condition: () throws -> Bool) throws -> Bool {
-    let end = Clock.monotonicNanoseconds() + 20_000_000_000
-    while try !condition() {
-      if Clock.monotonicNanoseconds() > end { return false }
-      Clock.sleep(for: .milliseconds(10))
-    }
-    return true
-  }
-
   /// What a version that gc dropped is answered was made when its pack was there.
   @Test(arguments: [true, false]) func gcTakesPacksOutOfTheAnswers(byClock: Bool) throws {
     let now = Locked<Int64>(1_763_500_000_000)
@@ -29,7 +15,7 @@ import Testing
       let script = PackServingTests.old + "let version = \(version);\n"
       try origin.publish(["v\(version).js": script], remove: version > 1 ? ["v\(version - 1).js"] : [])
     }
-    #expect(try Self.names(origin.restarted(), from: 2))
+    #expect(try PackServingTests.names(origin.restarted(), from: 2))
     now.withLock { $0 += 100 * 24 * 3_600_000 }
     if byClock {
       var policy = KeepPolicy()
@@ -56,7 +42,7 @@ import Testing
     let body = try origin.ask("GET", path).body
     let builder = origin.origin.builder
     try builder.lookAtPacks(origin.store, log)
-    #expect(try Self.names(origin, from: 1) && lines.withLock { $0.isEmpty })
+    #expect(try PackServingTests.names(origin, from: 1) && lines.withLock { $0.isEmpty })
     let channel = try #require(try origin.store.channels().first)
     let pack = try #require(try origin.store.derived.packs().first?.pack)
     let file = origin.store.derived.packFile(pack, of: channel)
@@ -71,12 +57,12 @@ import Testing
     }
     #expect(try origin.ask("GET", path).status == 200)
     try builder.lookAtPacks(origin.store, log)
-    #expect(try !Self.names(origin, from: 1) && origin.ask("GET", path).status == 404)
+    #expect(try !PackServingTests.names(origin, from: 1) && origin.ask("GET", path).status == 404)
     let said = lines.withLock { $0.filter { $0.contains("the pack of shop online from 1 to 2") } }
     #expect(said.count == 1 && said[0].contains(isRemoved ? "is gone" : "was damaged"))
     try origin.origin.startBackgroundWork()
     defer { origin.origin.beginStopping() }
-    #expect(try Self.isTrue { try Self.names(origin, from: 1) })
+    #expect(try PackServingTests.becomesTrue { try PackServingTests.names(origin, from: 1) })
     #expect(try origin.ask("GET", path).body == body)
   }
 }

@@ -33,6 +33,21 @@ import Testing
     return (try path(pack["download"]?.string), try #require(pack["size"]?.integer))
   }
 
+  /// Whether a device at `base` is told of a pack.
+  static func names(_ origin: TestOrigin, from base: Int) throws -> Bool {
+    try pack(origin, "/configure.json?app=shop&version=\(base)&patch=1&pack=1") != nil
+  }
+
+  /// Whether something comes true within 20 seconds.
+  static func becomesTrue(_ condition: () throws -> Bool) throws -> Bool {
+    let end = Clock.monotonicNanoseconds() + 20_000_000_000
+    while try !condition() {
+      if Clock.monotonicNanoseconds() > end { return false }
+      Clock.sleep(for: .milliseconds(10))
+    }
+    return true
+  }
+
   @Test func aReleaseShowsWithItsPack() throws {
     let origin = try Self.published()
     let answer = try origin.ask("GET", Self.poll)

@@ -9,20 +9,6 @@ import Testing
 @Suite struct PackWorthTests {
   private static let online = "apps/shop/channels/online"
 
-  private static func names(_ origin: TestOrigin, from base: Int) throws -> Bool {
-    let poll = "/configure.json?app=shop&version=\(base)&patch=1&pack=1"
-    return try PackServingTests.pack(origin, poll) != nil
-  }
-
-  private static func isTrue(_ condition: () throws -> Bool) throws -> Bool {
-    let end = Clock.monotonicNanoseconds() + 20_000_000_000
-    while try !condition() {
-      if Clock.monotonicNanoseconds() > end { return false }
-      Clock.sleep(for: .milliseconds(10))
-    }
-    return true
-  }
-
   /// A limit of packs is one of what they have of a file, not of the file; what is over it is told of once.
   @Test(arguments: ["small", "pack", "file"]) func theLimitIsOfThePack(_ what: String) throws {
     let lines = Locked<[String]>([])
@@ -35,9 +21,9 @@ import Testing
     try origin.origin.startBackgroundWork()
     defer { origin.origin.beginStopping() }
     let desk = origin.origin.api.releases.deltas
-    #expect(try Self.isTrue { desk.backlog.pending == 0 })
+    #expect(try PackServingTests.becomesTrue { desk.backlog.pending == 0 })
     let isLeftOut = what != "small"
-    #expect(try Self.names(origin, from: 1) == !isLeftOut)
+    #expect(try PackServingTests.names(origin, from: 1) == !isLeftOut)
     let metrics = try origin.ask("GET", "/metrics").text
     #expect(metrics.contains("xcache_packs_too_large_total \(isLeftOut ? 1 : 0)\n"))
     let said = lines.withLock { $0.filter { $0.contains("packs of shop online 2 are left out") } }
@@ -66,11 +52,11 @@ import Testing
     ]
     let cost = try PackCostTests.prepare(origin, release)
     #expect(try origin.api("POST", "\(Self.online)/releases", release).status == 201)
-    #expect((cost["last1"]?["pack"] != nil) == (try Self.names(origin, from: 1)), "\(cost)")
+    #expect((cost["last1"]?["pack"] != nil) == (try PackServingTests.names(origin, from: 1)), "\(cost)")
     try origin.origin.startBackgroundWork()
     defer { origin.origin.beginStopping() }
-    #expect(try Self.isTrue { origin.origin.api.releases.deltas.backlog.pending == 0 })
-    #expect((cost["last1"]?["pack"] != nil) == (try Self.names(origin, from: 1)))
+    #expect(try PackServingTests.becomesTrue { origin.origin.api.releases.deltas.backlog.pending == 0 })
+    #expect((cost["last1"]?["pack"] != nil) == (try PackServingTests.names(origin, from: 1)))
   }
 
   /// xorshift64* (Vigna 2014): the same in every run.
