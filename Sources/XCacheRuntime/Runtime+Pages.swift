@@ -46,7 +46,7 @@ extension Runtime {
       if isFirst { state.marker = marker }
       return (page, isFirst ? marker : nil)
     }
-    if let begun { notes.add(begun.begin) }
+    if let begun { note(begun.begin) }
     Task { [weak self] in
       try? await Task.sleep(for: .milliseconds(deadline))
       self?.decide(page, cameUp: false)
@@ -71,7 +71,13 @@ extension Runtime {
 
   /// The first page was shown, failed or was left, and the process is still there.
   private func livedThrough() {
-    if let marker = state.withLock({ $0.marker.take() }) { notes.add(marker.end) }
+    if let marker = state.withLock({ $0.marker.take() }) { note(marker.end) }
+  }
+
+  /// Writes something down in its turn. The folder stays this runtime's until that is done.
+  private func note(_ write: @escaping @Sendable () -> Void) {
+    let device = device
+    notes.add { withExtendedLifetime(device, write) }
   }
 
   /// The first signal of a page counts, and that of its deadline is one.
@@ -92,7 +98,7 @@ extension Runtime {
     if outcome.isNew { hub.tell(.pageFailed(url: page.url, version: page.version)) }
     guard let saved = outcome.saved else { return }
     let file = settings.healthFile
-    notes.add { try? DurableFile.write(saved, to: file) }
+    note { try? DurableFile.write(saved, to: file) }
   }
 
   /// Pages are told apart by their address without query and fragment.

@@ -26,6 +26,16 @@ private let script = "https://m.test/app.js"
     return try await Runtime(settings, transport: origin)
   }
 
+  /// The runtime of the next process. The one before it may still be held by a thread that just finished its last job, where
+  /// a process's end would have let go of the folder.
+  private func restarted(_ change: (inout RuntimeSettings) -> Void = { _ in }) async throws -> Runtime {
+    while true {
+      let runtime = try await runtime(change)
+      guard case .inUse = runtime.fault else { return runtime }
+      try await Task.sleep(for: .milliseconds(1))
+    }
+  }
+
   /// What a page gets: `200 text`, or the reason why it went to the network.
   private func ask(
     _ runtime: Runtime, _ url: String, method: String = "GET",
@@ -124,7 +134,7 @@ private let script = "https://m.test/app.js"
     for name in try Folder.textNames(folder) {
       try DurableFile.write(bytes("damaged"), to: "\(folder)/\(name)")
     }
-    let runtime = try await runtime()
+    let runtime = try await restarted()
     #expect(try await ask(runtime, script) == "200 let one")
     // And where it can't be, the network has the word.
     for name in try Folder.textNames(folder) where name.contains("index") {
@@ -150,7 +160,7 @@ private let script = "https://m.test/app.js"
     let file = "\(bench.settings().folder)/pages.json"
     while try DurableFile.read(file) == nil { try await Task.sleep(for: .milliseconds(5)) }
     runtime = nil
-    let next = try await self.runtime { $0.pageDeadline = 60_000 }
+    let next = try await restarted { $0.pageDeadline = 60_000 }
     var events = next.events.makeAsyncIterator()
     try await fail(next)
     guard case .pageFailed(let url, let version) = await events.next() else {
@@ -197,7 +207,7 @@ private let script = "https://m.test/app.js"
 
   /// A process that ends while its first page loads.
   private func crash(_ number: Int) async throws {
-    let runtime = try await runtime()
+    let runtime = try await restarted()
     _ = runtime.open(page)
     let marker = "\(bench.settings().folder)/starting"
     while try DurableFile.read(marker)?.first != UInt8(ascii: "0") + UInt8(number) {
@@ -205,11 +215,11 @@ private let script = "https://m.test/app.js"
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func afterCrashesInterceptionIsOff() async throws {
+  @Test func afterCrashesInterceptionIsOff() async throws {
     do { await (try runtime()).handle(.launch) }
     // Starts without a page, and pages that are left, count for nothing.
     for _ in 0..<4 {
-      let quiet = try await runtime()
+      let quiet = try await restarted()
       quiet.close(quiet.open(page))
       #expect(try await ask(quiet, script) == "200 let one")
     }
@@ -218,14 +228,14 @@ private let script = "https://m.test/app.js"
     }
     for number in 1...3 { try await crash(number) }
     do {
-      let runtime = try await runtime()
+      let runtime = try await restarted()
       #expect(try await ask(runtime, script) == "crashLoop")
       #expect(try await ask(runtime, page, destination: .document, page: runtime.open(page)) == "crashLoop")
     }
     // Another build of the app is another chance.
-    do { #expect(try await ask(try await runtime { $0.build = "2" }, script) == "200 let one") }
+    do { #expect(try await ask(try await restarted { $0.build = "2" }, script) == "200 let one") }
     // And so is another policy.
-    let runtime = try await runtime()
+    let runtime = try await restarted()
     #expect(try await ask(runtime, script) == "crashLoop")
     let policy = #"{"code":200,"data":{"version":"1","intercept":true,"bypass":[],"scripts":[]}}"#
     origin.serve(bytes(policy), at: "\(FakeOrigin.server)/policy.json?app=shop&channel=online")
