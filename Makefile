@@ -150,7 +150,7 @@ bench-scale: build ## large channels, and many: publishing against rsync, memory
 	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/scale-memory.sh
 
 lint: ## check the format of every Swift file
-	swift format lint --strict --parallel --recursive Package.swift Sources Tests
+	swift format lint --strict --parallel --recursive Package.swift Sources Engines Tests
 
 gates: ## check what no compiler checks
 	@.ci/gates

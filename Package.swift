@@ -22,6 +22,7 @@ let package = Package(
     .library(name: "XCacheClient", targets: ["XCacheClient"]),
     .library(name: "XCacheRuntime", targets: ["XCacheRuntime"]),
     .library(name: "DeviceLinux", targets: ["DeviceLinux"]),
+    .library(name: "DeviceApple", targets: ["DeviceApple"]),
   ],
   targets: [
     // Floor 0: the doors to C.
@@ -72,6 +73,9 @@ let package = Package(
 
     // Floor 5
     library("DeviceLinux", ["HTTPClient", "XCacheClient"]),
+    .target(
+      name: "DeviceApple", dependencies: ["System", "XCacheClient"], path: "Engines/Apple",
+      swiftSettings: swift),
 
     // Floor 6
     .executableTarget(
@@ -118,7 +122,10 @@ let package = Package(
     tests("StoreTests", ["Store", "Manifests", "System", "CSQLite"]),
     tests(
       "XCacheClientTests",
-      ["Archive", "Compression", "DeviceLinux", "XCacheClient", "Manifests", "System", "SocketServer"]),
+      [
+        "Archive", "Compression", "DeviceApple", "DeviceLinux", "XCacheClient", "Manifests", "System",
+        "SocketServer",
+      ]),
     // Support is a link to that of XCacheClientTests: the same origin in memory.
     tests(
       "XCacheRuntimeTests",

@@ -18,11 +18,12 @@ module() {
 
 # target NAME: one of ours.
 target() {
-  local files
-  mapfile -t files < <(find "Sources/$1" -name '*.swift' | sort)
+  local files folder="Sources/$1"
+  [ "$1" != DeviceApple ] || folder=Engines/Apple
+  mapfile -t files < <(find "$folder" -name '*.swift' | sort)
   module "$1" "${files[@]}"
   echo "$1: type-checked for Apple, ${#files[@]} files"
 }
 
-for stub in Darwin CryptoKit; do module "$stub" "Tests/AppleStubs/$stub.swift"; done
-for name in ${TARGETS:-Libc Zstd System HTTP Manifests Compression Archive XCacheClient XCacheRuntime}; do target "$name"; done
+for stub in Darwin CryptoKit Foundation; do module "$stub" "Tests/AppleStubs/$stub.swift"; done
+for name in ${TARGETS:-Libc Zstd System HTTP Manifests Compression Archive XCacheClient XCacheRuntime DeviceApple}; do target "$name"; done

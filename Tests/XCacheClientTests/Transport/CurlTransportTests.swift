@@ -25,14 +25,14 @@ import Testing
       }
       return isReset
         ? [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n".utf8)), .reset]
-        : Self.answer(request, from: origin)
+        : origin.steps(for: request)
     }
     let scratch = try Scratch()
     var settings = DeviceSettings(
       folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop", hosts: ["*"])
     settings.retryPauses = [0, 0, 0]
     let progress = Locked<[Progress]>([])
-    let device = try Device(settings, transport: Rewriting(server.url))
+    let device = try Device(settings, transport: SocketTransport(CurlTransport(), to: server.url))
     let report = try device.update { now in progress.withLock { $0.append(now) } }
     #expect(report.kind == .whole && report.fetched == 40)
     #expect(report.bytesFetched == files.values.reduce(0) { $0 + Int64($1.count) })
@@ -56,10 +56,10 @@ import Testing
     try origin.publish(["https://m.test/a.js": script])
     let codings = Locked<[String]>([])
     let server = SocketServer { request in
-      guard request.path.hasPrefix("/cdn/") else { return Self.answer(request, from: origin) }
+      guard request.path.hasPrefix("/cdn/") else { return origin.steps(for: request) }
       let accepted = request.fields["accept-encoding"] ?? ""
       codings.withLock { $0.append(accepted) }
-      guard accepted.contains("gzip") else { return Self.answer(request, from: origin) }
+      guard accepted.contains("gzip") else { return origin.steps(for: request) }
       var coded = Gzip.encode([script])
       switch damage {
       case .torn: coded[coded.count / 2] ^= 0x10
@@ -72,7 +72,7 @@ import Testing
     var settings = DeviceSettings(
       folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop", hosts: ["*"])
     settings.retryPauses = []
-    let device = try Device(settings, transport: Rewriting(server.url))
+    let device = try Device(settings, transport: SocketTransport(CurlTransport(), to: server.url))
     let report = try device.update()
     #expect(report.fetched == 1)
     #expect(try device.resource(for: "https://m.test/a.js")?.read() == script)
@@ -86,17 +86,17 @@ import Testing
     try origin.publish(["https://m.test/a.js": script])
     let codings = Locked<[String]>([])
     let server = SocketServer { request in
-      guard request.path.hasPrefix("/cdn/") else { return Self.answer(request, from: origin) }
+      guard request.path.hasPrefix("/cdn/") else { return origin.steps(for: request) }
       let accepted = request.fields["accept-encoding"] ?? ""
       codings.withLock { $0.append(accepted) }
       return accepted.contains("gzip")
-        ? Self.short(Gzip.encode([script])) : Self.answer(request, from: origin)
+        ? Self.short(Gzip.encode([script])) : origin.steps(for: request)
     }
     let scratch = try Scratch()
     var settings = DeviceSettings(
       folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop", hosts: ["*"])
     settings.retryPauses = [0, 0]
-    let device = try Device(settings, transport: Rewriting(server.url))
+    let device = try Device(settings, transport: SocketTransport(CurlTransport(), to: server.url))
     #expect(try device.update().fetched == 1)
     #expect(try device.resource(for: "https://m.test/a.js")?.read() == script)
     #expect(codings.withLock { $0 } == ["gzip, zstd", "gzip, zstd", "identity"])
@@ -119,13 +119,13 @@ import Testing
       Dictionary(uniqueKeysWithValues: (0..<50).map { ("https://m.test/\($0).js", [UInt8(48 + $0)]) }))
     let codings = Locked<[String]>([])
     let server = SocketServer { request in
-      let whole = Self.answer(request, from: origin)
+      let whole = origin.steps(for: request)
       guard request.path.hasPrefix("/origin/") else { return whole }
       let accepted = request.fields["accept-encoding"] ?? ""
       codings.withLock { $0.append(accepted) }
       guard accepted.contains("gzip") else { return whole }
       let url = FakeOrigin.server + request.path.dropFirst("/origin".count)
-      var coded = Gzip.encode([Self.body(url, from: origin).body])
+      var coded = Gzip.encode([origin.fetch(url).body])
       switch damage {
       case .torn: coded[coded.count / 2] ^= 0x10
       case .otherText: coded = Gzip.encode([Array("{\"code\":".utf8)])
@@ -136,47 +136,9 @@ import Testing
     let scratch = try Scratch()
     let settings = DeviceSettings(
       folder: "\(scratch.path)/device", server: "\(server.url)/origin", app: "shop", hosts: ["*"])
-    let device = try Device(settings, transport: Rewriting(server.url))
+    let device = try Device(settings, transport: SocketTransport(CurlTransport(), to: server.url))
     #expect(try device.update().fetched == 50)
     #expect(codings.withLock { Array($0.prefix(2)) } == ["gzip, zstd", "identity"])
-  }
-
-  private static func body(_ url: String, from origin: FakeOrigin) -> (reply: TransportReply?, body: [UInt8])
-  {
-    var body: [UInt8] = []
-    let reply = try? origin.get(TransportRequest(url, limit: .max)) { bytes in
-      bytes.withUnsafeBytes { body.append(contentsOf: $0) }
-      return true
-    }
-    return (reply, body)
-  }
-
-  private static func answer(_ request: SocketServer.Request, from origin: FakeOrigin) -> [SocketServer.Step]
-  {
-    var url = request.path
-    if url.hasPrefix("/origin/") { url = FakeOrigin.server + url.dropFirst("/origin".count) }
-    if url.hasPrefix("/cdn/") { url = "https://cdn.test" + url.dropFirst("/cdn".count) }
-    let (reply, body) = Self.body(url, from: origin)
-    return .answer(reply?.status ?? 500, body: reply?.status == 200 ? body : reply?.failure ?? [])
-  }
-
-  /// The transport under test, told that the CDN is the server on this machine.
-  private struct Rewriting: Transport {
-    let inner = CurlTransport()
-    let url: String
-
-    init(_ url: String) { self.url = url }
-
-    func get(
-      _ request: TransportRequest, receive: (RawSpan) -> Bool
-    ) throws(TransportError) -> TransportReply {
-      var address = request.url
-      if address.hasPrefix("https://cdn.test") {
-        address = "\(url)/cdn" + address.dropFirst("https://cdn.test".count)
-      }
-      return try inner.get(
-        TransportRequest(address, limit: request.limit, isUncoded: request.isUncoded), receive: receive)
-    }
   }
 
   private func outcome(

@@ -1,0 +1,156 @@
+import Foundation
+import System
+import XCacheClient
+
+#if !canImport(Darwin)
+  import FoundationNetworking
+#endif
+
+/// The transport on Apple's systems: URLSession, without cookies, caches or stored credentials.
+///
+/// It also runs on Linux's Foundation, where its tests do; an app on Linux takes `CurlTransport`.
+public final class URLSessionTransport: Transport {
+  private let session: URLSession
+  private let exchanges = Exchanges()
+
+  /// A transport that gives up an answer of which nothing came for `stallSeconds`, with at most `connections` to a server
+  /// that doesn't speak HTTP/2.
+  public init(stallSeconds: Int = 30, connections: Int = 6) {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.timeoutIntervalForRequest = TimeInterval(stallSeconds)
+    configuration.httpMaximumConnectionsPerHost = connections
+    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+    configuration.urlCache = nil
+    configuration.httpCookieStorage = nil
+    configuration.httpShouldSetCookies = false
+    configuration.urlCredentialStorage = nil
+    session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
+  }
+
+  // A session holds its delegate until it is told to let go.
+  deinit { session.finishTasksAndInvalidate() }
+
+  /// Fetches by URLSession: up to five redirects, the system's content codings undone, no limit on the time as long as
+  /// bytes come.
+  public func get(
+    _ request: TransportRequest, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply {
+    try get(request, begin: { _ in true }, receive: receive)
+  }
+
+  /// As above, with `Range` and `If-Range`; an answer with other bytes than were asked for is none.
+  public func get(
+    _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply {
+    var ask = try Self.ask(request.url)
+    if request.isUncoded { ask.setValue("identity", forHTTPHeaderField: "Accept-Encoding") }
+    if request.start > 0 {
+      ask.setValue("bytes=\(request.start)-", forHTTPHeaderField: "Range")
+      // "A client MUST NOT generate an If-Range header field containing an entity tag that is marked as weak" (RFC 9110
+      // §13.1.5).
+      if let tag = request.entityTag, tag.hasPrefix("\"") {
+        ask.setValue(tag, forHTTPHeaderField: "If-Range")
+      }
+    }
+    let task = session.dataTask(with: ask)
+    let exchange = exchanges.begin(task)
+    // Ends it where the caller has had enough; after its end it does nothing.
+    defer { task.cancel() }
+    return try Self.read(exchange, of: task, request, begin: begin, receive: receive)
+  }
+
+  /// Posts by URLSession, five seconds at most.
+  public func tell(_ document: [UInt8], to url: String) {
+    guard var ask = try? Self.ask(url) else { return }
+    ask.httpMethod = "POST"
+    ask.httpBody = Data(document)
+    ask.setValue("application/json", forHTTPHeaderField: "Content-Type")
+    let task = session.dataTask(with: ask)
+    let exchange = exchanges.begin(task)
+    defer { task.cancel() }
+    let end = ContinuousClock.now.advanced(by: .seconds(5))
+    while let step = exchange.next(within: ContinuousClock.now.duration(to: end), of: task) {
+      if case .end = step { return }
+    }
+  }
+
+  private static func ask(_ url: String) throws(TransportError) -> URLRequest {
+    guard let url = URL(string: url), url.host != nil, let scheme = url.scheme?.lowercased(),
+      scheme == "http" || scheme == "https"
+    else { throw TransportError(.other, "not an http or https address: \(url)") }
+    return URLRequest(url: url)
+  }
+
+  private static func read(
+    _ exchange: Exchange, of task: URLSessionDataTask, _ request: TransportRequest,
+    begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply {
+    var status = 0
+    var count: Int64 = 0
+    var failure: [UInt8] = []
+    while true {
+      switch exchange.next(of: task) {
+      case .head(let response):
+        status = response.statusCode
+        guard (200..<300).contains(status) else { continue }
+        let head = TransportHead(status: status, asked: request.start) {
+          response.value(forHTTPHeaderField: $0)
+        }
+        guard let head else {
+          throw TransportError(.other, "the server sent another part of the file than was asked for")
+        }
+        guard begin(head) else { throw TransportError(.stopped, "the caller ended it") }
+      case .bytes(let bytes):
+        guard (200..<300).contains(status) else {
+          failure += bytes.prefix(failureLimit - failure.count)
+          continue
+        }
+        count += Int64(bytes.count)
+        guard count <= request.limit else {
+          throw TransportError(.tooLong, "the answer is longer than \(request.limit) bytes")
+        }
+        let goesOn = bytes.withUnsafeBytes { receive($0.bytes) }
+        guard goesOn else { throw TransportError(.stopped, "the caller ended it") }
+      case .end(let error?): throw TransportError(error, host: task.originalRequest?.url?.host ?? "")
+      case .end(nil):
+        let received = task.countOfBytesReceived
+        var reply = TransportReply(
+          status: status, received: received > 0 ? received : count, failure: failure)
+        reply.isMultiplexed = exchange.isMultiplexed
+        return reply
+      }
+    }
+  }
+
+  /// Bytes of an answer other than 2xx that are kept.
+  private static let failureLimit = 1 << 16
+}
+
+extension TransportError {
+  init(_ error: any Error, host: String) {
+    let code = (error as? URLError)?.code
+    let kind: Kind =
+      switch code {
+      case .timedOut?: .timedOut
+      case .networkConnectionLost?: .broken
+      case .cancelled?: .stopped
+      case .cannotFindHost?, .cannotConnectToHost?, .dnsLookupFailed?, .notConnectedToInternet?,
+        .secureConnectionFailed?, .serverCertificateUntrusted?, .serverCertificateHasBadDate?,
+        .serverCertificateHasUnknownRoot?, .serverCertificateNotYetValid?, .internationalRoamingOff?,
+        .dataNotAllowed?:
+        .unreachable
+      default: .other
+      }
+    self.init(kind, "\(host): \(error.localizedDescription)")
+  }
+}
+
+extension Device {
+  /// Opens the device's folder, makes it where it is missing, and finishes what a crash left undone; it fetches by
+  /// URLSession.
+  ///
+  /// - Throws: `badSetting`, `inUse`, `otherContents`, `file`.
+  public convenience init(_ settings: DeviceSettings) throws(ClientError) {
+    try self.init(settings, transport: URLSessionTransport())
+  }
+}

@@ -1,0 +1,177 @@
+// swift-format-ignore-file
+// A stand-in for Apple's Foundation: what `Engines/Apple` uses, from Apple's documentation. The delegate protocols require
+// every method that we implement, so that a misspelt one, which the real protocols would pass over, fails here.
+
+// MARK: - Values
+
+public typealias TimeInterval = Double
+
+public struct Data: RandomAccessCollection, Sendable {
+  public init<S: Sequence>(_ elements: S) where S.Element == UInt8 {}
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { 0 }
+  public subscript(position: Int) -> UInt8 { 0 }
+  public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    try body(UnsafeRawBufferPointer(start: nil, count: 0))
+  }
+}
+
+public struct URL: Hashable, Sendable {
+  public init?(string: String) { nil }
+  public var host: String? { nil }
+  public var scheme: String? { nil }
+  public var path: String { "" }
+  public func appendingPathComponent(_ component: String, isDirectory: Bool) -> URL { self }
+  public mutating func setResourceValues(_ values: URLResourceValues) throws {}
+}
+
+public struct URLResourceValues: Sendable {
+  public init() {}
+  public var isExcludedFromBackup: Bool?
+}
+
+public struct CharacterSet: Hashable, Sendable {
+  public static var alphanumerics: CharacterSet { CharacterSet() }
+}
+
+extension StringProtocol {
+  public func addingPercentEncoding(withAllowedCharacters allowed: CharacterSet) -> String? { nil }
+}
+
+extension Error {
+  // Swift's own Foundation adds it to every error.
+  public var localizedDescription: String { "" }
+}
+
+// MARK: - Files
+
+public struct FileAttributeKey: Hashable, Sendable {
+  public static let protectionKey = FileAttributeKey()
+}
+
+public struct FileProtectionType: Hashable, Sendable {
+  public static let completeUntilFirstUserAuthentication = FileProtectionType()
+}
+
+open class NSObject {
+  public init() {}
+}
+
+open class FileManager: NSObject {
+  public enum SearchPathDirectory: UInt, Sendable { case cachesDirectory = 13 }
+  public struct SearchPathDomainMask: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static var userDomainMask: SearchPathDomainMask { SearchPathDomainMask(rawValue: 1) }
+  }
+  open class var `default`: FileManager { FileManager() }
+  open func url(
+    for directory: SearchPathDirectory, in domain: SearchPathDomainMask, appropriateFor url: URL?, create shouldCreate: Bool
+  ) throws -> URL { fatalError() }
+  open func createDirectory(
+    at url: URL, withIntermediateDirectories: Bool, attributes: [FileAttributeKey: Any]? = nil
+  ) throws {}
+  open func setAttributes(_ attributes: [FileAttributeKey: Any], ofItemAtPath path: String) throws {}
+}
+
+// MARK: - URL loading
+
+public struct URLRequest: Hashable, Sendable {
+  public init(url: URL) { self.url = url }
+  public var url: URL?
+  public var httpMethod: String?
+  public var httpBody: Data? { get { nil } set {} }
+  public static func == (a: URLRequest, b: URLRequest) -> Bool { true }
+  public func hash(into hasher: inout Hasher) {}
+  public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {}
+  public enum CachePolicy: UInt, Sendable { case reloadIgnoringLocalCacheData = 1 }
+}
+
+public struct URLError: Error {
+  public struct Code: Hashable, Sendable {
+    public static var timedOut: Code { Code() }
+    public static var networkConnectionLost: Code { Code() }
+    public static var cancelled: Code { Code() }
+    public static var cannotFindHost: Code { Code() }
+    public static var cannotConnectToHost: Code { Code() }
+    public static var dnsLookupFailed: Code { Code() }
+    public static var notConnectedToInternet: Code { Code() }
+    public static var secureConnectionFailed: Code { Code() }
+    public static var serverCertificateUntrusted: Code { Code() }
+    public static var serverCertificateHasBadDate: Code { Code() }
+    public static var serverCertificateHasUnknownRoot: Code { Code() }
+    public static var serverCertificateNotYetValid: Code { Code() }
+    public static var internationalRoamingOff: Code { Code() }
+    public static var dataNotAllowed: Code { Code() }
+  }
+  public var code: Code { Code() }
+}
+
+open class URLResponse: NSObject, @unchecked Sendable {}
+
+open class HTTPURLResponse: URLResponse, @unchecked Sendable {
+  open var statusCode: Int { 0 }
+  open func value(forHTTPHeaderField field: String) -> String? { nil }
+}
+
+open class URLSessionTask: NSObject, @unchecked Sendable {
+  open var taskIdentifier: Int { 0 }
+  open var originalRequest: URLRequest? { nil }
+  open var countOfBytesReceived: Int64 { 0 }
+  open func cancel() {}
+  open func suspend() {}
+  open func resume() {}
+}
+
+open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
+
+open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
+  open var networkProtocolName: String? { nil }
+}
+
+open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
+  open var transactionMetrics: [URLSessionTaskTransactionMetrics] { [] }
+}
+
+open class URLCache: NSObject, @unchecked Sendable {}
+open class HTTPCookieStorage: NSObject, @unchecked Sendable {}
+open class URLCredentialStorage: NSObject, @unchecked Sendable {}
+open class OperationQueue: NSObject, @unchecked Sendable {}
+
+open class URLSessionConfiguration: NSObject, @unchecked Sendable {
+  open class var ephemeral: URLSessionConfiguration { URLSessionConfiguration() }
+  open var timeoutIntervalForRequest: TimeInterval = 60
+  open var httpMaximumConnectionsPerHost = 6
+  open var requestCachePolicy = URLRequest.CachePolicy.reloadIgnoringLocalCacheData
+  open var urlCache: URLCache?
+  open var httpCookieStorage: HTTPCookieStorage?
+  open var httpShouldSetCookies = true
+  open var urlCredentialStorage: URLCredentialStorage?
+}
+
+open class URLSession: NSObject, @unchecked Sendable {
+  public enum ResponseDisposition: Int, Sendable { case cancel, allow, becomeDownload, becomeStream }
+  public init(
+    configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?
+  ) {}
+  open func dataTask(with request: URLRequest) -> URLSessionDataTask { URLSessionDataTask() }
+  open func finishTasksAndInvalidate() {}
+}
+
+public protocol URLSessionDelegate: AnyObject, Sendable {}
+
+public protocol URLSessionTaskDelegate: URLSessionDelegate {
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void)
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics)
+}
+
+public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void)
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
+}
