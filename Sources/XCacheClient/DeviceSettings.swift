@@ -19,10 +19,14 @@ public struct DeviceSettings: Hashable, Sendable {
   public var fallback: String?
   /// Files fetched at a time, of a server that doesn't take many requests over one connection as with HTTP/2.
   public var connections = 6
-  /// Bytes that the listed and the set-aside files may take together; nil: as many as the disk has.
+  /// Bytes that the listed and the set-aside files may take together on the disk, in its blocks; nil: as many as it has.
   ///
-  /// Set-aside files go first. While an update runs, the files of both manifests are there.
+  /// Set-aside files go first, then the listed ones that were used least recently; each comes back when a page asks for it.
+  /// A manifest may list more than fits. While an update runs, the files of both manifests are there.
   public var diskLimit: Int64?
+  /// Bytes up to which an update is taken at once where `Conditions` don't allow large ones. Of a larger one the manifest
+  /// alone is taken, and the files follow when a page asks for them, or when conditions allow.
+  public var meteredLimit: Int64 = 256 << 10
   /// Bytes of a manifest, decoded, above which it is refused.
   public var manifestLimit: Int64 = 256 << 20
   /// Whether an update also works out what it would have cost by gzip; that takes time, and no device needs it.
@@ -52,6 +56,7 @@ struct CheckedSettings: Sendable {
   let folder: String
   let connections: Int
   let diskLimit: Int64?
+  let meteredLimit: Int64
   let manifestLimit: Int64
   let retryPauses: [UInt32]
   let comparesWithGzip: Bool
@@ -89,6 +94,7 @@ struct CheckedSettings: Sendable {
     folder = settings.folder
     connections = min(max(settings.connections, 1), 64)
     diskLimit = settings.diskLimit
+    meteredLimit = settings.meteredLimit
     manifestLimit = settings.manifestLimit
     retryPauses = settings.retryPauses
     comparesWithGzip = settings.comparesWithGzip

@@ -8,7 +8,7 @@ extension Runtime {
   /// - Returns: what became of it; nil where it failed, which `events` tells of, or where there is no network.
   @discardableResult
   public func handle(_ trigger: Trigger) async -> UpdateReport? {
-    guard device != nil, !isOffline else { return nil }
+    guard device != nil, !conditions.isOffline else { return nil }
     if case .pageOpened(let page) = trigger { await firstAnswer(of: page, atMost: .seconds(1)) }
     let task = state.withLock { state in
       if let running = state.update { return running }

@@ -33,7 +33,7 @@ public final class Runtime: Sendable {
   public let fault: ClientError?
 
   struct State {
-    var isOffline = false
+    var conditions = Conditions()
     var memory: MemoryCache
     var counts = RuntimeCounts()
     var health: PageHealth
@@ -97,10 +97,10 @@ public final class Runtime: Sendable {
     }
   }
 
-  /// Whether there is no network, as the app knows it: then nothing is asked for.
-  public var isOffline: Bool {
-    get { state.withLock { $0.isOffline } }
-    set { state.withLock { $0.isOffline = newValue } }
+  /// What the app knows of network and battery, which says how much updates may take; the app sets it as it changes.
+  public var conditions: Conditions {
+    get { state.withLock { $0.conditions } }
+    set { state.withLock { $0.conditions = newValue } }
   }
 
   /// Lets go of what is in memory; the system told the app that there is little.

@@ -2,7 +2,8 @@ import XCacheClient
 
 /// What an app tells the runtime at its start.
 public struct RuntimeSettings: Sendable {
-  /// The channel, the folder and the app's hosts.
+  /// The channel, the folder, the app's hosts, and limits: 100 MB on the disk where `diskLimit` doesn't say otherwise when
+  /// these settings are made.
   public var device: DeviceSettings
   /// Bytes of files that are kept in memory; those with more than 1 MB never are.
   public var memoryLimit = 10 << 20
@@ -15,7 +16,10 @@ public struct RuntimeSettings: Sendable {
   public var pageDeadline: Int64 = 10_000
 
   /// Settings for `device`.
-  public init(_ device: DeviceSettings) { self.device = device }
+  public init(_ device: DeviceSettings) {
+    self.device = device
+    if device.diskLimit == nil { self.device.diskLimit = 100 << 20 }
+  }
 }
 
 /// What happens in a runtime, in the order in which it happens.

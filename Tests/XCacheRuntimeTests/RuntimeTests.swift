@@ -88,7 +88,7 @@ private let script = "https://m.test/app.js"
 
   @Test func offlineNothingIsAsked() async throws {
     let runtime = try await runtime()
-    runtime.isOffline = true
+    runtime.conditions.network = .offline
     _ = origin.takeLog()
     #expect(await runtime.handle(.launch) == nil)
     #expect(origin.takeLog() == [])
