@@ -25,8 +25,8 @@ public enum ClientError: Error, Hashable, Sendable {
   /// Thrown when a zip's delta of `url` is damaged, or the device lacks the file that it is over; `instead` names the
   /// origin's zips that have the file itself.
   case presetDelta(path: String, url: String, instead: String)
-  /// Thrown when the app's folder would take more bytes than it may, set-aside files not counted.
-  case overLimit(needed: Int64, limit: Int64)
+  /// Thrown when the device was closed.
+  case closed(folder: String)
   /// Thrown when another process has the device's folder open.
   case inUse(folder: String, process: Int32?)
   /// Thrown when the folder is that of another app or channel.
@@ -94,8 +94,7 @@ extension ClientError: CustomStringConvertible {
       \(path) can't be used as a preset: its delta of \(url) is damaged, or the device lacks the file that it is over. \
       Fetch \(instead) from the origin's bundle/ path instead.
       """
-    case .overLimit(let needed, let limit):
-      "The manifest's files need \(needed) bytes, and the limit is \(limit). Raise the limit."
+    case .closed(let folder): "\(folder) was closed. Open it again."
     case .inUse(let folder, let process):
       """
       \(folder) is in use by \(process.map { "process \($0)" } ?? "another process"). \

@@ -1,13 +1,14 @@
 import System
 
 extension Device {
-  /// Reads every listed file, and fetches each that is missing or has other bytes than listed.
+  /// Reads every listed file, and fetches each that is missing or has other bytes than listed, as far as the disk limit has
+  /// room for it.
   ///
   /// - Throws: `ClientError`, at the first file that can't be had; those put right until then stay.
   public func complete(
     progress: (@Sendable (Progress) -> Void)? = nil
   ) throws(ClientError) -> CompletionReport {
-    try work.withLock { _ throws(ClientError) in try completeAlone(progress) }
+    try job { () throws(ClientError) in try completeAlone(progress) }
   }
 
   private func completeAlone(
@@ -24,7 +25,7 @@ extension Device {
     report.right = entries.count - bad.count
     report.wrong = wrong
 
-    let absent = try copyingHeld(bad, &report)
+    let absent = fitting(try copyingHeld(bad, &report))
     var seen: Set<SHA256> = []
     let fetched = absent.filter { seen.insert($0.sha256).inserted }
     let (folder, cache) = (folder, cache)
@@ -67,7 +68,7 @@ extension Device {
   }
 
   /// Puts in place what the device holds under another key, and gives the rest.
-  private func copyingHeld(
+  func copyingHeld(
     _ entries: [HeldEntry], _ report: inout CompletionReport
   ) throws(ClientError) -> [HeldEntry] {
     if entries.isEmpty { return [] }
@@ -86,6 +87,18 @@ extension Device {
       report.copied += 1
     }
     return rest
+  }
+
+  /// Those for which the disk limit has room, small ones first.
+  func fitting(_ entries: [HeldEntry]) -> [HeldEntry] {
+    let index = index
+    var room = cache.withLock { $0.room(for: index) }
+    if room == .max { return entries }
+    return entries.sorted { $0.size < $1.size }.filter { entry in
+      guard entry.blocks <= room else { return false }
+      room -= entry.blocks
+      return true
+    }
   }
 
   private func holders() -> [SHA256: CachedName] {

@@ -48,7 +48,7 @@ extension Device {
     let held = documents.withLock { $0.version(kind) }
     guard let named, Self.takes(named, over: held, from: source) else { return nil }
     do {
-      let bytes = try fetchDocument(settings.url(kind, from: source))
+      let bytes = try fetchDocument(settings.url(kind, from: source), for: .document)
       let version = try keep(bytes, kind, source)
       return version == held ? nil : DocumentReport.Change(from: String(held), to: String(version))
     } catch {
@@ -62,8 +62,10 @@ extension Device {
     source == .origin ? version != held : version > held
   }
 
-  func fetchDocument(_ url: String, limit: Int64 = DeviceDocuments.limit) throws(ClientError) -> [UInt8] {
-    try Poller(transport: transport, settings: settings).document(url, limit: limit)
+  func fetchDocument(
+    _ url: String, limit: Int64 = DeviceDocuments.limit, for use: GatedTransport.Use = .page
+  ) throws(ClientError) -> [UInt8] {
+    try Poller(transport: transport(for: use), settings: settings).document(url, limit: limit)
   }
 
   /// Puts a document in the place of the one held, on the disk first; gives the version that is held then.

@@ -53,13 +53,27 @@ extension Device {
     return resource
   }
 
-  /// The open file of something that was listed and is set aside; nil where it is gone, or damaged.
-  package func openSetAside(_ file: ListedFile) -> LocalResource? {
-    guard let descriptor = try? Kernel.openExisting(folder.aside(file.sha256), [.read, .noFollow]),
+  /// The open file of something that was listed when a page was opened; nil where it is gone, or damaged, or was set aside a
+  /// day ago, or a rollback has left that version behind.
+  ///
+  /// - Parameter version: that the page was opened from.
+  package func openSetAside(_ file: ListedFile, forPageOf version: String) -> LocalResource? {
+    let held = index.version.number
+    if policy.withLock({ $0.isRolledBack(from: version, to: held) }) { return nil }
+    if let status = folder.status(folder.aside(file.sha256)),
+      !DeviceCache.serves(asideSince: status.modified, at: now())
+    {
+      return nil
+    }
+    guard let path = self.held(file.sha256),
+      let descriptor = try? Kernel.openExisting(path, [.read, .noFollow]),
       let digest = try? CacheFolder.digest(descriptor), digest == file.entry.bytes
     else { return nil }
     return LocalResource(file.entry, descriptor)
   }
+
+  /// Takes note that a page used a listed file that didn't have to be read for it.
+  package func noteUse(_ file: ListedFile) { uses.use(file.entry.name) }
 
   /// The manifest that is held now.
   package var snapshot: HeldManifest { HeldManifest(index) }

@@ -21,7 +21,9 @@ extension Device {
     let limits = (changes: settings.manifestLimit, files: settings.diskLimit ?? .max)
     let installer = PackInstaller(answer, over: held, try packSources(held), in: folder, limits: limits)
     var download = PackDownload(
-      answer.pack, by: transport, pauses: settings.retryPauses, progress: progress)
+      answer.pack, by: transport(for: .files), pauses: settings.retryPauses, progress: progress)
+    download.goesOn = { self.allows(answer.pack.size) }
+    download.pause = { self.gate.pause($0) }
     var report = PackReport()
     if let saved = folder.savedPack(answer.pack, limit: settings.manifestLimit) {
       if installer.resume(saved) { report.resumed = 1 }
@@ -57,7 +59,7 @@ extension Device {
       guard case .device(let fault) = error, fault.isDiskFull else { throw error }
     }
     do throws(ClientError) {
-      try cache.withLock { cache throws(ClientError) in try cache.makeRoom(for: 0, limit: 0) }
+      try cache.withLock { cache throws(ClientError) in try cache.dropAside() }
     } catch {
       throw .device(error)
     }

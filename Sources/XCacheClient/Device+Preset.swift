@@ -3,14 +3,15 @@ import System
 extension Device {
   /// Takes a manifest and its files from a zip: what the origin has under `bundle/553.zip`, or, where the device
   /// holds version 552, `bundle/552-553.zip`, or `bundle/552-553.delta.zip` where it holds all files of that version. A
-  /// zip that leads to no newer version than the one held is passed over.
+  /// zip that leads to no newer version than the one held is passed over. Of a manifest above the disk limit only what fits
+  /// is unpacked.
   ///
   /// - Parameter progress: told how far the unpacking is, from several threads.
   /// - Throws: `ClientError`, `preset` for a zip that can't be used; then the device holds what it held.
   public func install(
     preset path: String, progress: (@Sendable (Progress) -> Void)? = nil
   ) throws(ClientError) -> PresetReport {
-    try work.withLock { _ throws(ClientError) in try installAlone(path, progress) }
+    try job { () throws(ClientError) in try installAlone(path, progress) }
   }
 
   private func installAlone(
@@ -25,13 +26,11 @@ extension Device {
     guard let next = index else {
       return PresetReport(isTaken: false, version: version.text, from: held.version.text)
     }
-    try checkLimit(next)
     var plan = try plan(from: held, to: next)
     let copied = try stageCopies(&plan)
-    try makeRoom(for: plan.fetch)
+    try makeRoom(for: &plan, of: next)
     try unpack(plan.fetch, from: preset, try deltaBook(preset.offers, from: held), progress)
     try cache.withLock { cache throws(ClientError) in try cache.commit(next, at: now()) }
-    try makeRoom(for: [])
     var report = PresetReport(isTaken: true, version: version.text, from: held.version.text)
     report.files = plan.fetch.count
     report.bytes = plan.fetch.clampedSum(\.size)

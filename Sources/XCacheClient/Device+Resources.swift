@@ -36,6 +36,7 @@ extension Device {
             path: folder.file(entry.name), call: "open", code: Errno.noSuchFileOrDirectory.rawValue,
             reason: "The file keeps going away")
         }
+        if supplied == 0 { cache.withLock { $0.countMiss() } }
         supplied += 1
         try gate.page { () throws(ClientError) in _ = try supply(entry) }
       }
@@ -59,6 +60,7 @@ extension Device {
       let file = try onDisk(path) { () throws(SystemError) in
         try Kernel.openExisting(path, [.read, .noFollow])
       }
+      if file != nil { cache.uses.use(entry.name) }
       return Opened(file, isListed: true, isProven: cache.isProven(entry))
     }
     let (isListed, isProven) = (found.isListed, found.isProven)
@@ -92,16 +94,31 @@ extension Device {
   func supply(_ entry: HeldEntry) throws(ClientError) -> Int64? {
     let part = folder.incoming()
     var received: Int64?
-    if try !copyHeld(entry, to: part) { received = try fetcher(for: index.version).fetch(entry, to: part) }
+    if try !copyHeld(entry, to: part) {
+      var fetcher = fetcher(for: index.version)
+      if let offer = cache.withLock({ $0.backlog.offer(for: entry) }), let base = held(offer.base) {
+        fetcher.deltas = DeltaBook([offer], bases: [offer.base: base])
+      }
+      received = try fetcher.fetch(entry, to: part)
+    }
     try cache.withLock { cache throws(ClientError) in try cache.place(part, for: entry) }
     return received
   }
 
+  /// Where the device has bytes, listed or set aside; nil where it hasn't.
+  func held(_ sha256: SHA256) -> String? {
+    if folder.status(folder.aside(sha256)) != nil { return folder.aside(sha256) }
+    let index = index
+    return cache.withLock { cache in
+      index.entries.first { $0.sha256 == sha256 && cache.has($0) }.map { cache.folder.file($0.name) }
+    }
+  }
+
   private func copyHeld(_ entry: HeldEntry, to target: String) throws(ClientError) -> Bool {
     let index = index
-    let present = cache.withLock { $0.present }
+    let files = cache.withLock { $0.files }
     let twin = index.entries.first {
-      $0.sha256 == entry.sha256 && $0.name != entry.name && present.contains($0.name)
+      $0.sha256 == entry.sha256 && $0.name != entry.name && files[$0.name] != nil
     }
     if let twin, try stage(entry, copying: folder.file(twin.name), to: target) { return true }
     return try stage(entry, copying: folder.aside(entry.sha256), to: target)

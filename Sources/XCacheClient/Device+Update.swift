@@ -15,7 +15,15 @@ extension Device {
     force: Bool = false, progress: (@Sendable (Progress) -> Void)? = nil,
     found: (@Sendable (String) -> Void)? = nil
   ) throws(ClientError) -> UpdateReport {
-    try work.withLock { _ throws(ClientError) in try updateAlone(force, found, progress) }
+    try update(force: force, until: StopSignal(), progress: progress, found: found)
+  }
+
+  /// As above; it ends at the next piece of what it fetches where `stop(signal)` is called, and what came stays.
+  package func update(
+    force: Bool = false, until signal: StopSignal, progress: (@Sendable (Progress) -> Void)? = nil,
+    found: (@Sendable (String) -> Void)? = nil
+  ) throws(ClientError) -> UpdateReport {
+    try job(until: signal) { () throws(ClientError) in try updateAlone(force, found, progress) }
   }
 
   private func updateAlone(
@@ -23,7 +31,11 @@ extension Device {
   ) throws(ClientError) -> UpdateReport {
     let held = try cache.withLock { cache throws(ClientError) in
       try cache.mend(at: now())
+      try cache.sweepIfDue(at: now())
       return cache.index
+    }
+    if gate.conditions.isOffline {
+      return UpdateReport(.notDue, from: held.version.text, to: held.version.text)
     }
     switch policy.withLock({ $0.begin(at: now(), force: force) }) {
     case .wait(let milliseconds):
@@ -63,9 +75,19 @@ extension Device {
       PollPolicy.takes(
         (answer.version.number, answer.digest.hex), from: source, over: (held.version.number, held.digest.hex)
       )
-    else { return try unchanged(held, source, offer.version) }
+    else {
+      succeeded(source, offer.extras)
+      return try unchanged(held, source, offer.version)
+    }
+    // Above the limit the files follow when pages ask for them, and the patch has all else.
+    guard allows(answer.pack.size) else {
+      return try take(try askWithoutPack(source, holding: held), source, over: held, progress)
+    }
     let pack = try install(answer, over: held, progress)
-    if let next = pack.index { return try move(from: held, to: next, offer, source, pack, progress) }
+    if let next = pack.index {
+      succeeded(source, offer.extras)
+      return try move(from: held, to: next, offer, source, pack, progress)
+    }
     // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
     let patch = try askWithoutPack(source, holding: held)
     var report = try take(patch, source, over: held, progress)
@@ -77,11 +99,17 @@ extension Device {
   private func askWithoutPack(
     _ source: PollPolicy.Source, holding held: DeviceIndex
   ) throws(ClientError) -> Poller.Offer {
-    do {
-      return try Poller(transport: transport, settings: settings)
+    do throws(ClientError) {
+      let offer = try Poller(transport: transport(for: .document), settings: settings)
         .ask(source, holding: held, takesPacks: false)
+      guard offer.pack == nil else {
+        throw ClientError.unreadable(
+          url: settings.server.text, reason: "it names a pack, and none was asked for")
+      }
+      succeeded(source, offer.extras)
+      return offer
     } catch {
-      report(error, from: source, holding: held)
+      failed(error, source, holding: held)
       throw error
     }
   }
@@ -89,21 +117,36 @@ extension Device {
   private func poll(
     _ source: PollPolicy.Source, holding held: DeviceIndex
   ) throws(ClientError) -> Poller.Offer {
-    do {
-      let offer = try Poller(transport: transport, settings: settings).ask(source, holding: held)
-      policy.withLock { $0.answered(by: source, interval: offer.extras.interval) }
+    // Of a manifest above the limit most isn't wanted, and a pack brings all that is new.
+    let takesPacks = settings.diskLimit.map { held.blocks <= $0 } ?? true
+    do throws(ClientError) {
+      let offer = try Poller(transport: transport(for: .document), settings: settings)
+        .ask(source, holding: held, takesPacks: takesPacks)
+      policy.withLock { $0.noteRollback(offer.extras.rollback?.number, from: source) }
+      // An origin whose packs are of no use, and that fails without, must not keep devices from the mirror.
+      if offer.pack == nil { succeeded(source, offer.extras) }
       return offer
     } catch {
-      let chance = Double.random(in: 0...1)
-      policy.withLock { $0.failed(source, at: now(), chance: chance) }
-      report(error, from: source, holding: held)
+      failed(error, source, holding: held)
       throw error
     }
+  }
+
+  private func succeeded(_ source: PollPolicy.Source, _ extras: AnswerExtras) {
+    policy.withLock { $0.answered(by: source, interval: extras.interval) }
+  }
+
+  private func failed(_ error: ClientError, _ source: PollPolicy.Source, holding held: DeviceIndex) {
+    if error.isStop { return }
+    let chance = Double.random(in: 0...1)
+    policy.withLock { $0.failed(source, at: now(), chance: chance) }
+    report(error, from: source, holding: held)
   }
 
   /// That it can't be written costs an earlier poll after the next start, nothing else.
   private func savePolicy() {
     let policy = policy.withLock { $0 }
+    guard cache.withLock({ $0.isOpen }) else { return }
     try? folder.write(policy.saved(server: settings.server.text), to: folder.poll)
   }
 
@@ -134,20 +177,22 @@ extension Device {
     from held: DeviceIndex, to next: DeviceIndex, _ offer: Poller.Offer, _ source: PollPolicy.Source,
     _ pack: InstalledPack?, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
-    try checkLimit(next)
     var plan = try plan(from: held, to: next)
     let made = plan.copy.filter { pack?.made.contains($0.entry.sha256) == true }.map(\.entry)
     let copied = try stageCopies(&plan, proven: pack?.made ?? []) - made.count
-    try makeRoom(for: plan.fetch + made)
+    try makeRoom(for: &plan, of: next)
     let deltas = try deltaBook(offer.deltas, from: held)
-    let bytes = try stage(plan.fetch, of: next.version, deltas, progress)
+    let (bytes, skipped) = try stage(plan.fetch, of: next.version, deltas, progress)
     let gzipBytes = settings.comparesWithGzip ? gzipCost(of: plan.fetch + made) : nil
-    try cache.withLock { cache throws(ClientError) in try cache.commit(next, at: now()) }
-    try makeRoom(for: [])
+    let backlog = Backlog(skipped, offer.deltas)
+    try cache.withLock { cache throws(ClientError) in
+      try cache.commit(next, skipping: backlog, at: now())
+    }
     var report = UpdateReport(.init(offer.kind), from: held.version.text, to: next.version.text)
     report.source = .init(source)
     report.polled = offer.version.text
-    report.fetched = plan.fetch.count + made.count
+    report.fetched = plan.fetch.count - skipped.count + made.count
+    report.backlog = skipped.count
     report.copied = copied + plan.shared
     report.kept = plan.kept
     report.missing = plan.missing
@@ -189,11 +234,6 @@ extension Device {
       else { return total + entry.size }
       return total + min(entry.size, Int64(Gzip.encode([bytes]).count))
     }
-  }
-
-  func checkLimit(_ next: DeviceIndex) throws(ClientError) {
-    guard let limit = settings.diskLimit, next.totalBytes > limit else { return }
-    throw .overLimit(needed: next.totalBytes, limit: limit)
   }
 
   func plan(from held: DeviceIndex, to next: DeviceIndex) throws(ClientError) -> UpdatePlan {
@@ -245,22 +285,28 @@ extension Device {
     }
   }
 
+  /// Fetches what the conditions allow, and gives the bytes that came over the wire and what they don't.
   private func stage(
     _ entries: [HeldEntry], of version: ManifestVersion, _ deltas: DeltaBook,
     _ progress: (@Sendable (Progress) -> Void)?
-  ) throws(ClientError) -> Int64 {
-    let folder = folder
+  ) throws(ClientError) -> (bytes: Int64, skipped: [HeldEntry]) {
+    let (folder, cost) = (folder, deltas.cost(of: entries))
+    guard allows(cost) else { return (0, entries) }
     var fetcher = fetcher(for: version, isOneOfMany: true)
     fetcher.deltas = deltas
-    let run = FetchRun(fetcher: fetcher, gate: gate, progress: progress)
+    var run = FetchRun(fetcher: fetcher, gate: gate, progress: progress)
+    run.goesOn = { self.allows(cost) }
+    let left = { entries.filter { folder.status(folder.staged($0.sha256)) == nil } }
     do {
-      return try run.run(entries, to: { folder.staged($0.sha256) })
+      return (try run.run(entries, to: { folder.staged($0.sha256) }), [])
+    } catch  where error.isStop && !gate.isStopped {
+      // The conditions have changed: what came is taken, the rest is left for better ones.
+      return (0, left())
     } catch  where error.isDiskFull {
       // "set-aside files go first when the disk limit is reached"
-      try cache.withLock { cache throws(ClientError) in try cache.makeRoom(for: 0, limit: 0) }
-      let left = entries.filter { folder.status(folder.staged($0.sha256)) == nil }
+      try cache.withLock { cache throws(ClientError) in try cache.dropAside() }
       do {
-        return try run.run(left, to: { folder.staged($0.sha256) })
+        return (try run.run(left(), to: { folder.staged($0.sha256) }), [])
       } catch  where error.isDiskFull {
         reporter.report(FailureReport(version: version.text, url: "", reason: .storage))
         throw error
@@ -268,10 +314,20 @@ extension Device {
     }
   }
 
-  func makeRoom(for entries: [HeldEntry]) throws(ClientError) {
+  /// Whether so many bytes may be fetched now.
+  func allows(_ bytes: Int64) -> Bool {
+    gate.conditions.allowsLargeUpdates || bytes <= settings.meteredLimit
+  }
+
+  /// Leaves out of a plan what the disk limit has no room for, and takes set-aside files out of the way of the rest.
+  func makeRoom(for plan: inout UpdatePlan, of next: DeviceIndex) throws(ClientError) {
     guard let limit = settings.diskLimit else { return }
-    let bytes = entries.clampedSum(\.size)
-    try cache.withLock { cache throws(ClientError) in try cache.makeRoom(for: bytes, limit: limit) }
+    plan.leaveOut(beyond: cache.withLock { $0.room(for: next) })
+    let bytes = plan.fetch.clampedSum(\.blocks).addingClamped(plan.copy.clampedSum(\.entry.blocks))
+    try cache.withLock { cache throws(ClientError) in
+      let room = limit - cache.bytes.addingClamped(bytes)
+      if cache.asideBytes > room { try cache.dropAside(downTo: room) }
+    }
   }
 }
 

@@ -17,6 +17,10 @@ public final class Device: Sendable {
   let transport: any Transport
   let now: @Sendable () -> Int64
   let cache: Locked<DeviceCache>
+  /// The manifest in force, for those who don't wait for the cache while it works on the disk.
+  let current: Locked<DeviceIndex>
+  let uses: UseOrder
+  let cacheCounts: Locked<CacheCounts>
   let policy: Locked<PollPolicy>
   // Held while an update or a completion runs: one at a time.
   let work = Locked(())
@@ -44,7 +48,12 @@ public final class Device: Sendable {
     self.folder = folder
     self.transport = transport
     self.now = now
-    cache = Locked(try DeviceCache.open(folder, for: owner, hosts: checked.hosts, at: now()))
+    let opened = try DeviceCache.open(
+      folder, for: owner, hosts: checked.hosts, limit: checked.diskLimit, at: now())
+    current = opened.current
+    uses = opened.uses
+    cacheCounts = opened.counts
+    cache = Locked(opened)
     documents = Locked(DeviceDocuments(folder))
     reporter = FailureReporter(transport, checked)
     gate = FetchGate(width: checked.connections)
@@ -63,13 +72,29 @@ public final class Device: Sendable {
   /// files as bases.
   public var wasDamaged: Bool { cache.withLock { $0.wasDamaged } }
 
-  var index: DeviceIndex { cache.withLock { $0.index } }
+  // What is used since the last job is written down; whoever closed the device has that done already.
+  deinit { saveUses() }
+
+  var index: DeviceIndex { current.withLock { $0 } }
+
+  /// What the app knows of network and battery; a job that runs obeys it from its next piece on.
+  public var conditions: Conditions {
+    get { gate.conditions }
+    set { gate.conditions = newValue }
+  }
+
+  func transport(for use: GatedTransport.Use) -> GatedTransport {
+    GatedTransport(inner: transport, gate: gate, use: use)
+  }
 
   /// Fetches files of a version.
   /// - Parameter isOneOfMany: in a `FetchRun`, not because a page asks.
   func fetcher(for version: ManifestVersion, isOneOfMany: Bool = false) -> Fetcher {
-    let transport: any Transport = isOneOfMany ? SharedTransport(inner: transport, gate: gate) : transport
+    var transport = transport(for: isOneOfMany ? .files : .page)
+    transport.isOneOfMany = isOneOfMany
     var fetcher = Fetcher(transport: transport, folder: folder, pauses: settings.retryPauses)
+    fetcher.isForPage = !isOneOfMany
+    fetcher.pause = { [gate] in gate.pause($0) }
     fetcher.failed = { [reporter] entry, error in
       // A disk that is full is made room on, and the file fetched once more.
       guard let reason = FailureReport.Reason(error), reason != .storage else { return }

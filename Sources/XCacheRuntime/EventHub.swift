@@ -12,7 +12,10 @@ final class EventHub: Sendable {
 
   private let state = Locked(State())
 
-  deinit { for listener in state.withLock({ $0.listeners }).values { listener.finish() } }
+  deinit { finish() }
+
+  /// Ends every stream.
+  func finish() { for listener in state.withLock({ $0.listeners }).values { listener.finish() } }
 
   /// What happens from now on.
   func listen() -> AsyncStream<RuntimeEvent> {

@@ -7,6 +7,7 @@ extension Runtime {
   ///
   /// It waits for a listed file that is missing or damaged until that was fetched.
   public func answer(_ request: PageRequest) async -> PageAnswer {
+    if let page = request.page { device?.pageAsks(page.id) }
     let answer = await decide(request)
     count(answer, request)
     return answer
@@ -14,6 +15,7 @@ extension Runtime {
 
   private func decide(_ request: PageRequest) async -> PageAnswer {
     guard let device else { return .network(.unavailable) }
+    guard isOpen else { return .network(.closed) }
     guard request.method == "GET" || request.method == "HEAD", let url = try? ResourceURL(request.url) else {
       return .network(.notCacheable)
     }
@@ -25,6 +27,7 @@ extension Runtime {
     }
     if request.method == "HEAD" || head.range.isEmpty { return .local(LocalAnswer(head, .empty)) }
     if let bytes = state.withLock({ $0.memory.bytes(file.sha256) }) {
+      device.noteUse(file)
       return .local(LocalAnswer(head, bytes, isFromMemory: true))
     }
     return await fromDisk(file, head, device)
@@ -47,7 +50,7 @@ extension Runtime {
       let held = state.withLock({ $0.pages[page.id]?.held })
     else { return .network(.notListed) }
     return await pageThreads.run {
-      guard let file = held.listed(url), let resource = device.openSetAside(file),
+      guard let file = held.listed(url), let resource = device.openSetAside(file, forPageOf: page.version),
         let head = LocalHead(request, file, allowsOrigin: device.isAllowed)
       else { return .network(.notListed) }
       if request.method == "HEAD" { return .local(LocalAnswer(head, .empty)) }

@@ -46,6 +46,7 @@ extension Runtime {
       if isFirst { state.marker = marker }
       return (page, isFirst ? marker : nil)
     }
+    device?.pageOpens(page.id)
     if let begun { note(begun.begin) }
     Task { [weak self] in
       try? await Task.sleep(for: .milliseconds(deadline))
@@ -63,6 +64,7 @@ extension Runtime {
   /// The page is gone. One that was left before it came up counts for nothing.
   public func close(_ page: OpenPage) {
     livedThrough()
+    device?.pageIsLoaded(page.id)
     state.withLock { state in
       state.pages[page.id]?.release()
       state.pages[page.id] = nil
@@ -75,14 +77,16 @@ extension Runtime {
   }
 
   /// Writes something down in its turn. The folder stays this runtime's until that is done.
-  private func note(_ write: @escaping @Sendable () -> Void) {
+  func note(_ write: @escaping @Sendable () -> Void) {
     let device = device
+    guard isOpen else { return }
     notes.add { withExtendedLifetime(device, write) }
   }
 
   /// The first signal of a page counts, and that of its deadline is one.
   private func decide(_ page: OpenPage, cameUp: Bool) {
     livedThrough()
+    device?.pageIsLoaded(page.id)
     let outcome = state.withLock { state -> (isNew: Bool, saved: [UInt8]?) in
       guard let open = state.pages[page.id], !open.isDecided else { return (false, nil) }
       state.pages[page.id]?.isDecided = true

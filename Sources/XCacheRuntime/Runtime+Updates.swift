@@ -4,46 +4,65 @@ import XCacheClient
 extension Runtime {
   /// Looks for an update and takes it, where one is due: at most one poll in 30 seconds, or as often as the channel says.
   ///
-  /// One update runs at a time; a trigger that comes meanwhile waits for it. It stands back behind a page that is opening.
-  /// - Returns: what became of it; nil where it failed, which `events` tells of, or where there is no network.
+  /// One update runs at a time; a trigger that comes meanwhile waits for it. It stands back behind a page that loads. Where
+  /// the calling task is cancelled this returns at once; an update that nobody waits for any more ends at the next piece of
+  /// what it fetches, and the next one goes on there.
+  /// - Returns: what became of it; nil where it failed, which `events` tells of, where the task was cancelled, and where
+  ///   `conditions` don't allow it.
   @discardableResult
   public func handle(_ trigger: Trigger) async -> UpdateReport? {
-    guard device != nil, !conditions.isOffline else { return nil }
+    guard let device, isOpen else { return nil }
+    updateThread.add { device.tidy() }
+    guard conditions.allow(trigger) else { return nil }
     if case .pageOpened(let page) = trigger { await firstAnswer(of: page, atMost: .seconds(1)) }
-    let task = state.withLock { state in
-      if let running = state.update { return running }
-      let task = Task { [weak self] in await self?.update(force: false) }
-      state.update = task
-      return task
+    if Task.isCancelled { return nil }
+    let (run, waiter, isNew) = state.withLock { state -> (UpdateRun, Int?, Bool) in
+      if let run = state.update, let waiter = run.join() { return (run, waiter, false) }
+      let run = UpdateRun()
+      state.update = run
+      return (run, run.join(), true)
     }
-    return await task.value
+    guard let waiter else { return nil }
+    if isNew { start(run) }
+    return await run.report(to: waiter) { device.stop(run.signal) }
+  }
+
+  private func start(_ run: UpdateRun) {
+    Task { [weak self] in
+      let report = await self?.update(force: false, until: run.signal)
+      self?.state.withLock { state in
+        if state.update === run { state.update = nil }
+      }
+      run.finish(report ?? nil)
+    }
   }
 
   /// - Parameter force: polls although none is due.
   @discardableResult
-  func update(force: Bool) async -> UpdateReport? {
+  func update(force: Bool, until signal: StopSignal = StopSignal()) async -> UpdateReport? {
     guard let device else { return nil }
     let hub = hub
     let policy = device.runtimePolicy.version
+    if let backlog = state.withLock({ $0.backlog }) { device.stop(backlog) }
     let result = await updateThread.run { () -> Result<UpdateReport, ClientError> in
       Result { () throws(ClientError) in
         try device.update(
-          force: force, progress: { hub.tell(.progress($0)) }, found: { hub.tell(.updateFound(version: $0)) })
+          force: force, until: signal, progress: { hub.tell(.progress($0)) },
+          found: { hub.tell(.updateFound(version: $0)) })
       }
     }
     let version = device.version
-    state.withLock { state in
-      state.update = nil
-      state.health.holds(version)
-    }
+    state.withLock { $0.health.holds(version) }
     let now = device.runtimePolicy.version
     if now != policy { policyChanged(to: now) }
+    startBacklog()
     switch result {
     case .success(let report):
       if report.from != report.to { hub.tell(.switched(from: report.from, to: report.to)) }
       return report
     case .failure(let error):
-      hub.tell(.failed(error))
+      // Whoever stopped it knows.
+      if !signal.isSet { hub.tell(.failed(error)) }
       return nil
     }
   }
@@ -54,19 +73,53 @@ extension Runtime {
     state.withLock { $0.isInterceptionOff = false }
   }
 
+  /// Fetches what updates have left for better conditions, where they are better by now; behind everything else.
+  func startBacklog() {
+    guard let device else { return }
+    let signal = state.withLock { state -> StopSignal? in
+      guard state.backlog == nil, !state.isClosed, state.conditions.allowsLargeUpdates else { return nil }
+      state.backlog = StopSignal()
+      return state.backlog
+    }
+    guard let signal else { return }
+    let hub = hub
+    updateThread.add { [weak self] in
+      let result = Result { () throws(ClientError) in
+        try device.fetchBacklog(until: signal, progress: { hub.tell(.progress($0)) })
+      }
+      self?.state.withLock { $0.backlog = nil }
+      if case .failure(let error) = result, !error.isStop { hub.tell(.failed(error)) }
+    }
+  }
+
   private func firstAnswer(of page: OpenPage, atMost duration: Duration) async {
     let timer = Task { [weak self] in
       try? await Task.sleep(for: duration)
-      self?.state.withLock { $0.pages[page.id]?.release() }
+      self?.release(page)
     }
-    await withCheckedContinuation { continuation in
-      let isOver = state.withLock { state -> Bool in
-        guard let open = state.pages[page.id], !open.hasAnswer else { return true }
-        state.pages[page.id]?.waiting.append(continuation)
-        return false
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state -> Bool in
+          guard let open = state.pages[page.id], !open.hasAnswer, !Task.isCancelled else { return true }
+          state.pages[page.id]?.waiting.append(continuation)
+          return false
+        }
+        if isOver { continuation.resume() }
       }
-      if isOver { continuation.resume() }
+    } onCancel: {
+      release(page)
     }
     timer.cancel()
+  }
+
+  private func release(_ page: OpenPage) { state.withLock { $0.pages[page.id]?.release() } }
+}
+
+extension Conditions {
+  /// Whether a trigger leads to a poll.
+  func allow(_ trigger: Trigger) -> Bool {
+    if isOffline { return false }
+    // Whatever else happens while nobody looks can wait until somebody does.
+    return isForeground || trigger == .launch || trigger == .push
   }
 }

@@ -14,6 +14,8 @@ import XCacheClient
 ///     case .local(let answer): …
 ///     case .network: …
 ///     }
+///     …
+///     await runtime.close()
 ///
 /// Whatever goes wrong, a request is passed on to the network: the runtime may cost speed, never a page. Nothing here
 /// blocks a thread of Swift's concurrency; `Device` is for callers who want calls that block.
@@ -42,7 +44,10 @@ public final class Runtime: Sendable {
     var nextPage: UInt64 = 1
     /// What stands while this process's first page loads; nil before it and afterwards.
     var marker: CrashMarker?
-    var update: Task<UpdateReport?, Never>?
+    var update: UpdateRun?
+    /// Ends the job that fetches the backlog; nil while there is none.
+    var backlog: StopSignal?
+    var isClosed = false
   }
 
   /// Starts from the folder, and takes the preset where that is newer.
@@ -59,6 +64,12 @@ public final class Runtime: Sendable {
       State(
         memory: MemoryCache(limit: settings.memoryLimit), health: opened.health,
         isInterceptionOff: opened.isInterceptionOff))
+  }
+
+  // What runs holds the device, and ends with its owner.
+  deinit {
+    let (run, backlog) = state.withLock { ($0.update, $0.backlog) }
+    for signal in [run?.signal, backlog] { if let signal { device?.stop(signal) } }
   }
 
   private struct Start: Sendable {
@@ -89,9 +100,12 @@ public final class Runtime: Sendable {
 
   /// How often what happened.
   public var counts: RuntimeCounts {
-    state.withLock { state in
+    let kept = device?.counts ?? CacheCounts()
+    return state.withLock { state in
       var counts = state.counts
       counts.evictions = state.memory.counts.evictions
+      counts.misses = kept.misses
+      counts.diskEvictions = kept.evictions
       counts.memoryBytes = state.memory.used
       return counts
     }
@@ -100,7 +114,16 @@ public final class Runtime: Sendable {
   /// What the app knows of network and battery, which says how much updates may take; the app sets it as it changes.
   public var conditions: Conditions {
     get { state.withLock { $0.conditions } }
-    set { state.withLock { $0.conditions = newValue } }
+    set {
+      let old = state.withLock { state in
+        defer { state.conditions = newValue }
+        return state.conditions
+      }
+      device?.conditions = newValue
+      if newValue.allowsLargeUpdates, !old.allowsLargeUpdates { startBacklog() }
+      // The app may well be ended now.
+      if !newValue.isForeground, old.isForeground, let device { note { device.saveUses() } }
+    }
   }
 
   /// Lets go of what is in memory; the system told the app that there is little.

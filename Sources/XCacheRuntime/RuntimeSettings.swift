@@ -44,8 +44,12 @@ public struct RuntimeCounts: Hashable, Sendable {
   public internal(set) var memory = 0
   /// Requests that were answered from the disk, or by a fetch of a listed file.
   public internal(set) var disk = 0
+  /// Listed files that weren't there, or were damaged, when a page asked: they were copied or fetched.
+  public internal(set) var misses = 0
   /// Files that made way in memory.
   public internal(set) var evictions = 0
+  /// Listed files that made way on the disk, because of its limit.
+  public internal(set) var diskEvictions = 0
   /// Requests that went to the network, by the reason.
   public internal(set) var passed: [PassReason: Int] = [:]
   /// Bytes of files in memory.

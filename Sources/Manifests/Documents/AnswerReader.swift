@@ -13,6 +13,8 @@ struct AnswerReader {
   private var interval: Int?
   private var policy: Int64?
   private var prefetch: Int64?
+  private var reports: Int?
+  private var rollback: ManifestVersion?
 
   init(reading reader: inout JSONReader) throws(JSONError) {
     var data = AnswerReader()
@@ -46,6 +48,10 @@ struct AnswerReader {
     case "interval": interval = try Self.interval(&reader)
     case "policy": policy = try Self.version(key, &reader).number
     case "prefetch": prefetch = try Self.version(key, &reader).number
+    case "reports":
+      guard let share = try reader.value().integer else { throw .member(key) }
+      reports = Int(min(max(share, 0), Int64(AnswerExtras.allReports)))
+    case "rollback": rollback = try Self.version(key, &reader)
     default: _ = try reader.value()
     }
   }
@@ -79,7 +85,8 @@ struct AnswerReader {
   func answer() throws(JSONError) -> ConfigureAnswer {
     guard let version else { throw .member("version") }
     guard let update else { throw .member("update") }
-    let extras = AnswerExtras(interval: interval, policy: policy, prefetch: prefetch)
+    let extras = AnswerExtras(
+      interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback)
     if !update { return .upToDate(version, extras) }
     guard let digest else { throw .member("digest") }
     if let pack {

@@ -89,19 +89,37 @@ package struct AnswerExtras: Hashable, Sendable {
   /// What an operator may ask for.
   package static let intervals = 30...3600
 
+  /// Of so many batches, some share may be asked for.
+  package static let allReports = 10_000
+
   /// Seconds that devices shall wait between polls.
   package let interval: Int?
   /// The newest version of the policy document, once there is one.
   package let policy: Int64?
   /// The newest version of the prefetch document, once there is one.
   package let prefetch: Int64?
+  /// Of 10,000 batches of what devices count, how many they shall send; nil: all.
+  package let reports: Int?
+  /// The newest version that a rollback made, once there is one.
+  package let rollback: ManifestVersion?
 
   /// Nothing beside the news.
   package static let none = AnswerExtras()
 
-  package init(interval: Int? = nil, policy: Int64? = nil, prefetch: Int64? = nil) {
+  package init(
+    interval: Int? = nil, policy: Int64? = nil, prefetch: Int64? = nil, reports: Int? = nil,
+    rollback: ManifestVersion? = nil
+  ) {
     self.interval = interval
     self.policy = policy
     self.prefetch = prefetch
+    self.reports = reports
+    self.rollback = rollback
+  }
+
+  /// The same with the newest version that a rollback made.
+  package func with(rollback: ManifestVersion?) -> AnswerExtras {
+    AnswerExtras(
+      interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback)
   }
 }

@@ -11,6 +11,8 @@ package struct FileStatus: Hashable, Sendable {
   package let kind: Kind
   /// Bytes.
   package let size: Int64
+  /// Bytes that it takes of the disk, which gives whole blocks.
+  package let allocated: Int64
   /// With `inode`, which file it is.
   package let device: UInt64
   /// The file's number on its device.
@@ -31,6 +33,8 @@ package struct FileStatus: Hashable, Sendable {
       default: .other
       }
     size = Int64(status.st_size)
+    // stat(3type): "the number of 512B blocks allocated", whatever the file system's own blocks are.
+    allocated = Int64(status.st_blocks) * 512
     device = UInt64(truncatingIfNeeded: status.st_dev)
     inode = UInt64(status.st_ino)
     modified = Self.nanoseconds(Native.modified(status))

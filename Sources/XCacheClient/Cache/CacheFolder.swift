@@ -4,11 +4,13 @@ import System
 ///
 ///     index.json        the manifest in force; its rename is the moment of a switch
 ///     files/<name>      the bytes it lists, under the file name of their download URL
-///     staging/<sha256>  bytes that were checked and not yet switched to
+///     staging/<sha256>  bytes that were checked and not yet switched to; <sha256>.half: the first ones of a large file
 ///     aside/<sha256>    bytes that left the manifest; the modification time says when
 ///     prefetchConfig.json, policy.json   the newest that came, as they came
 ///     scripts/<sha256>.js   scripts that the policy names, their signature checked
 ///     poll.json         when the device polled last, and whom
+///     uses.json         which files pages used, least recently used first
+///     backlog.json      the files that a metered network left for later
 ///     lock              held by the one process that uses the folder
 struct CacheFolder: Sendable {
   let root: String
@@ -23,6 +25,8 @@ struct CacheFolder: Sendable {
   var lock: String { "\(root)/lock" }
   var index: String { "\(root)/index.json" }
   var poll: String { "\(root)/poll.json" }
+  var uses: String { "\(root)/uses.json" }
+  var backlog: String { "\(root)/backlog.json" }
   var files: String { "\(root)/files" }
   var staging: String { "\(root)/staging" }
   var aside: String { "\(root)/aside" }
@@ -30,6 +34,8 @@ struct CacheFolder: Sendable {
 
   func file(_ name: CachedName) -> String { "\(files)/\(name.text)" }
   func staged(_ sha256: SHA256) -> String { "\(staging)/\(sha256.hex)" }
+  func half(_ sha256: SHA256) -> String { "\(staging)/\(sha256.hex)\(Self.halfEnding)" }
+  static let halfEnding = ".half"
   func aside(_ sha256: SHA256) -> String { "\(aside)/\(sha256.hex)" }
 
   /// Where bytes are put while they come in; removed at the next start.
@@ -64,10 +70,23 @@ extension CacheFolder {
     try onDisk(folder) { () throws(SystemError) in try Folder.textNames(folder) }
   }
 
-  /// A file's size in bytes and the time it was last changed, in milliseconds; nil where there is no such file.
-  func status(_ path: String) -> (size: Int64, modified: Int64)? {
+  /// A file's bytes, those that it takes of the disk, and the time it was last changed, in milliseconds; nil where there is no
+  /// such file.
+  func status(_ path: String) -> (size: Int64, allocated: Int64, modified: Int64)? {
     guard let status = try? Kernel.status(path, followLinks: false), status.kind == .file else { return nil }
-    return (status.size, status.modified / 1_000_000)
+    return (status.size, status.allocated, status.modified / 1_000_000)
+  }
+
+  /// The files of `files` and the bytes that each takes of the disk; what else is there isn't ours.
+  func listed() throws(ClientError) -> [CachedName: Int64] {
+    let entries = try onDisk(files) { () throws(SystemError) in
+      try Folder.entries(files) { bytes in
+        String(validating: bytes, as: UTF8.self).flatMap { CachedName(file: $0) }
+      }
+    }
+    var listed: [CachedName: Int64] = [:]
+    for entry in entries { listed[entry.name] = entry.status.allocated }
+    return listed
   }
 
   /// Bytes that a file whose size nobody has told may take: what the disk has free, less some for everybody else.

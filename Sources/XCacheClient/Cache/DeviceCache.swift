@@ -10,31 +10,56 @@ struct DeviceCache: ~Copyable {
   let owner: DeviceIndex.Owner
   /// Whether an `index.json` was there that couldn't be read; its files were set aside.
   let wasDamaged: Bool
-  private(set) var index: DeviceIndex
-  /// Names under which there is a file.
-  private(set) var present: Set<CachedName> = []
+  /// Bytes that listed and set-aside files may take of the disk; nil: as many as it has.
+  let limit: Int64?
+  /// Which files pages used last.
+  let uses: UseOrder
+  /// The manifest in force, for those who ask for nothing else: they don't wait for the disk.
+  let current: Locked<DeviceIndex>
+  private(set) var index: DeviceIndex {
+    didSet {
+      let index = index
+      current.withLock { $0 = index }
+    }
+  }
+  /// Names under which there is a file, and the bytes that each takes of the disk.
+  private(set) var files: [CachedName: Int64] = [:]
+  /// Bytes that they take together.
+  private(set) var bytes: Int64 = 0
+  /// Bytes that set-aside files take, as far as is known.
+  var asideBytes: Int64 = 0
+  /// Files that a switch left for later.
+  private(set) var backlog: Backlog
+  let counts = Locked(CacheCounts())
+  /// When what is too old was removed last.
+  var lastSweep: Int64?
   /// Names whose bytes were checked since the start.
   private var proven: Set<CachedName> = []
   /// False from the switch until the files are in line with it.
   private var isSettled = true
-  private let lock: FileLock
+  /// Nil once the device was closed.
+  private var lock: FileLock?
 
   private init(
-    _ folder: CacheFolder, _ owner: DeviceIndex.Owner, _ hosts: HostList, _ index: DeviceIndex?,
+    _ folder: CacheFolder, _ owner: DeviceIndex.Owner, _ index: DeviceIndex, limit: Int64?,
     wasDamaged: Bool, lock: consuming FileLock
   ) {
     self.folder = folder
     self.owner = owner
-    self.index = index ?? .none(hosts)
+    self.index = index
+    self.limit = limit
     self.wasDamaged = wasDamaged
-    self.lock = lock
+    self.lock = .some(consume lock)
+    current = Locked(index)
+    uses = UseOrder(folder)
+    backlog = Backlog(saved: try? DurableFile.read(folder.backlog, limit: Backlog.limit))
   }
 
   /// Opens a device's folder, makes it where it is missing, and finishes what a crash left undone.
   ///
   /// - Throws: `inUse`, `otherContents`, `file`.
   static func open(
-    _ folder: CacheFolder, for owner: DeviceIndex.Owner, hosts: HostList, at now: Int64
+    _ folder: CacheFolder, for owner: DeviceIndex.Owner, hosts: HostList, limit: Int64? = nil, at now: Int64
   ) throws(ClientError) -> DeviceCache {
     if try folder.isForeign() {
       throw .otherContents(folder: folder.root, holds: "other files", asked: owner.words)
@@ -52,20 +77,38 @@ struct DeviceCache: ~Copyable {
       throw .otherContents(folder: folder.root, holds: held.owner.words, asked: owner.words)
     }
     var cache = DeviceCache(
-      folder, owner, hosts, held?.index, wasDamaged: bytes != nil && held == nil, lock: lock)
+      folder, owner, held?.index ?? .none(hosts), limit: limit, wasDamaged: bytes != nil && held == nil,
+      lock: lock)
     try folder.removeUnfinished()
     cache.isSettled = false
     try cache.mend(at: now)
+    cache.tidyNotes()
     try cache.sweep(at: now)
+    try cache.makeRoom()
     return cache
+  }
+
+  /// Lets go of the folder; another device may open it from now on.
+  mutating func close() { lock = nil }
+
+  var isOpen: Bool { lock != nil }
+
+  /// - Throws: `closed`.
+  func checkOpen() throws(ClientError) {
+    if lock == nil { throw .closed(folder: folder.root) }
   }
 }
 
 // MARK: - The switch
 
 extension DeviceCache {
-  /// Switches to `next`, for which everything that changed is staged.
-  mutating func commit(_ next: DeviceIndex, at now: Int64) throws(ClientError) {
+  /// Switches to `next`, for which everything that changed is staged, but for what is `skipped`.
+  mutating func commit(
+    _ next: DeviceIndex, skipping skipped: Backlog = Backlog(), at now: Int64
+  ) throws(ClientError) {
+    try checkOpen()
+    // Before the switch: what is in it and not listed is passed over.
+    try leave(skipped, for: next)
     try folder.syncStaged()
     try folder.write(next.rendered(for: owner), to: folder.index)
     let before = index
@@ -74,15 +117,19 @@ extension DeviceCache {
     proven = proven.filter { before.names[$0] == next.names[$0] }
     try settle(after: before, at: now)
     isSettled = true
-    for sha256 in try folder.digests(in: folder.staging) { try folder.remove(folder.staged(sha256)) }
+    try folder.removeStaged()
     try folder.forgetPack()
+    tidyNotes()
     try sweep(at: now)
+    try makeRoom()
   }
 
   /// Finishes a switch that a crash, or an error of the disk, cut short.
   mutating func mend(at now: Int64) throws(ClientError) {
+    try checkOpen()
     if isSettled { return }
-    present = Set(try folder.names(in: folder.files).lazy.compactMap { CachedName(file: $0) })
+    files = try folder.listed()
+    bytes = files.values.clampedSum(\.self)
     try settle(after: nil, at: now)
     isSettled = true
   }
@@ -91,10 +138,14 @@ extension DeviceCache {
   ///
   /// `before` is the manifest that the files were right for; nil where that isn't known, and they are read.
   private mutating func settle(after before: DeviceIndex?, at now: Int64) throws(ClientError) {
-    for name in present where index.names[name] == nil {
+    let staged = Set(try folder.digests(in: folder.staging))
+    for name in files.keys {
+      if let listed = index.names[name] {
+        // Where other bytes are listed under its name by now, and aren't here, the switch skipped them.
+        guard let before, before.names[name] != listed, !staged.contains(listed) else { continue }
+      }
       try evict(name, known: before?.names[name], at: now)
     }
-    let staged = Set(try folder.digests(in: folder.staging))
     if staged.isEmpty { return }
     var targets: [SHA256: Set<CachedName>] = [:]
     for (name, sha256) in index.names where staged.contains(sha256) {
@@ -119,8 +170,23 @@ extension DeviceCache {
         if !isLast { _ = try folder.copy(folder.staged(sha256), to: source) }
         try folder.move(source, to: folder.file(name))
       }
-      present.insert(name)
+      keep(name)
     }
+  }
+
+  /// Takes note of a file that is there now; that counts as its use.
+  private mutating func keep(_ name: CachedName) {
+    drop(name)
+    let size = folder.status(folder.file(name))?.allocated ?? 0
+    files[name] = size
+    bytes = bytes.addingClamped(size)
+    uses.use(name)
+  }
+
+  /// Takes note that a file isn't there any more.
+  private mutating func drop(_ name: CachedName) {
+    if let size = files.removeValue(forKey: name) { bytes -= size }
+    proven.remove(name)
   }
 
   private func holds(_ name: CachedName, _ sha256: SHA256, known: SHA256?) throws(ClientError) -> Bool {
@@ -131,10 +197,11 @@ extension DeviceCache {
   /// Sets the file of a name aside, where there is one; `known` says which bytes it has.
   private mutating func evict(_ name: CachedName, known: SHA256?, at now: Int64) throws(ClientError) {
     let path = folder.file(name)
-    present.remove(name)
-    guard folder.status(path) != nil else { return }
+    drop(name)
+    guard let status = folder.status(path) else { return }
     guard let sha256 = known ?? folder.digest(path)?.sha256 else { return try folder.remove(path) }
     try folder.setAside(path, as: sha256, at: now)
+    asideBytes = asideBytes.addingClamped(status.allocated)
   }
 }
 
@@ -142,7 +209,10 @@ extension DeviceCache {
 
 extension DeviceCache {
   /// Whether there is a file for this entry, right or not.
-  func has(_ entry: HeldEntry) -> Bool { present.contains(entry.name) }
+  func has(_ entry: HeldEntry) -> Bool { files[entry.name] != nil }
+
+  /// Names under which there is a file.
+  var present: Set<CachedName> { Set(files.keys) }
 
   func isProven(_ entry: HeldEntry) -> Bool { proven.contains(entry.name) }
 
@@ -156,18 +226,31 @@ extension DeviceCache {
 
   /// Removes an entry's file, whose bytes turned out to be wrong.
   mutating func discard(_ entry: HeldEntry) throws(ClientError) {
+    try checkOpen()
     guard lists(entry) else { return }
     try folder.remove(folder.file(entry.name))
-    present.remove(entry.name)
-    proven.remove(entry.name)
+    drop(entry.name)
   }
 
   /// Puts the checked bytes at `path` where they belong; the manifest may have moved on, then they are dropped.
   mutating func place(_ path: String, for entry: HeldEntry) throws(ClientError) {
+    try checkOpen()
     guard lists(entry) else { return try folder.remove(path) }
     try folder.move(path, to: folder.file(entry.name))
-    present.insert(entry.name)
+    keep(entry.name)
     proven.insert(entry.name)
+    backlog.remove(entry.sha256)
+    try makeRoom(sparing: entry.name)
+  }
+
+  /// Takes note of a file that a page asked for and that wasn't there, or was damaged.
+  func countMiss() { counts.withLock { $0.misses += 1 } }
+
+  /// Removes a listed file, since others need its room; it comes back when a page asks for it.
+  mutating func giveUp(_ name: CachedName) throws(ClientError) {
+    try folder.remove(folder.file(name))
+    drop(name)
+    counts.withLock { $0.evictions += 1 }
   }
 }
 
@@ -175,49 +258,43 @@ extension DeviceIndex.Owner {
   fileprivate var words: String { "channel \(channel) of app \(app)" }
 }
 
-/// Bytes that a switch set aside: kept as bases and for rollbacks, never served.
+// MARK: - What is left for later
+
 extension DeviceCache {
-  /// Milliseconds after a switch at which what it set aside goes at the latest.
-  static let asideAge: Int64 = 24 * 3600 * 1000
-
-  /// Removes what was set aside too long ago or is listed again, and unfinished updates as old as that.
-  func sweep(at now: Int64) throws(ClientError) {
-    var live: Set<SHA256> = []
-    for entry in index.entries where has(entry) { live.insert(entry.sha256) }
-    for file in try asideFiles() where live.contains(file.sha256) || Self.isOld(file.modified, at: now) {
-      try folder.remove(folder.aside(file.sha256))
-    }
-    for sha256 in try folder.digests(in: folder.staging) {
-      guard let status = folder.status(folder.staged(sha256)), Self.isOld(status.modified, at: now) else {
-        continue
-      }
-      try folder.remove(folder.staged(sha256))
-    }
-    if folder.packChanged().map({ Self.isOld($0, at: now) }) ?? false { try folder.forgetPack() }
+  /// Adds to the backlog, on the disk first, what a switch to `next` skips.
+  private mutating func leave(_ skipped: Backlog, for next: DeviceIndex) throws(ClientError) {
+    if skipped.isEmpty { return }
+    var all = backlog
+    all.add(skipped)
+    try folder.write(all.saved, to: folder.backlog)
+    backlog = all
   }
 
-  /// Removes set-aside files, oldest first, until `bytes` more fit below `limit` or none is left.
-  func makeRoom(for bytes: Int64, limit: Int64) throws(ClientError) {
-    var files = try asideFiles().sorted { $0.modified < $1.modified }[...]
-    var used = bytes.addingClamped(listedBytes()).addingClamped(files.clampedSum(\.size))
-    while used > limit, let oldest = files.popFirst() {
-      try folder.remove(folder.aside(oldest.sha256))
-      used -= oldest.size
+  /// Takes note of a file that won't come before a page asks for it.
+  mutating func giveUp(onBacklog sha256: SHA256) { backlog.remove(sha256) }
+
+  /// Forgets what notes say of files that are listed no more, or here by now. That they can't be written costs nothing else.
+  mutating func tidyNotes() {
+    let names = index.names
+    uses.keep { names[$0] != nil }
+    if backlog.isEmpty, folder.status(folder.backlog) == nil { return }
+    var lacking: Set<SHA256> = []
+    for entry in index.entries where !has(entry) { lacking.insert(entry.sha256) }
+    backlog.keep(lacking.contains)
+    if backlog.isEmpty {
+      try? folder.remove(folder.backlog)
+    } else {
+      try? folder.write(backlog.saved, to: folder.backlog)
     }
   }
+}
 
-  private func listedBytes() -> Int64 {
-    index.entries.clampedSum { has($0) ? $0.size : 0 }
-  }
+/// What became of a device's files since it was opened.
+package struct CacheCounts: Hashable, Sendable {
+  /// Listed files that a page asked for and that weren't there, or were damaged.
+  package var misses = 0
+  /// Listed files that made way for others.
+  package var evictions = 0
 
-  private func asideFiles() throws(ClientError) -> [(sha256: SHA256, size: Int64, modified: Int64)] {
-    try folder.digests(in: folder.aside).compactMap { sha256 in
-      folder.status(folder.aside(sha256)).map { (sha256, $0.size, $0.modified) }
-    }
-  }
-
-  /// Also true for a time in the future: after the clock was set back, nothing must stay for ever.
-  private static func isOld(_ modified: Int64, at now: Int64) -> Bool {
-    now - modified >= asideAge || modified - now > asideAge
-  }
+  package init() {}
 }

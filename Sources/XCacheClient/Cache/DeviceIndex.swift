@@ -64,6 +64,9 @@ struct DeviceIndex: Sendable {
   /// Entries of other hosts, which are passed over.
   var passedOver: Int { manifest.items.count - entries.count }
 
+  /// Bytes that all listed files will about take of the disk.
+  var blocks: Int64 { entries.clampedSum(\.blocks) }
+
   /// Bytes of all listed files, one that has two names counted twice.
   var totalBytes: Int64 { entries.clampedSum(\.size) }
 }
@@ -75,6 +78,9 @@ extension DeviceIndex {
     let channel: String
   }
 
+  /// Rises when an older xcache would misread a folder: an app that was put back to an older build starts from nothing.
+  private static let format: Int64 = 1
+
   /// `index.json`, canonical, so that two devices with one manifest have equal bytes.
   func rendered(for owner: Owner) -> [UInt8] {
     let map = manifest.map.bytes
@@ -84,16 +90,17 @@ extension DeviceIndex {
     CanonicalJSON.append(string: owner.app, to: &out)
     out += #","channel":"#.utf8
     CanonicalJSON.append(string: owner.channel, to: &out)
-    out += #","digest":"\#(digest.hex)","resourcemap":"#.utf8
+    out += #","digest":"\#(digest.hex)","format":\#(Self.format),"resourcemap":"#.utf8
     out += map
     out += #","version":"\#(version.text)"}"#.utf8
     return out
   }
 
-  /// Reads `index.json`; nil where its bytes aren't whole, or not those that were written.
+  /// Reads `index.json`; nil where its bytes aren't whole, not those that were written, or of another format.
   static func parse(_ bytes: [UInt8], hosts: HostList) -> (owner: Owner, index: DeviceIndex)? {
-    guard let file = try? IndexFile(bytes), let app = file.app, let channel = file.channel,
-      let version = file.version.flatMap({ ManifestVersion(text: $0) }), file.isSorted
+    guard let file = try? IndexFile(bytes), file.format == format, let app = file.app,
+      let channel = file.channel, let version = file.version.flatMap({ ManifestVersion(text: $0) }),
+      file.isSorted
     else { return nil }
     let manifest = Manifest(version: version, items: file.items)
     let digest = manifest.map.digest
@@ -111,6 +118,8 @@ private struct IndexFile {
   var channel: String?
   var digest: String?
   var version: String?
+  // Of folders that were made before it was written.
+  var format: Int64? = 1
   var items: [ManifestItem] = []
 
   init(_ bytes: [UInt8]) throws(JSONError) {
@@ -120,6 +129,7 @@ private struct IndexFile {
       case "app": app = try reader.string()
       case "channel": channel = try reader.string()
       case "digest": digest = try reader.string()
+      case "format": format = try reader.value().integer
       case "version": version = try reader.string()
       case "resourcemap": try readMap(&reader)
       default: _ = try reader.value()

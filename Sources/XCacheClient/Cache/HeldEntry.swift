@@ -19,6 +19,8 @@ struct HeldEntry: Hashable, Sendable {
 
   var sha256: SHA256 { entry.sha256 }
   var size: Int64 { entry.size }
+  /// What it will about take of the disk, in the blocks of most file systems.
+  var blocks: Int64 { size > .max - 4095 ? .max : (size + 4095) & ~4095 }
   var bytes: FileDigest { FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size) }
 }
 

@@ -8,6 +8,10 @@ struct PackDownload {
   private let pack: PackOffer
   private let pauses: [UInt32]
   private let progress: (@Sendable (Progress) -> Void)?
+  /// Asked between any two pieces; false gives the pack up.
+  var goesOn: () -> Bool = { true }
+  /// Waits so many milliseconds.
+  var pause: (UInt32) -> Void = { Clock.sleep(for: .milliseconds($0)) }
   /// Bytes that came over the wire.
   private(set) var received: Int64 = 0
   /// How often it went on behind what had come.
@@ -56,7 +60,7 @@ struct PackDownload {
       case .torn(let reason):
         if installer.position - start >= Self.much { pauses = self.pauses[...] }
         guard let pause = pauses.popFirst() else { throw .unusable(reason) }
-        Clock.sleep(for: .milliseconds(pause))
+        self.pause(pause)
         if installer.position > 0 { resumed += 1 }
       }
     }
@@ -83,6 +87,10 @@ struct PackDownload {
         count += Int64(bytes.byteCount)
         let old = Int(min(passed, Int64(bytes.byteCount)))
         passed -= Int64(old)
+        guard goesOn() else {
+          stop = .failure(.givenUp)
+          return false
+        }
         do throws(PackInstaller.Stop) {
           try installer.push(bytes.extracting(old..<bytes.byteCount))
         } catch {

@@ -34,6 +34,8 @@ package struct PollPolicy: Equatable, Sendable {
   package internal(set) var failures = 0
   /// Seconds between polls.
   package internal(set) var interval = Self.intervals.lowerBound
+  /// The newest version that a rollback made, as far as was told; 0: none.
+  private(set) var rollback: Int64 = 0
   var lastPoll: Int64?
   var originWait = Self.originWaits.lowerBound
   var originDue: Int64 = 0
@@ -60,8 +62,21 @@ package struct PollPolicy: Equatable, Sendable {
     failures = 0
   }
 
+  /// Takes note of the newest version that a rollback made, which an answer may name; a mirror's may be an old one.
+  package mutating func noteRollback(_ version: Int64?, from answerer: Source) {
+    guard let version else { return }
+    rollback = answerer == .origin ? version : max(rollback, version)
+  }
+
+  /// Whether a rollback lies between the version that a page was opened from and the one held: such a page gets nothing that
+  /// was set aside.
+  package func isRolledBack(from version: String, to held: Int64) -> Bool {
+    guard let version = ManifestVersion(text: version)?.number else { return true }
+    return version < rollback && held >= rollback
+  }
+
   /// Takes note of a poll that brought no good answer: no connection, a timeout, an HTTP error, a code
-  /// other than 200, or JSON that can't be read. `chance`, from 0 to 1, picks the next wait from its spread.
+  /// other than 200, or JSON that can't be read; also where that was asked once more without a pack. `chance`, from 0 to 1, picks the next wait from its spread.
   package mutating func failed(_ asked: Source, at now: Int64, chance: Double) {
     guard asked == .origin else { return }
     failures += 1
@@ -115,6 +130,7 @@ extension PollPolicy {
     document["lastPoll"] = lastPoll.map { .integer($0) }
     document["originDue"] = .integer(originDue)
     document["originWait"] = .integer(originWait)
+    document["rollback"] = .integer(rollback)
     document["server"] = .string(server)
     document["source"] = .string(source.rawValue)
     return JSONValue.object(document).canonical
@@ -135,6 +151,7 @@ extension PollPolicy {
     self.originDue = originDue
     self.originWait = originWait
     self.source = hasFallback ? source : .origin
+    rollback = document["rollback"]?.integer.map { max(0, $0) } ?? 0
     lastPoll = document["lastPoll"]?.integer.flatMap { $0 >= 0 ? $0 : nil }
   }
 }

@@ -53,6 +53,16 @@ final class DeltaBook: Sendable {
     return apply(delta, offer, base, entry, part)
   }
 
+  /// Bytes that files will about take over the wire.
+  func cost(of entries: [HeldEntry]) -> Int64 {
+    entries.clampedSum { entry in
+      guard let offer = offers[entry.url], bases[offer.base] != nil, isWorthTrying(offer, entry) else {
+        return entry.size
+      }
+      return offer.size
+    }
+  }
+
   private func isWorthTrying(_ offer: DeltaOffer, _ entry: HeldEntry) -> Bool {
     entry.size <= Self.largestFile && offer.size < entry.size && (try? ResourceURL(offer.download)) != nil
   }

@@ -1,16 +1,44 @@
 import System
 
-/// Who fetches next: what a page asks for at once, everything else when its turn comes, and none of it begins while a
-/// page waits.
+/// Who uses the network next: what a page asks for at once, everything else when its turn comes, and neither begins nor goes on
+/// while a page loads.
+///
+/// Everything else is a job, an update or what follows one, of which there is one at a time. The gate ends it when nobody
+/// wants it any more.
 final class FetchGate: Sendable {
   /// Files fetched at a time from a server to which requests go over one connection: each waits for the round trip, and
   /// no connection for another.
   static let widest = 32
+  /// How long a page that asks for nothing still counts as loading.
+  static let quiet: Duration = .seconds(1)
+  /// How long a page counts as loading at most: one that never comes up must not starve updates.
+  static let longestLoad: Duration = .seconds(10)
+  /// Answers in a row that didn't come, after which a job takes the line for dead.
+  static let deadLine = 2
 
-  private struct State {
+  fileprivate struct State {
+    /// Fetches that pages wait for.
     var pages = 0
     var running = 0
     var width: Int
+    var loading: [UInt64: Load] = [:]
+    var conditions = Conditions()
+    var job: StopSignal?
+    var isClosed = false
+    var timeouts = 0
+  }
+
+  /// A page that loads. Times are the monotonic clock's, in nanoseconds.
+  fileprivate struct Load {
+    let end: UInt64
+    var quietEnd: UInt64
+
+    init(at now: UInt64) {
+      end = now + FetchGate.longestLoad.nanoseconds
+      quietEnd = now + FetchGate.quiet.nanoseconds
+    }
+
+    var until: UInt64 { min(end, quietEnd) }
   }
 
   private let state: Monitor<State>
@@ -23,6 +51,23 @@ final class FetchGate: Sendable {
     threads = max(width, Self.widest)
   }
 
+  /// From now on more are fetched at a time: a server takes many over one connection.
+  func widen() {
+    if state.withLock({ $0.width < Self.widest }) {
+      state.broadcasting { $0.width = max($0.width, Self.widest) }
+    }
+  }
+
+  /// What the app knows of network and battery.
+  var conditions: Conditions {
+    get { state.withLock { $0.conditions } }
+    set { state.broadcasting { $0.conditions = newValue } }
+  }
+}
+
+// MARK: - Pages
+
+extension FetchGate {
   /// Runs `body` at once; whoever isn't at work yet waits for its end.
   func page(_ body: () throws(ClientError) -> Void) throws(ClientError) {
     state.withLock { $0.pages += 1 }
@@ -30,37 +75,132 @@ final class FetchGate: Sendable {
     try body()
   }
 
-  /// Runs `body` when its turn comes.
+  /// A page begins to load.
+  func pageOpens(_ page: UInt64) {
+    let now = Clock.monotonicNanoseconds()
+    state.withLock { $0.loading[page] = Load(at: now) }
+  }
+
+  /// A page that loads asked for something.
+  func pageAsks(_ page: UInt64) {
+    let quietEnd = Clock.monotonicNanoseconds() + Self.quiet.nanoseconds
+    state.withLock { $0.loading[page]?.quietEnd = quietEnd }
+  }
+
+  /// A page came up, failed or was left.
+  func pageIsLoaded(_ page: UInt64) {
+    if state.withLock({ $0.loading[page] != nil }) { state.broadcasting { $0.loading[page] = nil } }
+  }
+}
+
+// MARK: - The job
+
+extension FetchGate {
+  /// Begins a job, which ends where `signal` says.
+  /// - Throws: `closed`.
+  func begin(_ signal: StopSignal, _ folder: String) throws(ClientError) {
+    let isClosed = state.withLock { state in
+      state.job = signal
+      state.timeouts = 0
+      return state.isClosed
+    }
+    if isClosed { throw .closed(folder: folder) }
+  }
+
+  /// Ends a job at its next piece; another one isn't touched.
+  func stop(_ signal: StopSignal) {
+    signal.set()
+    state.broadcasting { _ in }
+  }
+
+  /// Ends the job and what pages wait for, and lets none begin any more.
+  func close() { state.broadcasting { $0.isClosed = true } }
+
+  /// Whether the device was closed.
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  /// Whether nobody wants the job any more.
+  var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  /// Runs `body` when its turn comes, or when it is to find out that the job has ended.
   func background<Value>(_ body: () throws(ClientError) -> Value) throws(ClientError) -> Value {
-    state.waiting { state -> Void? in
-      guard state.pages == 0, state.running < state.width else { return nil }
+    wait { state in
+      guard state.isStopped || state.pages == 0 && state.running < state.width else { return false }
       state.running += 1
-      return ()
+      return true
     }
     defer { state.broadcasting { $0.running -= 1 } }
     return try body()
   }
 
-  /// From now on more are fetched at a time: a server takes many over one connection.
-  func widen() {
-    if state.withLock({ $0.width < Self.widest }) {
-      state.broadcasting { $0.width = max($0.width, Self.widest) }
+  /// Waits while a page loads.
+  /// - Returns: whether the job goes on.
+  func piece() -> Bool {
+    wait { state in
+      state.timeouts = 0
+      return true
+    }
+    return !isStopped
+  }
+
+  /// Waits for so long, or until the job has ended.
+  func pause(_ milliseconds: UInt32) {
+    _ = state.waiting(for: .milliseconds(milliseconds)) { $0.isStopped ? () : nil }
+  }
+
+  /// Waits until no page loads and `isReady` says so, or the job has ended and `isReady` says so.
+  private func wait(_ isReady: (inout State) -> Bool) {
+    while true {
+      let patience = state.withLock { $0.loadEnd(after: Clock.monotonicNanoseconds()) }
+      let isOver: Void? = state.waiting(for: patience) { state in
+        let mayGo = state.isStopped || !state.isLoading(at: Clock.monotonicNanoseconds())
+        return mayGo && isReady(&state) ? () : nil
+      }
+      if isOver != nil { return }
     }
   }
 }
 
-/// The transport of files of which many are fetched.
-struct SharedTransport: Transport {
-  let inner: any Transport
-  let gate: FetchGate
+extension FetchGate {
+  /// Whether too many answers in a row didn't come.
+  var isLineDead: Bool { state.withLock { $0.timeouts >= Self.deadLine } }
 
-  func get(
-    _ request: TransportRequest, receive: (RawSpan) -> Bool
-  ) throws(TransportError) -> TransportReply {
-    var request = request
-    request.isOneOfMany = true
-    let reply = try inner.get(request, receive: receive)
-    if reply.isMultiplexed { gate.widen() }
-    return reply
+  /// Takes note that an answer didn't come, or that something of one did.
+  func answered(_ isHere: Bool) {
+    state.withLock { state in
+      if isHere { state.timeouts = 0 } else { state.timeouts += 1 }
+    }
   }
+}
+
+extension FetchGate.State {
+  fileprivate var isStopped: Bool { isClosed || job?.isSet == true }
+
+  fileprivate mutating func isLoading(at now: UInt64) -> Bool {
+    if loading.isEmpty { return false }
+    // A page that was quiet may go on asking, and counts again then.
+    loading = loading.filter { $0.value.end > now }
+    return loading.values.contains { $0.until > now }
+  }
+
+  /// How long somebody who waits sleeps before the next look at the clock.
+  fileprivate func loadEnd(after now: UInt64) -> Duration {
+    let ends = loading.values.map(\.until).filter { $0 > now }
+    return ends.min().map { .nanoseconds(Int64(clamping: $0 - now)) + .milliseconds(1) } ?? .seconds(1)
+  }
+}
+
+extension Duration {
+  fileprivate var nanoseconds: UInt64 { UInt64(components.seconds) * 1_000_000_000 }
+}
+
+/// Says of a job that nobody wants it any more.
+package final class StopSignal: Sendable {
+  private let flag = Locked(false)
+
+  package init() {}
+
+  package var isSet: Bool { flag.withLock { $0 } }
+
+  func set() { flag.withLock { $0 = true } }
 }

@@ -5,6 +5,8 @@ struct FetchRun: Sendable {
   let fetcher: Fetcher
   let gate: FetchGate
   let progress: (@Sendable (Progress) -> Void)?
+  /// Asked between any two pieces; false ends the run, which then throws that it was stopped.
+  var goesOn: @Sendable () -> Bool = { true }
 
   /// Fetches each entry to where `target` says and gives the bytes that came over the wire.
   ///
@@ -15,7 +17,7 @@ struct FetchRun: Sendable {
   ) throws(ClientError) -> Int64 {
     let total = entries.clampedSum(\.size)
     let state = Locked(State(progress: Progress(filesTotal: entries.count, bytesTotal: total)))
-    let (fetcher, gate, report) = (fetcher, gate, progress)
+    let (fetcher, gate, report, mayGoOn) = (fetcher, gate, progress, goesOn)
     try Parallel.forEach(entries.count, threads: gate.threads) { index throws(ClientError) in
       let entry = entries[index]
       do throws(ClientError) {
@@ -25,7 +27,7 @@ struct FetchRun: Sendable {
           let received = try fetcher.fetch(entry, to: target(entry)) { count in
             let (now, goesOn) = state.withLock { $0.came(count) }
             report?(now)
-            return goesOn
+            return goesOn && mayGoOn()
           }
           try done(entry)
           return received

@@ -6,10 +6,17 @@ struct Fetcher: Sendable {
   let folder: CacheFolder
   /// Milliseconds to wait before the second attempt, the third, and so on.
   let pauses: [UInt32]
+  /// Whether a page waits, and has the network besides: then a server that doesn't answer is asked once.
+  var isForPage = false
+  /// Waits so many milliseconds.
+  var pause: @Sendable (UInt32) -> Void = { Clock.sleep(for: .milliseconds($0)) }
   /// Deltas to try before the plain body.
   var deltas: DeltaBook?
   /// Told of each file that can't be had.
   var failed: @Sendable (HeldEntry, ClientError) -> Void = { _, _ in }
+
+  /// Of files with at least so many bytes the first ones are kept when the line is torn or the app ends.
+  private static let large: Int64 = 1 << 20
 
   /// Fetches an entry's bytes to `target` and gives how many came over the wire.
   ///
@@ -33,13 +40,13 @@ struct Fetcher: Sendable {
           isUncoded = true
           continue
         }
-        guard error.isTransient, let pause = pauses.popFirst() else {
+        guard error.isTransient, !(isForPage && error.isTimeout), let pause = pauses.popFirst() else {
           failed(entry, error)
           throw error
         }
         // So may one that ends too early, each time. The network is the likelier cause, so the last attempt asks.
         if pauses.isEmpty, error.isBroken { isUncoded = true }
-        Clock.sleep(for: .milliseconds(pause))
+        self.pause(pause)
       }
     }
   }
@@ -58,13 +65,14 @@ struct Fetcher: Sendable {
   private func attempt(
     _ entry: HeldEntry, to target: String, isUncoded: Bool, _ arrived: (Int) -> Bool
   ) throws(ClientError) -> Int64 {
-    let part = folder.incoming()
+    let goesOn = !isForPage && entry.size >= Self.large
+    let part = goesOn ? folder.half(entry.sha256) : folder.incoming()
     do {
       let reply = try receive(entry, into: part, isUncoded: isUncoded, arrived)
       try folder.move(part, to: target)
       return reply.received
     } catch {
-      try folder.remove(part)
+      if !goesOn || !error.leavesBytes { try folder.remove(part) }
       throw error
     }
   }
@@ -72,15 +80,38 @@ struct Fetcher: Sendable {
   private func receive(
     _ entry: HeldEntry, into part: String, isUncoded: Bool, _ arrived: (Int) -> Bool
   ) throws(ClientError) -> TransportReply {
-    let file = try onDisk(part) { () throws(SystemError) in
-      try Kernel.open(part, [.write, .create, .exclusive, .noFollow])
-    }
     var hasher = FileHasher()
+    var start: Int64 = 0
+    let file = try onDisk(part) { () throws(SystemError) in
+      let file = try Kernel.open(part, [.readWrite, .create, .append, .noFollow])
+      try CacheFolder.read(file) { bytes throws(SystemError) in
+        hasher.update(bytes)
+        start += Int64(bytes.byteCount)
+      }
+      return file
+    }
+    // Its codings have other bytes than those that are here.
+    var ask = TransportRequest(entry.entry.download, limit: entry.size, isUncoded: isUncoded || start > 0)
+    if start >= entry.size {
+      try restart(file, part)
+      start = 0
+      hasher = FileHasher()
+    }
+    ask.start = start
+    ask.entityTag = start > 0 ? "\"\(entry.bytes.md5.hex)\"" : nil
     var failure: SystemError?
     let reply: TransportReply
     do throws(TransportError) {
-      let ask = TransportRequest(entry.entry.download, limit: entry.size, isUncoded: isUncoded)
-      reply = try transport.get(ask) { bytes in
+      reply = try transport.get(ask) { head in
+        if head.start == 0, start > 0 {
+          // It is another file by now, or the server knows no ranges.
+          do throws(ClientError) { try restart(file, part) } catch { return false }
+          hasher = FileHasher()
+        } else if start > 0 {
+          return arrived(Int(clamping: start))
+        }
+        return true
+      } receive: { bytes in
         hasher.update(bytes)
         do throws(SystemError) {
           try Kernel.write(bytes, to: file, path: part)
@@ -96,11 +127,16 @@ struct Fetcher: Sendable {
         ? .tooLong(url: entry.url.text, download: entry.entry.download, size: entry.size)
         : .noAnswer(url: entry.entry.download, error)
     }
-    guard reply.status == 200 else {
+    guard reply.status == 200 || reply.status == 206 && start > 0 else {
       throw .status(url: entry.entry.download, code: reply.status, message: nil)
     }
     try check(hasher.finish(), of: entry)
     return reply
+  }
+
+  private func restart(_ file: borrowing Descriptor, _ path: String) throws(ClientError) {
+    let result = Result { () throws(SystemError) in try Kernel.truncate(file, to: 0) }
+    try onDisk(path) { () throws(SystemError) in try result.get() }
   }
 
   private func check(_ digest: FileDigest, of entry: HeldEntry) throws(ClientError) {
@@ -117,8 +153,33 @@ extension ClientError {
     switch self {
     case .wrongBytes, .tooLong: true
     case .noAnswer(_, let error): error.kind == .other
+    // "Range Not Satisfiable": what was kept of it isn't the server's.
+    case .status(_, 416, _): true
     default: false
     }
+  }
+
+  /// Whether what came until then is right as far as it goes.
+  fileprivate var leavesBytes: Bool {
+    guard case .noAnswer(_, let error) = self else { return false }
+    return error.kind != .tooLong && error.kind != .other
+  }
+
+  fileprivate var isTimeout: Bool {
+    if case .noAnswer(_, let error) = self { error.kind == .timedOut } else { false }
+  }
+
+  /// Whether the same request will fail the same way, until something is published or mended.
+  var isLasting: Bool {
+    switch self {
+    case .status, .wrongBytes, .tooLong: !isTransient
+    default: false
+    }
+  }
+
+  /// Whether the app, or the conditions, ended it.
+  package var isStop: Bool {
+    if case .noAnswer(_, let error) = self { error.kind == .stopped } else { false }
   }
 
   fileprivate var isBroken: Bool {

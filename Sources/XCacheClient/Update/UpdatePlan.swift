@@ -22,10 +22,12 @@ struct UpdatePlan: Equatable, Sendable {
   var copy: [Copy] = []
   /// Files that stay where they are.
   var kept = 0
-  /// Entries that didn't change and whose file isn't there; fetched when a page asks for one.
+  /// Entries that didn't change and whose file isn't there, or for which there is no room; fetched when a page asks for one.
   var missing = 0
   /// Changed entries whose bytes are staged for another entry already.
   var shared = 0
+  /// Of `fetch`, what takes the place of other bytes that are here.
+  private var replacing: Set<ResourceURL> = []
 
   /// - Parameters:
   ///   - present: names under which there is a file
@@ -56,7 +58,26 @@ struct UpdatePlan: Equatable, Sendable {
         copy.append(Copy(entry: entry, source: .aside))
       } else {
         fetch.append(entry)
+        if let was, present.contains(was.name) { replacing.insert(entry.url) }
       }
     }
+  }
+
+  /// Leaves out of `fetch` what there is no room for on the disk: it comes when a page asks for it. What takes the place of
+  /// something that is here comes first, then small files.
+  mutating func leaveOut(beyond room: Int64) {
+    if room == .max { return }
+    var left = room - copy.clampedSum(\.entry.blocks)
+    var fitting: Set<SHA256> = []
+    for entry in fetch.sorted(by: { rank($0) < rank($1) }) where entry.blocks <= left {
+      left -= entry.blocks
+      fitting.insert(entry.sha256)
+    }
+    missing += fetch.count - fitting.count
+    fetch = fetch.filter { fitting.contains($0.sha256) }
+  }
+
+  private func rank(_ entry: HeldEntry) -> (Int, Int64) {
+    (replacing.contains(entry.url) ? 0 : 1, entry.size)
   }
 }

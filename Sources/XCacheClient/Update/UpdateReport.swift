@@ -37,8 +37,12 @@ public struct UpdateReport: Hashable, Sendable {
   public internal(set) var copied = 0
   /// Listed files that stayed as they were.
   public internal(set) var kept = 0
-  /// Listed files that aren't there: they didn't change, so they wait until a page asks, or for `complete`.
+  /// Listed files that aren't there: they didn't change, or there is no room for them, so they wait until a page asks, or
+  /// for `complete`.
   public internal(set) var missing = 0
+  /// Files that were left for later, since the conditions don't allow large updates: they wait until a page asks, or for
+  /// better conditions.
+  public internal(set) var backlog = 0
   /// Listed files of hosts that the app doesn't name; they are passed over.
   public internal(set) var passedOver = 0
   /// Bytes of the fetched files as they came over the wire, so fewer than their sizes where they were coded.

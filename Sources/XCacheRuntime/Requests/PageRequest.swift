@@ -74,4 +74,6 @@ public enum PassReason: String, Hashable, Sendable, CaseIterable {
   case condition
   /// The file was missing or damaged and couldn't be fetched.
   case unavailable
+  /// The runtime was closed.
+  case closed
 }

@@ -104,7 +104,8 @@ private let page = "https://m.test/p"
 
   /// The policy has to arrive even where the manifest can't be taken.
   @Test func thePolicyComesBeforeTheManifest() throws {
-    let device = try bench.device(change: { $0.diskLimit = 1 })
+    let device = try bench.device()
+    bench.origin.fail { $0.hasPrefix("https://cdn.test/") ? .status(404) : nil }
     serve(policy: 1, #""intercept":false,"bypass":[],"scripts":[]"#)
     #expect(throws: ClientError.self) { try device.update() }
     #expect(device.runtimePolicy.version == "1" && device.version == "0")

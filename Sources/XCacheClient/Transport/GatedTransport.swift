@@ -1,0 +1,54 @@
+import System
+
+/// A device's transport behind its gate.
+struct GatedTransport: Transport {
+  /// Who asks.
+  enum Use {
+    /// A page: it waits for nobody.
+    case page
+    /// A job, for a document that tells what there is to do.
+    case document
+    /// A job, for files: pages go first, between any two pieces.
+    case files
+  }
+
+  let inner: any Transport
+  let gate: FetchGate
+  let use: Use
+  /// Whether it is one of many files that are fetched at the same time.
+  var isOneOfMany = false
+
+  func get(
+    _ request: TransportRequest, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply {
+    try get(request, begin: { _ in true }, receive: receive)
+  }
+
+  func get(
+    _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply {
+    guard goesOn else { throw TransportError(.stopped, "stopped") }
+    // Each answer that doesn't come takes half a minute of everybody who waits for the update.
+    if use != .page, gate.isLineDead {
+      throw TransportError(.timedOut, "nothing came of what was asked before, so no more is asked for now")
+    }
+    var request = request
+    request.isOneOfMany = isOneOfMany
+    do {
+      let reply = try inner.get(request, begin: begin) { bytes in
+        guard use == .files ? gate.piece() : goesOn else { return false }
+        return receive(bytes)
+      }
+      if use != .page { gate.answered(true) }
+      if isOneOfMany, reply.isMultiplexed { gate.widen() }
+      return reply
+    } catch {
+      if use != .page, error.kind == .timedOut { gate.answered(false) }
+      throw error
+    }
+  }
+
+  private var goesOn: Bool { use == .page ? !gate.isClosed : !gate.isStopped }
+
+  func tell(_ document: [UInt8], to url: String) { inner.tell(document, to: url) }
+}

@@ -1,0 +1,33 @@
+import System
+import XCacheClient
+
+extension Runtime {
+  /// How long `close` waits for what a server owes an answer.
+  private static let patience: Duration = .seconds(5)
+
+  /// Ends this runtime: what runs is stopped, the notes are written, and the folder is let go of, so that another runtime may
+  /// start on it when this returns. Every later request is passed on, and no trigger leads to a poll.
+  ///
+  /// It waits for a page's or an update's fetch up to the next piece of it, five seconds at most.
+  public func close() async {
+    let marker = state.withLock { state -> CrashMarker? in
+      state.isClosed = true
+      for id in state.pages.keys { state.pages[id]?.release() }
+      return state.marker.take()
+    }
+    if let device {
+      device.beginClosing()
+      await pageThreads.idle(within: Self.patience)
+      await updateThread.idle(within: Self.patience)
+      await notes.run {
+        // The process didn't end while the page loads.
+        marker?.end()
+        device.releaseFolder()
+      }
+    }
+    hub.finish()
+  }
+
+  /// Whether `close` wasn't called.
+  var isOpen: Bool { !state.withLock { $0.isClosed } }
+}
