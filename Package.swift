@@ -129,7 +129,7 @@ let package = Package(
     // Support is a link to that of XCacheClientTests: the same origin in memory.
     tests(
       "XCacheRuntimeTests",
-      ["Compression", "Manifests", "System", "XCacheClient", "XCacheRuntime"]),
+      ["Archive", "Compression", "Manifests", "System", "XCacheClient", "XCacheRuntime"]),
     tests(
       "OriginTests",
       ["Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Platform", "System"],

@@ -99,24 +99,26 @@ extension Device {
     cache.withLock { cache in
       for entry in absent where !fits.contains(entry.sha256) { cache.giveUp(onBacklog: entry.sha256) }
     }
-    var count = copied.copied
+    let copies = copied.copied
     var left = wanted
-    while !left.isEmpty {
+    var failure: ClientError?
+    while !left.isEmpty, failure == nil {
       let failed = Locked<Set<SHA256>>([])
       do {
         try fetchBacklog(left, progress) { sha256 in failed.withLock { _ = $0.insert(sha256) } }
       } catch {
         let lasting = failed.withLock { $0 }
         // Of those the network has the word when a page asks; the others can be had.
-        guard !lasting.isEmpty else { throw error }
+        if lasting.isEmpty { failure = error }
         cache.withLock { cache in for sha256 in lasting { cache.giveUp(onBacklog: sha256) } }
       }
       left = left.filter { entry in cache.withLock { $0.backlog.contains(entry) && !$0.has(entry) } }
     }
-    count += wanted.count { entry in cache.withLock { $0.has(entry) } }
+    let came = wanted.filter { entry in cache.withLock { $0.has(entry) } }
     // Other URLs with the bytes of one that came.
-    _ = try copyingHeld(backlogEntries(twins: Set(wanted.map(\.sha256))), &copied)
-    return count
+    _ = try copyingHeld(backlogEntries(twins: Set(came.map(\.sha256))), &copied)
+    if let failure { throw failure }
+    return copies + came.count
   }
 
   /// The listed entries that are in the backlog and aren't here, one for each file.

@@ -55,6 +55,7 @@ extension Device {
     let path = folder.file(entry.name)
     // Under the lock, so that the name still means the entry's bytes when it is opened.
     let found = try cache.withLock { cache throws(ClientError) -> Opened in
+      try cache.checkOpen()
       guard cache.lists(entry) else { return Opened(nil, isListed: false, isProven: false) }
       guard cache.has(entry) else { return Opened(nil, isListed: true, isProven: false) }
       let file = try onDisk(path) { () throws(SystemError) in

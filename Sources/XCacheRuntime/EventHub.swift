@@ -7,6 +7,7 @@ final class EventHub: Sendable {
 
   private struct State {
     var next = 0
+    var isFinished = false
     var listeners: [Int: AsyncStream<RuntimeEvent>.Continuation] = [:]
   }
 
@@ -15,17 +16,24 @@ final class EventHub: Sendable {
   deinit { finish() }
 
   /// Ends every stream.
-  func finish() { for listener in state.withLock({ $0.listeners }).values { listener.finish() } }
+  func finish() {
+    let listeners = state.withLock { state in
+      state.isFinished = true
+      return state.listeners
+    }
+    for listener in listeners.values { listener.finish() }
+  }
 
   /// What happens from now on.
   func listen() -> AsyncStream<RuntimeEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: RuntimeEvent.self, bufferingPolicy: .bufferingNewest(Self.backlog))
-    let number = state.withLock { state in
+    let (number, isFinished) = state.withLock { state in
       state.next += 1
       state.listeners[state.next] = continuation
-      return state.next
+      return (state.next, state.isFinished)
     }
+    if isFinished { continuation.finish() }
     continuation.onTermination = { [weak self] _ in
       self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
     }

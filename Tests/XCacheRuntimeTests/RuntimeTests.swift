@@ -5,30 +5,23 @@ import Testing
 @testable import XCacheClient
 @testable import XCacheRuntime
 
-private let page = "https://m.test/index.html"
-private let script = "https://m.test/app.js"
+private let page = RuntimeBench.page
+private let script = RuntimeBench.script
 
 /// A runtime over an origin in memory.
 @Suite struct RuntimeTests {
-  let bench: Bench
+  let bench: RuntimeBench
   var origin: FakeOrigin { bench.origin }
 
-  init() throws {
-    bench = try Bench()
-    try origin.publish([page: bytes("<p>one"), script: bytes("let one")])
-  }
+  init() throws { bench = try RuntimeBench() }
 
   private func runtime(_ change: (inout RuntimeSettings) -> Void = { _ in }) async throws -> Runtime {
-    var device = bench.settings()
-    device.hosts = ["m.test"]
-    var settings = RuntimeSettings(device)
-    change(&settings)
-    return try await Runtime(settings, transport: origin)
+    try await bench.runtime(change)
   }
 
-  /// The runtime of the next process. The one before it may still be held by a thread that just finished its last job, where
-  /// a process's end would have let go of the folder.
-  private func restarted(_ change: (inout RuntimeSettings) -> Void = { _ in }) async throws -> Runtime {
+  /// The runtime after one that was let go of without `close`, as when a process ends. A thread that just finished its last
+  /// job may still hold it, where a process's end would have let go of the folder.
+  private func afterACrash(_ change: (inout RuntimeSettings) -> Void = { _ in }) async throws -> Runtime {
     while true {
       let runtime = try await runtime(change)
       guard case .inUse = runtime.fault else { return runtime }
@@ -42,12 +35,7 @@ private let script = "https://m.test/app.js"
     _ headers: [(name: String, value: String)] = [],
     destination: PageRequest.Destination = .other, page: OpenPage? = nil
   ) async throws -> String {
-    let request = PageRequest(url, method: method, headers: headers, destination: destination, page: page)
-    switch await runtime.answer(request) {
-    case .local(let answer):
-      return "\(answer.status) \(String(decoding: try answer.body.collect(), as: UTF8.self))"
-    case .network(let reason): return reason.rawValue
-    }
+    try await bench.ask(runtime, url, method: method, headers, destination: destination, page: page)
   }
 
   @Test func aPageComesFromTheDevice() async throws {
@@ -129,12 +117,14 @@ private let script = "https://m.test/app.js"
   }
 
   @Test func aDamagedFileIsFetchedAgain() async throws {
-    do { await (try runtime()).handle(.launch) }
-    let folder = "\(bench.settings().folder)/files"
+    let first = try await runtime()
+    await first.handle(.launch)
+    await first.close()
+    let folder = "\(bench.folder)/files"
     for name in try Folder.textNames(folder) {
       try DurableFile.write(bytes("damaged"), to: "\(folder)/\(name)")
     }
-    let runtime = try await restarted()
+    let runtime = try await runtime()
     #expect(try await ask(runtime, script) == "200 let one")
     // And where it can't be, the network has the word.
     for name in try Folder.textNames(folder) where name.contains("index") {
@@ -145,7 +135,7 @@ private let script = "https://m.test/app.js"
   }
 
   @Test func aPageThatFailsTwiceGoesToTheNetwork() async throws {
-    var runtime: Runtime? = try await runtime { $0.pageDeadline = 60_000 }
+    let first = try await runtime { $0.pageDeadline = 60_000 }
     func fail(_ runtime: Runtime) async throws {
       let open = runtime.open(page)
       #expect(try await ask(runtime, page, destination: .document, page: open) == "200 <p>one")
@@ -154,13 +144,11 @@ private let script = "https://m.test/app.js"
       runtime.pageCameUp(open)
       runtime.close(open)
     }
-    await runtime?.handle(.launch)
-    try await fail(try #require(runtime))
+    await first.handle(.launch)
+    try await fail(first)
     // Over a restart of the app.
-    let file = "\(bench.settings().folder)/pages.json"
-    while try DurableFile.read(file) == nil { try await Task.sleep(for: .milliseconds(5)) }
-    runtime = nil
-    let next = try await restarted { $0.pageDeadline = 60_000 }
+    await first.close()
+    let next = try await runtime { $0.pageDeadline = 60_000 }
     var events = next.events.makeAsyncIterator()
     try await fail(next)
     guard case .pageFailed(let url, let version) = await events.next() else {
@@ -173,7 +161,6 @@ private let script = "https://m.test/app.js"
     #expect(try await ask(next, script, page: open) == "pageFailed")
     // Until the next version.
     try origin.publish([page: bytes("<p>two")])
-    bench.clock.advance(seconds: 60)
     await next.update(force: true)
     #expect(try await ask(next, page, destination: .document, page: next.open(page)) == "200 <p>two")
   }
@@ -207,39 +194,36 @@ private let script = "https://m.test/app.js"
 
   /// A process that ends while its first page loads.
   private func crash(_ number: Int) async throws {
-    let runtime = try await restarted()
+    let runtime = try await afterACrash()
     _ = runtime.open(page)
-    let marker = "\(bench.settings().folder)/starting"
+    let marker = "\(bench.folder)/starting"
     while try DurableFile.read(marker)?.first != UInt8(ascii: "0") + UInt8(number) {
       try await Task.sleep(for: .milliseconds(2))
     }
   }
 
   @Test func afterCrashesInterceptionIsOff() async throws {
-    do { await (try runtime()).handle(.launch) }
     // Starts without a page, and pages that are left, count for nothing.
     for _ in 0..<4 {
-      let quiet = try await restarted()
+      let quiet = try await runtime()
+      await quiet.handle(.launch)
       quiet.close(quiet.open(page))
       #expect(try await ask(quiet, script) == "200 let one")
-    }
-    while try DurableFile.read("\(bench.settings().folder)/starting") != nil {
-      try await Task.sleep(for: .milliseconds(2))
+      await quiet.close()
     }
     for number in 1...3 { try await crash(number) }
-    do {
-      let runtime = try await restarted()
-      #expect(try await ask(runtime, script) == "crashLoop")
-      #expect(try await ask(runtime, page, destination: .document, page: runtime.open(page)) == "crashLoop")
-    }
+    let off = try await afterACrash()
+    #expect(try await ask(off, script) == "crashLoop")
+    #expect(try await ask(off, page, destination: .document, page: off.open(page)) == "crashLoop")
+    await off.close()
     // Another build of the app is another chance.
-    do { #expect(try await ask(try await restarted { $0.build = "2" }, script) == "200 let one") }
+    let other = try await runtime { $0.build = "2" }
+    #expect(try await ask(other, script) == "200 let one")
+    await other.close()
     // And so is another policy.
-    let runtime = try await restarted()
+    let runtime = try await runtime()
     #expect(try await ask(runtime, script) == "crashLoop")
-    let policy = #"{"code":200,"data":{"version":"1","intercept":true,"bypass":[],"scripts":[]}}"#
-    origin.serve(bytes(policy), at: "\(FakeOrigin.server)/policy.json?app=shop&channel=online")
-    origin.say(#","policy":"1""#)
+    bench.serve(policy: 1, #""intercept":true,"bypass":[]"#)
     await runtime.update(force: true)
     #expect(try await ask(runtime, script) == "200 let one")
   }

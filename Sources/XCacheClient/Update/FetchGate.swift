@@ -9,10 +9,6 @@ final class FetchGate: Sendable {
   /// Files fetched at a time from a server to which requests go over one connection: each waits for the round trip, and
   /// no connection for another.
   static let widest = 32
-  /// How long a page that asks for nothing still counts as loading.
-  static let quiet: Duration = .seconds(1)
-  /// How long a page counts as loading at most: one that never comes up must not starve updates.
-  static let longestLoad: Duration = .seconds(10)
   /// Answers in a row that didn't come, after which a job takes the line for dead.
   static let deadLine = 2
 
@@ -33,20 +29,24 @@ final class FetchGate: Sendable {
     let end: UInt64
     var quietEnd: UInt64
 
-    init(at now: UInt64) {
-      end = now + FetchGate.longestLoad.nanoseconds
-      quietEnd = now + FetchGate.quiet.nanoseconds
-    }
-
     var until: UInt64 { min(end, quietEnd) }
   }
 
   private let state: Monitor<State>
   /// As many as may ever be at work.
   let threads: Int
+  /// Nanoseconds for which a page that asks for nothing still counts as loading.
+  private let quiet: UInt64
+  /// Nanoseconds for which a page counts as loading at most: one that never comes up must not starve updates.
+  private let longestLoad: UInt64
 
-  /// - Parameter width: files that updates and completions fetch at a time.
-  init(width: Int) {
+  /// - Parameters:
+  ///   - width: files that updates and completions fetch at a time.
+  ///   - quiet: how long a page that asks for nothing still counts as loading.
+  ///   - longestLoad: how long one that goes on asking does.
+  init(width: Int, quiet: Duration = .seconds(1), longestLoad: Duration = .seconds(10)) {
+    self.quiet = quiet.nanoseconds
+    self.longestLoad = longestLoad.nanoseconds
     state = Monitor(State(width: width))
     threads = max(width, Self.widest)
   }
@@ -78,14 +78,18 @@ extension FetchGate {
   /// A page begins to load.
   func pageOpens(_ page: UInt64) {
     let now = Clock.monotonicNanoseconds()
-    state.withLock { $0.loading[page] = Load(at: now) }
+    let load = Load(end: now + longestLoad, quietEnd: now + quiet)
+    state.withLock { $0.loading[page] = load }
   }
 
   /// A page that loads asked for something.
   func pageAsks(_ page: UInt64) {
-    let quietEnd = Clock.monotonicNanoseconds() + Self.quiet.nanoseconds
+    let quietEnd = Clock.monotonicNanoseconds() + quiet
     state.withLock { $0.loading[page]?.quietEnd = quietEnd }
   }
+
+  /// Pages that have neither come up nor failed nor been left, as far as anybody waits for them.
+  var loadingPages: Int { state.withLock { $0.loading.count } }
 
   /// A page came up, failed or was left.
   func pageIsLoaded(_ page: UInt64) {
@@ -191,7 +195,9 @@ extension FetchGate.State {
 }
 
 extension Duration {
-  fileprivate var nanoseconds: UInt64 { UInt64(components.seconds) * 1_000_000_000 }
+  fileprivate var nanoseconds: UInt64 {
+    UInt64(components.seconds) * 1_000_000_000 + UInt64(components.attoseconds / 1_000_000_000)
+  }
 }
 
 /// Says of a job that nobody wants it any more.

@@ -17,6 +17,9 @@ final class UpdateRun: Sendable {
 
   private let state = Locked(State())
 
+  /// How many wait.
+  var waiters: Int { state.withLock { $0.waiting.count } }
+
   /// Takes part; nil where it is ending, since nobody wanted it any more.
   func join() -> Int? {
     state.withLock { state in

@@ -178,6 +178,31 @@ import Testing
     #expect(device.cache.withLock { $0.bytes + $0.asideBytes } <= limit)
   }
 
+  /// An origin whose packs are of no use, and that fails without, has failed: five times in a row lead to the mirror.
+  @Test func aSecondQuestionThatFailsIsAFailedPoll() throws {
+    let device = try packs.device(change: { $0.fallback = FakeOrigin.mirror })
+    origin.fail { url in
+      url.hasSuffix(".xpk") ? .status(404) : url.hasSuffix("&patch=1") ? .status(500) : nil
+    }
+    for count in 1...5 {
+      #expect(throws: ClientError.self) { try device.update(force: true) }
+      #expect(device.policy.withLock { $0.failures } == count)
+    }
+    #expect(device.policy.withLock { $0.source } == .mirror)
+    let report = try device.update(force: true)
+    #expect(report.source == .fallback && report.to == "2")
+  }
+
+  /// Nor does one that names a pack whatever it is asked lead round in circles.
+  @Test func packsWithoutEndAreRefused() throws {
+    let device = try packs.device()
+    try origin.offerPack(from: 1) { $0[$0.count / 2] ^= 0xFF }
+    let answer = try #require(origin.answerWithPack(from: 1))
+    origin.fail { $0.contains("configure.json") ? .body(answer) : nil }
+    #expect(throws: ClientError.self) { try device.update(force: true) }
+    #expect(device.policy.withLock { $0.failures } == 1)
+  }
+
   @Test func aPackComesFromTheMirror() throws {
     let device = try packs.device(change: { $0.fallback = FakeOrigin.mirror })
     origin.fail { $0.hasPrefix(FakeOrigin.server) ? .error(TransportError(.unreachable, "down")) : nil }

@@ -33,8 +33,11 @@ final class FakeOrigin: Transport {
     var piece = 1 << 16
     /// Packs to the newest version, by the version that they start from.
     var packs: [Int64: PackAnswer] = [:]
-    /// Bytes after which the next downloads of a pack break off.
+    /// Bytes after which the next downloads of a pack, or of what else is torn, break off.
     var tears: [Int] = []
+    var torn = ".xpk"
+    /// Told of each piece before it is handed over.
+    var eachPiece: (@Sendable (String) -> Void)?
     var knowsRanges = true
     /// Bytes that an answer with a pack has at most.
     var slice: Int?
@@ -146,11 +149,24 @@ final class FakeOrigin: Transport {
     return (made, maker.bounds)
   }
 
+  /// The answer that names the pack from `base`.
+  func answerWithPack(from base: Int64) -> [UInt8]? {
+    state.withLock { $0.packs[base] }.map { Documents.pack($0) }
+  }
+
   /// Polls are answered with patches again.
   func forgetPacks() { state.withLock { $0.packs = [:] } }
 
-  /// The next downloads of a pack break off after so many bytes each.
-  func tear(after counts: [Int]) { state.withLock { $0.tears = counts } }
+  /// The next downloads of a pack, or of files with these words in their URL, break off after so many bytes each.
+  func tear(_ files: String = ".xpk", after counts: [Int]) {
+    state.withLock { state in
+      state.tears = counts
+      state.torn = files
+    }
+  }
+
+  /// Has `body` run, on the thread that fetches, before each piece of a body.
+  func eachPiece(_ body: (@Sendable (String) -> Void)?) { state.withLock { $0.eachPiece = body } }
 
   /// Packs are answered with at most so many bytes at a time.
   func setSlice(_ bytes: Int) { state.withLock { $0.slice = bytes } }
@@ -216,11 +232,11 @@ final class FakeOrigin: Transport {
       return TransportReply(status: 404, received: 0, failure: Array(#"{"code":404,"message":"none"}"#.utf8))
     }
     let (tear, knowsRanges, slice) = state.withLock { state -> (Int?, Bool, Int?) in
-      guard request.url.hasSuffix(".xpk") else { return (nil, false, nil) }
+      guard request.url.contains(".xpk") || request.url.contains(state.torn) else { return (nil, true, nil) }
       state.ranges.append(request)
       return (state.tears.isEmpty ? nil : state.tears.removeFirst(), state.knowsRanges, state.slice)
     }
-    let tag = "\"\(SHA256.of(body).hex.prefix(32))\""
+    let tag = "\"\(MD5.of(body).hex)\""
     var rest = body[...]
     var head = TransportHead(status: 200, total: Int64(body.count), entityTag: tag)
     if knowsRanges, request.start > 0, request.entityTag == nil || request.entityTag == tag {
@@ -241,6 +257,7 @@ final class FakeOrigin: Transport {
       rest = rest.dropFirst(bytes.count)
       count += Int64(bytes.count)
       if count > request.limit { throw TransportError(.tooLong, "longer than \(request.limit)") }
+      state.withLock { $0.eachPiece }?(request.url)
       guard receive(bytes.span.bytes) else { throw TransportError(.stopped, "stopped") }
     }
     return TransportReply(status: head.status, received: count)

@@ -1,0 +1,60 @@
+import Manifests
+import System
+import Testing
+
+@testable import XCacheClient
+@testable import XCacheRuntime
+
+/// A page that is still open when the device has moved on.
+@Suite struct OldPageTests {
+  let bench: RuntimeBench
+  let runtime: Runtime
+  let old: OpenPage
+
+  init() async throws {
+    bench = try RuntimeBench()
+    runtime = try await bench.runtime()
+    await runtime.handle(.launch)
+    old = runtime.open(RuntimeBench.page)
+    runtime.pageCameUp(old)
+  }
+
+  private func switches(_ files: [String: [UInt8]] = [RuntimeBench.page: bytes("<p>two")]) async throws {
+    try bench.origin.publish(files)
+    await runtime.update(force: true)
+  }
+
+  private func script() async throws -> String {
+    try await bench.ask(runtime, RuntimeBench.script, page: old)
+  }
+
+  @Test func itGetsItsLazyParts() async throws {
+    try await switches()
+    #expect(try await script() == "200 let one")
+  }
+
+  @Test func killEndsIt() async throws {
+    try await switches()
+    bench.serve(policy: 1, #""intercept":false,"bypass":[]"#)
+    await runtime.update(force: true)
+    #expect(try await script() == "killed")
+  }
+
+  @Test func bypassEndsIt() async throws {
+    try await switches()
+    bench.serve(policy: 1, #""intercept":true,"bypass":["\#(RuntimeBench.page)"]"#)
+    await runtime.update(force: true)
+    #expect(try await script() == "bypassed")
+  }
+
+  @Test func aRollbackEndsIt() async throws {
+    try await switches()
+    bench.origin.say(#","rollback":"3""#)
+    try await switches([RuntimeBench.page: bytes("<p>three")])
+    #expect(try await script() == "notListed")
+    // Pages that were opened since have their own.
+    let new = runtime.open(RuntimeBench.page)
+    #expect(
+      try await bench.ask(runtime, RuntimeBench.page, destination: .document, page: new) == "200 <p>three")
+  }
+}
