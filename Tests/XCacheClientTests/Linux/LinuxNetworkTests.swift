@@ -112,7 +112,7 @@ private final class LocalServer: Sendable {
       let count = read(connection, &buffer, buffer.count)
       question.withLock { $0 = Array(buffer.prefix(max(0, count))) }
       // Where the other side is gone already, nobody reads it.
-      _ = send(connection, answer, answer.count, Int32(MSG_NOSIGNAL.rawValue))
+      _ = send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))
       close(connection)
       close(listener)
     }
