@@ -72,7 +72,7 @@ let package = Package(
     library("XCacheRuntime", ["Manifests", "System", "XCacheClient"]),
 
     // Floor 5
-    library("DeviceLinux", ["HTTPClient", "XCacheClient"]),
+    library("DeviceLinux", ["HTTPClient", "Platform", "System", "XCacheClient"]),
     .target(
       name: "DeviceApple", dependencies: ["System", "XCacheClient"], path: "Engines/Apple",
       swiftSettings: swift),

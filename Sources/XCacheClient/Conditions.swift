@@ -4,7 +4,7 @@
 public struct Conditions: Hashable, Sendable {
   /// What it costs to use the network.
   public enum Network: String, Hashable, Sendable, CaseIterable {
-    /// There is none: nothing is asked for.
+    /// There is none: no update asks for anything.
     case offline
     /// Its bytes are paid for, such as a phone's: an update above `DeviceSettings.meteredLimit` changes the manifest alone,
     /// and its files come when pages ask for them, or once the network costs nothing.

@@ -33,8 +33,8 @@ extension Device {
 
   /// Ends what runs, writes the notes and lets go of the folder, which another device may open from then on.
   ///
-  /// It comes back when that is done. A call that fetches ends at the next piece of what it fetches; every later one throws
-  /// `closed`.
+  /// It comes back when that is done, so it isn't for callbacks. A call that fetches ends at the next piece of what it fetches;
+  /// every later one throws `closed`.
   public func close() {
     beginClosing()
     work.withLock { _ in releaseFolder() }

@@ -37,6 +37,10 @@ extension Device {
     if gate.conditions.isOffline {
       return UpdateReport(.notDue, from: held.version.text, to: held.version.text)
     }
+    // Before it counts as a poll.
+    if gate.isStopped {
+      throw .noAnswer(url: settings.server.text, TransportError(.stopped, "nobody wants it any more"))
+    }
     switch policy.withLock({ $0.begin(at: now(), force: force) }) {
     case .wait(let milliseconds):
       var report = UpdateReport(.notDue, from: held.version.text, to: held.version.text)

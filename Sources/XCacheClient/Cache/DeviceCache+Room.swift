@@ -126,8 +126,9 @@ extension CacheFolder {
     }
   }
 
-  /// Removes what an update has left, once it is done.
-  func removeStaged() throws(ClientError) {
-    for path in try unfinished() { try remove(path) }
+  /// Removes what an update has left, once it is done, but for the first bytes of what is still to come.
+  func removeStaged(keeping backlog: Backlog) throws(ClientError) {
+    let kept = Set(backlog.files.keys.map(half))
+    for path in try unfinished() where !kept.contains(path) { try remove(path) }
   }
 }

@@ -51,7 +51,7 @@ struct DeviceCache: ~Copyable {
     self.wasDamaged = wasDamaged
     self.lock = .some(consume lock)
     current = Locked(index)
-    uses = UseOrder(folder)
+    uses = UseOrder(folder, index)
     backlog = Backlog(saved: try? DurableFile.read(folder.backlog, limit: Backlog.limit))
   }
 
@@ -117,7 +117,7 @@ extension DeviceCache {
     proven = proven.filter { before.names[$0] == next.names[$0] }
     try settle(after: before, at: now)
     isSettled = true
-    try folder.removeStaged()
+    try folder.removeStaged(keeping: backlog)
     try folder.forgetPack()
     tidyNotes()
     try sweep(at: now)
@@ -128,7 +128,8 @@ extension DeviceCache {
   mutating func mend(at now: Int64) throws(ClientError) {
     try checkOpen()
     if isSettled { return }
-    files = try folder.listed()
+    files = [:]
+    for (name, size) in try folder.listed() { files[index.sharing(name)] = size }
     bytes = files.values.clampedSum(\.self)
     try settle(after: nil, at: now)
     isSettled = true
@@ -275,8 +276,7 @@ extension DeviceCache {
 
   /// Forgets what notes say of files that are listed no more, or here by now. That they can't be written costs nothing else.
   mutating func tidyNotes() {
-    let names = index.names
-    uses.keep { names[$0] != nil }
+    uses.keep(index)
     if backlog.isEmpty, folder.status(folder.backlog) == nil { return }
     var lacking: Set<SHA256> = []
     for entry in index.entries where !has(entry) { lacking.insert(entry.sha256) }

@@ -61,6 +61,9 @@ struct DeviceIndex: Sendable {
 
   var version: ManifestVersion { manifest.version }
 
+  /// The same name as it is in memory here already, where it is listed.
+  func sharing(_ name: CachedName) -> CachedName { names.index(forKey: name).map { names.keys[$0] } ?? name }
+
   /// Entries of other hosts, which are passed over.
   var passedOver: Int { manifest.items.count - entries.count }
 

@@ -24,9 +24,13 @@ final class UseOrder: Sendable {
     }
   }
 
-  /// Forgets all but some names.
-  func keep(_ isKept: (CachedName) -> Bool) {
-    state.withLock { state in state.uses = state.uses.filter { isKept($0.key) } }
+  /// Forgets what isn't listed any more.
+  func keep(_ listed: DeviceIndex) {
+    // Pages' requests wait for the lock, so only what changes is done under it.
+    let known = state.withLock { $0.uses }
+    let gone = known.keys.filter { listed.names[$0] == nil }
+    if gone.isEmpty { return }
+    state.withLock { state in for name in gone { state.uses[name] = nil } }
   }
 
   /// When each was used; 0: never, as far as is known.
@@ -41,24 +45,26 @@ extension UseOrder {
 
   /// What a note says, least recently used first; nil where nothing was used since the last one.
   func takeNote() -> [UInt8]? {
-    let names = state.withLock { state -> [CachedName]? in
+    let uses = state.withLock { state -> [CachedName: UInt64]? in
       guard state.isChanged else { return nil }
       state.isChanged = false
-      return state.uses.sorted { $0.value < $1.value }.map(\.key)
+      return state.uses
     }
-    guard let names else { return nil }
+    guard let names = uses?.sorted(by: { $0.value < $1.value }).map(\.key) else { return nil }
     let document: JSONValue = ["used": .array(names.map { .string($0.text) })]
     return document.canonical
   }
 
   /// Reads a folder's note; without one nothing was used.
-  convenience init(_ folder: CacheFolder) {
+  ///
+  /// - Parameter listed: what is listed; a name is in memory once.
+  convenience init(_ folder: CacheFolder, _ listed: DeviceIndex) {
     self.init()
     guard let bytes = try? DurableFile.read(folder.uses, limit: Self.limit),
       let names = (try? JSONValue.parse(bytes))?["used"]?.array
     else { return }
     for case .string(let text) in names {
-      if let name = CachedName(file: text) { use(name) }
+      if let name = CachedName(file: text) { use(listed.sharing(name)) }
     }
     state.withLock { $0.isChanged = false }
   }

@@ -29,7 +29,7 @@ struct GatedTransport: Transport {
   ) throws(TransportError) -> TransportReply {
     guard goesOn else { throw TransportError(.stopped, "stopped") }
     // Each answer that doesn't come takes half a minute of everybody who waits for the update.
-    if use != .page, gate.isLineDead {
+    if use == .files, gate.isLineDead {
       throw TransportError(.timedOut, "nothing came of what was asked before, so no more is asked for now")
     }
     var request = request
@@ -39,11 +39,10 @@ struct GatedTransport: Transport {
         guard use == .files ? gate.piece() : goesOn else { return false }
         return receive(bytes)
       }
-      if use != .page { gate.answered(true) }
       if isOneOfMany, reply.isMultiplexed { gate.widen() }
       return reply
     } catch {
-      if use != .page, error.kind == .timedOut { gate.answered(false) }
+      if use == .files, error.kind == .timedOut { gate.countTimeout() }
       throw error
     }
   }

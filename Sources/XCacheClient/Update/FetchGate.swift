@@ -169,12 +169,8 @@ extension FetchGate {
   /// Whether too many answers in a row didn't come.
   var isLineDead: Bool { state.withLock { $0.timeouts >= Self.deadLine } }
 
-  /// Takes note that an answer didn't come, or that something of one did.
-  func answered(_ isHere: Bool) {
-    state.withLock { state in
-      if isHere { state.timeouts = 0 } else { state.timeouts += 1 }
-    }
-  }
+  /// Takes note that an answer didn't come; the next piece of any ends the count.
+  func countTimeout() { state.withLock { $0.timeouts += 1 } }
 }
 
 extension FetchGate.State {

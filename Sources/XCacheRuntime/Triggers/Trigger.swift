@@ -1,4 +1,5 @@
-/// Why an app thinks that it's time to look for an update.
+/// Why an app thinks that it's time to look for an update. While the app isn't in the foreground, `launch` and `push` alone
+/// lead to one.
 public enum Trigger: Hashable, Sendable {
   /// The app was started.
   case launch

@@ -53,6 +53,16 @@ private let small = "https://m.test/small.js"
     #expect(try isRight(device))
   }
 
+  /// One that nobody wanted before it began asks for nothing, and the next one is due.
+  @Test func whatNobodyWantsIsNoPoll() throws {
+    let device = try bench.device()
+    let signal = StopSignal()
+    device.stop(signal)
+    #expect(throws: ClientError.self) { try device.update(until: signal) }
+    #expect(origin.takeLog() == [])
+    #expect(try device.update().to == "1")
+  }
+
   /// A process that ends in the middle of a large file.
   @Test func aLargeFileGoesOnAfterAKill() throws {
     origin.tear("large", after: [1 << 20, 1 << 19, 1 << 19])

@@ -1,0 +1,69 @@
+import Platform
+import System
+import XCacheClient
+
+/// What Linux knows of the network: whether there is a default route, and whether NetworkManager takes it for metered.
+///
+///     runtime.conditions.network = LinuxNetwork().look()
+///
+/// An app looks at its start, when it comes to the foreground, and when it is told of a change; not for every request.
+public struct LinuxNetwork: Sendable {
+  private let routes: String
+  private let bus: String
+
+  /// The kernel's routes, and the system's message bus.
+  public init() { self.init(routes: "/proc/net", bus: "/run/dbus/system_bus_socket") }
+
+  /// - Parameters:
+  ///   - routes: a folder with `route` and `ipv6_route`.
+  ///   - bus: the socket of a message bus.
+  package init(routes: String, bus: String) {
+    self.routes = routes
+    self.bus = bus
+  }
+
+  /// What using the network costs now. It reads two files and asks the bus, which may take a second where that doesn't
+  /// answer; so not on the main thread.
+  ///
+  /// Without NetworkManager, or where it can't tell, the network is unmetered.
+  public func look() -> Conditions.Network {
+    guard hasDefaultRoute else { return .offline }
+    return MeteredQuestion.ask(bus) == true ? .metered : .unmetered
+  }
+
+  private var hasDefaultRoute: Bool {
+    lines("route").contains(where: Self.isDefault4) || lines("ipv6_route").contains(where: Self.isDefault6)
+  }
+
+  private func lines(_ name: String) -> [[Substring]] {
+    // Files of /proc have no size, so they are read to their end.
+    guard let file = try? Kernel.openExisting("\(routes)/\(name)", .read) else { return [] }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while bytes.count < 1 << 20 {
+      let count = buffer.withUnsafeMutableBytes { (try? Kernel.read(file, into: $0)) ?? 0 }
+      if count == 0 { break }
+      bytes += buffer[..<count]
+    }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map {
+      $0.split { $0 == " " || $0 == "\t" }
+    }
+  }
+
+  /// RTF_UP and RTF_REJECT of <linux/route.h>.
+  private static func isUsable(_ flags: Substring) -> Bool {
+    guard let flags = UInt32(flags, radix: 16) else { return false }
+    return flags & 0x0001 != 0 && flags & 0x0200 == 0
+  }
+
+  /// Of `route`: interface, destination, gateway, flags, references, uses, metric, mask, …
+  private static func isDefault4(_ fields: [Substring]) -> Bool {
+    fields.count >= 8 && fields[1] == "00000000" && fields[7] == "00000000" && isUsable(fields[3])
+  }
+
+  /// Of `ipv6_route`: destination, its length, source, its length, next hop, metric, references, uses, flags, interface.
+  private static func isDefault6(_ fields: [Substring]) -> Bool {
+    fields.count >= 10 && fields[1] == "00" && fields[0].allSatisfy { $0 == "0" } && fields[9] != "lo"
+      && isUsable(fields[8])
+  }
+}
