@@ -6,9 +6,6 @@ ALTER TABLE channel ADD COLUMN rolled_back INTEGER CHECK (rolled_back >= 1);
 UPDATE channel SET rolled_back = (SELECT max(version) FROM release
   WHERE channel_id = channel.id AND kind = 'rollback');
 
-CREATE TRIGGER release_rolled_back AFTER INSERT ON release WHEN NEW.kind = 'rollback'
-BEGIN UPDATE channel SET rolled_back = NEW.version WHERE id = NEW.channel_id; END;
-
 CREATE TRIGGER channel_rollbacks_only_rise BEFORE UPDATE OF rolled_back ON channel
 WHEN NEW.rolled_back IS NULL AND OLD.rolled_back IS NOT NULL OR NEW.rolled_back < OLD.rolled_back
 BEGIN SELECT RAISE(ABORT, 'the newest version that a rollback made only rises'); END;
