@@ -41,6 +41,10 @@ static const unsigned char m0010[] = {
 #embed "../../Migrations/0010_headers.sql"
 };
 
+static const unsigned char m0011[] = {
+#embed "../../Migrations/0011_devices.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -52,6 +56,7 @@ static const xcache_asset migrations[] = {
     {"0008_document_numbers.sql", m0008, sizeof m0008},
     {"0009_scrub.sql", m0009, sizeof m0009},
     {"0010_headers.sql", m0010, sizeof m0010},
+    {"0011_devices.sql", m0011, sizeof m0011},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

@@ -66,6 +66,7 @@ extension StoreError: CustomStringConvertible {
     case .urlConflicts(let conflicts): Self.conflictWords(conflicts)
     case .duplicateURLs(let duplicates):
       Self.list("the same resource under two spellings", duplicates) { "\($0.url) and \($0.other)" }
+    case .foreignHosts(let foreign): Self.foreignWords(foreign)
     case .missingBlobs(let digests):
       "the bytes of \(digests.count) files are not stored; send them, then commit again"
     case .contentMismatch(let url, let claimed, let stored): Self.contentWords(url, claimed, stored)
@@ -140,6 +141,28 @@ extension StoreError: CustomStringConvertible {
     list("held by another bundle with other bytes, another type or other headers", conflicts) {
       "\($0.url) (bundle \"\($0.bundle)\", sha256 \($0.sha256))"
     }
+  }
+
+  private static func foreignWords(_ foreign: ForeignURLs) -> String {
+    let (owner, remedy) =
+      switch foreign.owner {
+      case .channel(let name):
+        (
+          "channel \"\(name)\"",
+          "leave them out, or have an admin add their hosts by `xcache channel set --hosts`"
+        )
+      case .token(let name):
+        (
+          "token \"\(name)\"",
+          "leave them out, or use a token that is made for their hosts (`xcache token create`)"
+        )
+      }
+    let more = foreign.count - foreign.first.count
+    return """
+      \(owner) is limited to the hosts \(foreign.hosts.joined(separator: ", ")), and \(foreign.count) \
+      URL\(foreign.count == 1 ? " has another one" : "s have others"): \
+      \(foreign.first.map(\.text).joined(separator: ", "))\(more > 0 ? " and \(more) more" : ""); \(remedy)
+      """
   }
 
   private static func contentWords(_ url: ResourceURL, _ claimed: FileDigest, _ stored: FileDigest) -> String

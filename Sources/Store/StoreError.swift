@@ -49,6 +49,8 @@ package enum StoreError: Error, Sendable {
   case otherVersion(planned: ManifestVersion, newest: ManifestVersion)
   case urlConflicts([URLConflict])
   case duplicateURLs([URLDuplicate])
+  /// Thrown when an act names URLs of hosts that its channel, or the token that it was asked for with, leaves out.
+  case foreignHosts(ForeignURLs)
   /// Thrown when bytes that the release names are not stored; the publisher sends them and tries again.
   case missingBlobs([SHA256])
   /// Thrown when a request's md5 or size of a blob differs from the stored bytes.

@@ -68,6 +68,7 @@ extension Device {
     guard let file = found.take() else { return isListed ? .absent : .superseded }
     if !isProven {
       guard try onDisk(path, { () throws(SystemError) in try CacheFolder.digest(file) }) == entry.bytes else {
+        damage.withLock { $0 += 1 }
         try cache.withLock { cache throws(ClientError) in try cache.discard(entry) }
         return .absent
       }

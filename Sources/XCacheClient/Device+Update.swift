@@ -138,12 +138,14 @@ extension Device {
 
   private func succeeded(_ source: PollPolicy.Source, _ extras: AnswerExtras) {
     policy.withLock { $0.answered(by: source, interval: extras.interval) }
+    reporter.wants(source == .origin ? extras.reports ?? AnswerExtras.allReports : nil)
   }
 
   private func failed(_ error: ClientError, _ source: PollPolicy.Source, holding held: DeviceIndex) {
     if error.isStop { return }
     let chance = Double.random(in: 0...1)
     policy.withLock { $0.failed(source, at: now(), chance: chance) }
+    reporter.wants(nil)
     report(error, from: source, holding: held)
   }
 

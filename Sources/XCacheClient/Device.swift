@@ -27,6 +27,8 @@ public final class Device: Sendable {
   let urls = Locked(URLTable())
   let documents: Locked<DeviceDocuments>
   let reporter: FailureReporter
+  /// Files that were found damaged since somebody asked.
+  let damage = Locked<Int64>(0)
   let gate: FetchGate
 
   /// Opens the device's folder, makes it where it is missing, and finishes what a crash left undone.
@@ -110,6 +112,20 @@ extension Device {
   /// Nobody has to: reports are sent behind the device's back. But a process that ends takes those with it that are
   /// still on their way.
   public func finishReports(milliseconds: Int = 2_000) { reporter.wait(milliseconds) }
+
+  /// Whether the origin answered the last poll, so that batches of counts can be sent to it.
+  package var takesBatches: Bool { reporter.takesBatches }
+
+  /// Sends a batch of counts, of as many of them as the origin asks for; returns at once, and one that is lost is lost.
+  package func send(_ batch: DeviceBatch) { reporter.send(batch) }
+
+  /// How many files were found damaged since the last call, when they were read.
+  package func takeDamage() -> Int64 {
+    damage.withLock { damage in
+      defer { damage = 0 }
+      return damage
+    }
+  }
 
   /// Tells of a manifest of the origin's that can't be used.
   func report(_ error: ClientError, from source: PollPolicy.Source, holding held: DeviceIndex) {

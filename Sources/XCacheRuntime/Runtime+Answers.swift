@@ -90,7 +90,10 @@ extension Runtime {
       switch answer {
       case .local(let answer):
         if answer.isFromMemory { state.counts.memory += 1 } else { state.counts.disk += 1 }
-      case .network(let reason): state.counts.passed[reason, default: 0] += 1
+        state.tally.counts.add(.local)
+      case .network(let reason):
+        state.counts.passed[reason, default: 0] += 1
+        if reason.countsAsPassed { state.tally.counts.add(.passed) }
       }
       guard let id = request.page?.id else { return }
       state.pages[id]?.answered(answer, isDocument: request.destination == .document)

@@ -10,6 +10,8 @@ extension Runtime {
     let held: HeldManifest?
     /// Whether its own document came from the device.
     private(set) var isLocal = false
+    /// Of which the adapter told.
+    var milestones: Set<PageMilestone> = []
     /// Whether it came up, or is known not to have.
     var isDecided = false
     private(set) var hasAnswer = false
@@ -50,16 +52,16 @@ extension Runtime {
     if let begun { note(begun.begin) }
     Task { [weak self] in
       try? await Task.sleep(for: .milliseconds(deadline))
-      self?.decide(page, cameUp: false)
+      self?.decide(page, failed: .pageFailed)
     }
     return page
   }
 
   /// The page painted, or its script said that it is ready.
-  public func pageCameUp(_ page: OpenPage) { decide(page, cameUp: true) }
+  public func pageCameUp(_ page: OpenPage) { decide(page, failed: nil) }
 
   /// A script of the page failed; it counts where the page hasn't come up yet.
-  public func scriptFailed(_ page: OpenPage) { decide(page, cameUp: false) }
+  public func scriptFailed(_ page: OpenPage) { decide(page, failed: .scriptFailed) }
 
   /// The page is gone. One that was left before it came up counts for nothing.
   public func close(_ page: OpenPage) {
@@ -69,6 +71,7 @@ extension Runtime {
       state.pages[page.id]?.release()
       state.pages[page.id] = nil
     }
+    sendCounts()
   }
 
   /// Waits until what was noted about pages is on the disk.
@@ -87,7 +90,8 @@ extension Runtime {
   }
 
   /// The first signal of a page counts, and that of its deadline is one.
-  private func decide(_ page: OpenPage, cameUp: Bool) {
+  /// - Parameter failure: as what it counts; nil: the page came up.
+  private func decide(_ page: OpenPage, failed failure: DeviceCount?) {
     livedThrough()
     device?.pageIsLoaded(page.id)
     let outcome = state.withLock { state -> (isNew: Bool, saved: [UInt8]?) in
@@ -96,9 +100,10 @@ extension Runtime {
       // What the network answered says nothing of what is held.
       guard open.isLocal else { return (false, nil) }
       let key = Self.key(page.url)
-      if cameUp {
+      guard let failure else {
         return (false, state.health.cameUp(key, from: page.version) ? state.health.saved : nil)
       }
+      state.tally.counts.add(failure)
       let isNew = state.health.failed(key, from: page.version)
       return (isNew, state.health.saved)
     }

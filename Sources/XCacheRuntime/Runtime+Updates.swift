@@ -56,6 +56,7 @@ extension Runtime {
     let now = device.runtimePolicy.version
     if now != policy { policyChanged(to: now) }
     startBacklog()
+    sendCounts()
     switch result {
     case .success(let report):
       if report.from != report.to { hub.tell(.switched(from: report.from, to: report.to)) }

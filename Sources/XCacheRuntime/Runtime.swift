@@ -38,6 +38,7 @@ public final class Runtime: Sendable {
     var conditions = Conditions()
     var memory: MemoryCache
     var counts = RuntimeCounts()
+    var tally: Tally
     var health: PageHealth
     var isInterceptionOff: Bool
     var pages: [UInt64: Open] = [:]
@@ -71,7 +72,9 @@ public final class Runtime: Sendable {
     fault = opened.fault
     state = Locked(
       State(
-        memory: MemoryCache(limit: settings.memoryLimit), health: opened.health,
+        memory: MemoryCache(limit: settings.memoryLimit),
+        tally: Tally(version: opened.device?.version ?? "0"),
+        health: opened.health,
         isInterceptionOff: opened.isInterceptionOff))
   }
 

@@ -141,6 +141,36 @@ struct RestoreTests {
     #expect(try push(.policy, "{}", into: again) == 1999)
   }
 
+  @Test(
+    "A copy tells of the newest rollback, also where it doesn't keep that release, and so does what is restored"
+  )
+  func rollback() throws {
+    let bench = try Bench(versions: 2)
+    try bench.mirror()
+    func told(_ name: String) throws -> JSONValue {
+      let bytes = try DurableFile.read("\(bench.www)/xcache/shop/\(name)") ?? []
+      return try JSONValue.parse(bytes)["data"]?["rollback"] ?? .null
+    }
+    let names = ["configure.json", "version.json", "patch/1-2.json"]
+    for name in names { #expect(try told(name).isNull, "\(name)") }
+    let back = RollbackInput(
+      app: try AppName("shop"), channel: .online, to: .version(.number(ManifestVersion(1))), by: .local)
+    _ = try bench.store.rollback(back)
+    try bench.mirror()
+    for name in ["configure.json", "version.json", "patch/1-3.json", "patch/2-3.json"] {
+      #expect(try told(name) == "3", "\(name)")
+    }
+    #expect(try told("configure/3.json").isNull, "a version's own document never changes")
+    try bench.release("main", ["index.html": "<p>later"])
+    try bench.mirror { $0.keep = 0 }
+    #expect(try told("configure.json") == "3" && told("version.json") == "3")
+    #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)
+    let store = try restore(bench, FolderReader(bench.www))
+    #expect(try store.answerExtras(of: bench.shop(store)).rollback == ManifestVersion(3))
+    let next = try bench.release("main", ["index.html": "<p>restored"], into: store)
+    #expect(try next.version == ManifestVersion(1004) && bench.shop(store).rollback == ManifestVersion(3))
+  }
+
   @Test("A file that is damaged or missing in the mirror costs that file alone", arguments: [true, false])
   func damage(isGone: Bool) throws {
     let bench = try Bench()

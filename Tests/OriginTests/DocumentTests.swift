@@ -270,7 +270,7 @@ import Testing
         }
       }
       group.addTask {
-        for number in 1...40 { _ = try? store.setInterval(29 + number, of: app, .online) }
+        for number in 1...40 { _ = try? store.set(SettingsChange(interval: 29 + number), of: app, .online) }
       }
     }
     // The store's answer, whatever the order was, is what a fresh catalog says.

@@ -62,7 +62,7 @@ import Testing
       try store.publish(base: 0, set: ["a": Sample("a")])
       _ = try Self.push(store, #"[{"é":"\u0000"}]"#, Self.request())
       _ = try Self.push(store, "[]", Self.request(.prefetch, .rollback, source: 0))
-      _ = try store.setInterval(60, of: AppName("shop"), .online)
+      _ = try store.set(SettingsChange(interval: 60), of: AppName("shop"), .online)
       _ = try store.keepScript([0, 1, 255], for: store.shop(), by: .local)
       _ = try store.keepScript([0, 1, 255], for: store.shop(), by: .local)
     }
@@ -72,7 +72,7 @@ import Testing
     let extras = try store.extras(of: channel)
     #expect(extras.prefetch?.version == 2 && extras.prefetch?.source == 0 && extras.policy == nil)
     #expect(extras.interval == 60)
-    #expect(try store.setInterval(nil, of: AppName("shop"), .online).interval == nil)
+    #expect(try store.set(SettingsChange(interval: nil), of: AppName("shop"), .online).extras.interval == nil)
     #expect(try store.script(SHA256.of([0, 1, 255])) == [0, 1, 255])
     #expect(try store.script(SHA256.of([1])) == nil)
     #expect(throws: StoreError.self) { try store.document(.prefetch, of: channel, at: 3) }

@@ -6,7 +6,8 @@ package enum Documents {
   package static func nothingNew(_ version: ManifestVersion, extras: AnswerExtras = .none) -> [UInt8] {
     var data = ObjectWriter()
     data.append(extras.interval)
-    data.append(policyAndPrefetchOf: extras)
+    data.append(documentsOf: extras)
+    data.append(rollback: extras.rollback)
     data.append(key: "update") { CanonicalJSON.append(raw: "false", to: &$0) }
     data.append(key: "version", string: version.text)
     return success.around(data.finish())
@@ -20,8 +21,9 @@ package enum Documents {
     _ version: ManifestVersion, digest: SHA256, base: DocumentBase? = nil, extras: AnswerExtras = .none
   ) -> DocumentFrame {
     var data = opening(digest, base, extras)
-    data.append(policyAndPrefetchOf: extras)
-    let (head, tail) = data.split(at: "resourcemap")
+    data.append(documentsOf: extras)
+    var (head, tail) = data.split(at: "resourcemap")
+    tail.append(rollback: extras.rollback)
     return closing(head, tail, version)
   }
 
@@ -37,7 +39,8 @@ package enum Documents {
   ) -> DocumentFrame {
     let data = opening(digest, base, extras)
     var (head, tail) = data.split(at: "patch")
-    tail.append(policyAndPrefetchOf: extras)
+    tail.append(documentsOf: extras)
+    tail.append(rollback: extras.rollback)
     return closing(head, tail, version)
   }
 
@@ -87,9 +90,17 @@ extension ObjectWriter {
     append(key: "interval") { CanonicalJSON.append(integer: Int64(interval), to: &$0) }
   }
 
-  mutating func append(policyAndPrefetchOf extras: AnswerExtras) {
+  /// The members from `policy` to `reports`, between which no other one stands.
+  mutating func append(documentsOf extras: AnswerExtras) {
     if let policy = extras.policy { append(key: "policy", string: String(policy)) }
     if let prefetch = extras.prefetch { append(key: "prefetch", string: String(prefetch)) }
+    if let reports = extras.reports {
+      append(key: "reports") { CanonicalJSON.append(integer: Int64(reports), to: &$0) }
+    }
+  }
+
+  mutating func append(rollback: ManifestVersion?) {
+    if let rollback { append(key: "rollback", string: rollback.text) }
   }
 }
 

@@ -48,7 +48,8 @@ extension Documents {
     data.append(key: "digest", string: answer.digest.hex)
     data.append(answer.extras.interval)
     data.append(key: "pack") { CanonicalJSON.append(answer.pack.json, to: &$0) }
-    data.append(policyAndPrefetchOf: answer.extras)
+    data.append(documentsOf: answer.extras)
+    data.append(rollback: answer.extras.rollback)
     data.append(key: "update") { CanonicalJSON.append(raw: "true", to: &$0) }
     data.append(key: "version", string: answer.version.text)
     return success.around(data.finish())

@@ -61,6 +61,9 @@ package struct HostList: Hashable, Sendable {
     }
   }
 
+  /// These where they leave any host out; nil for every host.
+  package var limit: HostList? { isEvery ? nil : self }
+
   /// Whether a URL's host is one of these.
   package func contains(_ url: ResourceURL) -> Bool {
     if isEvery { return true }

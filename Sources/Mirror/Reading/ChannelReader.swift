@@ -43,7 +43,7 @@ struct ChannelReader {
       leastNext: newest["leastNext"]?.integer.flatMap { canGoOn(from: $0) ? $0 : nil } ?? 1,
       releases: releases,
       counters: counters(newest), documents: try documents(policy), leastDocuments: leastDocuments(newest),
-      scripts: try scripts(policy), interval: try interval())
+      scripts: try scripts(policy), extras: try extras())
   }
 
   private func release(_ version: ManifestVersion) throws(MirrorError)
@@ -185,9 +185,16 @@ struct ChannelReader {
     return scripts
   }
 
-  private func interval() throws(MirrorError) -> Int? {
-    try data("version.json")["interval"]?.integer.map { Int($0) }.flatMap {
-      AnswerExtras.intervals.contains($0) ? $0 : nil
-    }
+  /// What answers said beside their news; what can't be read of it isn't worth a restore.
+  private func extras() throws(MirrorError) -> AnswerExtras {
+    let data = try data("version.json")
+    let interval = data["interval"]?.integer.map { Int($0) }
+    let reports = data["reports"]?.integer.map { Int($0) }
+    return AnswerExtras(
+      interval: interval.flatMap { AnswerExtras.intervals.contains($0) ? $0 : nil },
+      reports: reports.flatMap { (0...AnswerExtras.allReports).contains($0) ? $0 : nil },
+      rollback: data["rollback"]?.string.flatMap { ManifestVersion(text: $0) }.flatMap {
+        $0 > .none ? $0 : nil
+      })
   }
 }

@@ -44,7 +44,7 @@ struct ChannelPlan: Sendable {
     -> JSONValue
   {
     func number(_ number: Int64?) -> JSONValue { number.map { .integer($0) } ?? .null }
-    return [
+    let facts: JSONValue = [
       "app": .string(state.app.text), "appID": .integer(state.appID), "channel": .string(state.channel.text),
       "digest": .string(state.digest.hex), "format": .integer(format),
       "interval": number(state.extras.interval.map(Int64.init)), "origin": .string(origin),
@@ -53,6 +53,11 @@ struct ChannelPlan: Sendable {
       "publicURL": .string(state.publicURL.text), "version": .string(state.version.text),
       "versions": .strings(state.versions.map(\.text)), "zips": .bool(options.zips),
     ]
+    // Not where there is none: then a copy of before is the same.
+    var all = facts.object ?? JSONObject()
+    if let reports = state.extras.reports { all["reports"] = .integer(reports) }
+    if let rollback = state.extras.rollback { all["rollback"] = .string(rollback.text) }
+    return .object(all)
   }
 
   /// How many zips aren't among the channel's files.

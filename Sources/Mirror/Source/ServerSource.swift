@@ -179,7 +179,8 @@ extension ChannelState {
       publicURL: channel.publicURL, version: channel.version, digest: channel.digest,
       versions: channel.versions,
       extras: AnswerExtras(
-        interval: channel.interval, policy: channel.policy, prefetch: channel.prefetch),
+        interval: channel.interval, policy: channel.policy, prefetch: channel.prefetch,
+        reports: channel.reports, rollback: channel.rollback),
       scripts: channel.scripts)
   }
 }

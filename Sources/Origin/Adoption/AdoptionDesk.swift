@@ -2,13 +2,14 @@ import Manifests
 import Store
 import System
 
-/// What devices tell of themselves, counted: the versions that polls report, and failures. No device is told apart
+/// What devices tell of themselves, counted: the versions that polls report, failures, and batches of counts. No device is told apart
 /// from another.
 final class AdoptionDesk: Sendable {
   private let store: Store
   private let log: @Sendable (String) -> Void
   private let counters = Locked<[PollCounter]>([])
   private let failures = Locked<[FailureKey: Int]>([:])
+  private let reports = Locked<[ReportKey: DeviceCounts]>([:])
   /// When each channel's polls were last taken out of the counters, in monotonic nanoseconds.
   private let polled = Locked<[Int64: UInt64]>([:])
 
@@ -18,6 +19,14 @@ final class AdoptionDesk: Sendable {
     let reason: FailureReason
     let url: String
   }
+
+  private struct ReportKey: Hashable {
+    let channel: Int64
+    let version: ManifestVersion
+  }
+
+  /// Versions of which batches are kept between two writes.
+  private static let mostReports = 512
 
   /// Kinds of failures that are told apart between two writes.
   private static let mostFailures = 2048
@@ -47,6 +56,15 @@ final class AdoptionDesk: Sendable {
     }
   }
 
+  /// Adds what a device counted; where batches of too many versions came, not.
+  func saw(_ batch: DeviceBatch, of channel: Int64) {
+    let key = ReportKey(channel: channel, version: batch.version)
+    reports.withLock { reports in
+      guard reports[key] != nil || reports.count < Self.mostReports else { return }
+      reports[key, default: DeviceCounts()].add(batch.counts)
+    }
+  }
+
   /// Writes what was counted since the last call.
   func flush() {
     var polls: [PollCount: Int] = [:]
@@ -62,7 +80,13 @@ final class AdoptionDesk: Sendable {
       defer { failures = [:] }
       return failures
     }
+    let reported = reports.withLock { reports in
+      defer { reports = [:] }
+      return reports
+    }
     do throws(StoreError) {
+      try store.count(
+        reported.map { ReportedCounts(channel: $0.key.channel, version: $0.key.version, counts: $0.value) })
       try store.count(
         polls.map { PollCount(channel: $0.key.channel, version: $0.key.version, polls: $0.value) })
       try store.count(
@@ -81,11 +105,13 @@ final class AdoptionDesk: Sendable {
     polled.withLock { $0[channel] ?? 0 } >= moment
   }
 
-  /// Polls of the last hour and failures of the last day, in the Prometheus text format.
+  /// Polls of the last hour, failures of the last day, and what devices counted under the newest versions, in the
+  /// Prometheus text format.
   var prometheusText: String {
     guard let channels = try? store.channels() else { return "" }
     var polls = ""
     var failures = ""
+    var counts = ""
     for channel in channels {
       let labels = "app=\"\(channel.app)\",channel=\"\(channel.name)\""
       for share in ((try? store.adoption(of: channel, hours: 1))?.shares ?? []).prefix(Self.mostSamples) {
@@ -100,18 +126,28 @@ final class AdoptionDesk: Sendable {
       for (key, count) in reasons.sorted(by: { $0.key < $1.key }).prefix(Self.mostSamples) {
         failures += "xcache_device_failures_today{\(labels),\(key)} \(count)\n"
       }
+      for report in (try? store.reported(of: channel, limit: Self.versionsOfCounts)) ?? [] {
+        for (count, times) in report.counts.all {
+          counts +=
+            "xcache_device_events_total{\(labels),version=\"\(report.version)\",event=\"\(count.name)\"} \(times)\n"
+        }
+      }
     }
     return """
       # HELP xcache_polls_last_hour Polls of this clock hour by the version that they reported.
       # TYPE xcache_polls_last_hour gauge
       \(polls)# HELP xcache_device_failures_today Failures that devices told today (UTC).
       # TYPE xcache_device_failures_today gauge
-      \(failures)
+      \(failures)# HELP xcache_device_events_total What devices counted while they had one of the two newest versions told.
+      # TYPE xcache_device_events_total counter
+      \(counts)
       """
   }
 
   /// Of one channel.
   private static let mostSamples = 100
+  /// Of which counts are shown: each has fewer than 50 names.
+  private static let versionsOfCounts = 2
 
   /// What a reported version is called.
   static func name(_ version: Int64) -> String {

@@ -2,8 +2,8 @@ import HTTP
 import Manifests
 import Store
 
-/// Takes what a device tells of a failure: `POST /report?app=…&channel=…` with
-/// `{"reason":"integrity","url":"https://…","version":"553"}`.
+/// Takes what a device tells: `POST /report?app=…&channel=…` with `{"reason":"integrity","url":"https://…","version":"553"}`
+/// of a failure, or a batch of counts, `{"counts":{"local":12,"passed":3},"version":"553"}`.
 final class FailureReceiver: BodyReceiver {
   private let origin: Origin
   private let channel: ChannelCatalog
@@ -23,12 +23,15 @@ final class FailureReceiver: BodyReceiver {
   }
 
   func finish() -> Response {
-    guard let document = try? JSONValue.parse(body),
-      let reason = document["reason"]?.string.flatMap({ FailureReason(rawValue: $0) })
+    let document = try? JSONValue.parse(body)
+    if let document, document["counts"] != nil { return finish(batch: document) }
+    guard let document, let reason = document["reason"]?.string.flatMap({ FailureReason(rawValue: $0) })
     else {
       let reasons = FailureReason.allCases.map(\.rawValue).joined(separator: ", ")
       return ClientFailure.response(
-        .badRequest, "a report is {\"reason\",\"url\",\"version\"}; \"reason\" is one of \(reasons)")
+        .badRequest,
+        "a report is {\"reason\",\"url\",\"version\"} or {\"counts\",\"version\"}; \"reason\" is one of \(reasons)"
+      )
     }
     let version = document["version"]?.string.flatMap { ManifestVersion(text: $0)?.number } ?? PollCount.none
     let url = document["url"]?.string.flatMap {
@@ -38,6 +41,22 @@ final class FailureReceiver: BodyReceiver {
       reason, version: version > channel.version.number ? PollCount.other : version,
       url: url ?? "", of: channel.channel.id)
     return Self.thanks
+  }
+
+  private func finish(batch document: JSONValue) -> Response {
+    do throws(JSONError) {
+      let batch = try DeviceBatch(json: document)
+      // What isn't kept, or isn't there yet, counts for nothing.
+      if batch.version > .none, batch.version <= channel.version {
+        origin.adoption.saw(batch, of: channel.channel.id)
+      }
+      return Self.thanks
+    } catch {
+      return ClientFailure.response(
+        .badRequest,
+        "\"counts\" has at most \(DeviceCounts.mostNames) names, each 0 to \(DeviceCounts.limit), and \"version\" is one: \(error)"
+      )
+    }
   }
 
   func abort() {}

@@ -86,7 +86,10 @@ struct WholeManifest: Sendable {
 extension AnswerExtras {
   /// What an entity tag has of them: answers that differ in them alone are different bytes.
   fileprivate var tag: String {
-    let parts = [policy.map { "p\($0)" }, prefetch.map { "c\($0)" }, interval.map { "i\($0)" }]
+    let parts = [
+      policy.map { "p\($0)" }, prefetch.map { "c\($0)" }, interval.map { "i\($0)" },
+      reports.map { "s\($0)" }, rollback.map { "r\($0)" },
+    ]
     return parts.compactMap { $0 }.map { "-\($0)" }.joined()
   }
 }

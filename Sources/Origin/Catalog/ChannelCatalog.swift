@@ -13,6 +13,8 @@ final class ChannelCatalog: Sendable {
   let digest: [UInt8]
   let nothingNew: CodedDocument
   let documents: ChannelDocuments
+  /// What every answer says beside its news.
+  let extras: AnswerExtras
   let held: HeldManifest
 
   private let app: [UInt8]
@@ -23,7 +25,8 @@ final class ChannelCatalog: Sendable {
     self.channel = channel
     digest = Array((channel.digest ?? ManifestMap.empty.digest).hex.utf8)
     self.documents = documents
-    nothingNew = .json(Documents.nothingNew(channel.version, extras: documents.extras))
+    extras = documents.extras.with(rollback: channel.rollback)
+    nothingNew = .json(Documents.nothingNew(channel.version, extras: extras))
     held = HeldManifest(map)
     app = Array(channel.app.text.utf8)
     name = Array(channel.name.text.utf8)
@@ -31,14 +34,11 @@ final class ChannelCatalog: Sendable {
 
   var version: ManifestVersion { channel.version }
 
-  /// What every answer says beside its news.
-  var extras: AnswerExtras { documents.extras }
-
   /// The same manifest with other documents; of the answers that name the old ones only the whole manifest is made
   /// again, for which its map needn't be coded.
   func saying(_ documents: ChannelDocuments) -> ChannelCatalog {
     let next = ChannelCatalog(channel: channel, map: held.map, documents: documents)
-    if let whole = held.whole { next.held.keep(whole: whole.saying(documents.extras)) }
+    if let whole = held.whole { next.held.keep(whole: whole.saying(next.extras)) }
     return next
   }
 
@@ -50,7 +50,7 @@ final class ChannelCatalog: Sendable {
   }
 }
 
-/// A channel's documents beside its manifest, rendered, and what every answer says of them.
+/// A channel's documents beside its manifest, rendered, and what every answer says of them and of its settings.
 struct ChannelDocuments: Sendable {
   let extras: AnswerExtras
   let prefetch: CodedDocument

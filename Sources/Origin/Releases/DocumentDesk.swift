@@ -22,12 +22,12 @@ final class DocumentDesk: Sendable {
     try store.change(request, change: change, committed: show, record: record)
   }
 
-  /// Sets the interval that every answer asks devices to keep.
-  func setInterval(
-    _ seconds: Int?, of app: AppName, _ channel: ChannelName, by actor: Actor,
-    record: AnswerRecord<ChannelExtras>? = nil
-  ) throws(StoreError) -> ChannelExtras {
-    try store.setInterval(seconds, of: app, channel, by: actor, committed: show, record: record)
+  /// Changes a channel's settings; when this returns, every poll that begins is told those that are for devices.
+  func set(
+    _ change: SettingsChange, of app: AppName, _ channel: ChannelName, by actor: Actor,
+    record: AnswerRecord<ConfiguredChannel>? = nil
+  ) throws(StoreError) -> ConfiguredChannel {
+    try store.set(change, of: app, channel, by: actor, committed: show, record: record)
   }
 
   /// What is answered to a device that is up to date is ready at once. Whole manifest and patches carry the numbers,

@@ -19,8 +19,14 @@ package struct ChannelOverview: Codable, Sendable {
   package let isDefaultApp: Bool
   /// Nil: it takes releases.
   @OrNull package var freeze: FreezeInfo?
+  /// The hosts whose URLs a release may name; nil: all.
+  @OrNull package var hosts: [String]?
   /// Seconds that devices are asked to wait between polls; nil: they aren't.
   @OrNull package var interval: Int?
+  /// Of 10,000 batches of what devices count, how many they are asked to send; nil: all.
+  @OrNull package var reports: Int?
+  /// The newest version that a rollback made; nil: none did.
+  @OrNull package var rollback: ManifestVersion?
   @OrNull package var policy: DocumentAnswer?
   @OrNull package var prefetch: DocumentVersion?
   /// Nil where the origin makes none.
@@ -95,7 +101,7 @@ package struct ChannelOverview: Codable, Sendable {
   package init(
     _ summary: ChannelSummary, digest: SHA256?, bundles: [Bundle], isDefaultApp: Bool, origin: String,
     damaged: [SHA256], damagedURLs: [DamagedURL], scrub: Scrub, deltas: DeltaProgress?, interval: Int?,
-    policy: DocumentAnswer?, prefetch: DocumentVersion?
+    reports: Int?, rollback: ManifestVersion?, policy: DocumentAnswer?, prefetch: DocumentVersion?
   ) {
     app = summary.app
     channel = summary.channel
@@ -111,9 +117,12 @@ package struct ChannelOverview: Codable, Sendable {
     self.scrub = scrub
     at = summary.at
     freeze = summary.freeze
+    hosts = summary.hosts
     self.digest = digest
     self.deltas = deltas
     self.interval = interval
+    self.reports = reports
+    self.rollback = rollback
     self.policy = policy
     self.prefetch = prefetch
   }

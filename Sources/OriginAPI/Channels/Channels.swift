@@ -13,10 +13,12 @@ package struct ChannelSummary: Codable, Sendable {
   package let publicURL: BaseURL
   /// Nil: it takes releases.
   @OrNull package var freeze: FreezeInfo?
+  /// The hosts whose URLs a release may name; nil: all.
+  @OrNull package var hosts: [String]?
 
   package init(
     app: AppName, channel: ChannelName, version: ManifestVersion, at: Moment?, resources: Int, bytes: Int64,
-    publicURL: BaseURL, freeze: FreezeInfo?
+    publicURL: BaseURL, freeze: FreezeInfo?, hosts: [String]? = nil
   ) {
     self.app = app
     self.channel = channel
@@ -26,6 +28,7 @@ package struct ChannelSummary: Codable, Sendable {
     self.publicURL = publicURL
     self.at = at
     self.freeze = freeze
+    self.hosts = hosts
   }
 }
 

@@ -50,7 +50,9 @@ extension OriginError {
   }
 
   /// 3 where the origin refuses what is asked, 1 for all else.
-  package var exitCode: Int32 { problem?.status == 409 ? 3 : 1 }
+  package var exitCode: Int32 {
+    problem.map { $0.status == 409 || $0.code == "foreign-hosts" } == true ? 3 : 1
+  }
 }
 
 extension Problem {

@@ -58,27 +58,47 @@ package struct PolicyRequest: DocumentChangeRequest {
   package init(_ act: Act) { self.act = act.rawValue }
 }
 
-/// `GET …/settings`, and the answer to a change: what every answer to a device carries.
+/// `GET …/settings`, and the answer to a change.
 package struct ChannelSettings: Codable, Hashable, Sendable {
   /// Seconds between two polls of a device; nil: it isn't asked for any.
   @OrNull package var interval: Int?
+  /// The hosts whose URLs a release may name; nil: all.
+  @OrNull package var hosts: [String]?
+  /// Of 10,000 batches of what devices count, how many they are asked to send; nil: all.
+  @OrNull package var reports: Int?
 
-  package init(interval: Int?) { self.interval = interval }
+  package init(interval: Int?, hosts: [String]? = nil, reports: Int? = nil) {
+    self.interval = interval
+    self.hosts = hosts
+    self.reports = reports
+  }
 }
 
-/// `POST …/settings`
+/// `POST …/settings`: what isn't given stays as it is.
 package struct ChannelSettingsRequest: Codable, Sendable {
-  /// Seconds or null; nil: it isn't given.
+  /// Seconds, or null for none.
   package var interval: JSONValue?
+  /// An array of names, or null for all hosts.
+  package var hosts: JSONValue?
+  /// 0 to 10,000, or null for what devices do unasked.
+  package var reports: JSONValue?
+
+  /// Nothing.
+  package init() {}
 
   package init(interval: Int?) { self.interval = interval.map { .integer($0) } ?? .null }
 
-  private enum CodingKeys: CodingKey { case interval }
+  private enum CodingKeys: CodingKey { case interval, hosts, reports }
 
   package init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    // Null is a value of the setting.
-    interval = container.contains(.interval) ? try container.decode(JSONValue.self, forKey: .interval) : nil
+    // Null is a value of a setting.
+    func value(_ key: CodingKeys) throws -> JSONValue? {
+      container.contains(key) ? try container.decode(JSONValue.self, forKey: key) : nil
+    }
+    interval = try value(.interval)
+    hosts = try value(.hosts)
+    reports = try value(.reports)
   }
 }
 
@@ -131,7 +151,7 @@ extension OriginClient {
     try get("\(channel.path)/\(document)/log?limit=\(limit)")
   }
 
-  /// Sets what every answer to a device carries.
+  /// Changes settings of a channel.
   package func change(_ request: ChannelSettingsRequest, of channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<ChannelSettings>
   {

@@ -9,12 +9,27 @@ package struct AdoptionAnswer: Codable, Sendable {
   package let week: Polls
   /// Of the last week, the most frequent first.
   package let failures: [Failure]
+  /// What devices counted, newest version first; origins of before don't tell.
+  package var reports: [Report]?
 
-  package init(hour: Polls, day: Polls, week: Polls, failures: [Failure]) {
+  package init(hour: Polls, day: Polls, week: Polls, failures: [Failure], reports: [Report]) {
     self.hour = hour
     self.day = day
     self.week = week
     self.failures = failures
+    self.reports = reports
+  }
+
+  /// What devices counted while they had one version.
+  package struct Report: Codable, Sendable {
+    package let version: String
+    /// By the names of docs/protocol.md, "Reports"; a name that isn't there didn't happen.
+    package let counts: [String: Int64]
+
+    package init(version: String, counts: [String: Int64]) {
+      self.version = version
+      self.counts = counts
+    }
   }
 
   /// The polls of a span of time.

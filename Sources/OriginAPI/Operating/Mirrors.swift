@@ -41,10 +41,13 @@ package struct MirrorOverview: Codable, Sendable {
     package let digest: SHA256
     /// The versions that a mirror keeps, oldest first; the last is `version`.
     package let versions: [ManifestVersion]
-    /// What answers to polls carry: seconds between polls, and the versions of policy and prefetch config.
+    /// What answers to polls carry: seconds between polls, the versions of policy and prefetch config, the share of
+    /// reports, and the newest version that a rollback made.
     @OrNull package var interval: Int?
     @OrNull package var policy: Int64?
     @OrNull package var prefetch: Int64?
+    @OrNull package var reports: Int?
+    @OrNull package var rollback: ManifestVersion?
     /// That the policy names.
     package let scripts: [SHA256]
 
@@ -63,6 +66,8 @@ package struct MirrorOverview: Codable, Sendable {
       interval = extras.interval
       policy = extras.policy
       prefetch = extras.prefetch
+      reports = extras.reports
+      rollback = extras.rollback
     }
   }
 }

@@ -11,6 +11,8 @@ package struct TokenRequest: Codable, Sendable {
   package var channel: String?
   /// With `*` and `?` as wildcards.
   package var bundles: String?
+  /// Hosts whose URLs may be published: names, or `*.` and one; nil: all.
+  package var hosts: [String]?
   /// Seconds until it ends; nil: it doesn't.
   package var expiresIn: Int64?
   /// sha256 of the secret that the client made, in hexadecimal digits; nil: the origin makes it.
@@ -43,6 +45,7 @@ package struct TokenInfo: Codable, Hashable, Sendable {
   @OrNull package var app: AppName?
   @OrNull package var channel: ChannelName?
   @OrNull package var bundles: String?
+  @OrNull package var hosts: [String]?
   @OrNull package var createdAt: Moment?
   @OrNull package var expiresAt: Moment?
   @OrNull package var lastUsedAt: Moment?
@@ -50,7 +53,7 @@ package struct TokenInfo: Codable, Hashable, Sendable {
 
   package init(
     id: String, name: String, scope: String, app: AppName?, channel: ChannelName?, bundles: String?,
-    createdAt: Moment?, expiresAt: Moment?, lastUsedAt: Moment?, revokedAt: Moment?
+    hosts: [String]?, createdAt: Moment?, expiresAt: Moment?, lastUsedAt: Moment?, revokedAt: Moment?
   ) {
     self.id = id
     self.name = name
@@ -58,6 +61,7 @@ package struct TokenInfo: Codable, Hashable, Sendable {
     self.app = app
     self.channel = channel
     self.bundles = bundles
+    self.hosts = hosts
     self.createdAt = createdAt
     self.expiresAt = expiresAt
     self.lastUsedAt = lastUsedAt

@@ -23,6 +23,10 @@ package struct ChannelInfo: Hashable, Sendable {
   package let resources: Int
   /// The bytes of all of them.
   package let bytes: Int64
+  /// The newest version that a rollback made; nil: none did.
+  package private(set) var rollback: ManifestVersion?
+  /// The hosts whose URLs a release may name; nil: all.
+  package let hosts: HostList?
   let publicURLID: Int64
   let leastNext: Int64
 
@@ -40,7 +44,15 @@ package struct ChannelInfo: Hashable, Sendable {
   {
     ChannelInfo(
       id: id, app: app, appID: appID, name: name, publicURL: publicURL, version: version, at: at,
-      digest: digest, resources: resources, bytes: bytes, publicURLID: publicURLID, leastNext: leastNext)
+      digest: digest, resources: resources, bytes: bytes, rollback: rollback, hosts: hosts,
+      publicURLID: publicURLID, leastNext: leastNext)
+  }
+
+  /// The same channel, whose newest version a rollback made.
+  func rolledBack() -> ChannelInfo {
+    var channel = self
+    channel.rollback = version
+    return channel
   }
 }
 
@@ -62,7 +74,8 @@ extension Database {
   func channel(_ app: AppName, _ name: ChannelName) throws(StoreError) -> ChannelInfo? {
     try first(
       """
-      SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next
+      SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next,
+        c.rolled_back, c.hosts
       FROM app AS a
       JOIN channel AS c ON c.app_id = a.id AND c.name = ?2 AND c.removed_at IS NULL
       JOIN public_url AS p ON p.id = c.public_url_id
@@ -85,7 +98,8 @@ extension Database {
   func channels(removed: Bool = false) throws(StoreError) -> [ChannelInfo] {
     try all(
       """
-      SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next
+      SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next,
+        c.rolled_back, c.hosts
       FROM channel AS c
       JOIN app AS a ON a.id = c.app_id
       JOIN public_url AS p ON p.id = c.public_url_id
@@ -120,7 +134,8 @@ extension ChannelInfo {
       name: try Stored.channel(row.get(3)),
       publicURL: try Stored.base(row.get(4)), version: row.isNull(5) ? .none : row.version(5),
       at: row.get(6), digest: row.get(7), resources: row.get(8, as: Int?.self) ?? 0,
-      bytes: row.get(9, as: Int64?.self) ?? 0, publicURLID: row.get(10), leastNext: row.get(11))
+      bytes: row.get(9, as: Int64?.self) ?? 0, rollback: row.isNull(12) ? nil : row.version(12),
+      hosts: try Stored.hosts(row.get(13)), publicURLID: row.get(10), leastNext: row.get(11))
   }
 }
 

@@ -56,7 +56,8 @@ extension Store {
       ?? request.publicURLForNew.map { publicURL in
         ChannelInfo(
           id: 0, app: request.app, appID: 1, name: request.channel, publicURL: publicURL, version: .none,
-          at: nil, digest: nil, resources: 0, bytes: 0, publicURLID: 0, leastNext: 0)
+          at: nil, digest: nil, resources: 0, bytes: 0, rollback: nil, hosts: nil, publicURLID: 0,
+          leastNext: 0)
       }
     return ReleasePreview(
       channel: plan.channel, planned: planned,

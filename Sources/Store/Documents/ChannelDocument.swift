@@ -51,6 +51,8 @@ package struct DocumentRequest: Sendable {
   package var source: Int64?
   /// Where the request came from; empty where no network did.
   package var address = ""
+  /// The hosts that the token is limited to; nil: all.
+  package var hosts: HostList?
 
   /// A request without an address.
   package init(
@@ -85,6 +87,8 @@ package struct ChannelExtras: Hashable, Sendable {
   package var prefetch: DocumentRecord?
   /// Seconds between polls that the operator asks for.
   package var interval: Int?
+  /// Of 10,000 batches of what devices count, how many they shall send; nil: not said, so all.
+  package var reports: Int?
 
   /// Nothing.
   package init() {}
@@ -96,7 +100,8 @@ extension ChannelExtras {
 
   /// What every answer of `configure.json` carries of them.
   package var answerExtras: AnswerExtras {
-    AnswerExtras(interval: interval, policy: policy?.version, prefetch: prefetch?.version)
+    AnswerExtras(
+      interval: interval, policy: policy?.version, prefetch: prefetch?.version, reports: reports)
   }
 
   /// `prefetchConfig.json` as devices get it.

@@ -46,7 +46,7 @@ extension Store {
   ///   - change: makes the new content of the newest version; the content that is there, or nil, changes nothing.
   ///   - committed: called after the commit, before anything else can be written: the place to move a catalog on.
   ///   - record: keeps the answer for retries.
-  /// - Throws: `unknownApp`, `unknownChannel`, what `change` throws.
+  /// - Throws: `unknownApp`, `unknownChannel`, `foreignHosts`, what `change` throws.
   package func change(
     _ request: DocumentRequest,
     change: (DocumentReader, DocumentRecord?) throws(StoreError) -> [UInt8]?,
@@ -62,7 +62,11 @@ extension Store {
       if let limit = request.ifVersion, let newest, newest.version > limit {
         return DocumentOutcome.conflict(newest)
       }
-      guard let content = try change(DocumentReader(db, channel), newest), content != newest?.content else {
+      let content = try change(DocumentReader(db, channel), newest)
+      if let content, request.document == .prefetch {
+        try HostBounds(channel, token: request.author, request.hosts).check(prefetch: content)
+      }
+      guard let content, content != newest?.content else {
         return .unchanged(newest)
       }
       let record = try db.make(
@@ -72,24 +76,21 @@ extension Store {
     }
   }
 
-  /// Sets the seconds that devices of a channel are asked to wait between polls; nil: none.
-  package func setInterval(
-    _ seconds: Int?, of app: AppName, _ name: ChannelName, by actor: Actor = .local,
+  /// Changes what an operator sets of a channel.
+  package func set(
+    _ change: SettingsChange, of app: AppName, _ name: ChannelName, by actor: Actor = .local,
     committed: (ChannelInfo, ChannelExtras) -> Void = { _, _ in },
-    record: AnswerRecord<ChannelExtras>? = nil
-  ) throws(StoreError) -> ChannelExtras {
-    var moved: ChannelInfo?
-    return try connections.transaction(
-      keeping: record, now: clock(), then: { if let moved { committed(moved, $0) } }
+    record: AnswerRecord<ConfiguredChannel>? = nil
+  ) throws(StoreError) -> ConfiguredChannel {
+    try connections.transaction(
+      keeping: record, now: clock(), then: { committed($0.channel, $0.extras) }
     ) { (db) throws(StoreError) in
-      let channel = try db.required(app, name)
-      try ChannelRow.setInterval(seconds, of: channel.id, in: db)
+      let id = try db.required(app, name).id
+      try ChannelRow.set(change, of: id, in: db)
       try db.audit(
-        AuditAct(
-          "channel.set", app: app, channel: name,
-          parameters: ["interval": seconds.map { .integer($0) } ?? .null]), by: actor, now: clock())
-      moved = channel
-      return try db.extras(of: channel.id)
+        AuditAct("channel.set", app: app, channel: name, parameters: change.members), by: actor,
+        now: clock())
+      return ConfiguredChannel(channel: try db.required(app, name), extras: try db.extras(of: id))
     }
   }
 
@@ -115,6 +116,39 @@ extension Store {
   package func script(_ sha256: SHA256) throws(StoreError) -> [UInt8]? {
     try connections.reading { (db) throws(StoreError) in try db.script(sha256) }
   }
+}
+
+/// What an operator changes of a channel's settings; nil: it stays as it is.
+package struct SettingsChange: Hashable, Sendable {
+  /// Seconds between polls that devices are asked for; `.some(nil)`: they aren't, as for the others.
+  package var interval: Int??
+  /// Of 10,000 batches of what devices count, how many they shall send.
+  package var reports: Int??
+  /// The hosts whose URLs a release may name.
+  package var hosts: HostList??
+
+  /// Nothing.
+  package init() {}
+
+  /// A change of the interval alone.
+  package init(interval: Int?) { self.interval = .some(interval) }
+
+  /// What the audit trail says of it.
+  var members: JSONValue {
+    var members = JSONObject()
+    if let hosts { members["hosts"] = hosts.map { .strings($0.names) } ?? .null }
+    if let interval { members["interval"] = interval.map { .integer($0) } ?? .null }
+    if let reports { members["reports"] = reports.map { .integer($0) } ?? .null }
+    return .object(members)
+  }
+}
+
+/// A channel with what it says beside its manifest.
+package struct ConfiguredChannel: Hashable, Sendable {
+  /// The channel.
+  package let channel: ChannelInfo
+  /// What it says.
+  package let extras: ChannelExtras
 }
 
 /// What a change of a document may look up, in the transaction that writes it.

@@ -94,8 +94,10 @@ extension Database {
     var extras = ChannelExtras()
     extras.policy = try newest(.policy, of: channel)
     extras.prefetch = try newest(.prefetch, of: channel)
-    extras.interval =
-      try value(Int?.self, "SELECT poll_interval FROM channel WHERE id = ?", channel) ?? nil
+    let settings = try first("SELECT poll_interval, reports FROM channel WHERE id = ?", channel) { row in
+      (row.get(0, as: Int?.self), row.get(1, as: Int?.self))
+    }
+    (extras.interval, extras.reports) = settings ?? (nil, nil)
     return extras
   }
 }

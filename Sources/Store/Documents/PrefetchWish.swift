@@ -34,6 +34,22 @@ struct PrefetchFollower {
   let actor: Actor
   let message: String
   let breakGlass: String?
+  /// The hosts that the token is limited to; nil: all.
+  let hosts: HostList?
+
+  init(_ request: ReleaseInput) {
+    actor = Actor(name: request.author, address: request.address)
+    message = request.message
+    breakGlass = request.breakGlass
+    hosts = request.hosts
+  }
+
+  init(_ request: RollbackInput) {
+    actor = request.actor
+    message = request.message
+    breakGlass = request.breakGlass
+    hosts = request.hosts
+  }
 }
 
 extension Database {
@@ -77,13 +93,17 @@ extension Database {
   }
 
   /// What making a channel's prefetch config the wished one would do.
-  func forecast(_ wish: PrefetchWish, in channel: ChannelInfo?) throws(StoreError) -> PrefetchOutcome {
+  /// - Throws: `foreignHosts`.
+  func forecast(_ wish: PrefetchWish, in channel: ChannelInfo?, by follower: PrefetchFollower)
+    throws(StoreError) -> PrefetchOutcome
+  {
     var held: DocumentRecord?
     if let channel { held = try newest(.prefetch, of: channel.id) }
     // A channel that never had a config says nothing of what another one should have: an empty one is pushed.
     guard let content = wish.content else {
       return PrefetchOutcome(changed: false, version: held?.version ?? 0, source: 0, isKept: true)
     }
+    try HostBounds(channel, token: follower.actor.name, follower.hosts).check(prefetch: content)
     let isChange = held.map { $0.content != content } ?? (content != ChannelExtras.noPrefetch)
     var version = held?.version ?? 0
     if isChange {
@@ -97,12 +117,12 @@ extension Database {
 
   /// Makes a channel's prefetch config the wished one, in the transaction of the release that it comes along with.
   /// - Parameter version: the channel's newest after it.
-  /// - Throws: `frozen`.
+  /// - Throws: `frozen`, `foreignHosts`.
   func follow(
     _ wish: PrefetchWish, in channel: ChannelInfo, at version: ManifestVersion, by follower: PrefetchFollower,
     now: Int64
   ) throws(StoreError) -> PrefetchOutcome {
-    let outcome = try forecast(wish, in: channel)
+    let outcome = try forecast(wish, in: channel, by: follower)
     guard outcome.changed, let content = wish.content else { return outcome }
     if follower.breakGlass == nil, let freeze = try freeze(of: channel.id) {
       throw .frozen(channel.app, channel.name, freeze)

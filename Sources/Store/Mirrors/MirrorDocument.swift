@@ -92,7 +92,7 @@ extension Store {
 
   /// What every answer of a channel carries beside its news.
   package func answerExtras(of channel: ChannelInfo) throws(StoreError) -> AnswerExtras {
-    try extras(of: channel).answerExtras
+    try extras(of: channel).answerExtras.with(rollback: channel.rollback)
   }
 
   /// The scripts that a channel's policy names.

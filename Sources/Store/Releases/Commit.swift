@@ -80,7 +80,7 @@ extension Store {
       plan.isChange ? ReleaseOutcome.dryRun(plan, missing: missing, now: clock()) : .unchanged(plan)
     if let wish = request.prefetch {
       outcome.prefetch = try connections.reading { (db) throws(StoreError) in
-        try db.forecast(wish, in: plan.channel)
+        try db.forecast(wish, in: plan.channel, by: PrefetchFollower(request))
       }
     }
     return outcome
@@ -91,10 +91,8 @@ extension Store {
     _ request: ReleaseInput, _ channel: ChannelInfo, in db: Database, _ outcome: inout ReleaseOutcome
   ) throws(StoreError) {
     guard let wish = request.prefetch else { return }
-    let follower = PrefetchFollower(
-      actor: Actor(name: request.author, address: request.address), message: request.message,
-      breakGlass: request.breakGlass)
-    try outcome.follow(wish, in: channel, at: outcome.version, by: follower, now: clock(), in: db)
+    try outcome.follow(
+      wish, in: channel, at: outcome.version, by: PrefetchFollower(request), now: clock(), in: db)
   }
 
   /// Tells before the bytes go to the disk what the transaction would say.

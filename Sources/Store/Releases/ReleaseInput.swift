@@ -23,6 +23,8 @@ package struct ReleaseInput: Sendable {
   package var publicURLForNew: BaseURL?
   /// Where the request came from; empty where no network did.
   package var address = ""
+  /// The hosts that the publisher's token is limited to; nil: all.
+  package var hosts: HostList?
   /// Why it is released though the channel is frozen.
   package var breakGlass: String?
   /// Where a promotion's content comes from.

@@ -8,6 +8,7 @@ struct ReleasePlanner {
   private let channel: ChannelInfo?
   private var touched: [ResourceURL: TouchedURL] = [:]
   private var infos: [BundleInfo?] = []
+  private var bounds: HostBounds
 
   /// A URL that the release may change.
   struct TouchedURL {
@@ -23,6 +24,7 @@ struct ReleasePlanner {
     self.request = request
     self.channel = channel
     self.db = db
+    bounds = HostBounds(channel, token: request.author, request.hosts)
   }
 
   /// - Throws: the refusals of `StoreError`'s section on releases; of conflicts, all at once.
@@ -97,6 +99,7 @@ struct ReleasePlanner {
   private mutating func want(_ content: ResourceContent?, under url: ResourceURL, at index: Int)
     throws(StoreError)
   {
+    if content != nil { bounds.note(url) }
     if touched[url] == nil { touched[url] = try load(url) }
     touched[url]?.desired[index] = .some(content)
   }
@@ -111,6 +114,7 @@ struct ReleasePlanner {
   // MARK: - From what is wanted to what changes
 
   private func finish(appExists: Bool) throws(StoreError) -> ReleasePlan {
+    try bounds.check()
     // The keys alone: what stands under them is large.
     let urls = touched.keys.sorted().compactMap { url in touched[url].map { (key: url, value: $0) } }
     try checkConflicts(urls)

@@ -86,7 +86,13 @@ struct ChannelRestorer {
     for bundle in newest.bundles { try finish(bundle) }
     let next = try RestoreGap.next(after: newest.version.number, atLeast: channel.leastNext)
     try ChannelRow.raiseNext(to: next, of: channelID, in: db)
-    try ChannelRow.setInterval(channel.interval, of: channelID, in: db)
+    var settings = SettingsChange(interval: channel.extras.interval)
+    settings.reports = .some(channel.extras.reports)
+    try ChannelRow.set(settings, of: channelID, in: db)
+    // Of a release that the mirror doesn't keep; that of one which it keeps is known already.
+    if let rollback = channel.extras.rollback, rollback <= newest.version {
+      try ChannelRow.noteRollback(rollback, of: channelID, in: db)
+    }
     for document in channel.documents { try write(document) }
     for document in ChannelDocument.allCases { try leaveGap(after: document) }
     for script in channel.scripts { _ = try db.keepScript(script, SHA256.of(script), now: now) }

@@ -80,14 +80,15 @@ package struct RestoredChannel: Sendable {
   package let leastDocuments: [ChannelDocument: Int64]
   /// Those that its policy names.
   package let scripts: [[UInt8]]
-  /// Seconds between polls that devices are asked for; nil: none.
-  package let interval: Int?
+  /// What its answers say beside their news: the interval, the share of reports and the newest rollback are taken.
+  package let extras: AnswerExtras
 
   /// A channel by all that a mirror tells of it.
   package init(
     app: AppName, appID: Int64, name: ChannelName, publicURL: BaseURL, leastNext: Int64, releases: [Release],
     counters: [(url: ResourceURL, versions: Int64)], documents: [Document],
-    leastDocuments: [ChannelDocument: Int64] = [:], scripts: [[UInt8]], interval: Int?
+    leastDocuments: [ChannelDocument: Int64] = [:], scripts: [[UInt8]],
+    extras: AnswerExtras
   ) {
     self.app = app
     self.appID = appID
@@ -99,7 +100,7 @@ package struct RestoredChannel: Sendable {
     self.documents = documents
     self.leastDocuments = leastDocuments
     self.scripts = scripts
-    self.interval = interval
+    self.extras = extras
   }
 }
 

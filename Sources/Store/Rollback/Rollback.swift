@@ -21,7 +21,7 @@ extension Store {
         var outcome = plan.outcome(plan.release(changed: plan.isChange, now: clock()))
         if request.withPrefetch {
           let wish = try db.prefetchWish(takingBack: plan.channel, to: plan.target, request.target)
-          outcome.release.prefetch = try db.forecast(wish, in: plan.channel)
+          outcome.release.prefetch = try db.forecast(wish, in: plan.channel, by: PrefetchFollower(request))
         }
         return outcome
       }
@@ -73,7 +73,8 @@ extension Store {
     for bundle in plan.bundles { try bundle.row(at: version, in: channel.id).insert(in: db) }
     var release = plan.release(changed: true, now: at)
     release.channel = channel.after(
-      version, at: at, digest: digest, resources: plan.resources, bytes: plan.bytes)
+      version, at: at, digest: digest, resources: plan.resources, bytes: plan.bytes
+    ).rolledBack()
     try follow(request, plan, at: version, in: db, &release)
     release.receipt = try db.audit(
       AuditAct(
@@ -96,9 +97,8 @@ extension Store {
   ) throws(StoreError) {
     guard request.withPrefetch else { return }
     let wish = try db.prefetchWish(takingBack: plan.channel, to: plan.target, request.target)
-    let follower = PrefetchFollower(
-      actor: request.actor, message: request.message, breakGlass: request.breakGlass)
-    try release.follow(wish, in: plan.channel, at: version, by: follower, now: clock(), in: db)
+    try release.follow(
+      wish, in: plan.channel, at: version, by: PrefetchFollower(request), now: clock(), in: db)
   }
 }
 

@@ -36,6 +36,8 @@ package struct RollbackInput: Sendable {
   package var dryRun: Bool
   /// Whether the prefetch config that was live then comes back with it.
   package var withPrefetch = false
+  /// The hosts that the token is limited to; nil: all.
+  package var hosts: HostList?
 
   /// A rollback without its prefetch config.
   package init(

@@ -26,7 +26,7 @@ struct RollbackPlan {
   var isChange: Bool { !bundles.isEmpty }
 
   /// - Throws: `unknownBundle`, `unknownVersion`, `tooManySteps`, `changedSince`, `frozen`, `urlConflicts`,
-  ///   `duplicateURLs`, `missingBlobs`.
+  ///   `duplicateURLs`, `missingBlobs`, `foreignHosts`.
   init(_ request: RollbackInput, in db: Database) throws(StoreError) {
     let channel = try db.required(request.app, request.channel)
     self.channel = channel
@@ -60,6 +60,14 @@ struct RollbackPlan {
     }
     try checkBytes(in: db)
     if !isAlone { try readChanges(of: bundles.map(\.info), in: db) }
+    try checkHosts(request)
+  }
+
+  /// What a list leaves out now doesn't come back by an older version that named it: that may be why there is a list.
+  private func checkHosts(_ request: RollbackInput) throws(StoreError) {
+    var bounds = HostBounds(channel, token: request.actor.name, request.hosts)
+    for change in changes where change.entry != nil { bounds.note(change.url) }
+    try bounds.check()
   }
 
   /// Whether this is one bundle, and no other one of the channel holds anything.

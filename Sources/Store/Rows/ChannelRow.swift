@@ -60,9 +60,21 @@ enum ChannelRow {
       try db.publicURLID(publicURL.text), id)
   }
 
-  /// - Parameter seconds: between polls; nil: devices are asked for none.
-  static func setInterval(_ seconds: Int?, of id: Int64, in db: Database) throws(StoreError) {
-    try db.run("UPDATE channel SET poll_interval = ? WHERE id = ?", seconds, id)
+  static func set(_ change: SettingsChange, of id: Int64, in db: Database) throws(StoreError) {
+    if let seconds = change.interval {
+      try db.run("UPDATE channel SET poll_interval = ? WHERE id = ?", seconds, id)
+    }
+    if let share = change.reports { try db.run("UPDATE channel SET reports = ? WHERE id = ?", share, id) }
+    if let hosts = change.hosts {
+      try db.run("UPDATE channel SET hosts = ? WHERE id = ?", Stored.text(of: hosts), id)
+    }
+  }
+
+  /// - Parameter version: the newest that a rollback made, as far as is known; a lower one changes nothing.
+  static func noteRollback(_ version: ManifestVersion, of id: Int64, in db: Database) throws(StoreError) {
+    try db.run(
+      "UPDATE channel SET rolled_back = ?1 WHERE id = ?2 AND (rolled_back IS NULL OR rolled_back < ?1)",
+      version.number, id)
   }
 
   /// Raises the number that the next release gets.

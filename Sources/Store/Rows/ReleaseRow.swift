@@ -24,6 +24,7 @@ struct ReleaseRow {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, channel, version.number, kind.rawValue, at, author, message, digest, counts.added, counts.changed,
       counts.removed, newBytes, resources, bytes)
+    if kind == .rollback { try ChannelRow.noteRollback(version, of: channel, in: db) }
   }
 
   /// The newest `limit` releases of a channel below a version, newest first.

@@ -23,6 +23,17 @@ enum Stored {
     try read(text) { (text) throws(ResourceURLError) in try BaseURL(text) }
   }
 
+  /// Hosts separated by spaces; nil: all.
+  static func hosts(_ text: String?) throws(StoreError) -> HostList? {
+    guard let text else { return nil }
+    return try read(text) { (text) throws(HostListError) in
+      try HostList(text.split(separator: " ").map(String.init))
+    }
+  }
+
+  /// What `hosts` reads.
+  static func text(of hosts: HostList?) -> String? { hosts?.names.joined(separator: " ") }
+
   static func contentType(_ text: String) throws(StoreError) -> ContentType {
     guard let type = ContentType(text) else { throw .corruptRow(text) }
     return type

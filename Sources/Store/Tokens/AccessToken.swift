@@ -38,6 +38,8 @@ package struct AccessToken: Hashable, Sendable {
   package let bundles: BundleGlob?
   /// From then on it opens nothing; nil: it never ends by itself.
   package let expiresAt: Int64?
+  /// The hosts whose URLs its holder may publish; nil: all.
+  package let hosts: HostList?
 
   /// Whether the holder may do what needs `scope` in a channel.
   package func allows(_ scope: TokenScope, app: AppName, channel: ChannelName) -> Bool {
@@ -48,7 +50,7 @@ package struct AccessToken: Hashable, Sendable {
   package func allows(bundle: BundleName) -> Bool { bundles?.matches(bundle) ?? true }
 
   /// Whether it reaches all apps and channels.
-  package var isUnlimited: Bool { app == nil && channel == nil && bundles == nil }
+  package var isUnlimited: Bool { app == nil && channel == nil && bundles == nil && hosts == nil }
 }
 
 /// Names of bundles with wildcards: `*` stands for any characters, `?` for one.

@@ -7,13 +7,13 @@ extension Store {
   /// - Throws: `tokenNameTaken` where a token of that name is in use.
   package func createToken(
     name: String, scope: TokenScope, app: AppName? = nil, channel: ChannelName? = nil,
-    bundles: BundleGlob? = nil,
-    expiresAt: Int64? = nil, by actor: Actor = .local, record: AnswerRecord<AccessToken>? = nil
+    bundles: BundleGlob? = nil, hosts: HostList? = nil, expiresAt: Int64? = nil, by actor: Actor = .local,
+    record: AnswerRecord<AccessToken>? = nil
   ) throws(StoreError) -> (token: AccessToken, text: String) {
     let secret = TokenSecret()
     let token = try createToken(
       name: name, hash: secret.hash, scope: scope, app: app, channel: channel, bundles: bundles,
-      expiresAt: expiresAt, by: actor, record: record)
+      hosts: hosts, expiresAt: expiresAt, by: actor, record: record)
     return (token, secret.text(id: token.id))
   }
 
@@ -24,7 +24,7 @@ extension Store {
   /// - Throws: `tokenNameTaken` where a token of that name is in use.
   package func createToken(
     name: String, hash: SHA256, scope: TokenScope, app: AppName? = nil, channel: ChannelName? = nil,
-    bundles: BundleGlob? = nil, expiresAt: Int64? = nil, by actor: Actor = .local,
+    bundles: BundleGlob? = nil, hosts: HostList? = nil, expiresAt: Int64? = nil, by actor: Actor = .local,
     record: AnswerRecord<AccessToken>? = nil
   ) throws(StoreError) -> AccessToken {
     let now = clock()
@@ -32,7 +32,7 @@ extension Store {
       guard try db.token(named: name) == nil else { throw .tokenNameTaken(name) }
       let token = AccessToken(
         id: TokenText.newID(), name: name, scope: scope, app: app, channel: channel, createdAt: now,
-        lastUsedAt: nil, revokedAt: nil, bundles: bundles, expiresAt: expiresAt)
+        lastUsedAt: nil, revokedAt: nil, bundles: bundles, expiresAt: expiresAt, hosts: hosts?.limit)
       try db.insert(token, hash)
       try db.audit(token.act, by: actor, now: now)
       return token
@@ -44,7 +44,7 @@ extension Store {
     try connections.reading { (db) throws(StoreError) in
       try db.all(
         """
-        SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at FROM token
+        SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts FROM token
         ORDER BY created_at, id
         """, read: AccessToken.init)
     }
@@ -124,7 +124,7 @@ extension Store {
       return try db.write { () throws(StoreError) in
         let token = AccessToken(
           id: id, name: "admin", scope: .admin, app: nil, channel: nil, createdAt: now, lastUsedAt: nil,
-          revokedAt: nil, bundles: nil, expiresAt: nil)
+          revokedAt: nil, bundles: nil, expiresAt: nil, hosts: nil)
         try db.insert(token, secret.hash)
         try db.audit(token.act, by: .local, now: now)
         return true
@@ -137,25 +137,25 @@ extension Database {
   fileprivate func insert(_ token: AccessToken, _ hash: SHA256) throws(StoreError) {
     try run(
       """
-      INSERT INTO token (id, name, hash, scope, app, channel, created_at, bundles, expires_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO token (id, name, hash, scope, app, channel, created_at, bundles, expires_at, hosts)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, token.id, token.name, hash, token.scope.rawValue, token.app?.text, token.channel?.text,
-      token.createdAt, token.bundles?.text, token.expiresAt)
+      token.createdAt, token.bundles?.text, token.expiresAt, Stored.text(of: token.hosts))
   }
 
   fileprivate func token(_ id: String) throws(StoreError) -> (token: AccessToken, hash: SHA256)? {
     try first(
       """
-      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hash
+      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts, hash
       FROM token WHERE id = ?
       """, id
-    ) { (row) throws(StoreError) in (try AccessToken(row), row.get(10)) }
+    ) { (row) throws(StoreError) in (try AccessToken(row), row.get(11)) }
   }
 
   fileprivate func token(named name: String) throws(StoreError) -> AccessToken? {
     try first(
       """
-      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at FROM token
+      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts FROM token
       WHERE name = ? AND revoked_at IS NULL
       """, name, read: AccessToken.init)
   }
@@ -168,7 +168,8 @@ extension AccessToken {
       "token.create", app: app, channel: channel,
       parameters: [
         "bundles": bundles.map { .string($0.text) } ?? .null,
-        "expiresAt": expiresAt.map { .string(Timestamp.text($0)) } ?? .null, "name": .string(name),
+        "expiresAt": expiresAt.map { .string(Timestamp.text($0)) } ?? .null,
+        "hosts": hosts.map { .strings($0.names) } ?? .null, "name": .string(name),
         "scope": .string(scope.rawValue),
       ], result: ["id": .string(id)])
   }
@@ -180,6 +181,7 @@ extension AccessToken {
       app: try row.get(3, as: String?.self).map { (text) throws(StoreError) in try Stored.app(text) },
       channel: try row.get(4, as: String?.self).map { (text) throws(StoreError) in try Stored.channel(text) },
       createdAt: row.get(5), lastUsedAt: row.get(6), revokedAt: row.get(7),
-      bundles: row.get(8, as: String?.self).flatMap { BundleGlob($0) }, expiresAt: row.get(9))
+      bundles: row.get(8, as: String?.self).flatMap { BundleGlob($0) }, expiresAt: row.get(9),
+      hosts: try Stored.hosts(row.get(10)))
   }
 }

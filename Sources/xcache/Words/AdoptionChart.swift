@@ -23,7 +23,7 @@ enum AdoptionChart {
         lines.append(line("further", rest, of: span.polls))
       }
     }
-    return lines + failures(adoption.failures)
+    return lines + failures(adoption.failures) + ReportWords.lines(adoption.reports ?? [])
   }
 
   private static func line(_ name: String, _ polls: Int64, of all: Int64) -> String {

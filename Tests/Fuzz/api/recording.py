@@ -234,6 +234,8 @@ DEVICE = [
     ("GET", "/xcache/shop/bundle/0-9007199254740991.zip"),
     ("POST", "/report?app=shop&channel=online",
      b'{"reason":"integrity","url":"https://m.example.com/shop/app.js","version":"2"}'),
+    ("POST", "/report?app=shop&channel=online",
+     b'{"counts":{"local":120,"passed":7,"status-2xx":7,"paint-local-256":3},"version":"2"}'),
     ("GET", "/metrics"), ("GET", "/healthz"), ("GET", "/"), ("GET", "/console/"),
 ]
 # Header fields that no command sends, on any request.

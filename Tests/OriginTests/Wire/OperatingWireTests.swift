@@ -109,7 +109,9 @@ import Testing
     try Self.expect(golden.ask("GET", settings), is: ChannelSettings.self)
     for body: JSONValue in [
       ["interval": 60], ["interval": 60], ["interval": .null], ["interval": 29], ["interval": 3601], [:],
-      ["interval": .number("60.5")],
+      ["interval": .number("60.5")], ["hosts": ["m.example.com", "*.Example.org"], "reports": 100],
+      ["hosts": [], "interval": 60], ["hosts": ["a b"]], ["reports": 10_001],
+      ["hosts": ["*"], "reports": .null],
     ] { try golden.ask("POST", settings, body) }
     try golden.ask("GET", settings)
     try golden.ask("GET", "apps/shop/channels/none/settings")
@@ -132,6 +134,9 @@ import Testing
       [:], ["name": ""], ["name": "\u{1B}"], ["name": "a"], ["name": "a", "scope": "all"],
       ["channel": "online", "name": "a", "scope": "read"], ["app": "A B", "name": "a", "scope": "read"],
       ["bundles": "a b", "name": "a", "scope": "read"], ["bundles": "a*", "name": "a", "scope": "admin"],
+      ["hosts": ["*.example.com"], "name": "five", "scope": "publish"],
+      ["hosts": ["x/y"], "name": "a", "scope": "publish"],
+      ["hosts": ["m.example.com"], "name": "a", "scope": "admin"],
       ["expiresIn": 0, "name": "a", "scope": "read"], ["name": "a", "scope": "read", "secretHash": "00"],
     ] { try golden.ask("POST", "tokens", body) }
     try Self.expect(golden.ask("DELETE", "tokens/reader"), is: TokenInfo.self)

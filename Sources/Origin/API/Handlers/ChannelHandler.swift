@@ -54,7 +54,8 @@ struct ChannelHandler: APIHandler {
           files: Int64(scrub.files), bytes: scrub.bytes,
           oldest: scrub.oldest.map { Moment(milliseconds: $0) }),
         deltas: context.api.deltas.backlog.progress(of: channel.id).map { .init($0) },
-        interval: extras.interval, policy: extras.policy.map { DocumentAnswer(.policy, $0) },
+        interval: extras.interval, reports: extras.reports, rollback: channel.rollback,
+        policy: extras.policy.map { DocumentAnswer(.policy, $0) },
         prefetch: extras.prefetch.map { DocumentVersion($0) }))
   }
 
@@ -114,7 +115,7 @@ extension ChannelSummary {
     self.init(
       app: channel.app, channel: channel.name, version: channel.version,
       at: channel.at.map { Moment(milliseconds: $0) }, resources: channel.resources, bytes: channel.bytes,
-      publicURL: channel.publicURL, freeze: freeze.map { FreezeInfo($0) })
+      publicURL: channel.publicURL, freeze: freeze.map { FreezeInfo($0) }, hosts: channel.hosts?.names)
   }
 }
 

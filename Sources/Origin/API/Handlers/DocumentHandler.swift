@@ -19,7 +19,10 @@ struct DocumentHandler: APIHandler {
   func policyLog() throws -> Response { try log(.policy) }
 
   /// `GET …/settings`
-  func settings() throws -> Response { .json(ChannelSettings(try store.extras(of: context.channel()))) }
+  func settings() throws -> Response {
+    let channel = try context.channel()
+    return .json(ChannelSettings(channel, try store.extras(of: channel)))
+  }
 
   private func show(_ document: ChannelDocument) throws -> Response {
     let channel = try context.channel()
@@ -46,25 +49,62 @@ struct DocumentHandler: APIHandler {
   /// `POST …/settings`
   func changeSettings(_ body: ChannelSettingsRequest) throws -> Response {
     let names = try context.names
-    guard let value = body.interval else {
-      throw Problem.badRequest("\"interval\" is the setting: seconds or null")
-    }
-    let allowed = AnswerExtras.intervals
-    let seconds = value.integer.flatMap { Int(exactly: $0) }
-    guard value.isNull || seconds.map(allowed.contains) ?? false else {
+    var change = SettingsChange()
+    change.interval = try Self.number(body.interval, in: AnswerExtras.intervals, "interval", "seconds")
+    change.reports = try Self.number(
+      body.reports, in: 0...AnswerExtras.allReports, "reports", "of 10,000 batches")
+    change.hosts = try body.hosts.map { $0.isNull ? nil : try hosts($0) }
+    guard change != SettingsChange() else {
       throw Problem.badRequest(
-        "\"interval\" is from \(allowed.lowerBound) to \(allowed.upperBound) seconds, or null for none")
+        "\"interval\" (seconds or null), \"hosts\" (names or null) and \"reports\" (of 10,000, or null) are the settings"
+      )
     }
-    return try context.answering {
-      APIAnswer(ChannelSettings($0))
-    } to: { (record) in
-      try context.api.documents.setInterval(seconds, of: names.app, names.channel, by: actor, record: record)
+    // Whoever holds a token to publish must not undo what limits it.
+    if change.hosts != nil { try caller.check(.admin, in: names) }
+    return try context.answering { (state: ConfiguredChannel) in
+      APIAnswer(ChannelSettings(state.channel, state.extras))
+    } to: { [change] (record) in
+      try context.api.documents.set(change, of: names.app, names.channel, by: actor, record: record)
+    }
+  }
+
+  /// A setting that is a number or null; nil where it isn't given.
+  private static func number(
+    _ value: JSONValue?, in allowed: ClosedRange<Int>, _ name: String, _ unit: String
+  ) throws -> Int?? {
+    guard let value else { return nil }
+    if value.isNull { return .some(nil) }
+    guard let number = value.integer.flatMap({ Int(exactly: $0) }), allowed.contains(number) else {
+      throw Problem.badRequest(
+        "\"\(name)\" is from \(allowed.lowerBound) to \(allowed.upperBound) \(unit), or null for none")
+    }
+    return .some(number)
+  }
+
+  private func hosts(_ value: JSONValue) throws -> HostList? {
+    guard let list = value.array, list.allSatisfy({ $0.string != nil }) else {
+      throw Problem.badRequest("\"hosts\" is an array of names, or null for all hosts")
+    }
+    return try HostList.checked(list.compactMap(\.string))
+  }
+}
+
+extension HostList {
+  /// The hosts that a request names; nil for all of them.
+  /// - Throws: 400.
+  static func checked(_ names: [String]) throws(Problem) -> HostList? {
+    do throws(HostListError) {
+      return try HostList(names).limit
+    } catch {
+      throw .badRequest("\"hosts\": \(error)")
     }
   }
 }
 
 extension ChannelSettings {
-  fileprivate init(_ extras: ChannelExtras) { self.init(interval: extras.interval) }
+  fileprivate init(_ channel: ChannelInfo, _ extras: ChannelExtras) {
+    self.init(interval: extras.interval, hosts: channel.hosts?.names, reports: extras.reports)
+  }
 }
 
 extension ChannelExtras {

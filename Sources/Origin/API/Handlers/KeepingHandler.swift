@@ -78,6 +78,9 @@ struct KeepingHandler: APIHandler {
 
   // MARK: - What devices run
 
+  /// Versions whose counts are told.
+  private static let versionsOfReports = 20
+
   /// `GET …/adoption`
   func adoption() throws -> Response {
     let channel = try context.channel()
@@ -98,7 +101,12 @@ struct KeepingHandler: APIHandler {
     return .json(
       AdoptionAnswer(
         hour: try polls(hours: 2), day: try polls(hours: 24), week: try polls(hours: 7 * 24),
-        failures: failures))
+        failures: failures,
+        reports: try store.reported(of: channel, limit: Self.versionsOfReports).map { report in
+          AdoptionAnswer.Report(
+            version: report.version.text,
+            counts: Dictionary(uniqueKeysWithValues: report.counts.all.map { ($0.count.name, $0.times) }))
+        }))
   }
 }
 

@@ -79,6 +79,7 @@ extension DocumentRequest {
       app: names.app, channel: names.channel, document: document, kind: kind, author: context.caller.name,
       message: message, ifVersion: ifVersion?.number)
     address = context.request.address
+    hosts = context.caller.hosts
   }
 
   private static func existing(

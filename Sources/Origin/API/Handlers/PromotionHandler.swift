@@ -21,6 +21,7 @@ struct PromotionHandler: APIHandler {
       dryRun: body.dryRun ?? false)
     input.source = source
     input.address = request.address
+    input.hosts = caller.hosts
     input.breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
     for bundle in input.bundles { try caller.check(bundle: bundle.name) }
     guard !input.bundles.isEmpty else { throw Self.nothing(in: source) }

@@ -19,8 +19,10 @@ struct ReleaseHandler: APIHandler {
     var hasDeltas = false
     if !input.dryRun, options.now != true {
       guard let isReady = try releases.awaitDeltas(input, createsApp: createsApp) else {
-        throw Problem(
+        var problem = Problem(
           .serviceUnavailable, "busy", "other releases are waiting for their deltas; try again in a moment")
+        problem.retryAfter = 5
+        throw problem
       }
       hasDeltas = isReady
     }
@@ -95,6 +97,7 @@ struct ReleaseHandler: APIHandler {
       ifVersion: try context.ifVersion(options.ifVersion), dryRun: options.dryRun ?? false)
     input.replaces = options.replaces
     input.address = request.address
+    input.hosts = caller.hosts
     input.breakGlass = try Self.breakGlass(options.breakGlass)
     return input
   }

@@ -82,6 +82,7 @@ struct RollbackHandler: APIHandler {
       ifVersion: try context.ifVersion(body.ifVersion),
       breakGlass: try ReleaseHandler.breakGlass(body.breakGlass), dryRun: body.dryRun ?? false)
     input.withPrefetch = body.withPrefetch ?? false
+    input.hosts = caller.hosts
     return input
   }
 

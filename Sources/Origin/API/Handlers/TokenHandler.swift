@@ -22,21 +22,21 @@ struct TokenHandler: APIHandler {
     let app = try body.app.map { try AppName($0) }
     let channel = try body.channel.map { try ChannelName($0) }
     if app == nil, channel != nil { throw Problem.badRequest("a token for a channel names its app, too") }
-    let (bundles, expiresAt) = (try bundles(body, scope), try end(body))
+    let (bundles, hosts, expiresAt) = (try bundles(body, scope), try hosts(body, scope), try end(body))
     if let hash = try hash(body) {
       return try context.answering {
         APIAnswer(TokenAnswer(id: $0.id), .created)
       } to: { (record) in
         try store.createToken(
           name: name, hash: hash, scope: scope, app: app, channel: channel, bundles: bundles,
-          expiresAt: expiresAt, by: actor, record: record)
+          hosts: hosts, expiresAt: expiresAt, by: actor, record: record)
       }
     }
     // Of a client that doesn't make the secret itself. Its answer can't be kept, so a retry is told what to do.
     let record = context.key.map { AnswerRecord<AccessToken>($0) { KeptAnswer(Self.lost($0)) } }
     let made = try store.createToken(
-      name: name, scope: scope, app: app, channel: channel, bundles: bundles, expiresAt: expiresAt,
-      by: actor, record: record)
+      name: name, scope: scope, app: app, channel: channel, bundles: bundles, hosts: hosts,
+      expiresAt: expiresAt, by: actor, record: record)
     return .json(TokenAnswer(id: made.token.id, token: made.text), .created)
   }
 
@@ -68,6 +68,14 @@ struct TokenHandler: APIHandler {
     return glob
   }
 
+  /// The hosts whose URLs it may publish.
+  private func hosts(_ body: TokenRequest, _ scope: TokenScope) throws -> HostList? {
+    guard let names = body.hosts, let hosts = try HostList.checked(names) else { return nil }
+    // An admin could make a token without limits, or lift those of a channel.
+    guard scope < .admin else { throw Problem.badRequest("an admin is not limited to hosts") }
+    return hosts
+  }
+
   /// When it ends, in milliseconds since 1970.
   private func end(_ body: TokenRequest) throws -> Int64? {
     guard let seconds = body.expiresIn else { return nil }
@@ -97,7 +105,8 @@ extension TokenInfo {
   fileprivate init(_ token: AccessToken) {
     self.init(
       id: token.id, name: token.name, scope: token.scope.rawValue, app: token.app, channel: token.channel,
-      bundles: token.bundles?.text, createdAt: Moment(milliseconds: token.createdAt),
+      bundles: token.bundles?.text, hosts: token.hosts?.names,
+      createdAt: Moment(milliseconds: token.createdAt),
       expiresAt: token.expiresAt.map(Moment.init), lastUsedAt: token.lastUsedAt.map(Moment.init),
       revokedAt: token.revokedAt.map(Moment.init))
   }

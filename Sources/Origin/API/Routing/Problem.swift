@@ -140,9 +140,19 @@ extension Problem {
     case .alreadyDone: self.init(.conflict, "already-done", words)
     case .requestKeyReused: self.init(.unprocessableContent, "idempotency-key", words)
     case .tokenEnded: self.init(.unauthorized, "token", words)
-    case .tooManyPushes: self.init(.serviceUnavailable, "busy", words)
+    case .tooManyPushes:
+      self.init(.serviceUnavailable, "busy", words)
+      retryAfter = 5
     case .unpushed: self.init(.serviceUnavailable, "unpushed", words)
     case .pushFailed: self.init(.serviceUnavailable, "push-failed", words)
+    case .foreignHosts(let foreign):
+      self.init(
+        .unprocessableContent, "foreign-hosts", words,
+        [
+          .init(key: "count", value: .integer(foreign.count)),
+          .init(key: "hosts", value: .strings(foreign.hosts)),
+          .init(key: "urls", value: .strings(foreign.first.map(\.text))),
+        ])
     case .digestMismatch: self.init(.unprocessableContent, "digest-mismatch", words)
     case .contentMismatch: self.init(.unprocessableContent, "content-mismatch", words)
     default: self.init(.internalServerError, "internal", words)

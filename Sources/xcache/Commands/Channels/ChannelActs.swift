@@ -26,11 +26,12 @@ enum ChannelActs {
       return .done
     }
     var table = Table(
-      ["APP", "CHANNEL", "VERSION", "RELEASED", "RESOURCES", "SIZE", "STATE"], rightAligned: [2, 4, 5])
+      ["APP", "CHANNEL", "VERSION", "RELEASED", "RESOURCES", "SIZE", "HOSTS", "STATE"],
+      rightAligned: [2, 4, 5])
     for channel in channels where remote.settings.app.map({ $0 == channel.app }) ?? true {
       table.add([
         channel.app.text, channel.channel.text, channel.version.text, channel.at.words,
-        "\(channel.resources)", Bytes.text(channel.bytes),
+        "\(channel.resources)", Bytes.text(channel.bytes), HostWords.cell(channel.hosts),
         channel.freeze.map { "frozen by \($0.author): \($0.reason)" } ?? "open",
       ])
     }

@@ -51,6 +51,8 @@ enum StatusCommand {
     lines.append("holds      \(overview.resources) resources, \(Bytes.text(overview.bytes))")
     if let deltas = overview.deltas { lines.append("deltas     \(words(ofDeltas: deltas))") }
     lines.append("public URL \(overview.publicURL)")
+    if let hosts = overview.hosts { lines.append("hosts      \(hosts.joined(separator: ", "))") }
+    if let rollback = overview.rollback { lines.append("rollback   version \(rollback) was the newest one") }
     if overview.isDefaultApp { lines.append("default    answers polls that name no app") }
     return lines + documents(overview, terminal) + files(overview, terminal)
   }
@@ -81,6 +83,9 @@ enum StatusCommand {
     }
     if let prefetch = overview.prefetch { lines.append("prefetch   \(DocumentLog.line(prefetch))") }
     if let interval = overview.interval { lines.append("interval   \(interval) s between polls") }
+    if let share = overview.reports {
+      lines.append("reports    \(ReportShare.text(share)) of devices' batches")
+    }
     return lines
   }
 }

@@ -19,6 +19,9 @@ enum TokenCommand {
       .value("name", "NAME", "whose token it is (create)"),
       .value(
         "bundle", "GLOB", "limit it to bundles, with * and ? as wildcards (create; default: every bundle)"),
+      .value(
+        "hosts", "NAMES",
+        "limit it to URLs of these hosts, as m.example.com,*.example.org (create; default: every host)"),
       .value("expires", "TIME", "end it after 90d, 12h or 2w, say (create; default: never)"),
       .value("scope", "SCOPE", "read, publish or admin (create; default: publish)"),
       .value("data", "DIR", "work on this data folder instead of a server"),
@@ -84,6 +87,8 @@ enum TokenCommand {
     if let glob, bundles == nil {
       throw UsageError("--bundle \(glob): a bundle's name, with * and ? as wildcards")
     }
+    let hosts = try arguments.value("hosts").flatMap { try HostWords.list($0) }
+    if hosts != nil, scope == .admin { throw UsageError("--hosts: an admin is not limited to hosts") }
     let life = try life(arguments)
     if let data = try arguments.value("data") {
       if let problem = HumanText.problem(of: name, .line(bytes: 128)) {
@@ -93,12 +98,12 @@ enum TokenCommand {
       options.creates = false
       let made = try Store(path: data, options: options).createToken(
         name: name, scope: scope, app: app, channel: channel, bundles: bundles,
-        expiresAt: life.map { Clock.unixMilliseconds() + $0 * 1000 })
+        hosts: hosts, expiresAt: life.map { Clock.unixMilliseconds() + $0 * 1000 })
       return (JSONValue(encoding: TokenAnswer(id: made.token.id, token: made.text)), made.text)
     }
     var request = TokenRequest(name: name, scope: scope.rawValue)
     (request.app, request.channel) = (app?.text, channel?.text)
-    (request.bundles, request.expiresIn) = (bundles?.text, life)
+    (request.bundles, request.hosts, request.expiresIn) = (bundles?.text, hosts?.names, life)
     // Made here, so that no answer which is lost takes it along, and kept nowhere else.
     let secret = TokenSecret()
     request.secretHash = secret.hash.hex
@@ -111,11 +116,14 @@ enum TokenCommand {
   }
 
   private static func table(_ tokens: [TokenInfo]) -> [String] {
-    var table = Table(["NAME", "SCOPE", "APP", "CHANNEL", "BUNDLES", "CREATED", "LAST USED", "EXPIRES", "ID"])
+    var table = Table([
+      "NAME", "SCOPE", "APP", "CHANNEL", "BUNDLES", "HOSTS", "CREATED", "LAST USED", "EXPIRES", "ID",
+    ])
     for token in tokens {
       table.add([
         token.name + (token.revokedAt == nil ? "" : " (revoked)"), token.scope, token.app?.text ?? "all",
-        token.channel?.text ?? "all", token.bundles ?? "all", token.createdAt.words, token.lastUsedAt.words,
+        token.channel?.text ?? "all", token.bundles ?? "all", HostWords.cell(token.hosts),
+        token.createdAt.words, token.lastUsedAt.words,
         token.expiresAt.words, token.id,
       ])
     }

@@ -1,0 +1,77 @@
+/// What devices count (docs/protocol.md, "Reports"): the names are the wire's, and never change their meaning.
+package struct DeviceCount: Hashable, Sendable {
+  /// Where its count is kept.
+  let place: Int
+
+  /// As batches and `status` have it.
+  package var name: String { Self.names[place] }
+
+  private init(place: Int) { self.place = place }
+
+  /// Nil for a name that isn't known.
+  package init?(name: String) {
+    guard let place = Self.places[name] else { return nil }
+    self.place = place
+  }
+
+  /// A request that was answered from the device.
+  package static var local: DeviceCount { DeviceCount(place: 0) }
+  /// A request that was passed on to the network.
+  package static var passed: DeviceCount { DeviceCount(place: 1) }
+  /// A listed file had other bytes than the manifest says when it was read.
+  package static var damaged: DeviceCount { DeviceCount(place: 2) }
+  /// A page that was answered from the device didn't come up in time.
+  package static var pageFailed: DeviceCount { DeviceCount(place: 3) }
+  /// A script of such a page failed before the page came up.
+  package static var scriptFailed: DeviceCount { DeviceCount(place: 4) }
+  /// The body of a page's request was lost on its way through the app.
+  package static var bodyLost: DeviceCount { DeviceCount(place: 5) }
+
+  /// The class of a status that the network answered with to what was passed on; 0: it didn't answer.
+  package static func status(_ status: Int) -> DeviceCount? {
+    switch status {
+    case 0: DeviceCount(place: classes)
+    case 200...599: DeviceCount(place: classes + status / 100 - 1)
+    default: nil
+    }
+  }
+
+  /// A moment in the life of a page.
+  package enum Milestone: String, CaseIterable, Sendable {
+    /// Something is seen.
+    case paint
+    /// The load event.
+    case load
+  }
+
+  /// The class of the time after which a page came to a milestone.
+  /// - Parameter isLocal: whether the page's document came from the device.
+  package static func time(_ milestone: Milestone, isLocal: Bool, _ milliseconds: Int64) -> DeviceCount? {
+    guard milliseconds >= 0 else { return nil }
+    let row = (milestone == .paint ? 0 : 2) + (isLocal ? 0 : 1)
+    let column = bounds.firstIndex { milliseconds <= $0 } ?? bounds.count
+    return DeviceCount(place: times + row * (bounds.count + 1) + column)
+  }
+
+  /// The upper ends of the classes of times, in milliseconds; what is above the last one is in one more.
+  package static let bounds: [Int64] = [128, 256, 512, 1024, 2048, 4096, 8192]
+
+  /// All of them, in their order.
+  package static var all: [DeviceCount] { names.indices.map { DeviceCount(place: $0) } }
+
+  private static let events = ["local", "passed", "damaged", "page-failed", "script-failed", "body-lost"]
+  private static let statuses = ["status-error", "status-2xx", "status-3xx", "status-4xx", "status-5xx"]
+  private static let classes = events.count
+  private static let times = events.count + statuses.count
+
+  /// `paint-local-128` … `load-network-more`.
+  private static let milestones = Milestone.allCases.flatMap { milestone in
+    ["local", "network"].flatMap { source in
+      (bounds.map { String($0) } + ["more"]).map { "\(milestone.rawValue)-\(source)-\($0)" }
+    }
+  }
+
+  static let names = events + statuses + milestones
+  private static let places = Dictionary(
+    uniqueKeysWithValues: names.enumerated().map { ($0.element, $0.offset) })
+}

@@ -1,0 +1,70 @@
+import Manifests
+
+/// What devices counted while they had one version of a channel.
+package struct ReportedCounts: Hashable, Sendable {
+  /// The channel's row.
+  package let channel: Int64
+  /// What they had.
+  package let version: ManifestVersion
+  /// What happened, over all of them.
+  package let counts: DeviceCounts
+
+  /// So many events of one version.
+  package init(channel: Int64, version: ManifestVersion, counts: DeviceCounts) {
+    self.channel = channel
+    self.version = version
+    self.counts = counts
+  }
+}
+
+extension Store {
+  /// A count goes no further: numbers in JSON are integers up to 2^53−1 (DESIGN §3).
+  private static let mostCounted: Int64 = 1 << 53 - 1
+
+  /// Adds what devices counted; of versions that aren't kept, nothing. It goes with its version.
+  package func count(_ reports: [ReportedCounts]) throws(StoreError) {
+    if reports.isEmpty { return }
+    try connections.transaction { (db) throws(StoreError) in
+      for report in reports {
+        guard try db.isRelease(report.version, of: report.channel) else { continue }
+        for (count, times) in report.counts.all {
+          try db.run(
+            """
+            INSERT INTO device_count (channel_id, version, name, count) VALUES (?1, ?2, ?3, min(?4, ?5))
+            ON CONFLICT DO UPDATE SET count = min(count + excluded.count, ?5)
+            """, report.channel, report.version.number, count.name, times, Self.mostCounted)
+        }
+      }
+    }
+  }
+
+  /// What devices counted, newest version first.
+  /// - Parameter limit: versions of which anything was counted, at most.
+  package func reported(of channel: ChannelInfo, limit: Int) throws(StoreError) -> [ReportedCounts] {
+    let rows = try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT version, name, count FROM device_count WHERE channel_id = ?1 AND version IN (
+          SELECT DISTINCT version FROM device_count WHERE channel_id = ?1 ORDER BY version DESC LIMIT ?2)
+        """, channel.id, limit
+      ) { (version: $0.version(0), name: $0.get(1, as: String.self), count: $0.get(2, as: Int64.self)) }
+    }
+    var reported: [ManifestVersion: DeviceCounts] = [:]
+    for row in rows {
+      // A name that only a newer program knows.
+      guard let count = DeviceCount(name: row.name) else { continue }
+      reported[row.version, default: DeviceCounts()].add(count, row.count)
+    }
+    return reported.sorted { $0.key > $1.key }.map {
+      ReportedCounts(channel: channel.id, version: $0.key, counts: $0.value)
+    }
+  }
+}
+
+extension Database {
+  fileprivate func isRelease(_ version: ManifestVersion, of channel: Int64) throws(StoreError) -> Bool {
+    try value(
+      Int64.self, "SELECT 1 FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
+      != nil
+  }
+}

@@ -1,0 +1,68 @@
+import Manifests
+import System
+import Testing
+
+/// Hosts of channels and tokens, and what devices counted, with the real program.
+@Suite("Releases of some hosts, and counts of devices") struct HostsTests {
+  private static func publish(_ site: Site, _ host: String, token: String? = nil) throws -> Outcome {
+    let folder = try site.scratch.folder("other", ["b.js": "b"])
+    return try site.run(
+      "publish", folder, "--app", "shop", "--bundle", "other", "--base-url", "https://\(host)/x", "--now",
+      token: token)
+  }
+
+  @Test("A release outside of the hosts of its channel or token is refused with exit code 3")
+  func hosts() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "one"])
+      let set = try site.run(
+        "channel", "set", "--hosts", "M.example.com, *.example.org", "--reports", "2.5%", "--app", "shop")
+      #expect(set.exitCode == 0 && set.output.contains("m.example.com, *.example.org alone"), "\(set.errors)")
+      #expect(set.output.contains("2.5 % of their batches"))
+      let bank = try Self.publish(site, "bank.example.net")
+      #expect(bank.exitCode == 3 && bank.errors.contains("https://bank.example.net/x/b.js"), "\(bank.errors)")
+      #expect(bank.errors.contains("channel set --hosts"))
+      #expect(try site.poll()["data"]?["version"]?.string == "1")
+      let status = try site.run("status", "--app", "shop").output
+      #expect(
+        status.contains("hosts      m.example.com, *.example.org") && status.contains("reports    2.5 %"))
+      #expect(try site.run("channel", "list").output.contains("m.example.com,*.example.org"))
+
+      let made = try site.run("token", "create", "ci", "--app", "shop", "--hosts", "a.example.org")
+      let token = made.output.filter { !$0.isWhitespace }
+      #expect(try site.run("token", "list").output.contains("a.example.org"))
+      let other = try Self.publish(site, "b.example.org", token: token)
+      #expect(other.exitCode == 3 && other.errors.contains("token \"ci\" is limited"), "\(other.errors)")
+      #expect(try Self.publish(site, "a.example.org", token: token).exitCode == 0)
+      let lifted = try site.run("channel", "set", "--hosts", "*", "--app", "shop", token: token)
+      #expect(lifted.exitCode == 1 && lifted.errors.contains("admin"))
+      #expect(try site.run("channel", "set", "--hosts", "*", "--app", "shop").output.contains("every host"))
+      #expect(try Self.publish(site, "bank.example.net").exitCode == 0)
+      for words in [["--hosts", "https://a"], ["--reports", "101"], ["--reports", "1.234"], []] {
+        #expect(
+          try Outcome(site.start(["channel", "set", "--app", "shop"] + words)).exitCode == 2, "\(words)")
+      }
+    }
+  }
+
+  @Test("What devices counted is in status and in the metrics")
+  func counts() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "one"])
+      let batch =
+        #"{"counts":{"local":9,"passed":1,"page-failed":2,"status-4xx":1,"paint-local-256":3},"version":"1"}"#
+      #expect(try site.web.ask("/report?app=shop", "POST", body: Array(batch.utf8)).text == #"{"code":200}"#)
+      // It is written some seconds later, and at the latest when the server ends.
+      try site.seeOff()
+      try site.start()
+      let status = try site.run("status", "--app", "shop").output
+      for words in [
+        "version 1: 90.0 % of 10 requests from the device, 2 pages not up", "of the network: 1 × 4xx",
+        "first paint: from the device half within 256 ms",
+      ] { #expect(status.contains(words), "\(status)") }
+      let json = try JSONValue.parse(Array(try site.run("status", "--app", "shop", "--json").output.utf8))
+      #expect(json["adoption"]?["reports"]?.array?.first?["counts"]?["local"]?.integer == 9)
+      #expect(try site.web.ask("/metrics").text.contains(#"version="1",event="page-failed"} 2"#))
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import Manifests
+import System
+import Testing
+
+@testable import XCacheClient
+@testable import XCacheRuntime
+
+private let page = "https://m.test/index.html"
+private let script = "https://m.test/app.js"
+
+/// What a runtime counts for its origin.
+@Suite struct CountsTests {
+  private let bench: Bench
+  private var origin: FakeOrigin { bench.origin }
+
+  init() throws {
+    bench = try Bench()
+    try origin.publish([page: bytes("<p>one"), script: bytes("let one")])
+  }
+
+  private func runtime() async throws -> Runtime {
+    var device = bench.settings()
+    device.hosts = ["m.test"]
+    let runtime = try await Runtime(RuntimeSettings(device), transport: origin)
+    await runtime.handle(.launch)
+    return runtime
+  }
+
+  private func ask(_ runtime: Runtime, _ url: String, _ page: OpenPage? = nil) async {
+    let destination: PageRequest.Destination = url == page?.url ? .document : .other
+    _ = await runtime.answer(PageRequest(url, destination: destination, page: page))
+  }
+
+  /// The batches that were sent.
+  private func told(_ runtime: Runtime) throws -> [String] {
+    let device = try #require(runtime.device)
+    device.finishReports(milliseconds: 60_000)
+    return origin.takeTold().map { String(decoding: $0.document.canonical, as: UTF8.self) }
+  }
+
+  @Test func aClosedPageTellsOnceInAWhile() async throws {
+    let runtime = try await runtime()
+    let open = runtime.open(page)
+    await ask(runtime, page, open)
+    await ask(runtime, script, open)
+    await ask(runtime, "https://m.test/none.js", open)
+    await ask(runtime, "https://bank.test/", open)
+    runtime.passed(PageRequest("https://m.test/none.js", page: open), status: 404)
+    runtime.passed(PageRequest("https://m.test/none.js", page: open), status: 0)
+    runtime.passed(PageRequest("https://bank.test/", page: open), status: 200)
+    runtime.lostBody(PageRequest("https://m.test/api", method: "POST", page: open))
+    runtime.reached(.firstPaint, open, after: 200)
+    runtime.reached(.firstPaint, open, after: 9_000)
+    runtime.reached(.load, open, after: 900)
+    runtime.pageCameUp(open)
+    #expect(try told(runtime) == [])
+    runtime.close(open)
+    runtime.reached(.load, open, after: 1)
+    #expect(
+      try told(runtime) == [
+        #"{"counts":{"body-lost":1,"load-local-1024":1,"local":2,"paint-local-256":1,"passed":1,"#
+          + #""status-4xx":1,"status-error":1},"version":"1"}"#
+      ])
+    let next = runtime.open(page)
+    await ask(runtime, page, next)
+    runtime.close(next)
+    #expect(try told(runtime) == [], "at most one in two minutes")
+    // What is left goes with the version under which it was counted.
+    try origin.publish([page: bytes("<p>two")])
+    await runtime.update(force: true)
+    #expect(try told(runtime) == [#"{"counts":{"local":1},"version":"1"}"#])
+    await ask(runtime, page, runtime.open(page))
+    #expect(runtime.state.withLock { $0.tally.counts[.local] } == 1)
+  }
+
+  @Test func pagesThatFailAndFilesThatAreDamagedCount() async throws {
+    await (try await runtime()).close()
+    let folder = "\(bench.settings().folder)/files"
+    for name in try Folder.textNames(folder) {
+      try DurableFile.write(bytes("damaged"), to: "\(folder)/\(name)")
+    }
+    let runtime = try await runtime()
+    await runtime.update(force: true)
+    let open = runtime.open(page)
+    await ask(runtime, page, open)
+    runtime.scriptFailed(open)
+    runtime.scriptFailed(open)
+    let network = runtime.open("https://m.test/other.html")
+    await ask(runtime, network.url, network)
+    runtime.scriptFailed(network)
+    runtime.close(open)
+    #expect(
+      try told(runtime) == [#"{"counts":{"damaged":1,"local":1,"passed":1,"script-failed":1},"version":"1"}"#]
+    )
+  }
+
+  @Test func nothingIsSentToAMirrorOrWithoutAnAnswer() async throws {
+    origin.say(#","reports":0"#)
+    let runtime = try await runtime()
+    let open = runtime.open(page)
+    await ask(runtime, page, open)
+    runtime.close(open)
+    #expect(try told(runtime) == [], "the origin asks for none")
+
+    origin.fail { $0.contains("configure.json") ? .status(500) : nil }
+    await runtime.update(force: true)
+    #expect(runtime.device?.takesBatches == false)
+    let next = runtime.open(page)
+    await ask(runtime, page, next)
+    runtime.close(next)
+    #expect(runtime.state.withLock { $0.tally.counts[.local] } == 1, "it waits for an origin that answers")
+  }
+
+  @Test func theTallyMakesFewBatches() throws {
+    var tally = Tally(version: "0")
+    tally.counts.add(.passed)
+    #expect(tally.take(at: 0, holding: "1") == nil, "nothing was held")
+    #expect(tally.counts.isEmpty)
+    #expect(tally.take(at: 5, holding: "1") == nil)
+    tally.counts.add(.local)
+    #expect(tally.take(at: 10, holding: "1")?.counts[.local] == 1)
+    tally.counts.add(.local)
+    #expect(tally.take(at: 9 + Tally.pause, holding: "1") == nil)
+    #expect(tally.take(at: 10 + Tally.pause, holding: "1")?.version == ManifestVersion(1))
+    tally.counts.add(.local)
+    #expect(tally.take(at: 11 + Tally.pause, holding: "2")?.version == ManifestVersion(1))
+    #expect(tally.take(at: .max, holding: "2") == nil)
+  }
+}
