@@ -115,10 +115,11 @@ extension BlobStore {
   /// Those of `digests` whose bytes must be sent before a release can name them, in order.
   func missing(of digests: [SHA256]) throws(StoreError) -> [SHA256] {
     let stamp = try promise(digests)
+    let arrived = arrived(digests)
     let unstored = try connections.reading { (db) throws(StoreError) in
       var unstored: [SHA256] = []
-      for sha256 in digests where try BlobRow.find(sha256, in: db)?.isQuarantined ?? true {
-        unstored.append(sha256)
+      for sha256 in digests where arrived[sha256] == nil {
+        if try BlobRow.find(sha256, in: db)?.isQuarantined ?? true { unstored.append(sha256) }
       }
       return unstored
     }
