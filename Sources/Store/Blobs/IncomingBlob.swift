@@ -90,10 +90,12 @@ extension BlobStore {
     let row = try row(of: sha256)
     if let row, !row.isQuarantined { return .alreadyThere }
     if state.withLock({ $0.placed[sha256] != nil || $0.whole[sha256] != nil }) { return .alreadyThere }
-    try StoreError.disk { () throws(SystemError) in try disk.rename(path, to: folder.whole(sha256)) }
-    state.withLock { state in
-      state.forgetWhole(sha256)
-      state.whole[sha256] = digest
+    try names.withLock { _ throws(StoreError) in
+      try StoreError.disk { () throws(SystemError) in try disk.rename(path, to: folder.whole(sha256)) }
+      state.withLock { state in
+        state.forgetWhole(sha256)
+        state.whole[sha256] = digest
+      }
     }
     if row != nil { try heal(sha256) }
     return .stored
