@@ -47,4 +47,15 @@ int xcache_outq(int socket) {
   return ioctl(socket, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
 }
 void xcache_trim_memory(void) { malloc_trim(0); }
+size_t xcache_heap_in_use(void) {
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+void xcache_keep_heap_small(void) {
+  // "Setting any of M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, or M_MMAP_MAX disables" the growth of the limit, to
+  // 32 MB, with each larger block that is freed (mallopt(3)).
+  mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  mallopt(M_TRIM_THRESHOLD, 1 << 20);
+  mallopt(M_ARENA_MAX, 2);
+}
 void xcache_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

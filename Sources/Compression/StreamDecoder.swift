@@ -4,7 +4,8 @@
 
   /// Undoes a content coding of bytes that arrive piece by piece, in memory that doesn't depend on how many come out.
   ///
-  /// Used by one thread at a time.
+  /// "A gzip file consists of a series of "members"" (RFC 1952 §2.2), "Zstandard compressed data is made up of one or more
+  /// frames" (RFC 8878 §3.1): what they stand for is put together. Used by one thread at a time.
   package final class StreamDecoder {
     /// The codings that are undone.
     package enum Coding: Sendable {
@@ -18,8 +19,8 @@
 
     private let engine: Engine
     private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-    /// The coded bytes have come to their end.
-    private var isDone = false
+    /// The bytes so far end with a member or a frame.
+    private var isAtEnd = false
 
     package init(_ coding: Coding) {
       switch coding {
@@ -47,14 +48,17 @@
 
     /// Decodes the next bytes.
     /// - Parameter body: takes what they stand for, in pieces of 64 KB at most; what it throws ends the decoding.
-    /// - Throws: `CodingError.damaged`, also where bytes follow on the end; what `body` throws.
+    /// - Throws: `CodingError.damaged`, also where neither a member nor a frame follows on one; what `body` throws.
     package func decode(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
       if bytes.byteCount == 0 { return }
-      guard !isDone else { throw CodingError.damaged }
       try bytes.withUnsafeBytes { source in
         var used = 0
         var isFull = true
-        while !isDone, isFull || used < source.count {
+        while isFull || used < source.count {
+          if isAtEnd {
+            guard used < source.count else { break }
+            try beginNext()
+          }
           let before = used
           let count = try step(source, &used)
           isFull = count == room.count
@@ -65,9 +69,17 @@
       }
     }
 
+    /// Gets ready for the next member; libzstd goes on to the next frame by itself.
+    private func beginNext() throws(CodingError) {
+      isAtEnd = false
+      if case .gzip(let stream) = engine {
+        guard inflateReset(stream) == Z_OK else { throw .damaged }
+      }
+    }
+
     /// Notes that no more comes.
-    /// - Throws: `damaged` where the coded bytes haven't come to their end.
-    package func finish() throws(CodingError) { if !isDone { throw .damaged } }
+    /// - Throws: `damaged` where the coded bytes don't end with a member or a frame.
+    package func finish() throws(CodingError) { if !isAtEnd { throw .damaged } }
 
     /// Fills the room once.
     private func step(_ source: UnsafeRawBufferPointer, _ used: inout Int) throws(CodingError) -> Int {
@@ -85,7 +97,7 @@
         used += given - Int(stream.pointee.avail_in)
         // Z_BUF_ERROR: nothing could be done with what is here so far.
         guard [Z_OK, Z_STREAM_END, Z_BUF_ERROR].contains(status) else { throw .damaged }
-        isDone = status == Z_STREAM_END
+        isAtEnd = status == Z_STREAM_END
         return room.count - Int(stream.pointee.avail_out)
       case .zstd(let context):
         var input = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: used)
@@ -93,7 +105,7 @@
         let left = ZSTD_decompressStream(context, &output, &input)
         guard ZSTD_isError(left) == 0 else { throw .damaged }
         used = input.pos
-        isDone = left == 0
+        isAtEnd = left == 0
         return output.pos
       }
     }

@@ -163,9 +163,8 @@ extension Catalog {
   /// Every channel of a store, without its manifest.
   init(_ store: Store) throws(StoreError) {
     self.init(defaultApp: try store.defaultApp())
-    for channel in try store.channels() {
-      put(
-        ChannelCatalog(channel: channel, documents: ChannelDocuments(try store.extras(of: channel))))
+    for (channel, extras) in try store.channelsWithExtras() {
+      put(ChannelCatalog(channel: channel, documents: ChannelDocuments(extras)))
     }
   }
 }

@@ -39,14 +39,20 @@ package struct Publisher: Sendable {
 
   let api: OriginClient
   let cache: CacheFolder
+  /// Name and version of what publishes.
+  let program: String
   let progress: @Sendable (Progress) -> Void
 
-  /// - Parameter progress: called often, from any thread, one call at a time for each kind.
+  /// - Parameters:
+  ///   - program: name and version of what publishes: what another one found unchanged isn't believed.
+  ///   - progress: called often, from any thread, one call at a time for each kind.
   package init(
-    _ api: OriginClient, cache: CacheFolder, progress: @escaping @Sendable (Progress) -> Void = { _ in }
+    _ api: OriginClient, cache: CacheFolder, program: String = "",
+    progress: @escaping @Sendable (Progress) -> Void = { _ in }
   ) {
     self.api = api
     self.cache = cache
+    self.program = program
     self.progress = progress
   }
 
@@ -58,7 +64,7 @@ package struct Publisher: Sendable {
     let unpacked = try UnpackedZips(bundles)
     // Its folders are there until the last file is sent.
     defer { withExtendedLifetime(unpacked) {} }
-    let found = try FoundFiles(unpacked.bundles)
+    let found = try FoundFiles(unpacked.bundles, program: program)
     if !options.rehash, let result = try publishUnchanged(found, to: channel, options) { return result }
     let local = try resources(of: found, rehash: options.rehash)
     do {

@@ -13,6 +13,13 @@ package enum ProcessMemory {
     return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
   }
 
+  /// Bytes that were asked for and not freed, whether or not all of them are in memory; 0 where the system doesn't tell.
+  package static var heapInUse: Int { Native.heapInUse }
+
+  /// For a process that runs for months and does large work now and then: what is freed goes back to the system as soon as
+  /// it can. To be called before there are threads.
+  package static func keepHeapSmall() { Native.keepHeapSmall() }
+
   /// Gives the system back what was freed and is kept for later, wherever it lies in the heap (malloc_trim(3)).
   /// Whoever wants memory meanwhile waits for it: some milliseconds where it is some hundred megabytes.
   package static func trim() { Native.trimMemory() }

@@ -34,10 +34,32 @@ import Testing
     for end in coded.indices {
       #expect(throws: CodingError.damaged) { try Self.decode(Array(coded[..<end]), coding, step: 3) }
     }
-    for more in [[0], coded] {
+    for more in [[0], Array(coded.dropLast()), Array(coded.prefix(5)), Array("more".utf8)] {
       for step in [1, 1000] {
         #expect(throws: CodingError.damaged) { try Self.decode(coded + more, coding, step: step) }
       }
+    }
+  }
+
+  /// RFC 1952 §2.2, RFC 8878 §3.1: one after another, with nothing between them.
+  @Test(arguments: [StreamDecoder.Coding.gzip, .zstd]) func severalMembers(_ coding: StreamDecoder.Coding)
+    throws
+  {
+    let parts = [0, 1, 70_000, 0, 65_536, 5].map { count in
+      (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7 >> 2) }
+    }
+    let coded = parts.flatMap { Self.code(coding, $0) }
+    for step in [1, 7, 4096, .max / 2] {
+      #expect(try Self.decode(coded, coding, step: step) == Array(parts.joined()))
+    }
+  }
+
+  /// RFC 8878 §3.1.2.
+  @Test func skippableFrames() throws {
+    let skippable: [UInt8] = [0x53, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3]
+    let text = Array("some text".utf8)
+    for step in [1, 7, 4096] {
+      #expect(try Self.decode(skippable + Zstd.encode([text]) + skippable, .zstd, step: step) == text)
     }
   }
 

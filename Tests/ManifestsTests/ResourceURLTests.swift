@@ -38,6 +38,41 @@ import Testing
     #expect(try ResourceURL(url.text) == url)
   }
 
+  /// Whatever is asked: a URL that isn't parsed is as the parser writes it, one that is refused is refused by both.
+  @Test(arguments: [UInt64(25), 26, 27]) func plainURLsAreAsTheParserWritesThem(seed: UInt64) {
+    var random = SplitMix(seed: seed)
+    var plain = 0
+    for _ in 0..<20_000 {
+      let text = HostileURLs.next(&random)
+      plain += PlainURL.isPlain(text) ? 1 : 0
+      let given = Result { () throws(ResourceURLError) -> [String] in
+        let url = try ResourceURL(text)
+        return [url.text, String(url.path), url.query.map { String($0) } ?? "-"]
+      }
+      let parsed = Result { () throws(ResourceURLError) -> [String] in
+        var parser = URLTextParser(text)
+        let parsed = try parser.parse()
+        let bytes = Array(parsed.text.utf8)
+        let query = bytes[parsed.path.upperBound...]
+        return [
+          parsed.text, String(decoding: bytes[parsed.path], as: UTF8.self),
+          query.isEmpty ? "-" : String(decoding: query.dropFirst(), as: UTF8.self),
+        ]
+      }
+      #expect(given == parsed, "\(text.debugDescription)")
+    }
+    // Both ways are gone often enough to say something.
+    #expect(plain > 2000 && plain < 18_000, "\(plain) of 20,000")
+  }
+
+  @Test func plainURLsAreAsLongAsAnyOther() throws {
+    for count in [ResourceURL.limit - 1, ResourceURL.limit, ResourceURL.limit + 1] {
+      let text = "https://a.b/" + String(repeating: "c", count: count - 12)
+      #expect(PlainURL.isPlain(text) == (count <= ResourceURL.limit))
+      #expect((try? ResourceURL(text))?.text == (count <= ResourceURL.limit ? text : nil))
+    }
+  }
+
   @Test(
     arguments: [
       ("", .relative), ("m.example.com/a", .relative), ("/a", .relative), ("//a/b", .relative),

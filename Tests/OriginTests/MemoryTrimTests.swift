@@ -22,11 +22,31 @@ import Testing
   func givesBackOnceWorkIsOver(_ residents: [Int], _ due: [Int]) {
     var trim = MemoryTrim()
     var given: [Int] = []
-    for (look, resident) in residents.enumerated() where trim.isDue(resident * Self.mega) {
+    func memory(_ resident: Int) -> MemoryTrim.Memory { .init(resident: resident * Self.mega, spare: 0) }
+    for (look, resident) in residents.enumerated() where trim.isDue(memory(resident)) {
       given.append(look)
-      trim.gaveBack(min(resident, look + 1 < residents.count ? residents[look + 1] : resident) * Self.mega)
+      trim.gaveBack(memory(min(resident, look + 1 < residents.count ? residents[look + 1] : resident)))
     }
     #expect(given == due)
+  }
+
+  /// Memory that was in use when the rest was given back, and is free now: no more is in memory than then.
+  @Test func whatIsFreeLaterGoesBack() {
+    var trim = MemoryTrim()
+    func isDue(_ resident: Int, free: Int) -> Bool {
+      trim.isDue(.init(resident: resident * Self.mega, spare: free * Self.mega))
+    }
+    _ = isDue(60, free: 30)
+    #expect(isDue(60, free: 30))
+    trim.gaveBack(.init(resident: 50 * Self.mega, spare: 20 * Self.mega))
+    #expect(!isDue(50, free: 21))
+    #expect(isDue(50, free: 32))
+    trim.gaveBack(.init(resident: 40 * Self.mega, spare: 22 * Self.mega))
+    #expect(!isDue(40, free: 22) && !isDue(40, free: 24))
+    // Where it didn't help, it isn't tried again.
+    #expect(isDue(40, free: 27))
+    trim.gaveBack(.init(resident: 40 * Self.mega, spare: 27 * Self.mega))
+    #expect(!isDue(40, free: 27))
   }
 
   /// Other tests take and free memory of the same process meanwhile, so one undisturbed attempt is enough.

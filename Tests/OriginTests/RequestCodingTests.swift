@@ -107,7 +107,10 @@ import Testing
     let code = try #require(Self.codings.first { $0.name == name }).code
     let coded = code(body)
     let path = "\(Self.online)/releases"
-    var bad = [Array(coded.dropLast()), Array(coded.prefix(10)), [], coded + [0], coded + coded, body]
+    var bad = [
+      Array(coded.dropLast()), Array(coded.prefix(10)), [], coded + [0], coded + coded,
+      coded + coded.dropLast(), body,
+    ]
     var flipped = coded
     flipped[0] ^= 1
     bad.append(flipped)
@@ -116,6 +119,21 @@ import Testing
       #expect(reply.status == 400, "\(index): \(reply.status) \(reply.text)")
     }
     #expect(try origin.api("GET", Self.online).status == 404)
+  }
+
+  /// Members and frames, one after another, are one body.
+  @Test(arguments: codings.prefix(2).map(\.name)) func severalMembers(_ name: String) throws {
+    let origin = try TestOrigin()
+    let body = try origin.release(["a.js": "a", "b.js": "b"]).canonical
+    let code = try #require(Self.codings.first { $0.name == name }).code
+    let parts = [body[..<10], [], body[10..<11], body[11...]].map { code(Array($0)) }
+    let reply = try Self.ask(origin, "\(Self.online)/releases", Array(parts.joined()), coding: name)
+    #expect(reply.status == 201, "\(reply.text)")
+    // What stands for nothing isn't taken without end.
+    let nothing = code([])
+    let endless = Array(repeatElement(nothing, count: (2 << 20) / nothing.count).joined())
+    let refused = try Self.ask(origin, "\(Self.online)/releases", endless + code(body), coding: name)
+    #expect(refused.status == 400, "\(refused.text)")
   }
 
   @Test(arguments: codings.prefix(2).map(\.name)) func files(_ name: String) throws {

@@ -38,6 +38,23 @@ extension PublisherTests {
     #expect(try publish(nil, rehash: true).filesRead == 30)
   }
 
+  /// A newer program may see more in the same files.
+  @Test func anotherProgramLooksAtEverything() throws {
+    for index in 0..<5 { try folder.write("site/f\(index).js", "content \(index)") }
+    try settle()
+    for name in try Folder.textNames(folder.path + "/cache/hashes") {
+      try Kernel.remove(folder.path + "/cache/hashes/\(name)")
+    }
+    func publish(_ program: String) throws -> PublishResult {
+      let api = OriginClient(server: try BaseURL(origin.url), token: "secret")
+      let publisher = Publisher(api, cache: CacheFolder(path: folder.path + "/cache"), program: program)
+      return try publisher.publish([bundle()], to: try channel)
+    }
+    #expect(try publish("").filesRead == 0)
+    #expect(try publish("xcache/2").filesRead == 5)
+    #expect(try publish("xcache/2").filesRead == 0)
+  }
+
   /// Each of these makes the next publish look at everything again.
   @Test(arguments: ["bytes", "times set back", "new file", "gone file", "renamed", "link", "headers", "base"])
   func whatCounts(_ change: String) throws {

@@ -93,6 +93,30 @@ import Testing
     Issue.record("it never succeeds")
   }
 
+  /// The disk is full for one sender of a file, while another one's arrives whole under the same name.
+  @Test func aFullDiskLeavesWhatOthersSent() throws {
+    let scratch = Scratch()
+    let sample = Sample("a file")
+    let other = Locked<Store?>(nil)
+    var options = Store.Options()
+    options.disk = Disk { (step, path) throws(SystemError) in
+      guard "\(step)" == "write", path.hasSuffix(sample.claim.sha256.hex),
+        let store = other.withLock({ store in
+          defer { store = nil }
+          return store
+        })
+      else { return }
+      let stored = try? store.receive(sample.bytes.span.bytes, sample.claim)
+      #expect(stored == .stored)
+      throw SystemError(step, on: path, code: .noSpace)
+    }
+    let store = try scratch.open(options)
+    other.withLock { $0 = store }
+    #expect(throws: StoreError.self) { try store.receive([Self.small(sample)]) }
+    #expect(try store.missing(of: [sample.claim.sha256]).isEmpty)
+    #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes)
+  }
+
   @Test func manyAtOnce() throws {
     let scratch = Scratch()
     let store = try scratch.open()

@@ -33,6 +33,11 @@ int xcache_reflink(int from, int to);
 int xcache_outq(int socket);
 /// Gives back all free memory of the heap that makes whole pages.
 void xcache_trim_memory(void);
+/// Bytes of the heap, and of blocks outside of it, that are in use.
+size_t xcache_heap_in_use(void);
+/// Has blocks of 128 KB and more lie outside of the heap, so that they go back once they are freed, and threads share two
+/// heaps. To be called before there are threads.
+void xcache_keep_heap_small(void);
 /// Names the calling thread, in 15 bytes at most.
 void xcache_name_thread(const char *name);
 

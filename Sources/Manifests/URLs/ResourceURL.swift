@@ -12,11 +12,30 @@ package struct ResourceURL: Hashable, Comparable, Sendable, CustomStringConverti
 
   /// Reads a URL as a browser would. Tabs, line breaks, user names and hosts outside ASCII are refused.
   package init(_ text: String) throws(ResourceURLError) {
+    if PlainURL.isPlain(text) {
+      self = ResourceURL(serialised: text)
+      return
+    }
     var parser = URLTextParser(text)
     let parsed = try parser.parse()
-    self.text = parsed.text
-    pathStart = UInt16(parsed.path.lowerBound)
-    pathEnd = UInt16(parsed.path.upperBound)
+    self = ResourceURL(text: parsed.text, path: parsed.path)
+  }
+
+  /// A URL whose text is that of another one: it isn't parsed again.
+  package init(serialised text: String) {
+    let bytes = text.utf8Span.span
+    var at = 8
+    func advance(to byte: UInt8) { while at < bytes.count, bytes[at] != byte { at += 1 } }
+    advance(to: UInt8(ascii: "/"))
+    let path = at
+    advance(to: UInt8(ascii: "?"))
+    self.init(text: text, path: path..<at)
+  }
+
+  private init(text: String, path: Range<Int>) {
+    self.text = text
+    pathStart = UInt16(path.lowerBound)
+    pathEnd = UInt16(path.upperBound)
   }
 
   package var description: String { text }

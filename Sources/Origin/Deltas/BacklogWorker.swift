@@ -67,8 +67,9 @@ struct BacklogWorker: Sendable {
       desk.dropPackDrafts(of: channel.id, before: channel.version)
       return false
     }
-    let made = try makeDeltas(channel, on: base)
-    let pack = made.isComplete ? try bringPack(channel, on: base) : .nothing
+    let manifest = BaseManifest(store, channel, at: base)
+    let made = try makeDeltas(channel, on: manifest)
+    let pack = made.isComplete ? try bringPack(channel, on: manifest) : .nothing
     if pack == .isNew { later.pushed(channel) }
     // Some deltas may be those of a preparation, which went on behind its release.
     if made.count > 0 || pack == .isNew || left.count == 1 { try builder.refreshPatches(of: channel.id) }
@@ -86,16 +87,15 @@ struct BacklogWorker: Sendable {
     return left.count > 1 || catalog.current.channel(id: channel.id)?.version != channel.version
   }
 
-  private func makeDeltas(_ channel: ChannelInfo, on base: ManifestVersion) throws(StoreError)
+  private func makeDeltas(_ channel: ChannelInfo, on base: BaseManifest) throws(StoreError)
     -> (count: Int, isComplete: Bool)
   {
-    let changes = try store.diff(channel, from: base, to: channel.version)
+    let changes = try store.diff(channel, from: base.version, to: channel.version)
     let new = changes.compactMap { change in change.now.map { (url: change.url, content: $0) } }
     guard !new.isEmpty else { return (0, true) }
-    let older = try store.contents(channel, at: base)
     let (id, version) = (channel.id, channel.version)
     let result = try desk.search(threads: desk.options.threads, isUrgent: false).run(
-      new, on: older,
+      new, on: base,
       goesOn: goesOn(channel),
       progress: { [desk] done, all in
         desk.backlog.update(id, at: version) { progress in
@@ -129,17 +129,17 @@ struct BacklogWorker: Sendable {
   }
 
   /// Makes the pack from `base`, unless it is known, and pushes it.
-  private func bringPack(_ channel: ChannelInfo, on base: ManifestVersion) throws(StoreError) -> PackResult {
-    guard let digest = channel.digest, let baseDigest = try store.digest(channel, at: base) else {
+  private func bringPack(_ channel: ChannelInfo, on base: BaseManifest) throws(StoreError) -> PackResult {
+    guard let digest = channel.digest, let baseDigest = try store.digest(channel, at: base.version) else {
       return .nothing
     }
-    let ends = PackEnds(base: base, baseDigest: baseDigest, version: channel.version, digest: digest)
+    let ends = PackEnds(base: base.version, baseDigest: baseDigest, version: channel.version, digest: digest)
     switch try store.derived.pack(ends, of: channel.id) {
     case .refused: return .nothing
     case .stored(let pack): return pack.isPushed || push == nil ? .nothing : try bring(pack, channel)
     case .nothing: break
     }
-    switch try makePack(channel, ends) {
+    switch try makePack(channel, on: base, ends) {
     case .kept(let pack): return try bring(pack, channel)
     case .noRoom(let size): return .noRoom(size)
     case .otherFiles, .notWorth: return .nothing
@@ -161,18 +161,13 @@ struct BacklogWorker: Sendable {
   }
 
   /// Puts a pack together; nil where its files can't be coded.
-  private func makePack(_ channel: ChannelInfo, _ ends: PackEnds) throws(StoreError) -> PackBuilder.Outcome? {
-    let base = ends.base
-    let older = try store.manifest(channel, at: base)
-    let news = try store.changes(channel, from: base, to: channel.version)
-    let changes = news.map { change in
-      let place = older.partitionPoint { $0.url >= change.url }
-      let old = place < older.count && older[place].url == change.url ? older[place].entry : nil
-      return Manifests.EntryChange(url: change.url, old: old, new: change.entry)
-    }
-    let urls = older.map { (url: $0.url, sha256: $0.entry.sha256) }
+  private func makePack(_ channel: ChannelInfo, on base: BaseManifest, _ ends: PackEnds) throws(StoreError)
+    -> PackBuilder.Outcome?
+  {
+    let changes = try store.entryChanges(channel, from: ends.base, to: channel.version)
+    let older = try base.contents()
     func keep(_ draft: PackDraft) throws(StoreError) -> PackBuilder.Outcome {
-      let base = PackBase(urls, wanted: Set(draft.holders.keys))
+      let base = PackBase(older, wanted: Set(draft.holders.keys))
       return try desk.packs.keep(draft, changes, on: base, ends, of: channel.id)
     }
     // The release's own preparation may have coded these files.
@@ -183,7 +178,7 @@ struct BacklogWorker: Sendable {
     }
     guard try desk.packs.hasAnyRoom(ends, of: channel.id) else { return .noRoom(1) }
     let coded = try desk.packs.draft(
-      changes, on: urls, threads: desk.options.threads, isUrgent: false, goesOn: goesOn(channel))
+      changes, on: older, threads: desk.options.threads, isUrgent: false, goesOn: goesOn(channel))
     switch coded {
     case .draft(let draft): return try keep(draft)
     case .nothing: return nil

@@ -98,7 +98,7 @@ struct DeltaFile: Sendable {
   }
 
   /// Each content once, those that can have deltas or be a base of one.
-  static func each(_ contents: [(url: ResourceURL, content: ResourceContent)]) -> [DeltaFile] {
+  static func each(_ contents: some Sequence<ContentTable.Element>) -> [DeltaFile] {
     var seen: Set<SHA256> = []
     return contents.compactMap { url, content in
       let isFit = content.size > 0 && content.size <= Int64(DeltaTrial.largestFile)

@@ -20,14 +20,17 @@ struct DeltaSearch: Sendable {
   ///   - progress: told how many files are looked at and how many of them are done.
   /// - Returns: how many deltas were made, and whether every file was looked at.
   func run(
-    _ new: Contents, on older: Contents, goesOn: @escaping @Sendable () -> Bool = { true },
+    _ new: Contents, on base: BaseManifest, goesOn: @escaping @Sendable () -> Bool = { true },
     progress: @escaping @Sendable (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> (made: Int, isComplete: Bool) {
-    let candidates = DeltaFile.each(older)
-    let held = Set(older.map(\.content.sha256))
-    let (targets, known) = try unmade(DeltaFile.each(new), held)
+    let (targets, known) = try unmade(DeltaFile.each(new), on: base)
     progress(0, targets.count)
-    guard !targets.isEmpty, !candidates.isEmpty else { return (0, true) }
+    // Mostly every file has its delta by now: then the base needn't be read.
+    guard !targets.isEmpty else { return (0, true) }
+    let older = try base.contents()
+    let candidates = DeltaFile.each(older)
+    guard !candidates.isEmpty else { return (0, true) }
+    let held = Set(older.indices.lazy.map { older.sha256(at: $0) })
     let facts = DerivedFacts(store: store)
     let sketches = try facts.sketches(of: targets + candidates, threads: threads, isUrgent: isUrgent)
     let finder = Self.finder(targets, candidates, sketches)
@@ -53,13 +56,15 @@ struct DeltaSearch: Sendable {
   }
 
   /// The files that the older manifest neither holds nor has a delta for; and for each the bases that were tried.
-  private func unmade(_ files: [DeltaFile], _ held: Set<SHA256>) throws(StoreError)
+  private func unmade(_ files: [DeltaFile], on base: BaseManifest) throws(StoreError)
     -> (files: [DeltaFile], tried: [SHA256: Set<SHA256>])
   {
+    let known = try store.derived.pairs(of: files.map(\.sha256))
+    let held = try base.held(Set(files.map(\.sha256)).union(known.values.joined().map(\.base)))
     var rest: [DeltaFile] = []
     var tried: [SHA256: Set<SHA256>] = [:]
     for file in files where !held.contains(file.sha256) {
-      let pairs = try store.derived.pairs(of: file.sha256)
+      let pairs = known[file.sha256] ?? []
       if pairs.contains(where: { $0.size != nil && held.contains($0.base) }) { continue }
       rest.append(file)
       tried[file.sha256] = Set(pairs.filter { $0.size == nil }.map(\.base))

@@ -99,28 +99,27 @@ final class Preparation: Sendable {
       extras: try preview.channel.map { (channel) throws(StoreError) in
         try search.store.answerExtras(of: channel)
       } ?? .none)
-    var next = preview.new
+    var current = ContentTable()
     if let channel = preview.channel, channel.version != .none {
       let versions =
         [channel.version] + (try search.store.versions(channel, below: channel.version, limit: 4))
-      let current = try search.store.contents(channel, at: channel.version)
-      next = Self.next(current, preview)
       for distance in Self.distances where distance <= versions.count && goesOn() {
-        let older =
-          distance == 1 ? current : try search.store.contents(channel, at: versions[distance - 1])
+        let base = BaseManifest(search.store, channel, at: versions[distance - 1])
+        let earlier = try search.store.diff(channel, from: base.version, to: channel.version)
         let update = Update(
-          channel: channel, base: versions[distance - 1], older: older,
-          new: distance == 1 ? preview.new : Self.changes(from: older, to: next),
-          gone: distance == 1 ? preview.gone : Self.gone(from: older, to: next),
-          entries: try entries(preview, since: versions[distance - 1], in: channel, search.store),
-          sizes: sizes)
+          channel: channel, base: base, changes: Self.changes(preview, after: earlier),
+          entries: try entries(preview, since: base.version, in: channel, search.store), sizes: sizes)
         try prepare(update, distance, search, packs, facts, goesOn)
-        if distance == 1 { becomeReady() }
+        if distance == 1 {
+          becomeReady()
+          current = try base.contents()
+        }
       }
     }
     becomeReady()
     // The costs of updates come first: whoever finds this one without them knows that there is nothing to be updated.
     guard goesOn() else { return }
+    let next = Self.next(current, preview)
     var whole = UpdateCost(whole: next, facts)
     if let channel = preview.planned {
       let entries = try manifest(preview, of: next.count, search.store)
@@ -133,10 +132,8 @@ final class Preparation: Sendable {
   /// What the release is to devices at one older version.
   private struct Update {
     let channel: ChannelInfo
-    let base: ManifestVersion
-    let older: DeltaSearch.Contents
-    let new: DeltaSearch.Contents
-    let gone: [ResourceURL]
+    let base: BaseManifest
+    let changes: (new: DeltaSearch.Contents, gone: [ResourceURL])
     /// Of the new ones, as the release is going to write them.
     let entries: [ResourceURL: Entry]
     let sizes: AnswerSize
@@ -173,22 +170,24 @@ final class Preparation: Sendable {
     _ update: Update, _ distance: Int, _ search: DeltaSearch, _ packs: PackBuilder,
     _ facts: DerivedFacts, _ goesOn: @escaping @Sendable () -> Bool
   ) throws(StoreError) {
-    let made = try search.run(update.new, on: update.older, goesOn: goesOn) { [state] done, all in
+    let (new, gone) = update.changes
+    let made = try search.run(new, on: update.base, goesOn: goesOn) { [state] done, all in
       state.withLock { state in
         guard distance == 1 else { return }
         state.filesDone = done
         state.files = all
       }
     }
-    let held = Set(update.older.map(\.content.sha256))
-    let pairs = try search.store.derived.pairs(of: update.new.map(\.content.sha256))
-    var cost = UpdateCost(update.new, holding: held, pairs: pairs, facts)
-    let changes = PackDraft.changes(
-      update.new, gone: update.gone, on: update.older, in: update.channel, entries: update.entries)
+    let targets = Set(new.map(\.content.sha256))
+    let pairs = try search.store.derived.pairs(of: Array(targets))
+    let held = try update.base.held(targets.union(pairs.values.joined().map(\.base)))
+    var cost = UpdateCost(new, holding: held, pairs: pairs, facts)
+    let older = try update.base.contents()
+    let changes = PackDraft.changes(new, gone: gone, on: older, in: update.channel, entries: update.entries)
     cost.answer = update.sizes.patch(
       changes.map { MapChange($0) },
-      deltas: AnswerSize.deltas(changes, held, pairs, update.channel), from: update.base, to: update.version)
-    let older = update.older.map { (url: $0.url, sha256: $0.content.sha256) }
+      deltas: AnswerSize.deltas(changes, held, pairs, update.channel), from: update.base.version,
+      to: update.version)
     // A full disk, perhaps: devices take the patch.
     let coded = try? packs.draft(
       changes, on: older, threads: search.threads, isUrgent: true, goesOn: goesOn)
@@ -196,15 +195,16 @@ final class Preparation: Sendable {
       drafts.withLock { $0.append(draft) }
       let nearer = state.withLock { $0.costs.values.reduce(Int64(0)) { $0.addingClamped($1.pack ?? 0) } }
       let size = try packs.size(
-        draft, changes, on: older, update.base, update.version, of: update.channel.id,
+        draft, changes, on: older, update.base.version, update.version, of: update.channel.id,
         isNearest: distance == 1, after: nearer)
       if let size {
         cost.pack = size
         let ends = PackPath(
-          channel: update.channel.name, app: update.channel.app, base: update.base, version: update.version,
+          channel: update.channel.name, app: update.channel.app, base: update.base.version,
+          version: update.version,
           sha256: SHA256.of([]))
         let offer = PackOffer(download: ends.url(publicURL: update.channel.publicURL), size: size)
-        cost.answer = update.sizes.pack(offer, from: update.base, to: update.version)
+        cost.answer = update.sizes.pack(offer, from: update.base.version, to: update.version)
       }
     }
     state.withLock { [cost] state in
@@ -222,24 +222,27 @@ final class Preparation: Sendable {
     }
   }
 
-  /// The manifest after the release.
-  private static func next(_ current: DeltaSearch.Contents, _ preview: ReleasePreview) -> DeltaSearch.Contents
-  {
+  /// The manifest after the release, in any order.
+  private static func next(_ current: ContentTable, _ preview: ReleasePreview) -> ContentTable {
     let touched = Set(preview.new.map(\.url)).union(preview.gone)
-    return current.filter { !touched.contains($0.url) } + preview.new
+    var next = ContentTable()
+    for (url, content) in current where !touched.contains(url) { next.append(url, content) }
+    for (url, content) in preview.new { next.append(url, content) }
+    return next
   }
 
-  /// URLs that a device with `older` has and that aren't in `next`.
-  private static func gone(from older: DeltaSearch.Contents, to next: DeltaSearch.Contents) -> [ResourceURL] {
-    let stay = Set(next.map(\.url))
-    return older.map(\.url).filter { !stay.contains($0) }
-  }
-
-  /// What of `next` a device with `older` doesn't have under the same URL and of the same type.
-  private static func changes(from older: DeltaSearch.Contents, to next: DeltaSearch.Contents)
-    -> DeltaSearch.Contents
+  /// What the release brings and takes for a device at an older version.
+  /// - Parameter earlier: what changed since that version.
+  private static func changes(_ preview: ReleasePreview, after earlier: [ContentChange])
+    -> (new: DeltaSearch.Contents, gone: [ResourceURL])
   {
-    let had = Dictionary(older.map { ($0.url, $0.content) }) { $1 }
-    return next.filter { had[$0.url] != $0.content }
+    let before = Dictionary(earlier.map { ($0.url, $0) }) { $1 }
+    var new = preview.new.filter { item in before[item.url].map { $0.was != item.content } ?? true }
+    var gone = preview.gone.filter { url in before[url].map { $0.was != nil } ?? true }
+    let touched = Set(preview.new.map(\.url)).union(preview.gone)
+    for change in earlier where change.was != change.now && !touched.contains(change.url) {
+      if let content = change.now { new.append((change.url, content)) } else { gone.append(change.url) }
+    }
+    return (new, gone)
   }
 }

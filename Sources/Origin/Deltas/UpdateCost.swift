@@ -47,7 +47,7 @@ struct UpdateCost: Sendable {
   /// What a device without anything downloads for `contents`.
   ///
   /// Beyond `exact` bytes, sizes that were never worked out are taken in proportion.
-  init(whole contents: Contents, _ facts: DerivedFacts, exact: Int64 = 64 << 20) {
+  init(whole contents: ContentTable, _ facts: DerivedFacts, exact: Int64 = 64 << 20) {
     var seen: Set<SHA256> = []
     var (known, coded, rest): (Int64, Int64, Int64) = (0, 0, 0)
     for (_, content) in contents where seen.insert(content.sha256).inserted {

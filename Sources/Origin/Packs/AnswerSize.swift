@@ -49,7 +49,7 @@ struct AnswerSize {
   /// Of a whole manifest; of a large one judged by a part of its entries.
   /// - Parameter entries: those that are known; the others are taken as a first release writes them.
   func whole(
-    _ contents: DeltaSearch.Contents, _ entries: [ResourceURL: Entry], in channel: ChannelInfo,
+    _ contents: ContentTable, _ entries: [ResourceURL: Entry], in channel: ChannelInfo,
     at version: ManifestVersion
   ) -> Int64 {
     let step = max(1, contents.count / Self.judged)

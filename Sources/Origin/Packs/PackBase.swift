@@ -9,18 +9,16 @@ struct PackBase {
   let holder: (SHA256) -> Int?
 
   /// - Parameters:
-  ///   - urls: all of the manifest, sorted by URL.
+  ///   - table: all of the manifest, sorted by URL.
   ///   - wanted: the bytes that will be asked for.
-  init(_ urls: [(url: ResourceURL, sha256: SHA256)], wanted: Set<SHA256>) {
+  init(_ table: ContentTable, wanted: Set<SHA256>) {
     var holders: [SHA256: Int] = [:]
-    for (index, item) in urls.enumerated() where wanted.contains(item.sha256) && holders[item.sha256] == nil {
-      holders[item.sha256] = index
+    for index in table.indices {
+      let sha256 = table.sha256(at: index)
+      if wanted.contains(sha256), holders[sha256] == nil { holders[sha256] = index }
     }
     holder = { [holders] in holders[$0] }
-    place = { url in
-      let index = urls.partitionPoint { $0.url >= url }
-      return index < urls.count && urls[index].url == url ? index : nil
-    }
+    place = { table.place(of: $0) }
   }
 
   /// - Parameter holders: which URLs hold the bytes that will be asked for, or held them a moment ago.

@@ -53,7 +53,7 @@ struct PackBuilder: Sendable {
   ///   - threads: that code, at low priority unless it is urgent.
   ///   - goesOn: asked before each file; false: there will be none.
   func draft(
-    _ changes: [Manifests.EntryChange], on older: [(url: ResourceURL, sha256: SHA256)], threads: Int,
+    _ changes: [Manifests.EntryChange], on older: ContentTable, threads: Int,
     isUrgent: Bool, goesOn: @escaping @Sendable () -> Bool = { true }
   ) throws(StoreError) -> Coded {
     let entries = changes.compactMap(\.new)
@@ -76,7 +76,7 @@ struct PackBuilder: Sendable {
     case .tooLarge(let what): return .tooLarge(what)
     }
     var holders: [SHA256: ResourceURL] = [:]
-    for sha256 in wanted { holders[sha256] = base.holder(sha256).map { older[$0].url } }
+    for sha256 in wanted { holders[sha256] = base.holder(sha256).map { older.url(at: $0) } }
     let facts = DerivedFacts(store: store)
     let plain = plan.changes.records.reduce(Int64(0)) { sum, index in
       let entry = entries[index]
@@ -271,7 +271,7 @@ struct PackBuilder: Sendable {
   ///   - isNearest: from the version that the release replaces.
   ///   - others: bytes of packs that are made before it.
   func size(
-    _ draft: PackDraft, _ changes: [Manifests.EntryChange], on older: [(url: ResourceURL, sha256: SHA256)],
+    _ draft: PackDraft, _ changes: [Manifests.EntryChange], on older: ContentTable,
     _ base: ManifestVersion, _ version: ManifestVersion, of channel: Int64, isNearest: Bool,
     after others: Int64
   ) throws(StoreError) -> Int64? {

@@ -74,12 +74,11 @@ extension PackDraft {
   /// What a planned release changes in an older manifest.
   /// - Parameter entries: as the release is going to write them; of those that aren't among them, the numbers are made up.
   static func changes(
-    _ new: DeltaSearch.Contents, gone: [ResourceURL], on older: DeltaSearch.Contents, in channel: ChannelInfo,
+    _ new: DeltaSearch.Contents, gone: [ResourceURL], on older: ContentTable, in channel: ChannelInfo,
     entries: [ResourceURL: Entry] = [:]
   ) -> [Manifests.EntryChange] {
     func change(_ url: ResourceURL, _ new: ResourceContent?) -> Manifests.EntryChange {
-      let place = older.partitionPoint { $0.url >= url }
-      let old = place < older.count && older[place].url == url ? older[place].content : nil
+      let old = older.place(of: url).map { older[$0].content }
       return Manifests.EntryChange(
         url: url, old: old.map { entry(url, $0, in: channel) },
         new: new.map { entries[url] ?? entry(url, $0, in: channel) })

@@ -32,8 +32,9 @@ struct FoundFiles {
   /// Of each of them.
   let states: [LocalState]
 
+  /// - Parameter program: name and version of what publishes.
   /// - Throws: `bundleTwice`; `PublishError` of the scan.
-  init(_ sources: [BundleSource]) throws(PublishError) {
+  init(_ sources: [BundleSource], program: String = "") throws(PublishError) {
     // A file that changes once more in the same tick of the clock may keep its times.
     let settled = (Clock.unixMilliseconds() - HashCache.settling / 1_000_000) * 1_000_000
     for (index, source) in sources.enumerated()
@@ -43,12 +44,13 @@ struct FoundFiles {
     var bundles: [FoundBundle] = []
     for source in sources { bundles.append(try FoundBundle(source)) }
     self.bundles = bundles
-    states = bundles.map { LocalState($0.source, $0.files, settled: settled) }
+    states = bundles.map { LocalState($0.source, $0.files, program: program, settled: settled) }
   }
 }
 
 /// Everything that decides what a bundle's folders are as resources: how files become some, and each file's path, device,
-/// inode, size, mtime and ctime. A folder's own times stand for nothing.
+/// inode, size, mtime and ctime. A folder's own times stand for nothing. A newer program may know a file's type better, say,
+/// or check more: it looks at everything once.
 ///
 /// Where it is what it was when the origin was last seen to hold the same, no file has to be mapped, hashed or compared.
 struct LocalState {
@@ -56,10 +58,14 @@ struct LocalState {
   /// Whether every change from now on shows in some file's status; what isn't settled isn't kept.
   let isSettled: Bool
 
-  /// - Parameter settled: nanoseconds since 1970; a ctime that is later may stand for more than one state.
-  init(_ source: BundleSource, _ files: [[SourceFile]], settled: Int64) {
+  /// - Parameters:
+  ///   - program: name and version of what publishes.
+  ///   - settled: nanoseconds since 1970; a ctime that is later may stand for more than one state.
+  init(_ source: BundleSource, _ files: [[SourceFile]], program: String, settled: Int64) {
     var hasher = SHA256Hasher()
-    var buffer = LocalState.rules(source)
+    var buffer: [UInt8] = []
+    ByteCoding.append(program, to: &buffer)
+    buffer += LocalState.rules(source)
     var isSettled = true
     for (folder, files) in zip(source.folders, files) {
       ByteCoding.append((try? Kernel.realPath(folder.path)) ?? folder.path, to: &buffer)

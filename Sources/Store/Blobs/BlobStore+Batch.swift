@@ -83,7 +83,7 @@ extension BlobStore {
           do throws(SystemError) {
             try disk.write(file.file.bytes.span.bytes, to: descriptor, path: path)
           } catch {
-            try? Kernel.remove(path)
+            removeHalf(file.digest.sha256)
             throw error
           }
           made.append(file)
@@ -93,6 +93,14 @@ extension BlobStore {
         }
       }
       return (made, taken, nil)
+    }
+  }
+
+  /// Removes what was written in part, unless another sender's file has its name by now.
+  private func removeHalf(_ sha256: SHA256) {
+    names.withLock { _ in
+      guard state.withLock({ $0.whole[sha256] == nil }) else { return }
+      try? Kernel.remove(folder.whole(sha256))
     }
   }
 

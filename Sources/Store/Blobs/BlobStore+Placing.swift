@@ -122,10 +122,14 @@ extension BlobStore {
     var seen: Set<SHA256> = []
     let digests = contents.map(\.content.sha256).filter { seen.insert($0).inserted }
     let stamp = try promise(digests)
-    var known = try stored(digests)
-    rowsRead()
+    // What arrived a moment ago has no row, or has it from a release that came just now: then it is renamed once more.
+    var known = arrived(digests)
     var survey = Survey()
-    for sha256 in digests where known[sha256] == nil {
+    survey.waiting = digests.filter { known[$0] != nil }
+    let rest = digests.filter { known[$0] == nil }
+    known.merge(try stored(rest)) { first, _ in first }
+    rowsRead()
+    for sha256 in rest where known[sha256] == nil {
       if let digest = try waiting(sha256) {
         known[sha256] = digest
         survey.waiting.append(sha256)
@@ -144,6 +148,22 @@ extension BlobStore {
       if let stored = known[content.sha256] { try content.check(against: stored, url) }
     }
     return survey
+  }
+
+  /// The digests of those that were checked since the start and wait for a row.
+  func arrived(_ digests: [SHA256]) -> [SHA256: FileDigest] {
+    var known: [SHA256: FileDigest] = [:]
+    var rest = digests[...]
+    while !rest.isEmpty {
+      // Downloads wait for this lock, too.
+      let some = rest.prefix(Self.atOnce)
+      rest = rest.dropFirst(Self.atOnce)
+      state.withLock { state in
+        if state.whole.isEmpty, state.placed.isEmpty { return }
+        for sha256 in some { known[sha256] = state.placed[sha256] ?? state.whole[sha256] }
+      }
+    }
+    return known
   }
 
   /// The digests of those that rows name, quarantined ones left out.

@@ -23,8 +23,8 @@ extension BlobStore {
     var rest = digests[...]
     while !rest.isEmpty {
       // Downloads wait for this lock, too.
-      let some = rest.prefix(Self.promisesAtOnce)
-      rest = rest.dropFirst(Self.promisesAtOnce)
+      let some = rest.prefix(Self.atOnce)
+      rest = rest.dropFirst(Self.atOnce)
       let removing = state.withLock { state in
         for sha256 in some { state.promised[sha256] = stamp }
         return state.isRemoving
@@ -43,7 +43,8 @@ extension BlobStore {
     }
   }
 
-  private static let promisesAtOnce = 1000
+  /// Digests that are looked up with the lock held once.
+  static let atOnce = 1000
 
   /// Ends promises: their release is made.
   func endPromises(_ digests: some Sequence<SHA256>) {

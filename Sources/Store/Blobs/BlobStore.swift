@@ -18,6 +18,8 @@ final class BlobStore: Sendable {
   let state: Locked<State>
   /// Held while many files are made.
   let turns = Locked<Void>(())
+  /// Held while a file gets its name under `tmp/whole` and is known from then on, or one that isn't known goes.
+  let names = Locked<Void>(())
 
   /// Folders that the start found in the way of what arrives.
   let strays: [StrayFolder]

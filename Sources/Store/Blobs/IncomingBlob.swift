@@ -90,10 +90,12 @@ extension BlobStore {
     let row = try row(of: sha256)
     if let row, !row.isQuarantined { return .alreadyThere }
     if state.withLock({ $0.placed[sha256] != nil || $0.whole[sha256] != nil }) { return .alreadyThere }
-    try StoreError.disk { () throws(SystemError) in try disk.rename(path, to: folder.whole(sha256)) }
-    state.withLock { state in
-      state.forgetWhole(sha256)
-      state.whole[sha256] = digest
+    try names.withLock { _ throws(StoreError) in
+      try StoreError.disk { () throws(SystemError) in try disk.rename(path, to: folder.whole(sha256)) }
+      state.withLock { state in
+        state.forgetWhole(sha256)
+        state.whole[sha256] = digest
+      }
     }
     if row != nil { try heal(sha256) }
     return .stored
@@ -115,10 +117,11 @@ extension BlobStore {
   /// Those of `digests` whose bytes must be sent before a release can name them, in order.
   func missing(of digests: [SHA256]) throws(StoreError) -> [SHA256] {
     let stamp = try promise(digests)
+    let arrived = arrived(digests)
     let unstored = try connections.reading { (db) throws(StoreError) in
       var unstored: [SHA256] = []
-      for sha256 in digests where try BlobRow.find(sha256, in: db)?.isQuarantined ?? true {
-        unstored.append(sha256)
+      for sha256 in digests where arrived[sha256] == nil {
+        if try BlobRow.find(sha256, in: db)?.isQuarantined ?? true { unstored.append(sha256) }
       }
       return unstored
     }

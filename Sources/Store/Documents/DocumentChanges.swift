@@ -7,6 +7,15 @@ extension Store {
     try connections.reading { (db) throws(StoreError) in try db.extras(of: channel.id) }
   }
 
+  /// Every channel with the same, as of one moment.
+  package func channelsWithExtras() throws(StoreError) -> [(channel: ChannelInfo, extras: ChannelExtras)] {
+    try connections.reading { (db) throws(StoreError) in
+      var all: [(channel: ChannelInfo, extras: ChannelExtras)] = []
+      for channel in try db.channels() { all.append((channel, try db.extras(of: channel.id))) }
+      return all
+    }
+  }
+
   /// A version of a document, the newest where none is named; nil where there is none.
   /// - Throws: `unknownVersion` for a version that isn't kept.
   package func document(

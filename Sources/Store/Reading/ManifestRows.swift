@@ -36,7 +36,7 @@ extension Database {
     try each(
       """
       SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text, was_type.headers,
-        now.id, b.md5, b.sha256, b.size, t.text, t.headers, now.version, now.brought_in, p.text
+        was.version, was.brought_in, was_p.text, now.id, b.md5, b.sha256, b.size, t.text, t.headers, now.version, now.brought_in, p.text
       FROM url AS u
       LEFT JOIN resource AS was ON was.id = (SELECT resource_id FROM entry
         WHERE url_id = u.id AND since <= ?2 AND (until IS NULL OR until > ?2) LIMIT 1)
@@ -44,6 +44,7 @@ extension Database {
         WHERE url_id = u.id AND since <= ?3 AND (until IS NULL OR until > ?3) LIMIT 1)
       LEFT JOIN blob AS was_blob ON was_blob.id = was.blob_id
       LEFT JOIN content_type AS was_type ON was_type.id = was.content_type_id
+      LEFT JOIN public_url AS was_p ON was_p.id = was.public_url_id
       LEFT JOIN blob AS b ON b.id = now.blob_id
       LEFT JOIN content_type AS t ON t.id = now.content_type_id
       LEFT JOIN public_url AS p ON p.id = now.public_url_id
@@ -65,13 +66,13 @@ struct DifferenceRow {
   fileprivate let row: Statement
 
   /// Where the columns of what it has begin, with the resource's id.
-  private static let now = 2 + ResourceContent.columns
+  private static let now = 2 + ManifestRow.columns
 
   init(row: Statement) { self.row = row }
 
   /// nil where the URL was not there.
-  func was() throws(StoreError) -> ResourceContent? {
-    row.isNull(1) ? nil : try ResourceContent(row, from: 2)
+  func was() throws(StoreError) -> ManifestRow? {
+    row.isNull(1) ? nil : try ManifestRow(row, from: 2)
   }
 
   var hadOne: Bool { !row.isNull(1) }
@@ -91,6 +92,9 @@ struct ManifestRow {
   let version: Int64
   let broughtIn: ManifestVersion
   let publicURL: String
+
+  /// How many columns one is read from.
+  static let columns = ResourceContent.columns + 3
 
   /// The columns that `init` reads; `r`, `b`, `t` and `p` are the resource with its blob, type and public URL.
   /// (A StaticString can't be put together, so the statements repeat them.)

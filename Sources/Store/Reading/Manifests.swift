@@ -20,30 +20,28 @@ extension Store {
   package func manifest(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
     -> [(url: ResourceURL, entry: Entry)]
   {
-    try entries(channel, at: version) { (url, row) throws(StoreError) in
-      (url, try row.entry(url, in: channel))
+    try connections.reading { (db) throws(StoreError) in
+      try db.requireKept(version, in: channel.id)
+      var items: [(url: ResourceURL, entry: Entry)] = []
+      try db.eachEntry(of: channel, at: version) { (url, row) throws(StoreError) in
+        items.append((url, try row.entry(url, in: channel)))
+      }
+      return items
     }
   }
 
   /// Each URL of a kept version with its content, sorted by URL.
   /// - Throws: `unknownVersion`.
   package func contents(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
-    -> [(url: ResourceURL, content: ResourceContent)]
+    -> ContentTable
   {
-    try entries(channel, at: version) { ($0, $1.content) }
-  }
-
-  private func entries<Item>(
-    _ channel: ChannelInfo, at version: ManifestVersion,
-    read: (ResourceURL, ManifestRow) throws(StoreError) -> Item
-  ) throws(StoreError) -> [Item] {
     try connections.reading { (db) throws(StoreError) in
       try db.requireKept(version, in: channel.id)
-      var items: [Item] = []
+      var table = ContentTable()
       try db.eachEntry(of: channel, at: version) { (url, row) throws(StoreError) in
-        items.append(try read(url, row))
+        table.append(url, row.content)
       }
-      return items
+      return table
     }
   }
 
@@ -53,7 +51,8 @@ extension Store {
     -> [EntryChange]
   {
     try differences(channel, from, to) { (url, row) throws(StoreError) in
-      EntryChange(url: url, entry: try row.now()?.entry(url, in: channel), old: try row.was()?.headers)
+      EntryChange(
+        url: url, entry: try row.now()?.entry(url, in: channel), old: try row.was()?.content.headers)
     }
   }
 
@@ -63,7 +62,18 @@ extension Store {
     -> [ContentChange]
   {
     try differences(channel, from, to) { (url, row) throws(StoreError) in
-      ContentChange(url: url, was: try row.was(), now: try row.now()?.content)
+      ContentChange(url: url, was: try row.was()?.content, now: try row.now()?.content)
+    }
+  }
+
+  /// The same with both entries, as a pack says what became of them.
+  /// - Throws: `unknownVersion`.
+  package func entryChanges(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion)
+    throws(StoreError) -> [Manifests.EntryChange]
+  {
+    try differences(channel, from, to) { (url, row) throws(StoreError) in
+      Manifests.EntryChange(
+        url: url, old: try row.was()?.entry(url, in: channel), new: try row.now()?.entry(url, in: channel))
     }
   }
 

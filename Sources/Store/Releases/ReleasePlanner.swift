@@ -6,18 +6,49 @@ struct ReleasePlanner {
   private let db: Database
   private let request: ReleaseInput
   private let channel: ChannelInfo?
-  private var touched: [ResourceURL: TouchedURL] = [:]
+  private var touched: [TouchedURL] = []
+  /// Where each stands in `touched`.
+  private var places: [ResourceURL: Int] = [:]
   private var infos: [BundleInfo?] = []
   private var bounds: HostBounds
 
-  /// A URL that the release may change.
+  /// A URL that the release may change. There may be 100,000, nearly all of one bundle that holds nothing there yet: such
+  /// a one has nothing elsewhere in memory.
   struct TouchedURL {
+    typealias Desired = (bundle: Int, content: ResourceContent?)
+
+    let url: ResourceURL
     /// nil where the channel never saw it.
     let id: Int64?
     /// What each bundle holds now, by the bundle's row.
-    let holders: [Int64: Held]
-    /// What the request's bundles are to hold, by their place in the request.
-    var desired: [Int: ResourceContent?] = [:]
+    let holders: [(bundle: Int64, held: Held)]
+    /// What one of the request's bundles, by its place there, is to hold.
+    private(set) var first: Desired
+    private var others: [Desired] = []
+
+    init(_ url: ResourceURL, id: Int64?, holders: [(bundle: Int64, held: Held)], desired: Desired) {
+      self.url = url
+      self.id = id
+      self.holders = holders
+      first = desired
+    }
+
+    /// What all of them are to hold.
+    var desired: [Desired] { [first] + others }
+    var hasSeveral: Bool { !others.isEmpty }
+
+    /// Says what a bundle is to hold; what was said of it before doesn't count.
+    mutating func want(_ content: ResourceContent?, at index: Int) {
+      if first.bundle == index {
+        first.content = content
+      } else if let known = others.firstIndex(where: { $0.bundle == index }) {
+        others[known].content = content
+      } else {
+        others.append((index, content))
+      }
+    }
+
+    func held(by bundle: Int64) -> Held? { holders.first { $0.bundle == bundle }?.held }
   }
 
   private init(_ request: ReleaseInput, _ channel: ChannelInfo?, in db: Database) {
@@ -100,46 +131,51 @@ struct ReleasePlanner {
     throws(StoreError)
   {
     if content != nil { bounds.note(url) }
-    if touched[url] == nil { touched[url] = try load(url) }
-    touched[url]?.desired[index] = .some(content)
+    if let place = places[url] { return touched[place].want(content, at: index) }
+    places[url] = touched.count
+    touched.append(try load(url, desired: (index, content)))
   }
 
-  private func load(_ url: ResourceURL) throws(StoreError) -> TouchedURL {
+  private func load(_ url: ResourceURL, desired: TouchedURL.Desired) throws(StoreError) -> TouchedURL {
     guard let channel, let id = try URLRow.id(of: url, in: channel.id, db) else {
-      return TouchedURL(id: nil, holders: [:])
+      return TouchedURL(url, id: nil, holders: [], desired: desired)
     }
-    return TouchedURL(id: id, holders: try db.liveHolders(ofURL: id))
+    return TouchedURL(url, id: id, holders: try db.liveHolders(ofURL: id), desired: desired)
   }
 
   // MARK: - From what is wanted to what changes
 
-  private func finish(appExists: Bool) throws(StoreError) -> ReleasePlan {
+  private mutating func finish(appExists: Bool) throws(StoreError) -> ReleasePlan {
     try bounds.check()
-    // The keys alone: what stands under them is large.
-    let urls = touched.keys.sorted().compactMap { url in touched[url].map { (key: url, value: $0) } }
-    try checkConflicts(urls)
+    places = [:]
+    // Mostly they come sorted.
+    if !zip(touched, touched.dropFirst()).allSatisfy({ $0.url < $1.url }) { touched.sort { $0.url < $1.url } }
+    try checkConflicts()
     var steps = [[ReleasePlan.Step]](repeating: [], count: request.bundles.count)
     var union: [ReleasePlan.Step] = []
+    var ids: [ResourceURL: Int64] = [:]
     var shared: [ResourceURL: Int64] = [:]
-    for (url, state) in urls {
+    for state in touched {
+      ids[state.url] = state.id
       for (index, content) in state.desired {
-        let old = infos[index].flatMap { state.holders[$0.id] }
+        let old = infos[index].flatMap { state.held(by: $0.id) }
         if old?.content.identity != content?.identity {
-          steps[index].append(ReleasePlan.Step(url: url, old: old, new: content))
+          steps[index].append(ReleasePlan.Step(url: state.url, old: old, new: content))
         }
       }
-      let before = state.holders.values.first
+      let before = state.holders.first?.held
       let after = contentAfter(state)
       if before?.content.identity != after?.identity {
-        union.append(ReleasePlan.Step(url: url, old: before, new: after))
+        union.append(ReleasePlan.Step(url: state.url, old: before, new: after))
       } else {
-        shared[url] = before?.resource
+        shared[state.url] = before?.resource
       }
     }
+    touched = []
     try checkDuplicates(union)
     return ReleasePlan(
-      channel: channel, appExists: appExists, bundles: try bundlePlans(steps), union: union,
-      urlIDs: touched.compactMapValues(\.id), shared: shared)
+      channel: channel, appExists: appExists, bundles: try bundlePlans(steps), union: union, urlIDs: ids,
+      shared: shared)
   }
 
   private func bundlePlans(_ steps: [[ReleasePlan.Step]]) throws(StoreError) -> [ReleasePlan.Bundle] {
@@ -160,20 +196,23 @@ struct ReleasePlanner {
 
   /// What bundles that the request leaves alone at this URL go on holding.
   private func bystanders(_ state: TouchedURL) -> [(bundle: Int64, held: Held)] {
-    let changing = Set(state.desired.keys.compactMap { infos[$0]?.id })
-    return state.holders.filter { !changing.contains($0.key) }.map { ($0.key, $0.value) }
+    if state.holders.isEmpty { return [] }
+    let changing = state.desired.compactMap { infos[$0.bundle]?.id }
+    return state.holders.filter { !changing.contains($0.bundle) }
   }
 
   /// What the channel holds after the release, where there is no conflict.
   private func contentAfter(_ state: TouchedURL) -> ResourceContent? {
-    for case .some(let content) in state.desired.values { return content }
+    if let content = state.first.content { return content }
+    for case (_, .some(let content)) in state.desired { return content }
     return bystanders(state).first?.held.content
   }
 
   /// "Two bundles may hold one URL only with equal bytes, ctype and headers."
-  private func checkConflicts(_ urls: [(key: ResourceURL, value: TouchedURL)]) throws(StoreError) {
+  private func checkConflicts() throws(StoreError) {
     var conflicts: Set<URLConflict> = []
-    for (url, state) in urls where state.desired.count > 1 || !state.holders.isEmpty {
+    for state in touched where state.hasSeveral || !state.holders.isEmpty {
+      let url = state.url
       let wanted = state.desired.compactMap { index, content in
         content.map { (name: request.bundles[index].name, content: $0) }
       }

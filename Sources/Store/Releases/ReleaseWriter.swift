@@ -69,9 +69,10 @@ struct ReleaseWriter {
   private mutating func entry(_ url: ResourceURL, _ content: ResourceContent) throws(StoreError) -> Entry {
     let blob = try blobID(url, content)
     let type = try contentTypeID(content.identity.form)
-    if let id = urls[url], let old = try oldEntry(url, id, blob: blob, type: type, content) { return old }
+    let known = urls[url]
+    if let known, let old = try oldEntry(url, known, blob: blob, type: type, content) { return old }
     let urlID = try urls.findOrInsert(url, in: db)
-    let number = try URLRow.nextVersion(of: urlID, in: db)
+    let number = known == nil ? 1 : try URLRow.nextVersion(of: urlID, in: db)
     resources[url] = try ResourceRow(
       url: urlID, version: number, blob: blob, contentType: type, publicURL: channel.publicURLID,
       broughtIn: version
@@ -101,6 +102,11 @@ struct ReleaseWriter {
   /// is made durable).
   private func blobID(_ url: ResourceURL, _ content: ResourceContent) throws(StoreError) -> Int64 {
     let sha256 = content.sha256
+    // Mostly what was placed for this release has no row yet: one statement tells, and makes it.
+    if let digest = blobs.placed(sha256) {
+      try content.check(against: digest, url)
+      if let id = try BlobRow.insertNew(digest, now: at, in: db) { return id }
+    }
     if let row = try BlobRow.find(sha256, in: db), !row.isQuarantined {
       try content.check(against: row.digest, url)
       return row.id

@@ -136,7 +136,7 @@ struct RollbackPlan {
     let note = { (url: ResourceURL, row: DifferenceRow) throws(StoreError) -> Void in
       let now = try row.now()
       changes.append(
-        EntryChange(url: url, entry: try now?.entry(url, in: channel), old: try row.was()?.headers))
+        EntryChange(url: url, entry: try now?.entry(url, in: channel), old: try row.was()?.content.headers))
       counts.count(hadOne: row.hadOne, hasOne: now != nil)
       newBytes = newBytes.addingClamped(now?.content.size ?? 0)
       resources += (now == nil ? 0 : 1) - (row.hadOne ? 1 : 0)

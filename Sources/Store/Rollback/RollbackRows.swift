@@ -12,7 +12,7 @@ extension Database {
     try each(
       """
       SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text, was_type.headers,
-        now.id, b.md5, b.sha256, b.size, t.text, t.headers, now.version, now.brought_in, p.text
+        was.version, was.brought_in, was_p.text, now.id, b.md5, b.sha256, b.size, t.text, t.headers, now.version, now.brought_in, p.text
       FROM url AS u
       LEFT JOIN resource AS was ON was.id = (SELECT resource_id FROM entry
         WHERE url_id = u.id AND until IS NULL LIMIT 1)
@@ -22,6 +22,7 @@ extension Database {
           WHERE url_id = u.id AND bundle_id = ?1 AND since <= ?2 AND (until IS NULL OR until > ?2)))
       LEFT JOIN blob AS was_blob ON was_blob.id = was.blob_id
       LEFT JOIN content_type AS was_type ON was_type.id = was.content_type_id
+      LEFT JOIN public_url AS was_p ON was_p.id = was.public_url_id
       LEFT JOIN blob AS b ON b.id = now.blob_id
       LEFT JOIN content_type AS t ON t.id = now.content_type_id
       LEFT JOIN public_url AS p ON p.id = now.public_url_id

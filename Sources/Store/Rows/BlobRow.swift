@@ -26,6 +26,16 @@ struct BlobRow {
     return db.lastRowID
   }
 
+  /// - Returns: nil where there is a row of these bytes.
+  static func insertNew(_ digest: FileDigest, now: Int64, in db: Database) throws(StoreError) -> Int64? {
+    try db.value(
+      Int64.self,
+      """
+      INSERT INTO blob (sha256, md5, size, stored_at, checked_at) VALUES (?1, ?2, ?3, ?4, ?4)
+      ON CONFLICT (sha256) DO NOTHING RETURNING id
+      """, digest.sha256, digest.md5, digest.size, now)
+  }
+
   /// Says that its file is whole, as it was when it was read back at `time`.
   static func markWhole(_ sha256: SHA256, at time: Int64, in db: Database) throws(StoreError) {
     try db.run("UPDATE blob SET quarantined_at = NULL, checked_at = ? WHERE sha256 = ?", time, sha256)

@@ -75,8 +75,8 @@ struct EntryRow {
 // What planning a release reads: rows of single URLs, each by an index.
 extension Database {
   /// What each bundle holds live under a URL.
-  func liveHolders(ofURL url: Int64) throws(StoreError) -> [Int64: Held] {
-    var holders: [Int64: Held] = [:]
+  func liveHolders(ofURL url: Int64) throws(StoreError) -> [(bundle: Int64, held: Held)] {
+    var holders: [(bundle: Int64, held: Held)] = []
     try each(
       """
       SELECT e.bundle_id, e.resource_id, b.md5, b.sha256, b.size, t.text, t.headers
@@ -87,7 +87,8 @@ extension Database {
       WHERE e.url_id = ? AND e.until IS NULL
       """, url
     ) { (row) throws(StoreError) in
-      holders[row.get(0)] = Held(resource: row.get(1), content: try ResourceContent(row, from: 2))
+      holders.append(
+        (row.get(0), Held(resource: row.get(1), content: try ResourceContent(row, from: 2))))
     }
     return holders
   }

@@ -185,6 +185,6 @@ extension ResourceContent {
   init(_ row: Statement, from column: Int32) throws(StoreError) {
     self.init(
       md5: row.get(column), sha256: row.get(column + 1), size: row.get(column + 2),
-      ctype: try Stored.contentType(row.get(column + 3)), headers: try Stored.headers(row, column + 4))
+      ctype: try Stored.contentType(row, column + 3), headers: try Stored.headers(row, column + 4))
   }
 }

@@ -39,7 +39,16 @@ enum Stored {
     return type
   }
 
-  /// The headers of a column: those that many rows share are read, and in memory, once.
+  /// The content type of a column: one that many rows share is read, and in memory, once.
+  static func contentType(_ row: Statement, _ column: Int32) throws(StoreError) -> ContentType {
+    let text: String = row.get(column)
+    if let known = row.types[text] { return known }
+    let type = try contentType(text)
+    row.keep(type, of: text)
+    return type
+  }
+
+  /// The headers of a column, in the same way.
   static func headers(_ row: Statement, _ column: Int32) throws(StoreError) -> EntryHeaders {
     let text: String = row.get(column)
     if text == "{}" { return EntryHeaders() }

@@ -12,6 +12,8 @@ final class Statement {
 
   /// Entries' headers that its rows had, by their text.
   private(set) var headers: [String: EntryHeaders] = [:]
+  /// The same of content types.
+  private(set) var types: [String: ContentType] = [:]
 
   init(_ handle: OpaquePointer) { self.handle = handle }
 
@@ -26,6 +28,12 @@ final class Statement {
   func keep(_ headers: EntryHeaders, of text: String) {
     if self.headers.count == 64 { self.headers = [:] }
     self.headers[text] = headers
+  }
+
+  /// The same for a content type.
+  func keep(_ type: ContentType, of text: String) {
+    if types.count == 64 { types = [:] }
+    types[text] = type
   }
 
   /// A manifest version; one below 0 is damage.

@@ -62,6 +62,8 @@
 
     /// The system asks for it back itself when it is short of memory.
     static func trimMemory() {}
+    static var heapInUse: Int { 0 }
+    static func keepHeapSmall() {}
 
     static func exit(_ code: Int32) -> Never { Libc.exit(code) }
   }

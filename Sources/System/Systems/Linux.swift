@@ -50,6 +50,8 @@
     }
 
     static func trimMemory() { xcache_trim_memory() }
+    static var heapInUse: Int { xcache_heap_in_use() }
+    static func keepHeapSmall() { xcache_keep_heap_small() }
 
     static func exit(_ code: Int32) -> Never { Libc.exit(code) }
   }

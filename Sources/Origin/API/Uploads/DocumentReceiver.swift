@@ -11,7 +11,7 @@ final class DocumentReceiver: BodyReceiver {
   /// Bytes.
   private let limit: Int
   private var state: State
-  private let body: BodyBytes
+  private var body: BodyBytes
   /// Bytes, decoded.
   private var received = 0
   private var hasher = SHA256Hasher()

@@ -37,13 +37,30 @@ enum RequestCoding: Sendable {
 /// A body on its way to whoever takes it, without its content coding.
 struct BodyBytes {
   private let decoder: StreamDecoder?
+  /// Bytes that came, and those that they stand for.
+  private var (coded, decoded) = (0, 0)
+
+  /// What a coding may take beyond what it stands for. Members without content, or whatever else stands for nothing, would
+  /// go on for ever otherwise: limits are those of what comes out.
+  private static let room = 1 << 20
 
   init(_ coding: RequestCoding) { decoder = coding.decoder }
 
   /// - Parameter body: takes the decoded bytes, in bounded pieces; what it throws ends the decoding.
-  func take(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
+  mutating func take(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
     guard let decoder else { return try body(bytes) }
-    try BodyBytes.problem { try decoder.decode(bytes, body) }
+    coded += bytes.byteCount
+    var more = 0
+    try BodyBytes.problem {
+      try decoder.decode(bytes) { piece in
+        more += piece.byteCount
+        try body(piece)
+      }
+    }
+    decoded += more
+    guard coded - decoded <= Self.room else {
+      throw Problem.badRequest("the body's Content-Encoding takes much more bytes than it stands for")
+    }
   }
 
   func finish() throws { try BodyBytes.problem { try decoder?.finish() } }

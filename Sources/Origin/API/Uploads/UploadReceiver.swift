@@ -12,7 +12,7 @@ final class UploadReceiver: BodyReceiver {
   private let request: APIRequest
   private let api: APIEndpoint
   private let takes: Requirement
-  private let body: BodyBytes
+  private var body: BodyBytes
   /// Bytes, decoded.
   private var received: UInt64 = 0
   private var state: State

@@ -49,7 +49,8 @@ enum ServeCommand {
     guard let data = try arguments.value("data") else {
       throw UsageError("--data DIR is needed: where everything is kept")
     }
-    // Before any thread starts: each inherits it, so that only the wait below sees the signals.
+    // Both before any thread starts: each inherits the signals' mask, so that only the wait below sees them.
+    ProcessMemory.keepHeapSmall()
     Signals.block()
     let log: @Sendable (String) -> Void = { terminal.note("\(Self.now) \($0)") }
     var configuration = try configuration(arguments)

@@ -54,7 +54,10 @@ enum PublishCommand {
     options.check = try CheckCommand.options(arguments, remote.settings)
     let names = Set(bundles.map(\.name))
     options.check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
-    let publisher = Publisher(try remote.api, cache: CacheFolder(environment: Environment.variables)) {
+    let publisher = Publisher(
+      try remote.api, cache: CacheFolder(environment: Environment.variables),
+      program: "xcache/\(XCache.version)"
+    ) {
       terminal.progress(words(of: $0))
     }
     defer { terminal.endProgress() }

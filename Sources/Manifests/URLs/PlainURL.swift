@@ -1,0 +1,70 @@
+/// The usual kind of URL, which the parser would leave as it is: a manifest has 100,000 of them.
+///
+/// It says yes to `http` and `https` with a host of small letters, digits, dots and dashes, no port, and a path and a query
+/// without anything that is resolved, escaped or dropped. All others are for the parser.
+enum PlainURL {
+  /// "A domain's labels": 63 bytes is the limit of one, and of all of them here.
+  private static let longestHost = 63
+
+  static func isPlain(_ text: String) -> Bool {
+    let bytes = text.utf8Span.span
+    guard bytes.count <= ResourceURL.limit, let host = hostStart(bytes), let path = pathStart(bytes, host) else {
+      return false
+    }
+    var isQuery = false
+    for i in path..<bytes.count {
+      let byte = bytes[i]
+      if kinds[Int(byte)] & inPath != 0 {
+        // A segment that is one dot or two is resolved; one that begins with a dot is left to the parser.
+        if byte == UInt8(ascii: "."), !isQuery, bytes[i - 1] == UInt8(ascii: "/") { return false }
+      } else if isQuery {
+        guard byte == UInt8(ascii: "?") || byte == UInt8(ascii: "%") else { return false }
+      } else {
+        guard byte == UInt8(ascii: "?") else { return false }
+        isQuery = true
+      }
+    }
+    return true
+  }
+
+  private static func hostStart(_ bytes: Span<UInt8>) -> Int? {
+    func begins(with scheme: StaticString) -> Bool {
+      guard bytes.count > scheme.utf8CodeUnitCount else { return false }
+      for i in 0..<scheme.utf8CodeUnitCount where bytes[i] != scheme.utf8Start[i] { return false }
+      return true
+    }
+    return begins(with: "https://") ? 8 : begins(with: "http://") ? 7 : nil
+  }
+
+  /// Where the path begins; nil unless the host before it is a plain name.
+  private static func pathStart(_ bytes: Span<UInt8>, _ start: Int) -> Int? {
+    var label = start
+    var i = start
+    while i < bytes.count, kinds[Int(bytes[i])] & inHost != 0 {
+      if bytes[i] == UInt8(ascii: ".") {
+        guard i > label else { return nil }
+        label = i + 1
+      }
+      // `xn--` is looked into.
+      if bytes[i] == UInt8(ascii: "-"), bytes[i - 1] == UInt8(ascii: "-") { return nil }
+      i += 1
+    }
+    // A last label that begins with a digit may make it an IPv4 address.
+    guard i < bytes.count, bytes[i] == UInt8(ascii: "/"), i > label, i - start <= longestHost,
+      ASCII.isLetter(bytes[label])
+    else { return nil }
+    return i
+  }
+
+  private static let inPath: UInt8 = 1
+  private static let inHost: UInt8 = 2
+  private static let kinds: [UInt8] = {
+    var kinds = [UInt8](repeating: 0, count: 256)
+    for byte in UInt8(ascii: "a")...UInt8(ascii: "z") { kinds[Int(byte)] = inPath | inHost }
+    for byte in UInt8(ascii: "0")...UInt8(ascii: "9") { kinds[Int(byte)] = inPath | inHost }
+    for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") { kinds[Int(byte)] = inPath }
+    for byte in "-.".utf8 { kinds[Int(byte)] = inPath | inHost }
+    for byte in "_~/!$&()*+,;=:@".utf8 { kinds[Int(byte)] = inPath }
+    return kinds
+  }()
+}
