@@ -78,6 +78,19 @@ import Testing
     }
   }
 
+  /// What dbus-daemon 1.14 answered, where a service under NetworkManager's name had guessed that it is metered.
+  private static let real = """
+    REFUQQ0KT0sgOTYxM2RmZWI1YTE4YzhlZWUxMGEzOWM1NmIwMmUzY2UNCmwCAQEJAAAAAQAAAD0AAAAGAXMABAAAADoxLjIAAAAA\
+    BQF1AAEAAAAIAWcAAXMAAAcBcwAUAAAAb3JnLmZyZWVkZXNrdG9wLkRCdXMAAAAABAAAADoxLjIAbAQBAQkAAAACAAAAjQAAAAEB\
+    bwAVAAAAL29yZy9mcmVlZGVza3RvcC9EQnVzAAAAAgFzABQAAABvcmcuZnJlZWRlc2t0b3AuREJ1cwAAAAADAXMADAAAAE5hbWVB\
+    Y3F1aXJlZAAAAAAGAXMABAAAADoxLjIAAAAACAFnAAFzAAAHAXMAFAAAAG9yZy5mcmVlZGVza3RvcC5EQnVzAAAAAAQAAAA6MS4y\
+    AGwCAAEIAAAACQAAAC0AAAAFAXUAAgAAAAYBcwAEAAAAOjEuMgAAAAAIAWcAAXYAAAcBcwAEAAAAOjEuMQAAAAABdQAAAwAAAA==
+    """
+
+  @Test func aRealBusIsUnderstood() throws {
+    #expect(MeteredQuestion.read(try #require(Base64.decode(Self.real))) == .value(3))
+  }
+
   /// However it is cut.
   @Test func piecesAreWaitedFor() {
     let whole = Self.metered(3)
