@@ -37,7 +37,8 @@ extension Runtime {
     }
   }
 
-  /// Sends what was counted, where it is time: after an update, and when a page is closed.
+  /// Sends what was counted, where it is time: after an update, when a page is closed, and when the app goes to the
+  /// background.
   func sendCounts() {
     guard let device, isOpen, !conditions.isOffline, device.takesBatches else { return }
     let (version, now, damage) = (device.version, Clock.monotonicNanoseconds(), device.takeDamage())

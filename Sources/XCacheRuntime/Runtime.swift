@@ -138,7 +138,10 @@ public final class Runtime: Sendable {
       device?.conditions = newValue
       if newValue.allowsLargeUpdates, !old.allowsLargeUpdates { startBacklog() }
       // The app may well be ended now.
-      if !newValue.isForeground, old.isForeground, let device { note { device.saveUses() } }
+      if !newValue.isForeground, old.isForeground, let device {
+        note { device.saveUses() }
+        sendCounts()
+      }
     }
   }
 
