@@ -3,12 +3,13 @@
 /// It says yes to `http` and `https` with a host of small letters, digits, dots and dashes, no port, and a path and a query
 /// without anything that is resolved, escaped or dropped. All others are for the parser.
 enum PlainURL {
-  /// "A domain's labels": 63 bytes is the limit of one, and of all of them here.
+  /// A domain's labels: 63 bytes is the limit of one, and of all of them here.
   private static let longestHost = 63
 
   static func isPlain(_ text: String) -> Bool {
     let bytes = text.utf8Span.span
-    guard bytes.count <= ResourceURL.limit, let host = hostStart(bytes), let path = pathStart(bytes, host) else {
+    guard bytes.count <= ResourceURL.limit, let host = hostStart(bytes), let path = pathStart(bytes, host)
+    else {
       return false
     }
     var isQuery = false
