@@ -109,6 +109,21 @@ import Testing
       failure { _ = try fetch(TransportRequest("file:///etc/passwd", limit: 1), from: server) } == .other)
   }
 
+  /// A disk that is slower than the network.
+  @Test func aSlowReaderGetsEachByteOnce() throws {
+    let bytes = (0..<6_000_000).map { UInt8(truncatingIfNeeded: $0 / 251) }
+    let server = SocketServer { _ in .answer(200, [], body: bytes) }
+    var pieces = 0
+    var got: [UInt8] = []
+    _ = try URLSessionTransport().get(TransportRequest("\(server.url)/x", limit: .max)) { piece in
+      pieces += 1
+      if pieces % 20 == 1 { Clock.sleep(for: .milliseconds(100)) }
+      piece.withUnsafeBytes { got.append(contentsOf: $0) }
+      return true
+    }
+    #expect(got == bytes, "\(got.count) bytes")
+  }
+
   @Test func aServerThatStallsIsGivenUp() throws {
     let server = SocketServer { _ in
       [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc".utf8)), .sleep(milliseconds: 20_000)]
