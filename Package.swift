@@ -97,6 +97,12 @@ let package = Package(
       name: "pack-bench", dependencies: ["Compression", "Manifests", "System"], path: "Benchmarks/Packs",
       swiftSettings: swift),
 
+    // Our implementation of a device, driven by Tests/Conformance/run.py: make conformance.
+    .executableTarget(
+      name: "conformance-device",
+      dependencies: ["DeviceLinux", "Manifests", "System", "XCacheClient", "XCacheRuntime"],
+      path: "Tests/Conformance/Device", swiftSettings: swift),
+
     // The zstd decoder in Swift against libzstd: make bench-zstd.
     .executableTarget(
       name: "zstd-bench", dependencies: ["Compression", "System"], path: "Benchmarks/Zstd",

@@ -22,7 +22,7 @@ import XCacheClient
 public final class Runtime: Sendable {
   let settings: RuntimeSettings
   /// Nil where its folder can't be used; then every request is passed on.
-  let device: Device?
+  package let device: Device?
   let hub = EventHub()
   let state: Locked<State>
   /// For what a page waits for.
@@ -54,9 +54,18 @@ public final class Runtime: Sendable {
   ///
   /// - Throws: `badSetting`. Where the folder is in use by another process, or the disk fails, there is a runtime that
   ///   passes everything on, and `fault` says why.
-  public init(_ settings: RuntimeSettings, transport: any Transport) async throws(ClientError) {
+  public convenience init(
+    _ settings: RuntimeSettings, transport: any Transport
+  ) async throws(ClientError) {
+    try await self.init(settings, transport: transport, clock: Clock.unixMilliseconds)
+  }
+
+  /// As above, with a clock in milliseconds since 1970.
+  package init(
+    _ settings: RuntimeSettings, transport: any Transport, clock: @escaping @Sendable () -> Int64
+  ) async throws(ClientError) {
     self.settings = settings
-    let opened = await pageThreads.run { Self.start(settings, transport) }
+    let opened = await pageThreads.run { Self.start(settings, transport, clock) }
     if let fault = opened.fault, case .badSetting = fault { throw fault }
     device = opened.device
     fault = opened.fault
@@ -79,9 +88,11 @@ public final class Runtime: Sendable {
     var isInterceptionOff = false
   }
 
-  private static func start(_ settings: RuntimeSettings, _ transport: any Transport) -> Start {
+  private static func start(
+    _ settings: RuntimeSettings, _ transport: any Transport, _ clock: @escaping @Sendable () -> Int64
+  ) -> Start {
     do throws(ClientError) {
-      let device = try Device(settings.device, transport: transport)
+      let device = try Device(settings.device, transport: transport, clock: clock)
       device.takePreset(settings)
       let saved = try? DurableFile.read(settings.healthFile, limit: 1 << 20)
       return Start(

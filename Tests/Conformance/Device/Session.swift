@@ -1,0 +1,168 @@
+import DeviceLinux
+import Manifests
+import System
+import XCacheClient
+import XCacheRuntime
+
+/// One process of a device, from `open` to its end.
+final class Session {
+  private let clock = Locked<Int64>(0)
+  private var runtime: Runtime?
+  private var pages: [Int64: OpenPage] = [:]
+
+  /// Does what a line says; an answer with `error` where it can't be done.
+  func answer(to line: String) async -> JSONValue {
+    guard let command = try? JSONValue.parse(Array(line.utf8)), let verb = command["do"]?.string else {
+      return ["error": "this is no command"]
+    }
+    if verb == "open" { return await open(command) }
+    guard let runtime else { return ["error": "nothing is open"] }
+    switch verb {
+    case "advance": clock.withLock { $0 += command["milliseconds"]?.integer ?? 0 }
+    case "trigger": return await trigger(command, runtime)
+    case "pageOpen": return pageOpen(command, runtime)
+    case "pageUp": if let page = page(command) { runtime.pageCameUp(page) }
+    case "scriptFailed": if let page = page(command) { runtime.scriptFailed(page) }
+    case "pageClose":
+      if let page = page(command) { runtime.close(page) }
+      pages[command["page"]?.integer ?? 0] = nil
+    case "request": return await request(command, runtime)
+    case "conditions": return Conditions.set(command, runtime)
+    case "memoryShort": runtime.memoryIsShort()
+    case "prefetch": return prefetch(command, runtime)
+    case "script": return script(command, runtime)
+    case "state": return state(runtime)
+    default: return ["error": .string("there is no command \(verb)")]
+    }
+    return [:]
+  }
+
+  private func page(_ command: JSONValue) -> OpenPage? { command["page"]?.integer.flatMap { pages[$0] } }
+
+  private func open(_ command: JSONValue) async -> JSONValue {
+    clock.withLock { $0 = command["now"]?.integer ?? 0 }
+    let clock = clock
+    do {
+      let transport = CurlTransport(connectSeconds: 5, stallSeconds: 1)
+      let opened = try await Runtime(
+        Self.settings(command["settings"] ?? .null), transport: transport,
+        clock: { clock.withLock { $0 } })
+      runtime = opened
+      guard let fault = opened.fault else { return [:] }
+      return ["fault": .string("\(fault)")]
+    } catch {
+      return ["error": .string("\(error)")]
+    }
+  }
+
+  private static func settings(_ given: JSONValue) -> RuntimeSettings {
+    var device = DeviceSettings(
+      folder: given["folder"]?.string ?? "", server: given["server"]?.string ?? "",
+      app: given["app"]?.string ?? "",
+      hosts: given["hosts"]?.array?.compactMap(\.string) ?? [],
+      channel: given["channel"]?.string ?? "online")
+    device.fallback = given["fallback"]?.string
+    device.diskLimit = given["diskLimit"]?.integer ?? device.diskLimit
+    device.scriptKey = given["scriptKey"]?.string.flatMap { Base64.decode($0) }
+    // Cases have no time for the pauses of an app.
+    device.retryPauses = [5, 10]
+    var settings = RuntimeSettings(device)
+    settings.preset = given["preset"]?.string
+    settings.build = given["build"]?.string ?? ""
+    if let limit = given["memoryLimit"]?.integer { settings.memoryLimit = Int(limit) }
+    if let deadline = given["pageDeadline"]?.integer { settings.pageDeadline = deadline }
+    return settings
+  }
+
+  /// One trigger, or several at once; the answer comes when all that they set going has ended.
+  private func trigger(_ command: JSONValue, _ runtime: Runtime) async -> JSONValue {
+    let names = command["triggers"]?.array?.compactMap(\.string) ?? []
+    let page = page(command)
+    await withTaskGroup(of: Void.self) { group in
+      for name in names {
+        let trigger: Trigger
+        switch name {
+        case "launch": trigger = .launch
+        case "foreground": trigger = .foreground
+        case "push": trigger = .push
+        case "pageClosed": trigger = .pageClosed
+        case "pageOpened":
+          guard let page else { continue }
+          trigger = .pageOpened(page)
+        default: continue
+        }
+        group.addTask { await runtime.handle(trigger) }
+      }
+    }
+    return [:]
+  }
+
+  private func pageOpen(_ command: JSONValue, _ runtime: Runtime) -> JSONValue {
+    let page = runtime.open(command["url"]?.string ?? "")
+    pages[Int64(page.id)] = page
+    return ["page": .integer(page.id)]
+  }
+
+  private func request(_ command: JSONValue, _ runtime: Runtime) async -> JSONValue {
+    var request = PageRequest(
+      command["url"]?.string ?? "", method: command["method"]?.string ?? "GET", page: page(command))
+    request.headers = command["headers"]?.object?.members.map { ($0.key, $0.value.string ?? "") } ?? []
+    request.destination =
+      command["destination"]?.string.flatMap(PageRequest.Destination.init(rawValue:)) ?? .other
+    request.mode = command["mode"]?.string.flatMap(PageRequest.Mode.init(rawValue:)) ?? .noCORS
+    request.hasCredentials = command["credentials"]?.bool ?? false
+    switch await runtime.answer(request) {
+    case .network(let reason): return ["answer": "network", "reason": .string(reason.rawValue)]
+    case .local(let answer):
+      guard let body = try? answer.body.collect() else { return ["error": "the body can't be read"] }
+      let headers = answer.headers.map { JSONValue.strings([$0.name, $0.value]) }
+      return [
+        "answer": "local", "body": .string(Base64.encode(body)), "headers": .array(headers),
+        "status": .integer(answer.status),
+      ]
+    }
+  }
+}
+
+// MARK: - What is held
+
+extension Session {
+  private func prefetch(_ command: JSONValue, _ runtime: Runtime) -> JSONValue {
+    let requests = runtime.device?.prefetchRequests(for: command["url"]?.string ?? "") ?? []
+    return [
+      "requests": .array(
+        requests.map { request in
+          [
+            "body": request.body.map { .string($0) } ?? .null, "method": .string(request.method),
+            "url": .string(request.url),
+          ]
+        })
+    ]
+  }
+
+  private func script(_ command: JSONValue, _ runtime: Runtime) -> JSONValue {
+    do {
+      let bytes = try runtime.device?.script(command["name"]?.string ?? "")
+      return ["script": bytes.map { JSONValue.string(Base64.encode($0)) } ?? .null]
+    } catch {
+      return ["error": .string("\(error)")]
+    }
+  }
+
+  /// Only files whose bytes are right count as held.
+  private func state(_ runtime: Runtime) -> JSONValue {
+    guard let device = runtime.device else { return ["version": "0"] }
+    var files = JSONObject()
+    for file in device.heldFiles() {
+      guard let path = file.path, let bytes = try? DurableFile.read(path),
+        SHA256.of(bytes).hex == file.sha256
+      else { continue }
+      files[file.url] = .string(file.sha256)
+    }
+    return [
+      "digest": .string(device.digest), "files": .object(files),
+      "policy": .string(device.runtimePolicy.version), "prefetch": .string(device.prefetch.version),
+      "version": .string(device.version),
+    ]
+  }
+}

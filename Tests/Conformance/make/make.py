@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Writes Tests/Conformance/cases, and the ids of the cases into the table of docs/protocol.md. Needs python3-zstandard."""
+import importlib, json, os, re, sys
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROTOCOL = os.path.join(HERE, "../../../docs/protocol.md")
+MODULES = [name for name in ("polls", "answers", "updates", "pages", "policies", "places")
+           if os.path.exists(os.path.join(HERE, name + ".py"))]
+
+
+def main():
+    rules, count = {}, 0
+    for module in map(importlib.import_module, MODULES):
+        for book in module.books:
+            for case in book.cases:
+                count += 1
+                for rule in case["rules"]:
+                    rules.setdefault(rule, []).append(case["id"])
+            lines = ",\n".join(json.dumps(case, sort_keys=False, ensure_ascii=False) for case in book.cases)
+            with open(os.path.join(HERE, "../cases", book.name + ".json"), "w", encoding="utf-8") as file:
+                file.write('{"cases": [\n' + lines + "\n]}\n")
+    with open(PROTOCOL, encoding="utf-8") as file:
+        text = file.read()
+    known = set()
+
+    def fill(match):
+        known.add(match[1])
+        return f"| {match[1]} | {match[2]} | {spans(rules.get(match[1], []))} |"
+
+    text = re.sub(r"^\| (D-\d+) \| (.*?) \| [^|]*\|$", fill, text, flags=re.M)
+    with open(PROTOCOL, "w", encoding="utf-8") as file:
+        file.write(text)
+    for rule in sorted(set(rules) - known, key=lambda rule: int(rule[2:])):
+        print(f"docs/protocol.md has no {rule}: {' '.join(rules[rule])}")
+    for rule in sorted(known - set(rules), key=lambda rule: int(rule[2:])):
+        print(f"no case tests {rule}")
+    print(count, "cases")
+
+
+def spans(ids):
+    """`poll-01…03, copy-02`."""
+    runs = []
+    for name, number in (one.rsplit("-", 1) for one in ids):
+        if runs and runs[-1][0] == name and runs[-1][2] == int(number) - 1:
+            runs[-1][2] += 1
+        else:
+            runs.append([name, int(number), int(number)])
+    return ", ".join(f"{name}-{a:02}" + (f"…{b:02}" if b > a else "") for name, a, b in runs)
+
+
+main()

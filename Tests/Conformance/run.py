@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Runs the conformance cases against an implementation of a device: docs/conformance.md.
+
+    run.py [--jobs N] [--only TEXT] [--without FEATURE] [--verbose] IMPLEMENTATION [ARGUMENT...]
+
+Each case has a process of its own, and a folder. The runner is the whole network: the process finds it by `http_proxy`.
+"""
+import argparse, concurrent.futures, glob, json, os, shutil, subprocess, sys, tempfile, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from runner.case import Case, Failed, Skipped  # noqa: E402
+
+
+def cases(only, without):
+    for path in sorted(glob.glob(os.path.join(HERE, "cases", "*.json"))):
+        with open(path, encoding="utf-8") as file:
+            for case in json.load(file)["cases"]:
+                if only not in case["id"] + " " + case["name"]:
+                    continue
+                if not set(case.get("features", [])) & set(without):
+                    yield case
+
+
+def run(case, command, scratch):
+    folder = tempfile.mkdtemp(dir=scratch)
+    begun = time.monotonic()
+    try:
+        Case(case, command, folder).run()
+        return case, "passed", "", time.monotonic() - begun
+    except Failed as failure:
+        return case, "failed", str(failure), time.monotonic() - begun
+    except Skipped as reason:
+        return case, "skipped", str(reason), time.monotonic() - begun
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 2))
+    parser.add_argument("--only", default="", help="cases whose id or name has this text")
+    parser.add_argument("--without", action="append", default=[], help="pass over cases of a feature")
+    parser.add_argument("--verbose", action="store_true", help="name each case")
+    parser.add_argument("implementation", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    if not options.implementation:
+        parser.error("which implementation?")
+    alone()
+    scratch = tempfile.mkdtemp(prefix="conformance-")
+    counts = {}
+    try:
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            chosen = list(cases(options.only, options.without))
+            for case, outcome, words, seconds in pool.map(
+                lambda case: run(case, options.implementation, scratch), chosen
+            ):
+                if "pending" in case:
+                    # A mark that stays behind what it waits for would hide the next failure.
+                    outcome = {"passed": "failed", "failed": "pending"}.get(outcome, outcome)
+                    words = "it passes: take its mark away" if outcome == "failed" else case["pending"]
+                counts[outcome] = counts.get(outcome, 0) + 1
+                if outcome != "passed" or options.verbose:
+                    print(f"{outcome}: {case['id']} {case['name']} ({seconds:.1f} s)"
+                          + (f"\n    {words}" if words else ""), flush=True)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    print("conformance: " + ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
+    return 1 if counts.get("failed") or not counts else 0
+
+
+def alone():
+    """Starts this program again in a mount namespace of its own, where cases can have small disks; without one, goes on."""
+    if os.environ.get("CONFORMANCE_MOUNTS") is not None:
+        return
+    flags = "-m" if os.geteuid() == 0 else "-Urm"
+    usable = shutil.which("unshare") and subprocess.run(
+        ["unshare", flags, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0
+    os.environ["CONFORMANCE_MOUNTS"] = "1" if usable else "0"
+    if usable:
+        os.execvp("unshare", ["unshare", flags, sys.executable] + sys.argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,355 @@
+"""One case: its steps, and what is checked after each."""
+import base64, ctypes, hashlib, json, os, queue, subprocess, threading, time
+from urllib.parse import parse_qsl, urlsplit
+
+from .network import Network
+
+START = 1_800_000_000_000
+# What a poll may be asked with; a device may send further parameters.
+KNOWN = {"app", "channel", "version", "digest", "patch", "pack"}
+# Seconds for one command, on a machine that does much else.
+PATIENCE = 60
+
+
+class Failed(Exception):
+    pass
+
+
+class Skipped(Exception):
+    pass
+
+
+class Died(Exception):
+    pass
+
+
+class Device:
+    """A process of the implementation."""
+
+    def __init__(self, command, port):
+        names = {**os.environ, "http_proxy": f"http://127.0.0.1:{port}", "no_proxy": "", "NO_PROXY": ""}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=names, bufsize=0)
+        self.answers = queue.Queue()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        with self.process.stdout as output:
+            for line in iter(lambda: output.readline(), b""):
+                self.answers.put(line)
+        self.answers.put(None)
+
+    def ask(self, command):
+        try:
+            self.process.stdin.write(json.dumps(command).encode() + b"\n")
+            line = self.answers.get(timeout=PATIENCE)
+        except OSError:
+            line = None
+        except queue.Empty:
+            raise Failed(f"no answer to {command} in {PATIENCE} s")
+        if line is None:
+            raise Died()
+        try:
+            return json.loads(line)
+        except ValueError:
+            raise Failed(f"this is no answer: {line!r}")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        """The end of its input is the end of the process."""
+        self.process.stdin.close()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise Failed("it goes on after the end of its input")
+
+
+class Case:
+    def __init__(self, case, command, folder):
+        self.case, self.command, self.folder = case, command, folder
+        self.network = Network()
+        self.devices = {}
+        self.network.kill = lambda: [device.kill() for device in self.devices.values()]
+        self.now = START
+        self.pages = {}
+        self.asked = []
+        self.mounted = None
+
+    def run(self):
+        try:
+            if "disk" in self.case:
+                self.mount(self.case["disk"])
+            for number, step in enumerate(self.case["steps"], 1):
+                try:
+                    self.step(step)
+                except Failed as failure:
+                    raise Failed(f"step {number} {json.dumps(step)[:160]}: {failure}")
+            for url in self.case.get("never", []):
+                if any(asked[1].startswith(url) for asked in self.asked + self.network.take_log()):
+                    raise Failed(f"{url} was asked for")
+        finally:
+            for device in self.devices.values():
+                device.kill()
+            self.network.close()
+            if self.mounted:
+                libc().umount2(self.mounted.encode(), 2)
+
+    def step(self, step):
+        device = self.devices.get(step.get("device", "main"))
+        verb = next((verb for verb in step if hasattr(self, "do_" + verb)), None)
+        if verb is None:
+            raise Failed("this is no step")
+        try:
+            getattr(self, "do_" + verb)(step, device)
+            if step.get("dies"):
+                raise Failed("it lives")
+        except Died:
+            if not step.get("dies"):
+                raise Failed("the process ended")
+        if "asks" in step:
+            self.check_asks(step["asks"], step.get("ordered", False))
+
+    # What the outside does.
+
+    def do_serve(self, step, device):
+        self.network.serve(step["serve"], step.get("fresh", False))
+
+    def do_write(self, step, device):
+        with open(os.path.join(self.folder, step["write"]), "wb") as file:
+            file.write(base64.b64decode(step["base64"]))
+
+    def do_damage(self, step, device):
+        """Changes each file of the device's folder that has just these bytes."""
+        wanted, found = step["damage"].encode(), False
+        for path in self.device_files(step):
+            with open(path, "rb") as file:
+                held = file.read()
+            if held != wanted:
+                continue
+            found = True
+            if step.get("how") == "remove":
+                os.remove(path)
+            else:
+                with open(path, "wb") as file:
+                    file.write(held[:-1] if step.get("how") == "cut" else bytes([held[0] ^ 1]) + held[1:])
+        if not found:
+            raise Skipped("no file has just the bytes of a listed one")
+
+    def do_damageNotes(self, step, device):
+        """Puts other bytes in place of every file that isn't one of these."""
+        keep = [text.encode() for text in step.get("keep", [])]
+        for path in self.device_files(step):
+            with open(path, "rb") as file:
+                if file.read() in keep:
+                    continue
+            with open(path, "wb") as file:
+                file.write(step["damageNotes"].encode())
+
+    def do_fill(self, step, device):
+        """Fills the small disk until so many bytes are free; none: makes room again."""
+        path = os.path.join(self.folder, "filler")
+        if step["fill"] is None:
+            os.remove(path)
+            return
+        space = os.statvfs(self.folder)
+        with open(path, "ab") as file:
+            file.write(bytes(max(0, space.f_bavail * space.f_frsize - step["fill"])))
+
+    def device_files(self, step):
+        top = os.path.join(self.folder, step.get("folder", "device"))
+        for folder, _, names in os.walk(top):
+            for name in names:
+                if name != "lock":
+                    yield os.path.join(folder, name)
+
+    def mount(self, size):
+        if os.environ.get("CONFORMANCE_MOUNTS") != "1":
+            raise Skipped("a small disk needs a mount namespace (unshare -Urm), which isn't allowed here")
+        path = os.path.join(self.folder, "disk")
+        os.mkdir(path)
+        if libc().mount(b"none", path.encode(), b"tmpfs", 0, f"size={size}".encode()):
+            raise Skipped("a small disk can't be mounted here")
+        self.folder = self.mounted = path
+
+    # What the device is told.
+
+    def do_open(self, step, _):
+        settings = {
+            "server": "http://origin.test", "app": "shop", "channel": "online", "hosts": ["m.test"],
+            "fallback": "http://mirror.test", "folder": "device", **step["open"],
+        }
+        for name in ("folder", "preset"):
+            if settings.get(name):
+                settings[name] = os.path.join(self.folder, settings[name])
+        device = Device(self.command, self.network.port)
+        self.devices[step.get("device", "main")] = device
+        answer = device.ask({"do": "open", "now": self.now, "settings": settings})
+        wanted = step.get("gives", "ready")
+        given = "error" if "error" in answer else "fault" if "fault" in answer else "ready"
+        if given != wanted:
+            raise Failed(f"open gave {answer}, not {wanted}")
+
+    def do_kill(self, step, device):
+        device.kill()
+
+    def do_stop(self, step, device):
+        device.stop()
+
+    def tell(self, device, verb, **members):
+        answer = device.ask({"do": verb, **members})
+        if "error" in answer:
+            raise Failed(answer["error"])
+        return answer
+
+    def do_advance(self, step, device):
+        milliseconds = int(step["advance"] * 1000)
+        self.now += milliseconds
+        for device in self.devices.values():
+            if device.process.poll() is None:
+                self.tell(device, "advance", milliseconds=milliseconds)
+
+    def do_trigger(self, step, device):
+        triggers = step["trigger"] if isinstance(step["trigger"], list) else [step["trigger"]]
+        self.tell(device, "trigger", triggers=triggers, **self.page(step))
+
+    def page(self, step):
+        return {"page": self.pages[step["page"]]} if "page" in step else {}
+
+    def do_pageOpen(self, step, device):
+        self.pages[step["as"]] = self.tell(device, "pageOpen", url=step["pageOpen"])["page"]
+
+    def do_pageUp(self, step, device):
+        self.tell(device, "pageUp", page=self.pages[step["pageUp"]])
+
+    def do_scriptFailed(self, step, device):
+        self.tell(device, "scriptFailed", page=self.pages[step["scriptFailed"]])
+
+    def do_pageClose(self, step, device):
+        self.tell(device, "pageClose", page=self.pages[step["pageClose"]])
+
+    def do_conditions(self, step, device):
+        self.tell(device, "conditions", **step["conditions"])
+
+    def do_memoryShort(self, step, device):
+        self.tell(device, "memoryShort")
+
+    def do_request(self, step, device):
+        names = ("method", "headers", "destination", "mode", "credentials")
+        members = {name: step[name] for name in names if name in step}
+        self.until(step, lambda: self.check_answer(
+            step["expect"], self.tell(device, "request", url=step["request"], **members, **self.page(step))))
+
+    def do_prefetch(self, step, device):
+        given = self.tell(device, "prefetch", url=step["prefetch"])["requests"]
+        given = [{name: value for name, value in request.items() if value is not None} for request in given]
+        for request in given:
+            if "body" in request:
+                request["body"] = json.loads(request["body"])
+        if given != step["expect"]:
+            raise Failed(f"it would send {given}")
+
+    def do_script(self, step, device):
+        answer = device.ask({"do": "script", "name": step["script"]})
+        text = "refused" if "error" in answer else None
+        if answer.get("script") is not None:
+            text = base64.b64decode(answer["script"]).decode()
+        if text != step["expect"]:
+            raise Failed(f"it gives {text!r}")
+
+    def do_state(self, step, device):
+        self.until(step, lambda: self.check_state(step["state"], self.tell(device, "state")))
+
+    def do_told(self, step, device):
+        self.until({"eventually": True}, lambda: self.check_told(step["told"]))
+
+    # What is checked.
+
+    def until(self, step, check):
+        """Checks, several times where something happens behind the device's back."""
+        end = time.monotonic() + (PATIENCE if step.get("eventually") else 0)
+        while True:
+            try:
+                return check()
+            except Failed:
+                if time.monotonic() >= end:
+                    raise
+            time.sleep(0.02)
+
+    def check_asks(self, wanted, ordered):
+        log = self.network.take_log()
+        self.asked += log
+        left = list(log)
+        for want in wanted:
+            want = {"url": want} if isinstance(want, str) else want
+            least, most = want.get("times", [1, 1])
+            found = [ask for ask in left if fits(ask, want)][:most]
+            if len(found) < least:
+                raise Failed(f"not asked: {want}; asked: {words(log)}")
+            if ordered and left[: len(found)] != found:
+                raise Failed(f"another order: {words(log)}")
+            left = [ask for ask in left if not any(ask is one for one in found)]
+        if left:
+            raise Failed(f"asked beside what was expected: {words(left)}")
+
+    def check_state(self, wanted, state):
+        for name in ("version", "digest", "policy", "prefetch"):
+            if name in wanted and state.get(name) != wanted[name]:
+                raise Failed(f"it holds {name} {state.get(name)}, not {wanted[name]}")
+        if "files" in wanted:
+            files = {url: hashlib.sha256(text.encode()).hexdigest() for url, text in wanted["files"].items()}
+            if state.get("files", {}) != files:
+                raise Failed(f"it has the files {sorted(state.get('files', {}))}, not {sorted(files)}, or other bytes")
+
+    def check_answer(self, wanted, answer):
+        if wanted == "network" or answer["answer"] == "network":
+            if answer["answer"] != wanted:
+                raise Failed(f"the answer is {answer}")
+            return
+        if answer["status"] != wanted["status"]:
+            raise Failed(f"the status is {answer['status']}")
+        fields = {}
+        for name, value in answer["headers"]:
+            if fields.setdefault(name.lower(), value) != value:
+                raise Failed(f"{name} comes twice")
+        for name, value in wanted.get("headers", {}).items():
+            if fields.get(name.lower()) != value:
+                raise Failed(f"{name} is {fields.get(name.lower())!r}")
+        body = base64.b64decode(answer["body"])
+        if "text" in wanted and body != wanted["text"].encode():
+            raise Failed(f"the body is {body[:200]!r}")
+        if wanted.get("bytes", len(body)) != len(body):
+            raise Failed(f"the body has {len(body)} bytes")
+
+    def check_told(self, wanted):
+        with self.network.lock:
+            told = [json.loads(body) for url, body in self.network.posts]
+        for want in wanted:
+            if not any(all(one.get(name) == value for name, value in want.items()) for one in told):
+                raise Failed(f"not told: {want}; told: {told}")
+
+
+def fits(ask, want):
+    method, url, query, fields = ask
+    parts = urlsplit(want["url"])
+    if method != want.get("method", "GET") or url != f"{parts.scheme}://{parts.netloc}{parts.path}":
+        return False
+    wanted = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if wanted != {name: value for name, value in query.items() if name in KNOWN or name in wanted}:
+        return False
+    return all(fields.get(name) == value for name, value in want.get("headers", {}).items())
+
+
+def words(log):
+    return [
+        f"{method} {url}" + ("?" + "&".join(f"{k}={v[:12]}" for k, v in query.items()) if query else "")
+        + (f" ({fields['range']})" if "range" in fields else "")
+        for method, url, query, fields in log
+    ]
+
+
+def libc():
+    return ctypes.CDLL(None, use_errno=True)

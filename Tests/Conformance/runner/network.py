@@ -1,0 +1,168 @@
+"""The network of one case: a forward proxy for http on a loopback port, which answers for every host itself."""
+import base64, gzip, hashlib, json, socket, struct, threading
+from urllib.parse import parse_qsl, urlsplit
+
+
+class Rule:
+    """One scripted answer: for which requests, and what they get."""
+
+    def __init__(self, rule):
+        self.at = rule["at"]
+        self.query = rule.get("query", {})
+        self.method = rule.get("method", "GET")
+        self.left = rule.get("times")
+        self.status = rule.get("status", 200)
+        self.headers = rule.get("headers", {})
+        self.ranges = rule.get("ranges", True)
+        self.coding = rule.get("coding")
+        self.damaged = rule.get("damaged", False)
+        self.fault = rule.get("fault", {})
+        if "json" in rule:
+            text = json.dumps(rule["json"], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+            self.body = text.encode()
+        elif "base64" in rule:
+            self.body = base64.b64decode(rule["base64"])
+        elif "fill" in rule:
+            self.body = rule["fill"]["text"].encode() * rule["fill"]["times"]
+        else:
+            self.body = rule.get("text", "").encode()
+
+    def fits(self, method, url, query):
+        if self.left == 0 or method != self.method or url != self.at:
+            return False
+        return all(query.get(key) == value for key, value in self.query.items())
+
+
+class Network:
+    """Answers by the rules, and keeps a log of what was asked."""
+
+    def __init__(self):
+        self.rules, self.log, self.posts = [], [], []
+        self.lock = threading.Lock()
+        self.kill = lambda: None
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self.socket.getsockname()[1]
+        self.open = set()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        self.socket.close()
+        with self.lock:
+            for connection in self.open:
+                try:
+                    connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+
+    def serve(self, rules, fresh):
+        with self.lock:
+            made = [Rule(rule) for rule in rules]
+            self.rules = made if fresh else made + self.rules
+
+    def take_log(self):
+        with self.lock:
+            log, self.log = self.log, []
+            return log
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.converse, args=(connection,), daemon=True).start()
+
+    def converse(self, connection):
+        with self.lock:
+            self.open.add(connection)
+        try:
+            reader = connection.makefile("rb")
+            while self.exchange(connection, reader):
+                pass
+        except (OSError, ValueError):
+            pass
+        finally:
+            with self.lock:
+                self.open.discard(connection)
+            connection.close()
+
+    def exchange(self, connection, reader):
+        """One request and its answer; false where the connection ends."""
+        line = reader.readline(65536).decode("latin-1").split()
+        if len(line) != 3:
+            return False
+        method, target = line[0], line[1]
+        fields = {}
+        while (field := reader.readline(65536).strip()):
+            name, _, value = field.decode("latin-1").partition(":")
+            fields[name.strip().lower()] = value.strip()
+        sent = reader.read(int(fields.get("content-length", 0)))
+        parts = urlsplit(target)
+        url = f"{parts.scheme}://{parts.netloc}{parts.path}"
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        with self.lock:
+            if method == "POST":
+                self.posts.append((url, sent))
+            else:
+                self.log.append((method, url, query, fields))
+            rule = next((rule for rule in self.rules if rule.fits(method, url, query)), None)
+            if rule and rule.left:
+                rule.left -= 1
+        rule = rule or Rule({"at": url, "status": 404, "json": {"code": 404, "message": "nothing here"}})
+        return self.answer(connection, rule, method, fields)
+
+    def answer(self, connection, rule, method, fields):
+        fault = rule.fault
+        if "kill" in fault and fault["kill"] == 0:
+            self.kill()
+            return False
+        if fault.get("reset"):
+            # An RST instead of a FIN.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            return False
+        if fault.get("close"):
+            return False
+        if fault.get("garbage"):
+            connection.sendall(b"\x00\x01 this is no answer \xff\r\n" * 4)
+            return False
+        status, headers, body = self.body(rule, fields)
+        if fault.get("stall"):
+            body, status = b"", status
+        length = len(body) + fault.get("length", 0) + (1000 if fault.get("stall") else 0)
+        head = f"HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n"
+        head += "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        connection.sendall(head.encode("latin-1") + b"\r\n")
+        if method == "HEAD":
+            return True
+        if fault.get("stall"):
+            # Until the device has enough of it.
+            connection.settimeout(20)
+            return bool(connection.recv(1)) and False
+        torn = fault.get("torn", fault.get("kill"))
+        connection.sendall(body if torn is None else body[:torn])
+        if "kill" in fault:
+            # What was sent is the device's to take before it ends.
+            threading.Event().wait(0.1)
+            self.kill()
+        return torn is None and not fault.get("length")
+
+    def body(self, rule, fields):
+        status, headers, body = rule.status, dict(rule.headers), rule.body
+        tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+        if status != 200:
+            return status, headers, body
+        headers.setdefault("ETag", tag)
+        asked = fields.get("range", "")
+        if rule.ranges and asked.startswith("bytes=") and fields.get("if-range", tag) == tag:
+            first, _, last = asked[6:].partition("-")
+            first, end = int(first), min(int(last or len(body)) + (1 if last else 0), len(body))
+            if first >= len(body):
+                return 416, {"Content-Range": f"bytes */{len(body)}"}, b""
+            headers["Content-Range"] = f"bytes {first}-{end - 1}/{len(body)}"
+            return 206, headers, body[first:end]
+        if rule.coding and rule.coding in fields.get("accept-encoding", ""):
+            headers["Content-Encoding"] = rule.coding
+            body = gzip.compress(body, mtime=0)
+            if rule.damaged:
+                body = body[: len(body) // 2] + bytes([body[len(body) // 2] ^ 0x55]) + body[len(body) // 2 + 1 :]
+        return status, headers, body
