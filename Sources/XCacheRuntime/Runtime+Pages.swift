@@ -71,6 +71,9 @@ extension Runtime {
     }
   }
 
+  /// Waits until what was noted about pages is on the disk.
+  package func finishNotes() async { await notes.run {} }
+
   /// The first page was shown, failed or was left, and the process is still there.
   private func livedThrough() {
     if let marker = state.withLock({ $0.marker.take() }) { note(marker.end) }

@@ -9,5 +9,6 @@ import Manifests
       print(String(decoding: await session.answer(to: line).canonical, as: UTF8.self))
       fflush(nil)
     }
+    await session.end()
   }
 }

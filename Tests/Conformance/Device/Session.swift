@@ -31,10 +31,18 @@ final class Session {
     case "memoryShort": runtime.memoryIsShort()
     case "prefetch": return prefetch(command, runtime)
     case "script": return script(command, runtime)
-    case "state": return state(runtime)
+    case "state":
+      await runtime.finishNotes()
+      return state(runtime)
     default: return ["error": .string("there is no command \(verb)")]
     }
     return [:]
+  }
+
+  /// The end of the process that nobody forced.
+  func end() async {
+    await runtime?.finishNotes()
+    runtime?.device?.finishReports()
   }
 
   private func page(_ command: JSONValue) -> OpenPage? { command["page"]?.integer.flatMap { pages[$0] } }

@@ -295,19 +295,18 @@ class Book:
         self.name, self.cases = name, []
 
     def case(self, name, rules, *steps, **members):
-        flat = []
-        for step in steps:
-            flat += step if isinstance(step, list) else [step]
         self.cases.append({
             "id": f"{self.name}-{len(self.cases) + 1:02}", "name": name, "rules": rules, **members,
-            "steps": copy.deepcopy(flat)})
+            "steps": copy.deepcopy(flat(steps))})
+
+
+def flat(steps):
+    """Steps out of lists of steps."""
+    return [one for step in steps for one in (flat(step) if isinstance(step, (list, tuple)) else [step])]
 
 
 def serve(*rules, fresh=False):
-    flat = []
-    for one in rules:
-        flat += one if isinstance(one, list) else [one]
-    return {"serve": flat, **({"fresh": True} if fresh else {})}
+    return {"serve": flat(rules), **({"fresh": True} if fresh else {})}
 
 
 def start(**settings):

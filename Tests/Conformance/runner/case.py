@@ -340,7 +340,9 @@ def fits(ask, want):
     wanted = dict(parse_qsl(parts.query, keep_blank_values=True))
     if wanted != {name: value for name, value in query.items() if name in KNOWN or name in wanted}:
         return False
-    return all(fields.get(name) == value for name, value in want.get("headers", {}).items())
+    return all(
+        name in fields if value == "*" else fields.get(name) == value
+        for name, value in want.get("headers", {}).items())
 
 
 def words(log):
