@@ -1,0 +1,210 @@
+"""Hosts, the policy with its scripts, and what is asked for when a page opens."""
+import os, subprocess, tempfile
+from world import *
+
+book = Book("host")
+case = book.case
+BANK = "https://bank.test/index.html"
+
+
+def hostile(files=None):
+    world = World()
+    world.publish({INDEX: "<p>one", BANK: "<p>give me your money", "https://bank.test/app.js": "steal()"} | (files or {}))
+    return world
+
+
+world = hostile()
+first = [serve(world.origin(1), world.files(1)), start(), trigger(world.poll(), world.url(1, INDEX))]
+bank_is_safe = [ask(BANK, "network"), ask(BANK, "network", destination="document", mode="navigate"),
+                ask("https://bank.test/app.js", "network"), ask(BANK, "network", method="HEAD"), ask(BANK, "network", headers={"Range": "bytes=0-1"}),
+                {"pageOpen": BANK, "as": "bank"}, ask(BANK, "network", page="bank", destination="document"),
+                ask("https://bank.test/app.js", "network", page="bank")]
+case("a manifest that lists a bank: the bank's own pages are never answered", ["D-90", "D-93"], first,
+     world.holds(1, only=[INDEX]), bank_is_safe, ask(INDEX, local("<p>one")))
+case("after a restart, too", ["D-90"], first, {"stop": True}, start(), bank_is_safe)
+case("a bank's page gets nothing of the app's", ["D-90"], first, {"pageOpen": BANK, "as": "bank"}, ask(INDEX, "network", page="bank"))
+later_bank = World()
+later_bank.publish({INDEX: "<p>one"})
+later_bank.publish({INDEX: "<p>two", BANK: "<p>give me your money", "https://bank.test/app.js": "steal()"})
+second = [serve(later_bank.origin(1), later_bank.files(1)), start(), trigger(later_bank.poll(), *later_bank.downloads(1)), later()]
+case("a patch that lists a bank", ["D-90"], second, serve(later_bank.origin(2, 1), later_bank.files(2)),
+     trigger(later_bank.poll(1), later_bank.url(2, INDEX)), later_bank.holds(2, only=[INDEX]), bank_is_safe)
+made, _ = pack(later_bank, 1, 2)
+answer, url = later_bank.with_pack(1, 2, made)
+case("a pack that lists a bank", ["D-90"], second, serve(poll_rule({"pack": "1", "version": "1"}, json=answer), rule(url, data=made), later_bank.files(2)),
+     trigger(later_bank.poll(1), url), {"state": {"version": "2", "files": later_bank.texts(2, [INDEX])}}, bank_is_safe, features=["packs"])
+offer = {BANK: {"base": sha256(b"<p>one"), "download": CDN + "/xcache/delta/x.dcz", "size": 10}}
+case("a delta of a bank's file isn't fetched", ["D-90"], second, serve(later_bank.origin(2, 1, deltas=offer), later_bank.files(2)),
+     trigger(later_bank.poll(1), later_bank.url(2, INDEX)), bank_is_safe)
+case("a copy that lists a bank", ["D-90"], second[:-1], serve(fresh=True), *[later(), trigger(later_bank.poll(1))] * 5,
+     later(37), trigger(later_bank.poll(1)), later(40), serve(later_bank.mirror(2, 1), later_bank.files(2)),
+     trigger(later_bank.copy("version.json"), later_bank.copy("update/1-2.json"), later_bank.copy("patch/1-2.json"), later_bank.url(2, INDEX)),
+     bank_is_safe)
+for name, url in {"a host that only begins so": "https://m.test.evil.test/a", "a host that only ends so": "https://xm.test/a",
+                  "a host below it": "https://sub.m.test/a", "an address": "https://127.0.0.1/a", "a user's name": "https://m.test@evil.test/a",
+                  "a trailing dot": "https://m.test./a"}.items():
+    wide = World()
+    wide.publish({INDEX: "<p>one"} | ({url: "evil"} if "@" not in url else {}))
+    case(f"the app's host isn't {name}", ["D-90", "D-92"], serve(wide.origin(1), wide.files(1)), start(),
+         trigger(wide.poll(), wide.url(1, INDEX)), ask(url, "network"), wide.holds(1, only=[INDEX]))
+stars = World()
+stars.publish({"https://a.m.test/x": "a", "https://b.a.m.test/x": "b", "https://m.test/x": "m", "https://am.test/x": "am"})
+case("*. means a domain and all below it", ["D-92"], serve(stars.origin(1), stars.files(1)), start(hosts=["*.m.test"]),
+     trigger(stars.poll(), *[stars.url(1, f"https://{host}/x") for host in ("a.m.test", "b.a.m.test", "m.test")]),
+     ask("https://b.a.m.test/x", local("b")), ask("https://m.test/x", local("m")), ask("https://am.test/x", "network"))
+for hosts in ([], ["https://m.test"], ["m.test/path"], ["*"+".*.test"], [""]):
+    case(f"no app starts with the hosts {json.dumps(hosts)}", ["D-90"], {"open": {"hosts": hosts}, "gives": "error"})
+case("a host that the app no longer names is answered no more", ["D-90"], serve(stars.origin(1), stars.files(1)), start(hosts=["*.m.test"]),
+     trigger(stars.poll(), *[stars.url(1, f"https://{host}/x") for host in ("a.m.test", "b.a.m.test", "m.test")]),
+     {"stop": True}, start(hosts=["a.m.test"]), ask("https://m.test/x", "network"), ask("https://a.m.test/x", local("a")))
+
+# The policy.
+
+hosts, book.name, book.cases = book.cases, "policy", []
+POLICY = ORIGIN + "/policy.json?app=shop&channel=online"
+# Cases begin at 2027-01-15T08:00:00Z.
+
+
+def policy(version, **members):
+    return rule(ORIGIN + "/policy.json", json={"code": 200, "data": {
+        "version": str(version), "intercept": True, "bypass": [], "scripts": [], **members}})
+
+
+world = World()
+world.publish({INDEX: "<p>one", APP: "let one", SITE + "/pay/index.html": "<p>pay"})
+
+
+def under(*rules, version="1", **settings):
+    """A device that holds version 1, and took this policy with it."""
+    return [serve(world.origin(1, policy=version), world.files(1), *rules), start(**settings),
+            trigger(world.poll(), *world.downloads(1), POLICY)]
+
+
+newer = World()
+newer.publish(world.texts(1))
+newer.publish({APP: "let two"})
+on, off = ask(APP, local("let one")), ask(APP, "network", asks=[])
+killed = under(policy(1, intercept=False))
+case("the kill switch", ["D-95", "D-96"], killed, off, ask(INDEX, "network", destination="document"), {"state": {"policy": "1", "version": "1"}})
+case("it outlives a restart, without a network", ["D-95", "D-96"], killed, {"stop": True}, serve(fresh=True), start(), off)
+case("under it, manifests go on being followed", ["D-96"], killed,
+     serve(newer.origin(2, 1, policy="1"), newer.files(2, 1)), later(), trigger(world.poll(1), *newer.downloads(2, 1)), newer.holds(2), off)
+case("a newer policy ends it", ["D-95", "D-96"], killed, serve(world.origin(1, policy="2"), policy(2)), later(), trigger(world.poll(1), POLICY), on)
+case("an older policy ends it, from the origin", ["D-95"], under(policy(3, intercept=False), version="3"),
+     serve(world.origin(1, policy="2"), policy(2)), later(), trigger(world.poll(1), POLICY), on)
+case("it lapses at its time", ["D-96"], under(policy(1, intercept=False, until="2027-01-15T09:00:00Z")), off, later(3599), off, later(2), on)
+case("no policy is no kill", ["D-95"], serve(world.origin(1), world.files(1)), start(), trigger(world.poll(), *world.downloads(1)), on)
+case("the policy that is held isn't fetched again", ["D-95"], killed, later(), trigger(world.poll(1)), off)
+PAY = SITE + "/pay/index.html"
+bypassed = under(policy(1, bypass=[SITE + "/pay/*"]))
+pay = [{"pageOpen": PAY, "as": "pay"}, {"pageOpen": INDEX, "as": "page"}]
+case("a page that is bypassed gets nothing from the device", ["D-97"], bypassed, pay, ask(PAY, "network", page="pay", destination="document"),
+     ask(APP, "network", page="pay"), ask(APP, local("let one"), page="page"))
+case("a bypass lapses at its time", ["D-97"], under(policy(1, bypass=[SITE + "/pay/*"], bypassUntil={SITE + "/pay/*": "2027-01-15T09:00:00Z"})),
+     pay, ask(APP, "network", page="pay"), later(3601), ask(APP, local("let one"), page="pay"))
+for pattern, hit, miss in (("*://*.test/pay/*", PAY, INDEX), ("https://m.test/pay/*", PAY + "?x=1#y", INDEX),
+                           ("https://*.m.test/*", INDEX, None), ("https://m.test/index.html?x=*", INDEX + "?x=1", INDEX)):
+    case(f"bypass {pattern}", ["D-97"], under(policy(1, bypass=[pattern])), {"pageOpen": hit, "as": "hit"}, ask(APP, "network", page="hit"),
+         *([{"pageOpen": miss, "as": "miss"}, ask(APP, local("let one"), page="miss")] if miss else []))
+case("patterns that can't be are passed over", ["D-97"], under(policy(1, bypass=["", "https://", 7, None, "*", SITE + "/pay/*"])), pay,
+     ask(APP, "network", page="pay"), ask(APP, local("let one"), page="page"))
+for name, answer in {"missing": rule(ORIGIN + "/policy.json", status=404, text="no"), "no JSON": rule(ORIGIN + "/policy.json", text="<html>"),
+                     "of another code": rule(ORIGIN + "/policy.json", json={"code": 500}), "another document": policy(1) | {"json": {"code": 200, "data": {"config": [], "version": "1"}}},
+                     "torn": policy(1) | {"fault": {"torn": 9}}, "9 MB long": rule(ORIGIN + "/policy.json", fill={"text": " " * 1024, "times": 9216})}.items():
+    case(f"a policy that is {name}: the poll is good, and the next asks again", ["D-98"],
+         serve(world.origin(1, policy="1"), world.files(1), answer), start(),
+         trigger(world.poll(), *world.downloads(1), {"url": POLICY, "times": [1, 3]}), on, world.holds(1),
+         serve(policy(1, intercept=False)), later(), trigger(world.poll(1), POLICY), off)
+case("the kill switch comes although the manifest's files don't", ["D-99"], serve(world.origin(1, policy="1"), policy(1, intercept=False)), start(),
+     trigger(world.poll(), POLICY, *[{"url": url, "times": [1, 6]} for url in world.downloads(1)]), {"state": {"policy": "1", "version": "0"}}, off)
+fall = [under(policy(2, intercept=False), version="2"), serve(fresh=True), [later(), trigger(world.poll(1))] * 5, later(37), trigger(world.poll(1)), later(40)]
+case("from a copy only a newer policy is taken", ["D-17", "D-95"], fall, serve(world.mirror(1, policy="1"), rule(world.copy("policy.json"), json=policy(1)["json"])),
+     trigger(world.copy("version.json")), off)
+case("a copy's newer policy is taken", ["D-17", "D-95", "D-96"], under(policy(1)), serve(fresh=True), [later(), trigger(world.poll(1))] * 5,
+     later(37), trigger(world.poll(1)), later(40), serve(world.mirror(1, policy="5"), rule(world.copy("policy.json"), json=policy(5, intercept=False)["json"])),
+     trigger(world.copy("version.json"), world.copy("policy.json")), off)
+
+# Scripts: signed by a key that stands here, and is nobody's.
+
+SEED = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
+KEY = bytes.fromhex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
+
+
+def sign(data):
+    with tempfile.TemporaryDirectory() as folder:
+        key, text = os.path.join(folder, "key"), os.path.join(folder, "text")
+        for path, value in ((key, bytes.fromhex("302e020100300506032b657004220420") + SEED), (text, data)):
+            with open(path, "wb") as file:
+                file.write(value)
+        return subprocess.run(["openssl", "pkeyutl", "-sign", "-inkey", key, "-keyform", "DER", "-rawin", "-in", text],
+                              check=True, capture_output=True).stdout
+
+
+SCRIPT = b"window.ready = true"
+where = f"https://m.test/xcache/shop/script/{sha256(SCRIPT)}.js".replace("https", "http")
+named = {"name": "ready", "download": where, "sha256": sha256(SCRIPT), "signature": b64(sign(SCRIPT))}
+key = {"scriptKey": b64(KEY)}
+
+
+def scripts(*list, **settings):
+    return under(policy(1, scripts=[*list]), **settings)
+
+
+case("a script with its sha256 and signature", ["D-100"], scripts(named, **key), serve(rule(where, data=SCRIPT)),
+     {"script": "ready", "expect": SCRIPT.decode(), "asks": [where]}, {"script": "ready", "expect": SCRIPT.decode(), "asks": []},
+     {"script": "other", "expect": None})
+case("a script with other bytes is refused", ["D-100"], scripts(named, **key), serve(rule(where, text="steal()")), {"script": "ready", "expect": "refused"})
+case("a script that another key signed is refused", ["D-100"], scripts(named | {"signature": b64(sign(b"other"))}, **key), serve(rule(where, data=SCRIPT)),
+     {"script": "ready", "expect": "refused"})
+case("an app without a key takes no script", ["D-100"], scripts(named), serve(rule(where, data=SCRIPT)), {"script": "ready", "expect": "refused", "asks": []})
+case("a script of another host is refused", ["D-91", "D-100"], scripts(named | {"download": CDN + "/script.js"}, **key), serve(rule(CDN + "/script.js", data=SCRIPT)),
+     {"script": "ready", "expect": "refused", "asks": []})
+case("under the kill switch there are no scripts", ["D-96", "D-100"], under(policy(1, intercept=False, scripts=[named]), **key), serve(rule(where, data=SCRIPT)),
+     {"script": "ready", "expect": None, "asks": []})
+
+# What is asked for when a page opens.
+
+policies, book.name, book.cases = book.cases, "prefetch", []
+PREFETCH = ORIGIN + "/prefetchConfig?app=shop&channel=online"
+API = SITE + "/api/info"
+
+
+def config(*entries, version=1):
+    return rule(ORIGIN + "/prefetchConfig", json={"code": 200, "data": {"config": list(entries), "name": "prefetchConfig", "version": str(version)}})
+
+
+def page(*calls, url=INDEX):
+    return {"url": url, "interfaces": list(calls)}
+
+
+def plan(*entries):
+    return [serve(world.origin(1, prefetch="1"), world.files(1), config(*entries)), start(), trigger(world.poll(), *world.downloads(1), PREFETCH)]
+
+
+GET = {"api": API, "method": "GET"}
+case("the calls of a page, in their order", ["D-105"], plan(page(GET, GET | {"api": API + "/2"})),
+     {"prefetch": INDEX, "expect": [{"method": "GET", "url": API}, {"method": "GET", "url": API + "/2"}]},
+     {"prefetch": SITE + "/other.html", "expect": []}, {"state": {"prefetch": "1"}})
+case("urlParam: the page's query behind the api's", ["D-105"], plan(page(GET | {"urlParam": True}, GET | {"api": API + "?a=1", "urlParam": True})),
+     {"prefetch": INDEX + "?id=7&x=%20#top", "expect": [{"method": "GET", "url": API + "?id=7&x=%20"}, {"method": "GET", "url": API + "?a=1&id=7&x=%20"}]})
+case("bodyParam: the page's parameters in the body", ["D-105"], plan(page({"api": API, "method": "POST", "body": {"a": 1, "id": 0}, "bodyParam": True})),
+     {"prefetch": INDEX + "?id=7&id=8&n=a+b%21", "expect": [{"method": "POST", "url": API, "body": {"a": 1, "id": "7", "n": "a b!"}}]})
+case("a page matches by scheme, host, port and path", ["D-106"], plan(page(GET)),
+     {"prefetch": INDEX + "?x=1#y", "expect": [{"method": "GET", "url": API}]}, {"prefetch": "http://m.test/index.html", "expect": []},
+     {"prefetch": "https://m.test:444/index.html", "expect": []}, {"prefetch": SITE + "/index", "expect": []})
+case("an entry with a query goes before one without", ["D-106"], plan(page(GET), page(GET | {"api": API + "/seven"}, url=INDEX + "?id=7")),
+     {"prefetch": INDEX + "?id=7", "expect": [{"method": "GET", "url": API + "/seven"}]}, {"prefetch": INDEX + "?id=8", "expect": [{"method": "GET", "url": API}]})
+case("calls to hosts that the app doesn't name are left out", ["D-91"], plan(page(GET | {"api": "https://bank.test/transfer", "method": "POST"}, GET)),
+     {"prefetch": INDEX, "expect": [{"method": "GET", "url": API}]})
+case("a page of another host gets no calls", ["D-91"], plan(page(GET, url=BANK)), {"prefetch": BANK, "expect": []})
+case("a page that is bypassed gets no calls", ["D-97", "D-105"], serve(world.origin(1, prefetch="1", policy="1"), world.files(1), config(page(GET)), policy(1, bypass=[INDEX])), start(),
+     trigger(world.poll(), *world.downloads(1), PREFETCH, POLICY), {"prefetch": INDEX, "expect": []})
+case("entries that can't be used are passed over", ["D-105"], plan({"url": 7}, {"interfaces": []}, page({"api": "x", "method": "GET"}, {"api": API, "method": "TRACE /"}, 7, GET)),
+     {"prefetch": INDEX, "expect": [{"method": "GET", "url": API}]})
+case("the config is held over a restart, and followed", ["D-95", "D-105"], plan(page(GET)), {"stop": True}, start(), {"prefetch": INDEX, "expect": [{"method": "GET", "url": API}]},
+     serve(world.origin(1, prefetch="2"), config(version=2)), later(), trigger(world.poll(1), PREFETCH), {"prefetch": INDEX, "expect": []})
+
+books = []
+for name, cases in (("host", hosts), ("policy", policies), ("prefetch", book.cases)):
+    books.append(Book(name))
+    books[-1].cases = cases
