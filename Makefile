@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -59,6 +59,11 @@ test-mirror: build ## mirror a published app, lose its origin and bring it back,
 test-vectors: ## run docs/vectors against the decoder in Python that was written from docs/protocol.md alone
 	@python3 -c 'import zstandard' 2>/dev/null || .ci/packages python3 python3-zstandard
 	docs/vectors/run.py
+
+conformance: packages tools ## run our device against the cases of docs/conformance.md, with each of its zstd decoders
+	swift build --product conformance-device $(STRICT)
+	Tests/Conformance/run.py .build/debug/conformance-device
+	XCACHE_ZSTD=swift Tests/Conformance/run.py .build/debug/conformance-device
 
 test-damage: build ## flip bits of blobs, coded files and database pages of a server under load, ROUNDS (50) times
 	@.ci/packages python3

@@ -45,8 +45,8 @@ extension Device {
     _ kind: DeviceDocuments.Kind, _ named: Int64?, _ source: PollPolicy.Source,
     _ failures: inout [ClientError]
   ) -> DocumentReport.Change? {
-    let held = documents.withLock { $0.version(kind) }
-    guard let named, Self.takes(named, over: held, from: source) else { return nil }
+    let (held, isUnwritten) = documents.withLock { ($0.version(kind), $0.unwritten.contains(kind)) }
+    guard let named, isUnwritten || Self.takes(named, over: held, from: source) else { return nil }
     do {
       let bytes = try fetchDocument(settings.url(kind, from: source), for: .document)
       let version = try keep(bytes, kind, source)
@@ -68,7 +68,10 @@ extension Device {
     try Poller(transport: transport(for: use), settings: settings).document(url, limit: limit)
   }
 
-  /// Puts a document in the place of the one held, on the disk first; gives the version that is held then.
+  /// Puts a document in the place of the one held; gives the version that is held then.
+  ///
+  /// It holds from here on, also where the disk can't be written: the kill switch must act in any case.
+  /// - Throws: `file`, after which the next poll tries to write it again.
   private func keep(
     _ bytes: [UInt8], _ kind: DeviceDocuments.Kind, _ source: PollPolicy.Source
   ) throws(ClientError) -> Int64 {
@@ -79,9 +82,12 @@ extension Device {
       throw .unreadable(url: url, reason: "it isn't the document that belongs there")
     }
     // A cache in between may still have an older one.
-    guard Self.takes(next.version(kind), over: held, from: source) else { return held }
-    try folder.write(bytes, to: folder.document(kind))
+    let isUnwritten = next.unwritten.contains(kind) && next.version(kind) == held
+    guard isUnwritten || Self.takes(next.version(kind), over: held, from: source) else { return held }
+    next.unwritten.insert(kind)
     documents.withLock { [next] in $0 = next }
+    try folder.write(bytes, to: folder.document(kind))
+    documents.withLock { _ = $0.unwritten.remove(kind) }
     return next.version(kind)
   }
 }

@@ -7,6 +7,7 @@ Each case has a process of its own, and a folder. The runner is the whole networ
 """
 import argparse, concurrent.futures, glob, json, os, shutil, subprocess, sys, tempfile, time
 
+sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from runner.case import Case, Failed, Skipped  # noqa: E402
@@ -15,7 +16,9 @@ from runner.case import Case, Failed, Skipped  # noqa: E402
 def cases(only, without):
     for path in sorted(glob.glob(os.path.join(HERE, "cases", "*.json"))):
         with open(path, encoding="utf-8") as file:
-            for case in json.load(file)["cases"]:
+            book = json.load(file)
+            for case in book["cases"]:
+                case["steps"] = [book["shared"][step] if isinstance(step, str) else step for step in case["steps"]]
                 if only not in case["id"] + " " + case["name"]:
                     continue
                 if not set(case.get("features", [])) & set(without):

@@ -9,6 +9,8 @@ struct DeviceDocuments: Sendable {
 
   private(set) var policy = RuntimePolicy.none
   private(set) var prefetch = PrefetchPlan(.empty)
+  /// Those that hold, and that the disk didn't take.
+  var unwritten: Set<Kind> = []
 
   /// Reads what the folder has; a file that can't be read counts as none, so the next poll brings it again.
   init(_ folder: CacheFolder) {

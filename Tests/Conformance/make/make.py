@@ -17,9 +17,10 @@ def main():
                 count += 1
                 for rule in case["rules"]:
                     rules.setdefault(rule, []).append(case["id"])
-            lines = ",\n".join(json.dumps(case, sort_keys=False, ensure_ascii=False) for case in book.cases)
+            shared = share(book.cases)
             with open(os.path.join(HERE, "../cases", book.name + ".json"), "w", encoding="utf-8") as file:
-                file.write('{"cases": [\n' + lines + "\n]}\n")
+                file.write('{"shared": {\n' + lines(f"{json.dumps(name)}: {written(step)}" for name, step in shared.items())
+                           + '\n}, "cases": [\n' + lines(map(written, book.cases)) + "\n]}\n")
     with open(PROTOCOL, encoding="utf-8") as file:
         text = file.read()
     known = set()
@@ -36,6 +37,29 @@ def main():
     for rule in sorted(known - set(rules), key=lambda rule: int(rule[2:])):
         print(f"no case tests {rule}")
     print(count, "cases")
+
+
+def share(cases):
+    """Takes long steps that several cases have out of them; a text in their place names one."""
+    counts, shared, names = {}, {}, {}
+    for case in cases:
+        for step in case["steps"]:
+            counts[written(step)] = counts.get(written(step), 0) + 1
+    for case in cases:
+        for place, step in enumerate(case["steps"]):
+            text = written(step)
+            if len(text) > 200 and counts[text] > 1:
+                name = names.setdefault(text, f"{next(iter(step))} {len(names) + 1}")
+                shared[name], case["steps"][place] = step, name
+    return shared
+
+
+def written(value):
+    return json.dumps(value, ensure_ascii=False)
+
+
+def lines(texts):
+    return ",\n".join(texts)
 
 
 def spans(ids):
