@@ -83,7 +83,7 @@ let package = Package(
       dependencies: [
         "BuildCheck", "DeviceLinux", "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI", "Platform",
         "System",
-        "Publishing", "Server", "Store", "XCacheClient",
+        "Publishing", "Server", "Store", "XCacheClient", "XCacheRuntime",
       ],
       swiftSettings: swift),
 

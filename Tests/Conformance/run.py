@@ -18,7 +18,8 @@ def cases(only, without):
         with open(path, encoding="utf-8") as file:
             book = json.load(file)
             for case in book["cases"]:
-                case["steps"] = [book["shared"][step] if isinstance(step, str) else step for step in case["steps"]]
+                named = [book["shared"][step] if isinstance(step, str) else step for step in case["steps"]]
+                case["steps"] = [one for step in named for one in (step if isinstance(step, list) else [step])]
                 if only not in case["id"] + " " + case["name"]:
                     continue
                 if not set(case.get("features", [])) & set(without):

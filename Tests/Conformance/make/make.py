@@ -5,7 +5,7 @@ import importlib, json, os, re, sys
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROTOCOL = os.path.join(HERE, "../../../docs/protocol.md")
-MODULES = [name for name in ("polls", "answers", "updates", "pages", "policies", "places")
+MODULES = [name for name in ("polls", "answers", "updates", "pages", "policies", "places", "loads")
            if os.path.exists(os.path.join(HERE, name + ".py"))]
 
 
@@ -48,7 +48,9 @@ def share(cases):
     for case in cases:
         for place, step in enumerate(case["steps"]):
             text = written(step)
-            if len(text) > 200 and counts[text] > 1:
+            if isinstance(step, list):
+                shared[step.name], case["steps"][place] = step, step.name
+            elif len(text) > 200 and counts[text] > 1:
                 name = names.setdefault(text, f"{next(iter(step))} {len(names) + 1}")
                 shared[name], case["steps"][place] = step, name
     return shared

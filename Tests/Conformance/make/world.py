@@ -300,9 +300,18 @@ class Book:
             "steps": copy.deepcopy(flat(steps))})
 
 
+class Group(list):
+    """Steps that many cases of a file have; the file has them once."""
+
+    def __init__(self, name, steps):
+        super().__init__(steps)
+        self.name = name
+
+
 def flat(steps):
     """Steps out of lists of steps."""
-    return [one for step in steps for one in (flat(step) if isinstance(step, (list, tuple)) else [step])]
+    return [one for step in steps for one in (
+        flat(step) if isinstance(step, (list, tuple)) and not isinstance(step, Group) else [step])]
 
 
 def serve(*rules, fresh=False):

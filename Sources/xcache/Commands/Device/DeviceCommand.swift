@@ -1,0 +1,118 @@
+import DeviceLinux
+import HTTP
+import Manifests
+import Platform
+import Publishing
+import Server
+import System
+import XCacheClient
+import XCacheRuntime
+
+/// `xcache device run`: the runtime as a local process, for browsers, tests, and people who write other devices.
+enum DeviceCommand {
+  static let command = Command(
+    name: "device", operands: "run", summary: "run the device runtime as a local process",
+    notes: """
+      Pages are at /at/SCHEME/HOST[:PORT]/PATH, so that links between them work:
+        http://127.0.0.1:PORT/at/https/m.example.com/index.html
+      What the device holds is answered as a web engine would get it; everything else is a redirect (307) to the address
+      itself, with the reason in X-XCache. Opening a page polls, as in an app. The process can't see a page paint, so each
+      that was answered counts as come up.
+      The control page needs the token that is printed at the start; /control.json is the same as JSON. Only requests whose
+      Host is this address are answered, and it listens on loopback alone. SIGTERM and SIGINT end it.
+      """,
+    options: [
+      .value("to", "DIR", "the device's folder (needed)"),
+      .value("hosts", "HOSTS", "the app's hosts, such as m.example.com,*.static.example.com (needed)"),
+      .value("listen", "HOST:PORT", "where to listen, on loopback (default: 127.0.0.1:8090)"),
+    ] + [Command.remote[0]] + Command.channel + [
+      .value(
+        "fallback", "URL", environment: "XCACHE_FALLBACK",
+        "the static copy that is asked once the origin failed five polls in a row"),
+      .value("preset", "FILE.zip", "the zip that the app ships, the origin's bundle/N.zip"),
+      .value("disk-limit", "SIZE", "what the device's files may take"),
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    guard try arguments.operands("run")[0] == "run" else { throw UsageError("device run?") }
+    let settings = try settings(arguments)
+    let address = try address(arguments)
+    // Before any thread starts: each inherits it, so that only the wait below sees the signals.
+    Signals.block()
+    let runtime = try wait {
+      try await Runtime(settings, transport: CurlTransport(connections: settings.device.connections))
+    }
+    if let fault = runtime.fault { throw Failure("\(fault)") }
+    var configuration = ServerConfiguration(address: address)
+    configuration.name = "xcache"
+    let server: Server
+    do {
+      server = try Server(configuration: configuration)
+    } catch {
+      throw Failure("can't listen on \(address): \(error); choose another address with --listen")
+    }
+    let token = Hex.encode(Secrets.random(16).span.bytes)
+    let control = ControlPage(runtime, token: token, address: "\(server.address)")
+    try server.start { _ in DeviceHandler(runtime, control) }
+    terminal.say(
+      """
+      pages: http://\(server.address)/at/https/HOST/PATH
+      control: http://\(server.address)/?token=\(token)
+      """)
+    Task { await runtime.handle(.launch) }
+    _ = Signals.wait()
+    server.stop(graceSeconds: 2)
+    runtime.device?.finishReports()
+    return .done
+  }
+
+  private static func settings(_ arguments: Arguments) throws -> RuntimeSettings {
+    guard let folder = try arguments.value("to") else {
+      throw UsageError("--to DIR is needed: the device's folder")
+    }
+    guard let hosts = try arguments.value("hosts") else {
+      throw UsageError("--hosts is needed: the hosts that the app's pages come from")
+    }
+    let remote = try RemoteOrigin(arguments)
+    var device = DeviceSettings(
+      folder: folder, server: try remote.server.text, app: try remote.app.text,
+      hosts: hosts.split(separator: ",").map(String.init), channel: remote.channel.text)
+    device.fallback = try arguments.value("fallback").map {
+      try SettingsValue.url($0, in: "--fallback").text
+    }
+    if let text = try arguments.value("disk-limit") {
+      guard let bytes = Bytes.parse(text) else {
+        throw UsageError("--disk-limit \(text) is no size, such as 100MB")
+      }
+      device.diskLimit = bytes
+    }
+    var settings = RuntimeSettings(device)
+    settings.preset = try arguments.value("preset")
+    return settings
+  }
+
+  private static func address(_ arguments: Arguments) throws -> SocketAddress {
+    let text = try arguments.value("listen") ?? "127.0.0.1:8090"
+    guard text.hasPrefix("127.0.0.1:") || text.hasPrefix("[::1]:"), let address = SocketAddress(text) else {
+      throw UsageError("--listen \(text) is no address and port on loopback, such as 127.0.0.1:8090")
+    }
+    return address
+  }
+
+  /// Blocks this thread, which is none of Swift's concurrency, until `body` is done.
+  private static func wait<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Value
+  ) throws -> Value {
+    let result = Monitor<Result<Value, any Error>?>(nil)
+    Task {
+      do {
+        let value = try await body()
+        result.broadcasting { $0 = .success(value) }
+      } catch {
+        result.broadcasting { $0 = .failure(error) }
+      }
+    }
+    return try result.waiting { $0 }.get()
+  }
+}

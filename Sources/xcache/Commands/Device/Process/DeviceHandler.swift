@@ -1,0 +1,136 @@
+import HTTP
+import Manifests
+import System
+import XCacheClient
+import XCacheRuntime
+
+/// What the local device answers: pages below `/at/`, and the control page.
+final class DeviceHandler: Handler {
+  private let runtime: Runtime
+  private let control: ControlPage
+  private let pages: OpenPages
+
+  init(_ runtime: Runtime, _ control: ControlPage) {
+    self.runtime = runtime
+    self.control = control
+    pages = OpenPages(runtime)
+  }
+
+  func handle(_ request: borrowing Request) -> Answer {
+    // A page of any site may send a browser here under a name of its own (DNS rebinding).
+    guard let host = request.authority?.text.lowercased(), control.isOwn(host) else {
+      return .now(
+        Response(Status(421), contentType: "text/plain", "This is not the address of this process.\n"))
+    }
+    let path = request.path.text
+    if path.hasPrefix("/at/") { return page(String(path.dropFirst("/at/".count)), request) }
+    return control.answer(path, request)
+  }
+
+  private func page(_ path: String, _ request: borrowing Request) -> Answer {
+    let query = request.query?.text
+    guard let url = Self.address(path + (query.map { "?\($0)" } ?? "")) else {
+      return .now(Response(.notFound, contentType: "text/plain", "Pages are at /at/https/HOST/PATH.\n"))
+    }
+    var asked = PageRequest(url, method: Self.name(of: request.method))
+    for (name, value) in [
+      ("range", request.field(.range)?.text), ("if-range", request.field(.ifRange)?.text),
+      ("if-none-match", request.field(.ifNoneMatch)?.text), ("if-match", request.field(.ifMatch)?.text),
+      ("if-unmodified-since", request.field(.ifUnmodifiedSince)?.text),
+    ] {
+      if let value { asked.headers.append((name, value)) }
+    }
+    let isPage = request.field(named: "sec-fetch-dest")?.text == "document"
+    if isPage { asked.destination = .document }
+    let referer = (request.field(.referer)?.text).flatMap { Self.page(of: $0, at: control.address) }
+    let (runtime, pages, final) = (runtime, pages, asked)
+    return .deferred { answer in
+      Task {
+        var request = final
+        request.page = isPage ? pages.open(url) : referer.flatMap { pages.page($0) }
+        let made = await runtime.answer(request)
+        if isPage, let page = request.page {
+          runtime.pageCameUp(page)
+          Task { await runtime.handle(.pageOpened(page)) }
+        }
+        answer(Self.response(to: made, url))
+      }
+    }
+  }
+
+  /// `https/m.test/a` stands for `https://m.test/a`.
+  private static func address(_ text: String) -> String? {
+    for scheme in ["https", "http"] where text.hasPrefix("\(scheme)/") {
+      let url = "\(scheme)://\(text.dropFirst(scheme.utf8.count + 1))"
+      return (try? ResourceURL(url)) == nil ? nil : url
+    }
+    return nil
+  }
+
+  /// The page that a Referer names, where it is one of this process.
+  private static func page(of referer: String, at address: String) -> String? {
+    for host in [address, "localhost:\(address.split(separator: ":").last ?? "")"] {
+      let start = "http://\(host)/at/"
+      if referer.hasPrefix(start) { return Self.address(String(referer.dropFirst(start.utf8.count))) }
+    }
+    return nil
+  }
+
+  private static func name(of method: Method) -> String {
+    switch method {
+    case .get: "GET"
+    case .head: "HEAD"
+    default: "OTHER"
+    }
+  }
+
+  private static func response(to answer: PageAnswer, _ url: String) -> Response {
+    switch answer {
+    case .network(let reason):
+      let fields = HeadFields([("Location", url), ("X-XCache", "network; \(reason.rawValue)")])
+      return Response(Status(307), fields)
+    case .local(let local):
+      guard let bytes = try? local.body.collect() else {
+        return Response(Status(307), HeadFields([("Location", url), ("X-XCache", "network; unavailable")]))
+      }
+      var fields = HeadFields([("X-XCache", local.isFromMemory ? "memory" : "disk")])
+      for (name, value) in local.headers {
+        if let known = Self.names.first(where: { "\($0)" == name }) { fields.add(known, value) }
+      }
+      let length = local.header("content-length").flatMap { UInt64($0) }
+      let head = RenderedHead(Status(UInt16(local.status)), fields, contentLength: length)
+      return Response(head, bytes.isEmpty ? .none : .bytes(SharedBytes(bytes)))
+    }
+  }
+
+  /// What a local answer may have, but for Content-Length.
+  private static let names: [StaticString] = [
+    "ETag", "X-Content-Type-Options", "Content-Type", "Accept-Ranges", "Content-Range",
+    "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Vary", "Content-Security-Policy",
+    "Content-Security-Policy-Report-Only", "Referrer-Policy", "Permissions-Policy",
+    "Cross-Origin-Opener-Policy", "Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy",
+    "X-Frame-Options", "Service-Worker-Allowed",
+  ]
+}
+
+/// The pages that were opened last: a browser says when one opens, and never when one closes.
+final class OpenPages: Sendable {
+  private static let most = 32
+  private let runtime: Runtime
+  private let pages = Locked<[OpenPage]>([])
+
+  init(_ runtime: Runtime) { self.runtime = runtime }
+
+  func open(_ url: String) -> OpenPage {
+    let page = runtime.open(url)
+    let closed = pages.withLock { pages -> OpenPage? in
+      pages.append(page)
+      return pages.count > Self.most ? pages.removeFirst() : nil
+    }
+    if let closed { runtime.close(closed) }
+    return page
+  }
+
+  /// The page of this address that was opened last.
+  func page(_ url: String) -> OpenPage? { pages.withLock { $0.last { $0.url == url } } }
+}
