@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -139,6 +139,10 @@ bench-packs: packages ## measure the parts of a pack: renaming, change lists, lo
 bench-zstd: packages ## measure the zstd decoder in Swift against libzstd, on published web builds
 	swift build $(RELEASE) --product zstd-bench
 	Benchmarks/zstd.sh
+
+bench-runtime: packages ## what a page's request costs, on a manifest of 20,000 URLs, and the memory it takes
+	swift build $(RELEASE) --product runtime-bench
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && .build/release/runtime-bench prepare "$$d/device" && .build/release/runtime-bench run "$$d/device"
 
 bench-update: build ## what an update costs through a bad line, and for a fleet at once; needs root (about 10 minutes)
 	@.ci/packages iproute2 curl python3

@@ -97,6 +97,11 @@ let package = Package(
       name: "pack-bench", dependencies: ["Compression", "Manifests", "System"], path: "Benchmarks/Packs",
       swiftSettings: swift),
 
+    // What a page's request costs: make bench-runtime.
+    .executableTarget(
+      name: "runtime-bench", dependencies: ["Manifests", "System", "XCacheClient", "XCacheRuntime"],
+      path: "Benchmarks/Runtime", swiftSettings: swift),
+
     // Our implementation of a device, driven by Tests/Conformance/run.py: make conformance.
     .executableTarget(
       name: "conformance-device",

@@ -1,0 +1,87 @@
+import Manifests
+import System
+import XCacheClient
+import XCacheRuntime
+
+/// What a page's request costs: `runtime-bench prepare DIR`, then `runtime-bench run DIR` in a process of its own, so that
+/// its memory is that of an app which was just started.
+@main enum RuntimeBench {
+  static let urls = 20_000
+  static let requests = 10_000
+
+  static func main() async throws {
+    let words = CommandLine.arguments
+    guard words.count == 3 else {
+      print("usage: runtime-bench prepare|run DIR")
+      return
+    }
+    if words[1] == "prepare" { return try await prepare(words[2]) }
+    if try await run(words[2]) { return }
+    Environment.exit(1)
+  }
+
+  static func settings(_ folder: String, memory: Int) -> RuntimeSettings {
+    var settings = RuntimeSettings(
+      DeviceSettings(folder: folder, server: "https://origin.test", app: "shop", hosts: ["m.test"]))
+    settings.memoryLimit = memory
+    return settings
+  }
+
+  /// A device that holds `urls` files.
+  private static func prepare(_ folder: String) async throws {
+    let runtime = try await Runtime(settings(folder, memory: 0), transport: Network(count: urls))
+    let report = await runtime.handle(.launch)
+    print("\(report?.fetched ?? 0) files, \((report?.bytesTotal ?? 0) >> 10) KB")
+  }
+
+  /// - Returns: whether every bar is met.
+  private static func run(_ folder: String) async throws -> Bool {
+    let empty = ProcessMemory.resident ?? 0
+    let network = Network(count: 0)
+    var isMet = true
+    do {
+      let runtime = try await Runtime(settings(folder, memory: 10 << 20), transport: network)
+      let first = try await ask(runtime, 0..<requests)
+      let again = try await ask(runtime, (requests - 2_000)..<requests, rounds: 5)
+      let above = ((ProcessMemory.resident ?? 0) - empty) >> 10
+      isMet = bar("from memory, p50", again, 50, 30_000) && isMet
+      _ = bar("from memory, p99", again, 99, nil)
+      _ = bar("from the disk for the first time (read, hashed, kept), p50", first, 50, nil)
+      print("memory: \(runtime.counts.memoryBytes >> 10) KB of files; \(above) KB above the empty process (bar 30720)")
+      isMet = above <= 30 << 10 && isMet
+    }
+    let runtime = try await Runtime(settings(folder, memory: 0), transport: network)
+    _ = try await ask(runtime, 0..<requests)
+    let disk = try await ask(runtime, 0..<requests)
+    isMet = bar("from the disk, p50", disk, 50, 150_000) && isMet
+    _ = bar("from the disk, p99", disk, 99, nil)
+    print("over the network: \(network.asked) requests")
+    return isMet && network.asked == 0
+  }
+
+  /// Nanoseconds that each request took.
+  private static func ask(_ runtime: Runtime, _ range: Range<Int>, rounds: Int = 1) async throws -> [UInt64] {
+    var times: [UInt64] = []
+    let page = runtime.open("https://m.test/index.html")
+    for _ in 0..<rounds {
+      for number in range {
+        let request = PageRequest("https://m.test/assets/chunk-\(number).js", destination: .script, page: page)
+        let begin = Clock.monotonicNanoseconds()
+        let answer = await runtime.answer(request)
+        guard case .local(let local) = answer, try local.body.collect().count == Network.size(number) else {
+          fatalError("\(request.url): \(answer)")
+        }
+        times.append(Clock.monotonicNanoseconds() - begin)
+      }
+    }
+    runtime.close(page)
+    return times.sorted()
+  }
+
+  private static func bar(_ name: String, _ times: [UInt64], _ share: Int, _ limit: UInt64?) -> Bool {
+    let value = times[times.count * share / 100]
+    let tenths = value / 100
+    print("\(name): \(tenths / 10).\(tenths % 10) µs\(limit.map { " (bar \($0 / 1000))" } ?? "")")
+    return limit.map { value < $0 } ?? true
+  }
+}
