@@ -7,12 +7,12 @@ import XCacheRuntime
 private enum Guide {
   static func open(
     folder: String, resources: String, transport: any Transport,
-    show: (Int, [(name: String, value: String)], [UInt8]) -> Void, load: (String, PassReason) -> Void
+    shown: (Int, [UInt8]) -> Void, loaded: (String, PassReason) -> Void
   ) async throws {
     func show(_ status: Int, _ headers: [(name: String, value: String)], _ body: [UInt8]) {
-      show(status, headers, body)
+      shown(status, body)
     }
-    func load(_ url: String, because reason: PassReason) { load(url, reason) }
+    func load(_ url: String, because reason: PassReason) { loaded(url, reason) }
 
     // guide
     let device = DeviceSettings(
@@ -67,8 +67,8 @@ private struct Nobody: Transport {
     let shown = Locked<[String]>([])
     try await Guide.open(
       folder: "\(scratch.path)/device", resources: scratch.path, transport: Nobody(),
-      show: { status, _, _ in shown.withLock { $0.append("\(status)") } },
-      load: { url, reason in shown.withLock { $0.append("\(url) \(reason)") } })
+      shown: { status, _ in shown.withLock { $0.append("\(status)") } },
+      loaded: { url, reason in shown.withLock { $0.append("\(url) \(reason)") } })
     #expect(shown.withLock { $0 } == ["https://m.example.com/index.html notListed"])
   }
 
