@@ -52,20 +52,21 @@ public final class LocalResource: Sendable {
 /// Which listed resource a URL means (DESIGN "URLs and matching"); made when the first page asks.
 struct URLTable {
   private var digest: SHA256?
-  private var entries: [String: HeldEntry] = [:]
+  /// Where in the index's entries each is: entries of their own would take six times the memory.
+  private var places: [String: Int32] = [:]
 
   /// The entry that `url` matches in `index`.
   mutating func entry(for url: ResourceURL, in index: DeviceIndex) -> HeldEntry? {
     if digest != index.digest { fill(from: index) }
-    return entries[url.matchKey]
+    return places[url.matchKey].map { index.entries[Int($0)] }
   }
 
   private mutating func fill(from index: DeviceIndex) {
     digest = index.digest
-    entries = [:]
-    entries.reserveCapacity(index.entries.count)
-    for entry in index.entries {
-      entries[entry.url.matchKey] = entry
+    places = [:]
+    places.reserveCapacity(index.entries.count)
+    for (place, entry) in index.entries.enumerated() {
+      places[entry.url.matchKey] = Int32(clamping: place)
     }
   }
 }

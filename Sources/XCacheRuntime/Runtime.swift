@@ -95,6 +95,8 @@ public final class Runtime: Sendable {
       let device = try Device(settings.device, transport: transport, clock: clock)
       device.takePreset(settings)
       let saved = try? DurableFile.read(settings.healthFile, limit: 1 << 20)
+      // What reading the index took, which is as much as it holds.
+      ProcessMemory.trim()
       return Start(
         device: device, health: PageHealth(saved: saved, version: device.version),
         isInterceptionOff: !settings.marker(policy: device.runtimePolicy.version).allowsStart)

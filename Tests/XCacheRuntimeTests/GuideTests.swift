@@ -75,7 +75,8 @@ private struct Nobody: Transport {
   /// What is compiled here is what the guide shows.
   @Test func theGuideHasThisCode() throws {
     let tests = DurableFile.parent(of: #filePath)
-    let guide = String(decoding: try #require(try DurableFile.read("\(tests)/../../docs/guide-runtime.md")), as: UTF8.self)
+    let guide = String(
+      decoding: try #require(try DurableFile.read("\(tests)/../../docs/guide-runtime.md")), as: UTF8.self)
     let shown = guide.split(separator: "```swift\n").dropFirst().map { String($0.prefix { $0 != "`" }) }
     let source = String(decoding: try #require(try DurableFile.read(#filePath)), as: UTF8.self)
     let function = try #require(source.split(separator: "\n    // end\n").first)

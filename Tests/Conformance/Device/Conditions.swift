@@ -1,10 +1,12 @@
 import Manifests
+import XCacheClient
 import XCacheRuntime
 
 /// What a case says of the network and the phone.
-enum Conditions {
-  static func set(_ command: JSONValue, _ runtime: Runtime) -> JSONValue {
-    runtime.isOffline = command["network"]?.string == "offline"
-    return [:]
+extension Conditions {
+  init(_ command: JSONValue) {
+    self.init()
+    network = command["network"]?.string.flatMap(Network.init(rawValue:)) ?? .unmetered
+    savesData = command["dataSaver"]?.bool ?? false
   }
 }

@@ -27,7 +27,7 @@ final class Session {
       if let page = page(command) { runtime.close(page) }
       pages[command["page"]?.integer ?? 0] = nil
     case "request": return await request(command, runtime)
-    case "conditions": return Conditions.set(command, runtime)
+    case "conditions": runtime.conditions = Conditions(command)
     case "memoryShort": runtime.memoryIsShort()
     case "prefetch": return prefetch(command, runtime)
     case "script": return script(command, runtime)
@@ -41,7 +41,7 @@ final class Session {
 
   /// The end of the process that nobody forced.
   func end() async {
-    await runtime?.finishNotes()
+    await runtime?.close()
     runtime?.device?.finishReports()
   }
 
@@ -71,6 +71,7 @@ final class Session {
       channel: given["channel"]?.string ?? "online")
     device.fallback = given["fallback"]?.string
     device.diskLimit = given["diskLimit"]?.integer ?? device.diskLimit
+    device.meteredLimit = given["meteredLimit"]?.integer ?? device.meteredLimit
     device.scriptKey = given["scriptKey"]?.string.flatMap { Base64.decode($0) }
     // Cases have no time for the pauses of an app.
     device.retryPauses = [5, 10]

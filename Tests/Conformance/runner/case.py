@@ -8,7 +8,7 @@ START = 1_800_000_000_000
 # What a poll may be asked with; a device may send further parameters.
 KNOWN = {"app", "channel", "version", "digest", "patch", "pack"}
 # Seconds for one command, on a machine that does much else.
-PATIENCE = 60
+PATIENCE = float(os.environ.get("CONFORMANCE_PATIENCE", "60"))
 
 
 class Failed(Exception):

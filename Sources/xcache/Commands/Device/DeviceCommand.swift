@@ -30,7 +30,7 @@ enum DeviceCommand {
         "fallback", "URL", environment: "XCACHE_FALLBACK",
         "the static copy that is asked once the origin failed five polls in a row"),
       .value("preset", "FILE.zip", "the zip that the app ships, the origin's bundle/N.zip"),
-      .value("disk-limit", "SIZE", "what the device's files may take"),
+      .value("disk-limit", "SIZE", "what the device's files may take (default: 100MB)"),
     ],
     run: run)
 
@@ -63,6 +63,7 @@ enum DeviceCommand {
     Task { await runtime.handle(.launch) }
     _ = Signals.wait()
     server.stop(graceSeconds: 2)
+    try wait { await runtime.close() }
     runtime.device?.finishReports()
     return .done
   }

@@ -73,7 +73,21 @@ struct ControlPage: Sendable {
     return .now(Response(Status(303), HeadFields([("Location", back)])))
   }
 
-  private func set(_ items: [String: String]) { runtime.isOffline = items["network"] == "offline" }
+  private func set(_ items: [String: String]) {
+    var conditions = runtime.conditions
+    if let network = items["network"].flatMap(Conditions.Network.init(rawValue:)) {
+      conditions.network = network
+    }
+    for (name, flag) in Self.flags {
+      if let value = items[name] { conditions[keyPath: flag] = value == "1" }
+    }
+    runtime.conditions = conditions
+  }
+
+  /// What else an app says of the moment.
+  private static let flags: [(name: String, flag: WritableKeyPath<Conditions, Bool> & Sendable)] = [
+    ("savesData", \.savesData), ("isLowPower", \.isLowPower), ("isForeground", \.isForeground),
+  ]
 }
 
 // MARK: - What is shown
@@ -89,6 +103,13 @@ extension ControlPage {
   /// All of it, as JSON.
   private var state: JSONValue {
     let counts = runtime.counts
+    var shownConditions: JSONObject {
+      var shown = JSONObject()
+      let conditions = runtime.conditions
+      shown["network"] = .string(conditions.network.rawValue)
+      for (name, flag) in Self.flags { shown[name] = .bool(conditions[keyPath: flag]) }
+      return shown
+    }
     var passed = JSONObject()
     for (reason, count) in counts.passed { passed[reason.rawValue] = .integer(count) }
     let files = (runtime.device?.heldFiles() ?? []).map { file -> JSONValue in
@@ -98,10 +119,11 @@ extension ControlPage {
       ]
     }
     return [
-      "conditions": ["network": .string(runtime.isOffline ? "offline" : "unmetered")],
+      "conditions": .object(shownConditions),
       "counts": [
-        "disk": .integer(counts.disk), "evictions": .integer(counts.evictions),
-        "memory": .integer(counts.memory), "memoryBytes": .integer(counts.memoryBytes),
+        "disk": .integer(counts.disk), "diskEvictions": .integer(counts.diskEvictions),
+        "evictions": .integer(counts.evictions), "memory": .integer(counts.memory),
+        "memoryBytes": .integer(counts.memoryBytes), "misses": .integer(counts.misses),
         "passed": .object(passed),
       ],
       "digest": .string(runtime.device?.digest ?? ""), "files": .array(files),
@@ -114,6 +136,11 @@ extension ControlPage {
     let counts = runtime.counts
     let files = runtime.device?.heldFiles() ?? []
     let held = files.count { $0.path != nil }
+    let conditions = runtime.conditions
+    let switches = Self.flags.map { name, flag in
+      let isOn = conditions[keyPath: flag]
+      return button("conditions?\(name)=\(isOn ? 0 : 1)", "\(name): \(isOn ? "yes" : "no")")
+    }
     let passed = counts.passed.sorted { $0.key.rawValue < $1.key.rawValue }
       .map { "<tr><td>passed on: \($0.key.rawValue)<td>\($0.value)" }
     let rows = files.prefix(1000).map {
@@ -124,9 +151,10 @@ extension ControlPage {
       <style>body{font:15px system-ui;margin:2em}td{padding:0 1em 0 0}form{display:inline}</style>
       <h1>Version \(Self.escaped(runtime.version))</h1>
       <p>\(held) of \(files.count) files are held. Policy \(runtime.device?.runtimePolicy.version ?? "0"), \
-      prefetch config \(runtime.device?.prefetch.version ?? "0"). Network: \(runtime.isOffline ? "offline" : "unmetered").
+      prefetch config \(runtime.device?.prefetch.version ?? "0"). Network: \(conditions.network.rawValue).
       <p>\(["launch", "foreground", "push", "pageClosed"].map { button("trigger?name=\($0)", $0) }.joined())
-      \(["unmetered", "offline"].map { button("conditions?network=\($0)", $0) }.joined())
+      \(Conditions.Network.allCases.map { button("conditions?network=\($0)", "\($0)") }.joined())
+      \(switches.joined())
       \(button("memory?", "memory is short"))
       <table><tr><td>from memory<td>\(counts.memory)<tr><td>from the disk<td>\(counts.disk)\(passed.joined())</table>
       <h2>Files</h2><table>\(rows.joined())</table>
