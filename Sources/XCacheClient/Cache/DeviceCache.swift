@@ -128,8 +128,9 @@ extension DeviceCache {
   mutating func mend(at now: Int64) throws(ClientError) {
     try checkOpen()
     if isSettled { return }
+    let names = index.names
     files = [:]
-    for (name, size) in try folder.listed() { files[index.sharing(name)] = size }
+    for (name, size) in try folder.listed() { files[names.shared(name)] = size }
     bytes = files.values.clampedSum(\.self)
     try settle(after: nil, at: now)
     isSettled = true
@@ -149,8 +150,8 @@ extension DeviceCache {
     }
     if staged.isEmpty { return }
     var targets: [SHA256: Set<CachedName>] = [:]
-    for (name, sha256) in index.names where staged.contains(sha256) {
-      targets[sha256, default: []].insert(name)
+    for entry in index.entries where staged.contains(entry.sha256) {
+      targets[entry.sha256, default: []].insert(entry.name)
     }
     for (sha256, names) in targets {
       try arrive(sha256, at: names.sorted { $0.text < $1.text }, after: before, now)

@@ -3,75 +3,100 @@ import System
 
 /// A manifest as a device holds it: checked, and with a place for each file.
 struct DeviceIndex: Sendable {
-  let manifest: Manifest
+  let version: ManifestVersion
   /// Of the canonical resourcemap.
   let digest: SHA256
   /// Those of `hosts`, in the order of their URLs.
   let entries: [HeldEntry]
   /// The hosts that the app allows.
   let hosts: HostList
-  /// The first URL that the manifest lists for another host; nil where there is none.
-  let foreign: ResourceURL?
+  /// What the manifest lists for other hosts, in the order of the URLs.
+  private let others: [ManifestItem]
   /// The bytes that belong under each file name.
-  let names: [CachedName: SHA256]
+  let names: NameTable
 
   /// What a device holds before its first manifest.
   static func none(_ hosts: HostList) -> DeviceIndex { DeviceIndex(hosts) }
 
   private init(_ hosts: HostList) {
     self.hosts = hosts
-    manifest = .empty
+    version = .none
     digest = ResourceMap.empty.digest
     entries = []
-    names = [:]
-    foreign = nil
+    names = NameTable()
+    others = []
   }
 
   /// Takes a manifest whose digest was found to be `digest`.
   init(_ manifest: Manifest, digest: SHA256, hosts: HostList) throws(ManifestFault) {
     var entries: [HeldEntry] = []
-    var foreign: ResourceURL?
+    var others: [ManifestItem] = []
+    var types: Set<String> = []
     entries.reserveCapacity(manifest.items.count)
     for item in manifest.items {
       if hosts.contains(item.url) {
-        entries.append(try HeldEntry(item))
-      } else if foreign == nil {
-        foreign = item.url
+        // Few types stand for all entries; a text of its own would take 64 bytes of each.
+        let type = types.insert(item.entry.ctype).memberAfterInsert
+        entries.append(try HeldEntry(item, ctype: type))
+      } else {
+        others.append(item)
       }
     }
-    self.manifest = manifest
+    version = manifest.version
     self.digest = digest
     self.entries = entries
     self.hosts = hosts
-    self.foreign = foreign
-    names = try Self.names(of: entries)
+    self.others = others
+    names = try NameTable(entries)
   }
 
-  private static func names(of entries: [HeldEntry]) throws(ManifestFault) -> [CachedName: SHA256] {
-    var names: [CachedName: SHA256] = [:]
-    names.reserveCapacity(entries.count)
-    for entry in entries {
-      guard let other = names.updateValue(entry.sha256, forKey: entry.name), other != entry.sha256 else {
-        continue
-      }
-      throw .sameName(entry.name.text, urls: entries.filter { $0.name == entry.name }.map(\.url))
-    }
-    return names
+  /// The manifest as it came. Made anew at each call: few need it, and it would take as much memory as the entries.
+  var manifest: Manifest {
+    Manifest(
+      version: version, items: entries.map { ManifestItem(url: $0.url, entry: $0.entry) } + others)
   }
 
-  var version: ManifestVersion { manifest.version }
-
-  /// The same name as it is in memory here already, where it is listed.
-  func sharing(_ name: CachedName) -> CachedName { names.index(forKey: name).map { names.keys[$0] } ?? name }
+  /// The first URL that the manifest lists for another host; nil where there is none.
+  var foreign: ResourceURL? { others.first?.url }
 
   /// Entries of other hosts, which are passed over.
-  var passedOver: Int { manifest.items.count - entries.count }
+  var passedOver: Int { others.count }
 
   /// Bytes that all listed files will about take of the disk.
   var blocks: Int64 { entries.clampedSum(\.blocks) }
 
   /// Bytes of all listed files, one that has two names counted twice.
   var totalBytes: Int64 { entries.clampedSum(\.size) }
+}
+
+/// Which bytes belong under each file name of a manifest.
+struct NameTable: Sendable {
+  private let entries: [HeldEntry]
+  /// Where in `entries` one of the name is.
+  private let places: [CachedName: Int32]
+
+  /// No names.
+  init() { (entries, places) = ([], [:]) }
+
+  /// - Throws: `sameName`, where two entries want one name for different bytes.
+  init(_ entries: [HeldEntry]) throws(ManifestFault) {
+    var places: [CachedName: Int32] = [:]
+    places.reserveCapacity(entries.count)
+    for (place, entry) in entries.enumerated() {
+      guard let other = places.updateValue(Int32(clamping: place), forKey: entry.name),
+        entries[Int(other)].sha256 != entry.sha256
+      else { continue }
+      throw .sameName(entry.name.text, urls: entries.filter { $0.name == entry.name }.map(\.url))
+    }
+    self.entries = entries
+    self.places = places
+  }
+
+  /// The bytes under a name; nil where nothing belongs there.
+  subscript(name: CachedName) -> SHA256? { places[name].map { entries[Int($0)].sha256 } }
+
+  /// The name as the manifest has it, so that nobody keeps a text of his own.
+  func shared(_ name: CachedName) -> CachedName { places[name].map { entries[Int($0)].name } ?? name }
 }
 
 extension DeviceIndex {

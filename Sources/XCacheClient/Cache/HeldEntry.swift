@@ -7,13 +7,14 @@ struct HeldEntry: Hashable, Sendable {
   let entry: Entry
   let name: CachedName
 
+  /// - Parameter ctype: the entry's own, where several entries are to share its text.
   /// - Throws: `unsafe`, where the download isn't an http(s) URL that ends in a safe file name.
-  init(_ item: ManifestItem) throws(ManifestFault) {
+  init(_ item: ManifestItem, ctype: String? = nil) throws(ManifestFault) {
     guard let address = try? ResourceURL(item.entry.download), let name = CachedName(download: address) else {
       throw .unsafe(url: item.url, download: item.entry.download)
     }
     url = item.url
-    entry = item.entry
+    entry = ctype.map { item.entry.sharing(ctype: $0) } ?? item.entry
     self.name = name
   }
 
@@ -60,5 +61,14 @@ struct CachedName: Hashable, Sendable {
     let path = url.path
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
     self.init(encoded: path[path.utf8.index(after: slash)...])
+  }
+}
+
+extension Entry {
+  /// The same entry with an equal text in place of its own `ctype`, so that many entries share one.
+  fileprivate func sharing(ctype: String) -> Entry {
+    Entry(
+      ctype: ctype, download: download, md5: md5, sha256: sha256, size: size, version: version, others: others
+    )
   }
 }

@@ -64,7 +64,7 @@ extension UseOrder {
       let names = (try? JSONValue.parse(bytes))?["used"]?.array
     else { return }
     for case .string(let text) in names {
-      if let name = CachedName(file: text) { use(listed.sharing(name)) }
+      if let name = CachedName(file: text) { use(listed.names.shared(name)) }
     }
     state.withLock { $0.isChanged = false }
   }

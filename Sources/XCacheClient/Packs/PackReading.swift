@@ -30,8 +30,9 @@ struct PackReading {
     var list: [UInt8] = []
     try decoder.push(coded.span.bytes) { piece in piece.withUnsafeBytes { list.append(contentsOf: $0) } }
     try decoder.finish()
-    changes = try PackChanges(list, of: head, base: held.manifest, limit: limit)
-    let items = held.manifest.items
+    let base = held.manifest
+    changes = try PackChanges(list, of: head, base: base, limit: limit)
+    let items = base.items
     renaming = changes.renaming(old: changes.touched.map { items[$0] })
     sources = changes.arrivals.compactMap { arrival in
       guard case .record(let base, let isRenamed) = arrival.source else { return nil }
@@ -53,6 +54,7 @@ struct PackReading {
   /// The manifest that it leads to.
   /// - Throws: `damaged` where that isn't the one which the head promises.
   func index(over held: DeviceIndex) throws -> DeviceIndex {
+    let base = held.manifest
     var bytes: [FileDigest] = []
     var records = digests.makeIterator()
     for arrival in changes.arrivals {
@@ -63,12 +65,12 @@ struct PackReading {
         }
         bytes.append(digest)
       case .held(let place):
-        let entry = held.manifest.items[place].entry
+        let entry = base.items[place].entry
         bytes.append(FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size))
       case .arrival(let place): bytes.append(bytes[place])
       }
     }
-    let manifest = try changes.applied(to: held.manifest, version: head.version, digests: bytes)
+    let manifest = try changes.applied(to: base, version: head.version, digests: bytes)
     guard manifest.map.digest == head.digest else {
       throw PackFault.damaged("its manifest has another digest")
     }
