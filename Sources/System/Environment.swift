@@ -26,8 +26,11 @@ package enum Environment {
     var limit = Native.descriptorLimit
     limit.rlim_cur = limit.rlim_max
     Native.descriptorLimit = limit
-    return Int(clamping: Native.descriptorLimit.rlim_cur)
+    return descriptorLimit
   }
+
+  /// How many descriptors the process may have open.
+  package static var descriptorLimit: Int { Int(clamping: Native.descriptorLimit.rlim_cur) }
 
   /// Ends the process with `code`, which whoever started it reads.
   package static func exit(_ code: Int32) -> Never { Native.exit(code) }
@@ -40,6 +43,15 @@ package enum StandardStream: Int32, Sendable {
 
   /// Whether a person looks at it.
   package var isTerminal: Bool { isatty(rawValue) == 1 }
+
+  /// A descriptor of its own to where it leads, be that a file, a pipe or a socket.
+  ///
+  /// - Throws: EBADF, where the process was started without it.
+  package func duplicate() throws(SystemError) -> Descriptor {
+    let number = dup(rawValue)
+    guard number >= 0 else { throw SystemError("dup", code: Errno(rawValue: Native.errorNumber)) }
+    return Descriptor(owning: number)
+  }
 
   /// Writes all of `bytes`, however many calls it takes.
   ///
@@ -55,30 +67,39 @@ package enum StandardStream: Int32, Sendable {
   }
 }
 
-/// The signals that end a server, taken by waiting for them instead of by handlers.
+/// The signals that a server acts upon, taken by waiting for them instead of by handlers.
 package enum Signals {
-  /// Blocks SIGTERM and SIGINT for this thread and those it starts; called before any thread is started.
+  /// What a signal asks for.
+  package enum Request: Sendable {
+    /// SIGTERM or SIGINT, by its name: end.
+    case end(String)
+    /// SIGHUP: open log files anew.
+    case reopen
+  }
+
+  /// Blocks SIGTERM, SIGINT and SIGHUP for this thread and those it starts; called before any thread is started.
   package static func block() {
-    var set = ending
+    var set = awaited
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
-  /// Waits for SIGTERM or SIGINT, and gives its number.
-  package static func wait() -> Int32 {
-    var set = ending
+  /// Waits for one of them.
+  package static func wait() -> Request {
+    var set = awaited
     var number: Int32 = 0
     while sigwait(&set, &number) != 0 {}
-    return number
+    return number == SIGHUP ? .reopen : .end(number == SIGINT ? "SIGINT" : "SIGTERM")
   }
 
   /// Lets a write to a closed connection fail with EPIPE instead of ending the process.
   package static func ignorePipe() { _ = signal(SIGPIPE, SIG_IGN) }
 
-  private static var ending: sigset_t {
+  private static var awaited: sigset_t {
     var set = sigset_t()
     sigemptyset(&set)
     sigaddset(&set, SIGTERM)
     sigaddset(&set, SIGINT)
+    sigaddset(&set, SIGHUP)
     return set
   }
 }

@@ -24,3 +24,15 @@ package enum ProcessMemory {
   /// Whoever wants memory meanwhile waits for it: some milliseconds where it is some hundred megabytes.
   package static func trim() { Native.trimMemory() }
 }
+
+/// What the process takes of the machine besides memory.
+package enum ProcessUse {
+  /// Seconds of processor time, of all threads, the kernel's work for them among it.
+  package static var processorSeconds: Double { Clock.processorSeconds() }
+
+  /// Open descriptors; nil where the system doesn't tell.
+  package static var openDescriptors: Int? {
+    // proc(5): one name for each descriptor, that of the folder which is read here among them.
+    (try? Folder.textNames("/proc/self/fd")).map { max(0, $0.count - 1) }
+  }
+}

@@ -50,6 +50,8 @@ enum XCache {
         terminal.say("xcache \(version)")
         return .done
       }
+      // For packagers: what is installed beside the program, made of the tables that --help is made of.
+      if first == "completions" { return try completions(Array(words.dropFirst()), terminal) }
       return try run(command(first), words.dropFirst(), environment, terminal)
     } catch let error as UsageError {
       terminal.note("xcache: \(error.message)\nTry: xcache \(hint(words))--help")
@@ -82,6 +84,21 @@ enum XCache {
     }
     let arguments = try Arguments(words, options: command.options + Command.common, environment: environment)
     return try command.run(arguments, terminal)
+  }
+
+  private static func completions(_ words: [String], _ terminal: Terminal) throws(UsageError) -> ExitCode {
+    guard words.count == 1 else {
+      throw UsageError("xcache completions takes one of bash, zsh, fish and man")
+    }
+    switch words[0] {
+    case "bash": terminal.say(Completions(commands).bash)
+    case "zsh": terminal.say(Completions(commands).zsh)
+    case "fish": terminal.say(Completions(commands).fish)
+    case "man": terminal.say(ManualPage(commands, version: version).text)
+    case let other:
+      throw UsageError("completions are made for bash, zsh and fish, and man is the page, not \(other)")
+    }
+    return .done
   }
 
   private static func command(_ name: String) throws(UsageError) -> Command {

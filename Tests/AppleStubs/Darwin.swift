@@ -95,6 +95,7 @@ public let RLIMIT_NOFILE: Int32 = 8
 public let OPEN_MAX: Int32 = 10240
 public let _SC_NPROCESSORS_ONLN: Int32 = 58
 public let _SC_PAGESIZE: Int32 = 29
+public let SIGHUP: Int32 = 1
 public let SIGINT: Int32 = 2
 public let SIGPIPE: Int32 = 13
 public let SIGTERM: Int32 = 15
@@ -105,6 +106,7 @@ public let IOPOL_SCOPE_THREAD: Int32 = 1
 public let IOPOL_THROTTLE: Int32 = 3
 public let CLOCK_REALTIME = clockid_t(rawValue: 0)
 public let CLOCK_MONOTONIC = clockid_t(rawValue: 6)
+public let CLOCK_PROCESS_CPUTIME_ID = clockid_t(rawValue: 12)
 
 public let EPERM: Int32 = 1
 public let ENOENT: Int32 = 2
@@ -150,6 +152,7 @@ public var errno: Int32 {
   -1
 }
 @discardableResult public func close(_ file: Int32) -> Int32 { -1 }
+public func dup(_ file: Int32) -> Int32 { -1 }
 @discardableResult public func read(_ file: Int32, _ bytes: UnsafeMutableRawPointer!, _ count: Int) -> Int {
   -1
 }

@@ -1,8 +1,9 @@
 import Glibc
 import HTTP
-import Server
 import System
 import Testing
+
+@testable import Server
 
 @Suite struct WatchingTests {
   @Test func countersTellWhatHappened() throws {
@@ -137,7 +138,7 @@ import Testing
     Clock.sleep(for: .milliseconds(200))
     let sent = server.server.metrics.bytesOut
     client = nil
-    for _ in 0..<100 where server.server.metrics.open > 0 { Clock.sleep(for: .milliseconds(10)) }
+    for _ in 0..<1_000 where server.server.metrics.open > 0 { Clock.sleep(for: .milliseconds(10)) }
     #expect(server.server.metrics.answers[2] == (pipelined.isEmpty ? 2 : 3))
     server.server.stop(graceSeconds: 0)
     log.close()
@@ -148,6 +149,32 @@ import Testing
     // All that was sent but the heads.
     #expect(lines.last?.contains("\"GET /huge HTTP/1.1\" 200 ") == true)
     #expect(bytes < sent && bytes > sent - 1_000)
+  }
+
+  @Test("Another file goes on where the first one ends; each that is left is closed")
+  func anotherFile() throws {
+    let old = TestFile.nameless()
+    let new = TestFile.nameless()
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let reader = Descriptor(owning: ends[0])
+    let log = try AccessLog(Descriptor(owning: dup(old.raw)), format: .common) { _ in }
+    log.write(Array("first\n".utf8), count: 1)
+    log.continue(in: Descriptor(owning: ends[1]))
+    log.continue(in: Descriptor(owning: dup(new.raw)))
+    // What is handed over before the writer turned to it may still be in the file before.
+    log.write(Array("second\n".utf8), count: 1)
+    log.close()
+    var piped = [UInt8](repeating: 0, count: 100)
+    var count = read(reader.raw, &piped, piped.count)
+    if count > 0 {
+      #expect(String(decoding: piped[..<count], as: UTF8.self) == "second\n")
+      count = read(reader.raw, &piped, piped.count)
+    } else {
+      #expect(Self.lines(of: old) + Self.lines(of: new) == ["first", "second"])
+    }
+    #expect(count == 0, "the pipe's other end is closed")
+    #expect(Self.lines(of: old).first == "first")
   }
 
   private static func lines(of file: borrowing Descriptor) -> [String] {

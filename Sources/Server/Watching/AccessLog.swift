@@ -16,7 +16,15 @@ package final class AccessLog: Sendable {
   private struct State {
     var buffers: [[UInt8]] = []
     var bytes = 0
+    /// The file that what comes later goes to, where it is to be another one.
+    var nextFile: Int32?
     var ended = false
+  }
+
+  /// What the writer does next: lines for the file as it is, then perhaps another file.
+  private struct Work {
+    let buffers: [[UInt8]]
+    let nextFile: Int32?
   }
 
   /// Bytes that may wait for the disk.
@@ -28,7 +36,7 @@ package final class AccessLog: Sendable {
   private let droppedLines = Atomic<UInt64>(0)
   private let thread: OSThread
 
-  /// Starts a writer that appends to `file`; `failed` is told once, when a write fails.
+  /// Starts a writer that appends to `file`; `failed` is told when a write fails, once for each file.
   package init(
     _ file: consuming Descriptor, format: Format, failed: @escaping @Sendable (SystemError) -> Void
   ) throws(SystemError) {
@@ -36,16 +44,20 @@ package final class AccessLog: Sendable {
     let state = self.state
     let raw = file.release()
     thread = try OSThread(name: "access-log") {
-      let file = Descriptor(owning: raw)
+      var file = Descriptor(owning: raw)
       var reported = false
-      while let buffers = AccessLog.next(state) {
-        for buffer in buffers {
+      while let work = AccessLog.next(state) {
+        for buffer in work.buffers {
           do throws(SystemError) {
             try Kernel.write(buffer.span.bytes, to: file)
           } catch {
             if !reported { failed(error) }
             reported = true
           }
+        }
+        if let next = work.nextFile {
+          file = Descriptor(owning: next)
+          reported = false
         }
       }
     }
@@ -66,6 +78,17 @@ package final class AccessLog: Sendable {
     }
   }
 
+  /// Goes on with another file, such as a new one of the same name after logrotate moved the old one away. Lines that wait
+  /// still go to the old one, which is closed behind them.
+  package func `continue`(in file: consuming Descriptor) {
+    let raw = file.release()
+    let unused = state.signalling { state in
+      defer { state.nextFile = raw }
+      return state.nextFile
+    }
+    if let unused { _ = Descriptor(owning: unused) }
+  }
+
   /// Writes what waits, then closes the file; called after the server has stopped.
   package func close() {
     let isFirst = state.broadcasting { state in
@@ -75,15 +98,17 @@ package final class AccessLog: Sendable {
     if isFirst { thread.join() }
   }
 
-  private static func next(_ state: Monitor<State>) -> [[UInt8]]? {
-    let taken: (buffers: [[UInt8]], ended: Bool) = state.waiting { state in
-      guard !state.buffers.isEmpty || state.ended else { return nil }
+  /// Waits for work; nil once all is done.
+  private static func next(_ state: Monitor<State>) -> Work? {
+    let taken: (work: Work, ended: Bool) = state.waiting { state in
+      guard !state.buffers.isEmpty || state.nextFile != nil || state.ended else { return nil }
       defer {
         state.buffers = []
         state.bytes = 0
+        state.nextFile = nil
       }
-      return (state.buffers, state.ended)
+      return (Work(buffers: state.buffers, nextFile: state.nextFile), state.ended)
     }
-    return taken.buffers.isEmpty && taken.ended ? nil : taken.buffers
+    return taken.work.buffers.isEmpty && taken.work.nextFile == nil && taken.ended ? nil : taken.work
   }
 }

@@ -14,6 +14,12 @@ package enum Clock {
     return Int64(time.tv_sec) &* 1000 &+ Int64(time.tv_nsec) / 1_000_000
   }
 
+  /// Seconds of processor time that the process has had so far.
+  static func processorSeconds() -> Double {
+    let time = now(CLOCK_PROCESS_CPUTIME_ID)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
   /// Lets the calling thread sleep, signals or not.
   package static func sleep(for duration: Duration) {
     var rest = timespec(max(duration, .zero))

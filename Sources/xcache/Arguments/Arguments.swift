@@ -71,6 +71,14 @@ struct Arguments: Sendable {
     return environment[variable].flatMap { $0.isEmpty ? nil : $0 }
   }
 
+  /// Every value of an option that may be repeated: from the command line, else from its environment variable, where spaces
+  /// or commas stand between them.
+  func list(_ name: String) throws(UsageError) -> [String] {
+    let given = all(name)
+    if !given.isEmpty { return given }
+    return try value(name)?.split { $0 == "," || $0.isWhitespace }.map(String.init) ?? []
+  }
+
   /// A whole number within `range`.
   func number(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
     guard let text = try value(name) else { return nil }

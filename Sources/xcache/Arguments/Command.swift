@@ -50,6 +50,18 @@ extension Option {
   }
 }
 
+extension [Option] {
+  /// The same options; those that take a value and have no variable get one of their name: `--max-head`, XCACHE_MAX_HEAD.
+  var orFromEnvironment: [Option] {
+    map { option in
+      guard option.value != nil, option.environment == nil else { return option }
+      let variable = "XCACHE_" + option.name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+      return Option(
+        name: option.name, short: option.short, value: option.value, help: option.help, environment: variable)
+    }
+  }
+}
+
 /// What a command tells the shell (DESIGN §7).
 enum ExitCode: Int32, Sendable {
   case done = 0

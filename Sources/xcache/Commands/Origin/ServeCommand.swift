@@ -13,7 +13,8 @@ enum ServeCommand {
     name: "serve", operands: "", summary: "run an origin: answer devices and publishers",
     notes: """
       Creates DIR where it is missing. The first start writes an admin token to DIR/admin.token. One process at a
-      time writes a data folder. SIGTERM and SIGINT end it; answers in flight get 10 seconds.
+      time writes a data folder. SIGTERM and SIGINT end it; answers in flight get 10 seconds. SIGHUP opens the access
+      log anew, once it was moved away. Each option's variable counts where the option isn't given.
       TLS belongs to a proxy in front; name it with --trust-proxy, so that its clients are told apart.
       """,
     options: [
@@ -41,7 +42,8 @@ enum ServeCommand {
         "read every file back once in this time, such as 7d or 12h, and set damaged ones aside; off: never (default: 7d)"
       ),
       .value("gc", "HH:MM", "collect garbage every day at this local time, as `xcache gc` does"),
-    ] + GCCommand.policyOptions + ServeMirror.options + ServeLimits.options,
+    ].orFromEnvironment
+      + (GCCommand.policyOptions + ServeMirror.options + ServeLimits.options).orFromEnvironment,
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -64,7 +66,10 @@ enum ServeCommand {
     let store = try Store(path: data)
     let server = try listen(configuration)
     let watch = try ServeMirror.watch(arguments, store, log)
-    options.metrics = { server.metrics.prometheusText + (watch?.prometheusText ?? "") }
+    let status = ServeStatus(store: store, data: data)
+    options.metrics = {
+      status.prometheusText + server.metrics.prometheusText + (watch?.prometheusText ?? "")
+    }
     if let pushPlace { options.push = try ServeMirror.push(to: pushPlace, store, log) }
     if try arguments.value("public-url") == nil { options.publicURL = try Self.url(of: server.address) }
     let origin = try Origin(store: store, options: options)
@@ -78,8 +83,7 @@ enum ServeCommand {
     log("xcache \(XCache.version) listens on http://\(server.address), data in \(data)")
 
     try watch?.start()
-    let signal = Signals.wait()
-    log("stopping on \(signal == 2 ? "SIGINT" : "SIGTERM")")
+    log("stopping on \(try waitForEnd { try ServeLimits.reopen(configuration.accessLog, arguments, log) })")
     origin.beginStopping()
     server.stop(graceSeconds: 10)
     watch?.stop()
@@ -87,6 +91,16 @@ enum ServeCommand {
     configuration.accessLog?.close()
     log("stopped")
     return .done
+  }
+
+  /// Waits for the signal that ends the server, and gives its name.
+  private static func waitForEnd(_ reopen: () throws -> Void) rethrows -> String {
+    while true {
+      switch Signals.wait() {
+      case .reopen: try reopen()
+      case .end(let name): return name
+      }
+    }
   }
 
   private static func gc(_ arguments: Arguments) throws -> DailyCollection? {

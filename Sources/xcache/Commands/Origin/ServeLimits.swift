@@ -21,7 +21,7 @@ enum ServeLimits {
     .value("min-rate", "BYTES", "a second, below which both count as standing still (default: 256)"),
     .value(
       "trust-proxy", "CIDR", "take clients' addresses from this proxy's X-Forwarded-For; may be repeated"),
-    .value("access-log", "FILE", "append a line for each request"),
+    .value("access-log", "FILE", "append a line for each request; -: to standard output"),
     .value("access-log-format", "FORMAT", "common or json (default: common)"),
   ]
 
@@ -43,7 +43,7 @@ enum ServeLimits {
     try take("body-timeout", 1...3_600, &configuration.timeouts.body, times: second)
     try take("write-timeout", 1...3_600, &configuration.timeouts.write, times: second)
     try take("min-rate", 1...1_000_000, &configuration.timeouts.minimumRate)
-    for text in arguments.all("trust-proxy") {
+    for text in try arguments.list("trust-proxy") {
       guard let range = AddressRange(text) else {
         throw UsageError("--trust-proxy \(text) is no address range, such as 10.0.0.0/8")
       }
@@ -61,9 +61,25 @@ enum ServeLimits {
     case let text?: throw UsageError("--access-log-format \(text): it is common or json")
     }
     guard let path = try arguments.value("access-log") else { return nil }
-    let file = try Kernel.open(path, [.write, .create, .append])
-    return try AccessLog(file, format: format) {
+    return try AccessLog(path == "-" ? StandardStream.output.duplicate() : file(path), format: format) {
       log("error: the access log \(path) can't be written: \($0.reason)")
     }
+  }
+
+  /// Opens the file of the access log anew: logrotate has moved the old one away.
+  static func reopen(
+    _ accessLog: AccessLog?, _ arguments: Arguments, _ log: @escaping @Sendable (String) -> Void
+  ) throws {
+    guard let accessLog, let path = try arguments.value("access-log"), path != "-" else { return }
+    do throws(SystemError) {
+      accessLog.continue(in: try file(path))
+      log("opened the access log \(path) anew")
+    } catch {
+      log("error: the access log \(path) can't be opened anew; the old file is written on: \(error.reason)")
+    }
+  }
+
+  private static func file(_ path: String) throws(SystemError) -> Descriptor {
+    try Kernel.open(path, [.write, .create, .append])
   }
 }

@@ -1,0 +1,98 @@
+import Glibc
+import Manifests
+import System
+import Testing
+
+@Suite("What those who run a server rely on")
+struct OperationsTests {
+  @Test("SIGHUP goes on in a new access log, and ends nothing")
+  func hangUp() throws {
+    let scratch = try Scratch()
+    let log = scratch.path + "/access.log"
+    try Site.with(["--access-log", log]) { site throws in
+      #expect(try site.web.ask("/healthz?first").status == 200)
+      #expect(Wait.until(20) { Self.text(log).contains("first") })
+      #expect(rename(log, log + ".1") == 0)
+      site.server.signal(SIGHUP)
+      #expect(Wait.until(20) { site.server.standardError.contains("opened the access log \(log) anew") })
+      #expect(try site.web.ask("/healthz?second").status == 200)
+      #expect(Wait.until(20) { Self.text(log).contains("second") })
+      #expect(!Self.text(log).contains("first") && !Self.text(log + ".1").contains("second"))
+    }
+  }
+
+  @Test("SIGHUP leaves a server that has no access log alone, and one whose log can't be opened writes on")
+  func nothingToReopen() throws {
+    try Site.with { site throws in
+      site.server.signal(SIGHUP)
+      #expect(try site.web.ask("/healthz").status == 200)
+    }
+    let scratch = try Scratch()
+    let folder = scratch.path + "/logs"
+    try Kernel.makeFolder(folder)
+    try Site.with(["--access-log", folder + "/access.log"]) { site throws in
+      #expect(rename(folder, folder + "-old") == 0)
+      site.server.signal(SIGHUP)
+      #expect(Wait.until(20) { site.server.standardError.contains("the old file is written on") })
+      #expect(try site.web.ask("/healthz?kept").status == 200)
+      #expect(Wait.until(20) { Self.text(folder + "-old/access.log").contains("kept") })
+    }
+  }
+
+  @Test("--access-log - writes to standard output, which SIGHUP doesn't change")
+  func standardOutput() throws {
+    try Site.with(["--access-log", "-", "--access-log-format", "json"]) { site throws in
+      site.server.signal(SIGHUP)
+      #expect(try site.web.ask("/healthz?line").status == 200)
+      #expect(Wait.until(20) { site.server.standardOutput.contains("\"target\":\"/healthz?line\"") })
+    }
+  }
+
+  @Test("Options of serve come from the environment where they aren't given")
+  func environment() throws {
+    let scratch = try Scratch()
+    func start(_ words: [String], _ variables: [String: String]) throws -> Child {
+      try Child(
+        [Binary.path, "serve", "--data", scratch.path + "/data", "--listen", "127.0.0.1:0"] + words,
+        environment: variables, in: scratch.path)
+    }
+    for (name, value) in [("XCACHE_MAX_HEAD", "1"), ("XCACHE_GC", "noon"), ("XCACHE_TRUST_PROXY", "::1, x")] {
+      let child = try start([], [name: value])
+      #expect(try child.wait(seconds: 20) == 2, "\(name)")
+      #expect(child.standardError.contains(value.split(separator: " ").last ?? ""), "\(child.standardError)")
+    }
+    let child = try start(["--max-head", "4096"], ["XCACHE_MAX_HEAD": "1"])
+    #expect(Wait.until(30) { child.standardError.contains(" listens on ") })
+    child.signal(SIGTERM)
+    #expect(try child.wait() == 0)
+  }
+
+  @Test("Metrics of the process, its disk and its newest releases")
+  func metrics() throws {
+    try Site.with { site throws in
+      try site.publish(["a.js": "1"])
+      let text = try site.web.ask("/metrics").text
+      let values = Dictionary(
+        text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
+          let end = line.lastIndex(of: " ") ?? line.startIndex
+          return (String(line[..<end]), Double(line[line.index(after: end)...]) ?? -1)
+        }, uniquingKeysWith: { _, new in new })
+      let channel = "{app=\"shop\",channel=\"online\"}"
+      let now = Double(Clock.unixMilliseconds()) / 1000
+      #expect(values["xcache_newest_version\(channel)"] == 1)
+      #expect(abs((values["xcache_newest_release_timestamp_seconds\(channel)"] ?? 0) - now) < 600)
+      #expect(abs((values["process_start_time_seconds"] ?? 0) - now) < 600)
+      #expect(values["process_cpu_seconds_total"] ?? 0 > 0)
+      #expect(values["process_resident_memory_bytes"] ?? 0 > 1_000_000)
+      #expect(values["process_open_fds"] ?? 0 > 3)
+      #expect(values["process_max_fds"] ?? 0 > values["process_open_fds"] ?? 0)
+      let size = values["xcache_disk_size_bytes"] ?? 0
+      #expect(size > 0 && values["xcache_disk_available_bytes"] ?? -1 <= size)
+      #expect(text.contains("\nxcache_build_info{version=\"0.") || text.hasPrefix("# HELP xcache_build_info"))
+    }
+  }
+
+  private static func text(_ path: String) -> String {
+    String(decoding: (try? DurableFile.read(path)) ?? [], as: UTF8.self)
+  }
+}
