@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -19,6 +19,14 @@ packages:
 
 build: packages ## build the release binary, .build/release/xcache
 	swift build $(RELEASE) --product xcache
+
+deb: build ## build the Debian package, .build/packages/xcache_VERSION_ARCH.deb
+	@.ci/packages debhelper dpkg-dev chrpath
+	@deploy/package.sh deb $(XCACHE) .build/packages
+
+tarball: build ## build .build/packages/xcache-VERSION-linux-ARCH.tar.gz
+	@.ci/packages chrpath binutils
+	@deploy/package.sh tarball $(XCACHE) .build/packages
 
 demo: build ## publish, poll and pull a small web app, step by step
 	@public/demo/run.sh $(XCACHE)
@@ -68,6 +76,19 @@ conformance: packages tools ## run our device against the cases of docs/conforma
 test-damage: build ## flip bits of blobs, coded files and database pages of a server under load, ROUNDS (50) times
 	@.ci/packages python3
 	Tests/Damage/damage.py $(XCACHE) $(or $(ROUNDS),50)
+
+check-deploy: build ## check what deploy/ has: alerts, manifests, unit, CI jobs; run nginx and Caddy in front of an origin
+	@command -v nginx >/dev/null || .ci/packages nginx-light
+	@.ci/packages systemd python3 python3-venv openssl
+	Tests/Deploy/check.sh $(XCACHE)
+
+test-deb: build ## install, upgrade and remove the package in a fresh Debian, and run the drills of OPERATIONS.md; needs root
+	@.ci/packages debhelper dpkg-dev chrpath lintian debootstrap
+	Tests/Deploy/package.sh $(XCACHE)
+
+test-container: ## run the Containerfile's steps one by one in chroots, then the image's command; needs root (about 10 minutes)
+	@.ci/packages debootstrap python3
+	Tests/Deploy/container.py
 
 check-apple: ## type-check what apps link in against stand-ins for Apple's modules
 	Tests/AppleStubs/check.sh

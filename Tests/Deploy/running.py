@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""An origin behind nginx and behind Caddy, as deploy/ configures them.   running.py XCACHE CADDY
+
+Devices get the same bytes through each proxy as from the origin; what is inside stays inside, however its path is written;
+a publish goes through. Each metric that an alert or the dashboard names is one that the server has."""
+import contextlib, json, os, pathlib, re, socket, ssl, subprocess, sys, tempfile, time, urllib.request
+
+xcache, caddy = sys.argv[1:3]
+deploy = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+started = []
+
+
+def fail(words):
+    sys.exit(f"running.py: {words}")
+
+
+def port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def start(words, log, env=None):
+    child = subprocess.Popen(words, stdout=open(log, "w"), stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
+    started.append(child)
+    return child
+
+
+def wait(number, log):
+    for _ in range(600):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", number)):
+            return
+        time.sleep(0.1)
+    fail(f"nothing listens: {open(log).read()}")
+
+
+def ask(number, target, origin="127.0.0.1", tls=False, headers=()):
+    """The status and the body of a GET of exactly this target; 127.0.0.2 as `origin` plays the world outside."""
+    connection = socket.create_connection(("127.0.0.1", number), 30, source_address=(origin, 0))
+    if tls:
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        connection = context.wrap_socket(connection, server_hostname="origin.example.com")
+    lines = [f"GET {target} HTTP/1.1", "Host: origin.example.com", "Connection: close", *headers]
+    connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+    answer = b""
+    while piece := connection.recv(65536):
+        answer += piece
+    head, _, body = answer.partition(b"\r\n\r\n")
+    if b"transfer-encoding: chunked" in head.lower():
+        whole, rest = b"", body
+        while rest:
+            size, _, rest = rest.partition(b"\r\n")
+            if not int(size, 16):
+                break
+            whole, rest = whole + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+        body = whole
+    return int(head.split()[1]), body
+
+
+def main(work):
+    plain, tls, mirror, caddied, direct = port(), port(), port(), port(), port()
+    www, data = work / "www", work / "data"
+    www.mkdir()
+    serve = [xcache, "serve", "--data", str(data), "--listen", f"127.0.0.1:{direct}", "--trust-proxy", "127.0.0.0/8",
+             "--public-url", f"http://127.0.0.1:{mirror}"]
+    server = start(serve, work / "serve")
+    wait(direct, work / "serve")
+
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=origin.example.com",
+                    "-keyout", work / "key", "-out", work / "pem"], check=True, capture_output=True)
+    front = (deploy / "nginx-origin.conf").read_text()
+    for old, new in [("listen 443 ssl;", f"listen 127.0.0.1:{tls} ssl; listen 127.0.0.1:{plain};"),
+                     ("listen [::]:443 ssl;", ""), ("127.0.0.1:8080", f"127.0.0.1:{direct}"),
+                     ("/etc/ssl/origin.example.com.pem", str(work / "pem")),
+                     ("/etc/ssl/origin.example.com.key", str(work / "key")),
+                     ]:
+        if old not in front:
+            fail(f"nginx-origin.conf has no {old}")
+        front = front.replace(old, new)
+    copy = (deploy / "nginx-mirror.conf").read_text().replace("listen 80;", f"listen 127.0.0.1:{mirror};")
+    copy = copy.replace("listen [::]:80;", "").replace("root /srv/xcache-mirror;", f"root {www};")
+    folders = "".join(f"{n}_temp_path {work}/{n};" for n in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    user = "user root; " if os.getuid() == 0 else ""
+    (work / "nginx.conf").write_text(
+        f"{user}daemon off; pid {work}/pid; worker_processes 1; events {{}} http {{ access_log off; {folders}\n{front}\n{copy}\n}}\n")
+    start(["nginx", "-p", work, "-e", work / "nginx.log", "-c", work / "nginx.conf"], work / "nginx.out")
+    wait(plain, work / "nginx.log")
+
+    text = (deploy / "Caddyfile").read_text()
+    # Its administration would listen on a fixed port.
+    (work / "Caddyfile").write_text("{\n\tadmin off\n}\n" + text)
+    start([caddy, "run", "--config", work / "Caddyfile", "--adapter", "caddyfile"], work / "caddy",
+          {"HOME": str(work), "XDG_DATA_HOME": str(work), "XCACHE_SITE": f"http://:{caddied}",
+           "XCACHE_ORIGIN": f"127.0.0.1:{direct}"})
+    wait(caddied, work / "caddy")
+
+    token = (data / "admin.token").read_text().strip()
+    site = work / "site"
+    site.mkdir()
+    (site / "index.html").write_text("<!DOCTYPE html><meta charset=utf-8><p>one")
+    (site / "a b%3A+c.txt").write_text("a name that must go through as it is written")
+    # Larger than what proxies take where nobody told them.
+    (site / "large.bin").write_bytes(os.urandom(3 << 20))
+    for number, text in [(plain, "two"), (caddied, "three")]:
+        (site / "index.html").write_text(f"<!DOCTYPE html><meta charset=utf-8><p>{text}")
+        (site / "large.bin").write_bytes(os.urandom(3 << 20))
+        done = subprocess.run(
+            [xcache, "publish", site, "--app", "shop", "--bundle", "main", "--base-url", "https://m.example.com/shop"],
+            env={**os.environ, "XCACHE_SERVER": f"http://127.0.0.1:{number}", "XCACHE_TOKEN": token, "HOME": str(work)},
+            capture_output=True, text=True)
+        if done.returncode:
+            fail(f"a publish through port {number}: {done.stderr}")
+    print("   a publish of 3 MB files goes through nginx and through Caddy")
+
+    fronts = {"nginx": dict(number=tls, tls=True), "Caddy": dict(number=caddied)}
+    paths = ["/configure.json?app=shop", "/configure.json?app=shop&version=1", "/xcache/shop/configure.json", "/healthz"]
+    document = json.loads(ask(direct, paths[0])[1])
+    paths += [e["download"].split(str(mirror), 1)[1] for e in document["data"]["resourcemap"].values()]
+    if not any("%25" in p for p in paths):
+        fail("no download's name is escaped twice")
+    for name, front in fronts.items():
+        for path in paths:
+            if ask(origin="127.0.0.2", target=path, **front) != ask(direct, path):
+                fail(f"{name} answers {path} in another way than the origin")
+    print(f"   {len(paths)} answers to devices are the origin's, byte by byte")
+
+    bearer = [f"Authorization: Bearer {token}"]
+    inside = {"/api/v1/apps/shop/channels/online": b'"version"', "/metrics": b"# TYPE", "/console/": b'<html lang='}
+    written = lambda p: [p, "/" + p, "/." + p, "/x/.." + p, "/%2e" + p, "/x/%2e%2e" + p, "/xcache/1/../.." + p, p.replace("/", "//"),
+                         "/%" + "%02x" % ord(p[1]) + p[2:], p + "?x=/xcache/1/", "/%2f" + p[1:], "/;/.." + p, "/\\.." + p,
+                         "http://origin.example.com" + p, "http://127.0.0.1" + p]
+    asked = 0
+    for name, front in fronts.items():
+        for path, mark in inside.items():
+            status, body = ask(target=path, headers=bearer, **front)
+            if status != 200 or mark not in body:
+                fail(f"{name} refuses {path} from inside: {status}")
+            for target in written(path):
+                for more in ([], ["X-Forwarded-For: 10.0.0.1"], ["X-Real-IP: 127.0.0.1", "Forwarded: for=127.0.0.1"]):
+                    status, body = ask(target=target, origin="127.0.0.2", headers=bearer + more, **front)
+                    asked += 1
+                    if status == 200 or mark in body or status not in (301, 308, 400, 403, 404):
+                        fail(f"{name} lets {target} out: {status} {body[:80]}")
+    print(f"   {asked} requests from outside for what is inside got nothing of it")
+
+    # With a static copy that is watched, as the alerts want it.
+    subprocess.run([xcache, "mirror", "--data", data, "--to", www], check=True, capture_output=True)
+    server.terminate()
+    server.wait()
+    start(serve + ["--watch-mirror", f"http://127.0.0.1:{mirror}"], work / "serve")
+    wait(direct, work / "serve")
+    for _ in range(300):
+        metrics = ask(direct, "/metrics")[1].decode()
+        if "xcache_mirror_age_seconds" in metrics:
+            break
+        time.sleep(0.1)
+    known = set(re.findall(r"^# TYPE (\S+)", metrics, re.M))
+    known |= {f"{m}_bucket" for m in re.findall(r"^# TYPE (\S+) histogram", metrics, re.M)}
+    rules = re.sub(r"#.*|^\s*(summary|description|runbook):.*", "", (deploy / "monitoring/alerts.yml").read_text(), flags=re.M)
+    board = json.loads((deploy / "monitoring/grafana-dashboard.json").read_text())
+    asked = [t["expr"] for p in board["panels"] for t in p.get("targets", [])]
+    asked += [v["definition"] for v in board["templating"]["list"] if "definition" in v]
+    asked += [a["expr"] for a in board["annotations"]["list"]]
+    names = set(re.findall(r"\b(?:xcache|http|process)_[a-z0-9_]+", rules + "\n".join(asked)))
+    if names - known:
+        fail(f"no such metric: {', '.join(sorted(names - known))}")
+    ids = [p["id"] for p in board["panels"]]
+    if len(ids) != len(set(ids)):
+        fail("two panels of the dashboard have the same id")
+    print(f"   all {len(names)} metrics of alerts and dashboard are there, of {len(known)}")
+    lint = subprocess.run([os.environ["PROMTOOL"], "check", "metrics"], input=metrics, capture_output=True, text=True)
+    print("   promtool check metrics:", (lint.stderr.strip().replace("\n", "; ") or "nothing to say"))
+    (work / "queries").write_text(json.dumps(asked))
+
+
+with tempfile.TemporaryDirectory() as folder:
+    try:
+        main(pathlib.Path(folder))
+    finally:
+        for child in reversed(started):
+            child.terminate()
+            child.wait()
