@@ -29,15 +29,15 @@ done
 
 echo "2. Kubernetes, Compose, GitHub and GitLab: the schemas"
 "$python/bin/kubernetes-validate" --strict --quiet deploy/kubernetes.yaml
-"$python/bin/check-jsonschema" -q --builtin-schema vendor.compose-spec deploy/compose.yaml
-"$python/bin/check-jsonschema" -q --builtin-schema vendor.github-workflows deploy/ci/github-*.yml
-"$python/bin/check-jsonschema" -q --builtin-schema vendor.gitlab-ci deploy/ci/gitlab-*.yml
+"$python/bin/check-jsonschema" --builtin-schema vendor.compose-spec deploy/compose.yaml
+"$python/bin/check-jsonschema" --builtin-schema vendor.github-workflows deploy/ci/github-*.yml
+"$python/bin/check-jsonschema" --builtin-schema vendor.gitlab-ci deploy/ci/gitlab-*.yml
 
 echo "3. systemd and logrotate"
 # The program is at its place in the package's chroot alone; how open the unit is, is known without it.
 sed 's|^ExecStart=/usr/bin/xcache |ExecStart=/bin/true |' deploy/xcache.service >"$work/xcache.service"
 SYSTEMD_LOG_LEVEL=warning systemd-analyze verify --man=no "$work/xcache.service" 2>&1 | tee "$work/verify"
-! grep -q "xcache.service" "$work/verify"
+[ ! -s "$work/verify" ] || exit 1
 systemd-analyze security --offline=true --threshold=20 "$work/xcache.service" | tail -1
 logrotate=$(.ci/tool logrotate usr/sbin/logrotate)
 sed "s|xcache adm|$(id -un) $(id -gn)|; s|/var/log/xcache|$work|" deploy/logrotate.conf >"$work/logrotate.conf"
