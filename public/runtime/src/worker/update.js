@@ -1,0 +1,510 @@
+import { Fault, fault } from "../protocol/fault.js";
+import { applyPatch, digestOf, readMap, versionNumber } from "../protocol/entries.js";
+import { isObject } from "../protocol/json.js";
+import { applyDelta, applyPack } from "../protocol/packs.js";
+import { Turns } from "../protocol/turns.js";
+import { matchKey } from "../protocol/urls.js";
+import { check, fetchEntry } from "./files.js";
+import { fetchFile, fetchJSON } from "./network.js";
+import { isKilled, readPolicy } from "./policy.js";
+import { takes } from "./polling.js";
+import { readPrefetch } from "./prefetch.js";
+import { ASIDE_TIME, BACKLOG_TIME, DOCUMENT_LIMIT, METERED_LIMIT } from "./settings.js";
+
+/** @typedef {import("../protocol/entries.js").Entry} Entry */
+/** @typedef {import("./polling.js").Source} Source */
+/** @typedef {import("./store.js").Manifest} Manifest */
+/** @typedef {import("./runtime.js").Runtime} Runtime */
+/** @typedef {{base: string, download: string, size: number}} Delta */
+/**
+ * What an update came to. `kind`: `early` (polled less than the interval ago), `nothing`, `patch`, `pack`, `whole`, or `failed`.
+ * @typedef {{kind: string, source?: Source, from: string, to: string, fetched: number, copied: number, deltas: number, bytes: number,
+ *   why?: string}} Report
+ */
+/** @typedef {{force?: boolean, metered?: boolean}} Wish */
+
+/** Files that are fetched at once. */
+const AT_ONCE = 6;
+
+/** Brings what is held to the newest manifest, one update after another. */
+export class Updater {
+  /** @param {Runtime} runtime */
+  constructor(runtime) {
+    this.runtime = runtime;
+    /** @type {Promise<Report> | undefined} */
+    this.running = undefined;
+  }
+
+  /**
+   * @param {Wish} wish
+   * @returns {Promise<Report>}
+   */
+  async update(wish) {
+    // Whoever forces one wants an answer that is asked for now.
+    while (this.running) {
+      const report = await this.running;
+      if (!wish.force) return report;
+    }
+    this.running = new Update(this.runtime, wish).run();
+    try {
+      return await this.running;
+    } finally {
+      this.running = undefined;
+    }
+  }
+}
+
+class Update {
+  /**
+   * @param {Runtime} runtime
+   * @param {Wish} wish
+   */
+  constructor(runtime, { force = false, metered = false }) {
+    this.runtime = runtime;
+    this.settings = runtime.settings;
+    this.force = force;
+    const { connection } = /** @type {any} */ (navigator);
+    this.isMetered = metered || connection?.saveData === true || connection?.type === "cellular";
+    this.turns = new Turns();
+    /** @type {Report} */
+    this.report = { kind: "early", from: "0", to: "0", fetched: 0, copied: 0, deltas: 0, bytes: 0 };
+  }
+
+  get pause() {
+    return this.turns.pause;
+  }
+
+  /** @returns {Promise<Report>} */
+  async run() {
+    const { runtime, report } = this;
+    await runtime.loading;
+    const held = runtime.manifest;
+    report.from = report.to = held.version;
+    try {
+      const source = runtime.polls.begin(Date.now(), this.force);
+      if (source === undefined || runtime.isOver) return report;
+      report.source = source;
+      await this.from(source, held);
+    } catch (error) {
+      report.kind = "failed";
+      report.why = String(/** @type {any} */ (error)?.message ?? error);
+      const { reason } = /** @type {any} */ (error);
+      runtime.report(isFull(error) ? "storage" : reason ?? "manifest", "", held.version);
+    } finally {
+      this.turns.end();
+      await runtime.store.write({ poll: runtime.polls.saved, used: runtime.files.used }).catch(() => {});
+    }
+    return report;
+  }
+
+  /**
+   * @param {Source} source
+   * @param {Manifest} held
+   */
+  async from(source, held) {
+    const { runtime } = this;
+    /** @type {any} */
+    let data;
+    try {
+      data = await this.ask(source, held, true);
+    } catch (error) {
+      runtime.polls.failed(source, Date.now(), Math.random());
+      throw error;
+    }
+    runtime.polls.answered(source, data.interval);
+    // Before the manifest, whose files may not fit: the kill switch has to arrive in any case.
+    await this.follow("policy", data.policy, source);
+    await this.follow("prefetch", data.prefetch, source);
+    if (isKilled(runtime.policy, Date.now())) {
+      this.endAside();
+      if (runtime.policy.until === Infinity) return runtime.remove();
+      return runtime.store.write({ aside: runtime.aside });
+    }
+    await this.take(data, source, held);
+  }
+
+  // MARK: Polls
+
+  /**
+   * The `data` of an answer.
+   * @param {Source} source
+   * @param {Manifest} held
+   * @param {boolean} takesPacks
+   */
+  ask(source, held, takesPacks) {
+    return source === "origin" ? this.askOrigin(held, takesPacks) : this.askMirror(held, takesPacks);
+  }
+
+  /**
+   * @param {Manifest} held
+   * @param {boolean} takesPacks
+   */
+  async askOrigin(held, takesPacks) {
+    const { server, query } = this.settings;
+    const holding = held.version === "0" ? "" : `&version=${held.version}&digest=${held.digest}`;
+    const pack = takesPacks && holding ? "&pack=1" : "";
+    return this.document(`${server}/configure.json?${query}${holding}&patch=1${pack}`);
+  }
+
+  /**
+   * A copy is files: the small "nothing new" document first, then a pack's or a patch, else the whole manifest.
+   * @param {Manifest} held
+   * @param {boolean} takesPacks
+   */
+  async askMirror(held, takesPacks) {
+    const { settings } = this;
+    const newest = await this.document(settings.mirror("version.json"));
+    if (+newest.version <= +held.version) return newest;
+    // The numbers of the other documents are those of version.json: these are written once, and stay.
+    const { interval, policy, prefetch, rollback } = newest;
+    const folders = held.version === "0" ? [] : takesPacks ? ["update", "patch"] : ["patch"];
+    for (const folder of folders) {
+      const found = await this.document(settings.mirror(`${folder}/${held.version}-${newest.version}.json`)).catch(() => undefined);
+      if (found) return { ...found, interval, policy, prefetch, rollback };
+    }
+    return { ...(await this.document(settings.mirror("configure.json"))), interval, policy, prefetch, rollback };
+  }
+
+  /** @param {string} url */
+  async document(url) {
+    const answer = await fetchJSON(url, { limit: DOCUMENT_LIMIT });
+    const data = answer?.data;
+    if (answer?.code !== 200 || !isObject(data)) fault(`${url}: ${answer?.message ?? "no answer of an origin"}`);
+    if (Number.isNaN(versionNumber(data.version)) || typeof data.update !== "boolean") fault(`${url}: no version`);
+    return data;
+  }
+
+  /**
+   * Fetches a document whose number in an answer differs from that of the one held. What fails is tried again at the next poll.
+   * @param {"policy" | "prefetch"} kind
+   * @param {unknown} named
+   * @param {Source} source
+   */
+  async follow(kind, named, source) {
+    const { runtime, settings } = this;
+    const number = versionNumber(named);
+    const held = runtime[kind].number;
+    if (Number.isNaN(number) || (source === "mirror" ? number <= held : number === held)) return;
+    const name = kind === "policy" ? "policy.json" : "prefetchConfig";
+    const url = source === "origin" ? `${settings.server}/${name}?${settings.query}`
+      : settings.mirror(kind === "policy" ? name : `${name}.json`);
+    try {
+      const document = await fetchJSON(url, { limit: 8 << 20 });
+      const read = kind === "policy" ? readPolicy(document) : readPrefetch(document);
+      // A cache in between may still have an older one.
+      if (!read || (source === "mirror" ? read.number <= held : read.number === held)) return;
+      await runtime.store.write({ [kind]: document });
+      Object.assign(runtime, { [kind]: read });
+    } catch {}
+  }
+
+  // MARK: Manifests
+
+  /**
+   * @param {any} data
+   * @param {Source} source
+   * @param {Manifest} held
+   * @returns {Promise<void>}
+   */
+  async take(data, source, held) {
+    const { report, runtime } = this;
+    report.kind = "nothing";
+    if (!data.update || !takes(data, source, held)) {
+      if (!this.isMetered) await this.complete();
+      return;
+    }
+    if (!/^[0-9a-f]{64}$/.test(data.digest)) fault("an answer without a digest");
+    const askWhole = () => this.ask(source, { ...held, version: "0" }, false);
+    if (data.pack) {
+      const map = await this.pack(data, held);
+      if (map) return this.switch({ version: data.version, digest: data.digest, map }, data, held);
+      // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
+      return this.take(await this.ask(source, held, false), source, held);
+    }
+    const map = await this.mapOf(data, held);
+    if (!map) return this.take(await askWhole(), source, { version: "0", digest: "", map: held.map });
+    report.kind = data.patch ? "patch" : "whole";
+    const next = { version: data.version, digest: data.digest, map };
+    const wanted = await this.wanted(next, held);
+    if (this.isMetered) {
+      for (const [url] of wanted) runtime.backlog.add(url);
+    } else {
+      await this.fetchAll(wanted, isObject(data.deltas) ? data.deltas : {});
+    }
+    await this.switch(next, data, held);
+  }
+
+  /**
+   * The resourcemap that a patch or a whole answer leads to; undefined where a patch doesn't fit.
+   * @param {any} data
+   * @param {Manifest} held
+   */
+  async mapOf(data, held) {
+    if (!data.patch) {
+      const map = await readMap(data.resourcemap, this.pause);
+      if ((await digestOf(map, this.pause)) !== data.digest) throw new Fault("a manifest with another digest", "patch");
+      return map;
+    }
+    if (data.base !== held.version) return undefined;
+    const map = applyPatch(held.map, data.patch);
+    return (await digestOf(map, this.pause)) === data.digest ? map : undefined;
+  }
+
+  /**
+   * The resourcemap that a pack leads to, with its files kept; undefined where it can't be used.
+   * @param {any} data
+   * @param {Manifest} held
+   */
+  async pack(data, held) {
+    const { runtime, report } = this;
+    const { download, size } = data.pack;
+    if (data.base !== held.version || !Number.isSafeInteger(size) || size > DOCUMENT_LIMIT) return undefined;
+    if (this.isMetered && size > METERED_LIMIT) return undefined;
+    try {
+      const bytes = await fetchFile(download, { limit: size, priority: "low" });
+      report.bytes += bytes.length;
+      const files = await this.holdings();
+      const present = await runtime.files.present();
+      const map = await applyPack(bytes, data, held, {
+        pause: this.pause, limit: DOCUMENT_LIMIT,
+        file: async (digest) => {
+          for (const entry of files.get(digest) ?? []) {
+            const bytes = await runtime.files.bytes(entry);
+            if (bytes) return bytes;
+          }
+          return undefined;
+        },
+        keep: async (entry, bytes) => {
+          report.fetched += 1;
+          files.set(entry.sha256, [...(files.get(entry.sha256) ?? []), entry]);
+          if (!present.has(entry.download)) await this.keep(entry, bytes);
+        },
+      });
+      report.kind = "pack";
+      return map;
+    } catch (error) {
+      if (isFull(error)) throw error;
+      report.why = String(/** @type {any} */ (error).message);
+      return undefined;
+    }
+  }
+
+  /** The entries whose files may be held, by SHA-256: those of the manifest, and what was set aside. */
+  async holdings() {
+    const { runtime } = this;
+    /** @type {Map<string, Entry[]>} */
+    const found = new Map();
+    const present = await runtime.files.present();
+    for (const entry of [...runtime.manifest.map.values(), ...[...runtime.aside.values()].flat().map(({ entry }) => entry)]) {
+      if (present.has(entry.download)) found.set(entry.sha256, [...(found.get(entry.sha256) ?? []), entry]);
+    }
+    return found;
+  }
+
+  /**
+   * The entries of a manifest that changed and aren't held.
+   * @param {Manifest} next
+   * @param {Manifest} held
+   * @returns {Promise<[string, Entry][]>}
+   */
+  async wanted(next, held) {
+    const present = await this.runtime.files.present();
+    // A browser that emptied the files alone took all of them.
+    const isWiped = present.size === 0;
+    return [...next.map].filter(([url, entry]) =>
+      this.settings.allows(url) && !present.has(entry.download) && (isWiped || held.map.get(url)?.download !== entry.download));
+  }
+
+  // MARK: Files
+
+  /**
+   * Fetches entries, as many as the disk limit has room for: others come when a page asks for them.
+   * @param {[string, Entry][]} wanted
+   * @param {{[url: string]: Delta}} deltas
+   */
+  async fetchAll(wanted, deltas) {
+    const files = await this.holdings();
+    let room = this.settings.limit;
+    const queue = wanted.filter(([, { size }]) => (room -= size) >= 0);
+    const work = async () => {
+      for (let next; (next = queue.shift()); ) {
+        const [url, entry] = next;
+        await this.keep(entry, await this.fileOf(entry, deltas[url], files));
+        await this.pause();
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: AT_ONCE }, work));
+    } catch (error) {
+      queue.length = 0;
+      throw error;
+    }
+  }
+
+  /**
+   * An entry's file: a copy of what is held, by a delta, or downloaded.
+   * @param {Entry} entry
+   * @param {Delta | undefined} delta
+   * @param {Map<string, Entry[]>} files
+   */
+  async fileOf(entry, delta, files) {
+    const { runtime, report } = this;
+    for (const same of files.get(entry.sha256) ?? []) {
+      const bytes = await runtime.files.bytes(same);
+      if (!bytes) continue;
+      report.copied += 1;
+      return bytes;
+    }
+    report.fetched += 1;
+    const [base] = (delta && files.get(delta.base)) ?? [];
+    if (delta && base) {
+      try {
+        const coded = await fetchFile(delta.download, { limit: delta.size, priority: "low" });
+        report.bytes += coded.length;
+        const over = (await runtime.files.bytes(base)) ?? fault("a base that isn't held");
+        const bytes = await applyDelta(coded, over, { pause: this.pause, limit: entry.size });
+        await check(entry, bytes, this.pause);
+        report.deltas += 1;
+        return bytes;
+      } catch {
+        // "Any fault of a delta costs one plain download."
+      }
+    }
+    const bytes = await fetchEntry(entry, this.pause, "low").catch((error) => {
+      runtime.report(error.reason ?? "download", entry.download, runtime.manifest.version);
+      throw error;
+    });
+    report.bytes += bytes.length;
+    return bytes;
+  }
+
+  /**
+   * @param {Entry} entry
+   * @param {Uint8Array} bytes
+   */
+  async keep(entry, bytes) {
+    const { files } = this.runtime;
+    try {
+      await files.keep(entry, bytes);
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      // "Set-aside files go first when the disk limit is reached."
+      await this.dropAside(0);
+      await files.keep(entry, bytes);
+    }
+  }
+
+  /** Fetches what an earlier update left for a line that costs nothing, or the browser took away as a whole. */
+  async complete() {
+    const { runtime } = this;
+    const { map } = runtime.manifest;
+    const present = await runtime.files.present();
+    const urls = present.size === 0 ? [...map.keys()] : [...runtime.backlog];
+    const wanted = urls.flatMap((url) => {
+      const entry = map.get(url);
+      return entry && this.settings.allows(url) && !present.has(entry.download) ? [/** @type {[string, Entry]} */ ([url, entry])] : [];
+    });
+    if (wanted.length > 0) await this.fetchAll(wanted, {});
+    if (runtime.backlog.size > 0) {
+      runtime.backlog = new Set();
+      await runtime.store.write({ backlog: runtime.backlog });
+    }
+    await this.sweep();
+  }
+
+  // MARK: The switch
+
+  /**
+   * Puts a manifest in the place of the one held, in one transaction.
+   * @param {Manifest} next
+   * @param {any} data
+   * @param {Manifest} held
+   */
+  async switch(next, data, held) {
+    const { runtime, report } = this;
+    const now = Date.now();
+    const before = runtime.manifest;
+    /** @type {typeof runtime.aside} */
+    const aside = new Map([...runtime.aside].map(([key, list]) => [key, [...list]]));
+    for (const [url, entry] of before.map) {
+      if (next.map.get(url)?.download === entry.download) continue;
+      const key = matchKey(url);
+      aside.set(key, [...(aside.get(key) ?? []), { entry, last: +before.version, at: now }]);
+    }
+    const rollback = versionNumber(data.rollback);
+    if (rollback > +before.version && rollback <= +next.version) for (const left of [...aside.values()].flat()) left.ended = true;
+    const backlog = new Set([...runtime.backlog].filter((url) => next.map.has(url)));
+    await runtime.store.write({ manifest: next, aside, backlog });
+    runtime.hold(next);
+    runtime.aside = aside;
+    runtime.backlog = backlog;
+    report.to = next.version;
+    const foreign = [...next.map.keys()].find((url) => !this.settings.allows(url));
+    if (foreign) runtime.report("manifest", foreign, next.version);
+    // From here on the update is made: what is left to do is done at the next one, too.
+    await this.sweep().catch(() => {});
+  }
+
+  /** No page gets what was set aside any more. */
+  endAside() {
+    for (const left of [...this.runtime.aside.values()].flat()) left.ended = true;
+  }
+
+  /** Drops what was set aside long ago, files that nothing names, the least recently used above the limit, and pages that are gone. */
+  async sweep() {
+    const { runtime } = this;
+    await this.dropAside(runtime.backlog.size > 0 ? BACKLOG_TIME : ASIDE_TIME);
+    const entries = [...runtime.manifest.map.values()];
+    const left = [...runtime.aside.values()].flat().map(({ entry }) => entry);
+    const present = await runtime.files.present();
+    const named = new Map([...left, ...entries].map((entry) => [entry.download, entry]));
+    await runtime.files.drop([...present].filter((download) => !named.has(download)));
+    const kept = [...named.values()].filter(({ download }) => present.has(download));
+    let bytes = kept.reduce((sum, { size }) => sum + size, 0);
+    if (bytes > this.settings.limit) {
+      await this.dropAside(0);
+      const { used } = runtime.files;
+      const byUse = entries.filter(({ download }) => present.has(download))
+        .sort((a, b) => (used.get(a.download) ?? 0) - (used.get(b.download) ?? 0));
+      bytes = byUse.reduce((sum, { size }) => sum + size, 0);
+      /** @type {string[]} */
+      const dropped = [];
+      for (const { download, size } of byUse) {
+        if (bytes <= this.settings.limit) break;
+        dropped.push(download);
+        bytes -= size;
+      }
+      await runtime.files.drop(dropped);
+    }
+    await this.forgetPages();
+  }
+
+  /** @param {number} age milliseconds for which what left stays */
+  async dropAside(age) {
+    const { runtime } = this;
+    const now = Date.now();
+    const aside = new Map([...runtime.aside].map(([key, list]) => [key, list.filter(({ at }) => now - at < age)]));
+    for (const [key, list] of aside) if (list.length === 0) aside.delete(key);
+    const named = new Set([...runtime.manifest.map.values(), ...[...aside.values()].flat().map(({ entry }) => entry)].map(({ download }) => download));
+    const gone = [...runtime.aside.values()].flat().map(({ entry }) => entry.download).filter((download) => !named.has(download));
+    runtime.aside = aside;
+    await runtime.store.write({ aside });
+    await runtime.files.drop(gone);
+  }
+
+  async forgetPages() {
+    const { runtime } = this;
+    const open = new Set((await /** @type {any} */ (self).clients.matchAll({ type: "all", includeUncontrolled: true }))
+      .map((/** @type {Client} */ client) => client.id));
+    const now = Date.now();
+    // One that is loading isn't listed yet.
+    for (const [id, { at }] of runtime.pages) if (!open.has(id) && now - at > 60_000) runtime.pages.delete(id);
+    await runtime.store.write({ pages: runtime.pages });
+  }
+}
+
+/**
+ * Whether the browser has no more room.
+ * @param {any} error
+ */
+const isFull = (error) => error?.name === "QuotaExceededError";
