@@ -174,7 +174,7 @@ class App:
         def probe():
             report = tab.update()
             state = tab.state()
-            return state["version"] == version and state["held"] >= state["listed"] and report
+            return state["version"] == version and state["held"] == state["listed"] and report
         return until(probe, f"version {version} on the device")
 
 
@@ -215,6 +215,11 @@ class Bench:
         session.send("Runtime.enable")
         return session
 
+    def only_one_worker(self, app):
+        """Waits until an older worker made way for a newer one."""
+        url = f"{app.base}xcache-sw.js"
+        until(lambda: len([t for t in self.browser.targets("service_worker") if t["url"] == url]) <= 1, "the older worker's end")
+
     def stop_worker(self, tab):
         """Ends the processes of all workers, as browsers do with idle ones."""
         tab.session.send("ServiceWorker.enable")
@@ -237,7 +242,7 @@ def main(xcache, wanted):
         try:
             print(f"{bench.browser.version}, {len(CASES)} cases")
             for number, (name, function) in enumerate(CASES, 1):
-                if wanted and not any(word in name or word == str(number) for word in wanted):
+                if wanted and not any(word in name or word in (str(number), function.__module__) for word in wanted):
                     continue
                 start = time.monotonic()
                 try:

@@ -112,15 +112,16 @@ def _(bench):
     assert tab.fetch("nowhere.js")["status"] == 404
 
 
-@case("a new browser start: the worker's first request comes from what is kept")
+@case("a worker that was stopped answers its first request from what is kept")
 def _(bench):
     app = App(bench)
     tab = app.visited()
     bench.stop_worker(tab)
-    app.web.forget()
+    # Chromium may ask the site for the page while a worker starts; what the worker says goes before that.
+    app.web.files = {name: b"of the network" for name in app.web.files}
     tab.open(app.base)
     tab.until("window.version === 1")
-    assert [path for path in app.web.seen("/") if "xcache-sw" not in path] == [], app.web.seen("/")
+    assert tab.title() == "version 1"
 
 
 @case("a page in a frame comes from the worker")

@@ -1,5 +1,5 @@
 """What a test of the service worker needs besides a browser: a real origin behind a proxy that can fail it, and web sites."""
-import contextlib, http.client, http.server, json, os, re, socket, subprocess, threading, time, urllib.parse
+import contextlib, http.client, http.server, json, os, re, socket, subprocess, threading, time, types
 
 
 def until(probe, what, seconds=30):
@@ -39,7 +39,8 @@ class Listener:
 
             def any(self):
                 self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                outer.log.append(self)
+                # A handler lives as long as its connection.
+                outer.log.append(types.SimpleNamespace(command=self.command, path=self.path, headers=self.headers, body=self.body))
                 with contextlib.suppress(OSError):
                     outer.handle(self)
 

@@ -100,7 +100,7 @@ const answers = {
     return {
       version: manifest.version, digest: manifest.digest, counts, policy: policy.number, prefetch: prefetch.number,
       source: polls.saved.source, failures: polls.saved.failures, listed: manifest.map.size, backlog: backlog.size,
-      held: (await runtime.files.present()).size, aside: [...aside.values()].flat().filter(({ ended }) => !ended).length,
+      held: await runtime.held(), aside: [...aside.values()].flat().filter(({ ended }) => !ended).length,
       page: runtime.pages.get(/** @type {Client} */ (event.source)?.id)?.version,
     };
   },
@@ -116,5 +116,8 @@ worker.addEventListener("message", (event) => {
   const question = event.data?.xcache;
   const answer = Object.hasOwn(answers, question?.ask) ? answers[question.ask] : undefined;
   if (!answer) return;
-  event.waitUntil((async () => event.ports[0]?.postMessage((await answer(event, question)) ?? null))());
+  event.waitUntil((async () => {
+    const said = (await answer(event, question)) ?? null;
+    event.ports[0]?.postMessage(said);
+  })());
 });

@@ -125,6 +125,12 @@ export class Runtime {
     return fitting[0]?.entry;
   }
 
+  /** How many of the listed files are held. */
+  async held() {
+    const present = await this.files.present();
+    return [...this.manifest.map.values()].filter(({ download }) => present.has(download)).length;
+  }
+
   // MARK: Requests
 
   /**
