@@ -1,5 +1,7 @@
 """What lives on: open pages while releases pass them by, and workers while others take their place."""
-from bench import DIST, App, CDPError, Tab, case, until
+import json
+
+from bench import DIST, App, case, until
 from failing import CACHE
 from servers import fails, says
 from updates import base_of, opens, second, takes
@@ -298,3 +300,31 @@ def _(bench):
     tab.until("window.version === 1")
     assert tab.eval("xcache.ready.then((r) => r === undefined)")
     assert tab.eval("xcache.update().then((r) => r === undefined)")
+
+
+@case("the origin is told what happened, in numbers alone")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    bench.worker(app).eval("(() => { const now = Date.now; Date.now = () => now() + 130000; })()")
+    bench.proxy.forget()
+    tab.open(app.base)
+    tab.fetch("nowhere.js")
+    tab.until("performance.getEntriesByName('first-contentful-paint').length === 1")
+    tab.update()
+
+    def batch():
+        tab.update()
+        bodies = [json.loads(r.body) for r in bench.proxy.log if r.path.startswith(f"/report?app={app.app}&")]
+        return next((b for b in bodies if "counts" in b), None)
+    told = until(batch, "the batch")
+    assert told["version"] == "1" and set(told) == {"counts", "version"}, told
+    assert told["counts"]["local"] >= 5 and told["counts"]["passed"] >= 1, told
+    # One in two minutes; and where the origin asks for none, none.
+    bench.worker(app).eval("(() => { const now = Date.now; Date.now = () => now() + 130000; })()")
+    bench.proxy.rules = [("configure.json", says(reports=0))]
+    bench.proxy.forget()
+    tab.fetch("logo.svg")
+    tab.update()
+    tab.update()
+    assert not [r for r in bench.proxy.log if b"counts" in r.body]

@@ -24,6 +24,7 @@ const container = navigator.serviceWorker;
 /** @type {Map<EventName, Set<(detail: any) => void>>} */
 const listeners = new Map();
 let wantsReload = false;
+let isFailed = false;
 
 /** The page's side of xcache's service worker, as `window.xcache`. */
 export const xcache = {
@@ -98,6 +99,10 @@ async function register() {
     });
     watch(registration);
     await active(registration);
+    // Numbers alone: how long this page took, and whether a script failed before it was there.
+    const paint = performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
+    const load = performance.timing.loadEventEnd - performance.timing.navigationStart;
+    void ask({ ask: "opened", paint, load, isFailed });
     trigger();
     return registration;
   } catch (error) {
@@ -193,6 +198,10 @@ document.addEventListener("visibilitychange", () => {
 });
 addEventListener("online", trigger);
 addEventListener("pageshow", ({ persisted }) => void (persisted && trigger()));
+
+addEventListener("error", ({ error }) => {
+  if (error && document.readyState !== "complete") isFailed = true;
+});
 
 /** @type {any} */ (window).xcache = xcache;
 if (new URLSearchParams(location.search).has("xcache-debug")) showOverlay(xcache);

@@ -23,7 +23,8 @@ export class Files {
     this.used = new Map();
     /** @type {Map<string, Promise<Uint8Array>>} what is being fetched because a page asks for it */
     this.arriving = new Map();
-    this.missed = false;
+    /** Called for each file that turned out to be damaged. */
+    this.damaged = () => {};
   }
 
   /** @returns {Promise<Set<string>>} the downloads that are held */
@@ -58,6 +59,7 @@ export class Files {
         return bytes;
       }
     }
+    this.damaged();
     this.proven.delete(entry.download);
     await files.delete(entry.download);
     return undefined;

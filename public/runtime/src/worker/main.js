@@ -7,25 +7,12 @@ import { Updater } from "./update.js";
 const QUIET = { wanted: 2000, most: 20_000 };
 /** Milliseconds for which an older worker of ours may keep its answer to a newer one. */
 const ALIVE = 3000;
-/** Failures that are told of at most, by one life of the worker. */
-const MOST_REPORTS = 16;
 
 const worker = /** @type {ServiceWorkerGlobalScope} */ (/** @type {unknown} */ (self));
 const { registration } = worker;
 const settings = new Settings(/** @type {any} */ (self).xcacheSettings, worker.location.href, registration.scope);
 const runtime = new Runtime(settings, new Store(settings.storeName));
 const updater = new Updater(runtime);
-
-/** @type {Set<string>} */
-const told = new Set();
-runtime.report = (/** @type {string} */ reason, /** @type {string} */ url, /** @type {string} */ version) => {
-  const key = `${version} ${url}`;
-  if (told.size >= MOST_REPORTS || told.has(key) || version === "0") return;
-  told.add(key);
-  // A type that needs no preflight.
-  const body = JSON.stringify({ reason, url, version });
-  fetch(`${settings.server}/report?${settings.query}`, { method: "POST", body, credentials: "omit" }).catch(() => {});
-};
 
 worker.addEventListener("install", (event) => {
   // They are fixed until the next worker, so that only what never changes is among them: methods, and hosts that aren't named.
@@ -103,6 +90,13 @@ const answers = {
       held: await runtime.held(), aside: [...aside.values()].flat().filter(({ ended }) => !ended).length,
       page: runtime.pages.get(/** @type {Client} */ (event.source)?.id)?.version,
     };
+  },
+  // What a page says of itself once it is loaded.
+  opened: (event, { paint, load, isFailed }) => {
+    const isLocal = runtime.pages.get(/** @type {Client} */ (event.source)?.id)?.isLocal === true;
+    runtime.tally.time("paint", isLocal, paint);
+    runtime.tally.time("load", isLocal, load);
+    if (isFailed && isLocal) runtime.tally.add("script-failed");
   },
   activate: () => worker.skipWaiting(),
   reload: () => tell({ reload: true }),

@@ -1,4 +1,4 @@
-import { isObject } from "../protocol/json.js";
+import { canonical, isObject } from "../protocol/json.js";
 import { versionNumber } from "../protocol/entries.js";
 import { matchKey, withoutQuery } from "../protocol/urls.js";
 
@@ -68,7 +68,7 @@ export function prefetchRequests(config, page) {
   return entry.calls.map((call) => ({
     url: call.urlParam ? appended(call.api, query) : call.api,
     method: call.method,
-    ...(call.method === "POST" && (call.body || call.bodyParam) ? { body: JSON.stringify(bodyOf(call, query)) } : {}),
+    ...(call.method === "POST" && (call.body || call.bodyParam) ? { body: canonical(bodyOf(call, query)) } : {}),
   }));
 }
 

@@ -5,6 +5,7 @@ import { PollPolicy } from "./polling.js";
 import { NO_POLICY, isBypassed, isKilled, readPolicy } from "./policy.js";
 import { NO_PREFETCH, prefetchRequests, readPrefetch } from "./prefetch.js";
 import { ASIDE_TIME } from "./settings.js";
+import { Tally } from "./tally.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
 /** @typedef {import("./store.js").Aside} Aside */
@@ -14,6 +15,8 @@ import { ASIDE_TIME } from "./settings.js";
 
 /** Milliseconds for which a prefetched answer waits for the page that it is for. */
 const PREFETCH_TIME = 60_000;
+/** Failures that are told of at most, by one life of the worker. */
+const MOST_REPORTS = 16;
 /** @type {Manifest} */
 export const NO_MANIFEST = { version: "0", digest: "", map: new Map() };
 
@@ -59,10 +62,12 @@ export class Runtime {
     /** @type {{method: string, url: string, body?: string, client: string, at: number, answer: Promise<Response | undefined>}[]} */
     this.prefetched = [];
     this.counts = { local: 0, passed: 0, failed: 0, late: 0, bytes: 0, prefetched: 0 };
+    this.tally = new Tally();
     /** When a request last came. */
     this.lastRequest = 0;
-    /** @type {(reason: string, url: string, version: string) => void} */
-    this.report = () => {};
+    /** @type {Set<string>} failures that the origin was told */
+    this.told = new Set();
+    this.files.damaged = () => this.tally.add("damaged");
     this.loading = this.load();
   }
 
@@ -75,6 +80,7 @@ export class Runtime {
     this.aside = kept.aside ?? new Map();
     this.pages = new Map([...(kept.pages ?? []), ...this.pages]);
     this.backlog = kept.backlog ?? new Set();
+    this.tally = new Tally(kept.tally);
     for (const [download, at] of kept.used ?? []) this.files.used.set(download, at);
   }
 
@@ -146,7 +152,7 @@ export class Runtime {
       if (request.mode === "navigate") this.opened(event);
       const plan = this.plan(event);
       if (plan) return this.guarded(request, plan);
-      this.counts.passed += 1;
+      this.passes();
       return undefined;
     }
     const make = async () => {
@@ -223,6 +229,7 @@ export class Runtime {
    */
   async local(request, entry, { status, headers, start, end }) {
     this.counts.local += 1;
+    this.tally.add("local");
     if (request.method === "HEAD" || status === 304 || status === 416) return new Response(null, { status, headers });
     const body = (await this.files.read(entry)) ?? (await this.fetchNow(entry));
     const isWhole = start === 0 && end === entry.size;
@@ -254,13 +261,30 @@ export class Runtime {
     const first = await Promise.race([own, after(patience, LATE)]);
     if (first instanceof Response) return first;
     if (first === undefined) {
-      this.counts.passed += 1;
-      return fetch(request);
+      this.passes();
+      return this.network(request);
     }
     this.counts.late += 1;
-    const network = fetch(request);
+    const network = this.network(request);
     const either = own.then((response) => response ?? network);
     return Promise.race([network, either]).catch(() => either);
+  }
+
+  passes() {
+    this.counts.passed += 1;
+    this.tally.add("passed");
+  }
+
+  /** @param {Request} request */
+  async network(request) {
+    try {
+      const response = await fetch(request);
+      this.tally.status(response);
+      return response;
+    } catch (error) {
+      this.tally.status();
+      throw error;
+    }
   }
 
   // MARK: Pages
@@ -273,7 +297,8 @@ export class Runtime {
     const { request, resultingClientId } = event;
     if (!resultingClientId) return;
     const now = Date.now();
-    this.pages.set(resultingClientId, { url: request.url, version: this.manifest.version, at: now });
+    const isLocal = this.listed(request.url, true) !== undefined;
+    this.pages.set(resultingClientId, { url: request.url, version: this.manifest.version, at: now, isLocal });
     event.waitUntil(this.store.write({ pages: this.pages }).catch(() => {}));
     if (isKilled(this.policy, now) || isBypassed(this.policy, request.url, now)) return;
     for (const ask of prefetchRequests(this.prefetch, request.url)) {
@@ -313,6 +338,28 @@ export class Runtime {
       this.counts.prefetched += 1;
       return response;
     };
+  }
+
+  // MARK: Reports
+
+  /**
+   * Tells the origin of a failure, once: no page and no update waits for it.
+   * @param {string} reason
+   * @param {string} url
+   * @param {string} version
+   */
+  report(reason, url, version) {
+    const key = `${version} ${url}`;
+    if (this.told.size >= MOST_REPORTS || this.told.has(key) || version === "0") return;
+    this.told.add(key);
+    this.post({ reason, url, version });
+  }
+
+  /** @param {object} document */
+  post(document) {
+    const { server, query } = this.settings;
+    // A text, which needs no leave of another origin.
+    fetch(`${server}/report?${query}`, { method: "POST", body: JSON.stringify(document), credentials: "omit" }).catch(() => {});
   }
 
   // MARK: The end

@@ -6,10 +6,13 @@
 /** @typedef {{version: string, digest: string, map: Resourcemap}} Manifest */
 /** What left the manifest: the last version that had it, and when that was left; `ended` where pages get it no more.
  * @typedef {{entry: Entry, last: number, at: number, ended?: boolean}} Aside */
-/** @typedef {{url: string, version: string, at: number}} Page */
+/**
+ * `isLocal`: its document came from the worker.
+ * @typedef {{url: string, version: string, at: number, isLocal?: boolean}} Page
+ */
 /**
  * @typedef {{manifest?: Manifest, poll?: import("./polling.js").Saved, policy?: any, prefetch?: any, aside?: Map<string, Aside[]>,
- *   pages?: Map<string, Page>, backlog?: Set<string>, used?: Map<string, number>}} Kept
+ *   pages?: Map<string, Page>, backlog?: Set<string>, used?: Map<string, number>, tally?: import("./tally.js").Batch}} Kept
  */
 
 const STORE = "kept";

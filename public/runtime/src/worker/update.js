@@ -66,6 +66,8 @@ class Update {
     const { connection } = /** @type {any} */ (navigator);
     this.isMetered = metered || connection?.saveData === true || connection?.type === "cellular";
     this.turns = new Turns();
+    /** @type {unknown} of 10,000 batches, those that the origin asks for */
+    this.share = 0;
     /** @type {Report} */
     this.report = { kind: "early", from: "0", to: "0", fetched: 0, copied: 0, deltas: 0, bytes: 0 };
   }
@@ -92,7 +94,7 @@ class Update {
       runtime.report(isFull(error) ? "storage" : reason ?? "manifest", "", held.version);
     } finally {
       this.turns.end();
-      await runtime.store.write({ poll: runtime.polls.saved, used: runtime.files.used }).catch(() => {});
+      await runtime.store.write({ poll: runtime.polls.saved, used: runtime.files.used, tally: runtime.tally.batch }).catch(() => {});
     }
     return report;
   }
@@ -112,6 +114,8 @@ class Update {
       throw error;
     }
     runtime.polls.answered(source, data.interval);
+    this.share = source === "origin" ? data.reports : 0;
+    this.tell(held, false);
     // Before the manifest, whose files may not fit: the kill switch has to arrive in any case.
     await this.follow("policy", data.policy, source);
     await this.follow("prefetch", data.prefetch, source);
@@ -434,6 +438,7 @@ class Update {
     const rollback = versionNumber(data.rollback);
     if (rollback > +before.version && rollback <= +next.version) for (const left of [...aside.values()].flat()) left.ended = true;
     const backlog = new Set([...runtime.backlog].filter((url) => next.map.has(url)));
+    this.tell(before, true);
     await runtime.store.write({ manifest: next, aside, backlog });
     runtime.hold(next);
     runtime.aside = aside;
@@ -443,6 +448,16 @@ class Update {
     if (foreign) runtime.report("manifest", foreign, next.version);
     // From here on the update is made: what is left to do is done at the next one, too.
     await this.sweep().catch(() => {});
+  }
+
+  /**
+   * Tells the origin what happened while a version was held.
+   * @param {Manifest} held
+   * @param {boolean} isLast
+   */
+  tell({ version }, isLast) {
+    const batch = this.runtime.tally.take(version, { share: this.share, isLast, now: Date.now() });
+    if (batch) this.runtime.post(batch);
   }
 
   /** No page gets what was set aside any more. */
