@@ -81,7 +81,7 @@ let package = Package(
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "BuildCheck", "DeviceLinux", "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI", "Platform",
+        "BuildCheck", "CAssets", "DeviceLinux", "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI", "Platform",
         "System",
         "Publishing", "Server", "Store", "XCacheClient", "XCacheRuntime",
       ],

@@ -3,7 +3,7 @@ import hashlib, json, os, pathlib, sys, tempfile, time, traceback
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from cdp import Browser, CDPError
-from servers import Listener, Origin, Web, until
+from servers import Origin, Web, until
 
 DIST = pathlib.Path(__file__).resolve().parents[3] / "public/runtime/dist"
 CASES = []

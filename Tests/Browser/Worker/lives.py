@@ -3,8 +3,8 @@ import json
 
 from bench import DIST, App, case, until
 from failing import CACHE
-from servers import fails, says
-from updates import base_of, opens, second, takes
+from servers import says
+from updates import opens, second, takes
 
 
 @case("a page of version A, with B and C published and A's files gone from the site: its lazy chunks load")

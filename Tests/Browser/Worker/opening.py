@@ -1,6 +1,6 @@
 """Pages open: the first visit, the next ones, offline."""
 import os
-from bench import App, Tab, case, until
+from bench import App, case
 from servers import TYPES
 
 

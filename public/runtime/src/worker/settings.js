@@ -30,7 +30,7 @@ export class Settings {
     this.fallback = written.fallback ? base(written.fallback) : undefined;
     this.origin = new URL(script).origin;
     this.hosts = [new URL(script).hostname, ...(written.hosts ?? [])].map((host) => host.toLowerCase());
-    this.limit = written.limit ?? 100 << 20;
+    this.limit = written.limit ?? 100e6;
     this.patience = written.patience ?? 3000;
     this.storeName = `xcache ${this.app} ${this.channel} ${new URL(scope).pathname}`;
   }
