@@ -152,6 +152,10 @@ class App:
         query = f"&version={base['version']}&digest={base['digest']}&patch=1&pack=1"
         until(lambda: "pack" in self.bench.origin.answer(self.app, query), "the pack")
 
+    def polls(self):
+        """What the origin was asked by this app's worker; those of other cases may still be alive."""
+        return self.bench.proxy.seen(f"configure.json?app={self.app}&")
+
     def tab(self):
         tab = Tab(self.bench)
         self.bench.tabs.append(tab)

@@ -327,4 +327,4 @@ def _(bench):
     tab.fetch("logo.svg")
     tab.update()
     tab.update()
-    assert not [r for r in bench.proxy.log if b"counts" in r.body]
+    assert not [r for r in bench.proxy.log if f"app={app.app}&" in r.path and b"counts" in r.body]

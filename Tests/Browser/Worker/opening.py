@@ -182,7 +182,7 @@ def _(bench):
     two = App(bench, "/two/", web=one.web)
     other = two.visited(2)
     names = sorted(other.eval("caches.keys()"))
-    assert names == [f"xcache {one.app} online /one/", f"xcache {two.app} online /two/"], names
+    assert names == sorted([f"xcache {one.app} online /one/", f"xcache {two.app} online /two/"]), names
     one.web.stop()
     tab.open(one.base)
     other.open(two.base)

@@ -46,7 +46,7 @@ def _(bench):
     whole = sum(len(file) for file in app.files(2).values())
     assert report["bytes"] < whole / 10, report
     # The update is one poll and one download.
-    asked = [path for path in bench.proxy.seen("/") if "/report" not in path]
+    asked = [path for path in bench.proxy.seen("/") if f"/{app.app}/" in path or f"app={app.app}&" in path and "/report" not in path]
     assert len(asked) == 2 and ".xpk" in asked[1], asked
     assert tab.is_marked() and tab.title() == "version 1"
     opens(app, tab, 2)
@@ -227,7 +227,7 @@ def _(bench):
     bench.proxy.forget()
     kinds = first.eval("Promise.all([xcache.update({force: true}), xcache.update(), xcache.update()]).then((all) => all.map(({kind}) => kind))")
     assert kinds == ["pack"] * 3, kinds
-    assert len(bench.proxy.seen(".xpk")) == 1
+    assert len(bench.proxy.seen(f"/{app.app}/pack/")) == 1
 
 
 @case("polls keep their distance of 30 seconds")
@@ -236,7 +236,7 @@ def _(bench):
     tab = app.visited()
     bench.proxy.forget()
     report = tab.eval("xcache.update()")
-    assert report["kind"] == "early" and not bench.proxy.seen("configure.json"), report
+    assert report["kind"] == "early" and not app.polls(), report
     # After a stop of the worker, too.
     bench.stop_worker(tab)
     assert tab.eval("xcache.update()")["kind"] == "early"
@@ -250,12 +250,12 @@ def _(bench):
     for event in ("document.dispatchEvent(new Event('visibilitychange'))", "dispatchEvent(new Event('online'))"):
         tab.eval(event)
     tab.update()
-    assert len(bench.proxy.seen("configure.json")) == 1
+    assert len(app.polls()) == 1
     # The clock is put forward for the worker.
     worker = bench.worker(app)
     worker.eval("(() => { const now = Date.now; Date.now = () => now() + 31000; })()")
     tab.eval("dispatchEvent(new Event('online'))")
-    until(lambda: len(bench.proxy.seen("configure.json")) == 2, "the poll")
+    until(lambda: len(app.polls()) == 2, "the poll")
 
 
 @case("nothing new is one small answer")
@@ -264,7 +264,7 @@ def _(bench):
     tab = app.visited()
     bench.proxy.forget()
     report = tab.update()
-    assert report["kind"] == "nothing" and len(bench.proxy.log) == 1, report
+    assert report["kind"] == "nothing" and len(app.polls()) == 1, report
 
 
 @case("a release that changes headers alone fetches nothing")
