@@ -135,7 +135,7 @@ test-runtime: ## the web runtime outside of a browser: types, decoder against li
 	Tests/WebRuntime/run.sh
 
 test-browser: ## headless Chromium: the web runtime's hundred cases, versions as deltas, and a console that hostile texts can't reach
-	@.ci/packages chromium
+	@.ci/packages chromium python3
 	swift build --product xcache
 	Tests/Browser/dictionary.py .build/debug/xcache
 	Tests/Browser/console.py .build/debug/xcache

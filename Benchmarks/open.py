@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """How fast pages open: without a cache, from the browser's, and by the web runtime, in Chromium over a slow line.
 
-    Benchmarks/open.py [XCACHE [RUNS]]      XCACHE: the program (default: .build/release/xcache); RUNS: 15
+    Benchmarks/open.py [XCACHE [RUNS [PAIRS]]]      XCACHE: the program (default: .build/release/xcache); RUNS: 15; PAIRS: 30
 
 Three published front ends in two releases each, with hashes of their content in their names, over a line of 100 ms each way and
 1.6 Mbit/s that site and origin share. The runs alternate; medians of first contentful paint and load, and the bytes that the line
 carried before load. Then, on a fast line, what the worker costs. Packages come from PyPI by pip, into ~/.cache/xcache-bench.
 """
-import contextlib, gzip, hashlib, json, os, pathlib, statistics, subprocess, sys, tempfile, time, zipfile
+import gzip, hashlib, json, os, pathlib, statistics, subprocess, sys, tempfile, time, zipfile
 
 here = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(here.parent / "Tests/Browser/Worker"), str(here.parent / "Tests/Browser")]
-from cdp import Browser, CDPError
+from cdp import Browser
 from servers import TYPES, Origin, Web, until
 from slowproxy import SlowProxy
 
@@ -144,7 +144,7 @@ class Bench:
         self.browser = Browser()
         self.count = 0
 
-    def deploy(self, front, release, publish=True):
+    def deploy(self, front, release):
         """Puts a release on the site, once plain and once with the worker; the manifest's version."""
         for path, script in ((self.plain, ""), (self.ours, f'<script src="{self.ours}xcache.js" async></script>')):
             self.site.files = {name: file for name, file in self.site.files.items() if not name.startswith(path[1:])}
@@ -195,7 +195,7 @@ class Bench:
             visitor.end()
         return results
 
-    def fast(self, front, pairs=30):
+    def fast(self, front, pairs):
         """What the worker costs where the line is fast: loads of a page that is cached both ways, in pairs; and requests that pass."""
         self.count += 1
         self.app, self.plain, self.ours = f"run{self.count}", f"/plain{self.count}/", f"/ours{self.count}/"
@@ -242,11 +242,18 @@ WORDS = {"a": "no cache", "b": "HTTP cache", "c": "HTTP cache, after a release",
          "f": "ours, offline"}
 
 
-def main(xcache, runs):
+def main(xcache, runs, pairs):
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(xcache, folder)
         try:
-            print(f"{bench.browser.version}; {LINE['delay']} ms each way, {LINE['rate']} Mbit/s; medians of {runs} alternating runs")
+            print(bench.browser.version, flush=True)
+            running, stopped, passing = bench.fast(FRONTS[0], pairs)
+            print(f"fast line, against no worker, median of {pairs} pairs (95 % interval):")
+            for words, values in (("worker running", running), ("worker stopped", stopped)):
+                low, high = interval(values)
+                print(f"  {words}: load {statistics.median(values):+.1f} ms ({low:+.1f} to {high:+.1f})")
+            print(f"  a request that passes through: {statistics.median(passing):+.2f} ms at the median", flush=True)
+            print(f"{LINE['delay']} ms each way, {LINE['rate']} Mbit/s; medians of {runs} alternating runs")
             every = {front[0]: [] for front in FRONTS}
             for number in range(runs):
                 for front in FRONTS:
@@ -257,15 +264,9 @@ def main(xcache, runs):
                 for key, words in WORDS.items():
                     median = {what: statistics.median(result[key][what] for result in results) for what in ("fcp", "load", "bytes")}
                     print(f"  ({key}) {words:28} FCP {median['fcp']:6.0f} ms  load {median['load']:6.0f} ms  {median['bytes']:9.0f} B")
-            running, stopped, passing = bench.fast(FRONTS[0])
-            print("fast line, against no worker, median of 30 pairs (95 % interval):")
-            for words, values in (("worker running", running), ("worker stopped", stopped)):
-                low, high = interval(values)
-                print(f"  {words}: load {statistics.median(values):+.1f} ms ({low:+.1f} to {high:+.1f})")
-            print(f"  a request that passes through: {statistics.median(passing):+.2f} ms at the median")
         finally:
             bench.close()
 
 
 if __name__ == "__main__":
-    main(os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else here.parent / ".build/release/xcache"), int(sys.argv[2]) if len(sys.argv) > 2 else 15)
+    main(os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else here.parent / ".build/release/xcache"), *(int(word) for word in (sys.argv[2:4] + ["15", "30"][len(sys.argv[2:4]):])))

@@ -4,12 +4,14 @@ import { isObject } from "../protocol/json.js";
 import { applyDelta, applyPack } from "../protocol/packs.js";
 import { Turns } from "../protocol/turns.js";
 import { matchKey } from "../protocol/urls.js";
+import { ask } from "./asking.js";
 import { check, fetchEntry } from "./files.js";
 import { fetchFile, fetchJSON } from "./network.js";
 import { isKilled, readPolicy } from "./policy.js";
 import { takes } from "./polling.js";
 import { readPrefetch } from "./prefetch.js";
-import { ASIDE_TIME, BACKLOG_TIME, DOCUMENT_LIMIT, METERED_LIMIT } from "./settings.js";
+import { dropAside, endAside, sweep } from "./room.js";
+import { DOCUMENT_LIMIT, METERED_LIMIT } from "./settings.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
 /** @typedef {import("./polling.js").Source} Source */
@@ -108,7 +110,7 @@ class Update {
     /** @type {any} */
     let data;
     try {
-      data = await this.ask(source, held, true);
+      data = await ask(this.settings, source, held, true);
     } catch (error) {
       runtime.polls.failed(source, Date.now(), Math.random());
       throw error;
@@ -120,63 +122,14 @@ class Update {
     await this.follow("policy", data.policy, source);
     await this.follow("prefetch", data.prefetch, source);
     if (isKilled(runtime.policy, Date.now())) {
-      this.endAside();
+      endAside(runtime);
       if (runtime.policy.until === Infinity) return runtime.remove();
       return runtime.store.write({ aside: runtime.aside });
     }
     await this.take(data, source, held);
   }
 
-  // MARK: Polls
-
-  /**
-   * The `data` of an answer.
-   * @param {Source} source
-   * @param {Manifest} held
-   * @param {boolean} takesPacks
-   */
-  ask(source, held, takesPacks) {
-    return source === "origin" ? this.askOrigin(held, takesPacks) : this.askMirror(held, takesPacks);
-  }
-
-  /**
-   * @param {Manifest} held
-   * @param {boolean} takesPacks
-   */
-  async askOrigin(held, takesPacks) {
-    const { server, query } = this.settings;
-    const holding = held.version === "0" ? "" : `&version=${held.version}&digest=${held.digest}`;
-    const pack = takesPacks && holding ? "&pack=1" : "";
-    return this.document(`${server}/configure.json?${query}${holding}&patch=1${pack}`);
-  }
-
-  /**
-   * A copy is files: the small "nothing new" document first, then a pack's or a patch, else the whole manifest.
-   * @param {Manifest} held
-   * @param {boolean} takesPacks
-   */
-  async askMirror(held, takesPacks) {
-    const { settings } = this;
-    const newest = await this.document(settings.mirror("version.json"));
-    if (+newest.version <= +held.version) return newest;
-    // The numbers of the other documents are those of version.json: these are written once, and stay.
-    const { interval, policy, prefetch, rollback } = newest;
-    const folders = held.version === "0" ? [] : takesPacks ? ["update", "patch"] : ["patch"];
-    for (const folder of folders) {
-      const found = await this.document(settings.mirror(`${folder}/${held.version}-${newest.version}.json`)).catch(() => undefined);
-      if (found) return { ...found, interval, policy, prefetch, rollback };
-    }
-    return { ...(await this.document(settings.mirror("configure.json"))), interval, policy, prefetch, rollback };
-  }
-
-  /** @param {string} url */
-  async document(url) {
-    const answer = await fetchJSON(url, { limit: DOCUMENT_LIMIT });
-    const data = answer?.data;
-    if (answer?.code !== 200 || !isObject(data)) fault(`${url}: ${answer?.message ?? "no answer of an origin"}`);
-    if (Number.isNaN(versionNumber(data.version)) || typeof data.update !== "boolean") fault(`${url}: no version`);
-    return data;
-  }
+  // MARK: Documents
 
   /**
    * Fetches a document whose number in an answer differs from that of the one held. What fails is tried again at the next poll.
@@ -211,22 +164,21 @@ class Update {
    * @returns {Promise<void>}
    */
   async take(data, source, held) {
-    const { report, runtime } = this;
+    const { report, runtime, settings } = this;
     report.kind = "nothing";
     if (!data.update || !takes(data, source, held)) {
       if (!this.isMetered) await this.complete();
       return;
     }
     if (!/^[0-9a-f]{64}$/.test(data.digest)) fault("an answer without a digest");
-    const askWhole = () => this.ask(source, { ...held, version: "0" }, false);
     if (data.pack) {
       const map = await this.pack(data, held);
       if (map) return this.switch({ version: data.version, digest: data.digest, map }, data, held);
       // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
-      return this.take(await this.ask(source, held, false), source, held);
+      return this.take(await ask(settings, source, held, false), source, held);
     }
     const map = await this.mapOf(data, held);
-    if (!map) return this.take(await askWhole(), source, { version: "0", digest: "", map: held.map });
+    if (!map) return this.take(await ask(settings, source, { ...held, version: "0" }, false), source, { version: "0", digest: "", map: held.map });
     report.kind = data.patch ? "patch" : "whole";
     const next = { version: data.version, digest: data.digest, map };
     const wanted = await this.wanted(next, held);
@@ -393,7 +345,7 @@ class Update {
     } catch (error) {
       if (!isFull(error)) throw error;
       // "Set-aside files go first when the disk limit is reached."
-      await this.dropAside(0);
+      await dropAside(this.runtime, 0);
       await files.keep(entry, bytes);
     }
   }
@@ -413,7 +365,7 @@ class Update {
       runtime.backlog = new Set();
       await runtime.store.write({ backlog: runtime.backlog });
     }
-    await this.sweep();
+    await sweep(runtime);
   }
 
   // MARK: The switch
@@ -447,7 +399,7 @@ class Update {
     const foreign = [...next.map.keys()].find((url) => !this.settings.allows(url));
     if (foreign) runtime.report("manifest", foreign, next.version);
     // From here on the update is made: what is left to do is done at the next one, too.
-    await this.sweep().catch(() => {});
+    await sweep(runtime).catch(() => {});
   }
 
   /**
@@ -458,63 +410,6 @@ class Update {
   tell({ version }, isLast) {
     const batch = this.runtime.tally.take(version, { share: this.share, isLast, now: Date.now() });
     if (batch) this.runtime.post(batch);
-  }
-
-  /** No page gets what was set aside any more. */
-  endAside() {
-    for (const left of [...this.runtime.aside.values()].flat()) left.ended = true;
-  }
-
-  /** Drops what was set aside long ago, files that nothing names, the least recently used above the limit, and pages that are gone. */
-  async sweep() {
-    const { runtime } = this;
-    await this.dropAside(runtime.backlog.size > 0 ? BACKLOG_TIME : ASIDE_TIME);
-    const entries = [...runtime.manifest.map.values()];
-    const left = [...runtime.aside.values()].flat().map(({ entry }) => entry);
-    const present = await runtime.files.present();
-    const named = new Map([...left, ...entries].map((entry) => [entry.download, entry]));
-    await runtime.files.drop([...present].filter((download) => !named.has(download)));
-    const kept = [...named.values()].filter(({ download }) => present.has(download));
-    let bytes = kept.reduce((sum, { size }) => sum + size, 0);
-    if (bytes > this.settings.limit) {
-      await this.dropAside(0);
-      const { used } = runtime.files;
-      const byUse = entries.filter(({ download }) => present.has(download))
-        .sort((a, b) => (used.get(a.download) ?? 0) - (used.get(b.download) ?? 0));
-      bytes = byUse.reduce((sum, { size }) => sum + size, 0);
-      /** @type {string[]} */
-      const dropped = [];
-      for (const { download, size } of byUse) {
-        if (bytes <= this.settings.limit) break;
-        dropped.push(download);
-        bytes -= size;
-      }
-      await runtime.files.drop(dropped);
-    }
-    await this.forgetPages();
-  }
-
-  /** @param {number} age milliseconds for which what left stays */
-  async dropAside(age) {
-    const { runtime } = this;
-    const now = Date.now();
-    const aside = new Map([...runtime.aside].map(([key, list]) => [key, list.filter(({ at }) => now - at < age)]));
-    for (const [key, list] of aside) if (list.length === 0) aside.delete(key);
-    const named = new Set([...runtime.manifest.map.values(), ...[...aside.values()].flat().map(({ entry }) => entry)].map(({ download }) => download));
-    const gone = [...runtime.aside.values()].flat().map(({ entry }) => entry.download).filter((download) => !named.has(download));
-    runtime.aside = aside;
-    await runtime.store.write({ aside });
-    await runtime.files.drop(gone);
-  }
-
-  async forgetPages() {
-    const { runtime } = this;
-    const open = new Set((await /** @type {any} */ (self).clients.matchAll({ type: "all", includeUncontrolled: true }))
-      .map((/** @type {Client} */ client) => client.id));
-    const now = Date.now();
-    // One that is loading isn't listed yet.
-    for (const [id, { at }] of runtime.pages) if (!open.has(id) && now - at > 60_000) runtime.pages.delete(id);
-    await runtime.store.write({ pages: runtime.pages });
   }
 }
 
