@@ -257,10 +257,13 @@ def _(bench):
     tab.open(app.base)
     assert tab.title() == "from the site" and tab.controlled()
     held = tab.state()["policy"]
+    # Manifests are followed meanwhile.
+    app.release(2)
+    app.hold(tab)
     policy(bench, app, "resume")
     until(lambda: tab.update() and tab.state()["policy"] > held, "the policy")
     tab.open(app.base)
-    assert tab.title() == "version 1"
+    assert tab.title() == "version 2"
 
 
 @case("the kill switch, for good: the caches are emptied, the worker is gone, and pages don't register it at once again")

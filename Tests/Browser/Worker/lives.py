@@ -85,7 +85,17 @@ def _(bench):
     lazy = next(name for name in app.files(2) if "lazy" in name)
     app.deploy(app.files(1))
     assert tab.fetch(lazy)["status"] == 404
-    assert tab.state()["aside"] == 0
+
+
+@case("a page gets nothing that came after it was opened, and is gone again")
+def _(bench):
+    app = App(bench)
+    tab = app.visited(1)
+    app.release(2, add={"between.txt": b"of version 2"})
+    app.hold(tab)
+    app.release(3)
+    app.hold(tab)
+    assert tab.state()["aside"] > 0 and tab.fetch("between.txt")["status"] == 404
 
 
 @case("without a rollback on its way, going down serves open pages on")

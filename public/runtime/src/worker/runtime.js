@@ -51,6 +51,8 @@ export class Runtime {
     this.prefetch = NO_PREFETCH;
     /** @type {Map<string, Aside[]>} what left the manifest, by match key */
     this.aside = new Map();
+    /** The newest version that a rollback made; 0: none. */
+    this.rollback = 0;
     /** @type {Map<string, Page>} pages by the ids of their clients */
     this.pages = new Map();
     /** @type {Set<string>} URLs whose files wait for a line that costs nothing */
@@ -78,6 +80,7 @@ export class Runtime {
     this.policy = readPolicy(kept.policy) ?? NO_POLICY;
     this.prefetch = readPrefetch(kept.prefetch) ?? NO_PREFETCH;
     this.aside = kept.aside ?? new Map();
+    this.rollback = kept.rollback ?? 0;
     this.pages = new Map([...(kept.pages ?? []), ...this.pages]);
     this.backlog = kept.backlog ?? new Set();
     this.tally = new Tally(kept.tally);
@@ -124,9 +127,13 @@ export class Runtime {
    */
   setAside(url, page) {
     if (!page || page.version === this.manifest.version) return undefined;
+    // A rollback since the page was opened: what it took back isn't given any more.
+    if (+page.version < this.rollback && this.rollback <= +this.manifest.version) return undefined;
     const now = Date.now();
+    // The manifest version in a download is the one that brought the file in.
     const fitting = (this.aside.get(matchKey(url)) ?? [])
-      .filter(({ last, at, ended }) => !ended && last >= +page.version && now - at < ASIDE_TIME)
+      .filter(({ entry, last, at, ended }) =>
+        !ended && last >= +page.version && +entry.download.split("/").slice(-4)[0] <= +page.version && now - at < ASIDE_TIME)
       .sort((a, b) => a.last - b.last);
     return fitting[0]?.entry;
   }

@@ -12,7 +12,7 @@
  */
 /**
  * @typedef {{manifest?: Manifest, poll?: import("./polling.js").Saved, policy?: any, prefetch?: any, aside?: Map<string, Aside[]>,
- *   pages?: Map<string, Page>, backlog?: Set<string>, used?: Map<string, number>, tally?: import("./tally.js").Batch}} Kept
+ *   pages?: Map<string, Page>, backlog?: Set<string>, used?: Map<string, number>, rollback?: number, tally?: import("./tally.js").Batch}} Kept
  */
 
 const STORE = "kept";

@@ -85,7 +85,8 @@ class Update {
     const held = runtime.manifest;
     report.from = report.to = held.version;
     try {
-      const source = runtime.polls.begin(Date.now(), this.force);
+      // Without a network there is nobody to ask, and no failure.
+      const source = navigator.onLine === false ? undefined : runtime.polls.begin(Date.now(), this.force);
       if (source === undefined || runtime.isOver) return report;
       report.source = source;
       await this.from(source, held);
@@ -124,7 +125,7 @@ class Update {
     if (isKilled(runtime.policy, Date.now())) {
       endAside(runtime);
       if (runtime.policy.until === Infinity) return runtime.remove();
-      return runtime.store.write({ aside: runtime.aside });
+      await runtime.store.write({ aside: runtime.aside });
     }
     await this.take(data, source, held);
   }
@@ -178,6 +179,7 @@ class Update {
       return this.take(await ask(settings, source, held, false), source, held);
     }
     const map = await this.mapOf(data, held);
+    if (!map && held.version === "0") fault("a patch that nobody asked for");
     if (!map) return this.take(await ask(settings, source, { ...held, version: "0" }, false), source, { version: "0", digest: "", map: held.map });
     report.kind = data.patch ? "patch" : "whole";
     const next = { version: data.version, digest: data.digest, map };
@@ -387,12 +389,12 @@ class Update {
       const key = matchKey(url);
       aside.set(key, [...(aside.get(key) ?? []), { entry, last: +before.version, at: now }]);
     }
-    const rollback = versionNumber(data.rollback);
-    if (rollback > +before.version && rollback <= +next.version) for (const left of [...aside.values()].flat()) left.ended = true;
+    const rollback = versionNumber(data.rollback) || 0;
     const backlog = new Set([...runtime.backlog].filter((url) => next.map.has(url)));
     this.tell(before, true);
-    await runtime.store.write({ manifest: next, aside, backlog });
+    await runtime.store.write({ manifest: next, aside, backlog, rollback });
     runtime.hold(next);
+    runtime.rollback = rollback;
     runtime.aside = aside;
     runtime.backlog = backlog;
     report.to = next.version;
