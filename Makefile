@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -119,6 +119,10 @@ fuzz-api: build ## send what every command sends, with hostile values, to a real
 	@.ci/packages python3
 	@Tests/Fuzz/run.sh api $(or $(FUZZ_SECONDS),600)
 
+bench-open: build ## how fast pages open by the web runtime, in Chromium over a slow line (about 15 minutes)
+	@.ci/packages chromium
+	Benchmarks/open.py $(XCACHE)
+
 bench-archive: build ## a bundle zip against zip -6
 	@Benchmarks/archive.sh
 
@@ -143,11 +147,20 @@ bench-patches: build ## a publisher's requests beside clients that cycle 40 vers
 	@.ci/packages wrk python3
 	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/patches.sh
 
-test-browser: ## headless Chromium fetches a version as a delta, and hostile texts and pages can't reach the console
-	@.ci/packages chromium
+runtime: ## build the web runtime, public/runtime/dist, of its sources; commit what it makes
+	@.ci/packages node-typescript esbuild
+	public/runtime/build.sh
+
+test-runtime: ## the web runtime outside of a browser: types, decoder against libzstd, vectors, rules
+	@.ci/packages nodejs node-typescript esbuild python3 python3-zstandard
+	Tests/WebRuntime/run.sh
+
+test-browser: ## headless Chromium: the web runtime's hundred cases, versions as deltas, and a console that hostile texts can't reach
+	@.ci/packages chromium python3
 	swift build --product xcache
 	Tests/Browser/dictionary.py .build/debug/xcache
 	Tests/Browser/console.py .build/debug/xcache
+	Tests/Browser/Worker/run.py .build/debug/xcache
 
 bench-deltas: build ## measure what updates of a published app cost
 	swift build -c release --product delta-bench

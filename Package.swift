@@ -81,9 +81,8 @@ let package = Package(
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "BuildCheck", "DeviceLinux", "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI", "Platform",
-        "System",
-        "Publishing", "Server", "Store", "XCacheClient", "XCacheRuntime",
+        "BuildCheck", "CAssets", "DeviceLinux", "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI",
+        "Platform", "System", "Publishing", "Server", "Store", "XCacheClient", "XCacheRuntime",
       ],
       swiftSettings: swift),
 

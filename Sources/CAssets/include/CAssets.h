@@ -1,4 +1,4 @@
-// Files that travel inside the binary: the migrations of the database and the pages under public/.
+// Files that travel inside the binary: the migrations of the database, the pages and the web runtime under public/.
 #pragma once
 #include <stddef.h>
 
@@ -13,3 +13,7 @@ size_t xcache_migration_count(void);
 xcache_asset xcache_migration(size_t index);
 size_t xcache_page_count(void);
 xcache_asset xcache_page(size_t index);
+// The web runtime: the service worker, the one that removes it, and the pages' script.
+xcache_asset xcache_web_worker(void);
+xcache_asset xcache_web_remover(void);
+xcache_asset xcache_web_page(void);

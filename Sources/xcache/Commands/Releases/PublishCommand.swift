@@ -64,6 +64,7 @@ enum PublishCommand {
     let result = try publisher.publish(bundles, to: try remote.address, options)
     terminal.endProgress()
     for line in result.check.map({ CheckWords.warnings($0, terminal) }) ?? [] { terminal.note(line) }
+    for plan in result.plans where WebBuild.losesWorker(plan) { terminal.note(WebBuild.warning(plan)) }
     if arguments.has("json") {
       terminal.say(json: result.json(dryRun: arguments.has("dry-run")))
     } else {

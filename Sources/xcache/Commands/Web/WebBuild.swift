@@ -1,0 +1,121 @@
+import CAssets
+import Manifests
+import Publishing
+import System
+
+/// The folder of a web build, into which the worker and its script are written.
+struct WebBuild {
+  static let workerName = "xcache-sw.js"
+  static let scriptName = "xcache.js"
+
+  let folder: String
+
+  /// - Throws: `Failure` where it is no folder.
+  init(folder: String) throws {
+    guard try Kernel.status(folder)?.kind == .folder else {
+      throw Failure("there is no folder \(folder); build first, and name the folder that is published")
+    }
+    self.folder = folder
+  }
+
+  /// Writes the worker and the pages' script; the names of both.
+  func write(_ settings: WebSettings, worker: String?) throws -> [String] {
+    try write(Self.head(settings.json) + Self.bytes(xcache_web_worker()), to: Self.workerName)
+    let page: JSONValue = worker.map { ["worker": .string($0)] } ?? [:]
+    try write(Self.head(page) + Self.bytes(xcache_web_page()), to: Self.scriptName)
+    return [Self.workerName, Self.scriptName]
+  }
+
+  /// Writes the worker that removes the other one, and a script that registers none.
+  func writeRemover() throws -> [String] {
+    try write(Self.bytes(xcache_web_remover()), to: Self.workerName)
+    try write(Array("// xcache was removed from this site.\n".utf8), to: Self.scriptName)
+    return [Self.workerName, Self.scriptName]
+  }
+
+  private func write(_ bytes: [UInt8], to name: String) throws {
+    try DurableFile.write(bytes, to: "\(folder)/\(name)")
+  }
+
+  /// The line that the scripts find their settings in.
+  private static func head(_ settings: JSONValue) -> [UInt8] {
+    Array("self.xcacheSettings=".utf8) + settings.canonical + Array(";\n".utf8)
+  }
+
+  private static func bytes(_ asset: xcache_asset) -> [UInt8] {
+    Array(UnsafeBufferPointer(start: asset.bytes, count: asset.size))
+  }
+
+  // MARK: - A worker that is there already
+
+  private static let otherWorkers = [
+    "sw.js", "service-worker.js", "serviceworker.js", "serviceWorker.js", "ngsw-worker.js", "worker.js",
+  ]
+  private static let line = "importScripts(\"\(workerName)\")"
+
+  /// - Throws: `Failure` where the build has a worker that nobody spoke of, or hasn't the one that was named.
+  func checkWorker(_ named: String?, takesIn: Bool) throws {
+    if let named {
+      guard let text = try text(of: named) else { throw Failure("there is no worker \(folder)/\(named)") }
+      guard takesIn || text.contains(Self.workerName) else {
+        throw Failure(
+          "\(named) doesn't take the worker in: write \(Self.line); at its beginning, or give --inject",
+          code: .refused)
+      }
+      return
+    }
+    for name in Self.otherWorkers {
+      // Others have such names, too; a service worker listens for what they don't.
+      guard let text = try text(of: name), text.contains("fetch") || text.contains("install") else {
+        continue
+      }
+      throw Failure(
+        "the build has a worker of its own, \(name), and a page has only one: give --worker \(name), which takes "
+          + "this one in by \(Self.line)", code: .refused)
+    }
+  }
+
+  /// Lets the build's own worker take this one in; false where it does so already.
+  func takeIn(in name: String) throws -> Bool {
+    guard let text = try text(of: name), !text.contains(Self.workerName) else { return false }
+    try write(Array("\(Self.line);\n\(text)".utf8), to: name)
+    return true
+  }
+
+  private func text(of name: String) throws -> String? {
+    try DurableFile.read("\(folder)/\(name)").map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  // MARK: - Pages
+
+  /// Writes the line that loads the script into each page that hasn't got it; the pages' names.
+  func inject() throws -> [String] {
+    var written: [String] = []
+    var open = [""]
+    while let prefix = open.popLast() {
+      for name in try Folder.textNames(folder + "/" + prefix) {
+        let path = prefix + name
+        let status = try Kernel.status("\(folder)/\(path)", followLinks: false)
+        if status?.kind == .folder { open.append(path + "/") }
+        guard status?.kind == .file, name.hasSuffix(".html") || name.hasSuffix(".htm"),
+          let page = try DurableFile.read("\(folder)/\(path)"),
+          let injected = PageInjection.injected(
+            into: page, depth: prefix.utf8.count { $0 == UInt8(ascii: "/") })
+        else { continue }
+        try write(injected, to: path)
+        written.append(path)
+      }
+    }
+    return written.sorted()
+  }
+
+  // MARK: - Publishing
+
+  /// Whether a release takes a worker away that browsers have, without one that removes it.
+  static func losesWorker(_ plan: Plan) -> Bool { plan.remove.contains { $0.hasSuffix("/\(workerName)") } }
+
+  static func warning(_ plan: Plan) -> String {
+    "warning: bundle \(plan.bundle) had a service worker, \(workerName), and this build has none: browsers keep the one that "
+      + "they have. Run `xcache web init` after each build, or `xcache web remove` to be rid of it"
+  }
+}

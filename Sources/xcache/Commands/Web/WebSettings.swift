@@ -1,0 +1,44 @@
+import Manifests
+import Publishing
+
+/// What a worker is told before it begins.
+struct WebSettings {
+  let json: JSONValue
+
+  init(_ arguments: Arguments) throws {
+    let file = try Settings.file(from: ".")
+    guard let app = try arguments.value("app").map({ try SettingsValue.app($0, in: "--app") }) ?? file.app
+    else {
+      throw UsageError("which app? Give --app NAME, set XCACHE_APP, or write \"app\" into xcache.json")
+    }
+    let server =
+      try arguments.value("server").map { try SettingsValue.url($0, in: "--server") } ?? file.server
+    guard let server else {
+      throw UsageError(
+        "which server do browsers ask? Give --server URL, or write \"server\" into xcache.json")
+    }
+    var settings = JSONObject()
+    settings["app"] = .string(app.text)
+    let channel =
+      try arguments.value("channel").map { try SettingsValue.channel($0, in: "--channel") } ?? file.channel
+    settings["channel"] = channel.map { .string($0.text) }
+    settings["fallback"] = try arguments.value("fallback").map {
+      .string(try SettingsValue.url($0, in: "--fallback").text)
+    }
+    let hosts = arguments.all("host")
+    if !hosts.isEmpty {
+      guard let list = try? HostList(hosts), !list.names.contains("*") else {
+        throw UsageError("--host \(hosts.joined(separator: " ")): hosts are names, or *.example.com")
+      }
+      settings["hosts"] = .strings(list.names)
+    }
+    if let text = try arguments.value("limit") {
+      guard let bytes = Bytes.parse(text), bytes > 0 else {
+        throw UsageError("--limit \(text) is no size, such as 50MB")
+      }
+      settings["limit"] = .integer(bytes)
+    }
+    settings["server"] = .string(server.text)
+    json = .object(settings)
+  }
+}

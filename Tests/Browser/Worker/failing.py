@@ -1,0 +1,309 @@
+"""Whatever fails, the page gets the network: stores that are damaged, wiped or full, polls that hang, switches that are thrown."""
+import random
+
+from bench import App, case, until
+from servers import says
+from updates import opens
+
+CACHE = "caches.open((await caches.keys())[0])"
+
+
+@case("a damaged file in the cache: the page gets the right bytes, and the cache too")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    tab.eval(f"""(async () => {{ const c = await {CACHE};
+      for (const k of await c.keys()) if (k.url.includes('logo.svg')) await c.put(k, new Response('damaged'));
+    }})()""")
+    bench.stop_worker(tab)
+    app.web.stop()
+    bench.proxy.forget()
+    tab.open(app.base)
+    assert tab.fetch("logo.svg")["text"].startswith("<svg")
+    assert bench.proxy.seen("logo.svg")
+    bench.proxy.stop()
+    bench.stop_worker(tab)
+    tab.open(app.base)
+    assert tab.fetch("logo.svg")["text"].startswith("<svg")
+
+
+@case("a damaged file, and nobody who has it: the page gets the site's")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    tab.eval(f"(async () => {{ const c = await {CACHE}; for (const k of await c.keys()) if (k.url.includes('logo.svg')) await c.delete(k); }})()")
+    bench.stop_worker(tab)
+    bench.proxy.stop()
+    tab.open(app.base)
+    app.web.files["logo.svg"] = b"<svg>of the site</svg>"
+    assert tab.fetch("logo.svg")["text"] == "<svg>of the site</svg>"
+
+
+@case("a listed file whose download answers with other bytes: the page gets the site's, the origin is told")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    tab.eval(f"(async () => {{ const c = await {CACHE}; for (const k of await c.keys()) if (k.url.includes('logo.svg')) await c.delete(k); }})()")
+    bench.stop_worker(tab)
+    tab.open(app.base + "help.html")
+    app.web.files["logo.svg"] = b"<svg>of the site</svg>"
+    bench.proxy.rules = [("logo.svg", lambda request, proxy: request.answer(b"x" * 95, headers=[("Access-Control-Allow-Origin", "*")]))]
+    assert tab.fetch("logo.svg")["text"] == "<svg>of the site</svg>"
+    until(lambda: [r for r in bench.proxy.log if r.path.startswith("/report") and b"integrity" in r.body], "the report")
+
+
+@case("the cache is wiped alone: pages open, and the next update makes it whole")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    tab.eval("caches.keys().then((names) => Promise.all(names.map((name) => caches.delete(name))))")
+    bench.stop_worker(tab)
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    tab.eval("caches.keys().then((names) => Promise.all(names.map((name) => caches.delete(name))))")
+    bench.stop_worker(tab)
+    app.hold(tab)
+    bench.proxy.stop()
+    opens(app, tab, 1)
+
+
+@case("the database is wiped alone: pages open, and the next update brings it back without downloads")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    tab.eval("""indexedDB.databases().then((all) => Promise.all(all.map(({name}) => new Promise((done) => {
+      indexedDB.deleteDatabase(name).onsuccess = done; }))))""")
+    bench.stop_worker(tab)
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    bench.proxy.forget()
+    report = app.hold(tab)
+    assert bench.proxy.seen("logo.svg") == [], "what is held is fetched again"
+    opens(app, tab, 1)
+
+
+@case("the registration is wiped alone: the next visit registers anew, and has everything")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    tab.eval("navigator.serviceWorker.getRegistration().then((r) => r.unregister())")
+    tab.open("about:blank")
+    tab.open(app.base)
+    assert not tab.controlled()
+    bench.proxy.forget()
+    app.hold(tab)
+    assert bench.proxy.seen("logo.svg") == []
+    opens(app, tab, 1)
+
+
+@case("everything is wiped, as Safari does after seven days")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    tab.session.send("Storage.clearDataForOrigin", origin=app.web.url, storageTypes="all")
+    tab.open("about:blank")
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    assert not tab.controlled()
+    app.hold(tab)
+    opens(app, tab, 1)
+
+
+@case("Clear-Site-Data takes all of it, and the next visit is a first one")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    app.web.routes["/logout"] = lambda request: request.answer(
+        b"<!doctype html><title>out</title>", "text/html", headers=[("Clear-Site-Data", '"storage"')])
+    tab.open(app.base + "logout")
+    assert tab.eval("caches.keys()") == []
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    app.hold(tab)
+    opens(app, tab, 1)
+
+
+@case("a full quota: the update fails, the origin is told, the page stays what it was")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    app.release(2, add={"large.bin": random.Random(1).randbytes(3_000_000)})
+    used = tab.eval("xcache.estimate().then(({usage}) => usage)")
+    tab.session.send("Storage.overrideQuotaForOrigin", origin=app.web.url, quotaSize=used + 200_000)
+    report = tab.update()
+    assert report["kind"] == "failed" and tab.state()["version"] == "1", report
+    until(lambda: [r for r in bench.proxy.log if r.path.startswith("/report") and b"storage" in r.body], "the report")
+    opens(app, tab, 1)
+    tab.session.send("Storage.overrideQuotaForOrigin", origin=app.web.url)
+    app.hold(tab)
+
+
+@case("a disk limit: what it has no room for comes when a page asks")
+def _(bench):
+    app = App(bench, limit=250_000)
+    app.release(1, add={f"large{i}.bin": random.Random(i).randbytes(100_000) for i in range(4)})
+    tab = app.tab()
+    tab.open(app.base)
+    until(lambda: tab.update() and tab.state()["version"] == "1", "the version")
+    state = tab.state()
+    assert state["held"] < state["listed"], state
+    tab.open(app.base)
+    app.web.stop()
+    for i in range(4):
+        assert tab.eval(f"fetch('large{i}.bin').then((r) => r.arrayBuffer()).then((b) => b.byteLength)") == 100_000
+    tab.update()
+    used = tab.eval(f"""(async () => {{ const c = await {CACHE}; let n = 0;
+      for (const k of await c.keys()) n += (await (await c.match(k)).blob()).size; return n; }})()""")
+    assert used <= 250_000, used
+
+
+def broken(bench, script):
+    """A page whose worker finds a part of the browser broken."""
+    app = App(bench, patience=200)
+    tab = app.visited()
+    bench.stop_worker(tab)
+    tab.eval("fetch('/wake')")
+    bench.worker(app).eval(script)
+    app.web.files = {name: file.replace(b"version 1", b"from the site") for name, file in app.web.files.items()}
+    tab.open(app.base)
+    assert tab.title() == "from the site"
+    return app, tab
+
+
+@case("a cache that throws: the page gets the network")
+def _(bench):
+    broken(bench, "Cache.prototype.match = () => { throw new Error('broken'); }; CacheStorage.prototype.open = Cache.prototype.match;")
+
+
+@case("a cache that never answers: the page gets the network, after the time limit")
+def _(bench):
+    app, tab = broken(bench, "CacheStorage.prototype.open = () => new Promise(() => {});")
+    assert tab.fetch("help.html")["status"] == 200
+
+
+@case("a database that can't be opened: the page gets the network")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    own = app.worker
+    app.worker = b"IDBFactory.prototype.open = () => { throw new Error('broken'); };\n" + own
+    app.deploy(app.files(1))
+    tab.eval("navigator.serviceWorker.getRegistration().then((r) => r.update())")
+    tab.until("navigator.serviceWorker.getRegistration().then((r) => r.waiting !== null)")
+    tab.open("about:blank")
+    bench.only_one_worker(app)
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    assert tab.controlled()
+
+
+@case("a database that never opens: the page gets the network, after the time limit")
+def _(bench):
+    app = App(bench, patience=200)
+    app.worker = b"IDBFactory.prototype.open = () => ({});\n" + app.worker
+    app.release(1)
+    tab = app.tab()
+    tab.open(app.base)
+    tab.until("navigator.serviceWorker.getRegistration().then((r) => r?.active?.state === 'activated')")
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    assert tab.controlled()
+
+
+@case("a poll that hangs keeps no page")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    held = []
+
+    def hangs(request, proxy):
+        held.append(request)
+        until(lambda: not bench.proxy.rules, "the end of the rule")
+    bench.proxy.rules = [("configure.json", hangs)]
+    tab.eval("void xcache.update({force: true})")
+    until(lambda: held, "the poll")
+    opens(app, tab, 1)
+    bench.proxy.rules = []
+
+
+@case("an origin that answers nonsense")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    for body in (b"", b"<html>", b"[]", b'{"code":200}', b'{"code":200,"data":{"update":true,"version":"2"}}',
+                 b'{"code":200,"data":{"digest":"' + b"0" * 64 + b'","update":true,"version":"2","resourcemap":{"__proto__":{}}}}',
+                 b'{"code":200,"data":{"update":true,"version":2,"resourcemap":{}}}'):
+        bench.proxy.rules = [("configure.json", lambda request, proxy: request.answer(
+            body, "application/json", headers=[("Access-Control-Allow-Origin", "*")]))]
+        report = tab.update()
+        assert report["kind"] == "failed", (body, report)
+    opens(app, tab, 1)
+
+
+# -- Switches
+
+
+def policy(bench, app, *words):
+    bench.origin.run("policy", *words, "--app", app.app)
+
+
+@case("the kill switch, for a time: pages are the network's, then the worker's again")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    policy(bench, app, "kill", "--for", "6h")
+    until(lambda: tab.update() and tab.state()["policy"] > 0, "the policy")
+    app.web.files = {name: file.replace(b"version 1", b"from the site") for name, file in app.web.files.items()}
+    tab.open(app.base)
+    assert tab.title() == "from the site" and tab.controlled()
+    held = tab.state()["policy"]
+    # Manifests are followed meanwhile.
+    app.release(2)
+    app.hold(tab)
+    policy(bench, app, "resume")
+    until(lambda: tab.update() and tab.state()["policy"] > held, "the policy")
+    tab.open(app.base)
+    assert tab.title() == "version 2"
+
+
+@case("the kill switch, for good: the caches are emptied, the worker is gone, and pages don't register it at once again")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    policy(bench, app, "kill")
+    tab.eval("xcache.on('removed', () => { window.removed = true; })")
+    tab.eval("void xcache.update({force: true})")
+    tab.until("window.removed")
+    assert tab.eval("caches.keys()") == []
+    tab.until("navigator.serviceWorker.getRegistration().then((r) => r === undefined)")
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    assert not tab.controlled() and tab.eval("xcache.ready.then((r) => r === undefined)")
+
+
+@case("the kill switch arrives where the manifest can't be taken")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    app.release(2)
+    bench.proxy.rules = [("policy.json", says(intercept=False, until="2100-01-01T00:00:00Z", version="5")),
+                         ("configure.json", says(policy="5", digest="0" * 64))]
+    tab.update()
+    assert tab.state()["policy"] == 5 and tab.state()["version"] == "1"
+
+
+@case("a bypassed page and what it asks for are the network's; others aren't")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    policy(bench, app, "bypass", "add", app.base + "help*")
+    until(lambda: tab.update() and tab.state()["policy"] > 0, "the policy")
+    app.web.files = {name: file.replace(b"help 1", b"help of the site").replace(b"svg", b"SVG") for name, file in app.web.files.items()}
+    tab.open(app.base + "help.html?x=1")
+    assert tab.title() == "help of the site" and tab.fetch("logo.svg")["text"].startswith("<SVG")
+    tab.open(app.base)
+    assert tab.title() == "version 1" and tab.fetch("logo.svg")["text"].startswith("<svg")
+    # Of pages that a worker didn't see open, the address is asked.
+    tab.open(app.base + "help.html")
+    bench.stop_worker(tab)
+    assert tab.fetch("logo.svg")["text"].startswith("<SVG")

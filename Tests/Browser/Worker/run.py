@@ -1,0 +1,15 @@
+#!/usr/bin/env python3
+"""The web runtime in Chromium: a real origin, real pages, servers that are really stopped.
+
+    Tests/Browser/Worker/run.py [XCACHE [WORD…]]     XCACHE: the program (default: .build/debug/xcache); WORD: cases by name or number
+
+Ends with 0 when every case holds. Needs Chromium (Debian: apt-get install chromium), which CHROMIUM may name.
+"""
+import os, sys
+
+import bench
+import answers, failing, lives, opening, updates
+
+here = os.path.dirname(os.path.abspath(__file__))
+xcache = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../../../.build/debug/xcache"))
+sys.exit(bench.main(xcache, sys.argv[2:]))

@@ -1,0 +1,429 @@
+"""A release reaches browsers: by packs, patches and whole manifests, from the origin and its copy."""
+import random
+
+from bench import App, case, until
+from servers import Web, asks, fails, flips, says
+
+
+def base_of(bench, app):
+    """What the origin said of the version that devices have now."""
+    answer = bench.origin.answer(app.app)
+    return {"version": answer["version"], "digest": answer["digest"]}
+
+
+def second(bench, app, version=2, **more):
+    """Releases another version, and waits until it has a pack from the one before."""
+    base = base_of(bench, app)
+    app.release(version, **more)
+    app.pack_ready(base)
+
+
+def takes(app, tab, kind):
+    """Updates once; the report, which has to be of that kind."""
+    report = tab.update()
+    assert report["kind"] == kind and report["to"] == app.version, report
+    state = tab.state()
+    assert state["version"] == app.version and state["held"] == state["listed"] - state["backlog"], state
+    return report
+
+
+def opens(app, tab, version):
+    """The page opens from the worker at a version, without the site."""
+    app.web.stop()
+    tab.open(app.base)
+    tab.until(f"window.version === {version}")
+    assert tab.eval("lazy()") == f"lazy {version}"
+
+
+@case("an update by a pack while the page is open: the page stays as it is, the next one is new")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    tab.mark()
+    second(bench, app)
+    bench.proxy.forget()
+    report = takes(app, tab, "pack")
+    whole = sum(len(file) for file in app.files(2).values())
+    assert report["bytes"] < whole / 10, report
+    # The update is one poll and one download.
+    asked = [path for path in bench.proxy.seen("/") if f"/{app.app}/" in path or f"app={app.app}&" in path and "/report" not in path]
+    assert len(asked) == 2 and ".xpk" in asked[1], asked
+    assert tab.is_marked() and tab.title() == "version 1"
+    opens(app, tab, 2)
+
+
+@case("the page is told that a new version is ready")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    tab.eval("xcache.on('updated', (report) => { window.told = report; })")
+    app.release(2)
+    tab.update()
+    assert tab.until("window.told")["to"] == app.version
+
+
+@case("an update over two releases")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    base = base_of(bench, app)
+    app.release(2)
+    app.release(3)
+    app.pack_ready(base)
+    takes(app, tab, "pack")
+    opens(app, tab, 3)
+
+
+@case("four releases, one after another, each by a pack")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    for version in range(2, 6):
+        second(bench, app, version)
+        takes(app, tab, "pack")
+    opens(app, tab, 5)
+
+
+@case("without a pack: a patch, and deltas on the files that are held")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    second(bench, app)
+    bench.proxy.rules = [("pack=1", asks("&pack=1", ""))]
+    report = takes(app, tab, "patch")
+    assert report["deltas"] >= 1, report
+    opens(app, tab, 2)
+
+
+@case("a damaged pack: what is left comes otherwise, without a new poll")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    second(bench, app)
+    bench.proxy.rules = [(".xpk", flips(-10))]
+    report = takes(app, tab, "patch")
+    assert report["why"], report
+    opens(app, tab, 2)
+
+
+@case("a pack that isn't there")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    second(bench, app)
+    bench.proxy.rules = [(".xpk", fails(404))]
+    takes(app, tab, "patch")
+    opens(app, tab, 2)
+
+
+@case("a damaged delta costs one plain download")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    second(bench, app)
+    bench.proxy.rules = [("pack=1", asks("&pack=1", "")), (".dcz", flips(-5))]
+    report = takes(app, tab, "patch")
+    assert report["deltas"] == 0, report
+    opens(app, tab, 2)
+
+
+@case("a version that the origin doesn't know: the whole manifest, and only the files that are new")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    app.release(2)
+    bench.proxy.rules = [("version=1", asks("version=1", "version=77"))]
+    bench.proxy.forget()
+    takes(app, tab, "whole")
+    assert not [path for path in bench.proxy.seen("logo.svg")], "what is held is fetched again"
+    opens(app, tab, 2)
+
+
+@case("an answer whose digest isn't that of its manifest changes nothing")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    app.release(2)
+    bench.proxy.rules = [("configure.json", says(digest="0" * 64))]
+    report = tab.update()
+    assert report["kind"] == "failed", report
+    assert tab.state()["version"] == "1"
+    opens(app, tab, 1)
+
+
+@case("a file with other bytes than the manifest says: the old version stays whole, the origin is told")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    app.release(2, add={"new.txt": b"new " * 50})
+    bench.proxy.rules = [("pack=1", asks("&pack=1", "")), (".dcz", fails()), ("new.txt", flips())]
+    report = tab.update()
+    assert report["kind"] == "failed" and tab.state()["version"] == "1", report
+    until(lambda: [r for r in bench.proxy.log if r.path.startswith("/report") and b"integrity" in r.body], "the report")
+    opens(app, tab, 1)
+    # And when it is well again, so is the update.
+    bench.proxy.rules = []
+    app.hold(tab)
+
+
+def torn(path, at):
+    """Breaks the first answer for a path off; the rest may be asked for."""
+    seen = []
+
+    def act(request, proxy):
+        seen.append(request.headers.get("Range"))
+        if len(seen) > 1:
+            return False
+        status, headers, body = proxy.fetch(request)
+        request.send_response(status)
+        for name, value in headers:
+            if name.lower() != "content-length":
+                request.send_header(name, value)
+        request.send_header("Content-Length", str(len(body)))
+        request.end_headers()
+        request.wfile.write(body[:at])
+        request.close_connection = True
+    return (path, act), seen
+
+
+@case("a pack that is torn off goes on where it was")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    second(bench, app)
+    rule, seen = torn(".xpk", 200)
+    bench.proxy.rules = [rule]
+    takes(app, tab, "pack")
+    assert seen == [None, "bytes=200-"], seen
+    opens(app, tab, 2)
+
+
+@case("an update that was cut off by the end of the worker is made at the next poll")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    second(bench, app)
+    held = []
+
+    def hangs(request, proxy):
+        held.append(request)
+        until(lambda: not bench.proxy.rules, "the end of the rule")
+    bench.proxy.rules = [(".xpk", hangs)]
+    tab.eval("void xcache.update({force: true})")
+    until(lambda: held, "the download")
+    bench.stop_worker(tab)
+    bench.proxy.rules = []
+    takes(app, tab, "pack")
+    opens(app, tab, 2)
+
+
+@case("two tabs that ask at once: one update")
+def _(bench):
+    app = App(bench)
+    first = app.visited()
+    other = app.tab()
+    other.open(app.base)
+    second(bench, app)
+    bench.proxy.forget()
+    kinds = first.eval("Promise.all([xcache.update({force: true}), xcache.update(), xcache.update()]).then((all) => all.map(({kind}) => kind))")
+    assert kinds == ["pack"] * 3, kinds
+    assert len(bench.proxy.seen(f"/{app.app}/pack/")) == 1
+
+
+@case("polls keep their distance of 30 seconds")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    bench.proxy.forget()
+    report = tab.eval("xcache.update()")
+    assert report["kind"] == "early" and not app.polls(), report
+    # After a stop of the worker, too.
+    bench.stop_worker(tab)
+    assert tab.eval("xcache.update()")["kind"] == "early"
+
+
+@case("the page polls when it is looked at again, and when the network is back, if it is time")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    bench.proxy.forget()
+    for event in ("document.dispatchEvent(new Event('visibilitychange'))", "dispatchEvent(new Event('online'))"):
+        tab.eval(event)
+    tab.update()
+    assert len(app.polls()) == 1
+    # The clock is put forward for the worker.
+    worker = bench.worker(app)
+    worker.eval("(() => { const now = Date.now; Date.now = () => now() + 31000; })()")
+    tab.eval("dispatchEvent(new Event('online'))")
+    until(lambda: len(app.polls()) == 2, "the poll")
+
+
+@case("nothing new is one small answer")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    bench.proxy.forget()
+    report = tab.update()
+    assert report["kind"] == "nothing" and len(app.polls()) == 1, report
+
+
+@case("a release that changes headers alone fetches nothing")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    app.release(1, headers={"*.html": {"Referrer-Policy": "no-referrer"}})
+    bench.proxy.rules = [("pack=1", asks("&pack=1", ""))]
+    report = takes(app, tab, "patch")
+    assert report["fetched"] == 0 and report["copied"] > 0, report
+    app.web.stop()
+    tab.open(app.base)
+    assert tab.fetch("index.html")["headers"]["referrer-policy"] == "no-referrer"
+
+
+@case("a rollback: the device goes back, and fetches nothing")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    second(bench, app)
+    takes(app, tab, "pack")
+    bench.origin.run("rollback", "--app", app.app, "--all-bundles", "--steps", "1")
+    app.version = bench.origin.answer(app.app)["version"]
+    bench.proxy.rules = [("pack=1", asks("&pack=1", ""))]
+    bench.proxy.forget()
+    report = tab.update()
+    assert report["to"] == app.version == "3" and report["bytes"] == 0, report
+    opens(app, tab, 1)
+
+
+# -- The copy
+
+
+def mirrored(bench, app):
+    """A static copy of the origin, as a web site."""
+    if not hasattr(bench, "copy"):
+        bench.copy = f"{bench.folder}/copy"
+    bench.origin.run("mirror", "--to", bench.copy)
+
+
+class Copy(Web):
+    def __init__(self, folder):
+        self.folder = folder
+        super().__init__()
+        self.headers = [("Access-Control-Allow-Origin", "*")]
+
+    def handle(self, request):
+        try:
+            with open(self.folder + request.path.split("?")[0], "rb") as file:
+                request.answer(file.read(), "application/json", headers=self.headers)
+        except OSError:
+            request.answer(b"no", status=404, headers=self.headers)
+
+
+@case("the origin is lost: after five polls the copy is asked, which brings an update; then the origin again")
+def _(bench):
+    copy = Copy(f"{bench.folder}/copy")
+    try:
+        app = App(bench, fallback=copy.url)
+        tab = app.visited()
+        second(bench, app)
+        mirrored(bench, app)
+        # Documents by the origin's own address are gone with it; downloads have another.
+        bench.proxy.rules = [("configure.json", fails())]
+        for count in range(1, 6):
+            report = tab.update()
+            assert report["kind"] == "failed" and tab.state()["failures"] == count, report
+        report = tab.update()
+        assert report["source"] == "mirror" and report["to"] == "2", report
+        assert copy.seen("version.json") and copy.seen("update/1-2.json"), copy.seen("/")
+        # An older copy moves nobody back; and once the wait is over, the origin is asked first.
+        worker = bench.worker(app)
+        worker.eval("(() => { const now = Date.now; Date.now = () => now() + 60000; })()")
+        bench.proxy.rules = []
+        report = tab.update()
+        assert report["source"] == "origin" and report["kind"] == "nothing", report
+        assert tab.state()["source"] == "origin" and tab.state()["failures"] == 0
+        opens(app, tab, 2)
+    finally:
+        copy.stop()
+
+
+@case("an older copy moves no device back")
+def _(bench):
+    copy = Copy(f"{bench.folder}/copy")
+    try:
+        app = App(bench, fallback=copy.url)
+        app.release(1)
+        mirrored(bench, app)
+        app.release(2)
+        tab = app.tab()
+        tab.open(app.base)
+        app.hold(tab)
+        bench.proxy.rules = [("configure.json", fails())]
+        for _ in range(5):
+            tab.update()
+        report = tab.update()
+        assert (report["source"], report["kind"], report["to"]) == ("mirror", "nothing", "2"), report
+    finally:
+        copy.stop()
+
+
+@case("a first visit while the origin is down: the copy brings the release")
+def _(bench):
+    copy = Copy(f"{bench.folder}/copy")
+    try:
+        app = App(bench, fallback=copy.url)
+        app.release(1)
+        mirrored(bench, app)
+        bench.proxy.rules = [("configure.json", fails())]
+        tab = app.tab()
+        tab.open(app.base)
+        until(lambda: tab.update()["source"] == "mirror", "the copy")
+        assert tab.state()["version"] == "1"
+        bench.proxy.stop()
+    finally:
+        copy.stop()
+
+
+# -- Lines that cost
+
+
+@case("metered: a small pack is taken just so")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    second(bench, app)
+    report = tab.update(metered=True)
+    assert report["kind"] == "pack" and tab.state()["backlog"] == 0, report
+
+
+@case("metered: a large update switches at once, pages fetch what they need, and a free line the rest")
+def _(bench):
+    lots = random.Random(3)
+    app = App(bench)
+    tab = app.visited()
+    large = lots.randbytes(400_000)
+    app.release(2, add={"large.bin": large, "other.bin": lots.randbytes(400_000)})
+    bench.proxy.forget()
+    report = tab.update(metered=True)
+    assert report["to"] == "2" and report["bytes"] == 0, report
+    assert tab.state()["backlog"] >= 2 and not bench.proxy.seen(".bin"), tab.state()
+    app.web.stop()
+    tab.open(app.base)
+    tab.until("window.version === 2")
+    assert tab.fetch("large.bin")["status"] == 200 and len(bench.proxy.seen("large.bin")) == 1
+    tab.update()
+    state = tab.state()
+    assert state["backlog"] == 0 and state["held"] == state["listed"], state
+    assert len(bench.proxy.seen("large.bin")) == 1 and len(bench.proxy.seen("other.bin")) == 1
+    bench.proxy.stop()
+    assert tab.fetch("other.bin")["status"] == 200
+
+
+@case("the user's data saver counts as metered")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    bench.worker(app).eval("Object.defineProperty(navigator, 'connection', {value: {saveData: true}})")
+    app.release(2, add={"large.bin": random.Random(4).randbytes(400_000)})
+    report = tab.update()
+    assert report["to"] == "2" and tab.state()["backlog"] >= 1, report

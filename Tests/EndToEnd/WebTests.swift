@@ -1,0 +1,120 @@
+import Manifests
+import System
+import Testing
+
+@Suite("xcache web")
+struct WebTests {
+  private static let page = "<!doctype html><html><head><title>x</title></head><body></body></html>"
+
+  private static func run(_ scratch: Scratch, _ words: String...) throws -> Outcome {
+    try Outcome(Child([Binary.path, "web"] + words, environment: [:], in: scratch.path))
+  }
+
+  private static func text(_ scratch: Scratch, _ name: String) throws -> String {
+    String(decoding: try DurableFile.read("\(scratch.path)/\(name)") ?? [], as: UTF8.self)
+  }
+
+  @Test("init writes the worker with its settings, and its line into each page, once")
+  func initialises() throws {
+    let scratch = try Scratch()
+    try scratch.folder(
+      "dist",
+      ["index.html": Self.page, "help/a/index.HTML": Self.page, "help/b.html": "<SCRIPT src=x.js></SCRIPT>"])
+    let words = [
+      "web", "init", "--dir", "dist", "--app", "shop", "--server", "https://x.example.com/base/",
+      "--fallback",
+      "https://cdn.example.com", "--host", "*.static.example.com", "--limit", "50MB", "--inject",
+    ]
+    let first = try Outcome(Child([Binary.path] + words, environment: [:], in: scratch.path))
+    #expect(first.exitCode == 0, "\(first.errors)")
+    #expect(first.output == "wrote xcache-sw.js\nwrote xcache.js\nwrote help/b.html\nwrote index.html\n")
+    let worker = try Self.text(scratch, "dist/xcache-sw.js")
+    let head = #"""
+      self.xcacheSettings={"app":"shop","fallback":"https://cdn.example.com","hosts":["*.static.example.com"],"limit":50000000,"server":"https://x.example.com/base"};
+      """#
+    #expect(worker.hasPrefix(head + "\n(()=>{"), "\(worker.prefix(300))")
+    #expect(try Self.text(scratch, "dist/xcache.js").hasPrefix("self.xcacheSettings={};\n"))
+    // What is embedded is what the repository has.
+    let repository = DurableFile.parent(of: DurableFile.parent(of: DurableFile.parent(of: #filePath)))
+    let built = try DurableFile.read("\(repository)/public/runtime/dist/xcache-sw.js")
+    #expect(built.map { worker == head + "\n" + String(decoding: $0, as: UTF8.self) } == true)
+    #expect(
+      try Self.text(scratch, "dist/index.html")
+        == "<!doctype html><html><head><title>x</title><script src=\"xcache.js\" async></script></head><body></body></html>"
+    )
+    #expect(
+      try Self.text(scratch, "dist/help/b.html")
+        == "<script src=\"../xcache.js\" async></script><SCRIPT src=x.js></SCRIPT>")
+    let again = try Outcome(Child([Binary.path] + words, environment: [:], in: scratch.path))
+    #expect(again.output == "wrote xcache-sw.js\nwrote xcache.js\n")
+  }
+
+  @Test("A worker of the build's own is refused until it is named, and takes this one in")
+  func ownWorker() throws {
+    let scratch = try Scratch()
+    try scratch.folder(
+      "dist", ["index.html": Self.page, "sw.js": "self.addEventListener('fetch', () => {})"])
+    let settings = ["--app", "shop", "--server", "https://x.example.com"]
+    func run(_ more: String...) throws -> Outcome {
+      try Outcome(
+        Child(
+          [Binary.path, "web", "init", "--dir", "dist"] + settings + more, environment: [:], in: scratch.path)
+      )
+    }
+    let refused = try run()
+    #expect(refused.exitCode == 3 && refused.errors.contains("--worker sw.js"), "\(refused.errors)")
+    #expect(try DurableFile.read("\(scratch.path)/dist/xcache-sw.js") == nil)
+    #expect(try run("--worker", "sw.js").exitCode == 3)
+    #expect(try run("--worker", "sw.js", "--inject").exitCode == 0)
+    #expect(try Self.text(scratch, "dist/sw.js").hasPrefix("importScripts(\"xcache-sw.js\");\nself.add"))
+    #expect(
+      try Self.text(scratch, "dist/xcache.js").hasPrefix("self.xcacheSettings={\"worker\":\"sw.js\"};\n"))
+    #expect(try run("--worker", "sw.js").exitCode == 0)
+  }
+
+  @Test("remove writes a worker that removes the other one")
+  func removes() throws {
+    let scratch = try Scratch()
+    try scratch.folder("dist", ["index.html": Self.page])
+    let outcome = try Self.run(scratch, "remove", "--dir", "dist")
+    #expect(outcome.exitCode == 0 && outcome.output == "wrote xcache-sw.js\nwrote xcache.js\n")
+    #expect(try Self.text(scratch, "dist/xcache-sw.js").contains("unregister"))
+    #expect(try Self.text(scratch, "dist/xcache.js").hasPrefix("//"))
+  }
+
+  @Test(
+    "What is missing is named",
+    arguments: [
+      ([], "web init or web remove?"), (["stop"], "there is no \"web stop\""), (["init"], "--dir DIR"),
+      (["init", "--dir", "dist"], "--app NAME"), (["init", "--dir", "dist", "--app", "a"], "--server URL"),
+      (["init", "--dir", "gone", "--app", "a", "--server", "http://x"], "there is no folder gone"),
+      (["init", "--dir", "dist", "--app", "a", "--server", "http://x", "--host", "*"], "hosts are names"),
+      (["init", "--dir", "dist", "--app", "a", "--server", "http://x", "--limit", "many"], "is no size"),
+    ])
+  func refuses(_ words: [String], _ says: String) throws {
+    let scratch = try Scratch()
+    try scratch.folder("dist", ["index.html": Self.page])
+    let outcome = try Outcome(Child([Binary.path, "web"] + words, environment: [:], in: scratch.path))
+    #expect(outcome.exitCode != 0 && outcome.errors.contains(says), "\(outcome.errors)")
+  }
+
+  @Test("publish warns of a build without the worker that the release before had")
+  func warns() throws {
+    try Site.with { site in
+      var files: Files = ["index.html": Self.page, "xcache-sw.js": "1"]
+      func publish() throws -> Outcome {
+        let folder = try site.scratch.folder("web", files)
+        return try Outcome(
+          try site.start([
+            "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now",
+          ]))
+      }
+      #expect(try !publish().errors.contains("service worker"))
+      files["xcache-sw.js"] = nil
+      let second = try publish()
+      #expect(second.exitCode == 0 && second.errors.contains("had a service worker"), "\(second.errors)")
+      files["other.js"] = "2"
+      #expect(try !publish().errors.contains("service worker"))
+    }
+  }
+}

@@ -1,0 +1,154 @@
+// What the worker decides without a browser: when it polls, which pages it leaves alone, what it sends beforehand, ranges.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { rangeOf } from "../../public/runtime/src/worker/answers.js";
+import { PollPolicy, takes } from "../../public/runtime/src/worker/polling.js";
+import { isBypassed, isKilled, matches, readPattern, readPolicy } from "../../public/runtime/src/worker/policy.js";
+import { prefetchRequests, readPrefetch } from "../../public/runtime/src/worker/prefetch.js";
+
+const settings = { server: "https://o.example.com", hasFallback: true };
+
+test("polls keep the interval, which the operator may stretch; force skips it", () => {
+  const polls = new PollPolicy(settings);
+  assert.equal(polls.begin(1_000_000), "origin");
+  assert.equal(polls.begin(1_029_999), undefined);
+  assert.equal(polls.begin(1_029_999, true), "origin");
+  assert.equal(polls.begin(1_059_999), "origin");
+  polls.answered("origin", 300);
+  assert.equal(polls.begin(1_359_998), undefined);
+  assert.equal(polls.begin(1_359_999), "origin");
+  for (const [asked, counts] of [[1, 30], [99_999, 3600], ["60", 30], [undefined, 30]]) {
+    polls.answered("origin", asked);
+    assert.equal(polls.saved.interval, counts);
+  }
+  // A clock that was set back doesn't silence it.
+  assert.equal(polls.begin(5), "origin");
+});
+
+test("five failures lead to the copy; the origin is asked again after 30 s to 10 min, and one good answer leads back", () => {
+  const polls = new PollPolicy(settings);
+  let now = 1_000_000;
+  for (let count = 1; count <= 5; count++) {
+    assert.equal(polls.begin((now += 31_000)), "origin");
+    polls.failed("origin", now, 0.5);
+  }
+  assert.equal(polls.saved.source, "mirror");
+  assert.equal(polls.begin(now + 29_999, true), "mirror");
+  // A failure of the copy says nothing of the origin.
+  polls.failed("mirror", now, 0.5);
+  const waits = [];
+  for (let count = 0; count < 7; count++) {
+    now = polls.saved.originDue;
+    assert.equal(polls.begin(now, true), "origin");
+    polls.failed("origin", now, 0.5);
+    waits.push((polls.saved.originDue - now) / 1000);
+  }
+  assert.deepEqual(waits, [60, 120, 240, 480, 600, 600, 600]);
+  polls.failed("origin", now, 0);
+  assert.equal(polls.saved.originDue - now, 480_000);
+  polls.failed("origin", now, 1);
+  assert.equal(polls.saved.originDue - now, 720_000);
+  // What is kept goes on in the next worker, if it is about the same server.
+  assert.equal(new PollPolicy(settings, structuredClone(polls.saved)).saved.source, "mirror");
+  assert.equal(new PollPolicy({ ...settings, server: "https://p.example.com" }, polls.saved).saved.source, "origin");
+  assert.equal(new PollPolicy({ ...settings, hasFallback: false }, polls.saved).saved.source, "origin");
+  polls.answered("origin", undefined);
+  assert.deepEqual([polls.saved.source, polls.saved.failures], ["origin", 0]);
+});
+
+test("without a copy the origin is asked for ever", () => {
+  const polls = new PollPolicy({ ...settings, hasFallback: false });
+  for (let count = 1; count <= 9; count++) {
+    assert.equal(polls.begin(count * 31_000), "origin");
+    polls.failed("origin", count * 31_000, 0.5);
+  }
+});
+
+test("a copy only moves upwards, the origin to whatever it has", () => {
+  const held = { version: "9", digest: "a" };
+  for (const [version, digest, from, wanted] of [
+    ["10", "b", "mirror", true], ["9", "b", "mirror", false], ["8", "b", "mirror", false], ["10", "b", "origin", true],
+    ["8", "b", "origin", true], ["9", "b", "origin", true], ["9", "a", "origin", false],
+  ]) assert.equal(takes({ version, digest }, from, held), wanted, `${version} ${digest} ${from}`);
+});
+
+test("patterns", () => {
+  for (const [pattern, page, wanted] of [
+    ["https://m.example.com/*", "https://m.example.com/", true],
+    ["https://m.example.com/*", "http://m.example.com/", false],
+    ["*://m.example.com/*", "http://m.example.com/x?y", true],
+    ["https://*.example.com/pay*", "https://a.b.example.com/payment/1", true],
+    ["https://*.example.com/pay*", "https://example.com/pay", true],
+    ["https://*.example.com/*", "https://badexample.com/", false],
+    ["https://*/a", "https://any.host/a", true],
+    ["https://m.example.com:8443/*", "https://m.example.com/", false],
+    ["https://m.example.com:443/*", "https://m.example.com/", true],
+    ["https://m.example.com/a*b*c", "https://m.example.com/a-b-b-c", true],
+    ["https://m.example.com/a*b*c", "https://m.example.com/a-c-b", false],
+    ["https://m.example.com/ab*ba", "https://m.example.com/aba", false],
+    ["https://m.example.com/p", "https://m.example.com/p?q=1", true],
+    ["https://m.example.com/p?q=1", "https://m.example.com/p", false],
+    ["https://m.example.com/p?q=*", "https://m.example.com/p?q=12", true],
+    ["https://m.example.com/a%62c", "https://m.example.com/abc", true],
+    ["HTTPS://M.example.com/x", "https://m.example.com/x", true],
+  ]) assert.equal(matches(readPattern(pattern), page), wanted, `${pattern} ${page}`);
+  for (const text of ["m.example.com/*", "ftp://a/*", "https://a", "https://a*.b/*", "https:///x", "https://a/#x", 7, null, `https://a/${"x".repeat(1100)}`]) {
+    assert.equal(readPattern(text), undefined, String(text));
+  }
+});
+
+test("a policy: what lapses when", () => {
+  const soon = Date.parse("2026-01-01T00:00:00Z");
+  const data = {
+    version: "3", intercept: false, until: "2026-01-01T00:00:00Z", bypass: ["https://a/*", "https://b/*", "https://c/*", "nonsense"],
+    bypassUntil: { "https://b/*": null, "https://c/*": "2027-01-01T00:00:00Z" },
+  };
+  const policy = readPolicy({ code: 200, data });
+  assert.deepEqual([isKilled(policy, soon - 1), isKilled(policy, soon)], [true, false]);
+  for (const [page, at, wanted] of [
+    ["https://a/", soon - 1, true], ["https://a/", soon, false], ["https://b/", soon * 2, true], ["https://c/", soon, true],
+    ["https://c/", Date.parse("2027-01-01T00:00:00Z"), false],
+  ]) assert.equal(isBypassed(policy, page, at), wanted, `${page} ${at}`);
+  for (const document of [null, {}, { code: 404 }, { code: 200, data: { version: "3" } }, { code: 200, data: { version: 3, intercept: true } }]) {
+    assert.equal(readPolicy(document), undefined);
+  }
+});
+
+test("prefetch requests: queries and bodies", () => {
+  const config = readPrefetch({
+    code: 200,
+    data: {
+      version: "4",
+      config: [
+        {
+          url: "https://m.example.com/p.html",
+          interfaces: [
+            { api: "https://m.example.com/info", method: "get", urlParam: true },
+            { api: "https://m.example.com/list?x=1", method: "GET", urlParam: true },
+            {
+              api: "https://m.example.com/sink", method: "POST", bodyParam: true, body: { id: 1, keep: {} },
+              paramTypes: { n: "number", id: "number" },
+            },
+            { api: "https://m.example.com/put", method: "PUT" }, { api: 7, method: "GET" }, null,
+          ],
+        },
+        { url: "https://m.example.com/p.html?only=1", interfaces: [] }, "nonsense",
+      ],
+    },
+  });
+  assert.deepEqual(prefetchRequests(config, "https://m.example.com/p.html?n=12&id=x&a=1+2&a=3&e#top"), [
+    { url: "https://m.example.com/info?n=12&id=x&a=1+2&a=3&e", method: "GET" },
+    { url: "https://m.example.com/list?x=1&n=12&id=x&a=1+2&a=3&e", method: "GET" },
+    { url: "https://m.example.com/sink", method: "POST", body: '{"a":"1 2","e":"","id":"x","keep":{},"n":12}' },
+  ]);
+  assert.deepEqual(prefetchRequests(config, "https://m.example.com/p.html?only=1"), []);
+  assert.deepEqual(prefetchRequests(config, "https://m.example.com/other.html"), []);
+});
+
+test("ranges", () => {
+  for (const [text, wanted] of [
+    [null, undefined], ["bytes=0-0", [0, 1]], ["bytes=5-", [5, 10]], ["bytes=5-99", [5, 10]], ["bytes=-3", [7, 10]], ["bytes=-99", [0, 10]],
+    ["bytes=-0", null], ["bytes=10-", null], ["bytes=3-2", undefined], ["bytes=0-1,3-4", undefined], ["items=0-1", undefined], ["bytes=-", undefined],
+    [" Bytes = 1 - 2 ", [1, 3]],
+  ]) assert.deepEqual(rangeOf(text, 10), wanted, String(text));
+});

@@ -1,0 +1,51 @@
+// The zstd decoder against libzstd: frames of make_frames.py, whose folder XCACHE_FRAMES names.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { ZstdError, decodeFrame } from "../../public/runtime/src/zstd/decoder.js";
+
+const folder = process.env.XCACHE_FRAMES ?? "";
+const options = { windowLimit: 2 ** 27, limit: 2 ** 27 };
+
+test("every frame is decoded as by libzstd, or refused", { skip: !folder }, async (context) => {
+  const all = readFileSync(`${folder}/frames.bin`);
+  const part = ([start, count]) => new Uint8Array(all.subarray(start, start + count));
+  let [bytes, refused, taken, longest, spent] = [0, 0, 0, 0, 0];
+  for (const [number, sample] of JSON.parse(readFileSync(`${folder}/frames.json`, "utf8")).entries()) {
+    const wanted = sample.result && part(sample.result);
+    let begun = performance.now();
+    const pause = async () => {
+      longest = Math.max(longest, performance.now() - begun);
+      spent += performance.now() - begun;
+      begun = performance.now();
+    };
+    let result;
+    try {
+      result = await decodeFrame(part(sample.frame), { ...options, dictionary: part(sample.dictionary), pause });
+      await pause();
+    } catch (error) {
+      assert.ok(error instanceof ZstdError, `frame ${number}: ${error.stack}`);
+      // What libzstd takes and the RFC doesn't allow may be refused, in damaged frames alone.
+      assert.ok(!wanted || sample.damaged, `frame ${number} is refused: ${error.message}`);
+      refused += 1;
+      continue;
+    }
+    assert.ok(wanted, `frame ${number} is taken, which libzstd refuses`);
+    assert.equal(Buffer.compare(result, wanted), 0, `frame ${number} has other bytes`);
+    bytes += result.length;
+    taken += 1;
+  }
+  context.diagnostic(`${taken} decoded, ${refused} refused; ${Math.round(bytes / spent / 1000)} MB/s; longest slice ${longest.toFixed(1)} ms`);
+});
+
+test("a header that lies costs no memory, and limits hold", async () => {
+  // A frame of one segment that says 2^40 bytes; then one within the limit, of which nothing comes.
+  const header = [0x28, 0xb5, 0x2f, 0xfd, 0xe0];
+  await assert.rejects(decodeFrame(Uint8Array.from([...header, 0, 0, 0, 0, 0, 1, 0, 0]), options), ZstdError);
+  await assert.rejects(decodeFrame(Uint8Array.from([...header, 0, 0, 0, 4, 0, 0, 0, 0]), options), ZstdError);
+  // 128 KiB of zeros by a block of 4 bytes, where less is allowed.
+  const zeros = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, 0x03, 0x00, 0x10, 0x00];
+  assert.equal((await decodeFrame(Uint8Array.from(zeros), options)).length, 128 << 10);
+  await assert.rejects(decodeFrame(Uint8Array.from(zeros), { ...options, limit: 1000 }), ZstdError);
+  await assert.rejects(decodeFrame(Uint8Array.from(zeros), { ...options, windowLimit: 1000 }), ZstdError);
+});

@@ -1,0 +1,207 @@
+import { showOverlay } from "./overlay.js";
+
+/**
+ * What `xcache web init` writes in front of this script: the worker's address, from the script's own, and its scope.
+ * @typedef {{worker?: string, scope?: string}} PageSettings
+ */
+/** What an update came to; `kind` is `early`, `nothing`, `patch`, `pack`, `whole` or `failed`.
+ * @typedef {{kind: string, source?: "origin" | "mirror", from: string, to: string, fetched: number, copied: number, deltas: number,
+ *   bytes: number, why?: string}} UpdateReport */
+/** What the worker holds, and how often it answered; `page`: the version that this page was opened from.
+ * @typedef {{version: string, digest: string, page?: string, source: "origin" | "mirror", failures: number, listed: number,
+ *   held: number, backlog: number, aside: number, policy: number, prefetch: number,
+ *   counts: {local: number, passed: number, failed: number, late: number, bytes: number, prefetched: number}}} State */
+/** `updated`: a new version is ready for pages that open from now on; `worker`: a new worker waits; `removed`: the worker is gone.
+ * @typedef {"updated" | "worker" | "removed"} EventName */
+
+/** Milliseconds for which a page doesn't register anew where the kill switch removed the worker. */
+const REMOVED_TIME = 600_000;
+const REMOVED_KEY = "xcache removed";
+
+const script = /** @type {HTMLScriptElement | null} */ (document.currentScript)?.src ?? location.href;
+const settings = /** @type {PageSettings} */ (/** @type {any} */ (window).xcacheSettings ?? {});
+const container = navigator.serviceWorker;
+/** @type {Map<EventName, Set<(detail: any) => void>>} */
+const listeners = new Map();
+let wantsReload = false;
+let isFailed = false;
+
+/** The page's side of xcache's service worker, as `window.xcache`. */
+export const xcache = {
+  /** The worker's registration; undefined where there is none: an old browser, http, or after the kill switch. */
+  ready: register(),
+
+  /**
+   * Calls `listener` on each event of a name.
+   * @param {EventName} name
+   * @param {(detail: any) => void} listener
+   * @returns {() => void} ends it
+   */
+  on(name, listener) {
+    const set = listeners.get(name) ?? new Set();
+    listeners.set(name, set.add(listener));
+    return () => void set.delete(listener);
+  },
+
+  /**
+   * What the worker holds; undefined without one.
+   * @returns {Promise<State | undefined>}
+   */
+  state: () => ask({ ask: "state" }),
+
+  /**
+   * Asks for a newer version; at most every 30 seconds, unless `force` is true.
+   * @param {{force?: boolean, metered?: boolean}} [wish] `metered`: bytes cost money, whatever the browser says
+   * @returns {Promise<UpdateReport | undefined>}
+   */
+  update: (wish) => ask({ ...wish, ask: "update" }),
+
+  /**
+   * Opens every tab of this app anew: each at once, or when nobody looks at it. A waiting worker takes over before.
+   * @param {"hidden" | "now"} [when]
+   */
+  async reload(when = "hidden") {
+    if (when === "now") wantsReload = true;
+    (await xcache.ready)?.waiting?.postMessage({ xcache: { ask: "activate" } });
+    await ask({ ask: "reload" });
+    if (when === "now") location.reload();
+  },
+
+  /**
+   * Asks the browser not to empty the store when it lacks room.
+   * @returns {Promise<boolean>}
+   */
+  persist: async () => (await navigator.storage?.persist?.()) ?? false,
+
+  /**
+   * Bytes that this site uses, and those that it may.
+   * @returns {Promise<StorageEstimate>}
+   */
+  estimate: async () => (await navigator.storage?.estimate?.()) ?? {},
+
+  /**
+   * Empties the store and unregisters the worker.
+   * @returns {Promise<void>}
+   */
+  async remove() {
+    await ask({ ask: "remove" });
+  },
+};
+
+/** @returns {Promise<ServiceWorkerRegistration | undefined>} */
+async function register() {
+  if (!container || !isSecureContext || wasRemoved()) return undefined;
+  // The page's own requests go first.
+  if (document.readyState !== "complete") await new Promise((resolve) => addEventListener("load", resolve, { once: true }));
+  try {
+    const registration = await container.register(new URL(settings.worker ?? "xcache-sw.js", script), {
+      updateViaCache: "none", ...(settings.scope ? { scope: settings.scope } : {}),
+    });
+    watch(registration);
+    await active(registration);
+    // Numbers alone: how long this page took, and whether a script failed before it was there.
+    const paint = performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
+    const load = performance.timing.loadEventEnd - performance.timing.navigationStart;
+    void ask({ ask: "opened", paint, load, isFailed });
+    trigger();
+    return registration;
+  } catch (error) {
+    // A page without its worker is a page.
+    console.warn("xcache: the worker isn't registered:", error);
+    return undefined;
+  }
+}
+
+/**
+ * Resolves when a worker of the registration is active, or none will be.
+ * @param {ServiceWorkerRegistration} registration
+ */
+async function active(registration) {
+  const worker = registration.installing ?? registration.waiting;
+  if (registration.active || !worker) return;
+  await new Promise((/** @type {(value?: undefined) => void} */ resolve) => {
+    worker.addEventListener("statechange", () => {
+      if (worker.state === "activated" || worker.state === "redundant") resolve();
+    });
+  });
+}
+
+/** @param {ServiceWorkerRegistration} registration */
+function watch(registration) {
+  const tell = () => {
+    if (registration.waiting && registration.active) emit("worker", registration.waiting);
+  };
+  tell();
+  registration.addEventListener("updatefound", () => registration.installing?.addEventListener("statechange", tell));
+}
+
+/** Lets the worker poll; it knows whether it is too early. */
+function trigger() {
+  void ask({ ask: "update" });
+}
+
+/**
+ * @param {object} question
+ * @returns {Promise<any>} undefined where there is no worker
+ */
+async function ask(question) {
+  const worker = (await container?.getRegistration(settings.scope ?? new URL(".", new URL(settings.worker ?? "xcache-sw.js", script)).href))?.active;
+  if (!worker) return undefined;
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = ({ data }) => resolve(data ?? undefined);
+    worker.postMessage({ xcache: question }, [port2]);
+  });
+}
+
+/**
+ * @param {EventName} name
+ * @param {any} detail
+ */
+function emit(name, detail) {
+  for (const listener of listeners.get(name) ?? []) listener(detail);
+}
+
+/** Reloads when nobody looks at the page. */
+function reloadWhenHidden() {
+  if (wantsReload && document.visibilityState === "hidden") location.reload();
+}
+
+function wasRemoved() {
+  try {
+    const at = Number(localStorage.getItem(REMOVED_KEY));
+    return at > 0 && Math.abs(Date.now() - at) < REMOVED_TIME;
+  } catch {
+    return false;
+  }
+}
+
+container?.addEventListener("message", ({ data }) => {
+  const message = data?.xcache;
+  if (!message) return;
+  if (message.updated) emit("updated", message.updated);
+  if (message.removed) {
+    try {
+      localStorage.setItem(REMOVED_KEY, String(Date.now()));
+    } catch {}
+    emit("removed", undefined);
+  }
+  if (message.reload) {
+    wantsReload = true;
+    reloadWhenHidden();
+  }
+});
+container?.startMessages();
+document.addEventListener("visibilitychange", () => {
+  reloadWhenHidden();
+  trigger();
+});
+addEventListener("online", trigger);
+addEventListener("pageshow", ({ persisted }) => void (persisted && trigger()));
+
+addEventListener("error", ({ error }) => {
+  if (error && document.readyState !== "complete") isFailed = true;
+});
+
+/** @type {any} */ (window).xcache = xcache;
+if (new URLSearchParams(location.search).has("xcache-debug")) showOverlay(xcache);

@@ -1,0 +1,49 @@
+import { sentHeaders } from "../protocol/entries.js";
+
+/** @typedef {import("../protocol/entries.js").Entry} Entry */
+/** @typedef {{status: number, headers: Headers, start: number, end: number}} Head */
+
+/**
+ * The head of an answer from a held file, and the bytes that its body has; nothing where only the server can answer.
+ * @param {Request} request
+ * @param {Entry} entry
+ * @returns {Head | undefined}
+ */
+export function headOf(request, entry) {
+  const asked = request.headers;
+  // What a condition asks of a server's state is the server's to say.
+  if (asked.has("if-match") || asked.has("if-unmodified-since")) return undefined;
+  const tag = `"${entry.md5}"`;
+  // The page's own headers, never those of the download.
+  const headers = new Headers([["ETag", tag], ["X-Content-Type-Options", "nosniff"], ...sentHeaders(entry.headers)]);
+  const tags = (asked.get("if-none-match") ?? "").split(",").map((text) => text.trim().replace(/^W\//, ""));
+  if (tags.includes("*") || tags.includes(tag)) return { status: 304, headers, start: 0, end: 0 };
+  headers.set("Content-Type", entry.ctype);
+  headers.set("Accept-Ranges", "bytes");
+  const isCurrent = (asked.get("if-range") ?? tag) === tag;
+  const range = isCurrent ? rangeOf(asked.get("range"), entry.size) : undefined;
+  if (range === null) {
+    headers.set("Content-Range", `bytes */${entry.size}`);
+    return { status: 416, headers, start: 0, end: 0 };
+  }
+  const [start, end] = range ?? [0, entry.size];
+  if (range) headers.set("Content-Range", `bytes ${start}-${end - 1}/${entry.size}`);
+  headers.set("Content-Length", String(end - start));
+  return { status: range ? 206 : 200, headers, start, end };
+}
+
+/**
+ * What a `Range` header asks of a file: from where to where; null: nothing that is there; undefined: all of it, also where it may be
+ * passed over (RFC 9110 §14.2).
+ * @param {string | null} text
+ * @param {number} size
+ * @returns {[number, number] | null | undefined}
+ */
+export function rangeOf(text, size) {
+  const found = /^\s*bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(text ?? "");
+  if (!found || (!found[1] && !found[2])) return undefined;
+  if (!found[1]) return +found[2] > 0 && size > 0 ? [Math.max(0, size - +found[2]), size] : null;
+  const [first, last] = [+found[1], found[2] ? +found[2] : Infinity];
+  if (last < first) return undefined;
+  return first < size ? [first, Math.min(last, size - 1) + 1] : null;
+}

@@ -1,0 +1,59 @@
+import { versionNumber } from "../protocol/entries.js";
+import { fault } from "../protocol/fault.js";
+import { isObject } from "../protocol/json.js";
+import { fetchJSON } from "./network.js";
+import { DOCUMENT_LIMIT } from "./settings.js";
+
+/** @typedef {import("./settings.js").Settings} Settings */
+/** @typedef {import("./store.js").Manifest} Manifest */
+
+/**
+ * The `data` of an answer to a poll.
+ * @param {Settings} settings
+ * @param {import("./polling.js").Source} source
+ * @param {Manifest} held
+ * @param {boolean} takesPacks
+ * @returns {Promise<any>}
+ */
+export function ask(settings, source, held, takesPacks) {
+  return source === "origin" ? askOrigin(settings, held, takesPacks) : askMirror(settings, held, takesPacks);
+}
+
+/**
+ * @param {Settings} settings
+ * @param {Manifest} held
+ * @param {boolean} takesPacks
+ */
+function askOrigin({ server, query }, held, takesPacks) {
+  const holding = held.version === "0" ? "" : `&version=${held.version}&digest=${held.digest}`;
+  const pack = takesPacks && holding ? "&pack=1" : "";
+  return read(`${server}/configure.json?${query}${holding}&patch=1${pack}`);
+}
+
+/**
+ * A copy is files: the small "nothing new" document first, then a pack's or a patch, else the whole manifest.
+ * @param {Settings} settings
+ * @param {Manifest} held
+ * @param {boolean} takesPacks
+ */
+async function askMirror(settings, held, takesPacks) {
+  const newest = await read(settings.mirror("version.json"));
+  if (+newest.version <= +held.version) return newest;
+  // The numbers of the other documents are those of version.json: these are written once, and stay.
+  const { interval, policy, prefetch, rollback } = newest;
+  const folders = held.version === "0" ? [] : takesPacks ? ["update", "patch"] : ["patch"];
+  for (const folder of folders) {
+    const found = await read(settings.mirror(`${folder}/${held.version}-${newest.version}.json`)).catch(() => undefined);
+    if (found) return { ...found, interval, policy, prefetch, rollback };
+  }
+  return { ...(await read(settings.mirror("configure.json"))), interval, policy, prefetch, rollback };
+}
+
+/** @param {string} url */
+async function read(url) {
+  const answer = await fetchJSON(url, { limit: DOCUMENT_LIMIT });
+  const data = answer?.data;
+  if (answer?.code !== 200 || !isObject(data)) fault(`${url}: ${answer?.message ?? "no answer of an origin"}`);
+  if (Number.isNaN(versionNumber(data.version)) || typeof data.update !== "boolean") fault(`${url}: no version`);
+  return data;
+}

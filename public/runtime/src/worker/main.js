@@ -1,0 +1,117 @@
+import { Runtime } from "./runtime.js";
+import { Settings } from "./settings.js";
+import { Store } from "./store.js";
+import { Updater } from "./update.js";
+
+/** Milliseconds without a request after which a page counts as loaded, where it doesn't say so itself, and the longest wait. */
+const QUIET = { wanted: 2000, most: 20_000 };
+/** Milliseconds for which an older worker of ours may keep its answer to a newer one. */
+const ALIVE = 3000;
+
+const worker = /** @type {ServiceWorkerGlobalScope} */ (/** @type {unknown} */ (self));
+const { registration } = worker;
+const settings = new Settings(/** @type {any} */ (self).xcacheSettings, worker.location.href, registration.scope);
+const runtime = new Runtime(settings, new Store(settings.storeName));
+const updater = new Updater(runtime);
+
+worker.addEventListener("install", (event) => {
+  // They are fixed until the next worker, so that only what never changes is among them: methods, and hosts that aren't named.
+  const { addRoutes } = /** @type {any} */ (event);
+  const methods = ["PUT", "DELETE", "PATCH", "OPTIONS"];
+  const routes = methods.map((requestMethod) => ({ condition: { requestMethod }, source: "network" }));
+  try {
+    event.waitUntil(Promise.resolve(addRoutes?.call(event, routes)).catch(() => {}));
+  } catch {}
+  event.waitUntil(replaceBroken());
+});
+
+/** Takes the place of an older worker of this script that doesn't answer; any other one goes when its pages are closed. */
+async function replaceBroken() {
+  const old = registration.active;
+  if (old && old.scriptURL === worker.location.href && !(await ask(old, { ask: "ping" }))) await worker.skipWaiting();
+}
+
+/**
+ * @param {ServiceWorker} other
+ * @param {object} question
+ * @returns {Promise<any>} undefined where it doesn't answer in time
+ */
+function ask(other, question) {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = ({ data }) => resolve(data);
+    setTimeout(resolve, ALIVE);
+    other.postMessage({ xcache: question }, [port2]);
+  });
+}
+
+worker.addEventListener("fetch", (event) => {
+  try {
+    const answer = runtime.answer(event);
+    if (answer) event.respondWith(answer);
+    if (event.request.mode === "navigate") event.waitUntil(quiet().then(() => update({})));
+  } catch {
+    // The browser goes on as if there were no worker.
+  }
+});
+
+/** Resolves when the page that opens has what it asked for: never a poll before that. */
+async function quiet() {
+  const begun = Date.now();
+  const left = () => runtime.lastRequest + QUIET.wanted - Date.now();
+  while (left() > 0 && Date.now() - begun < QUIET.most) await new Promise((resolve) => setTimeout(resolve, left()));
+}
+
+/** @param {import("./update.js").Wish} wish */
+async function update(wish) {
+  const report = await updater.update(wish);
+  if (report.from !== report.to) await tell({ updated: report });
+  if (runtime.isOver) await tell({ removed: true });
+  return report;
+}
+
+/** @param {object} message */
+async function tell(message) {
+  for (const client of await worker.clients.matchAll({ includeUncontrolled: true })) {
+    client.postMessage({ xcache: { ...message, page: runtime.pages.get(client.id)?.version } });
+  }
+}
+
+/** @type {{[ask: string]: (event: ExtendableMessageEvent, question: any) => unknown}} */
+const answers = {
+  ping: () => true,
+  update: (_, { force, metered }) => update({ force, metered }),
+  state: async (event) => {
+    await runtime.loading;
+    const { manifest, counts, policy, prefetch, polls, backlog, aside } = runtime;
+    return {
+      version: manifest.version, digest: manifest.digest, counts, policy: policy.number, prefetch: prefetch.number,
+      source: polls.saved.source, failures: polls.saved.failures, listed: manifest.map.size, backlog: backlog.size,
+      held: await runtime.held(), aside: [...aside.values()].flat().filter(({ ended }) => !ended).length,
+      page: runtime.pages.get(/** @type {Client} */ (event.source)?.id)?.version,
+    };
+  },
+  // What a page says of itself once it is loaded.
+  opened: (event, { paint, load, isFailed }) => {
+    const isLocal = runtime.pages.get(/** @type {Client} */ (event.source)?.id)?.isLocal === true;
+    runtime.tally.time("paint", isLocal, paint);
+    runtime.tally.time("load", isLocal, load);
+    if (isFailed && isLocal) runtime.tally.add("script-failed");
+  },
+  activate: () => worker.skipWaiting(),
+  reload: () => tell({ reload: true }),
+  remove: async () => {
+    await runtime.remove();
+    await tell({ removed: true });
+  },
+};
+
+worker.addEventListener("message", (event) => {
+  const question = event.data?.xcache;
+  const answer = Object.hasOwn(answers, question?.ask) ? answers[question.ask] : undefined;
+  if (!answer) return;
+  event.waitUntil((async () => {
+    const said = (await answer(event, question)) ?? null;
+    event.ports[0]?.postMessage(said);
+  })());
+});

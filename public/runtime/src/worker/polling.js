@@ -1,0 +1,87 @@
+// When the worker polls, and whom it asks: the origin, or its copy after five failures in a row (DESIGN §3 "Devices"). No I/O and
+// no clock: each call is told the time, in milliseconds since 1970. `XCacheClient/Polling/PollPolicy.swift` has the same rules.
+
+/** @typedef {"origin" | "mirror"} Source */
+/**
+ * What is kept of it. `interval` is in seconds, `originWait` and the times in milliseconds.
+ * @typedef {{server: string, source: Source, failures: number, interval: number, lastPoll: number, originWait: number, originDue: number}} Saved
+ */
+
+const FAILURES_BEFORE_FALLBACK = 5;
+const INTERVALS = [30, 3600];
+const ORIGIN_WAITS = [30_000, 600_000];
+
+export class PollPolicy {
+  /**
+   * @param {{server: string, hasFallback: boolean}} settings
+   * @param {Saved} [saved] of an earlier worker; passed over where it was about another server
+   */
+  constructor({ server, hasFallback }, saved) {
+    this.hasFallback = hasFallback;
+    /** @type {Saved} */
+    this.saved = saved?.server === server
+      ? { ...saved, source: hasFallback ? saved.source : "origin" }
+      : { server, source: "origin", failures: 0, interval: INTERVALS[0], lastPoll: 0, originWait: ORIGIN_WAITS[0], originDue: 0 };
+  }
+
+  /**
+   * Whether a poll may start now, and whom it asks; a poll that is allowed counts as started. `force` skips the interval alone.
+   * @param {number} now
+   * @param {boolean} [force]
+   * @returns {Source | undefined}
+   */
+  begin(now, force = false) {
+    const { saved } = this;
+    // A clock that was set back must not silence the device.
+    const isEarly = saved.lastPoll <= now && now - saved.lastPoll < saved.interval * 1000;
+    if (isEarly && !force) return undefined;
+    saved.lastPoll = now;
+    const isDue = now >= saved.originDue || saved.originDue - now > 2 * ORIGIN_WAITS[1];
+    return saved.source === "origin" || isDue ? "origin" : "mirror";
+  }
+
+  /**
+   * Takes note of a good answer, which may carry the operator's interval in seconds.
+   * @param {Source} by
+   * @param {unknown} interval
+   */
+  answered(by, interval) {
+    const asked = Number.isSafeInteger(interval) ? Number(interval) : 0;
+    this.saved.interval = Math.min(Math.max(asked, INTERVALS[0]), INTERVALS[1]);
+    if (by === "origin") Object.assign(this.saved, { source: "origin", failures: 0 });
+  }
+
+  /**
+   * Takes note of a poll that brought no good answer. `chance`, from 0 to 1, picks the next wait from its spread of ±20 %, so that a
+   * fleet doesn't come back to the origin in one step.
+   * @param {Source} asked
+   * @param {number} now
+   * @param {number} chance
+   */
+  failed(asked, now, chance) {
+    const { saved } = this;
+    if (asked !== "origin") return;
+    saved.failures += 1;
+    if (saved.source === "mirror") {
+      saved.originWait = Math.min(saved.originWait * 2, ORIGIN_WAITS[1]);
+    } else if (this.hasFallback && saved.failures >= FAILURES_BEFORE_FALLBACK) {
+      saved.source = "mirror";
+      saved.originWait = ORIGIN_WAITS[0];
+    } else {
+      return;
+    }
+    saved.originDue = now + saved.originWait * (0.8 + 0.4 * chance);
+  }
+}
+
+/**
+ * Whether an offered manifest replaces the one held: a copy may be older than that, and only moves a device upwards; the origin
+ * takes it to whatever it has.
+ * @param {{version: string, digest: string}} offered
+ * @param {Source} from
+ * @param {{version: string, digest: string}} held
+ */
+export function takes(offered, from, held) {
+  if (from === "mirror") return +offered.version > +held.version;
+  return offered.version !== held.version || offered.digest !== held.digest;
+}

@@ -1,0 +1,69 @@
+import { ASIDE_TIME, BACKLOG_TIME } from "./settings.js";
+
+/** @typedef {import("./runtime.js").Runtime} Runtime */
+
+/**
+ * No page gets what was set aside any more.
+ * @param {Runtime} runtime
+ */
+export function endAside({ aside }) {
+  for (const left of [...aside.values()].flat()) left.ended = true;
+}
+
+/**
+ * Drops what was set aside long ago, files that nothing names, the least recently used above the limit, and pages that are gone.
+ * @param {Runtime} runtime
+ */
+export async function sweep(runtime) {
+  const { limit } = runtime.settings;
+  await dropAside(runtime, runtime.backlog.size > 0 ? BACKLOG_TIME : ASIDE_TIME);
+  const entries = [...runtime.manifest.map.values()];
+  const left = [...runtime.aside.values()].flat().map(({ entry }) => entry);
+  const present = await runtime.files.present();
+  const named = new Map([...left, ...entries].map((entry) => [entry.download, entry]));
+  await runtime.files.drop([...present].filter((download) => !named.has(download)));
+  const kept = [...named.values()].filter(({ download }) => present.has(download));
+  let bytes = kept.reduce((sum, { size }) => sum + size, 0);
+  if (bytes > limit) {
+    await dropAside(runtime, 0);
+    const { used } = runtime.files;
+    const byUse = entries.filter(({ download }) => present.has(download))
+      .sort((a, b) => (used.get(a.download) ?? 0) - (used.get(b.download) ?? 0));
+    bytes = byUse.reduce((sum, { size }) => sum + size, 0);
+    /** @type {string[]} */
+    const dropped = [];
+    for (const { download, size } of byUse) {
+      if (bytes <= limit) break;
+      dropped.push(download);
+      bytes -= size;
+    }
+    await runtime.files.drop(dropped);
+  }
+  await forgetPages(runtime);
+}
+
+/**
+ * @param {Runtime} runtime
+ * @param {number} age milliseconds for which what left stays
+ */
+export async function dropAside(runtime, age) {
+  const now = Date.now();
+  const aside = new Map([...runtime.aside].map(([key, list]) => [key, list.filter(({ at }) => now - at < age)]));
+  for (const [key, list] of aside) if (list.length === 0) aside.delete(key);
+  const left = [...aside.values()].flat().map(({ entry }) => entry);
+  const named = new Set([...runtime.manifest.map.values(), ...left].map(({ download }) => download));
+  const gone = [...runtime.aside.values()].flat().map(({ entry }) => entry.download).filter((download) => !named.has(download));
+  runtime.aside = aside;
+  await runtime.store.write({ aside });
+  await runtime.files.drop(gone);
+}
+
+/** @param {Runtime} runtime */
+async function forgetPages(runtime) {
+  const open = new Set((await /** @type {any} */ (self).clients.matchAll({ type: "all", includeUncontrolled: true }))
+    .map((/** @type {Client} */ client) => client.id));
+  const now = Date.now();
+  // One that is loading isn't listed yet.
+  for (const [id, { at }] of runtime.pages) if (!open.has(id) && now - at > 60_000) runtime.pages.delete(id);
+  await runtime.store.write({ pages: runtime.pages });
+}

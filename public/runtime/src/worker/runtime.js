@@ -1,0 +1,410 @@
+import { matchKey, withoutQuery } from "../protocol/urls.js";
+import { headOf } from "./answers.js";
+import { Files } from "./files.js";
+import { PollPolicy } from "./polling.js";
+import { NO_POLICY, isBypassed, isKilled, readPolicy } from "./policy.js";
+import { NO_PREFETCH, prefetchRequests, readPrefetch } from "./prefetch.js";
+import { ASIDE_TIME } from "./settings.js";
+import { Tally } from "./tally.js";
+
+/** @typedef {import("../protocol/entries.js").Entry} Entry */
+/** @typedef {import("./store.js").Aside} Aside */
+/** @typedef {import("./store.js").Kept} Kept */
+/** @typedef {import("./store.js").Manifest} Manifest */
+/** @typedef {import("./store.js").Page} Page */
+
+/** Milliseconds for which a prefetched answer waits for the page that it is for. */
+const PREFETCH_TIME = 60_000;
+/** Failures that are told of at most, by one life of the worker. */
+const MOST_REPORTS = 16;
+/** @type {Manifest} */
+export const NO_MANIFEST = { version: "0", digest: "", map: new Map() };
+
+const LATE = Symbol("late");
+
+/** How a request is answered: `make` gives undefined where the network is to answer; `patience`: milliseconds that it may take.
+ * @typedef {{make: () => Promise<Response | undefined>, patience: number}} Plan */
+
+/**
+ * @template Value
+ * @param {number} milliseconds
+ * @param {Value} value
+ * @returns {Promise<Value>}
+ */
+const after = (milliseconds, value) => new Promise((resolve) => setTimeout(resolve, milliseconds, value));
+
+/** What is held, and what pages are answered of it. Whatever goes wrong here, a page gets the network. */
+export class Runtime {
+  /**
+   * @param {import("./settings.js").Settings} settings
+   * @param {import("./store.js").Store} store
+   */
+  constructor(settings, store) {
+    this.settings = settings;
+    this.store = store;
+    this.files = new Files(store);
+    this.manifest = NO_MANIFEST;
+    /** @type {Map<string, string>} the URLs that are listed, by their match keys */
+    this.keys = new Map();
+    this.polls = this.pollPolicy();
+    this.policy = NO_POLICY;
+    this.prefetch = NO_PREFETCH;
+    /** @type {Map<string, Aside[]>} what left the manifest, by match key */
+    this.aside = new Map();
+    /** The newest version that a rollback made; 0: none. */
+    this.rollback = 0;
+    /** @type {Map<string, Page>} pages by the ids of their clients */
+    this.pages = new Map();
+    /** @type {Set<string>} URLs whose files wait for a line that costs nothing */
+    this.backlog = new Set();
+    /** Whether what is kept was read; until then nothing can be said of a request at once. */
+    this.isLoaded = false;
+    /** Whether this worker removed itself. */
+    this.isOver = false;
+    /** @type {{method: string, url: string, body?: string, client: string, at: number, answer: Promise<Response | undefined>}[]} */
+    this.prefetched = [];
+    this.counts = { local: 0, passed: 0, failed: 0, late: 0, bytes: 0, prefetched: 0 };
+    this.tally = new Tally();
+    /** When a request last came. */
+    this.lastRequest = 0;
+    /** @type {Set<string>} failures that the origin was told */
+    this.told = new Set();
+    this.files.damaged = () => this.tally.add("damaged");
+    this.loading = this.load();
+  }
+
+  /** @param {Kept} kept */
+  take(kept) {
+    this.hold(kept.manifest ?? NO_MANIFEST);
+    this.polls = this.pollPolicy(kept.poll);
+    this.policy = readPolicy(kept.policy) ?? NO_POLICY;
+    this.prefetch = readPrefetch(kept.prefetch) ?? NO_PREFETCH;
+    this.aside = kept.aside ?? new Map();
+    this.rollback = kept.rollback ?? 0;
+    this.pages = new Map([...(kept.pages ?? []), ...this.pages]);
+    this.backlog = kept.backlog ?? new Set();
+    this.tally = new Tally(kept.tally);
+    for (const [download, at] of kept.used ?? []) this.files.used.set(download, at);
+  }
+
+  /** @param {import("./polling.js").Saved} [saved] */
+  pollPolicy(saved) {
+    return new PollPolicy({ server: this.settings.server, hasFallback: this.settings.fallback !== undefined }, saved);
+  }
+
+  async load() {
+    try {
+      this.take(await this.store.read());
+    } catch {
+      // A store that can't be read is one that holds nothing.
+    }
+    this.isLoaded = true;
+  }
+
+  /** @param {Manifest} manifest */
+  hold(manifest) {
+    this.manifest = manifest;
+    this.keys = new Map([...manifest.map.keys()].map((url) => [matchKey(url), url]));
+  }
+
+  /**
+   * What is listed for a URL; for a page without its query, too.
+   * @param {string} url
+   * @param {boolean} isPage
+   * @returns {Entry | undefined}
+   */
+  listed(url, isPage) {
+    const key = matchKey(url);
+    const found = this.keys.get(key) ?? (isPage ? this.keys.get(withoutQuery(key)) : undefined);
+    return found === undefined ? undefined : this.manifest.map.get(found);
+  }
+
+  /**
+   * What a page that was opened from an older version may still get.
+   * @param {string} url
+   * @param {Page | undefined} page
+   * @returns {Entry | undefined}
+   */
+  setAside(url, page) {
+    if (!page || page.version === this.manifest.version) return undefined;
+    // A rollback since the page was opened: what it took back isn't given any more.
+    if (+page.version < this.rollback && this.rollback <= +this.manifest.version) return undefined;
+    const now = Date.now();
+    // The manifest version in a download is the one that brought the file in.
+    const fitting = (this.aside.get(matchKey(url)) ?? [])
+      .filter(({ entry, last, at, ended }) =>
+        !ended && last >= +page.version && +entry.download.split("/").slice(-4)[0] <= +page.version && now - at < ASIDE_TIME)
+      .sort((a, b) => a.last - b.last);
+    return fitting[0]?.entry;
+  }
+
+  /** How many of the listed files are held. */
+  async held() {
+    const present = await this.files.present();
+    return [...this.manifest.map.values()].filter(({ download }) => present.has(download)).length;
+  }
+
+  // MARK: Requests
+
+  /**
+   * The answer to a request; undefined where the browser is to go on as if there were no worker.
+   * @param {FetchEvent} event
+   * @returns {Promise<Response> | undefined}
+   */
+  answer(event) {
+    const { request } = event;
+    this.lastRequest = Date.now();
+    if (this.isOver || !this.isOurs(request)) return undefined;
+    if (this.isLoaded) {
+      if (request.mode === "navigate") this.opened(event);
+      const plan = this.plan(event);
+      if (plan) return this.guarded(request, plan);
+      this.passes();
+      return undefined;
+    }
+    const make = async () => {
+      await this.loading;
+      if (request.mode === "navigate") this.opened(event);
+      return this.plan(event)?.make();
+    };
+    return this.guarded(request, { make, patience: this.settings.patience });
+  }
+
+  /**
+   * Whether a request may be answered here, as far as it says itself.
+   * @param {Request} request
+   */
+  isOurs(request) {
+    const { method, mode, credentials, headers, url } = request;
+    if (method !== "GET" && method !== "HEAD" && (method !== "POST" || this.prefetched.length === 0)) return false;
+    if (!/^https?:/.test(url) || !this.settings.allows(url) || headers.has("authorization")) return false;
+    if (request.cache === "only-if-cached" && mode !== "same-origin") return false;
+    return !(mode === "cors" && credentials === "include" && new URL(url).origin !== this.settings.origin);
+  }
+
+  /**
+   * How a request is answered; undefined: by the network.
+   * @param {FetchEvent} event
+   * @returns {Plan | undefined}
+   */
+  plan(event) {
+    const { request, clientId } = event;
+    const now = Date.now();
+    if (this.isOver || isKilled(this.policy, now)) return undefined;
+    const isPage = request.mode === "navigate";
+    const page = isPage ? undefined : this.pages.get(clientId);
+    const pageURL = isPage ? request.url : page?.url;
+    if (this.policy.bypass.length > 0) {
+      if (pageURL === undefined) return { make: () => this.answerUnknown(event), patience: this.settings.patience };
+      if (isBypassed(this.policy, pageURL, now)) return undefined;
+    }
+    return this.planFor(request, clientId, isPage, page);
+  }
+
+  /**
+   * A page that this worker hasn't seen: its address decides whether it is left alone.
+   * @param {FetchEvent} event
+   */
+  async answerUnknown({ request, clientId }) {
+    const client = await clients.get(clientId);
+    if (client && isBypassed(this.policy, client.url, Date.now())) return undefined;
+    return this.planFor(request, clientId, false, undefined)?.make();
+  }
+
+  /**
+   * @param {Request} request
+   * @param {string} client
+   * @param {boolean} isPage
+   * @param {Page | undefined} page
+   * @returns {Plan | undefined}
+   */
+  planFor(request, client, isPage, page) {
+    const handed = this.handedOver(request, client);
+    // It is the page's own request on its way: a second one wouldn't be faster.
+    if (handed) return { make: handed, patience: PREFETCH_TIME };
+    if (request.method === "POST") return undefined;
+    const entry = this.listed(request.url, isPage) ?? this.setAside(request.url, page);
+    const head = entry && headOf(request, entry);
+    return head && { make: () => this.local(request, entry, head), patience: this.settings.patience };
+  }
+
+  /**
+   * @param {Request} request
+   * @param {Entry} entry
+   * @param {import("./answers.js").Head} head
+   * @returns {Promise<Response>}
+   */
+  async local(request, entry, { status, headers, start, end }) {
+    this.counts.local += 1;
+    this.tally.add("local");
+    if (request.method === "HEAD" || status === 304 || status === 416) return new Response(null, { status, headers });
+    const body = (await this.files.read(entry)) ?? (await this.fetchNow(entry));
+    const isWhole = start === 0 && end === entry.size;
+    this.counts.bytes += end - start;
+    return new Response(isWhole ? body : body.slice(start, end), { status, headers });
+  }
+
+  /** @param {Entry} entry */
+  async fetchNow(entry) {
+    try {
+      return await this.files.fetchNow(entry);
+    } catch (error) {
+      this.report(/** @type {any} */ (error).reason ?? "download", entry.download, this.manifest.version);
+      throw error;
+    }
+  }
+
+  /**
+   * An answer of ours, or the network's: where ours fails, at once; where it is late, whichever comes first.
+   * @param {Request} request
+   * @param {Plan} plan
+   * @returns {Promise<Response>}
+   */
+  async guarded(request, { make, patience }) {
+    const own = make().catch(() => {
+      this.counts.failed += 1;
+      return undefined;
+    });
+    const first = await Promise.race([own, after(patience, LATE)]);
+    if (first instanceof Response) return first;
+    if (first === undefined) {
+      this.passes();
+      return this.network(request);
+    }
+    this.counts.late += 1;
+    const network = this.network(request);
+    const either = own.then((response) => response ?? network);
+    return Promise.race([network, either]).catch(() => either);
+  }
+
+  passes() {
+    this.counts.passed += 1;
+    this.tally.add("passed");
+  }
+
+  /** @param {Request} request */
+  async network(request) {
+    try {
+      const response = await fetch(request);
+      this.tally.status(response);
+      return response;
+    } catch (error) {
+      this.tally.status();
+      throw error;
+    }
+  }
+
+  // MARK: Pages
+
+  /**
+   * Takes note of a page that opens, and sends what it will ask for.
+   * @param {FetchEvent} event
+   */
+  opened(event) {
+    const { request, resultingClientId } = event;
+    if (!resultingClientId) return;
+    const now = Date.now();
+    const isLocal = this.listed(request.url, true) !== undefined;
+    this.pages.set(resultingClientId, { url: request.url, version: this.manifest.version, at: now, isLocal });
+    event.waitUntil(this.store.write({ pages: this.pages }).catch(() => {}));
+    if (isKilled(this.policy, now) || isBypassed(this.policy, request.url, now)) return;
+    for (const ask of prefetchRequests(this.prefetch, request.url)) {
+      if (!this.settings.allows(ask.url)) continue;
+      const headers = ask.body === undefined ? undefined : { "Content-Type": "application/json" };
+      // Cookies go along where the page's own request would send them by itself.
+      const answer = fetch(ask.url, { method: ask.method, body: ask.body, headers, credentials: "same-origin", mode: "cors" })
+        .catch(() => undefined);
+      this.prefetched.push({ ...ask, client: resultingClientId, at: now, answer });
+      event.waitUntil(answer);
+    }
+    this.prefetched = this.prefetched.filter(({ at }) => now - at < PREFETCH_TIME);
+  }
+
+  /**
+   * The answer to a request that was sent when its page opened, once.
+   * @param {Request} request
+   * @param {string} client
+   * @returns {(() => Promise<Response | undefined>) | undefined}
+   */
+  handedOver(request, client) {
+    if (request.mode === "navigate" || this.prefetched.length === 0) return undefined;
+    const url = request.url.split("#")[0];
+    const fits = (/** @type {typeof this.prefetched[number]} */ ask) =>
+      ask.client === client && ask.method === request.method && ask.url === url && Date.now() - ask.at < PREFETCH_TIME;
+    const candidates = this.prefetched.filter(fits);
+    // A header of the page's own may be part of the question.
+    const isPlain = [...request.headers.keys()].every((name) => /^(accept.*|content-type|user-agent|sec-.*|referer)$/.test(name));
+    if (candidates.length === 0 || !isPlain) return undefined;
+    return async () => {
+      const body = request.method === "POST" ? await request.clone().text() : "";
+      const ask = candidates.find((ask) => this.prefetched.includes(ask) && isSameBody(ask.body ?? "", body));
+      if (!ask) return undefined;
+      this.prefetched.splice(this.prefetched.indexOf(ask), 1);
+      const response = await ask.answer;
+      if (!response?.ok) return undefined;
+      this.counts.prefetched += 1;
+      return response;
+    };
+  }
+
+  // MARK: Reports
+
+  /**
+   * Tells the origin of a failure, once: no page and no update waits for it.
+   * @param {string} reason
+   * @param {string} url
+   * @param {string} version
+   */
+  report(reason, url, version) {
+    const key = `${version} ${url}`;
+    if (this.told.size >= MOST_REPORTS || this.told.has(key) || version === "0") return;
+    this.told.add(key);
+    this.post({ reason, url, version });
+  }
+
+  /** @param {object} document */
+  post(document) {
+    const { server, query } = this.settings;
+    // A text, which needs no leave of another origin.
+    fetch(`${server}/report?${query}`, { method: "POST", body: JSON.stringify(document), credentials: "omit" }).catch(() => {});
+  }
+
+  // MARK: The end
+
+  /** Forgets everything and unregisters: every page goes to the network from its next opening on. */
+  async remove() {
+    this.isOver = true;
+    this.take({});
+    await this.store.remove().catch(() => {});
+    await registration().unregister();
+  }
+}
+
+/**
+ * @param {string} a
+ * @param {string} b
+ */
+function isSameBody(a, b) {
+  if (a === b) return true;
+  try {
+    const sorted = (/** @type {string} */ text) => JSON.stringify(sortedMembers(JSON.parse(text)));
+    return sorted(a) === sorted(b);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @param {any} value
+ * @returns {any}
+ */
+function sortedMembers(value) {
+  if (Array.isArray(value)) return value.map(sortedMembers);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.keys(value).sort().map((key) => [key, sortedMembers(value[key])]);
+}
+
+/** @returns {ServiceWorkerRegistration} */
+const registration = () => /** @type {any} */ (self).registration;
+/** @type {Clients} */
+const clients = /** @type {any} */ (self).clients;

@@ -1,0 +1,59 @@
+import { matchesHost } from "./policy.js";
+
+/**
+ * What `xcache web init` writes in front of the worker.
+ * @typedef {{app: string, channel?: string, server?: string, fallback?: string, hosts?: string[], limit?: number, patience?: number}} Written
+ *   `server`, `fallback`: base URLs, relative ones to the worker's own; `limit`: bytes of files; `patience`: milliseconds that a page
+ *   waits for this worker's answer
+ */
+
+/** Bytes of a pack that is taken while bytes cost money (DESIGN §11). */
+export const METERED_LIMIT = 256 << 10;
+/** Bytes of an answer of the origin, or of another document. */
+export const DOCUMENT_LIMIT = 64 << 20;
+/** Milliseconds for which what left the manifest is kept, and longer where entries wait that could use it as their base. */
+export const ASIDE_TIME = 24 * 3600e3;
+export const BACKLOG_TIME = 7 * ASIDE_TIME;
+
+export class Settings {
+  /**
+   * @param {Written} written
+   * @param {string} script the worker's own URL
+   * @param {string} scope
+   */
+  constructor(written, script, scope) {
+    /** @param {string} url */
+    const base = (url) => new URL(url, script).href.replace(/\/+$/, "");
+    this.app = written.app;
+    this.channel = written.channel ?? "online";
+    this.server = base(written.server ?? "/");
+    this.fallback = written.fallback ? base(written.fallback) : undefined;
+    this.origin = new URL(script).origin;
+    this.hosts = [new URL(script).hostname, ...(written.hosts ?? [])].map((host) => host.toLowerCase());
+    this.limit = written.limit ?? 100e6;
+    this.patience = written.patience ?? 3000;
+    this.storeName = `xcache ${this.app} ${this.channel} ${new URL(scope).pathname}`;
+  }
+
+  get query() {
+    return `app=${this.app}&channel=${this.channel}`;
+  }
+
+  /**
+   * Where the copy has one of the channel's documents.
+   * @param {string} document
+   */
+  mirror(document) {
+    const space = this.channel === "online" ? "xcache" : `xcache_${this.channel}`;
+    return `${this.fallback}/${space}/${this.app}/${document}`;
+  }
+
+  /**
+   * Whether the worker may touch a URL.
+   * @param {string} url
+   */
+  allows(url) {
+    const { hostname } = new URL(url);
+    return this.hosts.some((pattern) => matchesHost(pattern, hostname));
+  }
+}

@@ -1,0 +1,94 @@
+// What is kept: files in Cache Storage, by their download URL; the rest in one store of IndexedDB. The names have the scope, so
+// that several apps can live under one origin.
+
+/** @typedef {import("../protocol/entries.js").Entry} Entry */
+/** @typedef {import("../protocol/entries.js").Resourcemap} Resourcemap */
+/** @typedef {{version: string, digest: string, map: Resourcemap}} Manifest */
+/** What left the manifest: the last version that had it, and when that was left; `ended` where pages get it no more.
+ * @typedef {{entry: Entry, last: number, at: number, ended?: boolean}} Aside */
+/**
+ * `isLocal`: its document came from the worker.
+ * @typedef {{url: string, version: string, at: number, isLocal?: boolean}} Page
+ */
+/**
+ * @typedef {{manifest?: Manifest, poll?: import("./polling.js").Saved, policy?: any, prefetch?: any, aside?: Map<string, Aside[]>,
+ *   pages?: Map<string, Page>, backlog?: Set<string>, used?: Map<string, number>, rollback?: number, tally?: import("./tally.js").Batch}} Kept
+ */
+
+const STORE = "kept";
+
+/**
+ * @template Value
+ * @param {IDBRequest<Value>} request
+ * @returns {Promise<Value>}
+ */
+const done = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+
+export class Store {
+  /** @param {string} name */
+  constructor(name) {
+    this.name = name;
+    /** @type {Promise<IDBDatabase> | undefined} */
+    this.database = undefined;
+  }
+
+  open() {
+    this.database ??= new Promise((resolve, reject) => {
+      const request = indexedDB.open(this.name, 1);
+      request.onupgradeneeded = () => request.result.createObjectStore(STORE);
+      request.onerror = () => reject(request.error);
+      request.onblocked = () => reject(new Error("the database is blocked"));
+      request.onsuccess = () => {
+        const database = request.result;
+        const forget = () => {
+          database.close();
+          this.database = undefined;
+        };
+        database.onclose = forget;
+        // Somebody wants to delete it.
+        database.onversionchange = forget;
+        resolve(database);
+      };
+    });
+    this.database.catch(() => (this.database = undefined));
+    return this.database;
+  }
+
+  /** @returns {Promise<Kept>} all that is kept but for the files */
+  async read() {
+    const store = (await this.open()).transaction(STORE).objectStore(STORE);
+    const [keys, values] = await Promise.all([done(store.getAllKeys()), done(store.getAll())]);
+    return Object.fromEntries(keys.map((key, index) => [key, values[index]]));
+  }
+
+  /**
+   * Writes members in one transaction, and waits until it is done.
+   * @param {Kept} members
+   * @returns {Promise<void>}
+   */
+  async write(members) {
+    const transaction = (await this.open()).transaction(STORE, "readwrite");
+    const store = transaction.objectStore(STORE);
+    for (const [key, value] of Object.entries(members)) store.put(value, key);
+    return new Promise((resolve, reject) => {
+      transaction.oncomplete = () => resolve();
+      transaction.onabort = () => reject(transaction.error ?? new Error("the transaction was aborted"));
+    });
+  }
+
+  files() {
+    return caches.open(this.name);
+  }
+
+  /** Forgets everything. */
+  async remove() {
+    const database = await this.open().catch(() => undefined);
+    database?.close();
+    this.database = undefined;
+    await Promise.all([caches.delete(this.name), done(indexedDB.deleteDatabase(this.name))]);
+  }
+}

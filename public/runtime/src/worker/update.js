@@ -1,0 +1,422 @@
+import { Fault, fault } from "../protocol/fault.js";
+import { applyPatch, digestOf, readMap, versionNumber } from "../protocol/entries.js";
+import { isObject } from "../protocol/json.js";
+import { applyDelta, applyPack } from "../protocol/packs.js";
+import { Turns } from "../protocol/turns.js";
+import { matchKey } from "../protocol/urls.js";
+import { ask } from "./asking.js";
+import { check, fetchEntry } from "./files.js";
+import { fetchFile, fetchJSON } from "./network.js";
+import { isKilled, readPolicy } from "./policy.js";
+import { takes } from "./polling.js";
+import { readPrefetch } from "./prefetch.js";
+import { dropAside, endAside, sweep } from "./room.js";
+import { DOCUMENT_LIMIT, METERED_LIMIT } from "./settings.js";
+
+/** @typedef {import("../protocol/entries.js").Entry} Entry */
+/** @typedef {import("./polling.js").Source} Source */
+/** @typedef {import("./store.js").Manifest} Manifest */
+/** @typedef {import("./runtime.js").Runtime} Runtime */
+/** @typedef {{base: string, download: string, size: number}} Delta */
+/**
+ * What an update came to. `kind`: `early` (polled less than the interval ago), `nothing`, `patch`, `pack`, `whole`, or `failed`.
+ * @typedef {{kind: string, source?: Source, from: string, to: string, fetched: number, copied: number, deltas: number, bytes: number,
+ *   why?: string}} Report
+ */
+/** @typedef {{force?: boolean, metered?: boolean}} Wish */
+
+/** Files that are fetched at once. */
+const AT_ONCE = 6;
+
+/** Brings what is held to the newest manifest, one update after another. */
+export class Updater {
+  /** @param {Runtime} runtime */
+  constructor(runtime) {
+    this.runtime = runtime;
+    /** @type {Promise<Report> | undefined} */
+    this.running = undefined;
+  }
+
+  /**
+   * @param {Wish} wish
+   * @returns {Promise<Report>}
+   */
+  async update(wish) {
+    // Whoever forces one wants an answer that is asked for now.
+    while (this.running) {
+      const report = await this.running;
+      if (!wish.force) return report;
+    }
+    this.running = new Update(this.runtime, wish).run();
+    try {
+      return await this.running;
+    } finally {
+      this.running = undefined;
+    }
+  }
+}
+
+class Update {
+  /**
+   * @param {Runtime} runtime
+   * @param {Wish} wish
+   */
+  constructor(runtime, { force = false, metered = false }) {
+    this.runtime = runtime;
+    this.settings = runtime.settings;
+    this.force = force;
+    const { connection } = /** @type {any} */ (navigator);
+    this.isMetered = metered || connection?.saveData === true || connection?.type === "cellular";
+    this.turns = new Turns();
+    /** @type {unknown} of 10,000 batches, those that the origin asks for */
+    this.share = 0;
+    /** @type {Report} */
+    this.report = { kind: "early", from: "0", to: "0", fetched: 0, copied: 0, deltas: 0, bytes: 0 };
+  }
+
+  get pause() {
+    return this.turns.pause;
+  }
+
+  /** @returns {Promise<Report>} */
+  async run() {
+    const { runtime, report } = this;
+    await runtime.loading;
+    const held = runtime.manifest;
+    report.from = report.to = held.version;
+    try {
+      // Without a network there is nobody to ask, and no failure.
+      const source = navigator.onLine === false ? undefined : runtime.polls.begin(Date.now(), this.force);
+      if (source === undefined || runtime.isOver) return report;
+      report.source = source;
+      await this.from(source, held);
+    } catch (error) {
+      report.kind = "failed";
+      report.why = String(/** @type {any} */ (error)?.message ?? error);
+      const { reason } = /** @type {any} */ (error);
+      runtime.report(isFull(error) ? "storage" : reason ?? "manifest", "", held.version);
+    } finally {
+      this.turns.end();
+      await runtime.store.write({ poll: runtime.polls.saved, used: runtime.files.used, tally: runtime.tally.batch }).catch(() => {});
+    }
+    return report;
+  }
+
+  /**
+   * @param {Source} source
+   * @param {Manifest} held
+   */
+  async from(source, held) {
+    const { runtime } = this;
+    /** @type {any} */
+    let data;
+    try {
+      data = await ask(this.settings, source, held, true);
+    } catch (error) {
+      runtime.polls.failed(source, Date.now(), Math.random());
+      throw error;
+    }
+    runtime.polls.answered(source, data.interval);
+    this.share = source === "origin" ? data.reports : 0;
+    this.tell(held, false);
+    // Before the manifest, whose files may not fit: the kill switch has to arrive in any case.
+    await this.follow("policy", data.policy, source);
+    await this.follow("prefetch", data.prefetch, source);
+    if (isKilled(runtime.policy, Date.now())) {
+      endAside(runtime);
+      if (runtime.policy.until === Infinity) return runtime.remove();
+      await runtime.store.write({ aside: runtime.aside });
+    }
+    await this.take(data, source, held);
+  }
+
+  // MARK: Documents
+
+  /**
+   * Fetches a document whose number in an answer differs from that of the one held. What fails is tried again at the next poll.
+   * @param {"policy" | "prefetch"} kind
+   * @param {unknown} named
+   * @param {Source} source
+   */
+  async follow(kind, named, source) {
+    const { runtime, settings } = this;
+    const number = versionNumber(named);
+    const held = runtime[kind].number;
+    if (Number.isNaN(number) || (source === "mirror" ? number <= held : number === held)) return;
+    const name = kind === "policy" ? "policy.json" : "prefetchConfig";
+    const url = source === "origin" ? `${settings.server}/${name}?${settings.query}`
+      : settings.mirror(kind === "policy" ? name : `${name}.json`);
+    try {
+      const document = await fetchJSON(url, { limit: 8 << 20 });
+      const read = kind === "policy" ? readPolicy(document) : readPrefetch(document);
+      // A cache in between may still have an older one.
+      if (!read || (source === "mirror" ? read.number <= held : read.number === held)) return;
+      await runtime.store.write({ [kind]: document });
+      Object.assign(runtime, { [kind]: read });
+    } catch {}
+  }
+
+  // MARK: Manifests
+
+  /**
+   * @param {any} data
+   * @param {Source} source
+   * @param {Manifest} held
+   * @returns {Promise<void>}
+   */
+  async take(data, source, held) {
+    const { report, runtime, settings } = this;
+    report.kind = "nothing";
+    if (!data.update || !takes(data, source, held)) {
+      if (!this.isMetered) await this.complete();
+      return;
+    }
+    if (!/^[0-9a-f]{64}$/.test(data.digest)) fault("an answer without a digest");
+    if (data.pack) {
+      const map = await this.pack(data, held);
+      if (map) return this.switch({ version: data.version, digest: data.digest, map }, data, held);
+      // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
+      return this.take(await ask(settings, source, held, false), source, held);
+    }
+    const map = await this.mapOf(data, held);
+    if (!map && held.version === "0") fault("a patch that nobody asked for");
+    if (!map) return this.take(await ask(settings, source, { ...held, version: "0" }, false), source, { version: "0", digest: "", map: held.map });
+    report.kind = data.patch ? "patch" : "whole";
+    const next = { version: data.version, digest: data.digest, map };
+    const wanted = await this.wanted(next, held);
+    if (this.isMetered) {
+      for (const [url] of wanted) runtime.backlog.add(url);
+    } else {
+      await this.fetchAll(wanted, isObject(data.deltas) ? data.deltas : {});
+    }
+    await this.switch(next, data, held);
+  }
+
+  /**
+   * The resourcemap that a patch or a whole answer leads to; undefined where a patch doesn't fit.
+   * @param {any} data
+   * @param {Manifest} held
+   */
+  async mapOf(data, held) {
+    if (!data.patch) {
+      const map = await readMap(data.resourcemap, this.pause);
+      if ((await digestOf(map, this.pause)) !== data.digest) throw new Fault("a manifest with another digest", "patch");
+      return map;
+    }
+    if (data.base !== held.version) return undefined;
+    const map = applyPatch(held.map, data.patch);
+    return (await digestOf(map, this.pause)) === data.digest ? map : undefined;
+  }
+
+  /**
+   * The resourcemap that a pack leads to, with its files kept; undefined where it can't be used.
+   * @param {any} data
+   * @param {Manifest} held
+   */
+  async pack(data, held) {
+    const { runtime, report } = this;
+    const { download, size } = data.pack;
+    if (data.base !== held.version || !Number.isSafeInteger(size) || size > DOCUMENT_LIMIT) return undefined;
+    if (this.isMetered && size > METERED_LIMIT) return undefined;
+    try {
+      const bytes = await fetchFile(download, { limit: size, priority: "low" });
+      report.bytes += bytes.length;
+      const files = await this.holdings();
+      const present = await runtime.files.present();
+      const map = await applyPack(bytes, data, held, {
+        pause: this.pause, limit: DOCUMENT_LIMIT,
+        file: async (digest) => {
+          for (const entry of files.get(digest) ?? []) {
+            const bytes = await runtime.files.bytes(entry);
+            if (bytes) return bytes;
+          }
+          return undefined;
+        },
+        keep: async (entry, bytes) => {
+          report.fetched += 1;
+          files.set(entry.sha256, [...(files.get(entry.sha256) ?? []), entry]);
+          if (!present.has(entry.download)) await this.keep(entry, bytes);
+        },
+      });
+      report.kind = "pack";
+      return map;
+    } catch (error) {
+      if (isFull(error)) throw error;
+      report.why = String(/** @type {any} */ (error).message);
+      return undefined;
+    }
+  }
+
+  /** The entries whose files may be held, by SHA-256: those of the manifest, and what was set aside. */
+  async holdings() {
+    const { runtime } = this;
+    /** @type {Map<string, Entry[]>} */
+    const found = new Map();
+    const present = await runtime.files.present();
+    for (const entry of [...runtime.manifest.map.values(), ...[...runtime.aside.values()].flat().map(({ entry }) => entry)]) {
+      if (present.has(entry.download)) found.set(entry.sha256, [...(found.get(entry.sha256) ?? []), entry]);
+    }
+    return found;
+  }
+
+  /**
+   * The entries of a manifest that changed and aren't held.
+   * @param {Manifest} next
+   * @param {Manifest} held
+   * @returns {Promise<[string, Entry][]>}
+   */
+  async wanted(next, held) {
+    const present = await this.runtime.files.present();
+    // A browser that emptied the files alone took all of them.
+    const isWiped = present.size === 0;
+    return [...next.map].filter(([url, entry]) =>
+      this.settings.allows(url) && !present.has(entry.download) && (isWiped || held.map.get(url)?.download !== entry.download));
+  }
+
+  // MARK: Files
+
+  /**
+   * Fetches entries, as many as the disk limit has room for: others come when a page asks for them.
+   * @param {[string, Entry][]} wanted
+   * @param {{[url: string]: Delta}} deltas
+   */
+  async fetchAll(wanted, deltas) {
+    const files = await this.holdings();
+    let room = this.settings.limit;
+    const queue = wanted.filter(([, { size }]) => (room -= size) >= 0);
+    const work = async () => {
+      for (let next; (next = queue.shift()); ) {
+        const [url, entry] = next;
+        await this.keep(entry, await this.fileOf(entry, deltas[url], files));
+        await this.pause();
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: AT_ONCE }, work));
+    } catch (error) {
+      queue.length = 0;
+      throw error;
+    }
+  }
+
+  /**
+   * An entry's file: a copy of what is held, by a delta, or downloaded.
+   * @param {Entry} entry
+   * @param {Delta | undefined} delta
+   * @param {Map<string, Entry[]>} files
+   */
+  async fileOf(entry, delta, files) {
+    const { runtime, report } = this;
+    for (const same of files.get(entry.sha256) ?? []) {
+      const bytes = await runtime.files.bytes(same);
+      if (!bytes) continue;
+      report.copied += 1;
+      return bytes;
+    }
+    report.fetched += 1;
+    const [base] = (delta && files.get(delta.base)) ?? [];
+    if (delta && base) {
+      try {
+        const coded = await fetchFile(delta.download, { limit: delta.size, priority: "low" });
+        report.bytes += coded.length;
+        const over = (await runtime.files.bytes(base)) ?? fault("a base that isn't held");
+        const bytes = await applyDelta(coded, over, { pause: this.pause, limit: entry.size });
+        await check(entry, bytes, this.pause);
+        report.deltas += 1;
+        return bytes;
+      } catch {
+        // "Any fault of a delta costs one plain download."
+      }
+    }
+    const bytes = await fetchEntry(entry, this.pause, "low").catch((error) => {
+      runtime.report(error.reason ?? "download", entry.download, runtime.manifest.version);
+      throw error;
+    });
+    report.bytes += bytes.length;
+    return bytes;
+  }
+
+  /**
+   * @param {Entry} entry
+   * @param {Uint8Array} bytes
+   */
+  async keep(entry, bytes) {
+    const { files } = this.runtime;
+    try {
+      await files.keep(entry, bytes);
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      // "Set-aside files go first when the disk limit is reached."
+      await dropAside(this.runtime, 0);
+      await files.keep(entry, bytes);
+    }
+  }
+
+  /** Fetches what an earlier update left for a line that costs nothing, or the browser took away as a whole. */
+  async complete() {
+    const { runtime } = this;
+    const { map } = runtime.manifest;
+    const present = await runtime.files.present();
+    const urls = present.size === 0 ? [...map.keys()] : [...runtime.backlog];
+    const wanted = urls.flatMap((url) => {
+      const entry = map.get(url);
+      return entry && this.settings.allows(url) && !present.has(entry.download) ? [/** @type {[string, Entry]} */ ([url, entry])] : [];
+    });
+    if (wanted.length > 0) await this.fetchAll(wanted, {});
+    if (runtime.backlog.size > 0) {
+      runtime.backlog = new Set();
+      await runtime.store.write({ backlog: runtime.backlog });
+    }
+    await sweep(runtime);
+  }
+
+  // MARK: The switch
+
+  /**
+   * Puts a manifest in the place of the one held, in one transaction.
+   * @param {Manifest} next
+   * @param {any} data
+   * @param {Manifest} held
+   */
+  async switch(next, data, held) {
+    const { runtime, report } = this;
+    const now = Date.now();
+    const before = runtime.manifest;
+    /** @type {typeof runtime.aside} */
+    const aside = new Map([...runtime.aside].map(([key, list]) => [key, [...list]]));
+    for (const [url, entry] of before.map) {
+      if (next.map.get(url)?.download === entry.download) continue;
+      const key = matchKey(url);
+      aside.set(key, [...(aside.get(key) ?? []), { entry, last: +before.version, at: now }]);
+    }
+    const rollback = versionNumber(data.rollback) || 0;
+    const backlog = new Set([...runtime.backlog].filter((url) => next.map.has(url)));
+    this.tell(before, true);
+    await runtime.store.write({ manifest: next, aside, backlog, rollback });
+    runtime.hold(next);
+    runtime.rollback = rollback;
+    runtime.aside = aside;
+    runtime.backlog = backlog;
+    report.to = next.version;
+    const foreign = [...next.map.keys()].find((url) => !this.settings.allows(url));
+    if (foreign) runtime.report("manifest", foreign, next.version);
+    // From here on the update is made: what is left to do is done at the next one, too.
+    await sweep(runtime).catch(() => {});
+  }
+
+  /**
+   * Tells the origin what happened while a version was held.
+   * @param {Manifest} held
+   * @param {boolean} isLast
+   */
+  tell({ version }, isLast) {
+    const batch = this.runtime.tally.take(version, { share: this.share, isLast, now: Date.now() });
+    if (batch) this.runtime.post(batch);
+  }
+}
+
+/**
+ * Whether the browser has no more room.
+ * @param {any} error
+ */
+const isFull = (error) => error?.name === "QuotaExceededError";
