@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd fuzz-dns
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -87,6 +87,9 @@ test-sanitizers: packages tools ## every test under ThreadSanitizer, then under 
 
 fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
 	@Tests/Fuzz/run.sh archive $(or $(FUZZ_SECONDS),600)
+
+fuzz-dns: packages ## fuzz the readers of what name services send for FUZZ_SECONDS (600)
+	@Tests/Fuzz/run.sh dns $(or $(FUZZ_SECONDS),600)
 
 fuzz-pack: packages ## fuzz the pack reader for FUZZ_SECONDS (600)
 	@Tests/Fuzz/run.sh pack $(or $(FUZZ_SECONDS),600)

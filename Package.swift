@@ -21,6 +21,7 @@ let package = Package(
     .executable(name: "xcache", targets: ["xcache"]),
     .library(name: "XCacheClient", targets: ["XCacheClient"]),
     .library(name: "XCacheRuntime", targets: ["XCacheRuntime"]),
+    .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
     .library(name: "DeviceLinux", targets: ["DeviceLinux"]),
     .library(name: "DeviceApple", targets: ["DeviceApple"]),
   ],
@@ -61,6 +62,7 @@ let package = Package(
     library("BuildCheck", ["Manifests", "System"]),
     library("OriginAPI", ["Compression", "HTTPClient", "Manifests", "System"]),
     library("XCacheClient", ["Archive", "Compression", "Manifests", "System"]),
+    library("HTTPDNS", ["Manifests", "System"]),
 
     // Floor 4
     library("Origin", ["CAssets", "Compression", "HTTP", "Manifests", "OriginAPI", "System", "Store"]),
@@ -72,7 +74,7 @@ let package = Package(
     library("XCacheRuntime", ["Manifests", "System", "XCacheClient"]),
 
     // Floor 5
-    library("DeviceLinux", ["HTTPClient", "Platform", "System", "XCacheClient"]),
+    library("DeviceLinux", ["HTTPClient", "HTTPDNS", "Platform", "System", "XCacheClient"]),
     .target(
       name: "DeviceApple", dependencies: ["System", "XCacheClient"], path: "Engines/Apple",
       swiftSettings: swift),
@@ -128,6 +130,10 @@ let package = Package(
     .target(
       name: "SocketServer", dependencies: ["System"], path: "Tests/SocketServer", swiftSettings: swift),
     tests("HTTPClientTests", ["HTTPClient", "System", "SocketServer"]),
+    tests(
+      "HTTPDNSTests",
+      ["DeviceLinux", "HTTPClient", "HTTPDNS", "SocketServer", "System", "TestSupport", "XCacheClient"],
+      exclude: ["Support/tls_server.py"]),
     tests("BuildCheckTests", ["BuildCheck", "Manifests", "System"]),
     tests("OriginAPITests", ["OriginAPI", "Manifests"]),
     tests("StoreTests", ["Store", "Manifests", "System", "CSQLite"]),

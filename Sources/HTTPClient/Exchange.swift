@@ -116,6 +116,11 @@ final class Exchange {
   }
 }
 
+extension HTTPRequest {
+  /// The URL's host; nil where it has none.
+  package var host: String? { Target(url)?.host }
+}
+
 /// Where a URL leads, as libcurl reads it.
 struct Target {
   let host: String

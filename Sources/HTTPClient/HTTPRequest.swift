@@ -20,6 +20,11 @@ package struct HTTPRequest: Sendable {
   package var isRepeatable = false
   /// A file of the certificates to trust, PEM; nil: the system's.
   package var authorities: String?
+  /// Where the URL's host is, as URLs have addresses, best first: names, certificates and `Host` stay the URL's. Empty: the
+  /// system says. nil: as it was the last time on the same connection pool.
+  package var addresses: [String]?
+  /// Told where the request went, when it is over.
+  package var routed: (@Sendable (HTTPRoute) -> Void)?
   /// Whether it would rather wait until a connection that is being made turns out to take several requests at once.
   var waitsForConnection = false
   /// Called while bytes move and at least once a second; `false` stops the exchange.
@@ -39,6 +44,18 @@ package struct HTTPRequest: Sendable {
     self.decodes = decodes
     self.watch = watch
   }
+}
+
+/// The way that a request took.
+package struct HTTPRoute: Equatable, Sendable {
+  /// The address that a connection stood to, without brackets; nil: there was none.
+  package let address: String?
+  /// Whether a connection was made for it, rather than one used that stood.
+  package let isNew: Bool
+  /// Milliseconds that the new connection took, without the time for the name and for TLS.
+  package let connectMilliseconds: Int
+  /// Whether the connection, TLS included, was ready for the request.
+  package let isReady: Bool
 }
 
 /// One header field.
