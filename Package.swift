@@ -71,10 +71,11 @@ let package = Package(
       ["Archive", "Compression", "HTTPClient", "Manifests", "OriginAPI", "Platform", "System", "Store"]),
     library("Publishing", ["Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "System"]),
 
-    library("XCacheRuntime", ["Manifests", "System", "XCacheClient"]),
+    library("XCacheRuntime", ["HTTPDNS", "Manifests", "System", "XCacheClient"]),
 
     // Floor 5
-    library("DeviceLinux", ["HTTPClient", "HTTPDNS", "Platform", "System", "XCacheClient"]),
+    library(
+      "DeviceLinux", ["HTTPClient", "HTTPDNS", "Platform", "System", "XCacheClient", "XCacheRuntime"]),
     .target(
       name: "DeviceApple", dependencies: ["System", "XCacheClient"], path: "Engines/Apple",
       swiftSettings: swift),
@@ -83,7 +84,8 @@ let package = Package(
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "BuildCheck", "DeviceLinux", "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI", "Platform",
+        "BuildCheck", "DeviceLinux", "HTTP", "HTTPClient", "HTTPDNS", "Manifests", "Mirror", "Origin",
+        "OriginAPI", "Platform",
         "System",
         "Publishing", "Server", "Store", "XCacheClient", "XCacheRuntime",
       ],
@@ -109,6 +111,12 @@ let package = Package(
       name: "conformance-device",
       dependencies: ["DeviceLinux", "Manifests", "System", "XCacheClient", "XCacheRuntime"],
       path: "Tests/Conformance/Device", swiftSettings: swift),
+
+    // What the runtime's network gives: make bench-prefetch, make bench-names.
+    .executableTarget(
+      name: "network-bench",
+      dependencies: ["DeviceLinux", "HTTPDNS", "SocketServer", "System", "XCacheClient", "XCacheRuntime"],
+      path: "Benchmarks/Network", swiftSettings: swift),
 
     // The zstd decoder in Swift against libzstd: make bench-zstd.
     .executableTarget(
@@ -146,7 +154,10 @@ let package = Package(
     // Support is a link to that of XCacheClientTests: the same origin in memory.
     tests(
       "XCacheRuntimeTests",
-      ["Archive", "Compression", "Manifests", "System", "XCacheClient", "XCacheRuntime"]),
+      [
+        "Archive", "Compression", "DeviceLinux", "HTTPDNS", "Manifests", "SocketServer", "System",
+        "XCacheClient", "XCacheRuntime",
+      ]),
     tests(
       "OriginTests",
       ["Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Platform", "System"],

@@ -9,7 +9,7 @@ struct ResolvedRequest {
   let request: HTTPRequest
 
   /// Milliseconds until a connection to a resolver's address must stand. The system's answer gets the request's own time.
-  private static let patience = 3_000
+  private static let patience = 4_000
   /// Times that the resolver is asked: its first addresses may be stale or wrong.
   private static let attempts = 2
 

@@ -65,7 +65,7 @@ final class EasyHandle {
     set(CURLOPT_CUSTOMREQUEST, request.method)
     set(CURLOPT_NOBODY, request.method == "HEAD" ? 1 : 0)
     set(CURLOPT_USERAGENT, "xcache")
-    if request.decodes { set(CURLOPT_ACCEPT_ENCODING, "gzip, zstd") }
+    if request.decodes { set(CURLOPT_ACCEPT_ENCODING, request.codings) }
     // By ALPN; without TLS it is HTTP/1.1.
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
     if request.waitsForConnection { set(CURLOPT_PIPEWAIT, 1) }
@@ -77,7 +77,7 @@ final class EasyHandle {
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_CONNECTTIMEOUT_MS, request.timeouts.connect)
     // One of many that share a line gets little of a slow one.
-    set(CURLOPT_LOW_SPEED_LIMIT, request.waitsForConnection ? 32 : 1024)
+    set(CURLOPT_LOW_SPEED_LIMIT, request.waitsForConnection ? 32 : request.timeouts.bytesPerSecond)
     set(CURLOPT_LOW_SPEED_TIME, request.timeouts.stall)
     set(CURLOPT_TIMEOUT_MS, request.timeouts.total)
     set(CURLOPT_TCP_KEEPALIVE, 1)
@@ -104,8 +104,8 @@ final class EasyHandle {
     }
     xcache_setopt_callback(handle, CURLOPT_HEADERFUNCTION) { buffer, size, count, context in
       guard let context else { return 0 }
-      Exchange.at(context).header(UnsafeRawBufferPointer(start: buffer, count: size * count))
-      return size * count
+      let line = UnsafeRawBufferPointer(start: buffer, count: size * count)
+      return Exchange.at(context).header(line) ? size * count : 0
     }
     xcache_setopt_seek(handle) { context, offset, origin in
       guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }

@@ -14,8 +14,10 @@ package struct HTTPRequest: Sendable {
   package var timeouts: HTTPTimeouts
   /// How many redirects are followed; never from https to http, and `Authorization` stays with its host.
   package var redirects: Int
-  /// Whether gzip and zstd are offered and undone; sinks and limits then see the decoded bytes.
+  /// Whether codings are offered and undone; sinks and limits then see the decoded bytes.
   package var decodes: Bool
+  /// The codings that are offered where `decodes` says so.
+  package var codings = "gzip, zstd"
   /// Whether sending it twice does no more than sending it once, which its method doesn't tell.
   package var isRepeatable = false
   /// A file of the certificates to trust, PEM; nil: the system's.
@@ -83,10 +85,12 @@ package struct HTTPProgress: Equatable, Sendable {
 package struct HTTPTimeouts: Hashable, Sendable {
   /// Milliseconds until a connection must stand, names resolved and TLS agreed.
   package var connect: Int
-  /// Seconds for which fewer than 1,024 bytes a second may move, waiting for the answer included; 32 in a pool.
+  /// Seconds for which fewer than `bytesPerSecond` may move, waiting for the answer included; than 32 in a pool.
   package var stall: Int
   /// Milliseconds for the whole exchange; 0: no limit.
   package var total: Int
+  /// Bytes a second below which an exchange stands still, but for those of a pool.
+  package var bytesPerSecond = 1024
 
   package init(connect: Int = 10_000, stall: Int = 30, total: Int = 0) {
     self.connect = connect
@@ -145,4 +149,6 @@ package enum HTTPSink {
   case stream(
     limit: Int64, write: (UnsafeRawBufferPointer) throws -> Void,
     begin: ((HTTPReply) throws -> Void)? = nil)
+  /// The whole answer, whatever its status: `begin` is told of the head as soon as it is there, and `write` gets the body.
+  case page(begin: (HTTPReply) throws -> Void, write: (UnsafeRawBufferPointer) throws -> Void)
 }

@@ -63,7 +63,7 @@ private func readFile(_ input: [UInt8]) {
   let cache = AddressCache(saved: input, at: now)
   let again = AddressCache(saved: cache.saved, at: now)
   precondition(cache.saved == again.saved, "not the same when it is written and read again")
-  for moment in [.min / 2, 0, now, .max / 2] {
+  for moment: Int64 in [.min / 2, 0, now, .max / 2] {
     _ = (cache.fresh(host, at: moment), cache.stale(host, at: moment))
   }
   precondition(cache.fresh(host, at: now + 86_400_000) == nil, "fresh for more than a day")
