@@ -127,7 +127,8 @@ def serve(listener, contexts):
         try:
             connection = default.wrap_socket(connection, server_side=True)
             Handler(connection, connection.getpeername(), None)
-        except OSError:
+        except (OSError, ValueError):
+            # Gone, or there is no zone: the connection breaks.
             pass
         finally:
             connection.close()
