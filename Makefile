@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open fuzz-dns bench-prefetch bench-names
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -109,6 +109,9 @@ test-sanitizers: packages tools ## every test under ThreadSanitizer, then under 
 fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
 	@Tests/Fuzz/run.sh archive $(or $(FUZZ_SECONDS),600)
 
+fuzz-dns: packages ## fuzz the readers of what name services send for FUZZ_SECONDS (600)
+	@Tests/Fuzz/run.sh dns $(or $(FUZZ_SECONDS),600)
+
 fuzz-pack: packages ## fuzz the pack reader for FUZZ_SECONDS (600)
 	@Tests/Fuzz/run.sh pack $(or $(FUZZ_SECONDS),600)
 
@@ -169,6 +172,15 @@ bench-deltas: build ## measure what updates of a published app cost
 bench-packs: packages ## measure the parts of a pack: renaming, change lists, long frames
 	swift build $(RELEASE) --product pack-bench
 	@f=$$(find Sources public -type f -size +1k -printf '%s %p\n' | sort -n | tail -1 | cut -d' ' -f2); .build/release/pack-bench "$${FILE:-$$f}"
+
+bench-prefetch: packages ## a page's data behind a slow line, with and without its call sent ahead
+	swift build $(RELEASE) --product network-bench
+	@f=$$(mktemp -d); .build/release/network-bench prefetch $$f; r=$$?; rm -rf $$f; exit $$r
+
+bench-names: packages ## first byte with resolvers that hang, lie and are down; needs root for a network namespace
+	@.ci/packages python3 openssl iproute2
+	swift build $(RELEASE) --product network-bench
+	Benchmarks/names.sh
 
 bench-zstd: packages ## measure the zstd decoder in Swift against libzstd, on published web builds
 	swift build $(RELEASE) --product zstd-bench

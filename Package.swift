@@ -21,6 +21,7 @@ let package = Package(
     .executable(name: "xcache", targets: ["xcache"]),
     .library(name: "XCacheClient", targets: ["XCacheClient"]),
     .library(name: "XCacheRuntime", targets: ["XCacheRuntime"]),
+    .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
     .library(name: "DeviceLinux", targets: ["DeviceLinux"]),
     .library(name: "DeviceApple", targets: ["DeviceApple"]),
   ],
@@ -61,6 +62,7 @@ let package = Package(
     library("BuildCheck", ["Manifests", "System"]),
     library("OriginAPI", ["Compression", "HTTPClient", "Manifests", "System"]),
     library("XCacheClient", ["Archive", "Compression", "Manifests", "System"]),
+    library("HTTPDNS", ["Manifests", "System"]),
 
     // Floor 4
     library("Origin", ["CAssets", "Compression", "HTTP", "Manifests", "OriginAPI", "System", "Store"]),
@@ -69,10 +71,11 @@ let package = Package(
       ["Archive", "Compression", "HTTPClient", "Manifests", "OriginAPI", "Platform", "System", "Store"]),
     library("Publishing", ["Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "System"]),
 
-    library("XCacheRuntime", ["Manifests", "System", "XCacheClient"]),
+    library("XCacheRuntime", ["HTTPDNS", "Manifests", "System", "XCacheClient"]),
 
     // Floor 5
-    library("DeviceLinux", ["HTTPClient", "Platform", "System", "XCacheClient"]),
+    library(
+      "DeviceLinux", ["HTTPClient", "HTTPDNS", "Platform", "System", "XCacheClient", "XCacheRuntime"]),
     .target(
       name: "DeviceApple", dependencies: ["System", "XCacheClient"], path: "Engines/Apple",
       swiftSettings: swift),
@@ -81,8 +84,8 @@ let package = Package(
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "BuildCheck", "CAssets", "DeviceLinux", "HTTP", "Manifests", "Mirror", "Origin", "OriginAPI",
-        "Platform", "System", "Publishing", "Server", "Store", "XCacheClient", "XCacheRuntime",
+        "BuildCheck", "CAssets", "DeviceLinux", "HTTP", "HTTPDNS", "Manifests", "Mirror", "Origin",
+        "OriginAPI", "Platform", "System", "Publishing", "Server", "Store", "XCacheClient", "XCacheRuntime",
       ],
       swiftSettings: swift),
 
@@ -107,6 +110,12 @@ let package = Package(
       dependencies: ["DeviceLinux", "Manifests", "System", "XCacheClient", "XCacheRuntime"],
       path: "Tests/Conformance/Device", swiftSettings: swift),
 
+    // What the runtime's network gives: make bench-prefetch, make bench-names.
+    .executableTarget(
+      name: "network-bench",
+      dependencies: ["DeviceLinux", "HTTPDNS", "SocketServer", "System", "XCacheClient", "XCacheRuntime"],
+      path: "Benchmarks/Network", swiftSettings: swift),
+
     // The zstd decoder in Swift against libzstd: make bench-zstd.
     .executableTarget(
       name: "zstd-bench", dependencies: ["Compression", "System"], path: "Benchmarks/Zstd",
@@ -127,6 +136,10 @@ let package = Package(
     .target(
       name: "SocketServer", dependencies: ["System"], path: "Tests/SocketServer", swiftSettings: swift),
     tests("HTTPClientTests", ["HTTPClient", "System", "SocketServer"]),
+    tests(
+      "HTTPDNSTests",
+      ["DeviceLinux", "HTTPClient", "HTTPDNS", "SocketServer", "System", "TestSupport", "XCacheClient"],
+      exclude: ["Support/tls_server.py"]),
     tests("BuildCheckTests", ["BuildCheck", "Manifests", "System"]),
     tests("OriginAPITests", ["OriginAPI", "Manifests"]),
     tests("StoreTests", ["Store", "Manifests", "System", "CSQLite"]),
@@ -139,7 +152,10 @@ let package = Package(
     // Support is a link to that of XCacheClientTests: the same origin in memory.
     tests(
       "XCacheRuntimeTests",
-      ["Archive", "Compression", "Manifests", "System", "XCacheClient", "XCacheRuntime"]),
+      [
+        "Archive", "Compression", "DeviceLinux", "HTTPDNS", "Manifests", "SocketServer", "System",
+        "XCacheClient", "XCacheRuntime",
+      ]),
     tests(
       "OriginTests",
       ["Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Platform", "System"],

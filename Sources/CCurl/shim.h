@@ -9,6 +9,8 @@ static inline CURLcode xcache_setopt_pointer(CURL *h, CURLoption o, void *v) { r
 typedef size_t (*xcache_curl_callback)(char *, size_t, size_t, void *);
 static inline CURLcode xcache_setopt_callback(CURL *h, CURLoption o, xcache_curl_callback v) { return curl_easy_setopt(h, o, v); }
 static inline CURLcode xcache_getinfo_long(CURL *h, CURLINFO i, long *v) { return curl_easy_getinfo(h, i, v); }
+static inline CURLcode xcache_getinfo_off(CURL *h, CURLINFO i, curl_off_t *v) { return curl_easy_getinfo(h, i, v); }
+static inline CURLcode xcache_getinfo_string(CURL *h, CURLINFO i, char **v) { return curl_easy_getinfo(h, i, v); }
 typedef int (*xcache_curl_seek)(void *, curl_off_t, int);
 static inline CURLcode xcache_setopt_seek(CURL *h, xcache_curl_seek v) { return curl_easy_setopt(h, CURLOPT_SEEKFUNCTION, v); }
 typedef int (*xcache_curl_progress)(void *, curl_off_t, curl_off_t, curl_off_t, curl_off_t);

@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPDNS
 import XCacheClient
 
 /// The transport on Linux: libcurl, with connections that are kept between calls.
@@ -7,20 +8,27 @@ public final class CurlTransport: Transport {
   private let pool: HTTPPool
   private let timeouts: HTTPTimeouts
   private let authorities: String?
+  private let resolver: (any Resolver)?
 
   /// A transport that waits `connectSeconds` for a connection and `stallSeconds` for bytes that don't come.
   ///
   /// Of many files, which a device fetches at the same time, those of a server that speaks HTTP/2 come over one
-  /// connection; to another server there are `connections`.
-  public convenience init(connectSeconds: Int = 10, stallSeconds: Int = 30, connections: Int = 6) {
-    self.init(connectSeconds, stallSeconds, connections, authorities: nil)
+  /// connection; to another server there are `connections`. `resolver` says where hosts are; without one the system does.
+  public convenience init(
+    connectSeconds: Int = 10, stallSeconds: Int = 30, connections: Int = 6, resolver: (any Resolver)? = nil
+  ) {
+    self.init(connectSeconds, stallSeconds, connections, authorities: nil, resolver: resolver)
   }
 
   /// - Parameter authorities: a file of the certificates to trust; nil: the system's.
-  package init(_ connectSeconds: Int, _ stallSeconds: Int, _ connections: Int, authorities: String?) {
+  package init(
+    _ connectSeconds: Int, _ stallSeconds: Int, _ connections: Int, authorities: String?,
+    resolver: (any Resolver)? = nil
+  ) {
     pool = HTTPPool(connections: connections)
     timeouts = HTTPTimeouts(connect: connectSeconds * 1000, stall: stallSeconds)
     self.authorities = authorities
+    self.resolver = resolver
   }
 
   /// Fetches by libcurl: up to five redirects, gzip and zstd undone, no limit on the time as long as bytes come.
@@ -35,6 +43,7 @@ public final class CurlTransport: Transport {
     _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
     var count: Int64 = 0
+    var hasBegun = false
     var ask = HTTPRequest(
       "GET", request.url, fields: Self.fields(of: request), timeouts: timeouts, redirects: 5,
       decodes: !request.isUncoded)
@@ -50,10 +59,13 @@ public final class CurlTransport: Transport {
             },
             begin: { reply in
               let head = TransportHead(status: reply.status, asked: request.start) { reply.field($0) }
+              hasBegun = true
               guard let head else { throw OtherRange() }
               guard begin(head) else { throw Stopped() }
             })
-          let reply = try request.isOneOfMany ? pool.send(ask, into: sink) : client.send(ask, into: sink)
+          let reply = try send(ask, isUntouched: { !hasBegun }) { ask throws(HTTPClientError) in
+            try request.isOneOfMany ? pool.send(ask, into: sink) : client.send(ask, into: sink)
+          }
           var result = TransportReply(
             status: reply.status, received: Self.wireBytes(of: reply) ?? count, failure: reply.body)
           result.isMultiplexed = reply.isMultiplexed
@@ -80,7 +92,18 @@ public final class CurlTransport: Transport {
     let ask = HTTPRequest(
       "POST", url, fields: [HTTPField("Content-Type", "application/json")], body: .bytes(document),
       timeouts: HTTPTimeouts(connect: 3_000, stall: 5, total: 5_000))
-    _ = try? client.send(ask, into: .memory(limit: 1 << 16))
+    _ = try? send(ask, isUntouched: { false }) { ask throws(HTTPClientError) in
+      try client.send(ask, into: .memory(limit: 1 << 16))
+    }
+  }
+
+  private func send(
+    _ request: HTTPRequest, isUntouched: () -> Bool,
+    by perform: (HTTPRequest) throws(HTTPClientError) -> HTTPReply
+  ) throws(HTTPClientError) -> HTTPReply {
+    guard let resolver else { return try perform(request) }
+    return try ResolvedRequest(resolver: resolver, request: request)
+      .send(isUntouched: isUntouched, by: perform)
   }
 
   /// Bytes of the body before it was decoded, where the server said how many.

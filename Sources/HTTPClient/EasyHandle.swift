@@ -5,7 +5,7 @@ import CCurl
 /// Not `Sendable` by itself: `HTTPClient` gives it to one thread at a time, which libcurl allows
 /// (libcurl-thread(3): "You must never share the same handle in multiple threads" at the same time).
 final class EasyHandle {
-  private let handle: UnsafeMutableRawPointer
+  let handle: UnsafeMutableRawPointer
 
   init() throws(HTTPClientError) {
     guard Library.isReady, let handle = curl_easy_init() else {
@@ -28,8 +28,13 @@ final class EasyHandle {
     // Keeps "live connections, the Session ID cache, the DNS cache, the cookies" (curl_easy_reset(3)).
     curl_easy_reset(handle)
     let list = try fieldList(of: request)
-    defer { curl_slist_free_all(list) }
+    let places = try placeList(of: request)
+    defer {
+      curl_slist_free_all(list)
+      curl_slist_free_all(places)
+    }
     set(CURLOPT_HTTPHEADER, pointer: list)
+    set(CURLOPT_RESOLVE, pointer: places)
     try setTarget(request)
     setLimits(request)
     setBody(request)
@@ -37,6 +42,7 @@ final class EasyHandle {
       setCallbacks(Unmanaged.passUnretained(exchange).toOpaque())
       return run(handle)
     }
+    request.routed?(route(isSecure: Target(request.url)?.isSecure ?? false))
     if let failure = exchange.failure { throw failure }
     guard code == CURLE_OK else { throw error(code, request.url) }
     var reply = HTTPReply(status: exchange.status, fields: exchange.fields, body: exchange.kept)
@@ -59,7 +65,7 @@ final class EasyHandle {
     set(CURLOPT_CUSTOMREQUEST, request.method)
     set(CURLOPT_NOBODY, request.method == "HEAD" ? 1 : 0)
     set(CURLOPT_USERAGENT, "xcache")
-    if request.decodes { set(CURLOPT_ACCEPT_ENCODING, "gzip, zstd") }
+    if request.decodes { set(CURLOPT_ACCEPT_ENCODING, request.codings) }
     // By ALPN; without TLS it is HTTP/1.1.
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
     if request.waitsForConnection { set(CURLOPT_PIPEWAIT, 1) }
@@ -71,7 +77,7 @@ final class EasyHandle {
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_CONNECTTIMEOUT_MS, request.timeouts.connect)
     // One of many that share a line gets little of a slow one.
-    set(CURLOPT_LOW_SPEED_LIMIT, request.waitsForConnection ? 32 : 1024)
+    set(CURLOPT_LOW_SPEED_LIMIT, request.waitsForConnection ? 32 : request.timeouts.bytesPerSecond)
     set(CURLOPT_LOW_SPEED_TIME, request.timeouts.stall)
     set(CURLOPT_TIMEOUT_MS, request.timeouts.total)
     set(CURLOPT_TCP_KEEPALIVE, 1)
@@ -98,8 +104,8 @@ final class EasyHandle {
     }
     xcache_setopt_callback(handle, CURLOPT_HEADERFUNCTION) { buffer, size, count, context in
       guard let context else { return 0 }
-      Exchange.at(context).header(UnsafeRawBufferPointer(start: buffer, count: size * count))
-      return size * count
+      let line = UnsafeRawBufferPointer(start: buffer, count: size * count)
+      return Exchange.at(context).header(line) ? size * count : 0
     }
     xcache_setopt_seek(handle) { context, offset, origin in
       guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
@@ -170,7 +176,7 @@ final class EasyHandle {
     return count > 0
   }
 
-  private func set(_ option: CURLoption, _ value: Int) { xcache_setopt_long(handle, option, value) }
+  func set(_ option: CURLoption, _ value: Int) { xcache_setopt_long(handle, option, value) }
   private func set(_ option: CURLoption, _ value: String) { xcache_setopt_string(handle, option, value) }
   private func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
     xcache_setopt_pointer(handle, option, pointer)

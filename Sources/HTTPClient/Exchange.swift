@@ -58,8 +58,8 @@ final class Exchange {
   /// Starts the body again: libcurl asks when a kept connection turned out to be gone.
   func seek(to offset: Int64) { sent = offset }
 
-  /// Takes one header line, its line end included.
-  func header(_ line: UnsafeRawBufferPointer) {
+  /// Takes one header line, its line end included; false stops.
+  func header(_ line: UnsafeRawBufferPointer) -> Bool {
     let text = String(decoding: line, as: UTF8.self)
     if text.hasPrefix("HTTP/") {
       fields = []
@@ -67,6 +67,22 @@ final class Exchange {
     } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
       let value = text[text.index(after: colon)...]
       fields.append(HTTPField(String(text[..<colon]), trimmed(value)))
+    } else if text == "\r\n" || text == "\n" {
+      return headEnded()
+    }
+    return true
+  }
+
+  /// An answer of 1xx has another one behind it, and trailers end like a head.
+  private func headEnded() -> Bool {
+    guard case .page(let begin, _) = sink, status >= 200, !hasBegun else { return true }
+    hasBegun = true
+    do {
+      try begin(HTTPReply(status: status, fields: fields, body: []))
+      return true
+    } catch {
+      failure = .callback(error)
+      return false
     }
   }
 
@@ -98,6 +114,13 @@ final class Exchange {
         failure = .callback(error)
         return false
       }
+    case .page(_, let write):
+      do {
+        try write(bytes)
+      } catch {
+        failure = .callback(error)
+        return false
+      }
     }
     return true
   }
@@ -114,6 +137,11 @@ final class Exchange {
     failure = .cancelled
     return false
   }
+}
+
+extension HTTPRequest {
+  /// The URL's host; nil where it has none.
+  package var host: String? { Target(url)?.host }
 }
 
 /// Where a URL leads, as libcurl reads it.

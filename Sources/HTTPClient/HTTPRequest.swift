@@ -14,12 +14,19 @@ package struct HTTPRequest: Sendable {
   package var timeouts: HTTPTimeouts
   /// How many redirects are followed; never from https to http, and `Authorization` stays with its host.
   package var redirects: Int
-  /// Whether gzip and zstd are offered and undone; sinks and limits then see the decoded bytes.
+  /// Whether codings are offered and undone; sinks and limits then see the decoded bytes.
   package var decodes: Bool
+  /// The codings that are offered where `decodes` says so.
+  package var codings = "gzip, zstd"
   /// Whether sending it twice does no more than sending it once, which its method doesn't tell.
   package var isRepeatable = false
   /// A file of the certificates to trust, PEM; nil: the system's.
   package var authorities: String?
+  /// Where the URL's host is, as URLs have addresses, best first: names, certificates and `Host` stay the URL's. Empty: the
+  /// system says. nil: as it was the last time on the same connection pool.
+  package var addresses: [String]?
+  /// Told where the request went, when it is over.
+  package var routed: (@Sendable (HTTPRoute) -> Void)?
   /// Whether it would rather wait until a connection that is being made turns out to take several requests at once.
   var waitsForConnection = false
   /// Called while bytes move and at least once a second; `false` stops the exchange.
@@ -39,6 +46,18 @@ package struct HTTPRequest: Sendable {
     self.decodes = decodes
     self.watch = watch
   }
+}
+
+/// The way that a request took.
+package struct HTTPRoute: Equatable, Sendable {
+  /// The address that a connection stood to, without brackets; nil: there was none.
+  package let address: String?
+  /// Whether a connection was made for it, rather than one used that stood.
+  package let isNew: Bool
+  /// Milliseconds that the new connection took, without the time for the name and for TLS.
+  package let connectMilliseconds: Int
+  /// Whether the connection, TLS included, was ready for the request.
+  package let isReady: Bool
 }
 
 /// One header field.
@@ -66,10 +85,12 @@ package struct HTTPProgress: Equatable, Sendable {
 package struct HTTPTimeouts: Hashable, Sendable {
   /// Milliseconds until a connection must stand, names resolved and TLS agreed.
   package var connect: Int
-  /// Seconds for which fewer than 1,024 bytes a second may move, waiting for the answer included; 32 in a pool.
+  /// Seconds for which fewer than `bytesPerSecond` may move, waiting for the answer included; than 32 in a pool.
   package var stall: Int
   /// Milliseconds for the whole exchange; 0: no limit.
   package var total: Int
+  /// Bytes a second below which an exchange stands still, but for those of a pool.
+  package var bytesPerSecond = 1024
 
   package init(connect: Int = 10_000, stall: Int = 30, total: Int = 0) {
     self.connect = connect
@@ -128,4 +149,6 @@ package enum HTTPSink {
   case stream(
     limit: Int64, write: (UnsafeRawBufferPointer) throws -> Void,
     begin: ((HTTPReply) throws -> Void)? = nil)
+  /// The whole answer, whatever its status: `begin` is told of the head as soon as it is there, and `write` gets the body.
+  case page(begin: (HTTPReply) throws -> Void, write: (UnsafeRawBufferPointer) throws -> Void)
 }

@@ -67,6 +67,7 @@ extension Runtime {
   public func close(_ page: OpenPage) {
     livedThrough()
     device?.pageIsLoaded(page.id)
+    prefetches?.close(page.id)
     state.withLock { state in
       state.pages[page.id]?.release()
       state.pages[page.id] = nil

@@ -71,6 +71,7 @@ extension Runtime {
   /// Another policy is another chance for what was off after crashes.
   private func policyChanged(to version: String) {
     hub.tell(.policyChanged(version: version))
+    prepareNames()
     state.withLock { $0.isInterceptionOff = false }
   }
 

@@ -31,6 +31,8 @@ public final class Runtime: Sendable {
   let updateThread = WorkerThreads("updates", count: 1, priority: .background)
   /// For what is written down, in its order.
   let notes = WorkerThreads("notes", count: 1)
+  /// Nil where nothing is sent ahead of pages.
+  let prefetches: PrefetchCenter?
   /// Why requests are passed on although the app didn't ask for it: another process has the folder, or the disk fails.
   public let fault: ClientError?
 
@@ -66,6 +68,7 @@ public final class Runtime: Sendable {
     _ settings: RuntimeSettings, transport: any Transport, clock: @escaping @Sendable () -> Int64
   ) async throws(ClientError) {
     self.settings = settings
+    prefetches = settings.fetcher.map { PrefetchCenter($0) }
     let opened = await pageThreads.run { Self.start(settings, transport, clock) }
     if let fault = opened.fault, case .badSetting = fault { throw fault }
     device = opened.device
@@ -76,6 +79,7 @@ public final class Runtime: Sendable {
         tally: Tally(version: opened.device?.version ?? "0"),
         health: opened.health,
         isInterceptionOff: opened.isInterceptionOff))
+    prepareNames()
   }
 
   // What runs holds the device, and ends with its owner.

@@ -1,3 +1,4 @@
+import HTTPDNS
 import XCacheClient
 
 /// What an app tells the runtime at its start.
@@ -14,6 +15,12 @@ public struct RuntimeSettings: Sendable {
   public var build = ""
   /// Milliseconds in which a page that was answered from the device has to come up.
   public var pageDeadline: Int64 = 10_000
+
+  /// Says where hosts are, the same one as in the transport; the policy may switch it off. The hosts of what is held are
+  /// looked up at the start.
+  public var names: HTTPDNSResolver?
+  /// Makes requests on behalf of pages: the calls that the prefetch config names; nil: none are sent ahead.
+  public var fetcher: PageFetcher?
 
   /// Settings for `device`.
   public init(_ device: DeviceSettings) {

@@ -13,7 +13,7 @@ enum XCache {
     ServeCommand.command, PublishCommand.command, UnpublishCommand.command, StatusCommand.command,
     LogCommand.command, ShowCommand.command, DiffCommand.command, RollbackCommand.command,
     PromoteCommand.command, AuditCommand.command,
-    PullCommand.command, MirrorCommand.command, TokenCommand.command,
+    PullCommand.command, DeviceCommand.command, MirrorCommand.command, TokenCommand.command,
     PrefetchCommand.command, PolicyCommand.command, CheckCommand.command, ChannelCommand.command,
     GCCommand.command, PinCommand.command, DoctorCommand.command, BackupCommand.command,
     RestoreCommand.command, DeviceCommand.command, WebCommand.command,

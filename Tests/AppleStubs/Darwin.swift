@@ -68,7 +68,26 @@ public struct clockid_t: Equatable, Sendable {
   public let rawValue: UInt32
 }
 
+public typealias socklen_t = UInt32
+public struct sockaddr {}
+public struct addrinfo {
+  public var ai_flags: Int32 = 0
+  public var ai_family: Int32 = 0
+  public var ai_socktype: Int32 = 0
+  public var ai_protocol: Int32 = 0
+  public var ai_addrlen: socklen_t = 0
+  public var ai_canonname: UnsafeMutablePointer<CChar>!
+  public var ai_addr: UnsafeMutablePointer<sockaddr>!
+  public var ai_next: UnsafeMutablePointer<addrinfo>!
+  public init() {}
+}
+
 // MARK: - Numbers
+
+public let AF_UNSPEC: Int32 = 0
+public let AF_INET: Int32 = 2
+public let AF_INET6: Int32 = 30
+public let SOCK_STREAM: Int32 = 1
 
 public let O_RDONLY: Int32 = 0
 public let O_WRONLY: Int32 = 1
@@ -191,6 +210,14 @@ public func dup(_ file: Int32) -> Int32 { -1 }
 @discardableResult public func realpath(
   _ path: UnsafePointer<CChar>!, _ resolved: UnsafeMutablePointer<CChar>!
 ) -> UnsafeMutablePointer<CChar>! { nil }
+
+// MARK: - Names
+
+@discardableResult public func getaddrinfo(
+  _ name: UnsafePointer<CChar>!, _ service: UnsafePointer<CChar>!, _ hints: UnsafePointer<addrinfo>!,
+  _ result: UnsafeMutablePointer<UnsafeMutablePointer<addrinfo>?>!
+) -> Int32 { -1 }
+public func freeaddrinfo(_ list: UnsafeMutablePointer<addrinfo>!) {}
 
 // MARK: - The process
 

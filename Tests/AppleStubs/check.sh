@@ -26,4 +26,4 @@ target() {
 }
 
 for stub in Darwin CryptoKit Foundation; do module "$stub" "Tests/AppleStubs/$stub.swift"; done
-for name in ${TARGETS:-Libc Zstd System HTTP Manifests Compression Archive XCacheClient XCacheRuntime DeviceApple}; do target "$name"; done
+for name in ${TARGETS:-Libc Zstd System HTTP Manifests Compression Archive HTTPDNS XCacheClient XCacheRuntime DeviceApple}; do target "$name"; done

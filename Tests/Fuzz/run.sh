@@ -1,5 +1,5 @@
 #!/bin/bash
-# Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive|pack|zstd] [SECONDS], the HTTP parser for 60 where not said.
+# Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive|dns|pack|zstd] [SECONDS], the HTTP parser for 60 where not said.
 # What it finds is kept in .build/fuzz/found; a run without a find ends with 0. New inputs that reach new code are
 # kept in .build/fuzz beside the seeds of Tests/Fuzz.
 # run.sh api [SECONDS]: the API of a real server, the release binary or XCACHE_BINARY (see api.py). FUZZ_SEED draws the
@@ -14,7 +14,7 @@ if [ "${1:-}" = api ]; then
     ${FUZZ_SEED:+--seed "$FUZZ_SEED"}
 fi
 target=http
-case "${1:-}" in http | archive | pack | zstd) target=$1; shift ;; esac
+case "${1:-}" in http | archive | dns | pack | zstd) target=$1; shift ;; esac
 mkdir -p "$work/found"
 # Swift's crash reporter faults inside AddressSanitizer, and would hide the find.
 export SWIFT_BACKTRACE=enable=no
@@ -40,6 +40,17 @@ archive)
     -printf '-Xcc -fmodule-map-file=%p ') -Xcc "-fmodule-map-file=$built/CLinux.build/module.modulemap" \
     -Xcc -ISources/CLinux/include Tests/Fuzz/ArchiveFuzz.swift $(find "$built/" -name '*.o') -lz -lcrypto \
     -o "$work/archive-fuzz"
+  ;;
+dns)
+  seeds=Tests/Fuzz/dns-corpus
+  corpus=$work/dns-corpus
+  swift build --scratch-path "$work/dns" -c release --target HTTPDNS --sanitize=address \
+    -Xswiftc -sanitize=fuzzer -Xswiftc -enable-testing >/dev/null
+  built=$work/dns/release
+  swiftc "${flags[@]}" -module-name DNSFuzz -I "$built/Modules" $(find Sources -name module.modulemap \
+    -printf '-Xcc -fmodule-map-file=%p ') -Xcc "-fmodule-map-file=$built/CLinux.build/module.modulemap" \
+    -Xcc -ISources/CLinux/include Tests/Fuzz/DNSFuzz.swift $(find "$built/" -name '*.o') -lcrypto \
+    -o "$work/dns-fuzz"
   ;;
 pack)
   seeds=Tests/Fuzz/pack-corpus

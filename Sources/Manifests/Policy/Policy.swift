@@ -19,6 +19,8 @@ package struct Policy: Hashable, Sendable {
   package var intercept = true
   /// When an `intercept` of false lapses; nil: never.
   package var until: Instant?
+  /// False: hosts are left to the system's name resolution.
+  package var usesHTTPDNS = true
   /// Each pattern once.
   package var bypass: [Bypass] = []
   /// Each name once.
@@ -87,6 +89,7 @@ extension Policy {
       JSONObject.Member(key: entry.pattern.text, value: entry.until.map { .string($0.text) } ?? .null)
     }
     object["bypassUntil"] = others.isEmpty ? nil : .object(JSONObject(others))
+    object["httpdns"] = usesHTTPDNS ? nil : .bool(false)
     object["intercept"] = .bool(intercept)
     object["scripts"] = .array(scripts.map(\.json))
     object["until"] = common.map { .string($0.text) }
@@ -96,6 +99,7 @@ extension Policy {
   /// Reads the members as a device does: what it can't use it passes over.
   package init(reading value: JSONValue) {
     intercept = value["intercept"]?.bool ?? true
+    usesHTTPDNS = value["httpdns"]?.bool ?? true
     let common = value["until"]?.string.flatMap { Instant($0) }
     until = intercept ? nil : common
     let ends = value["bypassUntil"]?.object

@@ -37,12 +37,13 @@ struct PolicyChecker {
       }
       (value, path) = (inner, path.member("data"))
     }
-    let keys = ["bypass", "bypassUntil", "intercept", "scripts", "until", "version"]
+    let keys = ["bypass", "bypassUntil", "httpdns", "intercept", "scripts", "until", "version"]
     guard let data = checks.object(value, path, keys: keys) else { return nil }
     if let version = data["version"], version.string.flatMap({ ManifestVersion(text: $0) }) == nil {
       checks.add(path.member("version"), .version)
     }
     let intercepts = checks.flag(data["intercept"], path.member("intercept")) ?? true
+    _ = checks.flag(data["httpdns"], path.member("httpdns"))
     let patterns = bypass(data["bypass"], path.member("bypass"))
     if let until = data["until"] {
       time(until, path.member("until"))

@@ -54,12 +54,16 @@ struct IPv4Address {
 }
 
 /// An IPv6 address in a URL (WHATWG URL standard, section 3.5; RFC 5952 in writing).
-struct IPv6Address {
-  private var pieces: [UInt16] = []
+package struct IPv6Address {
+  /// Eight groups of two bytes.
+  package private(set) var pieces: [UInt16] = []
   private var compressAt: Int?
 
+  /// The address of eight groups.
+  package init(pieces: [UInt16]) { self.pieces = pieces }
+
   /// Reads what stands between the brackets; nil where it is no address.
-  init?(_ text: ArraySlice<UInt8>) {
+  package init?(_ text: ArraySlice<UInt8>) {
     var rest = text
     if rest.first == UInt8(ascii: ":") {
       guard rest.dropFirst().first == UInt8(ascii: ":") else { return nil }
@@ -112,7 +116,7 @@ struct IPv6Address {
   }
 
   /// In brackets, small letters, the first longest run of two or more zeros as `::`.
-  var text: String {
+  package var text: String {
     guard let run = longestZeros else { return "[" + Self.join(pieces[...]) + "]" }
     return "[" + Self.join(pieces[..<run.lowerBound]) + "::" + Self.join(pieces[run.upperBound...]) + "]"
   }

@@ -60,6 +60,9 @@
       }
     }
 
+    /// A socket of a stream of bytes.
+    static let streamSocket = SOCK_STREAM
+
     /// The system asks for it back itself when it is short of memory.
     static func trimMemory() {}
     static var heapInUse: Int { 0 }

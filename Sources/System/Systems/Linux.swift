@@ -49,6 +49,9 @@
       }
     }
 
+    /// A socket of a stream of bytes.
+    static let streamSocket = Int32(SOCK_STREAM.rawValue)
+
     static func trimMemory() { xcache_trim_memory() }
     static var heapInUse: Int { xcache_heap_in_use() }
     static func keepHeapSmall() { xcache_keep_heap_small() }

@@ -51,6 +51,9 @@ public struct RuntimePolicy: Hashable, Sendable {
     policy.isKilled(at: Instant(milliseconds: milliseconds))
   }
 
+  /// Whether hosts are looked up by a service over HTTP, where the app names one; otherwise by the system alone.
+  public var usesHTTPDNS: Bool { policy.usesHTTPDNS }
+
   /// When interception comes back by itself, in milliseconds since 1970; nil where it is on or stays off.
   public var killedUntil: Int64? { policy.intercept ? nil : policy.until?.milliseconds }
 

@@ -11,6 +11,12 @@ public struct PrefetchPlan: Hashable, Sendable {
     number = version
   }
 
+  /// The hosts of the calls, each once, in the config's order.
+  var hosts: [String] {
+    var seen: Set<String> = []
+    return config.pages.flatMap(\.calls).map { String($0.api.host) }.filter { seen.insert($0).inserted }
+  }
+
   /// The config's version; `0`: there is none yet.
   public var version: String { String(number) }
 

@@ -105,6 +105,18 @@ import Testing
         + #""until":"2026-12-01T00:00:00Z","version":"7"}}"#)
   }
 
+  @Test func httpdnsIsThereWhereItIsOff() throws {
+    var policy = Policy()
+    #expect(policy.json["httpdns"] == nil)
+    policy.usesHTTPDNS = false
+    let document = JSONValue.object(policy.json)
+    #expect(document["httpdns"]?.bool == false && Policy(reading: document) == policy)
+    #expect(PolicyCheck(document, scripts: []).policy == policy)
+    #expect(try Self.policy(#"{"httpdns":true}"#) == .none)
+    let wrong: JSONValue = ["httpdns": "off"]
+    #expect(PolicyCheck(wrong, scripts: []).policy == nil)
+  }
+
   @Test func killLapsesAndIsForgotten() throws {
     var policy = Policy()
     policy.intercept = false

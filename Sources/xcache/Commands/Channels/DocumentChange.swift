@@ -90,6 +90,7 @@ struct PolicyWords {
       let end = entry.until.map { now < $0 ? "  until \($0)" : "  lapsed at \($0)" } ?? ""
       lines.append("bypassed   \(entry.pattern)\(end)")
     }
+    if !policy.usesHTTPDNS { lines.append("httpdns    off: devices leave names to the system") }
     for script in policy.scripts { lines.append("script     \(script.name)  sha256 \(script.sha256)") }
     return lines
   }

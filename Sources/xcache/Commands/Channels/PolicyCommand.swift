@@ -17,6 +17,7 @@ enum PolicyCommand {
       passed; status shows it. A PATTERN is a URL with wildcards: https://third.example.com/*, *://*.example.com/pay/*.
       Its query counts only where it has a ?. A script is signed off the server: 64 bytes of Ed25519 over the file, in
       base64; the app has the public key. Scripts take an admin token, the rest a publish token.
+      "httpdns":false in it has devices leave names to the system.
       set takes the whole policy as `show --json` has it under "policy". show --at TIME shows the policy of then.
       """,
     options: Command.remote + Command.channel + [

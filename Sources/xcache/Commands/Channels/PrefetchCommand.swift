@@ -3,16 +3,17 @@ import OriginAPI
 import Publishing
 import XCacheClient
 
-/// `xcache prefetch push | show | log | rollback | check`.
+/// `xcache prefetch push | show | log | rollback | check | run`.
 enum PrefetchCommand {
   static let command = Command(
-    name: "prefetch", operands: "push FILE | show | log | rollback --to V | check [FILE]",
+    name: "prefetch", operands: "push FILE | show | log | rollback --to V | check [FILE] | run PAGE [FILE]",
     summary: "say which requests devices send ahead when a page opens",
     notes: """
       A channel's prefetch config has a version counter of its own. A push makes no manifest version, but devices
       learn of it with their next poll. FILE is JSON: the document as `show` prints it, or its config array alone.
       check needs no server where FILE is given, and --url URL prints what a device would send for that page:
           xcache prefetch check prefetch.json --url 'https://m.example.com/help/new?id=163'
+      run sends these requests, all at once and without cookies, and says how long each takes.
       A page's parameters go to the api with "urlParam":true, into the body with "bodyParam":true, there as strings;
       "paramTypes":{"id":"number"} makes numbers of them. rollback --to 0 empties the config. V is a number of the
       config's own counter, or a time at which it was live.
@@ -36,9 +37,10 @@ enum PrefetchCommand {
       try DocumentLog.run("prefetch", arguments, terminal)
     case "rollback": try rollback(arguments, terminal)
     case "check": try check(arguments, terminal)
+    case "run": return try send(arguments, terminal)
     case let word?:
-      throw UsageError("there is no \"prefetch \(word)\"; it is push, show, log, rollback or check")
-    case nil: throw UsageError("prefetch push FILE, show, log, rollback or check?")
+      throw UsageError("there is no \"prefetch \(word)\"; it is push, show, log, rollback, check or run")
+    case nil: throw UsageError("prefetch push FILE, show, log, rollback, check or run?")
     }
     return .done
   }
@@ -93,7 +95,7 @@ enum PrefetchCommand {
   // MARK: - Check
 
   private static func check(_ arguments: Arguments, _ terminal: Terminal) throws {
-    let (name, checked) = try subject(arguments)
+    let (name, checked) = try subject(arguments, "check")
     let remarks = Remarks(file: name, remarks: checked.remarks)
     let page = try arguments.value("url")
     if arguments.has("json") {
@@ -111,13 +113,35 @@ enum PrefetchCommand {
   }
 
   /// The file that is named, else what the channel has.
-  private static func subject(_ arguments: Arguments) throws -> (name: String, check: PrefetchCheck) {
-    if arguments.operands.count > 1 {
-      let file = try arguments.operands("check", "FILE")[1]
+  private static func subject(
+    _ arguments: Arguments, _ words: String...
+  ) throws -> (name: String, check: PrefetchCheck) {
+    if arguments.operands.count > words.count, let file = arguments.operands.last {
+      guard arguments.operands.count == words.count + 1 else {
+        throw UsageError("prefetch \(words.joined(separator: " ")) FILE takes no more than that")
+      }
       return (file, PrefetchCheck(try Arguments.file(file)))
     }
     let record = try record(RemoteOrigin(arguments), arguments).value
     return ("version \(record.version)", PrefetchCheck(record.config ?? []))
+  }
+
+  // MARK: - Run
+
+  private static func send(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    guard arguments.operands.count > 1 else { throw UsageError("prefetch run PAGE: which page?") }
+    let page = arguments.operands[1]
+    let (name, checked) = try subject(arguments, "run", "PAGE")
+    guard let config = checked.config else { throw Failure("\(name) can't be used; prefetch check says why") }
+    let outcomes = try PrefetchRun(plan: PrefetchPlan(checked: config), page: page).run()
+    if arguments.has("json") {
+      terminal.say(json: ["calls": .array(outcomes.map(\.json))])
+    } else if outcomes.isEmpty {
+      terminal.say("no entry is for this page, so a device sends nothing: \(page)")
+    } else {
+      for line in PrefetchRun.lines(outcomes) { terminal.say(line) }
+    }
+    return outcomes.allSatisfy { $0.failure == nil } ? .done : .failed
   }
 
   private static func preview(_ config: PrefetchConfig, _ page: String) throws -> [String] {

@@ -8,10 +8,12 @@ import System
 import XCacheClient
 import XCacheRuntime
 
-/// `xcache device run`: the runtime as a local process, for browsers, tests, and people who write other devices.
+/// `xcache device run`: the runtime as a local process, for browsers, tests, and people who write other devices; and
+/// `xcache device dns`, in `DeviceNames`.
 enum DeviceCommand {
   static let command = Command(
-    name: "device", operands: "run", summary: "run the device runtime as a local process",
+    name: "device", operands: "run | dns HOST",
+    summary: "run the device runtime as a local process, or see where a device finds hosts",
     notes: """
       Pages are at /at/SCHEME/HOST[:PORT]/PATH, so that links between them work:
         http://127.0.0.1:PORT/at/https/m.example.com/index.html
@@ -20,7 +22,8 @@ enum DeviceCommand {
       that was answered counts as come up.
       The control page needs the token that is printed at the start; /control.json is the same as JSON. Only requests whose
       Host is this address are answered, and it listens on loopback alone. SIGTERM and SIGINT end it.
-      """,
+
+      """ + DeviceNames.notes,
     options: [
       .value("to", "DIR", "the device's folder (needed)"),
       .value("hosts", "HOSTS", "the app's hosts, such as m.example.com,*.static.example.com (needed)"),
@@ -31,11 +34,20 @@ enum DeviceCommand {
         "the static copy that is asked once the origin failed five polls in a row"),
       .value("preset", "FILE.zip", "the zip that the app ships, the origin's bundle/N.zip"),
       .value("disk-limit", "SIZE", "what the device's files may take (default: 100MB)"),
-    ],
+    ] + DeviceNames.options,
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    guard try arguments.operands("run")[0] == "run" else { throw UsageError("device run?") }
+    switch arguments.operands.first {
+    case "run": return try serve(arguments, terminal)
+    case "dns": return try DeviceNames.run(arguments, terminal)
+    case let word?: throw UsageError("there is no \"device \(word)\"; it is run or dns HOST")
+    case nil: throw UsageError("device run, or device dns HOST?")
+    }
+  }
+
+  private static func serve(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands("run")
     let settings = try settings(arguments)
     let address = try address(arguments)
     // Before any thread starts: each inherits it, so that only the wait below sees the signals.

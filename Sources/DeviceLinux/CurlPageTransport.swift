@@ -1,0 +1,100 @@
+import HTTPClient
+import HTTPDNS
+import XCacheClient
+import XCacheRuntime
+
+/// Requests of pages over libcurl: each on a connection of its own that is kept for the next, HTTP/2 where the server has it.
+public final class CurlPageTransport: PageTransport {
+  private let client = HTTPClient()
+  private let timeouts: HTTPTimeouts
+  private let authorities: String?
+  private let resolver: (any Resolver)?
+
+  /// A transport that waits `connectSeconds` for a connection and `stallSeconds` for bytes that don't come. `resolver` says
+  /// where hosts are; without one the system does.
+  public convenience init(
+    connectSeconds: Int = 10, stallSeconds: Int = 120, resolver: (any Resolver)? = nil
+  ) {
+    self.init(connectSeconds, stallSeconds, authorities: nil, resolver: resolver)
+  }
+
+  /// - Parameter authorities: a file of the certificates to trust; nil: the system's.
+  package init(
+    _ connectSeconds: Int, _ stallSeconds: Int, authorities: String?, resolver: (any Resolver)? = nil
+  ) {
+    var timeouts = HTTPTimeouts(connect: connectSeconds * 1000, stall: stallSeconds)
+    // A stream of events may say little for long, as long as it says something.
+    timeouts.bytesPerSecond = 1
+    self.timeouts = timeouts
+    self.authorities = authorities
+    self.resolver = resolver
+  }
+
+  /// Sends by libcurl, which undoes gzip, br and zstd.
+  public func send(
+    _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) {
+    var ask = HTTPRequest(
+      request.method, request.url, fields: Self.fields(of: request), body: Self.body(of: request),
+      timeouts: timeouts, decodes: true, watch: { _ in !request.isCancelled() })
+    ask.codings = "gzip, deflate, br, zstd"
+    ask.authorities = authorities
+    var hasBegun = false
+    func told(_ reply: HTTPReply) throws {
+      hasBegun = true
+      guard begin(Self.head(reply, request.url)) else { throw Stopped() }
+    }
+    do {
+      try withoutActuallyEscaping(receive) { receive throws(HTTPClientError) in
+        try withoutActuallyEscaping(told) { told throws(HTTPClientError) in
+          let sink = HTTPSink.page(
+            begin: told,
+            write: { bytes in guard receive(bytes.bytes) else { throw Stopped() } })
+          try perform(ask, sink, isUntouched: { !hasBegun })
+        }
+      }
+    } catch {
+      if case .callback(is Stopped) = error { throw TransportError(.stopped, "the caller ended it") }
+      throw TransportError(error)
+    }
+  }
+
+  private func perform(
+    _ ask: HTTPRequest, _ sink: HTTPSink, isUntouched: () -> Bool
+  ) throws(HTTPClientError) {
+    guard let resolver else {
+      _ = try client.send(ask, into: sink)
+      return
+    }
+    _ = try ResolvedRequest(resolver: resolver, request: ask).send(isUntouched: isUntouched) {
+      ask throws(HTTPClientError) in try client.send(ask, into: sink)
+    }
+  }
+
+  private struct Stopped: Error {}
+
+  /// What libcurl writes itself is left out, so that it isn't there twice.
+  private static func fields(of request: NetworkRequest) -> [HTTPField] {
+    let own: Set<String> = [
+      "accept-encoding", "connection", "content-length", "expect", "host", "transfer-encoding",
+    ]
+    return request.headers.filter { !own.contains($0.name.lowercased()) }.map { HTTPField($0.name, $0.value) }
+  }
+
+  private static func body(of request: NetworkRequest) -> HTTPBody {
+    switch request.body {
+    case .none: request.method == "POST" ? .bytes([]) : .none
+    case .bytes(let bytes): .bytes(bytes)
+    case .stream(let length, let read): .stream(length: length, read: read)
+    }
+  }
+
+  private static func head(_ reply: HTTPReply, _ url: String) -> NetworkHead {
+    let isCoded = reply.field("content-encoding").map { $0.lowercased() != "identity" } ?? false
+    let gone: Set<String> = isCoded ? ["content-encoding", "content-length"] : []
+    return NetworkHead(
+      status: reply.status,
+      headers: reply.fields.filter { !gone.contains($0.name.lowercased()) }.map { ($0.name, $0.value) },
+      url: url)
+  }
+}

@@ -1,0 +1,79 @@
+import HTTPClient
+import HTTPDNS
+import System
+
+/// Sends a request to the addresses that a resolver gives, to others where these fail, and at last to wherever the system
+/// says.
+struct ResolvedRequest {
+  let resolver: any Resolver
+  let request: HTTPRequest
+
+  /// Milliseconds until a connection to a resolver's address must stand. The system's answer gets the request's own time.
+  private static let patience = 4_000
+  /// Times that the resolver is asked: its first addresses may be stale or wrong.
+  private static let attempts = 2
+
+  /// - Parameters:
+  ///   - perform: sends it once.
+  ///   - isUntouched: whether nothing of an answer was handed on.
+  func send(
+    isUntouched: () -> Bool, by perform: (HTTPRequest) throws(HTTPClientError) -> HTTPReply
+  ) throws(HTTPClientError) -> HTTPReply {
+    guard let host = request.host else { return try perform(request) }
+    for _ in 0..<Self.attempts {
+      guard let resolution = resolver.resolve(host) else { break }
+      let outcome = attempt(resolution, host, perform)
+      switch outcome.result {
+      case .success(let reply): return reply
+      case .failure(let error):
+        guard outcome.failed, isUntouched() else { throw error }
+      }
+    }
+    var plain = request
+    plain.addresses = []
+    return try perform(plain)
+  }
+
+  private func attempt(
+    _ resolution: Resolution, _ host: String, _ perform: (HTTPRequest) throws(HTTPClientError) -> HTTPReply
+  ) -> (result: Result<HTTPReply, HTTPClientError>, failed: Bool) {
+    var ask = request
+    ask.addresses = resolution.addresses.map(\.authority)
+    ask.timeouts.connect = min(request.timeouts.connect, Self.patience)
+    let taken = Locked<HTTPRoute?>(nil)
+    ask.routed = { route in taken.withLock { $0 = route } }
+    let result = Result { () throws(HTTPClientError) in try perform(ask) }
+    let route = taken.withLock { $0 }
+    guard let route, route.isNew || route.address == nil else {
+      return (result, false)
+    }
+    let failed = Self.failed(result, route, resolution.addresses)
+    for address in failed { resolver.failed(address, of: host) }
+    if failed.isEmpty || route.isReady, let address = route.address.flatMap({ IPAddress($0) }) {
+      // Of another one it would count the time that those before it took.
+      if address == resolution.addresses.first {
+        resolver.connected(to: address, of: host, after: route.connectMilliseconds)
+      }
+    }
+    return (result, !route.isReady && !failed.isEmpty)
+  }
+
+  /// The addresses that turned out to be of no use.
+  private static func failed(
+    _ result: Result<HTTPReply, HTTPClientError>, _ route: HTTPRoute, _ addresses: [IPAddress]
+  ) -> [IPAddress] {
+    let reached = route.address.flatMap { IPAddress($0) }
+    if case .failure(let error) = result, !route.isReady {
+      switch error {
+      // A connection stood, and what was there isn't the host, or says nothing.
+      case .tls, .timedOut, .reset: return reached.map { [$0] } ?? addresses
+      case .couldNotConnect, .couldNotResolve: return addresses
+      default: return []
+      }
+    }
+    // libcurl tries the addresses of a family one after another, and the other family's a moment later.
+    guard let reached, let place = addresses.firstIndex(of: reached) else { return [] }
+    let other = addresses[..<place].first { $0.isV6 != reached.isV6 }
+    return addresses[..<place].filter { $0.isV6 == reached.isV6 } + (other.map { [$0] } ?? [])
+  }
+}

@@ -1,0 +1,41 @@
+import CCurl
+
+extension EasyHandle {
+  /// What CURLOPT_RESOLVE is told: that a host is at addresses (`HOST:PORT:ADDRESS,…`), or that the system says where
+  /// (`-HOST:PORT` takes back what was told before).
+  func placeList(of request: HTTPRequest) throws(HTTPClientError) -> UnsafeMutablePointer<curl_slist>? {
+    guard let addresses = request.addresses, let target = Target(request.url) else { return nil }
+    let place = "\(target.host):\(target.port)"
+    guard !addresses.isEmpty else { return curl_slist_append(nil, "-\(place)") }
+    let isAddress = { (byte: UInt8) in
+      (0x30...0x3A).contains(byte) || (0x61...0x66).contains(byte) || byte == UInt8(ascii: ".")
+        || byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")
+    }
+    guard addresses.allSatisfy({ $0.utf8.allSatisfy(isAddress) }) else {
+      throw .badURL(addresses.joined(separator: ","))
+    }
+    return curl_slist_append(nil, "\(place):\(addresses.joined(separator: ","))")
+  }
+
+  /// The way that the last request took.
+  func route(isSecure: Bool) -> HTTPRoute {
+    var text: UnsafeMutablePointer<CChar>?
+    xcache_getinfo_string(handle, CURLINFO_PRIMARY_IP, &text)
+    let address = text.map { String(cString: $0) } ?? ""
+    var made = 0
+    xcache_getinfo_long(handle, CURLINFO_NUM_CONNECTS, &made)
+    let (named, connected) = (time(CURLINFO_NAMELOOKUP_TIME_T), time(CURLINFO_CONNECT_TIME_T))
+    let ready = isSecure ? time(CURLINFO_APPCONNECT_TIME_T) : connected
+    return HTTPRoute(
+      address: address.isEmpty ? nil : address, isNew: made > 0,
+      connectMilliseconds: Int(clamping: max(0, connected - named) / 1000),
+      isReady: made == 0 ? !address.isEmpty : ready > 0)
+  }
+
+  /// Microseconds since the request's start.
+  private func time(_ info: CURLINFO) -> curl_off_t {
+    var time: curl_off_t = 0
+    xcache_getinfo_off(handle, info, &time)
+    return time
+  }
+}

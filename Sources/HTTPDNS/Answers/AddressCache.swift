@@ -1,0 +1,78 @@
+import Manifests
+
+/// The answers that are held, and for how long.
+struct AddressCache: Sendable {
+  private struct Held: Sendable {
+    var answer: LookupAnswer
+    /// Milliseconds since 1970 until which it is fresh.
+    var expires: Int64
+  }
+
+  private var held: [HostName: Held] = [:]
+
+  /// Hosts at most; of more, those go that ran out first.
+  private static let limit = 512
+  /// Seconds for which an answer is fresh that doesn't say so, and of one that does at least and at most.
+  private static let untold = 60
+  private static let times = 10...86_400
+  /// Milliseconds for which an answer may be used after it ran out, where nothing better is to be had.
+  static let staleFor: Int64 = 3_600_000
+
+  init() {}
+
+  /// An answer that is fresh.
+  func fresh(_ host: HostName, at now: Int64) -> LookupAnswer? {
+    held[host].flatMap { now < $0.expires ? $0.answer : nil }
+  }
+
+  /// An answer that is fresh, or ran out within the last hour.
+  func stale(_ host: HostName, at now: Int64) -> LookupAnswer? {
+    held[host].flatMap { now - $0.expires < Self.staleFor ? $0.answer : nil }
+  }
+
+  /// Keeps an answer.
+  mutating func keep(_ answer: LookupAnswer, of host: HostName, at now: Int64) {
+    let seconds = answer.seconds.map { min(max($0, Self.times.lowerBound), Self.times.upperBound) }
+    held[host] = Held(answer: answer, expires: now + Int64(seconds ?? Self.untold) * 1000)
+    guard held.count > Self.limit, let oldest = held.min(by: { $0.value.expires < $1.value.expires }) else {
+      return
+    }
+    held[oldest.key] = nil
+  }
+
+  /// Another network may have other answers: none is fresh any more.
+  mutating func expire(at now: Int64) {
+    held = held.mapValues { held in
+      var held = held
+      held.expires = min(held.expires, now)
+      return held
+    }
+  }
+}
+
+extension AddressCache {
+  /// What a file has of it.
+  var saved: [UInt8] {
+    var hosts = JSONObject()
+    for (host, held) in held {
+      hosts[host.text] = [
+        "addresses": .strings(held.answer.addresses.map(\.text)), "expires": .integer(held.expires),
+      ]
+    }
+    let document: JSONValue = ["hosts": .object(hosts)]
+    return document.canonical
+  }
+
+  /// Reads a file; what can't be used in it is passed over.
+  init(saved: [UInt8]?, at now: Int64) {
+    guard let saved, let hosts = (try? JSONValue.parse(saved))?["hosts"]?.object else { return }
+    for member in hosts.members.prefix(Self.limit) {
+      let addresses = (member.value["addresses"]?.array ?? []).compactMap(\.string)
+      guard let host = HostName(member.key), let expires = member.value["expires"]?.integer,
+        let answer = LookupAnswer(addresses.compactMap { IPAddress($0) }, seconds: nil)
+      else { continue }
+      // A clock that was set back makes nothing fresh for longer than it ever was.
+      held[host] = Held(answer: answer, expires: min(expires, now + Int64(Self.times.upperBound) * 1000))
+    }
+  }
+}

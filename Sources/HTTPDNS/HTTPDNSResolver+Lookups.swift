@@ -1,0 +1,171 @@
+import System
+
+extension HTTPDNSResolver {
+  /// Threads that wait for one source at most: the system may let them hang for minutes.
+  private static let mostRunning = 16
+  /// Milliseconds after which the service is asked anew where it is.
+  private static let refreshEvery: Int64 = 8 * 3_600_000
+
+  /// Carries out a plan.
+  func lookUp(_ host: HostName, from start: Int64) -> Resolution? {
+    let (isDown, stale) = state.withLock { state -> (Bool, LookupAnswer?) in
+      let stale = state.cache.stale(host, at: start)
+      return (state.service.isDown(at: start), stale.flatMap { usable($0, host, start, state) })
+    }
+    var plan = LookupPlan(
+      settings.order, hasService: sources[.service] != nil && !isDown, stale: stale,
+      headStart: Int64(settings.headStart), patience: Int64(settings.patience), at: start)
+    let waiter = Waiter([:])
+    var known: LookupPlan.Outcomes = [:]
+    while true {
+      let moment = now()
+      switch plan.next(known, at: moment) {
+      case .ask(let source): ask(Question(host: host, source: source), waiter)
+      case .wait(let until):
+        let count = known.count
+        _ = waiter.waiting(for: .milliseconds(until - moment)) { $0.count > count ? () : nil }
+        known = filtered(waiter.withLock { $0 }, host)
+      case .take(let answer, let source):
+        if source == .system { noteLate(plan) }
+        return Resolution(answer.addresses, from: source == .system ? .system : .service)
+      case .takeStale(let answer):
+        noteLate(plan)
+        return Resolution(answer.addresses, from: .stale)
+      case .leave:
+        noteLate(plan)
+        return nil
+      }
+    }
+  }
+
+  private func noteLate(_ plan: LookupPlan) {
+    guard plan.isServiceLate else { return }
+    let now = now()
+    state.withLock { $0.service.failed(at: now) }
+  }
+
+  /// An answer of addresses that all failed a short while ago is none.
+  private func filtered(_ outcomes: LookupPlan.Outcomes, _ host: HostName) -> LookupPlan.Outcomes {
+    let now = now()
+    return outcomes.mapValues { outcome in
+      outcome.flatMap { answer in
+        state.withLock { usable(answer, host, now, $0) }.map { .success($0) } ?? .failure(.noAddress)
+      }
+    }
+  }
+
+  private func usable(_ answer: LookupAnswer, _ host: HostName, _ now: Int64, _ state: State) -> LookupAnswer?
+  {
+    LookupAnswer(state.health.ordered(answer.addresses, of: host, at: now), seconds: answer.seconds)
+  }
+
+  /// Asks a source on a thread of its own, unless somebody does already.
+  private func ask(_ question: Question, _ waiter: Waiter) {
+    let isBusy = state.withLock { state -> Bool? in
+      if state.running[question] != nil {
+        state.running[question]?.append(waiter)
+        return nil
+      }
+      guard state.running.keys.count(where: { $0.source == question.source }) < Self.mostRunning else {
+        return true
+      }
+      state.running[question] = [waiter]
+      return false
+    }
+    guard let isBusy else { return }
+    if isBusy { return waiter.broadcasting { $0[question.source] = .failure(.busy) } }
+    let run: @Sendable () -> Void = { self.answer(question) }
+    guard (try? OSThread(name: "name lookup", run)) == nil else { return }
+    finish(question, .failure(.busy))
+  }
+
+  private func answer(_ question: Question) {
+    let outcome = Result { () throws(LookupError) -> LookupAnswer in
+      guard let source = sources[question.source] else { throw .noAddress }
+      return try source.lookUp(question.host)
+    }
+    finish(question, outcome)
+    if case .success = outcome { save() }
+  }
+
+  private func finish(_ question: Question, _ outcome: Result<LookupAnswer, LookupError>) {
+    let now = now()
+    let waiters = state.withLock { state -> [Waiter] in
+      note(outcome, of: question, at: now, in: &state)
+      return state.running.removeValue(forKey: question) ?? []
+    }
+    for waiter in waiters { waiter.broadcasting { $0[question.source] = outcome } }
+  }
+
+  private func note(
+    _ outcome: Result<LookupAnswer, LookupError>, of question: Question, at now: Int64, in state: inout State
+  ) {
+    switch (question.source, outcome) {
+    case (.service, .success(let answer)):
+      state.service.answered()
+      state.cache.keep(answer, of: question.host, at: now)
+    // That there is no such host is an answer.
+    case (.service, .failure(.noAddress)): state.service.answered()
+    case (.service, .failure(.busy)), (.system, .failure): break
+    case (.service, .failure): state.service.failed(at: now)
+    case (.system, .success(let answer)):
+      // The system keeps its own; where it goes first, or there is nobody else, one lookup does for a while.
+      guard settings.order == .systemFirst || sources[.service] == nil else { return }
+      state.cache.keep(answer, of: question.host, at: now)
+    }
+  }
+
+  // MARK: - Ahead of time
+
+  /// Looks hosts up before anybody asks, those of live pages at launch for example: 64 at most, on a thread of its own.
+  public func prepare(_ hosts: some Sequence<String>) {
+    let start = now()
+    let names = Array(Set(hosts.compactMap { HostName($0) }).prefix(64)).sorted { $0.text < $1.text }
+    let source: LookupPlan.Source =
+      settings.order != .systemFirst && sources[.service] != nil ? .service : .system
+    let missing = state.withLock { state -> [HostName] in
+      if state.isOff { return [] }
+      return names.filter { state.cache.fresh($0, at: start) == nil }
+    }
+    guard !missing.isEmpty else { return }
+    _ = try? OSThread(name: "name lookups") {
+      OSThread.lowerPriority(to: .awaited)
+      self.refreshService(waits: true)
+      self.prepare(missing, from: source)
+    }
+  }
+
+  private func prepare(_ hosts: [HostName], from source: LookupPlan.Source) {
+    guard let names = sources[source] else { return }
+    for start in stride(from: 0, to: hosts.count, by: names.batch) {
+      let batch = Array(hosts[start..<min(start + names.batch, hosts.count)])
+      let outcome = Result { () throws(LookupError) in try names.lookUp(batch) }
+      let now = now()
+      state.withLock { state in
+        for host in batch {
+          let own = outcome.flatMap { answers -> Result<LookupAnswer, LookupError> in
+            answers[host].map { .success($0) } ?? .failure(.noAddress)
+          }
+          note(own, of: Question(host: host, source: source), at: now, in: &state)
+        }
+      }
+      // A service that is down isn't asked for the rest.
+      if case .failure = outcome { return }
+    }
+    save()
+  }
+
+  /// Asks the service where it is: at the first question, on another network, and every 8 hours.
+  func refreshService(waits: Bool = false) {
+    guard let service = sources[.service] else { return }
+    let now = now()
+    let isDue = state.withLock { state -> Bool in
+      if let last = state.refreshed, now - last < Self.refreshEvery, now >= last { return false }
+      state.refreshed = now
+      return true
+    }
+    guard isDue else { return }
+    if waits { return service.refresh() }
+    _ = try? OSThread(name: "name service") { service.refresh() }
+  }
+}

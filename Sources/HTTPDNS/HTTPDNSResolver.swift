@@ -1,0 +1,105 @@
+import System
+
+/// Asks a service over HTTP and the system, remembers what they said and how connections went, and gives way to the system
+/// wherever it knows nothing better.
+public final class HTTPDNSResolver: Resolver {
+  let settings: HTTPDNSSettings
+  let now: @Sendable () -> Int64
+  let sources: [LookupPlan.Source: any NameSource]
+  let state: Locked<State>
+  /// Held while the file is written.
+  private let file = Locked(())
+
+  struct State {
+    var isOff = false
+    var cache: AddressCache
+    var health = AddressHealth()
+    var service = ServiceHealth()
+    var running: [Question: [Waiter]] = [:]
+    /// Milliseconds since 1970 of the last look for where the service is.
+    var refreshed: Int64?
+  }
+
+  /// A lookup that is under way; others who want to know the same wait for it.
+  struct Question: Hashable, Sendable {
+    let host: HostName
+    let source: LookupPlan.Source
+  }
+
+  typealias Waiter = Monitor<LookupPlan.Outcomes>
+
+  /// Reads what was kept.
+  ///
+  /// - Parameter exchange: how questions reach the service.
+  /// - Throws: `HTTPDNSError`.
+  public convenience init(
+    _ settings: HTTPDNSSettings, exchange: any ServiceExchange
+  ) throws(HTTPDNSError) {
+    let now = Clock.unixMilliseconds
+    self.init(
+      settings, system: SystemNames(), service: try settings.source(exchange, now: now), now: now)
+  }
+
+  init(
+    _ settings: HTTPDNSSettings, system: any NameSource, service: (any NameSource)?,
+    now: @escaping @Sendable () -> Int64
+  ) {
+    self.settings = settings
+    self.now = now
+    var sources: [LookupPlan.Source: any NameSource] = [.system: system]
+    sources[.service] = service
+    self.sources = sources
+    let saved = settings.file.flatMap { try? DurableFile.read($0, limit: 1 << 20) }
+    state = Locked(State(cache: AddressCache(saved: saved ?? nil, at: now())))
+  }
+
+  /// Whether hosts are left to the system, as the policy may say.
+  public var isOff: Bool {
+    get { state.withLock { $0.isOff } }
+    set { state.withLock { $0.isOff = newValue } }
+  }
+
+  /// The device has another network: answers are asked for anew, and nothing is known of any address.
+  public func networkChanged() {
+    let now = now()
+    state.withLock { state in
+      state.cache.expire(at: now)
+      state.health.forget()
+      state.service = ServiceHealth()
+      state.refreshed = nil
+    }
+    if !isOff { refreshService() }
+  }
+
+  /// Where `host` is, as the order of the settings has it.
+  public func resolve(_ host: String) -> Resolution? {
+    guard !isOff, let host = HostName(host) else { return nil }
+    let start = now()
+    let held = state.withLock { state -> [IPAddress] in
+      guard let answer = state.cache.fresh(host, at: start) else { return [] }
+      return state.health.ordered(answer.addresses, of: host, at: start)
+    }
+    if !held.isEmpty { return Resolution(held, from: .cache) }
+    refreshService()
+    return lookUp(host, from: start)
+  }
+
+  /// A connection to an address stood after so many milliseconds.
+  public func connected(to address: IPAddress, of host: String, after milliseconds: Int) {
+    guard let host = HostName(host) else { return }
+    state.withLock { $0.health.connected(address, of: host, after: milliseconds) }
+  }
+
+  /// An address is avoided for a minute, and longer the more often it fails.
+  public func failed(_ address: IPAddress, of host: String) {
+    guard let host = HostName(host) else { return }
+    let now = now()
+    state.withLock { $0.health.failed(address, of: host, at: now) }
+  }
+
+  /// Writes what is held, behind everybody's back; a file that can't be written costs the next start a lookup.
+  func save() {
+    guard let path = settings.file else { return }
+    file.withLock { _ in try? DurableFile.write(state.withLock { $0.cache.saved }, to: path) }
+  }
+}

@@ -1,0 +1,69 @@
+/// Reads the parts of a DNS message, whatever its bytes are.
+struct DNSMessageReader {
+  let bytes: [UInt8]
+  private(set) var at = 0
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The next number of two bytes; nil where the message ends.
+  mutating func word() -> UInt16? {
+    guard bytes.count - at >= 2 else { return nil }
+    defer { at += 2 }
+    return UInt16(bytes[at]) << 8 | UInt16(bytes[at + 1])
+  }
+
+  /// The next number of four bytes; nil where the message ends.
+  mutating func long() -> UInt32? {
+    guard let high = word(), let low = word() else { return nil }
+    return UInt32(high) << 16 | UInt32(low)
+  }
+
+  /// The next `count` bytes; nil where the message ends.
+  mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
+    guard bytes.count - at >= count else { return nil }
+    defer { at += count }
+    return bytes[at..<at + count]
+  }
+
+  /// The next name, its labels behind their lengths, in small letters; nil where there is none.
+  ///
+  /// A pointer leads to "a prior occurrence of the same name" (RFC 1035 §4.1.4), so each leads further to the front, and
+  /// there is an end to them.
+  mutating func name() -> [UInt8]? {
+    var name: [UInt8] = []
+    var place = at
+    /// Where the name ends in the message: behind its first pointer.
+    var end: Int?
+    var bound = at
+    for _ in 0..<Self.mostParts {
+      guard place < bytes.count else { return nil }
+      let length = Int(bytes[place])
+      switch length {
+      case 0:
+        at = end ?? place + 1
+        return name + [0]
+      case 1...63:
+        guard bytes.count - place > length, name.count + length + 2 <= 255 else { return nil }
+        name.append(UInt8(length))
+        name += bytes[place + 1...place + length].map(Self.small)
+        place += length + 1
+      case 0xC0...:
+        guard bytes.count - place >= 2 else { return nil }
+        end = end ?? place + 2
+        let target = (length & 0x3F) << 8 | Int(bytes[place + 1])
+        guard target < bound else { return nil }
+        bound = target
+        place = target
+      default: return nil
+      }
+    }
+    return nil
+  }
+
+  /// Labels and pointers of one name: it has 127 labels at most, and nobody needs as many pointers.
+  private static let mostParts = 160
+
+  private static func small(_ byte: UInt8) -> UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte + 32 : byte
+  }
+}

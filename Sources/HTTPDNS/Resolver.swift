@@ -1,0 +1,37 @@
+/// Says at which addresses a host is.
+///
+/// A transport asks it before it connects, and tells it how that went. The connection goes to an address, while the name of
+/// the host stays what it was for TLS, its certificate, `Host` and cookies.
+public protocol Resolver: Sendable {
+  /// Where `host` is; nil: the system is to connect as it always does. The call blocks, for some seconds at most.
+  func resolve(_ host: String) -> Resolution?
+
+  /// A connection to an address stood after so many milliseconds.
+  func connected(to address: IPAddress, of host: String, after milliseconds: Int)
+
+  /// No connection could be made to an address, or what answered there isn't the host.
+  func failed(_ address: IPAddress, of host: String)
+}
+
+/// Where a host is.
+public struct Resolution: Hashable, Sendable {
+  /// Who said so.
+  public enum Source: String, Hashable, Sendable {
+    /// It was held and fresh.
+    case cache
+    case service, system
+    /// It was held and had run out, and nobody else had an answer.
+    case stale
+  }
+
+  /// Best first, at least one.
+  public let addresses: [IPAddress]
+  /// Who said so.
+  public let source: Source
+
+  /// An answer of `source`.
+  public init(_ addresses: [IPAddress], from source: Source) {
+    self.addresses = addresses
+    self.source = source
+  }
+}

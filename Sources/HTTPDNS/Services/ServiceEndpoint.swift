@@ -1,0 +1,77 @@
+import Manifests
+import System
+
+/// Where a service is: its URL and the addresses under which it answers, tried one after another.
+final class ServiceEndpoint: Sendable {
+  private let url: BaseURL
+  private let exchange: any ServiceExchange
+  private let milliseconds: Int
+  /// What the app was built with; they stay behind the list that the service gives.
+  private let bootstrap: [IPAddress]
+  private let state: Locked<State>
+
+  private struct State {
+    var addresses: [IPAddress]
+    var current = 0
+  }
+
+  init(_ url: BaseURL, _ bootstrap: [IPAddress], _ exchange: any ServiceExchange, milliseconds: Int) {
+    self.url = url
+    self.bootstrap = bootstrap
+    self.exchange = exchange
+    self.milliseconds = milliseconds
+    state = Locked(State(addresses: bootstrap))
+  }
+
+  /// Takes the service's own list of where it is.
+  func take(_ addresses: [IPAddress]) {
+    let all = addresses + bootstrap.filter { !addresses.contains($0) }
+    state.withLock { $0 = State(addresses: all) }
+  }
+
+  /// Asks at the address that answered last, and once more at the next one where it doesn't.
+  /// - Parameter rest: what follows the service's URL: a path, a query.
+  func get(_ rest: String, accept: String, limit: Int) throws(LookupError) -> [UInt8] {
+    let clock = Clock.unixMilliseconds()
+    let tried = address
+    do {
+      return try get(rest, accept, limit, at: tried, milliseconds)
+    } catch {
+      let left = milliseconds - Int(clamping: Clock.unixMilliseconds() - clock)
+      advance(from: tried)
+      guard address != tried, left > 50, error != .badAnswer else { throw error }
+      return try get(rest, accept, limit, at: address, left)
+    }
+  }
+
+  private var address: IPAddress? {
+    state.withLock { $0.addresses.isEmpty ? nil : $0.addresses[$0.current % $0.addresses.count] }
+  }
+
+  /// Of several questions that failed at one address the first moves on.
+  private func advance(from address: IPAddress?) {
+    state.withLock { state in
+      guard !state.addresses.isEmpty, state.addresses[state.current % state.addresses.count] == address
+      else { return }
+      state.current = (state.current + 1) % state.addresses.count
+    }
+  }
+
+  private func get(
+    _ rest: String, _ accept: String, _ limit: Int, at address: IPAddress?, _ milliseconds: Int
+  ) throws(LookupError) -> [UInt8] {
+    try exchange.get(
+      ServiceRequest(
+        url: text(at: address) + rest, accept: accept, address: address, milliseconds: milliseconds,
+        limit: limit))
+  }
+
+  /// A service without a name is asked by its address.
+  private func text(at address: IPAddress?) -> String {
+    guard let address, let parsed = try? ResourceURL(url.text), IPAddress(String(parsed.host)) != nil else {
+      return url.text
+    }
+    let port = parsed.authority.dropFirst(parsed.host.count)
+    return "\(parsed.scheme)://\(address.authority)\(port)\(url.path)"
+  }
+}

@@ -1,0 +1,50 @@
+import System
+
+/// The form of the vendors of HTTPDNS: `GET /ACCOUNT/d?host=…` gives JSON with addresses and a time.
+struct VendorService: NameSource {
+  let endpoint: ServiceEndpoint
+  /// Nil where the service wants no signature.
+  let secret: String?
+  /// What gives the list of the service's addresses, `ss`; nil: there is none.
+  let list: String?
+  let now: @Sendable () -> Int64
+
+  let batch = 5
+
+  func lookUp(_ host: HostName) throws(LookupError) -> LookupAnswer {
+    let answers = try ask("d", [host])
+    guard let answer = answers[host] else { throw .noAddress }
+    return answer
+  }
+
+  func lookUp(_ hosts: [HostName]) throws(LookupError) -> [HostName: LookupAnswer] {
+    try ask("resolve", hosts)
+  }
+
+  private func ask(_ verb: String, _ hosts: [HostName]) throws(LookupError) -> [HostName: LookupAnswer] {
+    let names = hosts.map(\.text).joined(separator: ",")
+    let body = try endpoint.get(
+      "/\(secret == nil ? "" : "sign_")\(verb)?host=\(names)&query=4,6\(signature(of: names))",
+      accept: "application/json", limit: Self.limit)
+    return try VendorAnswer.read(body, for: hosts)
+  }
+
+  /// Bytes of an answer at most.
+  private static let limit = 1 << 16
+
+  /// What shows that an app of the account's asks: good for ten minutes.
+  private func signature(of names: String) -> String {
+    guard let secret else { return "" }
+    let end = now() / 1000 + 600
+    return "&t=\(end)&s=\(MD5.of(Array("\(names)-\(secret)-\(end)".utf8)).hex)"
+  }
+
+  /// Takes the service's list of addresses; the one held stays where it can't be had.
+  func refresh() {
+    guard let list,
+      let body = try? endpoint.get("/\(list)", accept: "application/json", limit: Self.limit)
+    else { return }
+    let addresses = VendorAnswer.services(body)
+    if !addresses.isEmpty { endpoint.take(addresses) }
+  }
+}

@@ -1,0 +1,123 @@
+import Manifests
+import System
+import XCacheClient
+
+/// Makes requests on behalf of pages: with the engine's cookies, redirects as a browser follows them, and six at most to one
+/// server at a time.
+public final class PageFetcher: Sendable {
+  /// What becomes of redirects.
+  public enum Redirects: Sendable {
+    /// They are followed, as a browser does for what a page loads.
+    case follow
+    /// They are the answer, as for documents, so that the address changes.
+    case giveBack
+  }
+
+  private let transport: any PageTransport
+  let cookies: any CookieStore
+  private let gate: HostGate
+
+  /// - Parameters:
+  ///   - cookies: the engine's.
+  ///   - connections: requests to one server at a time.
+  public init(_ transport: any PageTransport, cookies: any CookieStore, connections: Int = 6) {
+    self.transport = transport
+    self.cookies = cookies
+    gate = HostGate(width: max(1, connections))
+  }
+
+  /// Sends `request` and hands the answer over, its head first.
+  ///
+  /// `begin` and `receive` run on a thread of the exchange's own, and give false to end it. Cookies come from the engine
+  /// and go to it at every step; a `Cookie` among the request's headers is taken out. Where the calling task is cancelled, the
+  /// exchange ends within a second.
+  /// - Throws: `TransportError`, where there is no whole answer.
+  public func fetch(
+    _ request: NetworkRequest, redirects: Redirects = .follow,
+    begin: @escaping @Sendable (NetworkHead) -> Bool, receive: @escaping @Sendable (RawSpan) -> Bool
+  ) async throws(TransportError) {
+    var request = request
+    for _ in 0...Redirect.limit {
+      let step = try await step(request, redirects, begin, receive)
+      guard let next = step else { return }
+      request = next
+    }
+    throw TransportError(.other, "\(request.url): more than \(Redirect.limit) redirects")
+  }
+
+  /// One request and its answer; gives the next one after a redirect that is followed.
+  private func step(
+    _ request: NetworkRequest, _ redirects: Redirects, _ begin: @escaping @Sendable (NetworkHead) -> Bool,
+    _ receive: @escaping @Sendable (RawSpan) -> Bool
+  ) async throws(TransportError) -> NetworkRequest? {
+    guard let url = try? ResourceURL(request.url) else {
+      throw TransportError(.other, "no http or https address: \(request.url)")
+    }
+    let server = "\(url.scheme)://\(url.authority)"
+    var sent = request
+    sent.headers.removeAll { $0.name.lowercased() == "cookie" }
+    if let header = await cookies.header(for: request.url) { sent.headers.append(("Cookie", header)) }
+    await gate.enter(server)
+    let outcome = await send(sent, redirects, begin, receive)
+    gate.leave(server)
+    if let head = outcome.head {
+      let values = head.values("set-cookie")
+      if !values.isEmpty { await cookies.take(values, from: request.url) }
+    }
+    if let error = outcome.error { throw error }
+    return outcome.next
+  }
+
+  private struct Outcome: Sendable {
+    var head: NetworkHead?
+    var next: NetworkRequest?
+    var error: TransportError?
+  }
+
+  private func send(
+    _ request: NetworkRequest, _ redirects: Redirects, _ begin: @escaping @Sendable (NetworkHead) -> Bool,
+    _ receive: @escaping @Sendable (RawSpan) -> Bool
+  ) async -> Outcome {
+    let isGone = Locked(false)
+    var request = request
+    let isCancelled = request.isCancelled
+    request.isCancelled = { isGone.withLock { $0 } || isCancelled() }
+    let sent = request
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let run: @Sendable () -> Void = {
+          continuation.resume(returning: self.exchange(sent, redirects, begin, receive))
+        }
+        if (try? OSThread(name: "page request", run)) == nil {
+          continuation.resume(
+            returning: Outcome(error: TransportError(.other, "the system has no thread left")))
+        }
+      }
+    } onCancel: {
+      isGone.withLock { $0 = true }
+    }
+  }
+
+  private func exchange(
+    _ request: NetworkRequest, _ redirects: Redirects, _ begin: (NetworkHead) -> Bool,
+    _ receive: (RawSpan) -> Bool
+  ) -> Outcome {
+    var outcome = Outcome()
+    do throws(TransportError) {
+      try transport.send(request) { head in
+        outcome.head = head
+        if redirects == .follow, let next = Redirect(after: head, to: request) {
+          outcome.next = next.request
+          return true
+        }
+        return begin(head)
+      } receive: { bytes in
+        // Nobody reads the body of a redirect.
+        outcome.next != nil || receive(bytes)
+      }
+    } catch {
+      outcome.error = error
+    }
+    return outcome
+  }
+}

@@ -1,0 +1,70 @@
+import Manifests
+import XCacheClient
+
+/// What an engine says of itself in every request.
+public struct PageContext: Hashable, Sendable {
+  /// `User-Agent`.
+  public var userAgent: String
+  /// `Accept-Language`; nil: none is sent.
+  public var acceptLanguage: String?
+
+  /// As the engine has it.
+  public init(userAgent: String, acceptLanguage: String? = nil) {
+    self.userAgent = userAgent
+    self.acceptLanguage = acceptLanguage
+  }
+}
+
+/// The headers of calls that are sent ahead, and which requests of pages are like them.
+enum PageHeaders {
+  /// Those that the page's own `fetch` would have.
+  static func ahead(
+    of page: ResourceURL, to call: ResourceURL, contentType: String?, _ context: PageContext
+  ) -> [(name: String, value: String)] {
+    let origin = "\(page.scheme)://\(page.authority)"
+    var headers = [("Accept", "*/*"), ("Origin", origin), ("User-Agent", context.userAgent)]
+    if let language = context.acceptLanguage { headers.append(("Accept-Language", language)) }
+    if let referrer = referrer(page, origin, call) { headers.append(("Referer", referrer)) }
+    if let contentType { headers.append(("Content-Type", contentType)) }
+    return headers
+  }
+
+  /// "strict-origin-when-cross-origin" (Referrer Policy §3.7), which holds where a page says nothing.
+  private static func referrer(_ page: ResourceURL, _ origin: String, _ call: ResourceURL) -> String? {
+    if page.scheme == call.scheme, page.authority == call.authority { return page.text }
+    return page.scheme == "https" && call.scheme == "http" ? nil : origin + "/"
+  }
+
+  /// What engines write themselves; any other header is the page's own, and asks for something that no call was sent with.
+  private static let ofEngines: Set<String> = [
+    "accept", "accept-encoding", "accept-language", "cache-control", "connection", "content-length",
+    "content-type", "cookie", "dnt", "host", "origin", "pragma", "priority", "referer", "user-agent",
+  ]
+
+  /// Whether a request could be that of a call that was sent ahead.
+  ///
+  /// - Parameter hasBody: whether it has one; then it is JSON.
+  static func isPlain(_ headers: [(name: String, value: String)], hasBody: Bool) -> Bool {
+    headers.allSatisfy { header in
+      let name = header.name.lowercased()
+      if name == "content-type", hasBody {
+        let type = header.value.prefix { $0 != ";" && $0 != " " }
+        return type.lowercased() == "application/json"
+      }
+      return ofEngines.contains(name) || name.hasPrefix("sec-")
+    }
+  }
+}
+
+extension NetworkRequest {
+  /// A call that is sent ahead of a page; nil where its address is none.
+  package init?(ahead request: PrefetchRequest, of page: ResourceURL, _ context: PageContext) {
+    guard let call = try? ResourceURL(request.url) else { return nil }
+    // A GET has none, as with every browser's fetch.
+    let body = request.method == "GET" ? [] : Array((request.body ?? "").utf8)
+    let headers = PageHeaders.ahead(
+      of: page, to: call, contentType: body.isEmpty ? nil : request.contentType, context)
+    self.init(
+      call.text, method: request.method, headers: headers, body: body.isEmpty ? .none : .bytes(body))
+  }
+}

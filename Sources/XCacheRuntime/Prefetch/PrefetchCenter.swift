@@ -1,0 +1,95 @@
+import System
+import XCacheClient
+
+/// Sends calls ahead of pages and hands their answers over.
+final class PrefetchCenter: Sendable {
+  typealias Waiter = CheckedContinuation<PrefetchedAnswer?, Never>
+
+  private struct State {
+    var table = PrefetchTable()
+    var waiters: [Int: Waiter] = [:]
+  }
+
+  let fetcher: PageFetcher
+  private let state = Locked(State())
+
+  init(_ fetcher: PageFetcher) { self.fetcher = fetcher }
+
+  var counts: PrefetchCounts { state.withLock { $0.table.counts } }
+
+  private static var now: Int64 { Int64(Clock.monotonicNanoseconds() / 1_000_000) }
+
+  /// Sends a call; comes back at once.
+  func send(_ request: NetworkRequest, body: [UInt8], as key: PrefetchTable.Key) async {
+    let cookies = await fetcher.cookies.header(for: request.url)
+    let now = Self.now
+    let id = state.withLock { $0.table.begin(key, body: body, cookies: cookies, at: now) }
+    var request = request
+    // The cookies that the table knows are those that are sent, where the fetcher asks a moment later.
+    request.isCancelled = { [weak self] in !(self?.isWanted(key, id) ?? false) }
+    let sent = request
+    Task { await self.run(sent, key, id) }
+  }
+
+  private func isWanted(_ key: PrefetchTable.Key, _ id: Int) -> Bool {
+    state.withLock { $0.table.isWanted(key, id) }
+  }
+
+  private func run(_ request: NetworkRequest, _ key: PrefetchTable.Key, _ id: Int) async {
+    let collected = Locked<(head: NetworkHead?, body: [UInt8])>((nil, []))
+    var answer: PrefetchedAnswer?
+    do throws(TransportError) {
+      try await fetcher.fetch(request) { head in
+        collected.withLock { $0.head = head }
+        return (200..<300).contains(head.status)
+      } receive: { bytes in
+        collected.withLock { collected in
+          guard collected.body.count + bytes.byteCount <= PrefetchTable.answerLimit else { return false }
+          bytes.withUnsafeBytes { collected.body.append(contentsOf: $0) }
+          return true
+        }
+      }
+      answer = collected.withLock { collected in
+        collected.head.map { PrefetchedAnswer(head: $0.withoutCookies, body: collected.body) }
+      }
+    } catch {
+      // The page asks itself.
+    }
+    let cookies = await fetcher.cookies.header(for: request.url)
+    let now = Self.now
+    let result = answer
+    let waiter = state.withLock { state -> Waiter? in
+      state.table.end(key, id, result, cookies: cookies, at: now)
+      return state.waiters.removeValue(forKey: id)
+    }
+    waiter?.resume(returning: result)
+    try? await Task.sleep(for: .milliseconds(PrefetchTable.keepFor))
+    state.withLock { $0.table.expire(at: Self.now) }
+  }
+
+  /// The answer to a page's request, once; waits for one that is under way. Nil: the page is to ask itself.
+  func take(_ key: PrefetchTable.Key, body: [UInt8], cookies: String?) async -> PrefetchedAnswer? {
+    let now = Self.now
+    return await withCheckedContinuation { continuation in
+      let found = state.withLock { state -> PrefetchedAnswer?? in
+        switch state.table.take(key, body: body, cookies: cookies, at: now) {
+        case .none: return .some(nil)
+        case .answer(let answer): return answer
+        case .underWay(let id):
+          state.waiters[id] = continuation
+          return nil
+        }
+      }
+      if let found { continuation.resume(returning: found) }
+    }
+  }
+
+  /// A page is gone: what it didn't take is dropped, what is under way ended.
+  func close(_ page: UInt64) { state.withLock { $0.table.close(page) } }
+}
+
+extension NetworkHead {
+  fileprivate var withoutCookies: NetworkHead {
+    NetworkHead(status: status, headers: headers.filter { $0.name.lowercased() != "set-cookie" }, url: url)
+  }
+}

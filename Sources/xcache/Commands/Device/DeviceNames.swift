@@ -1,0 +1,154 @@
+import DeviceLinux
+import HTTPClient
+import HTTPDNS
+import Manifests
+import System
+
+/// `xcache device dns HOST`: where a device would connect, who says so, and how long each takes.
+enum DeviceNames {
+  static let notes = """
+    dns asks the system and the name service, each by itself, and then as a device does. --connect also makes a request to
+    each address, with the host's name in TLS, certificate and Host, and fails where none of them answers. Without
+    --resolver the system is asked alone.
+    """
+
+  static let options: [Option] = [
+    .value(
+      "resolver", "URL",
+      "the name service: DNS over HTTPS (https://dns.example.com/dns-query), or with vendor: in front that of a vendor "
+        + "(vendor:https://192.0.2.1/ACCOUNT) (dns)"),
+    .value("bootstrap", "IP", "an address of the name service; repeatable (dns)"),
+    .value(
+      "secret", "KEY", environment: "XCACHE_HTTPDNS_SECRET", "signs questions to a vendor's service (dns)"),
+    .value("order", "ORDER", "service-first (default), system-first or race (dns)"),
+    .flag("connect", "also make a request to each address (dns)"),
+    .value("port", "N", "the port of --connect (default: 443) (dns)"),
+  ]
+
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let host = try arguments.operands("dns", "HOST")[1]
+    let settings = try settings(arguments)
+    let port = try arguments.number("port", in: 1...65_535) ?? 443
+    let resolver: HTTPDNSResolver
+    do {
+      resolver = try HTTPDNSResolver(settings)
+    } catch {
+      throw UsageError("\(error)")
+    }
+    let reports = resolver.inspect(host)
+    guard !reports.isEmpty else { throw UsageError("\(host) is no name of a host") }
+    let start = Clock.monotonicNanoseconds()
+    let found = resolver.resolve(host)
+    let time = milliseconds(since: start)
+    let connections =
+      arguments.has("connect") ? (found?.addresses ?? []).map { Connection(host, port, $0) } : []
+    if arguments.has("json") {
+      terminal.say(json: json(reports, found, time, connections))
+    } else {
+      for line in lines(reports, found, time, connections) { terminal.say(line) }
+    }
+    let isReached = !arguments.has("connect") || connections.contains { $0.status != nil }
+    return found != nil && isReached ? .done : .failed
+  }
+
+  private static func settings(_ arguments: Arguments) throws -> HTTPDNSSettings {
+    var service: HTTPDNSSettings.Service?
+    if let text = try arguments.value("resolver") {
+      let secret = try arguments.value("secret")
+      service =
+        text.hasPrefix("vendor:")
+        ? .vendor(url: String(text.dropFirst("vendor:".count)), secret: secret) : .dnsOverHTTPS(url: text)
+    }
+    var settings = HTTPDNSSettings(service, bootstrap: arguments.all("bootstrap"))
+    if let text = try arguments.value("order") {
+      guard let order = HTTPDNSSettings.Order(rawValue: text) else {
+        throw UsageError("--order \(text): it is service-first, system-first or race")
+      }
+      settings.order = order
+    }
+    return settings
+  }
+
+  static func milliseconds(since start: UInt64) -> Double {
+    Double(Clock.monotonicNanoseconds() - start) / 1e6
+  }
+
+  /// A request to one address.
+  private struct Connection {
+    let address: IPAddress
+    private(set) var route: HTTPRoute?
+    private(set) var status: Int?
+    private(set) var failure: String?
+
+    init(_ host: String, _ port: Int, _ address: IPAddress) {
+      self.address = address
+      var request = HTTPRequest("HEAD", "https://\(host):\(port)/", timeouts: HTTPTimeouts(connect: 5_000))
+      request.addresses = [address.authority]
+      let taken = Locked<HTTPRoute?>(nil)
+      request.routed = { route in taken.withLock { $0 = route } }
+      do throws(HTTPClientError) {
+        status = try HTTPClient().send(request).status
+      } catch {
+        failure = "\(error)"
+      }
+      route = taken.withLock { $0 }
+    }
+
+    var words: String {
+      guard let status else { return "\(address.text)  \(failure ?? "")" }
+      return "\(address.text)  connected in \(route?.connectMilliseconds ?? 0) ms, status \(status)"
+    }
+  }
+
+  // MARK: - Words
+
+  private static func lines(
+    _ reports: [LookupReport], _ found: Resolution?, _ time: Double, _ connections: [Connection]
+  ) -> [String] {
+    var table = Table(["asked", "ms", "answer"], rightAligned: [1])
+    for report in reports { table.add([report.source, one(report.milliseconds), words(report)]) }
+    let taken = found.map { "\($0.source.rawValue): " + $0.addresses.map(\.text).joined(separator: " ") }
+    table.add(["device", one(time), taken ?? "nothing: the system connects as it always does"])
+    return table.lines + connections.map(\.words)
+  }
+
+  private static func words(_ report: LookupReport) -> String {
+    switch report.outcome {
+    case .success(let answer):
+      answer.addresses.map(\.text).joined(separator: " ") + (answer.seconds.map { "  for \($0) s" } ?? "")
+    case .failure(let error): "\(error)"
+    }
+  }
+
+  private static func one(_ value: Double) -> String {
+    let tenths = Int((value * 10).rounded())
+    return "\(tenths / 10).\(tenths % 10)"
+  }
+
+  private static func json(
+    _ reports: [LookupReport], _ found: Resolution?, _ time: Double, _ connections: [Connection]
+  ) -> JSONValue {
+    let asked = reports.map { report -> JSONValue in
+      let answer = try? report.outcome.get()
+      return [
+        "addresses": .strings((answer?.addresses ?? []).map(\.text)),
+        "error": answer == nil ? .string(words(report)) : .null,
+        "milliseconds": .number(one(report.milliseconds)),
+        "source": .string(report.source), "ttl": answer?.seconds.map { .integer($0) } ?? .null,
+      ]
+    }
+    let reached = connections.map { connection -> JSONValue in
+      [
+        "address": .string(connection.address.text),
+        "connectMilliseconds": .integer(connection.route?.connectMilliseconds ?? 0),
+        "error": connection.failure.map { .string($0) } ?? .null,
+        "status": connection.status.map { .integer($0) } ?? .null,
+      ]
+    }
+    return [
+      "addresses": .strings((found?.addresses ?? []).map(\.text)), "asked": .array(asked),
+      "connections": .array(reached), "milliseconds": .number(one(time)),
+      "source": found.map { .string($0.source.rawValue) } ?? .null,
+    ]
+  }
+}

@@ -1,0 +1,95 @@
+import Manifests
+import SocketServer
+import System
+import Testing
+
+/// `xcache device dns` and `xcache prefetch run`, against a service and an api of a few lines.
+@Suite("The network as a device sees it")
+struct DeviceNetworkTests {
+  private static func run(_ words: String...) throws -> Outcome {
+    try Outcome(try Child([Binary.path] + words, environment: [:], in: "/"))
+  }
+
+  /// A vendor's service that knows one host.
+  private static let service = SocketServer { request in
+    guard request.path.hasPrefix("/1234/d?host=localhost&") else { return .answer(404) }
+    return .answer(body: #"{"host":"localhost","ips":["127.0.0.7"],"ttl":77}"#.utf8)
+  }
+
+  @Test("device dns says who says what")
+  func names() throws {
+    let resolver = "vendor:\(Self.service.url)/1234"
+    let text = try Self.run("device", "dns", "localhost", "--resolver", resolver)
+    #expect(text.exitCode == 0, "\(text.errors)")
+    #expect(
+      text.output.contains("127.0.0.7  for 77 s") && text.output.contains("service: 127.0.0.7"),
+      "\(text.output)")
+    let json = try JSONValue.parse(
+      Array(try Self.run("device", "dns", "localhost", "--resolver", resolver, "--json").output.utf8))
+    #expect(json["source"]?.string == "service" && json["addresses"]?.array == [.string("127.0.0.7")])
+    let asked = try #require(json["asked"]?.array)
+    #expect(asked.map { $0["source"]?.string } == ["system", "service"])
+    #expect(asked[0]["addresses"]?.array?.contains(.string("127.0.0.1")) == true)
+    #expect(asked[1]["ttl"]?.integer == 77)
+    let first = try Self.run("device", "dns", "localhost", "--resolver", resolver, "--order", "system-first")
+    #expect(first.exitCode == 0 && first.output.contains("127.0.0.1"), "\(first.output)")
+  }
+
+  @Test("device dns fails where nothing is known, and where no address answers")
+  func failures() throws {
+    #expect(try Self.run("device", "dns", "no-such-host.invalid").exitCode == 1)
+    let connect = try Self.run(
+      "device", "dns", "localhost", "--resolver", "vendor:\(Self.service.url)/1234", "--connect", "--port",
+      "1")
+    #expect(
+      connect.exitCode == 1 && connect.output.contains("nothing answers at localhost port 1"),
+      "\(connect.output)")
+    for words in [
+      ["device"], ["device", "dns"], ["device", "nonsense"], ["device", "dns", "192.0.2.1"],
+      ["device", "dns", "localhost", "--order", "last"],
+      ["device", "dns", "localhost", "--resolver", "http://x/"],
+      ["device", "dns", "localhost", "--resolver", "https://x/", "--bootstrap", "x"],
+    ] {
+      #expect(
+        try Outcome(try Child([Binary.path] + words, environment: [:], in: "/")).exitCode == 2, "\(words)")
+    }
+  }
+
+  @Test("prefetch run sends what a device would, and says what came")
+  func prefetch() throws {
+    let seen = Locked<[SocketServer.Request]>([])
+    let server = SocketServer { request in
+      seen.withLock { $0.append(request) }
+      return request.path.hasPrefix("/gone")
+        ? .answer(404, body: Array("no".utf8)) : .answer(body: Array("data".utf8))
+    }
+    let scratch = try Scratch()
+    let file = "\(scratch.path)/prefetch.json"
+    let page = "https://m.example.com/help.html"
+    let config = """
+      [{"url":"\(page)","interfaces":[{"api":"\(server.url)/list","method":"GET","urlParam":true},
+      {"api":"\(server.url)/one","method":"POST","bodyParam":true},{"api":"\(server.url)/gone","method":"GET"}]}]
+      """
+    try DurableFile.write(Array(config.utf8), to: file)
+    let outcome = try Self.run("prefetch", "run", "\(page)?id=7", file)
+    #expect(outcome.exitCode == 0, "\(outcome.errors)")
+    let rows = outcome.output.split(separator: "\n").dropFirst().map {
+      $0.split(separator: " ").map(String.init)
+    }
+    #expect(rows.map { $0[0] } == ["GET", "POST", "GET"] && rows.map { $0[1] } == ["200", "200", "404"])
+    #expect(rows.map { $0[2] } == ["4", "4", "2"] && rows[0].last == "\(server.url)/list?id=7")
+    let requests = seen.withLock { $0 }
+    let post = try #require(requests.first { $0.method == "POST" })
+    #expect(String(decoding: post.body, as: UTF8.self) == #"{"id":"7"}"#)
+    #expect(
+      post.fields["origin"] == "https://m.example.com" && post.fields["content-type"] == "application/json")
+    #expect(requests.first { $0.path == "/list?id=7" }?.fields["referer"] == nil)
+    let json = try JSONValue.parse(
+      Array(try Self.run("prefetch", "run", page, file, "--json").output.utf8))
+    #expect(json["calls"]?.array?.map { $0["status"]?.integer } == [200, 200, 404])
+    #expect(
+      try Self.run("prefetch", "run", "https://m.example.com/other.html", file).output.contains("no entry"))
+    #expect(try Self.run("prefetch", "run").exitCode == 2)
+    #expect(try Self.run("prefetch", "run", "nonsense", file).exitCode == 2)
+  }
+}

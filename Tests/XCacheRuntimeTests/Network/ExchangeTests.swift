@@ -1,0 +1,292 @@
+import Compression
+import DeviceLinux
+import SocketServer
+import System
+import Testing
+import XCacheClient
+
+@testable import XCacheRuntime
+
+/// What pages send and get, over real sockets: every kind of request with every kind of answer. What the server saw and what
+/// the page gets is held against what was sent.
+@Suite struct ExchangeTests {
+  struct Ask: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let method: String
+    var headers: [(name: String, value: String)] = []
+    var body: [UInt8]?
+    var isStreamed = false
+
+    func request(_ url: String) -> NetworkRequest {
+      guard let body else { return NetworkRequest(url, method: method, headers: headers) }
+      guard isStreamed else {
+        return NetworkRequest(url, method: method, headers: headers, body: .bytes(body))
+      }
+      let stream = NetworkRequest.Body.stream(length: Int64(body.count)) { offset, buffer in
+        let piece = body.dropFirst(Int(offset)).prefix(min(buffer.count, 7_777))
+        buffer.copyBytes(from: piece)
+        return piece.count
+      }
+      return NetworkRequest(url, method: method, headers: headers, body: stream)
+    }
+  }
+
+  static let multipart = """
+    --edge\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--edge\r\nContent-Disposition: form-data; \
+    name="f"; filename="x.bin"\r\n\r\n\u{0}\u{1}\r\n--edge--\r\n
+    """
+
+  static let asks: [Ask] = [
+    Ask(testDescription: "GET", method: "GET"),
+    Ask(
+      testDescription: "GET with fields", method: "GET", headers: [("X-Own", "a b"), ("Accept", "text/html")]),
+    Ask(testDescription: "HEAD", method: "HEAD"),
+    Ask(testDescription: "POST without a body", method: "POST"),
+    Ask(
+      testDescription: "POST of a form", method: "POST",
+      headers: [("Content-Type", "application/x-www-form-urlencoded")], body: Array("a=1&b=%20".utf8)),
+    Ask(
+      testDescription: "POST of JSON", method: "POST", headers: [("Content-Type", "application/json")],
+      body: Array(#"{"a":1}"#.utf8)),
+    Ask(
+      testDescription: "POST of parts", method: "POST",
+      headers: [("Content-Type", "multipart/form-data; boundary=edge")], body: Array(multipart.utf8)),
+    Ask(
+      testDescription: "POST of many bytes", method: "POST",
+      headers: [("Content-Type", "application/octet-stream")],
+      body: (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }),
+    Ask(
+      testDescription: "PUT of a stream", method: "PUT",
+      headers: [("Content-Type", "application/octet-stream")],
+      body: (0..<500_000).map { UInt8(truncatingIfNeeded: $0 &* 17) }, isStreamed: true),
+    Ask(
+      testDescription: "PATCH", method: "PATCH", headers: [("Content-Type", "application/json")],
+      body: Array("[]".utf8)),
+    Ask(testDescription: "DELETE", method: "DELETE"),
+    Ask(testDescription: "OPTIONS", method: "OPTIONS"),
+  ]
+
+  struct Answer: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    var status = 200
+    var headers: [(String, String)] = []
+    var body: [UInt8] = []
+    /// As it is sent behind the head, where that isn't the body itself.
+    var sent: [UInt8]?
+    var framing = Framing.length
+    /// A redirect: where the answer is then.
+    var redirect: Int?
+
+    enum Framing: Sendable {
+      case length, chunked, close, slow
+      /// Fewer bytes than were promised.
+      case cut
+    }
+  }
+
+  static let text = [UInt8](String(repeating: "const answer = 42;\n", count: 400).utf8)
+
+  /// `text` in brotli.
+  static let brotli: [UInt8] = [
+    0x1b, 0xaf, 0x1d, 0xf8, 0x45, 0x27, 0xe7, 0x17, 0x3a, 0xf0, 0x77, 0xfb, 0x32, 0xca, 0x0b, 0xaa, 0x58,
+    0xb9, 0xad, 0x44, 0xf0, 0x47, 0xef, 0xdc, 0x5f, 0xe8, 0xaa, 0x02, 0xa0, 0x68, 0x05, 0x00,
+  ]
+
+  static let answers: [Answer] = [
+    Answer(testDescription: "200", body: text),
+    Answer(testDescription: "200 without a body"),
+    Answer(
+      testDescription: "201 with fields", status: 201, headers: [("X-Server", "1"), ("ETag", "\"a\"")],
+      body: text),
+    Answer(testDescription: "204", status: 204),
+    Answer(
+      testDescription: "206", status: 206, headers: [("Content-Range", "bytes 0-4/9")],
+      body: Array(text.prefix(5))),
+    Answer(testDescription: "304", status: 304, headers: [("ETag", "\"a\"")]),
+    Answer(testDescription: "400", status: 400, body: Array("no".utf8)),
+    Answer(testDescription: "404 with a long body", status: 404, body: text + text),
+    Answer(testDescription: "500", status: 500, body: text),
+    Answer(testDescription: "chunked", body: text, framing: .chunked),
+    Answer(testDescription: "until the end", body: text, framing: .close),
+    Answer(testDescription: "in pieces", body: text, framing: .slow),
+    Answer(testDescription: "cut", body: text, framing: .cut),
+    Answer(
+      testDescription: "gzip", headers: [("Content-Encoding", "gzip")], body: text, sent: Gzip.encode([text])),
+    Answer(
+      testDescription: "gzip, chunked", headers: [("Content-Encoding", "gzip")], body: text,
+      sent: Gzip.encode([text]), framing: .chunked),
+    Answer(testDescription: "br", headers: [("Content-Encoding", "br")], body: text, sent: brotli),
+    Answer(
+      testDescription: "zstd", headers: [("Content-Encoding", "zstd")], body: text, sent: Zstd.encode([text])),
+    Answer(
+      testDescription: "not as it says", headers: [("Content-Encoding", "gzip")], body: text, sent: text,
+      framing: .cut),
+    Answer(testDescription: "301", body: text, redirect: 301),
+    Answer(testDescription: "302", body: text, redirect: 302),
+    Answer(testDescription: "303", body: text, redirect: 303),
+    Answer(testDescription: "307", body: text, redirect: 307),
+    Answer(testDescription: "308", body: text, redirect: 308),
+  ]
+
+  /// Notes what arrives and answers as told.
+  private static func server(_ answer: Answer, _ seen: Locked<[SocketServer.Request]>) -> SocketServer {
+    SocketServer { request in
+      seen.withLock { $0.append(request) }
+      if let status = answer.redirect, request.path == "/start" {
+        return .answer(
+          status, [("Location", "/end"), ("Set-Cookie", "step=1; Path=/")], body: Array("moved".utf8)
+        )
+        .withoutBody(where: request.method == "HEAD")
+      }
+      return steps(answer, isHead: request.method == "HEAD")
+    }
+  }
+
+  private static func steps(_ answer: Answer, isHead: Bool) -> [SocketServer.Step] {
+    var head = "HTTP/1.1 \(answer.status) Said\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2; Secure\r\n"
+    for (name, value) in answer.headers { head += "\(name): \(value)\r\n" }
+    let sent = answer.sent ?? answer.body
+    let hasBody = ![204, 304].contains(answer.status)
+    switch answer.framing {
+    case .length, .slow: if hasBody { head += "Content-Length: \(sent.count)\r\n" }
+    case .cut: head += "Content-Length: \(sent.count + 9)\r\n"
+    case .chunked: head += "Transfer-Encoding: chunked\r\n"
+    case .close: head += "Connection: close\r\n"
+    }
+    let start = Array((head + "\r\n").utf8)
+    if isHead || !hasBody { return [.send(start)] + (answer.framing == .close ? [.close] : []) }
+    switch answer.framing {
+    case .length: return [.send(start + sent)]
+    case .chunked:
+      let pieces = stride(from: 0, to: sent.count, by: 1_000).map { Array(sent.dropFirst($0).prefix(1_000)) }
+      let chunks = pieces.flatMap {
+        Array("\(String($0.count, radix: 16))\r\n".utf8) + $0 + Array("\r\n".utf8)
+      }
+      return [.send(start + chunks + Array("0\r\n\r\n".utf8))]
+    case .close: return [.send(start + sent), .close]
+    case .slow:
+      return [.send(start)]
+        + stride(from: 0, to: sent.count, by: 2_000).flatMap { place -> [SocketServer.Step] in
+          [.sleep(milliseconds: 2), .send(Array(sent.dropFirst(place).prefix(2_000)))]
+        }
+    case .cut: return [.send(start + sent), .close]
+    }
+  }
+
+  @Test(arguments: asks, answers) func exchanges(_ ask: Ask, _ answer: Answer) async throws {
+    let seen = Locked<[SocketServer.Request]>([])
+    let server = Self.server(answer, seen)
+    let cookies = FakeCookies(["session=7"])
+    let fetcher = PageFetcher(CurlPageTransport(), cookies: cookies)
+    let got = await Collected.fetch(ask.request("\(server.url)/start"), by: fetcher)
+
+    // What the server saw.
+    let requests = seen.withLock { $0 }
+    #expect(requests.count == (answer.redirect == nil ? 1 : 2))
+    let first = try #require(requests.first)
+    #expect(first.method == ask.method && first.body == ask.body ?? [])
+    for header in ask.headers { #expect(first.fields[header.name.lowercased()] == header.value) }
+    #expect(first.fields["cookie"] == "session=7")
+    if let status = answer.redirect, let second = requests.last {
+      let keeps =
+        status >= 307 || ["GET", "HEAD"].contains(ask.method) || (status < 303 && ask.method != "POST")
+      #expect(second.method == (keeps ? ask.method : "GET") && second.path == "/end")
+      #expect(second.body == (keeps ? ask.body ?? [] : []))
+      #expect(second.fields["content-type"] == (keeps ? first.fields["content-type"] : nil))
+      #expect(second.fields["cookie"] == "session=7; step=1; Path=/")
+    }
+
+    // What the page gets.
+    let isHead = ask.method == "HEAD"
+    if answer.framing == .cut, !isHead {
+      #expect(got.error != nil)
+      return
+    }
+    #expect(got.error == nil, "\(String(describing: got.error))")
+    let head = try #require(got.head)
+    #expect(head.status == answer.status && got.body == (isHead ? [] : answer.body))
+    for (name, value) in answer.headers where name != "Content-Encoding" {
+      #expect(head.values(name.lowercased()) == [value])
+    }
+    #expect(head.url == "\(server.url)/\(answer.redirect == nil ? "start" : "end")")
+    #expect(head.values("set-cookie") == ["a=1", "b=2; Secure"])
+    let last = (answer.redirect == nil ? [] : ["step=1; Path=/"]) + ["a=1", "b=2; Secure"]
+    #expect(cookies.taken == last)
+  }
+
+  /// Documents get the redirect, so that the address changes.
+  @Test func redirectsOfDocumentsAreGivenBack() async throws {
+    let server = SocketServer { _ in .answer(302, [("Location", "/end"), ("Set-Cookie", "a=1")], body: [1]) }
+    let cookies = FakeCookies([])
+    let fetcher = PageFetcher(CurlPageTransport(), cookies: cookies)
+    let got = await Collected.fetch(NetworkRequest(server.url), by: fetcher, redirects: .giveBack)
+    #expect(got.head?.status == 302 && got.head?.values("location") == ["/end"] && cookies.taken == ["a=1"])
+  }
+
+  @Test func redirectsEnd() async {
+    let server = SocketServer { _ in .answer(302, [("Location", "/")]) }
+    let got = await Collected.fetch(
+      NetworkRequest(server.url), by: PageFetcher(CurlPageTransport(), cookies: FakeCookies([])))
+    #expect(got.error?.reason.contains("more than 20 redirects") == true)
+  }
+
+  /// Events are handed over as they come, not when the stream ends.
+  @Test func aStreamOfEventsArrivesPieceByPiece() async throws {
+    let server = SocketServer { _ in
+      [
+        .send(Array("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n".utf8)),
+        .sleep(milliseconds: 300), .send(Array("data: 2\n\n".utf8)), .close,
+      ]
+    }
+    let pieces = Locked<[String]>([])
+    let fetcher = PageFetcher(CurlPageTransport(), cookies: FakeCookies([]))
+    try await fetcher.fetch(NetworkRequest(server.url)) { head in
+      pieces.withLock { $0.append("\(head.status)") }
+      return true
+    } receive: { bytes in
+      pieces.withLock { $0.append(String(decoding: bytes.withUnsafeBytes { Array($0) }, as: UTF8.self)) }
+      return true
+    }
+    #expect(pieces.withLock { $0 } == ["200", "data: 1\n\n", "data: 2\n\n"])
+  }
+
+  /// A page that goes takes its requests along.
+  @Test func aRequestEndsWithItsTask() async {
+    let asked = Monitor(false)
+    let server = SocketServer { _ in
+      asked.broadcasting { $0 = true }
+      return [.sleep(milliseconds: 60_000), .close]
+    }
+    let fetcher = PageFetcher(CurlPageTransport(), cookies: FakeCookies([]))
+    let task = Task { await Collected.fetch(NetworkRequest(server.url), by: fetcher).error?.kind }
+    while asked.withLock({ !$0 }) { await Task.yield() }
+    task.cancel()
+    #expect(await task.value == .stopped)
+  }
+
+  @Test func sixAtATimeGoToOneServer() async {
+    let running = Locked<(now: Int, most: Int)>((0, 0))
+    let transport = FakePageTransport { _ in
+      running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+      Clock.sleep(for: .milliseconds(3))
+      running.withLock { $0.now -= 1 }
+    }
+    let fetcher = PageFetcher(transport, cookies: FakeCookies([]))
+    await withTaskGroup { group in
+      for number in 0..<60 {
+        group.addTask { _ = await Collected.fetch(NetworkRequest("https://m.test/\(number)"), by: fetcher) }
+      }
+    }
+    #expect(running.withLock { $0.most } <= 6 && running.withLock { $0.now } == 0)
+  }
+}
+
+extension [SocketServer.Step] {
+  /// The head alone, for HEAD.
+  fileprivate func withoutBody(where isHead: Bool) -> Self {
+    guard isHead, case .send(let bytes)? = first else { return self }
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard let end = text.firstRange(of: "\r\n\r\n") else { return self }
+    return [.send([UInt8](text[..<end.upperBound].utf8))]
+  }
+}

@@ -1,0 +1,91 @@
+import System
+import XCacheClient
+
+@testable import XCacheRuntime
+
+/// An engine's cookies, with as little sense as a test needs: each that comes is sent from then on, everywhere or to the
+/// address that it came from.
+final class FakeCookies: CookieStore {
+  private let cookies: [String]
+  private let isPerURL: Bool
+  private let all = Locked<[(url: String, value: String)]>([])
+
+  init(_ cookies: [String], isPerURL: Bool = false) {
+    self.cookies = cookies
+    self.isPerURL = isPerURL
+  }
+
+  /// Every `Set-Cookie`, in order.
+  var taken: [String] { all.withLock { $0.map(\.value) } }
+
+  func header(for url: String) async -> String? {
+    let own = all.withLock { $0.filter { !isPerURL || $0.url == url }.map(\.value) }
+    return cookies.isEmpty && own.isEmpty ? nil : (cookies + own).joined(separator: "; ")
+  }
+
+  func take(_ values: [String], from url: String) async {
+    all.withLock { $0 += values.map { (url, $0) } }
+  }
+}
+
+/// A network in memory: notes requests and answers each with its address.
+final class FakePageTransport: PageTransport {
+  struct Sent: Equatable {
+    let method: String
+    let url: String
+    let headers: [String: String]
+    let body: [UInt8]
+  }
+
+  private let work: @Sendable (NetworkRequest) throws(TransportError) -> Void
+  private let all = Locked<[Sent]>([])
+
+  init(_ work: @escaping @Sendable (NetworkRequest) throws(TransportError) -> Void = { _ in }) {
+    self.work = work
+  }
+
+  var sent: [Sent] { all.withLock { $0 } }
+
+  func send(
+    _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) {
+    var body: [UInt8] = []
+    if case .bytes(let bytes) = request.body { body = bytes }
+    let headers = Dictionary(request.headers.map { ($0.name.lowercased(), $0.value) }) { a, _ in a }
+    let sent = Sent(method: request.method, url: request.url, headers: headers, body: body)
+    all.withLock { $0.append(sent) }
+    try work(request)
+    if request.isCancelled() { throw TransportError(.stopped, "cancelled") }
+    let head = NetworkHead(
+      status: request.url.hasSuffix("missing") ? 404 : 200,
+      headers: [("Content-Type", "application/json"), ("Set-Cookie", "of=\(request.url)")], url: request.url)
+    guard begin(head), receive(Array("answer of \(request.url)".utf8).span.bytes) else {
+      throw TransportError(.stopped, "the caller ended it")
+    }
+  }
+}
+
+/// An answer as a whole.
+struct Collected: Sendable {
+  var head: NetworkHead?
+  var body: [UInt8] = []
+  var error: TransportError?
+
+  static func fetch(
+    _ request: NetworkRequest, by fetcher: PageFetcher, redirects: PageFetcher.Redirects = .follow
+  ) async -> Collected {
+    let state = Locked(Collected())
+    do throws(TransportError) {
+      try await fetcher.fetch(request, redirects: redirects) { head in
+        state.withLock { $0.head = head }
+        return true
+      } receive: { bytes in
+        state.withLock { state in bytes.withUnsafeBytes { state.body.append(contentsOf: $0) } }
+        return true
+      }
+    } catch {
+      state.withLock { $0.error = error }
+    }
+    return state.withLock { $0 }
+  }
+}
