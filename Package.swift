@@ -84,8 +84,9 @@ let package = Package(
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "BuildCheck", "CAssets", "DeviceLinux", "HTTP", "HTTPDNS", "Manifests", "Mirror", "Origin",
-        "OriginAPI", "Platform", "System", "Publishing", "Server", "Store", "XCacheClient", "XCacheRuntime",
+        "BuildCheck", "CAssets", "DeviceLinux", "HTTP", "HTTPClient", "HTTPDNS", "Manifests", "Mirror",
+        "Origin", "OriginAPI", "Platform", "Publishing", "Server", "Store", "System", "XCacheClient",
+        "XCacheRuntime",
       ],
       swiftSettings: swift),
 
