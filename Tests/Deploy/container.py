@@ -4,7 +4,7 @@ its health check, as they would run in a container.   container.py [XCACHE]     
 
 The Swift image is Debian with this machine's toolchain mounted at /opt/swift. With XCACHE, that program takes the place of the
 one that `make build` would make, which saves most of the time."""
-import json, os, pathlib, re, shlex, shutil, subprocess, sys, tempfile, time
+import json, os, pathlib, re, shlex, shutil, signal, subprocess, sys, tempfile, time
 
 repository = pathlib.Path(__file__).resolve().parents[2]
 base = repository / ".build/tools/bookworm.tar"
@@ -140,9 +140,12 @@ def main(work):
 
 
 work = pathlib.Path(tempfile.mkdtemp())
+signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
 try:
     main(work)
 finally:
     for place in reversed(mounts):
         subprocess.run(["umount", "-l", str(place)])
-    shutil.rmtree(work, ignore_errors=True)
+    # Never through a mount that is still there: this machine's toolchain is behind one of them.
+    if str(work) not in open("/proc/mounts").read():
+        shutil.rmtree(work, ignore_errors=True)

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 xcache=$(realpath "$1")
 work=$(mktemp -d)
 root=$work/root
-trap 'for m in proc dev ""; do umount -l "$root/$m" 2>/dev/null || true; done; rm -rf "$work"' EXIT
+trap 'for m in proc dev ""; do umount -l "$root/$m" 2>/dev/null || true; done; rm -rf --one-file-system "$work"' EXIT
 
 echo "1. two packages, of which the second is only newer"
 version=$("$xcache" --version | sed 's/^xcache //')
