@@ -80,7 +80,6 @@ def _(bench):
     assert tab.state()["page"] == "2"
     bench.origin.run("rollback", "--app", app.app, "--all-bundles", "--steps", "1")
     app.version = bench.origin.answer(app.app)["version"]
-    bench.proxy.rules = [("configure.json", says(rollback=app.version))]
     app.hold(tab)
     lazy = next(name for name in app.files(2) if "lazy" in name)
     app.deploy(app.files(1))
