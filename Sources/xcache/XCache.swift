@@ -16,7 +16,7 @@ enum XCache {
     PullCommand.command, DeviceCommand.command, MirrorCommand.command, TokenCommand.command,
     PrefetchCommand.command, PolicyCommand.command, CheckCommand.command, ChannelCommand.command,
     GCCommand.command, PinCommand.command, DoctorCommand.command, BackupCommand.command,
-    RestoreCommand.command, DeviceCommand.command, WebCommand.command,
+    RestoreCommand.command, WebCommand.command,
   ]
 
   // An ordinary function: a closure written in main.swift would belong to the main actor.
