@@ -8,7 +8,7 @@ import XCacheClient
 /// It knows no engine. An adapter hands it requests and tells it which pages open, come up and close:
 ///
 ///     let runtime = try await Runtime(settings, transport: transport)
-///     await runtime.handle(.launch)
+///     Task { await runtime.handle(.launch) }
 ///     let page = runtime.open("https://m.example.com/index.html")
 ///     switch await runtime.answer(PageRequest(page.url, destination: .document, mode: .navigate, page: page)) {
 ///     case .local(let answer): …

@@ -58,6 +58,8 @@ extension DeviceCache {
     guard let limit, self.bytes.addingClamped(asideBytes).addingClamped(bytes) > limit else { return }
     try dropAside(downTo: limit - self.bytes.addingClamped(bytes))
     guard self.bytes.addingClamped(bytes) > limit else { return }
+    // What doesn't fit by itself pushes nothing out; it goes first when the next file comes.
+    if let spared, files[spared] ?? 0 > limit { return }
     for name in leastRecentlyUsed() where name != spared {
       if self.bytes.addingClamped(bytes) <= limit { return }
       try giveUp(name)
@@ -89,12 +91,15 @@ extension DeviceCache {
     return limit - staying
   }
 
-  /// The names of the listed files; of those that were never used, the largest is first.
+  /// The names of the listed files; those larger than the limit are first, and of those never used, the largest.
   private func leastRecentlyUsed() -> [CachedName] {
     let files = Array(files)
     let moments = uses.moments(of: files.map(\.key))
+    let limit = limit ?? .max
     let order = files.indices.sorted { a, b in
-      moments[a] == moments[b] ? files[a].value > files[b].value : moments[a] < moments[b]
+      let (isFirst, isSecond) = (files[a].value > limit, files[b].value > limit)
+      if isFirst != isSecond { return isFirst }
+      return moments[a] == moments[b] ? files[a].value > files[b].value : moments[a] < moments[b]
     }
     return order.map { files[$0].key }
   }

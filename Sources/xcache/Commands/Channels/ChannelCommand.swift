@@ -93,10 +93,10 @@ enum ChannelSet {
 
 /// `--hosts`, of a channel or a token.
 enum HostWords {
-  /// The hosts that are named; nil for `*` and for an empty list, which stand for all.
+  /// The hosts that are named; nil for `*`, which stands for all. None is an error: an unset variable lifts no limit.
   static func list(_ text: String) throws -> HostList? {
     let names = text.split { $0 == "," || $0 == " " }.map(String.init)
-    if names.isEmpty { return nil }
+    if names.isEmpty { throw UsageError("--hosts names no host; '*' is all of them") }
     do {
       return try HostList(names).limit
     } catch {
