@@ -58,7 +58,7 @@ extension DeviceCache {
     guard let limit, self.bytes.addingClamped(asideBytes).addingClamped(bytes) > limit else { return }
     try dropAside(downTo: limit - self.bytes.addingClamped(bytes))
     guard self.bytes.addingClamped(bytes) > limit else { return }
-    // What doesn't fit by itself pushes nothing out; it goes first when the next file comes.
+    // What doesn't fit by itself pushes nothing out, and stays until the next file comes: a page may ask for it range by range.
     if let spared, files[spared] ?? 0 > limit { return }
     for name in leastRecentlyUsed() where name != spared {
       if self.bytes.addingClamped(bytes) <= limit { return }
