@@ -85,7 +85,7 @@ extension DeviceCache {
   func room(for next: DeviceIndex) -> Int64 {
     guard let limit else { return .max }
     var staying: Int64 = 0
-    for (name, bytes) in files {
+    for (name, bytes) in files where bytes <= limit {
       if let sha256 = next.names[name], sha256 == index.names[name] { staying = staying.addingClamped(bytes) }
     }
     return limit - staying
