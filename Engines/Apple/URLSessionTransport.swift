@@ -43,6 +43,7 @@ public final class URLSessionTransport: Transport {
     _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
     var ask = try Self.ask(request.url)
+    if let seconds = request.stallSeconds { ask.timeoutInterval = TimeInterval(seconds) }
     if request.isUncoded { ask.setValue("identity", forHTTPHeaderField: "Accept-Encoding") }
     if request.start > 0 {
       ask.setValue("bytes=\(request.start)-", forHTTPHeaderField: "Range")

@@ -45,7 +45,7 @@ public final class CurlTransport: Transport {
     var count: Int64 = 0
     var hasBegun = false
     var ask = HTTPRequest(
-      "GET", request.url, fields: Self.fields(of: request), timeouts: timeouts, redirects: 5,
+      "GET", request.url, fields: Self.fields(of: request), timeouts: timeouts(of: request), redirects: 5,
       decodes: !request.isUncoded)
     ask.authorities = authorities
     do {
@@ -75,6 +75,14 @@ public final class CurlTransport: Transport {
     } catch {
       throw TransportError(error)
     }
+  }
+
+  private func timeouts(of request: TransportRequest) -> HTTPTimeouts {
+    guard let seconds = request.stallSeconds.map({ min(max($0, 1), 3600) }) else { return timeouts }
+    var timeouts = timeouts
+    timeouts.stall = min(timeouts.stall, seconds)
+    timeouts.connect = min(timeouts.connect, seconds * 1000)
+    return timeouts
   }
 
   private static func fields(of request: TransportRequest) -> [HTTPField] {

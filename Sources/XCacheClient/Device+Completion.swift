@@ -53,10 +53,12 @@ extension Device {
     let (folder, cache) = (folder, cache)
     try Parallel.forEach(entries.count, threads: settings.connections) { index throws(ClientError) in
       let entry = entries[index]
-      guard folder.digest(folder.file(entry.name)) != entry.bytes else {
-        return cache.withLock { $0.prove(entry) }
+      let path = folder.file(entry.name)
+      let mark = folder.mark(path)
+      guard let mark, folder.digest(path) == entry.bytes else {
+        return bad.withLock { _ = $0.insert(entry.name) }
       }
-      bad.withLock { _ = $0.insert(entry.name) }
+      cache.withLock { $0.prove(entry, as: mark) }
     }
     let names = bad.withLock { $0 }
     var wrong = 0

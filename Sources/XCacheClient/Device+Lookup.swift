@@ -45,9 +45,11 @@ extension Device {
 
   /// The open file of something that is listed, fetched first where it is missing or damaged; nil where it is listed no
   /// more, or with other bytes.
+  /// - Parameter fetches: false: nil, too, where it is missing or damaged.
   /// - Throws: `ClientError`, where it can't be fetched.
-  package func open(_ file: ListedFile) throws(ClientError) -> LocalResource? {
-    guard let url = try? ResourceURL(file.url), let resource = try listedResource(for: url),
+  package func open(_ file: ListedFile, fetches: Bool = true) throws(ClientError) -> LocalResource? {
+    guard let url = try? ResourceURL(file.url),
+      let resource = try listedResource(for: url, fetches: fetches),
       resource.sha256 == file.sha256.hex
     else { return nil }
     return resource

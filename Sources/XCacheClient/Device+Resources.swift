@@ -21,7 +21,8 @@ extension Device {
   }
 
   /// As `resource(for:)`, whatever the policy says.
-  func listedResource(for url: ResourceURL) throws(ClientError) -> LocalResource? {
+  /// - Parameter fetches: false: nil, too, where the file is missing or damaged.
+  func listedResource(for url: ResourceURL, fetches: Bool = true) throws(ClientError) -> LocalResource? {
     var supplied = 0
     while true {
       let index = index
@@ -30,6 +31,7 @@ extension Device {
       case .ready(let resource): return resource
       case .superseded: continue
       case .absent:
+        guard fetches else { return nil }
         // More than once only where the disk, or an update, took away what was just put there.
         guard supplied < 3 else {
           throw .file(
@@ -56,23 +58,24 @@ extension Device {
     // Under the lock, so that the name still means the entry's bytes when it is opened.
     let found = try cache.withLock { cache throws(ClientError) -> Opened in
       try cache.checkOpen()
-      guard cache.lists(entry) else { return Opened(nil, isListed: false, isProven: false) }
-      guard cache.has(entry) else { return Opened(nil, isListed: true, isProven: false) }
+      guard cache.lists(entry) else { return Opened(nil, isListed: false) }
+      guard cache.has(entry) else { return Opened(nil, isListed: true) }
       let file = try onDisk(path) { () throws(SystemError) in
         try Kernel.openExisting(path, [.read, .noFollow])
       }
       if file != nil { cache.uses.use(entry.name) }
-      return Opened(file, isListed: true, isProven: cache.isProven(entry))
+      return Opened(file, isListed: true)
     }
-    let (isListed, isProven) = (found.isListed, found.isProven)
+    let isListed = found.isListed
     guard let file = found.take() else { return isListed ? .absent : .superseded }
-    if !isProven {
+    let mark = FileMark(try onDisk(path) { () throws(SystemError) in try Kernel.status(file) })
+    if !cache.withLock({ $0.isProven(entry, as: mark) }) {
       guard try onDisk(path, { () throws(SystemError) in try CacheFolder.digest(file) }) == entry.bytes else {
         damage.withLock { $0 += 1 }
         try cache.withLock { cache throws(ClientError) in try cache.discard(entry) }
         return .absent
       }
-      cache.withLock { $0.prove(entry) }
+      cache.withLock { $0.prove(entry, as: mark) }
     }
     return .ready(LocalResource(entry, file))
   }
@@ -80,12 +83,10 @@ extension Device {
   private struct Opened: ~Copyable {
     private let file: Descriptor?
     let isListed: Bool
-    let isProven: Bool
 
-    init(_ file: consuming Descriptor?, isListed: Bool, isProven: Bool) {
+    init(_ file: consuming Descriptor?, isListed: Bool) {
       self.file = file
       self.isListed = isListed
-      self.isProven = isProven
     }
 
     consuming func take() -> Descriptor? { file }

@@ -60,20 +60,10 @@ extension Runtime {
   }
 
   private func fromDisk(_ file: ListedFile, _ head: LocalHead, _ device: Device) async -> PageAnswer {
-    let result = await pageThreads.run { () -> Result<LocalAnswer?, ClientError> in
-      do throws(ClientError) {
-        guard let resource = try device.open(file) else { return .success(nil) }
-        guard file.size <= MemoryCache.largestFile else {
-          return .success(
-            LocalAnswer(head, .file(resource, start: head.range.lowerBound, count: Int64(head.range.count))))
-        }
-        let bytes = try resource.read()
-        guard bytes.count == file.size else { return .success(nil) }
-        self.state.withLock { $0.memory.keep(bytes, as: file.sha256) }
-        return .success(LocalAnswer(head, bytes, isFromMemory: false))
-      } catch {
-        return .failure(error)
-      }
+    var result = await pageThreads.run { self.read(file, head, device, fetches: false) }
+    if case .success(nil) = result {
+      // On threads of their own: a server that hangs must not keep anybody from what is here.
+      result = await fetchThreads.run { self.read(file, head, device, fetches: true) }
     }
     switch result {
     case .success(let answer?): return .local(answer)
@@ -82,6 +72,24 @@ extension Runtime {
     case .failure(let error):
       hub.tell(.failed(error))
       return .network(.unavailable)
+    }
+  }
+
+  private func read(
+    _ file: ListedFile, _ head: LocalHead, _ device: Device, fetches: Bool
+  ) -> Result<LocalAnswer?, ClientError> {
+    do throws(ClientError) {
+      guard let resource = try device.open(file, fetches: fetches) else { return .success(nil) }
+      guard file.size <= MemoryCache.largestFile else {
+        return .success(
+          LocalAnswer(head, .file(resource, start: head.range.lowerBound, count: Int64(head.range.count))))
+      }
+      let bytes = try resource.read()
+      guard bytes.count == file.size else { return .success(nil) }
+      state.withLock { $0.memory.keep(bytes, as: file.sha256) }
+      return .success(LocalAnswer(head, bytes, isFromMemory: false))
+    } catch {
+      return .failure(error)
     }
   }
 

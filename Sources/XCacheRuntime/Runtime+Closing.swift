@@ -18,6 +18,7 @@ extension Runtime {
     if let device {
       device.beginClosing()
       await pageThreads.idle(within: Self.patience)
+      await fetchThreads.idle(within: Self.patience)
       await updateThread.idle(within: Self.patience)
       await notes.run {
         // The process didn't end while the page loads.

@@ -27,6 +27,8 @@ public final class Runtime: Sendable {
   let state: Locked<State>
   /// For what a page waits for.
   let pageThreads = WorkerThreads("pages", count: 4)
+  /// For what a page waits for and the network brings.
+  let fetchThreads = WorkerThreads("fetches", count: 6)
   /// One, so that one job follows another.
   let updateThread = WorkerThreads("updates", count: 1, priority: .background)
   /// For what is written down, in its order.

@@ -80,6 +80,7 @@ public struct URLRequest: Hashable, Sendable {
   public init(url: URL) { self.url = url }
   public var url: URL?
   public var httpMethod: String?
+  public var timeoutInterval: TimeInterval = 60
   public var httpBody: Data? { get { nil } set {} }
   public static func == (a: URLRequest, b: URLRequest) -> Bool { true }
   public func hash(into hasher: inout Hasher) {}

@@ -77,6 +77,11 @@ extension CacheFolder {
     return (status.size, status.allocated, status.modified / 1_000_000)
   }
 
+  /// Which file is at `path`; nil where there is none.
+  func mark(_ path: String) -> FileMark? {
+    (try? Kernel.status(path, followLinks: false)).map(FileMark.init)
+  }
+
   /// The files of `files` and the bytes that each takes of the disk; what else is there isn't ours.
   func listed() throws(ClientError) -> [CachedName: Int64] {
     let entries = try onDisk(files) { () throws(SystemError) in
@@ -201,4 +206,13 @@ func onDisk<Value: ~Copyable>(
   } catch {
     throw ClientError(error, path: path)
   }
+}
+
+/// Tells a file from any other, and from itself after it was written to.
+struct FileMark: Hashable, Sendable {
+  private let inode: UInt64
+  private let size: Int64
+  private let changed: Int64
+
+  init(_ status: FileStatus) { (inode, size, changed) = (status.inode, status.size, status.changed) }
 }

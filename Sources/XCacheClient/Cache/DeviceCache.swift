@@ -34,7 +34,7 @@ struct DeviceCache: ~Copyable {
   /// When what is too old was removed last.
   var lastSweep: Int64?
   /// Names whose bytes were checked since the start.
-  private var proven: Set<CachedName> = []
+  private var proven: [CachedName: FileMark] = [:]
   /// False from the switch until the files are in line with it.
   private var isSettled = true
   /// Nil once the device was closed.
@@ -114,7 +114,7 @@ extension DeviceCache {
     let before = index
     index = next
     isSettled = false
-    proven = proven.filter { before.names[$0] == next.names[$0] }
+    proven = proven.filter { before.names[$0.key] == next.names[$0.key] }
     try settle(after: before, at: now)
     isSettled = true
     try folder.removeStaged(keeping: backlog)
@@ -188,7 +188,7 @@ extension DeviceCache {
   /// Takes note that a file isn't there any more.
   private mutating func drop(_ name: CachedName) {
     if let size = files.removeValue(forKey: name) { bytes -= size }
-    proven.remove(name)
+    proven[name] = nil
   }
 
   private func holds(_ name: CachedName, _ sha256: SHA256, known: SHA256?) throws(ClientError) -> Bool {
@@ -216,14 +216,15 @@ extension DeviceCache {
   /// Names under which there is a file.
   var present: Set<CachedName> { Set(files.keys) }
 
-  func isProven(_ entry: HeldEntry) -> Bool { proven.contains(entry.name) }
+  /// Whether the file of an entry is the one that was read and right, and nobody has written to it since.
+  func isProven(_ entry: HeldEntry, as mark: FileMark) -> Bool { proven[entry.name] == mark }
 
   /// Whether `entry` still says which bytes belong under its name.
   func lists(_ entry: HeldEntry) -> Bool { index.names[entry.name] == entry.sha256 }
 
   /// Takes note that the file of an entry was read and is right.
-  mutating func prove(_ entry: HeldEntry) {
-    if lists(entry), has(entry) { proven.insert(entry.name) }
+  mutating func prove(_ entry: HeldEntry, as mark: FileMark) {
+    if lists(entry), has(entry) { proven[entry.name] = mark }
   }
 
   /// Removes an entry's file, whose bytes turned out to be wrong.
@@ -240,7 +241,7 @@ extension DeviceCache {
     guard lists(entry) else { return try folder.remove(path) }
     try folder.move(path, to: folder.file(entry.name))
     keep(entry.name)
-    proven.insert(entry.name)
+    proven[entry.name] = folder.mark(folder.file(entry.name))
     backlog.remove(entry.sha256)
     try makeRoom(sparing: entry.name)
   }

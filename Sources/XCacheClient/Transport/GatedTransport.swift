@@ -32,8 +32,13 @@ struct GatedTransport: Transport {
     if use == .files, gate.isLineDead {
       throw TransportError(.timedOut, "nothing came of what was asked before, so no more is asked for now")
     }
+    // A page that waits for a file which isn't here gets the network's answer soon, and the next ones at once.
+    if use == .page, gate.isPageLineDead {
+      throw TransportError(.timedOut, "nothing came of what a page asked for a moment ago")
+    }
     var request = request
     request.isOneOfMany = isOneOfMany
+    if use == .page { request.stallSeconds = FetchGate.pagePatience }
     do {
       let reply = try inner.get(request, begin: begin) { bytes in
         guard use == .files ? gate.piece() : goesOn else { return false }
@@ -42,7 +47,12 @@ struct GatedTransport: Transport {
       if isOneOfMany, reply.isMultiplexed { gate.widen() }
       return reply
     } catch {
-      if use == .files, error.kind == .timedOut { gate.countTimeout() }
+      switch use {
+      case _ where error.kind != .timedOut: break
+      case .page: gate.notePageTimeout()
+      case .files: gate.countTimeout()
+      case .document: break
+      }
       throw error
     }
   }

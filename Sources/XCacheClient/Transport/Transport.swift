@@ -58,6 +58,8 @@ public struct TransportRequest: Hashable, Sendable {
   /// The strong entity tag of what is there already, quotes included: where the file has another by now, `If-Range` has
   /// the server send all of it.
   public var entityTag: String?
+  /// Seconds for which nothing may come before the request is given up; nil: as long as the transport likes.
+  public var stallSeconds: Int?
   /// Whether a device fetches many such files at once: a transport that speaks HTTP/2 sends them over one connection.
   public var isOneOfMany = false
 

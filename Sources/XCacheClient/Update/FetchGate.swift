@@ -22,6 +22,8 @@ final class FetchGate: Sendable {
     var job: StopSignal?
     var isClosed = false
     var timeouts = 0
+    /// Until when pages aren't kept waiting for what isn't here, on the monotonic clock in nanoseconds.
+    var pagesWaitAgain: UInt64 = 0
   }
 
   /// A page that loads. Times are the monotonic clock's, in nanoseconds.
@@ -168,6 +170,21 @@ extension FetchGate {
 extension FetchGate {
   /// Whether too many answers in a row didn't come.
   var isLineDead: Bool { state.withLock { $0.timeouts >= Self.deadLine } }
+
+  /// Seconds for which a page waits for the next piece of a file that isn't here.
+  static let pagePatience = 5
+
+  /// Whether a page waited in vain within the last half minute.
+  var isPageLineDead: Bool {
+    let now = Clock.monotonicNanoseconds()
+    return state.withLock { now < $0.pagesWaitAgain }
+  }
+
+  /// Takes note that nothing came for a page.
+  func notePageTimeout() {
+    let end = Clock.monotonicNanoseconds() + 30_000_000_000
+    state.withLock { $0.pagesWaitAgain = end }
+  }
 
   /// Takes note that an answer didn't come; the next piece of any ends the count.
   func countTimeout() { state.withLock { $0.timeouts += 1 } }
