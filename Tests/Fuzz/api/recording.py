@@ -7,8 +7,9 @@ import socket
 import subprocess
 import threading
 
-# Verbs that ask no server of their own: they work on files, or are the server.
-LOCAL = {"backup", "check", "doctor", "restore", "serve"}
+# Verbs that send nothing of their own: they work on files, are the server, or are a device as `pull` is (`device run`, which doesn't
+# end by itself).
+LOCAL = {"backup", "check", "device", "doctor", "restore", "serve", "web"}
 # What one hop says to the next; the replay has its own.
 HOP = {"connection", "content-length", "expect", "host", "keep-alive", "te", "transfer-encoding", "user-agent"}
 
@@ -174,6 +175,7 @@ def drive(run):
     run("prefetch", "show")
     run("prefetch", "show", "--version", "1")
     run("prefetch", "log")
+    run("prefetch", "run", f"{shop}no-page-of-the-config.html")
     run("prefetch", "check", "--url", f"{shop}index.html?id=1")
     run("prefetch", "rollback", "--to", "1", "-m", "back")
     run("promote", "--from", "test", "--to", "stage", "--map", f"https://m.example.com=https://stage.example.com",
