@@ -10,6 +10,7 @@ extension Runtime {
   ///
   /// It waits for a page's or an update's fetch up to the next piece of it, five seconds at most.
   public func close() async {
+    sendCounts(isLast: true)
     let marker = state.withLock { state -> CrashMarker? in
       state.isClosed = true
       for id in state.pages.keys { state.pages[id]?.release() }

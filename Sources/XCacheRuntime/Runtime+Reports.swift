@@ -37,14 +37,15 @@ extension Runtime {
     }
   }
 
-  /// Sends what was counted, where it is time: after an update, when a page is closed, and when the app goes to the
-  /// background.
-  func sendCounts() {
+  /// Sends what was counted, where it is time: after an update, when a page is closed, when the app goes to the
+  /// background, and at the end.
+  /// - Parameter isLast: it is time in any case.
+  func sendCounts(isLast: Bool = false) {
     guard let device, isOpen, !conditions.isOffline, device.takesBatches else { return }
     let (version, now, damage) = (device.version, Clock.monotonicNanoseconds(), device.takeDamage())
     let batch = state.withLock { state in
       state.tally.counts.add(.damaged, damage)
-      return state.tally.take(at: now, holding: version)
+      return state.tally.take(at: now, holding: version, isLast: isLast)
     }
     if let batch { device.send(batch) }
   }
@@ -62,10 +63,10 @@ struct Tally {
 
   init(version: String) { self.version = version }
 
-  /// A batch of all that was counted, at most one in two minutes, and one when another version is held; nil: not now, or
-  /// there is nothing to tell.
-  mutating func take(at now: UInt64, holding held: String) -> DeviceBatch? {
-    let isOver = held != version
+  /// A batch of all that was counted, at most one in two minutes, one when another version is held, and the last one; nil:
+  /// not now, or there is nothing to tell.
+  mutating func take(at now: UInt64, holding held: String, isLast: Bool = false) -> DeviceBatch? {
+    let isOver = isLast || held != version
     if !isOver, let taken, now < taken.addingClamped(Self.pause) { return nil }
     defer {
       version = held

@@ -8,6 +8,8 @@ Each case has a process of its own, and a folder. The runner is the whole networ
 import argparse, concurrent.futures, glob, json, os, shutil, subprocess, sys, tempfile, time
 
 sys.dont_write_bytecode = True
+# What a case may need of a device, and a device MAY leave out.
+FEATURES = {"deltas", "packs"}
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from runner.case import Case, Failed, Skipped  # noqa: E402
@@ -49,13 +51,21 @@ def main():
     parser.add_argument("implementation", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     if not options.implementation:
-        parser.error("which implementation?")
+        parser.error("which implementation? Name the program to run, as docs/conformance.md says")
+    if shutil.which(options.implementation[0]) is None:
+        parser.error(f"there is no program {options.implementation[0]}")
+    unknown = set(options.without) - FEATURES
+    if unknown:
+        parser.error(f"--without {', '.join(sorted(unknown))}: it is one of {', '.join(sorted(FEATURES))}")
     alone()
     scratch = tempfile.mkdtemp(prefix="conformance-")
     counts = {}
     try:
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             chosen = list(cases(options.only, options.without))
+            if not chosen:
+                print(f"conformance: no case has \"{options.only}\" in its id or name", file=sys.stderr)
+                return 2
             for case, outcome, words, seconds in pool.map(
                 lambda case: run(case, options.implementation, scratch), chosen
             ):

@@ -20,10 +20,11 @@ struct DeviceProcessTests {
       let started = try Child(words + options, environment: [:], in: site.scratch.path)
       child = started
       guard Wait.until(30, { started.standardOutput.contains("?token=") || started.hasEnded }),
-        let line = started.standardOutput.split(separator: "\n").last, let equals = line.lastIndex(of: "="),
-        let port = line.split(separator: "/").dropFirst().first?.split(separator: ":").last
+        let start = started.standardOutput.firstRange(of: "?token=")?.upperBound,
+        let address = started.standardOutput.firstRange(of: "http://127.0.0.1:")?.upperBound
       else { throw Child.Failed(description: "no device: \(started.standardError)") }
-      token = String(line[line.index(after: equals)...])
+      token = String(started.standardOutput[start...].prefix { $0.isHexDigit })
+      let port = started.standardOutput[address...].prefix { $0.isNumber }
       web = Web(port: try #require(UInt16(port)))
     }
 
@@ -114,12 +115,90 @@ struct DeviceProcessTests {
     }
   }
 
+  @Test("What can't be is refused, with what can")
+  func badControls() throws {
+    try Site.with { site throws in
+      try site.publish(["index.html": "<p>one"])
+      let device = try Process(site)
+      #expect(try device.holds("1"))
+      let bearer = ["Authorization": "Bearer \(device.token)"]
+      for (query, words) in [
+        ("conditions?network=wifi", "offline, metered, unmetered"),
+        ("conditions?network=", "network is one of"),
+        ("conditions?savesData=yes", "savesData is 0 or 1"), ("conditions?colour=1", "no such condition"),
+        ("conditions?isLowPower=1&network=5g", "network is one of"), ("conditions", "Say which"),
+        ("trigger", "launch, foreground, push, pageClosed"),
+      ] {
+        let answer = try device.web.ask("/control/\(query)", "POST", bearer)
+        #expect(answer.status == 400 && answer.text.contains(words), "\(query): \(answer.text)")
+      }
+      // Nothing of a refused request was done.
+      #expect(try device.state()["conditions"]?["isLowPower"] == .bool(false))
+      #expect(try device.web.ask("/control/conditions?isLowPower=1", "POST", bearer).status == 204)
+      #expect(try device.state()["conditions"]?["isLowPower"] == .bool(true))
+      try device.end()
+    }
+  }
+
+  @Test(
+    "Links that begin with / stay with the page's host, and frames, origins and other sites are told apart")
+  func whoAsks() throws {
+    try Site.with { site throws in
+      try site.publish(["index.html": "<script src=/app.js></script>", "app.js": "let a"])
+      let device = try Process(site)
+      #expect(try device.holds("1"))
+      let page = "http://127.0.0.1:\(device.web.port)" + Self.path + "index.html"
+      _ = try device.web.ask(Self.path + "index.html", "GET", ["Sec-Fetch-Dest": "document"])
+      let link = try device.web.ask("/app.js?v=1", "GET", ["Referer": page])
+      #expect(link.status == 307 && link["location"] == "/at/https/m.example.com/app.js?v=1", "\(link)")
+      // To read what another host of the app has, a page needs that it may.
+      let font = try device.web.ask(
+        "/at/https/other.example.com/a.woff2", "GET", ["Referer": page, "Sec-Fetch-Mode": "cors"])
+      #expect(font.status == 307 && font["x-xcache"] == "network; foreignHost")
+      let foreign = try device.web.ask(
+        Self.path + "app.js", "GET", ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"])
+      #expect(foreign.status == 403)
+      let visit = try device.web.ask(
+        Self.path + "index.html", "GET", ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"])
+      #expect(visit.status == 200)
+      try device.end()
+    }
+  }
+
+  @Test("Events are printed, polls and the queue are shown, and the counts reach the origin")
+  func events() throws {
+    try Site.with { site throws in
+      try site.publish(["index.html": "<p>one"])
+      let device = try Process(site, ["--json"])
+      #expect(try device.holds("1"))
+      for _ in 0..<5 {
+        #expect(
+          try device.web.ask(Self.path + "index.html", "GET", ["Sec-Fetch-Dest": "document"]).status == 200)
+      }
+      #expect(try Wait.until(30) { try device.state()["lastPoll"]?["to"]?.string == "1" })
+      let state = try device.state()
+      #expect(state["queue"]?["waitingFiles"]?.integer == 0 && state["interceptionOff"] == .bool(false))
+      #expect(state["events"]?.array?.last?["event"]?.string == "switched")
+      #expect(try device.web.ask("/?token=\(device.token)").text.contains("version 0 → 1"))
+      try device.end()
+      let lines = try device.child.standardOutput.split(separator: "\n").map {
+        try JSONValue.parse(Array($0.utf8))
+      }
+      #expect(lines.first?["pages"] != nil && lines.contains { $0["event"]?.string == "switched" })
+      #expect(
+        try Wait.until(60) {
+          try site.run("status", "--app", "shop").output.contains("100.0 % of 5 requests from the device")
+        })
+    }
+  }
+
   @Test("It listens on loopback alone, and needs its hosts")
   func refusals() throws {
     let scratch = try Scratch()
     for (words, reason) in [
       (["--hosts", "m.test", "--listen", "0.0.0.0:0"], "loopback"),
       (["--hosts", "m.test", "--listen", "m.test:80"], "loopback"),
+      (["--hosts", "m.test", "--listen", "localhost"], "loopback"),
       (["--listen", "127.0.0.1:0"], "--hosts is needed"),
     ] {
       let child = try Child(

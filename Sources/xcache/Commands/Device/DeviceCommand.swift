@@ -18,10 +18,16 @@ enum DeviceCommand {
       Pages are at /at/SCHEME/HOST[:PORT]/PATH, so that links between them work:
         http://127.0.0.1:PORT/at/https/m.example.com/index.html
       What the device holds is answered as a web engine would get it; everything else is a redirect (307) to the address
-      itself, with the reason in X-XCache. Opening a page polls, as in an app. The process can't see a page paint, so each
-      that was answered counts as come up.
-      The control page needs the token that is printed at the start; /control.json is the same as JSON. Only requests whose
-      Host is this address are answered, and it listens on loopback alone. SIGTERM and SIGINT end it.
+      itself, with the reason in X-XCache. Links that are relative or begin with / stay here; absolute ones lead to the
+      network. Opening a page polls, as in an app. The process can't see a page paint, so each that was answered counts as
+      come up. What happens is printed, a line each; with --json, as a JSON object each, the first with the addresses.
+      The control page needs the token that is printed at the start, in the query or as Authorization: Bearer TOKEN:
+        GET  /control.json        all of the control page as JSON
+        POST /control/trigger     name=launch|foreground|push|pageClosed
+        POST /control/conditions  network=unmetered|metered|offline, savesData=0|1, isLowPower=0|1, isForeground=0|1
+        POST /control/memory      the system says that memory is short
+      The parameters are in the query. Only requests whose Host is this address are answered, and it listens on loopback
+      alone. SIGTERM and SIGINT end it.
 
       """ + DeviceNames.notes,
     options: [
@@ -41,8 +47,8 @@ enum DeviceCommand {
     switch arguments.operands.first {
     case "run": return try serve(arguments, terminal)
     case "dns": return try DeviceNames.run(arguments, terminal)
-    case let word?: throw UsageError("there is no \"device \(word)\"; it is run or dns HOST")
-    case nil: throw UsageError("device run, or device dns HOST?")
+    case let word?: throw UsageError("no command \"device \(word)\": it is device run or device dns HOST")
+    case nil: throw UsageError("device needs a command: device run or device dns HOST")
     }
   }
 
@@ -65,14 +71,15 @@ enum DeviceCommand {
       throw Failure("can't listen on \(address): \(error); choose another address with --listen")
     }
     let token = Hex.encode(Secrets.random(16).span.bytes)
-    let control = ControlPage(runtime, token: token, address: "\(server.address)")
+    let log = EventLog(terminal, isJSON: arguments.has("json"))
+    let control = ControlPage(runtime, log, token: token, address: "\(server.address)")
     try server.start { _ in DeviceHandler(runtime, control) }
-    terminal.say(
-      """
-      pages: http://\(server.address)/at/https/HOST/PATH
-      control: http://\(server.address)/?token=\(token)
-      """)
-    Task { await runtime.handle(.launch) }
+    log.begin(
+      pages: "http://\(server.address)/at/https/HOST/PATH",
+      control: "http://\(server.address)/?token=\(token)")
+    let events = runtime.events
+    Task { for await event in events { log.note(event) } }
+    control.tell(.launch)
     _ = Signals.wait()
     server.stop(graceSeconds: 2)
     try wait { await runtime.close() }
@@ -107,7 +114,8 @@ enum DeviceCommand {
 
   private static func address(_ arguments: Arguments) throws -> SocketAddress {
     let text = try arguments.value("listen") ?? "127.0.0.1:8090"
-    guard text.hasPrefix("127.0.0.1:") || text.hasPrefix("[::1]:"), let address = SocketAddress(text) else {
+    let isLoopback = ["127.0.0.1:", "[::1]:", "localhost:"].contains { text.hasPrefix($0) }
+    guard isLoopback, let address = SocketAddress(text) else {
       throw UsageError("--listen \(text) is no address and port on loopback, such as 127.0.0.1:8090")
     }
     return address

@@ -84,7 +84,8 @@ enum PullCommand {
       "version \(preset.from) → \(preset.version), \(preset.files) files, \(Bytes.text(preset.bytes)) from the zip"
   }
 
-  private static func lines(_ update: UpdateReport) -> [String] {
+  /// What an update did, in words.
+  static func lines(_ update: UpdateReport) -> [String] {
     var lines: [String] = []
     if update.source == .fallback { lines.append("the origin failed too often; the static copy answers") }
     switch update.kind {

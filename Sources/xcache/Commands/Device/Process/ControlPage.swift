@@ -1,5 +1,6 @@
 import HTTP
 import Manifests
+import Publishing
 import System
 import XCacheClient
 import XCacheRuntime
@@ -7,12 +8,14 @@ import XCacheRuntime
 /// The control page of a local device, behind a token: what is held, hits, and what an app would tell the runtime.
 struct ControlPage: Sendable {
   private let runtime: Runtime
+  private let log: EventLog
   private let token: [UInt8]
   /// Where the process listens, as a Host header names it.
   let address: String
 
-  init(_ runtime: Runtime, token: String, address: String) {
+  init(_ runtime: Runtime, _ log: EventLog, token: String, address: String) {
     self.runtime = runtime
+    self.log = log
     self.token = Array(token.utf8)
     self.address = address
   }
@@ -22,9 +25,19 @@ struct ControlPage: Sendable {
     host == address || host == "localhost:\(address.split(separator: ":").last ?? "")"
   }
 
+  /// Tells the runtime of something, and notes what came of it.
+  func tell(_ trigger: Trigger) {
+    let (runtime, log) = (runtime, log)
+    Task { if let report = await runtime.handle(trigger) { log.note(report) } }
+  }
+
   func answer(_ path: String, _ request: borrowing Request) -> Answer {
     guard isAllowed(request) else {
-      return .now(Response(.forbidden, contentType: "text/plain", "The token is missing or wrong.\n"))
+      return .now(
+        Response(
+          .forbidden, contentType: "text/plain",
+          "Pages are at /at/https/HOST/PATH. The control page needs the token that was printed at the start.\n"
+        ))
     }
     switch (request.method, path) {
     case (.get, "/"), (.head, "/"): return page()
@@ -34,12 +47,20 @@ struct ControlPage: Sendable {
           .ok, contentType: "application/json", String(decoding: state.canonical, as: UTF8.self), Self.guards)
       )
     case (.post, "/control/trigger"), (.post, "/control/conditions"), (.post, "/control/memory"):
-      return act(path, items(request))
+      let isForm = request.field(.authorization) == nil
+      if let fault = act(path, items(request)) {
+        return .now(Response(.badRequest, contentType: "text/plain", "\(fault)\n"))
+      }
+      guard isForm else { return .now(Response(.noContent)) }
+      return .now(
+        Response(Status(303), HeadFields([("Location", "/?token=\(String(decoding: token, as: UTF8.self))")]))
+      )
     default: return .now(Response(.notFound, contentType: "text/plain", "There is no such page.\n"))
     }
   }
 
-  private func isAllowed(_ request: borrowing Request) -> Bool {
+  /// Whether a request has the token.
+  func isAllowed(_ request: borrowing Request) -> Bool {
     let bearer = request.field(.authorization)?.text
     let given = bearer.flatMap { $0.hasPrefix("Bearer ") ? String($0.dropFirst("Bearer ".utf8.count)) : nil }
     return Secrets.equal(Array((given ?? items(request)["token"] ?? "").utf8), token)
@@ -55,34 +76,47 @@ struct ControlPage: Sendable {
     return values
   }
 
-  private func act(_ path: String, _ items: [String: String]) -> Answer {
+  /// - Returns: what is wrong with what was asked; then nothing was done.
+  private func act(_ path: String, _ items: [String: String]) -> String? {
     switch path {
-    case "/control/memory": runtime.memoryIsShort()
-    case "/control/conditions": set(items)
+    case "/control/memory":
+      runtime.memoryIsShort()
+      return nil
+    case "/control/conditions": return set(items)
     default:
-      let triggers: [String: Trigger] = [
-        "launch": .launch, "foreground": .foreground, "push": .push, "pageClosed": .pageClosed,
-      ]
-      guard let trigger = triggers[items["name"] ?? ""] else {
-        return .now(Response(.badRequest, contentType: "text/plain", "There is no such trigger.\n"))
+      guard let trigger = Self.triggers.first(where: { $0.name == items["name"] })?.trigger else {
+        return "name is one of \(Self.triggers.map(\.name).joined(separator: ", "))."
       }
-      let runtime = runtime
-      Task { await runtime.handle(trigger) }
+      tell(trigger)
+      return nil
     }
-    let back = "/?token=\(String(decoding: token, as: UTF8.self))"
-    return .now(Response(Status(303), HeadFields([("Location", back)])))
   }
 
-  private func set(_ items: [String: String]) {
+  private func set(_ items: [String: String]) -> String? {
+    let items = items.filter { $0.key != "token" }
     var conditions = runtime.conditions
-    if let network = items["network"].flatMap(Conditions.Network.init(rawValue:)) {
-      conditions.network = network
+    for (name, value) in items {
+      if name == "network" {
+        guard let network = Conditions.Network(rawValue: value) else {
+          return "network is one of \(Conditions.Network.allCases.map(\.rawValue).joined(separator: ", "))."
+        }
+        conditions.network = network
+      } else if let flag = Self.flags.first(where: { $0.name == name })?.flag {
+        guard value == "0" || value == "1" else { return "\(name) is 0 or 1." }
+        conditions[keyPath: flag] = value == "1"
+      } else {
+        return "There is no such condition: network, \(Self.flags.map(\.name).joined(separator: ", "))."
+      }
     }
-    for (name, flag) in Self.flags {
-      if let value = items[name] { conditions[keyPath: flag] = value == "1" }
-    }
+    guard !items.isEmpty else { return "Say which condition, such as network=metered." }
     runtime.conditions = conditions
+    return nil
   }
+
+  /// What an app tells of, by its name here. `pageOpened` is told by opening a page.
+  private static let triggers: [(name: String, trigger: Trigger)] = [
+    ("launch", .launch), ("foreground", .foreground), ("push", .push), ("pageClosed", .pageClosed),
+  ]
 
   /// What else an app says of the moment.
   private static let flags: [(name: String, flag: WritableKeyPath<Conditions, Bool> & Sendable)] = [
@@ -103,21 +137,20 @@ extension ControlPage {
   /// All of it, as JSON.
   private var state: JSONValue {
     let counts = runtime.counts
-    var shownConditions: JSONObject {
-      var shown = JSONObject()
-      let conditions = runtime.conditions
-      shown["network"] = .string(conditions.network.rawValue)
-      for (name, flag) in Self.flags { shown[name] = .bool(conditions[keyPath: flag]) }
-      return shown
-    }
+    var shownConditions = JSONObject()
+    let conditions = runtime.conditions
+    shownConditions["network"] = .string(conditions.network.rawValue)
+    for (name, flag) in Self.flags { shownConditions[name] = .bool(conditions[keyPath: flag]) }
     var passed = JSONObject()
     for (reason, count) in counts.passed { passed[reason.rawValue] = .integer(count) }
-    let files = (runtime.device?.heldFiles() ?? []).map { file -> JSONValue in
+    let held = Held(runtime)
+    let files = held.files.map { file -> JSONValue in
       [
         "held": .bool(file.path != nil), "sha256": .string(file.sha256), "size": .integer(file.size),
         "url": .string(file.url),
       ]
     }
+    let activity = runtime.activity
     return [
       "conditions": .object(shownConditions),
       "counts": [
@@ -126,40 +159,96 @@ extension ControlPage {
         "memoryBytes": .integer(counts.memoryBytes), "misses": .integer(counts.misses),
         "passed": .object(passed),
       ],
-      "digest": .string(runtime.device?.digest ?? ""), "files": .array(files),
+      "digest": .string(runtime.device?.digest ?? ""), "events": .array(log.lines.map(\.json)),
+      "files": .array(files),
+      "interceptionOff": .bool(activity.isInterceptionOff), "lastPoll": log.lastPoll?.json ?? .null,
       "policy": .string(runtime.device?.runtimePolicy.version ?? "0"),
-      "prefetch": .string(runtime.device?.prefetch.version ?? "0"), "version": .string(runtime.version),
+      "prefetch": .string(runtime.device?.prefetch.version ?? "0"),
+      "queue": [
+        "backlog": .bool(activity.fetchesBacklog), "update": .bool(activity.isUpdating),
+        "waitingBytes": .integer(held.waitingBytes), "waitingFiles": .integer(held.waiting),
+      ], "version": .string(runtime.version),
     ]
   }
 
+  /// What the manifest held lists, and how much of it isn't there.
+  private struct Held {
+    let files: [HeldFile]
+    let waiting: Int
+    let waitingBytes: Int64
+
+    init(_ runtime: Runtime) {
+      files = runtime.device?.heldFiles() ?? []
+      let waiting = files.lazy.filter { $0.path == nil }
+      self.waiting = waiting.count
+      waitingBytes = waiting.reduce(0) { $0.addingClamped($1.size) }
+    }
+  }
+
   private func page() -> Answer {
-    let counts = runtime.counts
-    let files = runtime.device?.heldFiles() ?? []
-    let held = files.count { $0.path != nil }
+    let held = Held(runtime)
     let conditions = runtime.conditions
     let switches = Self.flags.map { name, flag in
       let isOn = conditions[keyPath: flag]
       return button("conditions?\(name)=\(isOn ? 0 : 1)", "\(name): \(isOn ? "yes" : "no")")
     }
-    let passed = counts.passed.sorted { $0.key.rawValue < $1.key.rawValue }
-      .map { "<tr><td>passed on: \($0.key.rawValue)<td>\($0.value)" }
-    let rows = files.prefix(1000).map {
+    let rows = held.files.prefix(Self.mostRows).map {
       "<tr><td>\(Self.escaped($0.url))<td>\($0.size)<td>\($0.path == nil ? "waits" : "held")"
     }
+    let rest = held.files.count - rows.count
     let html = """
       <!doctype html><meta charset="utf-8"><title>xcache device</title>
-      <style>body{font:15px system-ui;margin:2em}td{padding:0 1em 0 0}form{display:inline}</style>
+      <style>body{font:15px system-ui;margin:2em}td{padding:0 1em 0 0;vertical-align:top}form{display:inline}</style>
       <h1>Version \(Self.escaped(runtime.version))</h1>
-      <p>\(held) of \(files.count) files are held. Policy \(runtime.device?.runtimePolicy.version ?? "0"), \
-      prefetch config \(runtime.device?.prefetch.version ?? "0"). Network: \(conditions.network.rawValue).
-      <p>\(["launch", "foreground", "push", "pageClosed"].map { button("trigger?name=\($0)", $0) }.joined())
+      <table>\(overview(held).map { "<tr><td>\($0)<td>\(Self.escaped($1))" }.joined())</table>
+      <p>\(Self.triggers.map { button("trigger?name=\($0.name)", $0.name) }.joined())
       \(Conditions.Network.allCases.map { button("conditions?network=\($0)", "\($0)") }.joined())
       \(switches.joined())
       \(button("memory?", "memory is short"))
-      <table><tr><td>from memory<td>\(counts.memory)<tr><td>from the disk<td>\(counts.disk)\(passed.joined())</table>
-      <h2>Files</h2><table>\(rows.joined())</table>
+      <h2>Requests</h2><table>\(requests())</table>
+      <h2>Events</h2><table>\(events())</table>
+      <h2>Files</h2><table>\(rows.joined())</table>\(rest > 0 ? "<p>and \(rest) more: /control.json has all" : "")
       """
     return .now(Response(.ok, contentType: "text/html; charset=utf-8", html, Self.guards))
+  }
+
+  /// Rows of files that the page shows.
+  private static let mostRows = 1000
+
+  private func overview(_ held: Held) -> [(String, String)] {
+    let activity = runtime.activity
+    let work =
+      activity.isUpdating ? "updating" : activity.fetchesBacklog ? "fetching what updates left" : "idle"
+    let lastPoll = log.lastPoll.map { "\($0.time): \($0.words)" } ?? "none was answered yet"
+    return [
+      ("Files", "\(held.files.count - held.waiting) of \(held.files.count) are held"),
+      (
+        "Queue",
+        "\(work)\(held.waiting > 0 ? "; \(Count.text(held.waiting, "file")) not held, \(Bytes.text(held.waitingBytes))" : "")"
+      ), ("Last poll", lastPoll), ("Network", runtime.conditions.network.rawValue),
+      ("Policy", runtime.device?.runtimePolicy.version ?? "0"),
+      ("Prefetch config", runtime.device?.prefetch.version ?? "0"),
+      (
+        "Interception",
+        activity.isInterceptionOff ? "off: three starts in a row ended while a page loaded" : "on"
+      ),
+    ]
+  }
+
+  private func requests() -> String {
+    let counts = runtime.counts
+    let own = [
+      ("from memory", counts.memory), ("from the disk", counts.disk),
+      ("missing or damaged when asked for", counts.misses),
+      ("made way in memory", counts.evictions), ("made way on the disk", counts.diskEvictions),
+    ]
+    let passed = counts.passed.sorted { $0.key.rawValue < $1.key.rawValue }
+      .map { ("passed on: \($0.key.rawValue)", $0.value) }
+    return (own + passed).map { "<tr><td>\($0)<td>\($1)" }.joined()
+  }
+
+  private func events() -> String {
+    log.lines.reversed().map { "<tr><td>\($0.time)<td>\(Self.escaped($0.words))" }.joined()
   }
 
   private func button(_ path: String, _ words: String) -> String {

@@ -23,8 +23,26 @@ final class DeviceHandler: Handler {
         Response(Status(421), contentType: "text/plain", "This is not the address of this process.\n"))
     }
     let path = request.path.text
-    if path.hasPrefix("/at/") { return page(String(path.dropFirst("/at/".count)), request) }
+    if path.hasPrefix("/at/") {
+      // Of a page of another site a browser gets what a link leads to, and nothing that a script could look at.
+      guard !(isForeign(request) && request.field(named: "sec-fetch-mode")?.text != "navigate") else {
+        return .now(
+          Response(.forbidden, contentType: "text/plain", "Another site's page may not ask here.\n"))
+      }
+      return page(String(path.dropFirst("/at/".count)), request)
+    }
+    // A link that begins with / leads to the page's own host.
+    if !control.isAllowed(request), let page = pageThatAsks(request), let start = Self.start(of: page) {
+      let query = request.query?.text
+      let target = "/at/\(start)\(path)\(query.map { "?\($0)" } ?? "")"
+      return .now(Response(Status(307), HeadFields([("Location", target)])))
+    }
     return control.answer(path, request)
+  }
+
+  private func isForeign(_ request: borrowing Request) -> Bool {
+    let site = request.field(named: "sec-fetch-site")?.text
+    return site == "cross-site" || site == "same-site"
   }
 
   private func page(_ path: String, _ request: borrowing Request) -> Answer {
@@ -32,6 +50,26 @@ final class DeviceHandler: Handler {
     guard let url = Self.address(path + (query.map { "?\($0)" } ?? "")) else {
       return .now(Response(.notFound, contentType: "text/plain", "Pages are at /at/https/HOST/PATH.\n"))
     }
+    let referer = pageThatAsks(request)
+    let asked = pageRequest(url, request, from: referer)
+    let isPage = asked.destination == .document
+    let (runtime, pages, control) = (runtime, pages, control)
+    return .deferred { answer in
+      Task {
+        var request = asked
+        request.page = isPage ? pages.open(url) : referer.flatMap { pages.page($0) }
+        let made = await runtime.answer(request)
+        if isPage, let page = request.page {
+          runtime.pageCameUp(page)
+          control.tell(.pageOpened(page))
+        }
+        answer(Self.response(to: made, url))
+      }
+    }
+  }
+
+  /// The request as a web engine would hand it over, with what the browser says of it (Fetch Metadata §2).
+  private func pageRequest(_ url: String, _ request: borrowing Request, from page: String?) -> PageRequest {
     var asked = PageRequest(url, method: Self.name(of: request.method))
     for (name, value) in [
       ("range", request.field(.range)?.text), ("if-range", request.field(.ifRange)?.text),
@@ -40,22 +78,47 @@ final class DeviceHandler: Handler {
     ] {
       if let value { asked.headers.append((name, value)) }
     }
-    let isPage = request.field(named: "sec-fetch-dest")?.text == "document"
-    if isPage { asked.destination = .document }
-    let referer = (request.field(.referer)?.text).flatMap { Self.page(of: $0, at: control.address) }
-    let (runtime, pages, final) = (runtime, pages, asked)
-    return .deferred { answer in
-      Task {
-        var request = final
-        request.page = isPage ? pages.open(url) : referer.flatMap { pages.page($0) }
-        let made = await runtime.answer(request)
-        if isPage, let page = request.page {
-          runtime.pageCameUp(page)
-          Task { await runtime.handle(.pageOpened(page)) }
-        }
-        answer(Self.response(to: made, url))
+    let destination = request.field(named: "sec-fetch-dest")?.text ?? ""
+    asked.destination = Self.destinations[destination] ?? .other
+    asked.mode = Self.modes[request.field(named: "sec-fetch-mode")?.text ?? ""] ?? .noCORS
+    // Every page has this process's origin here; the one it has in an app is that of its own address.
+    if let page, let origin = Self.origin(of: page) {
+      let isCrossOrigin = Self.origin(of: url) != origin
+      if isCrossOrigin, asked.mode == .cors || asked.mode == .sameOrigin {
+        asked.mode = .cors
+        asked.headers.append(("origin", origin))
       }
+    } else if let origin = request.field(named: "origin")?.text {
+      asked.headers.append(("origin", origin))
     }
+    return asked
+  }
+
+  private static let destinations: [String: PageRequest.Destination] = [
+    "audio": .audio, "document": .document, "empty": .fetch, "font": .font, "frame": .frame, "iframe": .frame,
+    "image": .image, "manifest": .manifest, "script": .script, "serviceworker": .worker,
+    "sharedworker": .worker,
+    "style": .style, "video": .video, "worker": .worker,
+  ]
+
+  private static let modes: [String: PageRequest.Mode] = [
+    "cors": .cors, "navigate": .navigate, "no-cors": .noCORS, "same-origin": .sameOrigin,
+  ]
+
+  /// The page that the Referer names, where it is one of this process.
+  private func pageThatAsks(_ request: borrowing Request) -> String? {
+    (request.field(.referer)?.text).flatMap { Self.page(of: $0, at: control.address) }
+  }
+
+  /// `https/m.test:8443` of `https://m.test:8443/a`
+  private static func start(of url: String) -> String? {
+    origin(of: url).map { $0.replacing("://", with: "/") }
+  }
+
+  /// `https://m.test:8443` of `https://m.test:8443/a`
+  private static func origin(of url: String) -> String? {
+    guard let scheme = url.firstRange(of: "://") else { return nil }
+    return String(url[..<scheme.upperBound] + url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" })
   }
 
   /// `https/m.test/a` stands for `https://m.test/a`.
@@ -103,13 +166,14 @@ final class DeviceHandler: Handler {
     }
   }
 
-  /// What a local answer may have, but for Content-Length.
+  /// What a local answer may have, but for Content-Length, and but for Service-Worker-Allowed, with which a page's worker
+  /// would stand before the control page.
   private static let names: [StaticString] = [
     "ETag", "X-Content-Type-Options", "Content-Type", "Accept-Ranges", "Content-Range",
     "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Vary", "Content-Security-Policy",
     "Content-Security-Policy-Report-Only", "Referrer-Policy", "Permissions-Policy",
     "Cross-Origin-Opener-Policy", "Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy",
-    "X-Frame-Options", "Service-Worker-Allowed",
+    "X-Frame-Options",
   ]
 }
 

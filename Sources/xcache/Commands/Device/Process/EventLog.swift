@@ -1,0 +1,101 @@
+import Manifests
+import System
+import XCacheClient
+import XCacheRuntime
+
+/// What happened in a local device: printed as it happens, and the last of it shown on the control page.
+final class EventLog: Sendable {
+  /// One thing that happened.
+  struct Line: Sendable {
+    /// RFC 3339, UTC.
+    let time: String
+    let words: String
+    let json: JSONValue
+  }
+
+  private struct State {
+    var lines: [Line] = []
+    var lastPoll: Line?
+  }
+
+  /// Lines that are kept.
+  private static let most = 100
+  private let terminal: Terminal
+  private let isJSON: Bool
+  private let state = Locked(State())
+
+  /// - Parameter isJSON: prints each line as a JSON object.
+  init(_ terminal: Terminal, isJSON: Bool) {
+    self.terminal = terminal
+    self.isJSON = isJSON
+  }
+
+  /// The newest last.
+  var lines: [Line] { state.withLock { $0.lines } }
+
+  /// What became of the last poll that was answered; nil before it.
+  var lastPoll: Line? { state.withLock { $0.lastPoll } }
+
+  /// Prints where the process is.
+  func begin(pages: String, control: String) {
+    if isJSON {
+      terminal.say(json: ["control": .string(control), "pages": .string(pages)])
+    } else {
+      terminal.say("pages: \(pages)\ncontrol: \(control)")
+    }
+  }
+
+  /// Prints an event, and keeps it.
+  func note(_ event: RuntimeEvent) {
+    if case .progress(let done) = event {
+      terminal.progress(
+        Bar.line("fetching", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
+      return
+    }
+    guard let (words, json) = Self.describe(event) else { return }
+    let line = Self.line(words, json)
+    state.withLock { state in
+      state.lines.append(line)
+      if state.lines.count > Self.most { state.lines.removeFirst() }
+    }
+    terminal.endProgress()
+    if isJSON { terminal.say(json: line.json) } else { terminal.say("\(line.time) \(words)") }
+  }
+
+  /// Keeps what an update did; one that wasn't due did nothing.
+  func note(_ report: UpdateReport) {
+    guard report.kind != .notDue else { return }
+    let json: [(String, JSONValue)] = [
+      ("from", .string(report.from)), ("kind", .string(report.kind.rawValue)),
+      ("source", report.source.map { .string($0.rawValue) } ?? .null), ("to", .string(report.to)),
+    ]
+    let line = Self.line(PullCommand.lines(report).joined(separator: "; "), json)
+    state.withLock { $0.lastPoll = line }
+  }
+
+  private static func line(_ words: String, _ members: [(String, JSONValue)]) -> Line {
+    let time = Timestamp.text(Clock.unixMilliseconds())
+    var json = JSONObject()
+    for (key, value) in members { json[key] = value }
+    json["time"] = .string(time)
+    return Line(time: time, words: words, json: .object(json))
+  }
+
+  private static func describe(_ event: RuntimeEvent) -> (String, [(String, JSONValue)])? {
+    switch event {
+    case .progress: nil
+    case .updateFound(let version):
+      ("version \(version) is there", [("event", "updateFound"), ("version", .string(version))])
+    case .switched(let from, let to):
+      ("version \(from) → \(to)", [("event", "switched"), ("from", .string(from)), ("to", .string(to))])
+    case .failed(let error): ("\(error)", [("event", "failed"), ("reason", .string("\(error)"))])
+    case .policyChanged(let version):
+      ("policy \(version)", [("event", "policyChanged"), ("version", .string(version))])
+    case .pageFailed(let url, let version):
+      (
+        "\(url) didn't come up twice in a row; it goes to the network while version \(version) is held",
+        [("event", "pageFailed"), ("url", .string(url)), ("version", .string(version))]
+      )
+    }
+  }
+}
