@@ -29,14 +29,7 @@ final class Exchange: Sendable {
   /// Whether it went over a connection that others can use at the same time.
   var isMultiplexed: Bool { state.withLock { $0.isMultiplexed } }
 
-  /// What happens next; the thread sleeps until something does.
-  func next(of task: URLSessionTask) -> Step {
-    let (step, resumes) = state.waiting { Self.take(&$0) }
-    if resumes { task.resume() }
-    return step
-  }
-
-  /// As above; nil where nothing happens for `duration`.
+  /// What happens next, for which the thread sleeps; nil where nothing happens for `duration`.
   func next(within duration: Duration, of task: URLSessionTask) -> Step? {
     guard let (step, resumes) = state.waiting(for: duration, { Self.take(&$0) }) else { return nil }
     if resumes { task.resume() }

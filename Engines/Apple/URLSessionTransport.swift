@@ -44,15 +44,7 @@ public final class URLSessionTransport: Transport {
   ) throws(TransportError) -> TransportReply {
     var ask = try Self.ask(request.url)
     if let seconds = request.stallSeconds { ask.timeoutInterval = TimeInterval(seconds) }
-    if request.isUncoded { ask.setValue("identity", forHTTPHeaderField: "Accept-Encoding") }
-    if request.start > 0 {
-      ask.setValue("bytes=\(request.start)-", forHTTPHeaderField: "Range")
-      // "A client MUST NOT generate an If-Range header field containing an entity tag that is marked as weak" (RFC 9110
-      // §13.1.5).
-      if let tag = request.entityTag, tag.hasPrefix("\"") {
-        ask.setValue(tag, forHTTPHeaderField: "If-Range")
-      }
-    }
+    for header in request.headers { ask.setValue(header.value, forHTTPHeaderField: header.name) }
     let task = session.dataTask(with: ask)
     let exchange = exchanges.begin(task)
     // Ends it where the caller has had enough; after its end it does nothing.
@@ -90,7 +82,11 @@ public final class URLSessionTransport: Transport {
     var count: Int64 = 0
     var failure: [UInt8] = []
     while true {
-      switch exchange.next(of: task) {
+      guard let step = exchange.next(within: .milliseconds(500), of: task) else {
+        if request.isCancelled() { throw TransportError(.stopped, "the caller ended it") }
+        continue
+      }
+      switch step {
       case .head(let response):
         status = response.statusCode
         guard (200..<300).contains(status) else { continue }

@@ -22,7 +22,7 @@ public final class CurlPageTransport: PageTransport {
   package init(
     _ connectSeconds: Int, _ stallSeconds: Int, authorities: String?, resolver: (any Resolver)? = nil
   ) {
-    var timeouts = HTTPTimeouts(connect: connectSeconds * 1000, stall: stallSeconds)
+    var timeouts = HTTPTimeouts(connect: connectSeconds.seconds * 1000, stall: stallSeconds.seconds)
     // A stream of events may say little for long, as long as it says something.
     timeouts.bytesPerSecond = 1
     self.timeouts = timeouts

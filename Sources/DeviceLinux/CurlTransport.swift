@@ -26,7 +26,7 @@ public final class CurlTransport: Transport {
     resolver: (any Resolver)? = nil
   ) {
     pool = HTTPPool(connections: connections)
-    timeouts = HTTPTimeouts(connect: connectSeconds * 1000, stall: stallSeconds)
+    timeouts = HTTPTimeouts(connect: connectSeconds.seconds * 1000, stall: stallSeconds.seconds)
     self.authorities = authorities
     self.resolver = resolver
   }
@@ -45,8 +45,9 @@ public final class CurlTransport: Transport {
     var count: Int64 = 0
     var hasBegun = false
     var ask = HTTPRequest(
-      "GET", request.url, fields: Self.fields(of: request), timeouts: timeouts(of: request), redirects: 5,
-      decodes: !request.isUncoded)
+      "GET", request.url, fields: request.headers.map { HTTPField($0.name, $0.value) },
+      timeouts: timeouts(of: request), redirects: 5, decodes: !request.isUncoded,
+      watch: { _ in !request.isCancelled() })
     ask.authorities = authorities
     do {
       return try withoutActuallyEscaping(begin) { begin throws(HTTPClientError) in
@@ -78,21 +79,11 @@ public final class CurlTransport: Transport {
   }
 
   private func timeouts(of request: TransportRequest) -> HTTPTimeouts {
-    guard let seconds = request.stallSeconds.map({ min(max($0, 1), 3600) }) else { return timeouts }
+    guard let seconds = request.stallSeconds?.seconds else { return timeouts }
     var timeouts = timeouts
     timeouts.stall = min(timeouts.stall, seconds)
     timeouts.connect = min(timeouts.connect, seconds * 1000)
     return timeouts
-  }
-
-  private static func fields(of request: TransportRequest) -> [HTTPField] {
-    var fields = request.isUncoded ? [HTTPField("Accept-Encoding", "identity")] : []
-    guard request.start > 0 else { return fields }
-    fields.append(HTTPField("Range", "bytes=\(request.start)-"))
-    // "A client MUST NOT generate an If-Range header field containing an entity tag that is marked as weak" (RFC 9110
-    // §13.1.5).
-    if let tag = request.entityTag, tag.hasPrefix("\"") { fields.append(HTTPField("If-Range", tag)) }
-    return fields
   }
 
   /// Posts by libcurl, five seconds at most.
@@ -116,12 +107,17 @@ public final class CurlTransport: Transport {
 
   /// Bytes of the body before it was decoded, where the server said how many.
   private static func wireBytes(of reply: HTTPReply) -> Int64? {
-    reply.field("content-length").flatMap { Int64($0) }
+    reply.field("content-length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
   }
 
   private struct Stopped: Error {}
   /// The server sent other bytes than were asked for.
   struct OtherRange: Error {}
+}
+
+extension Int {
+  /// As many seconds as a request may wait.
+  var seconds: Int { Swift.min(Swift.max(self, 1), 3600) }
 }
 
 extension TransportError {

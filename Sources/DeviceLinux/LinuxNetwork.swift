@@ -4,9 +4,9 @@ import XCacheClient
 
 /// What Linux knows of the network: whether there is a default route, and whether NetworkManager takes it for metered.
 ///
-///     runtime.conditions.network = LinuxNetwork().look()
+///     let following = Task { await runtime.followNetwork() }
 ///
-/// An app looks at its start, when it comes to the foreground, and when it is told of a change; not for every request.
+/// An app that knows better, since its user chose, cancels the task and sets `Runtime.conditions` itself.
 public struct LinuxNetwork: Sendable {
   private let routes: String
   private let bus: String

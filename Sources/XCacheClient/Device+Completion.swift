@@ -30,7 +30,7 @@ extension Device {
     let fetched = absent.filter { seen.insert($0.sha256).inserted }
     let (folder, cache) = (folder, cache)
     let run = FetchRun(
-      fetcher: fetcher(for: index.version, isOneOfMany: true), gate: gate, progress: progress)
+      fetcher: fetcher(for: index.version), gate: gate, progress: progress)
     report.bytesFetched = try run.run(fetched, to: { folder.staged($0.sha256) }) {
       entry throws(ClientError) in
       try cache.withLock { cache throws(ClientError) in
@@ -41,7 +41,7 @@ extension Device {
     // Those with the bytes of one that was just fetched.
     let twins = absent.filter { entry in !cache.withLock { $0.has(entry) } }
     for entry in try copyingHeld(twins, &report) {
-      report.bytesFetched += try supply(entry) ?? 0
+      report.bytesFetched += try supply(entry, until: StopSignal()) ?? 0
       report.fetched += 1
     }
     return report

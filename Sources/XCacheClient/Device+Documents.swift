@@ -63,9 +63,12 @@ extension Device {
   }
 
   func fetchDocument(
-    _ url: String, limit: Int64 = DeviceDocuments.limit, for use: GatedTransport.Use = .page
+    _ url: String, limit: Int64 = DeviceDocuments.limit, for use: GatedTransport.Use = .page,
+    until signal: StopSignal = StopSignal()
   ) throws(ClientError) -> [UInt8] {
-    try Poller(transport: transport(for: use), settings: settings).document(url, limit: limit)
+    var transport = transport(for: use)
+    transport.signal = signal
+    return try Poller(transport: transport, settings: settings).document(url, limit: limit)
   }
 
   /// Puts a document in the place of the one held; gives the version that is held then.
@@ -99,6 +102,17 @@ extension Device {
   /// Its bytes have the policy's sha256 and a signature by the key of the settings, whatever served them.
   /// - Throws: `badSetting` without a key, `noAnswer`, `status`, `unreadable` for other bytes or another's signature.
   public func script(_ name: String) throws(ClientError) -> [UInt8]? {
+    try script(name, until: StopSignal())
+  }
+
+  /// The names of the policy's scripts, in its order; none where interception is off, or the app has no key for them.
+  package var scripts: [String] {
+    let policy = runtimePolicy
+    return settings.scriptKey == nil || policy.isKilled(at: now()) ? [] : policy.scripts.map(\.name)
+  }
+
+  /// As `script`; it ends where `stop(signal)` is called.
+  package func script(_ name: String, until signal: StopSignal) throws(ClientError) -> [UInt8]? {
     let policy = runtimePolicy
     guard !policy.isKilled(at: now()), let script = policy.scripts.first(where: { $0.name == name }) else {
       return nil
@@ -113,7 +127,11 @@ extension Device {
     let path = folder.script(sha256)
     let held = try? DurableFile.read(path, limit: PolicyScript.limit)
     let bytes =
-      if let held { held } else { try fetchDocument(script.download, limit: Int64(PolicyScript.limit)) }
+      if let held {
+        held
+      } else {
+        try fetchDocument(script.download, limit: Int64(PolicyScript.limit), until: signal)
+      }
     guard SHA256.of(bytes) == sha256 else {
       if held != nil { try folder.remove(path) }
       throw .unreadable(url: script.download, reason: "the script has another sha256 than the policy says")

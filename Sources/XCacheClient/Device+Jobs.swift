@@ -83,7 +83,8 @@ extension Device {
     until signal: StopSignal, progress: (@Sendable (Progress) -> Void)? = nil
   ) throws(ClientError) -> Int {
     try job(until: signal) { () throws(ClientError) in
-      guard gate.conditions.allowsLargeUpdates, cache.withLock({ !$0.backlog.isEmpty }) else { return 0 }
+      guard !gate.isStopped, gate.conditions.allowsLargeUpdates, cache.withLock({ !$0.backlog.isEmpty })
+      else { return 0 }
       try cache.withLock { cache throws(ClientError) in try cache.mend(at: now()) }
       defer { cache.withLock { $0.tidyNotes() } }
       return try fetchBacklogAlone(progress)
@@ -141,7 +142,7 @@ extension Device {
   ) throws(ClientError) {
     let (index, folder, cache, gate) = (index, folder, cache, gate)
     let offers = entries.compactMap { entry in cache.withLock { $0.backlog.offer(for: entry) } }
-    var fetcher = fetcher(for: index.version, isOneOfMany: true)
+    var fetcher = fetcher(for: index.version)
     fetcher.deltas = try deltaBook(offers, from: index)
     let report = fetcher.failed
     fetcher.failed = { entry, error in

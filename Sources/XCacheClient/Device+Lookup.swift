@@ -5,6 +5,8 @@ import System
 package struct ListedFile: Sendable {
   /// The URL under which the manifest lists it.
   package let url: String
+  /// Of the manifest that lists it.
+  package let version: String
   /// The media type with its parameters.
   package let contentType: String
   /// The page's own security headers, in the manifest's order.
@@ -17,8 +19,9 @@ package struct ListedFile: Sendable {
   package let sha256: SHA256
   let entry: HeldEntry
 
-  init(_ entry: HeldEntry) {
+  init(_ entry: HeldEntry, of version: ManifestVersion) {
     self.entry = entry
+    self.version = version.text
     url = entry.url.text
     contentType = entry.entry.ctype
     headers = entry.entry.headers.fields.map { ($0.name.rawValue, $0.value.text) }
@@ -35,21 +38,25 @@ extension Device {
   package func listed(_ url: ResourceURL, isPage: Bool) -> ListedFile? {
     let index = index
     return urls.withLock { urls in
-      if let entry = urls.entry(for: url, in: index) { return ListedFile(entry) }
+      if let entry = urls.entry(for: url, in: index) { return ListedFile(entry, of: index.version) }
       guard isPage, url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else {
         return nil
       }
-      return urls.entry(for: plain, in: index).map(ListedFile.init)
+      return urls.entry(for: plain, in: index).map { ListedFile($0, of: index.version) }
     }
   }
 
   /// The open file of something that is listed, fetched first where it is missing or damaged; nil where it is listed no
   /// more, or with other bytes.
-  /// - Parameter fetches: false: nil, too, where it is missing or damaged.
+  /// - Parameters:
+  ///   - fetches: false: nil, too, where it is missing or damaged.
+  ///   - signal: ends the fetch where `stop(signal)` is called.
   /// - Throws: `ClientError`, where it can't be fetched.
-  package func open(_ file: ListedFile, fetches: Bool = true) throws(ClientError) -> LocalResource? {
+  package func open(
+    _ file: ListedFile, fetches: Bool = true, until signal: StopSignal = StopSignal()
+  ) throws(ClientError) -> LocalResource? {
     guard let url = try? ResourceURL(file.url),
-      let resource = try listedResource(for: url, fetches: fetches),
+      let resource = try listedResource(for: url, fetches: fetches, until: signal),
       resource.sha256 == file.sha256.hex
     else { return nil }
     return resource
@@ -69,8 +76,14 @@ extension Device {
     }
     guard let path = self.held(file.sha256),
       let descriptor = try? Kernel.openExisting(path, [.read, .noFollow]),
-      let digest = try? CacheFolder.digest(descriptor), digest == file.entry.bytes
+      let digest = try? CacheFolder.digest(descriptor)
     else { return nil }
+    guard digest == file.entry.bytes else {
+      damage.withLock { $0 += 1 }
+      // A listed one, which may have the bytes as well, is put right when somebody asks for it.
+      if path == folder.aside(file.sha256) { try? folder.remove(path) }
+      return nil
+    }
     return LocalResource(file.entry, descriptor)
   }
 
@@ -99,6 +112,6 @@ package struct HeldManifest: Sendable {
   /// What it listed for a URL; found by a walk over its entries, since few requests need it.
   package func listed(_ url: ResourceURL) -> ListedFile? {
     let key = url.matchKey
-    return index.entries.first { $0.url.matchKey == key }.map(ListedFile.init)
+    return index.entries.first { $0.url.matchKey == key }.map { ListedFile($0, of: index.version) }
   }
 }

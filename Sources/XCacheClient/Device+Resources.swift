@@ -21,8 +21,12 @@ extension Device {
   }
 
   /// As `resource(for:)`, whatever the policy says.
-  /// - Parameter fetches: false: nil, too, where the file is missing or damaged.
-  func listedResource(for url: ResourceURL, fetches: Bool = true) throws(ClientError) -> LocalResource? {
+  /// - Parameters:
+  ///   - fetches: false: nil, too, where the file is missing or damaged.
+  ///   - signal: ends the fetch.
+  func listedResource(
+    for url: ResourceURL, fetches: Bool = true, until signal: StopSignal = StopSignal()
+  ) throws(ClientError) -> LocalResource? {
     var supplied = 0
     while true {
       let index = index
@@ -40,7 +44,12 @@ extension Device {
         }
         if supplied == 0 { cache.withLock { $0.countMiss() } }
         supplied += 1
-        try gate.page { () throws(ClientError) in _ = try supply(entry) }
+        try gate.page(entry.sha256, until: signal) { () throws(ClientError) in
+          // Somebody else's fetch may have ended between the look and here.
+          let path = folder.file(entry.name)
+          if cache.withLock({ $0.lists(entry) && $0.has(entry) }), folder.status(path) != nil { return }
+          _ = try supply(entry, until: signal)
+        }
       }
     }
   }
@@ -94,11 +103,12 @@ extension Device {
 
   /// Puts an entry's bytes in place: copied where the device holds them under another key, else fetched.
   /// Gives the bytes that came over the wire; nil where none had to.
-  func supply(_ entry: HeldEntry) throws(ClientError) -> Int64? {
+  /// - Parameter signal: ends the fetch.
+  func supply(_ entry: HeldEntry, until signal: StopSignal) throws(ClientError) -> Int64? {
     let part = folder.incoming()
     var received: Int64?
     if try !copyHeld(entry, to: part) {
-      var fetcher = fetcher(for: index.version)
+      var fetcher = fetcher(for: index.version, forPageUntil: signal)
       if let offer = cache.withLock({ $0.backlog.offer(for: entry) }), let base = held(offer.base) {
         fetcher.deltas = DeltaBook([offer], bases: [offer.base: base])
       }

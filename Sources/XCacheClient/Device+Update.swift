@@ -298,7 +298,7 @@ extension Device {
   ) throws(ClientError) -> (bytes: Int64, skipped: [HeldEntry]) {
     let (folder, cost) = (folder, deltas.cost(of: entries))
     guard allows(cost) else { return (0, entries) }
-    var fetcher = fetcher(for: version, isOneOfMany: true)
+    var fetcher = fetcher(for: version)
     fetcher.deltas = deltas
     var run = FetchRun(fetcher: fetcher, gate: gate, progress: progress)
     run.goesOn = { self.allows(cost) }

@@ -82,7 +82,16 @@ public final class Device: Sendable {
   /// What the app knows of network and battery; a job that runs obeys it from its next piece on.
   public var conditions: Conditions {
     get { gate.conditions }
-    set { gate.conditions = newValue }
+    set { changeConditions { $0 = newValue } }
+  }
+
+  /// Changes the conditions in one step, so that two who change different parts of them don't undo each other's.
+  /// - Returns: what they were, and what they are.
+  @discardableResult
+  package func changeConditions(
+    _ change: (inout Conditions) -> Void
+  ) -> (old: Conditions, new: Conditions) {
+    gate.changeConditions(change)
   }
 
   func transport(for use: GatedTransport.Use) -> GatedTransport {
@@ -90,13 +99,14 @@ public final class Device: Sendable {
   }
 
   /// Fetches files of a version.
-  /// - Parameter isOneOfMany: in a `FetchRun`, not because a page asks.
-  func fetcher(for version: ManifestVersion, isOneOfMany: Bool = false) -> Fetcher {
-    var transport = transport(for: isOneOfMany ? .files : .page)
-    transport.isOneOfMany = isOneOfMany
+  /// - Parameter signal: ends the fetch that a page waits for; nil: many files are fetched, in a `FetchRun`.
+  func fetcher(for version: ManifestVersion, forPageUntil signal: StopSignal? = nil) -> Fetcher {
+    var transport = transport(for: signal == nil ? .files : .page)
+    transport.isOneOfMany = signal == nil
+    if let signal { transport.signal = signal }
     var fetcher = Fetcher(transport: transport, folder: folder, pauses: settings.retryPauses)
-    fetcher.isForPage = !isOneOfMany
-    fetcher.pause = { [gate] in gate.pause($0) }
+    fetcher.isForPage = signal != nil
+    fetcher.pause = { [gate] in gate.pause($0, until: signal) }
     fetcher.failed = { [reporter] entry, error in
       // A disk that is full is made room on, and the file fetched once more.
       guard let reason = FailureReport.Reason(error), reason != .storage else { return }

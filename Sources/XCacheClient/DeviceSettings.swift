@@ -93,7 +93,7 @@ struct CheckedSettings: Sendable {
     self.channel = channel
     folder = settings.folder
     connections = min(max(settings.connections, 1), 64)
-    diskLimit = settings.diskLimit
+    diskLimit = settings.diskLimit.map { max(0, $0) }
     meteredLimit = settings.meteredLimit
     manifestLimit = settings.manifestLimit
     retryPauses = settings.retryPauses

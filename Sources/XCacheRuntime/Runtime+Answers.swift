@@ -5,23 +5,33 @@ import XCacheClient
 extension Runtime {
   /// What becomes of a request: an answer from this device, or the network's.
   ///
-  /// It waits for a listed file that is missing or damaged until that was fetched.
+  /// It waits for a listed file that is missing or damaged until that was fetched, once for all who ask for it. Where the
+  /// calling task is cancelled meanwhile it returns at once; a fetch that nobody waits for any more is ended.
   public func answer(_ request: PageRequest) async -> PageAnswer {
     if let page = request.page { device?.pageAsks(page.id) }
-    let answer = await decide(request)
-    count(answer, request)
+    let (answer, version) = await decide(request)
+    count(answer, request, from: version)
     return answer
   }
 
-  private func decide(_ request: PageRequest) async -> PageAnswer {
-    guard let device else { return .network(.unavailable) }
-    guard isOpen else { return .network(.closed) }
+  /// An answer, and the manifest version that it is of.
+  typealias Decision = (answer: PageAnswer, version: String?)
+
+  private func decide(_ request: PageRequest) async -> Decision {
+    guard let device else { return (.network(.unavailable), nil) }
+    guard isOpen else { return (.network(.closed), nil) }
     guard request.method == "GET" || request.method == "HEAD", let url = try? ResourceURL(request.url) else {
-      return .network(.notCacheable)
+      return (.network(.notCacheable), nil)
     }
-    if let reason = passes(request, url, device) { return .network(reason) }
+    if let reason = passes(request, url, device) { return (.network(reason), nil) }
     let isPage = request.destination == .document || request.destination == .frame
-    guard let file = device.listed(url, isPage: isPage) else { return await setAside(request, url, device) }
+    guard let file = device.listed(url, isPage: isPage) else {
+      return (await setAside(request, url, device), request.page?.version)
+    }
+    return (await answer(request, with: file, device), file.version)
+  }
+
+  private func answer(_ request: PageRequest, with file: ListedFile, _ device: Device) async -> PageAnswer {
     guard let head = LocalHead(request, file, allowsOrigin: device.isAllowed) else {
       return .network(.condition)
     }
@@ -35,13 +45,24 @@ extension Runtime {
 
   /// Why a request is none of the runtime's; nil where it may be.
   private func passes(_ request: PageRequest, _ url: ResourceURL, _ device: Device) -> PassReason? {
-    if state.withLock({ $0.isInterceptionOff }) { return .crashLoop }
-    if device.isKilled { return .killed }
+    if let reason = passesAll(device) { return reason }
     guard device.isAllowed(url) else { return .foreignHost }
     guard let page = request.page else { return nil }
-    guard device.isAllowed(page.url) else { return .foreignHost }
-    guard device.intercepts(page.url) else { return .bypassed }
-    return state.withLock { $0.health.isFailed(Self.key(page.url)) } ? .pageFailed : nil
+    guard let address = try? ResourceURL(page.url) else { return .foreignHost }
+    return passesPage(address, device)
+  }
+
+  /// Why every request is to go to the network; nil where interception is on.
+  func passesAll(_ device: Device) -> PassReason? {
+    if state.withLock({ $0.isInterceptionOff }) { return .crashLoop }
+    return device.isKilled ? .killed : nil
+  }
+
+  /// Why a page is none of the runtime's; nil where it may be.
+  func passesPage(_ page: ResourceURL, _ device: Device) -> PassReason? {
+    guard device.isAllowed(page) else { return .foreignHost }
+    guard device.intercepts(page.text) else { return .bypassed }
+    return state.withLock { $0.health.isFailed(String(page.withoutQuery)) } ? .pageFailed : nil
   }
 
   /// A page of an older version still gets what the manifest lists no more, so that its lazy parts load.
@@ -54,46 +75,70 @@ extension Runtime {
         let head = LocalHead(request, file, allowsOrigin: device.isAllowed)
       else { return .network(.notListed) }
       if request.method == "HEAD" { return .local(LocalAnswer(head, .empty)) }
-      return .local(
-        LocalAnswer(head, .file(resource, start: head.range.lowerBound, count: Int64(head.range.count))))
+      return .local(LocalAnswer(head, .part(of: resource, head.range)))
     }
   }
 
   private func fromDisk(_ file: ListedFile, _ head: LocalHead, _ device: Device) async -> PageAnswer {
-    var result = await pageThreads.run { self.read(file, head, device, fetches: false) }
-    if case .success(nil) = result {
-      // On threads of their own: a server that hangs must not keep anybody from what is here.
-      result = await fetchThreads.run { self.read(file, head, device, fetches: true) }
-    }
-    switch result {
-    case .success(let answer?): return .local(answer)
-    // An update took it away meanwhile, or the disk gave less than it holds.
-    case .success(nil): return .network(.unavailable)
-    case .failure(let error):
+    var outcome = await pageThreads.run { self.load(file, device, fetches: false, until: StopSignal()) }
+    if case .success(nil) = outcome {
+      guard let fetched = await fetch(file, device) else { return .network(.cancelled) }
+      outcome = fetched
+    } else if case .failure(let error) = outcome {
       hub.tell(.failed(error))
-      return .network(.unavailable)
+    }
+    // Nothing: an update took it away meanwhile, or the disk gave less than it holds.
+    guard case .success(let bytes?) = outcome else { return .network(.unavailable) }
+    switch bytes {
+    case .memory(let bytes): return .local(LocalAnswer(head, bytes, isFromMemory: false))
+    case .file(let resource): return .local(LocalAnswer(head, .part(of: resource, head.range)))
     }
   }
 
-  private func read(
-    _ file: ListedFile, _ head: LocalHead, _ device: Device, fetches: Bool
-  ) -> Result<LocalAnswer?, ClientError> {
-    do throws(ClientError) {
-      guard let resource = try device.open(file, fetches: fetches) else { return .success(nil) }
-      guard file.size <= MemoryCache.largestFile else {
-        return .success(
-          LocalAnswer(head, .file(resource, start: head.range.lowerBound, count: Int64(head.range.count))))
+  /// The bytes of a listed file, fetched once for everybody who asks meanwhile; nil where the calling task is cancelled.
+  private func fetch(_ file: ListedFile, _ device: Device) async -> FileFetch.Outcome? {
+    let key = FileFetch.Key(url: file.url, sha256: file.sha256)
+    let (run, waiter, isNew) = state.withLock { state -> (FileFetch.Run, Int?, Bool) in
+      if let run = state.fetches[key], let waiter = run.join() { return (run, waiter, false) }
+      let run = FileFetch.Run()
+      state.fetches[key] = run
+      return (run, run.join(), true)
+    }
+    guard let waiter else { return nil }
+    if isNew {
+      // On threads of their own: a server that hangs must not keep anybody from what is here.
+      fetchThreads.add {
+        let outcome =
+          run.signal.isSet
+          ? .success(nil) : self.load(file, device, fetches: true, until: run.signal)
+        self.state.withLock { if $0.fetches[key] === run { $0.fetches[key] = nil } }
+        if case .failure(let error) = outcome, !run.signal.isSet { self.hub.tell(.failed(error)) }
+        run.finish(outcome)
       }
+    }
+    return await run.value(for: waiter) { device.stop(run.signal) }
+  }
+
+  private func load(
+    _ file: ListedFile, _ device: Device, fetches: Bool, until signal: StopSignal
+  ) -> FileFetch.Outcome {
+    do throws(ClientError) {
+      guard let resource = try device.open(file, fetches: fetches, until: signal) else {
+        return .success(nil)
+      }
+      guard file.size <= MemoryCache.largestFile else { return .success(.file(resource)) }
       let bytes = try resource.read()
       guard bytes.count == file.size else { return .success(nil) }
       state.withLock { $0.memory.keep(bytes, as: file.sha256) }
-      return .success(LocalAnswer(head, bytes, isFromMemory: false))
+      return .success(.memory(bytes))
     } catch {
       return .failure(error)
     }
   }
 
-  private func count(_ answer: PageAnswer, _ request: PageRequest) {
+  /// Takes note of an answer, for the app and for the origin.
+  /// - Parameter version: of the manifest that it is of; nil for one of the network's.
+  package func count(_ answer: PageAnswer, _ request: PageRequest, from version: String?) {
     state.withLock { state in
       switch answer {
       case .local(let answer):
@@ -104,8 +149,33 @@ extension Runtime {
         if reason.countsAsPassed { state.tally.counts.add(.passed) }
       }
       guard let id = request.page?.id else { return }
-      state.pages[id]?.answered(answer, isDocument: request.destination == .document)
+      state.pages[id]?.answered(answer, isDocument: request.destination == .document, from: version)
     }
+  }
+}
+
+/// A file that is fetched since a page asked for it.
+enum FileFetch {
+  struct Key: Hashable {
+    let url: String
+    let sha256: SHA256
+  }
+
+  enum Bytes: Sendable {
+    case memory([UInt8])
+    /// Of a file that is too large for memory.
+    case file(LocalResource)
+  }
+
+  /// Nil where it is listed no more.
+  typealias Outcome = Result<Bytes?, ClientError>
+  typealias Run = SharedRun<Outcome>
+}
+
+extension LocalAnswer.Body {
+  /// Some bytes of a file, or none.
+  fileprivate static func part(of resource: LocalResource, _ range: Range<Int64>) -> Self {
+    range.isEmpty ? .empty : .file(resource, start: range.lowerBound, count: Int64(range.count))
   }
 }
 

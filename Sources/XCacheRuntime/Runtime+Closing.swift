@@ -2,13 +2,13 @@ import System
 import XCacheClient
 
 extension Runtime {
-  /// How long `close` waits for what a server owes an answer.
+  /// How long `close` waits for a transport that doesn't ask whether it is to end.
   private static let patience: Duration = .seconds(5)
 
   /// Ends this runtime: what runs is stopped, the notes are written, and the folder is let go of, so that another runtime may
   /// start on it when this returns. Every later request is passed on, and no trigger leads to a poll.
   ///
-  /// It waits for a page's or an update's fetch up to the next piece of it, five seconds at most.
+  /// What is being fetched for a page or an update ends within about a second.
   public func close() async {
     sendCounts(isLast: true)
     let marker = state.withLock { state -> CrashMarker? in
@@ -16,6 +16,7 @@ extension Runtime {
       for id in state.pages.keys { state.pages[id]?.release() }
       return state.marker.take()
     }
+    prefetches?.close()
     if let device {
       device.beginClosing()
       await pageThreads.idle(within: Self.patience)

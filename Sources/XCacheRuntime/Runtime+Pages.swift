@@ -8,8 +8,8 @@ extension Runtime {
     let page: OpenPage
     /// What was held when it was opened.
     let held: HeldManifest?
-    /// Whether its own document came from the device.
-    private(set) var isLocal = false
+    /// The manifest version that its own document came from; nil where that came from the network, or not yet.
+    private(set) var source: String?
     /// Of which the adapter told.
     var milestones: Set<PageMilestone> = []
     /// Whether it came up, or is known not to have.
@@ -23,8 +23,12 @@ extension Runtime {
       self.held = held
     }
 
-    mutating func answered(_ answer: PageAnswer, isDocument: Bool) {
-      if isDocument, case .local = answer { isLocal = true }
+    /// Whether its own document came from the device.
+    var isLocal: Bool { source != nil }
+
+    mutating func answered(_ answer: PageAnswer, isDocument: Bool, from version: String?) {
+      // One that was opened just before a switch may come from what is held since.
+      if isDocument, case .local = answer { source = version }
       hasAnswer = true
       release()
     }
@@ -37,10 +41,10 @@ extension Runtime {
 
   /// A page that is about to load; `close` ends it. Its requests carry it, and so do the signals about it.
   public func open(_ url: String) -> OpenPage {
-    let held = device?.snapshot
-    let deadline = settings.pageDeadline
+    let deadline = min(max(settings.pageDeadline, 1), 600_000)
     let marker = device.map { settings.marker(policy: $0.runtimePolicy.version) }
     let (page, begun) = state.withLock { state -> (OpenPage, CrashMarker?) in
+      let held = device?.snapshot
       let page = OpenPage(id: state.nextPage, url: url, version: held?.version ?? "0")
       let isFirst = state.nextPage == 1 && !state.isInterceptionOff
       state.nextPage += 1
@@ -95,20 +99,22 @@ extension Runtime {
   private func decide(_ page: OpenPage, failed failure: DeviceCount?) {
     livedThrough()
     device?.pageIsLoaded(page.id)
-    let outcome = state.withLock { state -> (isNew: Bool, saved: [UInt8]?) in
-      guard let open = state.pages[page.id], !open.isDecided else { return (false, nil) }
+    let outcome = state.withLock { state -> (version: String?, saved: [UInt8]?) in
+      guard let open = state.pages[page.id], !open.isDecided else { return (nil, nil) }
       state.pages[page.id]?.isDecided = true
       // What the network answered says nothing of what is held.
-      guard open.isLocal else { return (false, nil) }
+      guard let source = open.source else { return (nil, nil) }
+      // The switch itself is noted when its update has ended.
+      if let device { state.health.holds(device.version) }
       let key = Self.key(page.url)
       guard let failure else {
-        return (false, state.health.cameUp(key, from: page.version) ? state.health.saved : nil)
+        return (nil, state.health.cameUp(key, from: source) ? state.health.saved : nil)
       }
       state.tally.counts.add(failure)
-      let isNew = state.health.failed(key, from: page.version)
-      return (isNew, state.health.saved)
+      let isNew = state.health.failed(key, from: source)
+      return (isNew ? source : nil, state.health.saved)
     }
-    if outcome.isNew { hub.tell(.pageFailed(url: page.url, version: page.version)) }
+    if let version = outcome.version { hub.tell(.pageFailed(url: page.url, version: version)) }
     guard let saved = outcome.saved else { return }
     let file = settings.healthFile
     note { try? DurableFile.write(saved, to: file) }

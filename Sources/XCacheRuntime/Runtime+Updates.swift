@@ -5,8 +5,8 @@ extension Runtime {
   /// Looks for an update and takes it, where one is due: at most one poll in 30 seconds, or as often as the channel says.
   ///
   /// One update runs at a time; a trigger that comes meanwhile waits for it. It stands back behind a page that loads. Where
-  /// the calling task is cancelled this returns at once; an update that nobody waits for any more ends at the next piece of
-  /// what it fetches, and the next one goes on there.
+  /// the calling task is cancelled this returns at once; an update that nobody waits for any more ends within about a
+  /// second, and the next one goes on there.
   /// - Returns: what became of it; nil where it failed, which `events` tells of, where the task was cancelled, and where
   ///   `conditions` don't allow it.
   @discardableResult
@@ -16,18 +16,18 @@ extension Runtime {
     guard conditions.allow(trigger) else { return nil }
     if case .pageOpened(let page) = trigger { await firstAnswer(of: page, atMost: .seconds(1)) }
     if Task.isCancelled { return nil }
-    let (run, waiter, isNew) = state.withLock { state -> (UpdateRun, Int?, Bool) in
+    let (run, waiter, isNew) = state.withLock { state -> (SharedRun<UpdateReport?>, Int?, Bool) in
       if let run = state.update, let waiter = run.join() { return (run, waiter, false) }
-      let run = UpdateRun()
+      let run = SharedRun<UpdateReport?>()
       state.update = run
       return (run, run.join(), true)
     }
     guard let waiter else { return nil }
     if isNew { start(run) }
-    return await run.report(to: waiter) { device.stop(run.signal) }
+    return await run.value(for: waiter) { device.stop(run.signal) } ?? nil
   }
 
-  private func start(_ run: UpdateRun) {
+  private func start(_ run: SharedRun<UpdateReport?>) {
     Task { [weak self] in
       let report = await self?.update(force: false, until: run.signal)
       self?.state.withLock { state in
@@ -43,7 +43,12 @@ extension Runtime {
     guard let device else { return nil }
     let hub = hub
     let policy = device.runtimePolicy.version
-    if let backlog = state.withLock({ $0.backlog }) { device.stop(backlog) }
+    // Together, so that none starts between the two and goes first.
+    let backlog = state.withLock { state in
+      state.updates += 1
+      return state.backlog
+    }
+    if let backlog { device.stop(backlog) }
     let result = await updateThread.run { () -> Result<UpdateReport, ClientError> in
       Result { () throws(ClientError) in
         try device.update(
@@ -51,8 +56,10 @@ extension Runtime {
           found: { hub.tell(.updateFound(version: $0)) })
       }
     }
-    let version = device.version
-    state.withLock { $0.health.holds(version) }
+    state.withLock { state in
+      state.updates -= 1
+      state.health.holds(device.version)
+    }
     let now = device.runtimePolicy.version
     if now != policy { policyChanged(to: now) }
     startBacklog()
@@ -72,14 +79,18 @@ extension Runtime {
   private func policyChanged(to version: String) {
     hub.tell(.policyChanged(version: version))
     prepareNames()
+    fetchScripts()
     state.withLock { $0.isInterceptionOff = false }
   }
 
-  /// Fetches what updates have left for better conditions, where they are better by now; behind everything else.
+  /// Fetches what updates have left for better conditions, where they are better by now; behind everything else, so not while an
+  /// update runs or is about to: that comes here when it has ended.
   func startBacklog() {
     guard let device else { return }
     let signal = state.withLock { state -> StopSignal? in
-      guard state.backlog == nil, !state.isClosed, state.conditions.allowsLargeUpdates else { return nil }
+      guard state.backlog == nil, state.updates == 0, !state.isClosed,
+        device.conditions.allowsLargeUpdates
+      else { return nil }
       state.backlog = StopSignal()
       return state.backlog
     }
@@ -115,13 +126,4 @@ extension Runtime {
   }
 
   private func release(_ page: OpenPage) { state.withLock { $0.pages[page.id]?.release() } }
-}
-
-extension Conditions {
-  /// Whether a trigger leads to a poll.
-  func allow(_ trigger: Trigger) -> Bool {
-    if isOffline { return false }
-    // Whatever else happens while nobody looks can wait until somebody does.
-    return isForeground || trigger == .launch || trigger == .push
-  }
 }

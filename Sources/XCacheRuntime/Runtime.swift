@@ -37,9 +37,12 @@ public final class Runtime: Sendable {
   let prefetches: PrefetchCenter?
   /// Why requests are passed on although the app didn't ask for it: another process has the folder, or the disk fails.
   public let fault: ClientError?
+  /// Why `RuntimeSettings.preset` couldn't be used, such as a file that is missing, damaged or another app's; nil where it was,
+  /// where nothing had to be taken of it, and where there is none. The runtime starts without it, and the next start
+  /// tries it again.
+  public let presetFault: ClientError?
 
   struct State {
-    var conditions = Conditions()
     var memory: MemoryCache
     var counts = RuntimeCounts()
     var tally: Tally
@@ -49,9 +52,13 @@ public final class Runtime: Sendable {
     var nextPage: UInt64 = 1
     /// What stands while this process's first page loads; nil before it and afterwards.
     var marker: CrashMarker?
-    var update: UpdateRun?
+    var update: SharedRun<UpdateReport?>?
+    /// Updates that run or are about to.
+    var updates = 0
     /// Ends the job that fetches the backlog; nil while there is none.
     var backlog: StopSignal?
+    /// Listed files that are being fetched since pages asked for them.
+    var fetches: [FileFetch.Key: FileFetch.Run] = [:]
     var isClosed = false
   }
 
@@ -75,6 +82,7 @@ public final class Runtime: Sendable {
     if let fault = opened.fault, case .badSetting = fault { throw fault }
     device = opened.device
     fault = opened.fault
+    presetFault = opened.presetFault
     state = Locked(
       State(
         memory: MemoryCache(limit: settings.memoryLimit),
@@ -93,6 +101,7 @@ public final class Runtime: Sendable {
   private struct Start: Sendable {
     var device: Device?
     var fault: ClientError?
+    var presetFault: ClientError?
     var health = PageHealth(version: "0")
     var isInterceptionOff = false
   }
@@ -102,12 +111,12 @@ public final class Runtime: Sendable {
   ) -> Start {
     do throws(ClientError) {
       let device = try Device(settings.device, transport: transport, clock: clock)
-      device.takePreset(settings)
+      let presetFault = device.takePreset(settings)
       let saved = try? DurableFile.read(settings.healthFile, limit: 1 << 20)
       // What reading the index took, which is as much as it holds.
       ProcessMemory.trim()
       return Start(
-        device: device, health: PageHealth(saved: saved, version: device.version),
+        device: device, presetFault: presetFault, health: PageHealth(saved: saved, version: device.version),
         isInterceptionOff: !settings.marker(policy: device.runtimePolicy.version).allowsStart)
     } catch {
       return Start(fault: error)
@@ -133,24 +142,6 @@ public final class Runtime: Sendable {
     }
   }
 
-  /// What the app knows of network and battery, which says how much updates may take; the app sets it as it changes.
-  public var conditions: Conditions {
-    get { state.withLock { $0.conditions } }
-    set {
-      let old = state.withLock { state in
-        defer { state.conditions = newValue }
-        return state.conditions
-      }
-      device?.conditions = newValue
-      if newValue.allowsLargeUpdates, !old.allowsLargeUpdates { startBacklog() }
-      // The app may well be ended now.
-      if !newValue.isForeground, old.isForeground, let device {
-        note { device.saveUses() }
-        sendCounts()
-      }
-    }
-  }
-
   /// Lets go of what is in memory; the system told the app that there is little.
   public func memoryIsShort() { state.withLock { $0.memory.empty() } }
 }
@@ -160,17 +151,5 @@ extension RuntimeSettings {
 
   func marker(policy: String) -> CrashMarker {
     CrashMarker(path: "\(device.folder)/starting", subject: "\(policy) \(build)")
-  }
-}
-
-extension Device {
-  /// Takes the preset at the first start of a build of the app; one that can't be used costs nothing but its files.
-  fileprivate func takePreset(_ settings: RuntimeSettings) {
-    guard let preset = settings.preset else { return }
-    let mark = "\(settings.device.folder)/preset"
-    let subject = Array("\(settings.build) \(preset)\n".utf8)
-    if version != "0", (try? DurableFile.read(mark, limit: 1 << 16)) == .some(subject) { return }
-    guard (try? install(preset: preset)) != nil else { return }
-    try? DurableFile.write(subject, to: mark)
   }
 }

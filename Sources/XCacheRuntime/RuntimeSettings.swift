@@ -8,12 +8,12 @@ public struct RuntimeSettings: Sendable {
   public var device: DeviceSettings
   /// Bytes of files that are kept in memory; those with more than 1 MB never are.
   public var memoryLimit = 10 << 20
-  /// A zip that the app ships, the origin's `bundle/N.zip`: taken at the first start of each build of the app, where it is
-  /// newer than what was downloaded.
+  /// A zip that the app ships, the origin's `bundle/N.zip`: taken at the first start of each build of the app, and when the file
+  /// is another one, where it is newer than what was downloaded. `Runtime.presetFault` says why it couldn't be used.
   public var preset: String?
   /// Says which build of the app this is: another one is another chance for what was off after crashes.
   public var build = ""
-  /// Milliseconds in which a page that was answered from the device has to come up.
+  /// Milliseconds in which a page that was answered from the device has to come up, 1 to 600,000.
   public var pageDeadline: Int64 = 10_000
 
   /// Says where hosts are, the same one as in the transport; the policy may switch it off. The hosts of what is held are

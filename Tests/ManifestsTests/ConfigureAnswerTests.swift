@@ -61,10 +61,21 @@ import Testing
     #expect(answer == .upToDate(ManifestVersion(7), .none))
   }
 
-  @Test(arguments: [("1", 30), ("-5", 30), ("30", 30), ("3600", 3600), ("99999999", 3600)])
+  @Test(arguments: [
+    ("1", 30), ("-5", 30), ("30", 30), ("3600", 3600), ("99999999", 3600), ("9223372036854775807", 3600),
+    ("9007199254740993", 3600), ("1e400", 3600), ("-1e400", 30), ("59.9", 59), ("6e1", 60), ("-0", 30),
+  ])
   func intervalsAreKeptWithinBounds(_ text: String, _ seconds: Int) throws {
     let answer = try parse(#"{"code":200,"data":{"interval":\#(text),"update":false,"version":"7"}}"#)
     #expect(answer.extras.interval == seconds)
+  }
+
+  @Test(arguments: [
+    ("-1", 0), ("0", 0), ("10000", 10_000), ("9223372036854775807", 10_000), ("1e99", 10_000),
+  ])
+  func sharesOfReportsAreKeptWithinBounds(_ text: String, _ share: Int) throws {
+    let answer = try parse(#"{"code":200,"data":{"reports":\#(text),"update":false,"version":"7"}}"#)
+    #expect(answer.extras.reports == share)
   }
 
   @Test func failuresNeedNoMessage() throws {

@@ -35,6 +35,37 @@ import Testing
     #expect(try Folder.textNames("\(bench.folder)/files").count == 2)
   }
 
+  /// Whatever starts it, a backlog stands behind an update that is about to run.
+  @Test func anUpdateGoesFirst() async throws {
+    let runtime = try await metered()
+    let barrier = Barrier()
+    runtime.updateThread.add { barrier.wait() }
+    let update = Task { await runtime.update(force: true) }
+    while runtime.state.withLock({ $0.updates }) == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    runtime.conditions.network = .unmetered
+    #expect(runtime.state.withLock { $0.backlog == nil })
+    _ = origin.takeLog()
+    barrier.open()
+    #expect(await update.value != nil)
+    await runtime.close(waitingForBacklog: true)
+    let log = origin.takeLog()
+    #expect(log.first?.contains("/configure.json") == true && log.count == 3)
+  }
+
+  @Test func twoWhoChangeThemDontUndoEachOthers() async throws {
+    let runtime = try await bench.runtime()
+    await withTaskGroup { group in
+      for _ in 0..<4 {
+        group.addTask { for _ in 0..<1001 { runtime.changeConditions { $0.savesData.toggle() } } }
+        group.addTask { for _ in 0..<1001 { runtime.changeConditions { $0.isLowPower.toggle() } } }
+      }
+    }
+    // An even number of changes each.
+    #expect(runtime.conditions == Conditions() && runtime.device?.conditions == Conditions())
+    runtime.device?.conditions.network = .metered
+    #expect(runtime.conditions.network == .metered)
+  }
+
   /// A new start on an unmetered network takes it up, too.
   @Test func theRestComesWithTheNextTrigger() async throws {
     let first = try await metered()

@@ -9,17 +9,21 @@ import Testing
 @Suite struct LocalHeadTests {
   static let body = bytes("0123456789")
 
-  private static func file(_ content: [UInt8] = body) throws -> ListedFile {
+  private static func file(
+    _ content: [UInt8] = body, at url: String = "https://m.test/a.css",
+    _ headers: [String: String] = ["Content-Security-Policy": "default-src 'self'"]
+  ) throws -> ListedFile {
     let sha256 = SHA256.of(content).hex
     let entry = try Entry(
       json: JSONValue.parse(
         bytes(
           """
           {"ctype":"text/css;charset=UTF-8","download":"https://cdn.test/x/xcache/1/1/1/\(sha256)/f",\
-          "headers":{"Content-Security-Policy":"default-src 'self'"},\
+          "headers":{\(headers.map { "\"\($0.key)\":\"\($0.value)\"" }.joined(separator: ","))},\
           "md5":"\(MD5.of(content).hex)","sha256":"\(sha256)","size":\(content.count),"version":"1"}
           """)))
-    return ListedFile(try HeldEntry(ManifestItem(url: ResourceURL("https://m.test/a.css"), entry: entry)))
+    let item = ManifestItem(url: try ResourceURL(url), entry: entry)
+    return ListedFile(try HeldEntry(item), of: ManifestVersion(1))
   }
 
   private static func head(
@@ -83,6 +87,35 @@ import Testing
     // What the server must judge itself.
     #expect(try Self.head([("If-Match", Self.tag)]) == nil)
     #expect(try Self.head([("If-Unmodified-Since", "Sun, 22 Nov 2026 00:00:00 GMT")]) == nil)
+  }
+
+  /// Each header that an entry may have was decided on, and no other one gets through.
+  @Test func theHeadersOfAnEntry() throws {
+    #expect(LocalHead.ofEntries == Set(EntryHeaders.Name.allCases.map(\.rawValue)))
+    let listed = Dictionary(
+      uniqueKeysWithValues: (LocalHead.ofEntries.sorted() + [
+        "Set-Cookie", "Transfer-Encoding", "Connection", "Location", "Access-Control-Allow-Origin",
+      ]).map { ($0, "x") })
+    let head = try #require(
+      LocalHead(
+        PageRequest("https://m.test/a.css"), try Self.file(Self.body, at: "https://m.test/a.css", listed)
+      ) { _ in true })
+    #expect(Set(head.headers.filter { $0.value == "x" }.map(\.name)) == LocalHead.ofEntries)
+  }
+
+  /// A scope beyond the script's folder outlives the page and the policy.
+  @Test(arguments: [
+    ("/", false), ("/a/", false), ("/a/b/", true), ("/a/b/c", true), ("/a/b/../", false), ("./", false),
+    ("https://m.test/a/b/", false), ("/a/bc", false),
+  ])
+  func aWorkersScopeIsTheServersToWiden(scope: String, isLocal: Bool) throws {
+    let file = try Self.file(Self.body, at: "https://m.test/a/b/sw.js", ["Service-Worker-Allowed": scope])
+    let script = PageRequest(file.url, headers: [("Service-Worker", "script")], destination: .worker)
+    #expect((LocalHead(script, file) { _ in true } != nil) == isLocal)
+    // To anything else it means nothing.
+    #expect(LocalHead(PageRequest(file.url), file) { _ in true } != nil)
+    let plain = try Self.file(at: file.url)
+    #expect(LocalHead(script, plain) { _ in true } != nil)
   }
 
   @Test func otherOrigins() throws {

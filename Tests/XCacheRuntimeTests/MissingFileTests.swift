@@ -43,6 +43,86 @@ import Testing
     }
   }
 
+  /// A runtime that holds a manifest without the script's file, whose fetch waits.
+  private func lacking() async throws -> (runtime: Runtime, barrier: Barrier) {
+    let runtime = try await bench.runtime()
+    await runtime.handle(.launch)
+    for file in try files("app.js") { try Kernel.remove(file) }
+    _ = origin.takeLog()
+    let barrier = Barrier()
+    origin.eachPiece { if $0.hasPrefix("https://cdn.test/") { barrier.wait() } }
+    return (runtime, barrier)
+  }
+
+  private func waiters(_ runtime: Runtime) -> Int {
+    runtime.state.withLock { $0.fetches.values.first?.waiters ?? 0 }
+  }
+
+  @Test func requestsAtOnceShareOneFetch() async throws {
+    let (runtime, barrier) = try await lacking()
+    let ranges = ["", "bytes=0-2", "bytes=4-"]
+    let tasks = (0..<9).map { number in
+      Task { try await bench.ask(runtime, RuntimeBench.script, [("Range", ranges[number % 3])]) }
+    }
+    while waiters(runtime) < 9 { try await Task.sleep(for: .milliseconds(1)) }
+    barrier.open()
+    var answers: [String] = []
+    for task in tasks { answers.append(try await task.value) }
+    #expect(Set(answers) == ["200 let one", "206 let", "206 one"])
+    #expect(bench.fetches() == 1)
+    #expect(runtime.state.withLock { $0.fetches.isEmpty })
+  }
+
+  @Test func oneThatIsCancelledLeavesTheOthers() async throws {
+    let (runtime, barrier) = try await lacking()
+    let tasks = (0..<3).map { _ in Task { try await bench.ask(runtime, RuntimeBench.script) } }
+    while waiters(runtime) < 3 { try await Task.sleep(for: .milliseconds(1)) }
+    tasks[0].cancel()
+    #expect(try await tasks[0].value == "cancelled")
+    barrier.open()
+    for task in tasks[1...] { #expect(try await task.value == "200 let one") }
+    #expect(bench.fetches() == 1)
+  }
+
+  @Test func theLastOneThatIsCancelledEndsIt() async throws {
+    let (runtime, barrier) = try await lacking()
+    let events = runtime.events
+    let task = Task { try await bench.ask(runtime, RuntimeBench.script) }
+    await barrier.reached()
+    task.cancel()
+    #expect(try await task.value == "cancelled")
+    // Another one doesn't get what is ending.
+    let next = Task { try await bench.ask(runtime, RuntimeBench.script) }
+    while waiters(runtime) != 1 { try await Task.sleep(for: .milliseconds(1)) }
+    barrier.open()
+    #expect(try await next.value == "200 let one")
+    await runtime.fetchThreads.idle(within: .seconds(60))
+    #expect(bench.fetches() == 2)
+    await runtime.close()
+    for await event in events { Issue.record("\(event)") }
+  }
+
+  /// The blocking calls share theirs, too, and so do URLs that have the same bytes.
+  @Test func threadsShareOneFetch() async throws {
+    try origin.publish([RuntimeBench.script: bytes("same"), "https://m.test/twin.js": bytes("same")])
+    let (runtime, barrier) = try await lacking()
+    for file in try files("twin.js") { try Kernel.remove(file) }
+    let device = try #require(runtime.device)
+    let got = Locked<[String]>([])
+    let threads = try (0..<6).map { number in
+      try OSThread(name: "asks") {
+        let url = number < 3 ? RuntimeBench.script : "https://m.test/twin.js"
+        let text = (try? device.resource(for: url)?.read()).map { String(decoding: $0, as: UTF8.self) }
+        got.withLock { $0.append(text ?? "nothing") }
+      }
+    }
+    await barrier.reached()
+    barrier.open()
+    for thread in threads { thread.join() }
+    #expect(got.withLock { $0 } == Array(repeating: "same", count: 6))
+    #expect(bench.fetches() == 1)
+  }
+
   /// Once nothing came for a page, the next ones don't wait for what isn't here.
   @Test func aLineThatBroughtNothingIsLeftAlone() async throws {
     let runtime = try await bench.runtime { $0.memoryLimit = 0 }

@@ -33,6 +33,30 @@ import Testing
     #expect(try await script() == "200 let one")
   }
 
+  @Test(arguments: [("If-None-Match", "*", 304), ("Range", "bytes=99-", 416)])
+  func anAnswerWithoutBytesHasNoFile(name: String, value: String, status: Int) async throws {
+    try await switches()
+    let answer = await runtime.answer(PageRequest(RuntimeBench.script, headers: [(name, value)], page: old))
+    guard case .local(let local) = answer, case .empty = local.body else {
+      Issue.record("\(answer)")
+      return
+    }
+    #expect(local.status == status)
+  }
+
+  @Test func oneThatIsDamagedIsCounted() async throws {
+    try await switches()
+    let aside = "\(bench.folder)/aside"
+    for name in try Folder.textNames(aside) {
+      try DurableFile.write(bytes("let two"), to: "\(aside)/\(name)")
+    }
+    #expect(try await script() == "notListed")
+    #expect(runtime.device?.takeDamage() == 1)
+    // It is gone, and can't be damaged once more.
+    #expect(try await script() == "notListed")
+    #expect(runtime.device?.takeDamage() == 0)
+  }
+
   @Test func killEndsIt() async throws {
     try await switches()
     bench.serve(policy: 1, #""intercept":false,"bypass":[]"#)

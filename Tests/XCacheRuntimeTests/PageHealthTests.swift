@@ -65,6 +65,20 @@ private final class Health {
     for number in 0..<1000 { _ = health.failed("https://m.test/\(number)", from: "5") }
     #expect(health.value.failures.count == PageHealth.capacity)
   }
+
+  /// Those that failed once make way, the oldest first.
+  @Test func aFullTableStillTakesAPage() {
+    let health = Health(version: "5")
+    for _ in 1...2 { _ = health.failed(page, from: "5") }
+    for number in 0..<1000 {
+      let other = "https://m.test/\(number)"
+      #expect(!health.failed(other, from: "5"))
+      #expect(health.failed(other, from: "5") && health.isFailed(other))
+      _ = health.failed("https://m.test/once-\(number)", from: "5")
+    }
+    #expect(health.value.failures.count == PageHealth.capacity)
+    #expect(health.isFailed("https://m.test/999"))
+  }
 }
 
 @Suite struct CrashMarkerTests {

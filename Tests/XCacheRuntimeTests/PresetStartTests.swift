@@ -90,7 +90,56 @@ import Testing
     try DurableFile.write(bytes("PK"), to: preset)
     let runtime = try await start(preset, build: "1")
     #expect(runtime.fault == nil && runtime.version == "0")
+    guard case .preset(preset, _)? = runtime.presetFault else {
+      Issue.record("\(String(describing: runtime.presetFault))")
+      return
+    }
     #expect(await runtime.update(force: true)?.to == "2")
+  }
+
+  @Test func aPresetThatIsMissingIsTold() async throws {
+    let runtime = try await start("/nowhere/1.zip", build: "1")
+    #expect(runtime.fault == nil && runtime.version == "0")
+    #expect(
+      runtime.presetFault == .preset(path: "/nowhere/1.zip", reason: "there is no such file"))
+    #expect(try await start(try ship("2.zip", [RuntimeBench.page: bytes("2")]), build: "1").fault != nil)
+  }
+
+  @Test func anotherAppsPresetIsTold() async throws {
+    let preset = try ship("2.zip", ["https://bank.example/": bytes("<p>bank")])
+    let runtime = try await start(preset, build: "1")
+    #expect(runtime.fault == nil && runtime.version == "0")
+    guard case .preset(_, let reason)? = runtime.presetFault else {
+      Issue.record("\(String(describing: runtime.presetFault))")
+      return
+    }
+    #expect(reason.contains("bank.example"))
+  }
+
+  /// What was shipped anew under the same name, by the same build.
+  @Test func anotherFileAtTheSamePathIsTaken() async throws {
+    let preset = try ship("app.zip", [RuntimeBench.page: bytes("<p>2")])
+    let first = try await start(preset, build: "1")
+    #expect(first.version == "2" && first.presetFault == nil)
+    await first.close()
+    #expect(try ship("app.zip", [RuntimeBench.page: bytes("<p>3")]) == preset)
+    let next = try await start(preset, build: "1")
+    #expect(next.version == "3" && next.presetFault == nil)
+    #expect(try await bench.ask(next, RuntimeBench.page) == "200 <p>3")
+  }
+
+  /// Some systems install an app at another path each time.
+  @Test func theSameFileAtAnotherPathIsNotTakenAgain() async throws {
+    let files = [RuntimeBench.page: bytes("<p>2")]
+    let preset = try ship("a.zip", files)
+    let first = try await start(preset, build: "1")
+    origin.restore(to: 1)
+    await first.update(force: true)
+    #expect(first.version == "1")
+    await first.close()
+    let moved = "\(bench.bench.scratch.path)/b.zip"
+    try DurableFile.write(try #require(try DurableFile.read(preset)), to: moved)
+    #expect(try await start(moved, build: "1").version == "1")
   }
 
   /// An app that was put back to an older build finds a folder that it can't read.

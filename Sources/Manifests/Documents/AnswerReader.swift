@@ -45,12 +45,10 @@ struct AnswerReader {
       // Whatever is wrong with it, the member to blame is the pack: what comes without one may be right.
       guard let offer = try? PackOffer(json: reader.value()) else { throw .member(key) }
       pack = offer
-    case "interval": interval = try Self.interval(&reader)
+    case "interval": interval = try Self.hint(key, AnswerExtras.intervals, &reader)
     case "policy": policy = try Self.version(key, &reader).number
     case "prefetch": prefetch = try Self.version(key, &reader).number
-    case "reports":
-      guard let share = try reader.value().integer else { throw .member(key) }
-      reports = Int(min(max(share, 0), Int64(AnswerExtras.allReports)))
+    case "reports": reports = try Self.hint(key, 0...AnswerExtras.allReports, &reader)
     case "rollback": rollback = try Self.version(key, &reader)
     default: _ = try reader.value()
     }
@@ -65,11 +63,12 @@ struct AnswerReader {
     return version
   }
 
-  /// A hint: one outside of what is allowed counts as the nearest that is.
-  private static func interval(_ reader: inout JSONReader) throws(JSONError) -> Int {
-    guard let seconds = try reader.value().integer else { throw .member("interval") }
-    let allowed = AnswerExtras.intervals
-    return Int(min(max(seconds, Int64(allowed.lowerBound)), Int64(allowed.upperBound)))
+  /// A hint: a number outside of what is allowed, however large or fine, counts as the nearest that is.
+  private static func hint(
+    _ key: String, _ allowed: ClosedRange<Int>, _ reader: inout JSONReader
+  ) throws(JSONError) -> Int {
+    guard case .number(let text) = try reader.value(), let number = Double(text) else { throw .member(key) }
+    return Int(min(max(number, Double(allowed.lowerBound)), Double(allowed.upperBound)))
   }
 
   /// An object whose keys are URLs, each as `ResourceURL` writes it.

@@ -15,6 +15,8 @@ struct GatedTransport: Transport {
   let inner: any Transport
   let gate: FetchGate
   let use: Use
+  /// Ends what a page waits for; a job has its own in the gate.
+  var signal = StopSignal()
   /// Whether it is one of many files that are fetched at the same time.
   var isOneOfMany = false
 
@@ -38,6 +40,7 @@ struct GatedTransport: Transport {
     }
     var request = request
     request.isOneOfMany = isOneOfMany
+    request.isCancelled = { [self] in !goesOn }
     if use == .page { request.stallSeconds = FetchGate.pagePatience }
     do {
       let reply = try inner.get(request, begin: begin) { bytes in
@@ -57,7 +60,7 @@ struct GatedTransport: Transport {
     }
   }
 
-  private var goesOn: Bool { use == .page ? !gate.isClosed : !gate.isStopped }
+  private var goesOn: Bool { use == .page ? !gate.isOver(signal) : !gate.isStopped }
 
   func tell(_ document: [UInt8], to url: String) { inner.tell(document, to: url) }
 }

@@ -45,7 +45,7 @@ extension Transport {
 }
 
 /// What is asked of a server.
-public struct TransportRequest: Hashable, Sendable {
+public struct TransportRequest: Sendable {
   /// Absolute, http or https.
   public let url: String
   /// Bytes, decoded, after which the answer is given up with `.tooLong`.
@@ -62,12 +62,25 @@ public struct TransportRequest: Hashable, Sendable {
   public var stallSeconds: Int?
   /// Whether a device fetches many such files at once: a transport that speaks HTTP/2 sends them over one connection.
   public var isOneOfMany = false
+  /// Asked about once a second, also while nothing comes; true ends the exchange, which then throws `.stopped`.
+  public var isCancelled: @Sendable () -> Bool = { false }
 
   /// A GET of `url`, of at most `limit` bytes.
   public init(_ url: String, limit: Int64, isUncoded: Bool = false) {
     self.url = url
     self.limit = limit
     self.isUncoded = isUncoded
+  }
+
+  /// The header fields that ask for what is asked, in the order in which they are best sent.
+  public var headers: [(name: String, value: String)] {
+    var headers: [(name: String, value: String)] = isUncoded ? [("Accept-Encoding", "identity")] : []
+    guard start > 0 else { return headers }
+    headers.append(("Range", "bytes=\(start)-"))
+    // "A client MUST NOT generate an If-Range header field containing an entity tag that is marked as weak" (RFC 9110
+    // §13.1.5).
+    if let entityTag, entityTag.hasPrefix("\"") { headers.append(("If-Range", entityTag)) }
+    return headers
   }
 }
 
@@ -98,7 +111,7 @@ public struct TransportHead: Equatable, Sendable {
     let tag = field("etag")
     guard status == 206 else {
       let isCoded = (field("content-encoding") ?? "identity") != "identity"
-      let length = field("content-length").flatMap { Int64($0) }
+      let length = field("content-length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
       self.init(status: status, total: isCoded ? nil : length, entityTag: tag)
       return
     }
@@ -141,7 +154,7 @@ public struct TransportError: Error, Hashable, Sendable {
     case broken
     /// The answer is longer than the request's limit.
     case tooLong
-    /// `receive` gave false.
+    /// `receive` gave false, or the request was cancelled.
     case stopped
     /// Anything else, such as an answer that isn't HTTP.
     case other

@@ -13,8 +13,8 @@ final class FetchGate: Sendable {
   static let deadLine = 2
 
   fileprivate struct State {
-    /// Fetches that pages wait for.
-    var pages = 0
+    /// Fetches that pages wait for, by the sha256 of what they bring.
+    var pages: [SHA256: PageFetch] = [:]
     var running = 0
     var width: Int
     var loading: [UInt64: Load] = [:]
@@ -61,20 +61,55 @@ final class FetchGate: Sendable {
   }
 
   /// What the app knows of network and battery.
-  var conditions: Conditions {
-    get { state.withLock { $0.conditions } }
-    set { state.broadcasting { $0.conditions = newValue } }
+  var conditions: Conditions { state.withLock { $0.conditions } }
+
+  /// Changes them in one step.
+  /// - Returns: what they were, and what they are.
+  func changeConditions(_ change: (inout Conditions) -> Void) -> (old: Conditions, new: Conditions) {
+    state.broadcasting { state in
+      let old = state.conditions
+      change(&state.conditions)
+      return (old, state.conditions)
+    }
   }
 }
 
 // MARK: - Pages
 
 extension FetchGate {
-  /// Runs `body` at once; whoever isn't at work yet waits for its end.
-  func page(_ body: () throws(ClientError) -> Void) throws(ClientError) {
-    state.withLock { $0.pages += 1 }
-    defer { state.broadcasting { $0.pages -= 1 } }
-    try body()
+  /// Runs `body` at once, which fetches for a page; whoever isn't at work yet waits for its end. Where the same bytes are being
+  /// fetched for another page already this waits for that, and has its outcome.
+  ///
+  /// - Throws: what `body` does, and `.stopped` as soon as `signal` is set while another one's is waited for.
+  func page(
+    _ sha256: SHA256, until signal: StopSignal, _ body: () throws(ClientError) -> Void
+  ) throws(ClientError) {
+    while true {
+      let own = PageFetch()
+      let other = state.withLock { state -> PageFetch? in
+        if let other = state.pages[sha256] { return other }
+        state.pages[sha256] = own
+        return nil
+      }
+      guard let other else {
+        let outcome = Result { () throws(ClientError) in try body() }
+        state.broadcasting { state in
+          own.outcome = outcome
+          state.pages[sha256] = nil
+        }
+        return try outcome.get()
+      }
+      let outcome: Result<Void, ClientError>? = state.waiting { state in
+        if state.isClosed || signal.isSet { return .some(nil) }
+        return other.outcome.map { .some($0) }
+      }
+      // Nobody else wanted it any more; this one still does.
+      if case .failure(let error)? = outcome, error.isStop { continue }
+      guard let outcome else {
+        throw .noAnswer(url: "", TransportError(.stopped, "nobody wants it any more"))
+      }
+      return try outcome.get()
+    }
   }
 
   /// A page begins to load.
@@ -113,7 +148,7 @@ extension FetchGate {
     if isClosed { throw .closed(folder: folder) }
   }
 
-  /// Ends a job at its next piece; another one isn't touched.
+  /// Ends a job, or what a page waits for, at its next piece; another one isn't touched.
   func stop(_ signal: StopSignal) {
     signal.set()
     state.broadcasting { _ in }
@@ -125,13 +160,16 @@ extension FetchGate {
   /// Whether the device was closed.
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
+  /// Whether nobody wants any more what ends with `signal`.
+  func isOver(_ signal: StopSignal) -> Bool { signal.isSet || isClosed }
+
   /// Whether nobody wants the job any more.
   var isStopped: Bool { state.withLock { $0.isStopped } }
 
   /// Runs `body` when its turn comes, or when it is to find out that the job has ended.
   func background<Value>(_ body: () throws(ClientError) -> Value) throws(ClientError) -> Value {
     wait { state in
-      guard state.isStopped || state.pages == 0 && state.running < state.width else { return false }
+      guard state.isStopped || state.pages.isEmpty && state.running < state.width else { return false }
       state.running += 1
       return true
     }
@@ -149,9 +187,12 @@ extension FetchGate {
     return !isStopped
   }
 
-  /// Waits for so long, or until the job has ended.
-  func pause(_ milliseconds: UInt32) {
-    _ = state.waiting(for: .milliseconds(milliseconds)) { $0.isStopped ? () : nil }
+  /// Waits for so long, or until the job has ended, or what a page waits for, where `signal` is that one's.
+  func pause(_ milliseconds: UInt32, until signal: StopSignal? = nil) {
+    _ = state.waiting(for: .milliseconds(milliseconds)) { state in
+      let isOver = signal.map { state.isClosed || $0.isSet } ?? state.isStopped
+      return isOver ? () : nil
+    }
   }
 
   /// Waits until no page loads and `isReady` says so, or the job has ended and `isReady` says so.
@@ -213,7 +254,12 @@ extension Duration {
   }
 }
 
-/// Says of a job that nobody wants it any more.
+/// A fetch that pages wait for; touched under the gate's lock alone.
+private final class PageFetch {
+  var outcome: Result<Void, ClientError>?
+}
+
+/// Says of a job, or of what a page waits for, that nobody wants it any more.
 package final class StopSignal: Sendable {
   private let flag = Locked(false)
 

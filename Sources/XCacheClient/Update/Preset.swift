@@ -29,8 +29,7 @@ struct Preset: Sendable {
       switch answer {
       case .whole(let answer):
         guard answer.version > held.version else { return (answer.version, nil) }
-        let index = try DeviceIndex(answer.manifest(), digest: answer.digest, hosts: held.hosts)
-        return (answer.version, index)
+        return (answer.version, try index(answer.manifest(), answer.digest, held.hosts))
       case .patch(let answer):
         guard answer.version > held.version else { return (answer.version, nil) }
         guard answer.base == held.version else {
@@ -38,12 +37,25 @@ struct Preset: Sendable {
           throw refused("it leads from version \(answer.base), and the device holds \(holds)")
         }
         let manifest = try held.manifest.applying(answer)
-        return (answer.version, try DeviceIndex(manifest, digest: answer.digest, hosts: held.hosts))
+        return (answer.version, try index(manifest, answer.digest, held.hosts))
       case .upToDate, .pack, .failure: throw refused("its manifest is none")
       }
     } catch {
       throw Self.error(error, path)
     }
+  }
+
+  /// - Throws: `preset` where it has nothing for the app's hosts: then it is another app's.
+  private func index(
+    _ manifest: Manifest, _ digest: SHA256, _ hosts: HostList
+  ) throws -> DeviceIndex {
+    let index = try DeviceIndex(manifest, digest: digest, hosts: hosts)
+    if index.entries.isEmpty, let foreign = index.foreign {
+      throw refused(
+        "all of its files are of hosts that the app doesn't name, such as \(foreign.host); is it another app's?"
+      )
+    }
+    return index
   }
 
   /// The deltas that it has.

@@ -57,7 +57,7 @@ public final class PageFetcher: Sendable {
     var sent = request
     sent.headers.removeAll { $0.name.lowercased() == "cookie" }
     if let header = await cookies.header(for: request.url) { sent.headers.append(("Cookie", header)) }
-    await gate.enter(server)
+    guard await gate.enter(server) else { throw TransportError(.stopped, "the caller ended it") }
     let outcome = await send(sent, redirects, begin, receive)
     gate.leave(server)
     if let head = outcome.head {

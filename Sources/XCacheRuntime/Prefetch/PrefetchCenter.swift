@@ -84,6 +84,9 @@ final class PrefetchCenter: Sendable {
     }
   }
 
+  /// The runtime is closed: as with every page.
+  func close() { state.withLock { $0.table.close() } }
+
   /// A page is gone: what it didn't take is dropped, what is under way ended.
   func close(_ page: UInt64) { state.withLock { $0.table.close(page) } }
 }

@@ -111,6 +111,9 @@ struct PrefetchTable {
     for (key, list) in held where key.page == page { for own in list { drop(key, own.id) } }
   }
 
+  /// Every page is gone.
+  mutating func close() { for page in Set(held.keys.map(\.page)) { close(page) } }
+
   private mutating func drop(_ key: Key, _ id: Int) {
     guard let place = held[key]?.firstIndex(where: { $0.id == id }), let own = held[key]?[place] else {
       return

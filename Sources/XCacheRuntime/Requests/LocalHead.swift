@@ -1,3 +1,4 @@
+import Manifests
 import XCacheClient
 
 /// What the head of a local answer says, worked out from the request and the manifest alone.
@@ -7,17 +8,30 @@ struct LocalHead {
   /// The bytes of the file that the body has.
   let range: Range<Int64>
 
+  /// The headers of an entry that its answer has: those that say how the page may be used and what it may do (DESIGN §3). Whatever
+  /// else a manifest lists stays out, and least of all come in `Set-Cookie`, since the engine's store is the only one;
+  /// what belongs to one connection, such as `Transfer-Encoding`; and `Access-Control-Allow-…`, which the app's hosts
+  /// decide. Beside these an answer has what is worked out here: `ETag`, `X-Content-Type-Options`, `Content-Type`,
+  /// `Accept-Ranges`, `Content-Length`, `Content-Range` and what CORS needs.
+  ///
+  /// `Service-Worker-Allowed` means something with a worker's script alone, where `widensScope` has the say.
+  static let ofEntries: Set<String> = [
+    "Content-Security-Policy", "Content-Security-Policy-Report-Only", "Cross-Origin-Embedder-Policy",
+    "Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy", "Permissions-Policy", "Referrer-Policy",
+    "Service-Worker-Allowed", "X-Frame-Options",
+  ]
+
   /// Nil where a local file can't answer it as the server would.
   init?(_ request: PageRequest, _ file: ListedFile, allowsOrigin: (String) -> Bool) {
     let tag = "\"\(file.md5.hex)\""
     // What a condition asks of a server's state is the server's to say.
     guard request.header("if-match") == nil, request.header("if-unmodified-since") == nil,
-      let cors = Self.cors(request, allowsOrigin)
+      let cors = Self.cors(request, allowsOrigin), !Self.widensScope(request, file)
     else { return nil }
     var headers = cors
     headers.append(("ETag", tag))
     headers.append(("X-Content-Type-Options", "nosniff"))
-    headers += file.headers
+    headers += file.headers.filter { Self.ofEntries.contains($0.name) }
     if let tags = request.header("if-none-match"), EntityTags(tags).contains(tag) {
       self.init(304, headers, 0..<0)
       return
@@ -44,6 +58,18 @@ struct LocalHead {
     self.status = status
     self.headers = headers
     self.range = range
+  }
+
+  /// Whether a service worker would get a scope beyond its script's folder (Service Workers §5.1, "Register"). It outlives the
+  /// page, the policy and the app's next start, so that this is the server's to say, and no manifest's.
+  private static func widensScope(_ request: PageRequest, _ file: ListedFile) -> Bool {
+    guard request.header("service-worker") != nil,
+      let allowed = file.headers.first(where: { $0.name == "Service-Worker-Allowed" })?.value
+    else { return false }
+    guard let url = try? ResourceURL(file.url), let slash = url.path.utf8.lastIndex(of: UInt8(ascii: "/"))
+    else { return true }
+    // As it is written: what would have to be resolved first may lead anywhere.
+    return !allowed.hasPrefix(url.path[...slash]) || allowed.contains("..")
   }
 
   /// The headers by which another origin's page may read the answer (Fetch §3.3); nil where it may not as far as is known

@@ -74,6 +74,8 @@ public enum PassReason: String, Hashable, Sendable, CaseIterable {
   case condition
   /// The file was missing or damaged and couldn't be fetched.
   case unavailable
+  /// The task that asked was cancelled while it waited.
+  case cancelled
   /// The runtime was closed.
   case closed
 }

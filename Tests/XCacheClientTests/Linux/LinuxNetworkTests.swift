@@ -78,6 +78,19 @@ import Testing
     }
   }
 
+  /// What it is now, and what it becomes.
+  @Test func changesAreTold() async throws {
+    let network = LinuxNetwork(routes: scratch.path, bus: "/nowhere")
+    var seen: [Conditions.Network] = []
+    for await now in network.changes(every: .milliseconds(5)) {
+      seen.append(now)
+      if seen.count == 5 { break }
+      try DurableFile.write(
+        bytes(now == .offline ? Self.head + Self.route : Self.head), to: "\(scratch.path)/route")
+    }
+    #expect(seen == [.offline, .unmetered, .offline, .unmetered, .offline])
+  }
+
   /// What dbus-daemon 1.14 answered, where a service under NetworkManager's name had guessed that it is metered.
   private static let real = """
     REFUQQ0KT0sgOTYxM2RmZWI1YTE4YzhlZWUxMGEzOWM1NmIwMmUzY2UNCmwCAQEJAAAAAQAAAD0AAAAGAXMABAAAADoxLjIAAAAA\

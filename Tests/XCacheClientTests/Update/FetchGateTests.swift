@@ -41,7 +41,7 @@ import Testing
     let isPageIn = Locked(false)
     try gate.background { () throws(ClientError) in
       let page = try? OSThread(name: "page") {
-        try? gate.page { () throws(ClientError) in
+        try? gate.page(SHA256.of([]), until: StopSignal()) { () throws(ClientError) in
           order.withLock { $0.append("page") }
           isPageIn.withLock { $0 = true }
           Clock.sleep(for: .milliseconds(100))

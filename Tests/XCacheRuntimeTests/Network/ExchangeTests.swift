@@ -264,6 +264,26 @@ import XCacheClient
     #expect(await task.value == .stopped)
   }
 
+  /// One whose turn doesn't come.
+  @Test func aRequestThatWaitsEndsWithItsTask() async {
+    let barrier = Barrier()
+    let transport = FakePageTransport { _ in barrier.wait() }
+    let fetcher = PageFetcher(transport, cookies: FakeCookies([]), connections: 1)
+    let first = Task { await Collected.fetch(NetworkRequest("https://m.test/1"), by: fetcher).error?.kind }
+    await barrier.reached()
+    let second = Task { await Collected.fetch(NetworkRequest("https://m.test/2"), by: fetcher).error?.kind }
+    let early = Task { await Collected.fetch(NetworkRequest("https://m.test/3"), by: fetcher).error?.kind }
+    early.cancel()
+    #expect(await early.value == .stopped)
+    second.cancel()
+    #expect(await second.value == .stopped)
+    barrier.open()
+    #expect(await first.value == nil)
+    // Nobody took the turn of those who are gone.
+    #expect(await Collected.fetch(NetworkRequest("https://m.test/4"), by: fetcher).error == nil)
+    #expect(transport.sent.map(\.url) == ["https://m.test/1", "https://m.test/4"])
+  }
+
   @Test func sixAtATimeGoToOneServer() async {
     let running = Locked<(now: Int, most: Int)>((0, 0))
     let transport = FakePageTransport { _ in

@@ -1,18 +1,19 @@
 import System
 import XCacheClient
 
-/// An update that runs, and everybody who waits for it. When the last of them was cancelled, nobody wants it any more.
-final class UpdateRun: Sendable {
-  /// Ends the update.
+/// Something that runs once for everybody who waits for it, an update or the fetch of a file. When the last of them was
+/// cancelled, nobody wants it any more.
+final class SharedRun<Value: Sendable>: Sendable {
+  /// Ends it.
   let signal = StopSignal()
 
   private struct State {
     var next = 0
     /// Those who wait; nil where they aren't at it yet.
-    var waiting: [Int: CheckedContinuation<UpdateReport?, Never>?] = [:]
+    var waiting: [Int: CheckedContinuation<Value?, Never>?] = [:]
     var isAbandoned = false
     /// What became of it, once it has ended.
-    var report: UpdateReport??
+    var value: Value?
   }
 
   private let state = Locked(State())
@@ -30,24 +31,24 @@ final class UpdateRun: Sendable {
     }
   }
 
-  /// What becomes of the update; nil at once where the calling task is cancelled.
+  /// What becomes of it; nil at once where the calling task is cancelled.
   /// - Parameter abandoned: told when nobody waits any more.
-  func report(to waiter: Int, abandoned: @escaping @Sendable () -> Void) async -> UpdateReport? {
+  func value(for waiter: Int, abandoned: @escaping @Sendable () -> Void) async -> Value? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let report = state.withLock { state -> UpdateReport?? in
-          if let report = state.report { return report }
+        let value = state.withLock { state -> Value?? in
+          if let value = state.value { return .some(value) }
           // Gone where the task was cancelled before it came here.
           guard state.waiting[waiter] != nil else { return .some(nil) }
           state.waiting.updateValue(continuation, forKey: waiter)
           return nil
         }
-        if let report { continuation.resume(returning: report) }
+        if let value { continuation.resume(returning: value) }
       }
     } onCancel: {
       let (continuation, isLast) = state.withLock { state in
         let continuation = state.waiting.removeValue(forKey: waiter) ?? nil
-        let isLast = state.waiting.isEmpty && state.report == nil && !state.isAbandoned
+        let isLast = state.waiting.isEmpty && state.value == nil && !state.isAbandoned
         if isLast { state.isAbandoned = true }
         return (continuation, isLast)
       }
@@ -57,12 +58,12 @@ final class UpdateRun: Sendable {
   }
 
   /// Tells everybody who waits what became of it.
-  func finish(_ report: UpdateReport?) {
+  func finish(_ value: Value) {
     let waiting = state.withLock { state in
-      state.report = .some(report)
+      state.value = value
       defer { state.waiting = [:] }
       return state.waiting.values.compactMap { $0 }
     }
-    for continuation in waiting { continuation.resume(returning: report) }
+    for continuation in waiting { continuation.resume(returning: value) }
   }
 }

@@ -1,0 +1,65 @@
+import System
+import XCacheClient
+
+/// Says which preset was taken by which build of the app, so that each is taken once.
+struct PresetMark {
+  let path: String
+  let subject: [UInt8]
+
+  /// Bytes at a zip's end that tell it from another: its directory is there, and in that, last, the checksum of the manifest.
+  private static let tail = 1 << 16
+
+  /// - Throws: `preset`, where there is no such file, or it can't be read.
+  init(of preset: String, _ settings: RuntimeSettings) throws(ClientError) {
+    path = "\(settings.device.folder)/preset"
+    let (size, digest) = try Self.content(preset)
+    // Not its path, which is another one after each installation on some systems, nor a time, which builds set at will.
+    subject = Array("\(settings.build) \(size) \(digest.hex)\n".utf8)
+  }
+
+  private static func content(_ preset: String) throws(ClientError) -> (size: Int64, digest: SHA256) {
+    let content: (size: Int64, digest: SHA256)?
+    do throws(SystemError) {
+      content = try read(preset)
+    } catch {
+      throw .preset(path: preset, reason: error.reason)
+    }
+    guard let content else { throw .preset(path: preset, reason: "there is no such file") }
+    return content
+  }
+
+  private static func read(_ preset: String) throws(SystemError) -> (size: Int64, digest: SHA256)? {
+    guard let file = try Kernel.openExisting(preset, .read) else { return nil }
+    let size = try Kernel.status(file).size
+    var bytes = [UInt8](repeating: 0, count: tail)
+    let count: Result<Int, SystemError> = bytes.withUnsafeMutableBytes { buffer in
+      Result { () throws(SystemError) in
+        try Kernel.read(file, at: max(0, size - Int64(tail)), into: buffer)
+      }
+    }
+    return (size, SHA256.of(Array(bytes[..<(try count.get())])))
+  }
+
+  /// Whether it was taken.
+  var isThere: Bool { (try? DurableFile.read(path, limit: 1 << 16)) == .some(subject) }
+
+  /// Takes note that it was; where that can't be written the next start looks into it once more.
+  func write() { try? DurableFile.write(subject, to: path) }
+}
+
+extension Device {
+  /// Takes the preset at the first start of a build of the app; one that can't be used costs nothing but its files.
+  /// - Returns: why it can't be.
+  func takePreset(_ settings: RuntimeSettings) -> ClientError? {
+    guard let preset = settings.preset else { return nil }
+    do throws(ClientError) {
+      let mark = try PresetMark(of: preset, settings)
+      if version != "0", mark.isThere { return nil }
+      _ = try install(preset: preset)
+      mark.write()
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
