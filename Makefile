@@ -36,12 +36,14 @@ tools: # what tests read the program's files with
 	@command -v zip >/dev/null || .ci/packages zip
 	@command -v unzip >/dev/null || .ci/packages unzip
 	@command -v bsdtar >/dev/null || .ci/packages libarchive-tools
+	@command -v openssl >/dev/null || .ci/packages openssl
 
 test: packages tools ## run every test
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	swift build --build-tests $(STRICT)
 	swift test --skip-build
 	XCACHE_ZSTD=swift swift test --skip-build --filter 'CompressionTests|ManifestsTests|XCacheClientTests'
+	XCACHE_TEST_TLS=1 swift test --skip-build --filter ServerTests
 
 test-long: packages ## the end-to-end tests with what takes long: 2 GB files, many crashes (about 5 minutes)
 	swift build --build-tests $(STRICT)

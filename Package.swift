@@ -33,6 +33,7 @@ let package = Package(
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
     library("Libc", []),
@@ -55,9 +56,10 @@ let package = Package(
       ["CZlib", .target(name: "CZstd", condition: .when(platforms: [.linux])), "System", "Zstd"]),
     library("Archive", ["CZlib", "System"]),
     library("HTTPClient", ["CCurl", "System"]),
+    library("TLS", ["CSSL", "System"]),
 
     // Floor 3
-    library("Server", ["HTTP", "Platform", "System"]),
+    library("Server", ["HTTP", "Platform", "System", "TLS"]),
     library("Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Platform", "System"]),
     library("BuildCheck", ["Manifests", "System"]),
     library("OriginAPI", ["Compression", "HTTPClient", "Manifests", "System"]),
@@ -85,8 +87,8 @@ let package = Package(
       name: "xcache",
       dependencies: [
         "BuildCheck", "CAssets", "DeviceLinux", "HTTP", "HTTPClient", "HTTPDNS", "Manifests", "Mirror",
-        "Origin", "OriginAPI", "Platform", "Publishing", "Server", "Store", "System", "XCacheClient",
-        "XCacheRuntime",
+        "Origin", "OriginAPI", "Platform", "Publishing", "Server", "Store", "System", "TLS",
+        "XCacheClient", "XCacheRuntime",
       ],
       swiftSettings: swift),
 
@@ -126,7 +128,11 @@ let package = Package(
     tests("PlatformTests", ["Platform", "System"]),
     tests("HTTPTests", ["HTTP", "Platform"]),
     tests("ManifestsTests", ["Compression", "Manifests", "System", "TestSupport"]),
-    tests("ServerTests", ["Server", "HTTP", "Platform", "System"]),
+    tests("TLSTests", ["Platform", "System", "TLS", "TLSPeer"]),
+    // A TLS client over libssl, and certificates made by openssl, for the tests of who serves TLS.
+    .target(
+      name: "TLSPeer", dependencies: ["CSSL", "System"], path: "Tests/TLSPeer", swiftSettings: swift),
+    tests("ServerTests", ["Server", "HTTP", "Platform", "System", "TLS", "TLSPeer"]),
     // Beside libzstd, with which everything is compared.
     tests("ZstdTests", ["CZstd", "System", "Zstd"]),
     tests("CompressionTests", ["Compression", "System"]),

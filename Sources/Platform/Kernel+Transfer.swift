@@ -97,6 +97,20 @@ extension Kernel {
     }
   }
 
+  /// Reads up to `buffer.count` bytes of a file from `offset` on.
+  ///
+  /// `.end` means that the file is shorter than it was said to be, `.broken` that it can't be read.
+  package static func readFile(
+    _ file: Int32, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) -> Transfer {
+    while true {
+      let count = pread(file, buffer.baseAddress, buffer.count, off_t(truncatingIfNeeded: offset))
+      if count > 0 { return .bytes(count) }
+      if count == 0 { return .end }
+      if xcache_errno() != EINTR { return .broken }
+    }
+  }
+
   /// What errno says of a transfer; nil when it was only interrupted.
   static func transferFailure(_ call: StaticString) -> Transfer? {
     switch xcache_errno() {

@@ -29,7 +29,10 @@ package final class Server: Sendable {
   }
 
   /// The counters of all loops, now.
-  package var metrics: ServerMetrics { ServerMetrics(context.metrics, context.configuration.accessLog) }
+  package var metrics: ServerMetrics {
+    let configuration = context.configuration
+    return ServerMetrics(context.metrics, configuration.accessLog, speaksTLS: configuration.tls != nil)
+  }
 
   /// Starts the loops.
   ///

@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import TLS
 
 /// How a server listens, and how much it lets its clients have.
 package struct ServerConfiguration: Sendable {
@@ -27,6 +28,8 @@ package struct ServerConfiguration: Sendable {
   package var errorBody: @Sendable (Status, String?) -> ErrorBody = ErrorBody.plain
   /// Where access lines go; nil writes none.
   package var accessLog: AccessLog?
+  /// Begins TLS with each client; nil: plain HTTP.
+  package var tls: TLSAcceptor?
 
   /// A server of one loop on `address`.
   package init(address: SocketAddress) { self.address = address }

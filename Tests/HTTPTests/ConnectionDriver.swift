@@ -25,7 +25,7 @@ enum Happening: Sendable {
 /// Drives a connection without a socket: keeps the wire in memory and writes down what is done.
 ///
 /// Every answer has 10 bytes, but `/large`, which has 100,000. `/later` is answered by a worker; `/count` takes a body of
-/// at most 500,000 bytes, and `/bye` ends the connection.
+/// at most 500,000 bytes, and `/bye` ends the connection. A handshake is `hello`, to which anything else is no beginning.
 struct ConnectionDriver: ~Copyable {
   private(set) var connection: HTTPConnection
   private var workspace = ConnectionWorkspace()
@@ -38,8 +38,8 @@ struct ConnectionDriver: ~Copyable {
   /// What was done, in order.
   private(set) var done: [String] = []
 
-  init(_ rules: ConnectionRules = ConnectionRules()) {
-    connection = HTTPConnection(rules, now)
+  init(_ rules: ConnectionRules = ConnectionRules(), handshakes: Bool = false) {
+    connection = HTTPConnection(rules, now, handshakes: handshakes)
     act(connection.next(&workspace, now))
     done = []
   }
@@ -76,6 +76,7 @@ struct ConnectionDriver: ~Copyable {
     var action = first
     while true {
       switch action {
+      case .handshake: handshake()
       case .read: read()
       case .readBody(let count): readBody(count)
       case .dispatch(let head): dispatch(head)
@@ -111,6 +112,20 @@ struct ConnectionDriver: ~Copyable {
     }
     if isEnded { connection.inputEnded() } else { connection.nothingToRead() }
     return nil
+  }
+
+  private mutating func handshake() {
+    let hello = Array("hello".utf8)
+    if wire.starts(with: hello) {
+      wire.removeFirst(hello.count)
+      done.append("handshake")
+      connection.handshaken(more: !wire.isEmpty, now)
+    } else if hello.starts(with: wire), !isEnded {
+      connection.nothingToRead()
+    } else {
+      done.append("no handshake")
+      connection.handshakeFailed()
+    }
   }
 
   private mutating func read() {

@@ -74,7 +74,7 @@ import Testing
     #expect(received > 0 && received < 20_000_000)
   }
 
-  @Test func overTheConnectionLimitIs503AndOthersGoOn() throws {
+  @Test(TestServer.answersRefused) func overTheConnectionLimitIs503AndOthersGoOn() throws {
     let server = try TestServer { $0.limits.connections = 2 }
     let first = server.client()
     let second = server.client()
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func withoutDescriptorsClientsAreRefusedAndNothingSpins() async {
+  @Test(TestServer.answersRefused) func withoutDescriptorsClientsAreRefusedAndNothingSpins() async {
     await #expect(processExitsWith: .success) {
       let server = try TestServer()
       let established = server.client()

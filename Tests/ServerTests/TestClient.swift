@@ -1,13 +1,21 @@
 import Glibc
 import Platform
+import TLSPeer
 
-/// A plain blocking client on one socket, as rude as a test needs it to be.
+/// A blocking client on one socket, as rude as a test needs it to be.
 final class TestClient {
   let socket: Int32
+  /// Between the socket and what is said, where the server speaks TLS.
+  private(set) var tls: TLSPeer?
+  private let speaksTLS: Bool
   private var buffered: [UInt8] = []
 
   /// A client that connects now, or later if asked to; reads give up after `seconds`.
-  init(_ address: SocketAddress, receiveBuffer: Int32? = nil, seconds: Int = 10, connects: Bool = true) {
+  init(
+    _ address: SocketAddress, receiveBuffer: Int32? = nil, seconds: Int = 10, connects: Bool = true,
+    speaksTLS: Bool = TestServer.speaksTLS
+  ) {
+    self.speaksTLS = speaksTLS
     socket = Glibc.socket(address.isIPv4 ? AF_INET : AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
     if var size = receiveBuffer {
       setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
@@ -26,6 +34,7 @@ final class TestClient {
   @discardableResult
   func send(_ bytes: [UInt8]) -> Bool {
     var done = 0
+    if let tls { return bytes.isEmpty || tls.send(bytes) == .bytes(bytes.count) }
     while done < bytes.count {
       let count = bytes[done...].withUnsafeBytes {
         Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
@@ -40,7 +49,10 @@ final class TestClient {
   func send(_ text: String) -> Bool { send([UInt8](text.utf8)) }
 
   /// Sends no more, and goes on reading.
-  func finishSending() { _ = Glibc.shutdown(socket, Int32(SHUT_WR)) }
+  func finishSending() {
+    tls?.sayGoodbye()
+    _ = Glibc.shutdown(socket, Int32(SHUT_WR))
+  }
 
   /// Closes with a reset instead of an orderly end.
   func reset() {
@@ -71,10 +83,7 @@ final class TestClient {
 
   /// `count` bytes at most of what has come or comes next.
   func some(_ count: Int) -> [UInt8] {
-    if buffered.isEmpty {
-      var chunk = [UInt8](repeating: 0, count: count)
-      return [UInt8](chunk[..<max(recv(socket, &chunk, count, 0), 0)])
-    }
+    if buffered.isEmpty { return receive(count) }
     defer { buffered.removeFirst(min(count, buffered.count)) }
     return [UInt8](buffered.prefix(count))
   }
@@ -93,14 +102,41 @@ final class TestClient {
   func isClosedByServer() -> Bool { rest()?.isEmpty == true }
 
   private func readMore() -> Bool {
-    var chunk = [UInt8](repeating: 0, count: 65_536)
-    let count = recv(socket, &chunk, chunk.count, 0)
-    if count > 0 { buffered += chunk[..<count] }
-    if count == 0 || (count < 0 && errno == ECONNRESET) { isEnded = true }
-    return count > 0
+    let part = receive(65_536)
+    buffered += part
+    return !part.isEmpty
   }
 
-  func connect(_ address: SocketAddress) { isConnected = connected(address) }
+  /// What comes next; nothing where the server closed, or was silent for too long.
+  private func receive(_ room: Int) -> [UInt8] {
+    var chunk = [UInt8](repeating: 0, count: room)
+    if let tls {
+      switch tls.receive(into: &chunk) {
+      case .bytes(let count): return [UInt8](chunk[..<count])
+      case .end:
+        isOrderly = true
+        isEnded = true
+      // Its socket gives up after some seconds, which libssl takes for nothing to read.
+      case .failed: isEnded = true
+      case .wouldBlock, .done: break
+      }
+      return []
+    }
+    let count = recv(socket, &chunk, room, 0)
+    if count == 0 || (count < 0 && errno == ECONNRESET) { isEnded = true }
+    return [UInt8](chunk[..<max(count, 0)])
+  }
+
+  /// The server has said goodbye, in the words of TLS.
+  private(set) var isOrderly = false
+
+  func connect(_ address: SocketAddress) {
+    isConnected = connected(address)
+    guard isConnected, speaksTLS else { return }
+    let peer = TLSPeer(socket)
+    if peer.handshake() != .done { isEnded = true }
+    tls = peer
+  }
 
   private func connected(_ address: SocketAddress) -> Bool {
     if address.isIPv4 {

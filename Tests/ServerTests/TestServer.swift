@@ -3,20 +3,36 @@ import HTTP
 import Platform
 import Server
 import System
+import TLS
+import TLSPeer
+import Testing
 
 /// A running server with a few routes, stopped when it is let go of.
 final class TestServer {
   let server: Server
   let events = Events()
 
+  /// Whether all these tests speak TLS: XCACHE_TEST_TLS=1.
+  static let speaksTLS = getenv("XCACHE_TEST_TLS") != nil
+  /// Who is over a limit gets an answer without TLS, and is closed with it.
+  static let answersRefused = ConditionTrait.disabled(if: speaksTLS, "under TLS nobody answers them")
+  private static let certificates = Result { try Certificates() }
+  private static let files = Result { try certificates.get().make("server", hosts: ["localhost"]) }
+  /// What the servers of these tests begin TLS with.
+  static let acceptor = Result {
+    try TLSAcceptor(certificate: files.get().certificate, key: files.get().key)
+  }
+
   var address: SocketAddress { server.address }
 
   init(
-    _ address: String = "127.0.0.1:0", _ configure: (inout ServerConfiguration) -> Void = { _ in }
+    _ address: String = "127.0.0.1:0", speaksTLS: Bool = TestServer.speaksTLS,
+    _ configure: (inout ServerConfiguration) -> Void = { _ in }
   ) throws {
     guard let socketAddress = SocketAddress(address) else { throw TestFailure.address }
     var configuration = ServerConfiguration(address: socketAddress)
     configuration.workers = 2
+    if speaksTLS { configuration.tls = try Self.acceptor.get() }
     configure(&configuration)
     let events = self.events
     server = try Server(configuration: configuration)

@@ -90,7 +90,7 @@ import Testing
     #expect(lines[0].hasSuffix("] \(line) \(answer.body.count)"))
   }
 
-  @Test func whatIsUnknownIsADashInJSONToo() throws {
+  @Test(TestServer.answersRefused) func whatIsUnknownIsADashInJSONToo() throws {
     let file = TestFile.nameless()
     let log = try AccessLog(Descriptor(owning: dup(file.raw)), format: .json) { _ in }
     let server = try TestServer {

@@ -56,6 +56,8 @@ extension HTTPConnection {
   ) -> Action {
     guard now >= deadline else { return .wait(until: deadline) }
     switch phase {
+    case .handshaking:
+      return .close
     case .idle:
       // Closed with input that nobody read, the kernel would throw away what the client hasn't taken.
       leave(unacknowledged: unacknowledged)

@@ -6,6 +6,9 @@
 package struct HTTPConnection: ~Copyable, Sendable {
   /// What is to be done next.
   package enum Action: Sendable, Equatable {
+    /// Go on with the handshake that comes before the first request: then `handshaken`, `handshakeFailed`, or as for `read`
+    /// and `flush` where it has to wait.
+    case handshake
     /// Read behind the input: then `received`, `nothingToRead` or `inputEnded`.
     case read
     /// Read up to so many bytes of the body into the receiver's memory: then `receivedBody`, or as for `read`.
@@ -37,6 +40,8 @@ package struct HTTPConnection: ~Copyable, Sendable {
 
   /// Where a connection stands.
   package enum Phase: UInt8, Sendable {
+    /// Before the first request: client and server agree on keys.
+    case handshaking
     /// Between requests; nothing of the next one has arrived.
     case idle
     /// Part of a head has arrived.
@@ -105,9 +110,12 @@ package struct HTTPConnection: ~Copyable, Sendable {
   var acknowledged: UInt64 = 0
 
   /// A connection that was opened now.
-  package init(_ rules: ConnectionRules, _ now: UInt64) {
+  ///
+  /// - Parameter handshakes: a handshake comes first, in the time that a head may take.
+  package init(_ rules: ConnectionRules, _ now: UInt64, handshakes: Bool = false) {
     self.rules = rules
-    deadline = now &+ rules.timeouts.idle
+    phase = handshakes ? .handshaking : .idle
+    deadline = now &+ (handshakes ? rules.timeouts.head : rules.timeouts.idle)
   }
 
   /// Bytes of answers that the kernel doesn't have.
@@ -123,6 +131,7 @@ package struct HTTPConnection: ~Copyable, Sendable {
   private mutating func nextInExchange(_ workspace: inout ConnectionWorkspace, _ now: UInt64) -> Action {
     switch phase {
     case .idle, .head: nextRequest(&workspace, now)
+    case .handshaking: nextOfHandshake(now)
     // Earlier answers may still be on their way while a worker or a body keeps the connection busy.
     case .working: unsent > 0 && canWrite ? .flush : .wait(until: .max)
     case .body: unsent > 0 && canWrite ? .flush : nextOfBody(&workspace, now)

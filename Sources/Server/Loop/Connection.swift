@@ -1,6 +1,7 @@
 import HTTP
 import Platform
 import System
+import TLS
 
 /// One client's connection, owned by one loop: its socket, and what is on its way in either direction.
 ///
@@ -16,6 +17,8 @@ final class Connection {
   /// It was over a limit, and only lingers.
   let isRefused: Bool
   var http: HTTPConnection
+  /// Between the socket and what is read and sent, where the server speaks TLS.
+  var tls: TLSSession?
 
   /// What was read and not used yet.
   var stash: [UInt8] = []
@@ -35,13 +38,14 @@ final class Connection {
 
   init(
     _ descriptor: consuming Descriptor, token: UInt64, peer: PeerAddress, counted: Bool = false,
-    refused: Bool = false, http: consuming HTTPConnection
+    refused: Bool = false, tls: TLSSession? = nil, http: consuming HTTPConnection
   ) {
     self.descriptor = descriptor
     self.token = token
     self.peer = peer
     isCounted = counted
     isRefused = refused
+    self.tls = tls
     self.http = http
   }
 
@@ -101,6 +105,24 @@ struct WriteQueue {
   mutating func removeAll() {
     segments = []
     first = 0
+  }
+
+  /// Copies what comes next behind what `buffer` has, until that is full; false where a file doesn't have its bytes.
+  mutating func copy(into buffer: RecordBuffer) -> Bool {
+    for index in first..<segments.count {
+      if buffer.space.isEmpty { return true }
+      if case .made(let bytes) = segments[index] {
+        segments[index] = .bytes(bytes.make(), 0..<bytes.count)
+      }
+      switch segments[index] {
+      case .bytes(let bytes, let range):
+        buffer.append(UnsafeRawBufferPointer(rebasing: bytes.address[range]))
+      case .file(let file):
+        guard buffer.append(file) else { return false }
+      case .made: break
+      }
+    }
+    return true
   }
 
   /// Bytes that a call lists before it has no more of them made. A client that takes nothing keeps them, so it is less than

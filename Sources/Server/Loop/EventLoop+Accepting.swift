@@ -34,9 +34,13 @@ extension EventLoop {
     guard case .admitted(let counted) = context.admission.enter(peer) else {
       return refuse(descriptor, peer)
     }
+    let session = tls?.session(on: descriptor.raw)
+    // Without memory for a session this client can't be served.
+    if tls != nil, session == nil { return context.admission.leave(peer, counted: counted) }
     let token = claimToken()
     let connection = Connection(
-      descriptor, token: token, peer: peer, counted: counted, http: HTTPConnection(rules, now))
+      descriptor, token: token, peer: peer, counted: counted, tls: session,
+      http: HTTPConnection(rules, now, handshakes: session != nil))
     if isDraining { connection.http.drain() }
     place(connection)
     // The first request is often there already, and its answer often the last: then nothing is watched.
@@ -56,9 +60,11 @@ extension EventLoop {
     }
   }
 
-  /// Answers 503 to a connection over a limit; the others go on.
+  /// Answers 503 to a connection over a limit; the others go on. Under TLS it is closed: a handshake for each would cost the
+  /// others more than these clients do.
   private func refuse(_ descriptor: consuming Descriptor, _ peer: PeerAddress) {
     metrics.refused.add(1)
+    if tls != nil { return }
     let token = claimToken()
     let connection = Connection(
       descriptor, token: token, peer: peer, refused: true, http: HTTPConnection(rules, now))
@@ -82,18 +88,22 @@ extension EventLoop {
       spare = nil
       if case .connection(let descriptor, _) = Kernel.accept(context.listener.raw) {
         metrics.accepted.add(1)
-        var buffer = SendBuffer(capacity: 512)
-        let response = overload()
-        writer.write(response.head, .close, to: &buffer)
-        if case .bytes(let body) = response.body { buffer.append(body) }
-        _ = Kernel.send(descriptor.raw, buffer.address)
-        Kernel.shutdownSending(descriptor.raw)
+        if tls == nil { sendOverload(to: descriptor) }
       }
       spare = Kernel.spare()
     }
     guard isAccepting else { return }
     stopAccepting()
     deadlines.insert(DeadlineHeap.Entry(time: now &+ EventLoop.pause, token: Token.accept))
+  }
+
+  private func sendOverload(to descriptor: borrowing Descriptor) {
+    var buffer = SendBuffer(capacity: 512)
+    let response = overload()
+    writer.write(response.head, .close, to: &buffer)
+    if case .bytes(let body) = response.body { buffer.append(body) }
+    _ = Kernel.send(descriptor.raw, buffer.address)
+    Kernel.shutdownSending(descriptor.raw)
   }
 
   func stopAccepting() {

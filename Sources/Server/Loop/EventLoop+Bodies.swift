@@ -19,6 +19,7 @@ extension EventLoop {
   /// Reads a body of known length into the chunk itself.
   func readBody(_ connection: Connection, upTo count: Int) {
     let space = UnsafeMutableRawBufferPointer(rebasing: chunk(of: connection).space.prefix(count))
+    if let tls = connection.tls { return readBody(connection, tls, into: space) }
     switch Kernel.receive(connection.descriptor.raw, into: space) {
     case .bytes(let count):
       metrics.bytesIn.add(UInt64(count))

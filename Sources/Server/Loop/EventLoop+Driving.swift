@@ -42,6 +42,7 @@ extension EventLoop {
         putAside(connection)
         return schedule(connection)
       case .close:
+        connection.tls?.sayGoodbye()
         workspace.input.removeAll()
         return close(connection)
       default: actMore(action, for: connection)
@@ -54,6 +55,7 @@ extension EventLoop {
   @inline(never)
   private func actMore(_ action: HTTPConnection.Action, for connection: Connection) {
     switch action {
+    case .handshake: handshake(connection)
     case .refuse(let status): refuse(connection, status)
     case .readBody(let size): readBody(connection, upTo: size)
     case .store(let bytes): store(bytes, connection)
@@ -62,6 +64,7 @@ extension EventLoop {
     case .abandonBody(let status): abandonBody(connection, status)
     case .leave: connection.http.leave(unacknowledged: connection.unacknowledged)
     case .shutdownSending:
+      connection.tls?.sayGoodbye()
       Kernel.shutdownSending(connection.descriptor.raw)
       connection.http.sendingEnded(unacknowledged: connection.unacknowledged, now)
     case .read, .dispatch, .flush, .wait, .close: break
@@ -91,6 +94,7 @@ extension EventLoop {
 
   private func read(_ connection: Connection) {
     let space = workspace.input.space()
+    if let tls = connection.tls { return read(connection, tls, into: space) }
     switch Kernel.receive(connection.descriptor.raw, into: space) {
     case .bytes(let count):
       metrics.bytesIn.add(UInt64(count))

@@ -4,11 +4,11 @@ import System
 
 extension EventLoop {
   /// Bytes of files sent to one connection before the others have their turn.
-  private static let turnSize = 1 << 20
+  static let turnSize = 1 << 20
 
   /// Sends what was answered; false when the connection's turn is over.
   func flush(_ connection: Connection) -> Bool {
-    let turnIsOver = !(connection.queue.isEmpty ? flushOutbox(connection) : flushQueue(connection))
+    let turnIsOver = !send(connection)
     outbox.removeAll(keeping: EventLoop.outboxSize)
     guard !connection.isClosed else { return true }
     if connection.http.flushed(now, unacknowledged: connection.unacknowledged) {
@@ -17,6 +17,12 @@ extension EventLoop {
     }
     postpone(connection)
     return !turnIsOver
+  }
+
+  @inline(__always)
+  private func send(_ connection: Connection) -> Bool {
+    if let tls = connection.tls { return flushRecords(connection, tls) }
+    return connection.queue.isEmpty ? flushOutbox(connection) : flushQueue(connection)
   }
 
   /// The usual case: everything is in the outbox, and one call sends it.
@@ -74,7 +80,7 @@ extension EventLoop {
     return Kernel.send(socket, pieces, more: fileFollows)
   }
 
-  private func sent(_ count: Int, _ connection: Connection) {
+  func sent(_ count: Int, _ connection: Connection) {
     connection.http.sent(count)
     metrics.bytesOut.add(UInt64(count))
   }

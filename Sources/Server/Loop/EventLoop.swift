@@ -1,6 +1,7 @@
 import HTTP
 import Platform
 import System
+import TLS
 
 /// Moves bytes between the sockets of its connections and one handler, on one thread.
 ///
@@ -13,6 +14,8 @@ final class EventLoop {
   let handler: any Handler
   let metrics: LoopMetrics
   let trustsProxies: Bool
+  /// Begins TLS with its clients, where the server speaks it.
+  let tls: TLSAcceptor?
   let mailbox: Mailbox
   /// What epoll says of a connection with a new request.
   private let usual = EpollEvents([.readable, .writable]).rawValue
@@ -24,6 +27,8 @@ final class EventLoop {
   /// What each connection is held to.
   let rules: ConnectionRules
   var pieces = GatherList(capacity: 64)
+  /// Where records are put together, where the server speaks TLS.
+  let records: RecordBuffer?
   private var events = EpollBatch(capacity: 256)
 
   /// Answers of the connection that is being driven, until they are sent together.
@@ -72,6 +77,8 @@ final class EventLoop {
     self.handler = handler
     metrics = context.metrics[index]
     trustsProxies = !context.configuration.trustedProxies.isEmpty
+    tls = context.configuration.tls
+    records = tls.map { _ in RecordBuffer() }
     mailbox = context.mailboxes[index]
     writer = ResponseWriter(server: context.configuration.name)
     log = context.configuration.accessLog.map { LogBuffer($0) }
@@ -107,6 +114,8 @@ final class EventLoop {
       for token in turns {
         guard let connection = connection(token) else { continue }
         connection.takesTurn = false
+        // What its last turn left may be unread in the socket.
+        if connection.tls != nil { connection.http.becameReadable() }
         drive(connection)
       }
     }
@@ -148,7 +157,11 @@ final class EventLoop {
     if events.contains(.hangUp), connection.http.endsWithHangUp { return close(connection) }
     if events.contains(.readable) { connection.http.becameReadable() }
     if events.contains(.peerDone) || events.contains(.hangUp) { connection.http.peerFinished() }
-    if events.contains(.writable) { connection.http.becameWritable() }
+    if events.contains(.writable) {
+      connection.http.becameWritable()
+      // A read under TLS may have waited for room to write.
+      if connection.tls != nil { connection.http.becameReadable() }
+    }
     drive(connection)
   }
 
@@ -254,7 +267,7 @@ final class EventLoop {
     for connection in connections {
       guard let connection else { continue }
       connection.http.drain()
-      if connection.http.phase == .idle { drive(connection) }
+      if connection.http.phase == .idle || connection.http.phase == .handshaking { drive(connection) }
     }
   }
 }

@@ -9,6 +9,9 @@ final class LoopMetrics: Sendable {
   let bytesIn = Counter()
   let bytesOut = Counter()
   let latencySum = Counter()
+  let handshakes = Counter()
+  let resumed = Counter()
+  let failedHandshakes = Counter()
   private let statuses = InlineArray<6, Counter> { _ in Counter() }
   private let latency = InlineArray<21, Counter> { _ in Counter() }
 

@@ -19,11 +19,19 @@ package struct ServerMetrics: Sendable, Equatable {
   /// The sum of all latencies, in nanoseconds.
   package var latencySum: UInt64 = 0
 
+  /// Handshakes that came to their end; nil where the server doesn't speak TLS.
+  package var handshakes: UInt64?
+  /// Those of them that went on with an earlier session.
+  package var resumed: UInt64 = 0
+  /// Handshakes that did not.
+  package var failedHandshakes: UInt64 = 0
+
   /// Access lines that the disk was too slow for.
   package var droppedLines: UInt64 = 0
 
-  init(_ loops: [LoopMetrics], _ log: AccessLog?) {
+  init(_ loops: [LoopMetrics], _ log: AccessLog?, speaksTLS: Bool) {
     droppedLines = log?.dropped ?? 0
+    if speaksTLS { handshakes = loops.reduce(0) { $0 &+ $1.handshakes.value } }
     for loop in loops {
       accepted &+= loop.accepted.value
       open &+= loop.open.value
@@ -32,6 +40,8 @@ package struct ServerMetrics: Sendable, Equatable {
       bytesIn &+= loop.bytesIn.value
       bytesOut &+= loop.bytesOut.value
       latencySum &+= loop.latencySum.value
+      resumed &+= loop.resumed.value
+      failedHandshakes &+= loop.failedHandshakes.value
       for family in answers.indices { answers[family] &+= loop.answers(family: family) }
       for bucket in latency.indices { latency[bucket] &+= loop.answers(bucket: bucket) }
     }
@@ -60,6 +70,17 @@ extension ServerMetrics {
     add(
       "http_access_lines_dropped_total", "counter", "Access lines that the disk was too slow for.",
       [("", String(droppedLines))])
+    if let handshakes {
+      add(
+        "http_tls_handshakes_total", "counter", "TLS handshakes that were completed.",
+        [("", String(handshakes))])
+      add(
+        "http_tls_resumed_total", "counter", "Those of them that went on with an earlier session.",
+        [("", String(resumed))])
+      add(
+        "http_tls_handshake_failures_total", "counter", "TLS handshakes that were not completed.",
+        [("", String(failedHandshakes))])
+    }
     add(
       "http_request_duration_seconds", "histogram", "From a request's head to its answer's last write.",
       histogram)

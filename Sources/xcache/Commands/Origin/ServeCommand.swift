@@ -6,6 +6,7 @@ import Publishing
 import Server
 import Store
 import System
+import TLS
 
 /// `xcache serve`: joins the store, the origin and the server, and waits for a signal.
 enum ServeCommand {
@@ -13,9 +14,11 @@ enum ServeCommand {
     name: "serve", operands: "", summary: "run an origin: answer devices and publishers",
     notes: """
       Creates DIR where it is missing. The first start writes an admin token to DIR/admin.token. One process at a
-      time writes a data folder. SIGTERM and SIGINT end it; answers in flight get 10 seconds. SIGHUP opens the access
-      log anew, once it was moved away. Each option's variable counts where the option isn't given.
-      TLS belongs to a proxy in front; name it with --trust-proxy, so that its clients are told apart.
+      time writes a data folder. SIGTERM and SIGINT end it; answers in flight get 10 seconds. SIGHUP reads the
+      certificate and its key anew, and opens the access log anew, once it was moved away. Each option's variable
+      counts where the option isn't given.
+      With --tls-cert and --tls-key it speaks https itself: TLS 1.2 and 1.3, HTTP/1.1. Where a proxy in front does
+      that, name it with --trust-proxy, so that its clients are told apart.
       """,
     options: [
       .value("data", "DIR", environment: "XCACHE_DATA", "the data folder (needed)"),
@@ -43,7 +46,8 @@ enum ServeCommand {
       ),
       .value("gc", "HH:MM", "collect garbage every day at this local time, as `xcache gc` does"),
     ].orFromEnvironment
-      + (GCCommand.policyOptions + ServeMirror.options + ServeLimits.options).orFromEnvironment,
+      + (ServeTLS.options + GCCommand.policyOptions + ServeMirror.options + ServeLimits.options)
+      .orFromEnvironment,
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -61,6 +65,8 @@ enum ServeCommand {
     configuration.limits.connections = min(configuration.limits.connections, budget.connections)
     configuration.limits.refused = min(configuration.limits.refused, budget.refused)
     // All that was said is read before anything is made.
+    let tls = try ServeTLS.acceptor(arguments, log)
+    configuration.tls = tls
     var options = try options(arguments, configuration, budget.openFiles, log)
     configuration.accessLog = try ServeLimits.accessLog(arguments, log)
     let store = try Store(path: data)
@@ -68,10 +74,13 @@ enum ServeCommand {
     let watch = try ServeMirror.watch(arguments, store, log)
     let status = ServeStatus(store: store, data: data)
     options.metrics = {
-      status.prometheusText + server.metrics.prometheusText + (watch?.prometheusText ?? "")
+      status.prometheusText + ServeTLS.prometheusText(tls) + server.metrics.prometheusText
+        + (watch?.prometheusText ?? "")
     }
     if let pushPlace { options.push = try ServeMirror.push(to: pushPlace, store, log) }
-    if try arguments.value("public-url") == nil { options.publicURL = try Self.url(of: server.address) }
+    if try arguments.value("public-url") == nil {
+      options.publicURL = try Self.url(of: server.address, tls)
+    }
     let origin = try Origin(store: store, options: options)
     try origin.startBackgroundWork()
     try server.start { _ in origin.makeHandler() }
@@ -80,10 +89,16 @@ enum ServeCommand {
       log("\(stray.path) is a folder where only xcache's own files belong; \(place)")
     }
     if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
-    log("xcache \(XCache.version) listens on http://\(server.address), data in \(data)")
+    log(
+      "xcache \(XCache.version) listens on \(ServeTLS.scheme(tls))://\(server.address), data in \(data)"
+    )
 
     try watch?.start()
-    log("stopping on \(try waitForEnd { try ServeLimits.reopen(configuration.accessLog, arguments, log) })")
+    let end = try waitForEnd {
+      try ServeLimits.reopen(configuration.accessLog, arguments, log)
+      ServeTLS.reload(tls, log)
+    }
+    log("stopping on \(end)")
     origin.beginStopping()
     server.stop(graceSeconds: 10)
     watch?.stop()
@@ -174,7 +189,8 @@ enum ServeCommand {
     _ log: @escaping @Sendable (String) -> Void
   ) throws -> Origin.Options {
     let given = try arguments.value("public-url").map { try SettingsValue.url($0, in: "--public-url") }
-    var options = Origin.Options(publicURL: try given ?? Self.url(of: configuration.address))
+    var options = Origin.Options(
+      publicURL: try given ?? Self.url(of: configuration.address, configuration.tls))
     options.deltaWait = try arguments.number("delta-wait", in: 0...3600).map(Double.init)
     options.deltaThreads = try arguments.number("delta-threads", in: 1...256)
     options.openFiles = openFiles
@@ -189,8 +205,9 @@ enum ServeCommand {
     return options
   }
 
-  private static func url(of address: SocketAddress) throws -> BaseURL {
-    try SettingsValue.url("http://\(address)", in: "--listen")
+  private static func url(of address: SocketAddress, _ tls: TLSAcceptor?) throws -> BaseURL {
+    let host = ServeTLS.host(of: address, tls)
+    return try SettingsValue.url("\(ServeTLS.scheme(tls))://\(host)", in: "--listen")
   }
 
   /// The time as a log line has it.

@@ -1,0 +1,177 @@
+// The one door to libssl: macros get a name here, and so does the way to a socket.
+#pragma once
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+// A session's way to its socket, in place of libssl's own: it tells what came of each call, so that nobody asks the kernel
+// again for what is known, and it bounds what one call of libssl reads.
+typedef struct xcache_wire {
+  int socket;
+  // The first byte that came; -1 before.
+  int first;
+  // Bytes that may still be read before the caller has its turn again.
+  long budget;
+  // The last read took all that had arrived.
+  _Bool drained;
+  // The other side sends no more.
+  _Bool ended;
+  // What came first is text, and so no TLS (RFC 8446 §5.1: a record begins with its type, 20 to 23).
+  _Bool plain;
+  // More is written right behind.
+  _Bool more;
+} xcache_wire;
+
+static inline int xcache_wire_read(BIO *bio, char *out, int size) {
+  xcache_wire *wire = (xcache_wire *)BIO_get_data(bio);
+  BIO_clear_retry_flags(bio);
+  if (wire->budget <= 0) {
+    BIO_set_retry_read(bio);
+    return -1;
+  }
+  ssize_t count;
+  do count = recv(wire->socket, out, (size_t)size, 0);
+  while (count < 0 && errno == EINTR);
+  if (count > 0) {
+    wire->budget -= count;
+    wire->drained = count < size;
+    if (wire->first < 0) {
+      wire->first = (unsigned char)out[0];
+      wire->plain = wire->first >= 'A' && wire->first <= 'Z';
+      if (wire->plain) return -1;
+    }
+    return (int)count;
+  }
+  if (count == 0) wire->ended = 1;
+  else if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) {
+    wire->drained = 1;
+    BIO_set_retry_read(bio);
+  }
+  return (int)count;
+}
+
+static inline int xcache_wire_write(BIO *bio, const char *bytes, int size) {
+  xcache_wire *wire = (xcache_wire *)BIO_get_data(bio);
+  BIO_clear_retry_flags(bio);
+  ssize_t count;
+  do count = send(wire->socket, bytes, (size_t)size, MSG_NOSIGNAL | (wire->more ? MSG_MORE : 0));
+  while (count < 0 && errno == EINTR);
+  if (count < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)) BIO_set_retry_write(bio);
+  return (int)count;
+}
+
+static inline long xcache_wire_control(BIO *bio, int command, long number, void *pointer) {
+  return command == BIO_CTRL_FLUSH;
+}
+
+// NULL where there is no memory.
+static inline BIO_METHOD *xcache_wire_method(void) {
+  BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wire");
+  if (!method) return NULL;
+  BIO_meth_set_read(method, xcache_wire_read);
+  BIO_meth_set_write(method, xcache_wire_write);
+  BIO_meth_set_ctrl(method, xcache_wire_control);
+  return method;
+}
+
+// The server's side of a session over `wire`, which outlives it; NULL where there is no memory.
+static inline SSL *xcache_tls_session(SSL_CTX *context, const BIO_METHOD *method, xcache_wire *wire) {
+  SSL *ssl = SSL_new(context);
+  BIO *bio = ssl ? BIO_new(method) : NULL;
+  if (!bio) {
+    SSL_free(ssl);
+    return NULL;
+  }
+  BIO_set_data(bio, wire);
+  BIO_set_init(bio, 1);
+  SSL_set_bio(ssl, bio, bio);
+  SSL_set_accept_state(ssl);
+  return ssl;
+}
+
+// Chooses http/1.1; a client that speaks other protocols alone is told so (RFC 7301 §3.2).
+static inline int xcache_select_protocol(
+    SSL *ssl, const unsigned char **out, unsigned char *length, const unsigned char *offered, unsigned int size,
+    void *unused) {
+  static const char name[] = "\x08http/1.1";
+  for (unsigned int at = 0; at < size; at += offered[at] + 1u) {
+    if (size - at < 9 || memcmp(offered + at, name, 9) != 0) continue;
+    *out = offered + at + 1;
+    *length = 8;
+    return SSL_TLSEXT_ERR_OK;
+  }
+  return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+// What each server's context is held to; 0 where libssl doesn't take it.
+static inline int xcache_tls_rules(SSL_CTX *context, long seconds) {
+  SSL_CTX_set_options(
+      context, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_mode(
+      context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_read_ahead(context, 1);
+  // Sessions are kept by clients, in tickets.
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_timeout(context, seconds);
+  SSL_CTX_set_alpn_select_cb(context, xcache_select_protocol, NULL);
+  static const unsigned char name[] = "xcache";
+  return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
+      SSL_CTX_set_session_id_context(context, name, sizeof name - 1) == 1 &&
+      SSL_CTX_set_num_tickets(context, 1) == 1 && SSL_CTX_set1_groups_list(context, "X25519:P-256:P-384") == 1 &&
+      SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1 &&
+      SSL_CTX_set_ciphersuites(
+          context, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256") == 1;
+}
+
+// Has the context show `leaf`, which `key` belongs to.
+static inline int xcache_tls_use(SSL_CTX *context, X509 *leaf, EVP_PKEY *key) {
+  return SSL_CTX_use_certificate(context, leaf) == 1 && SSL_CTX_use_PrivateKey(context, key) == 1;
+}
+
+// Has the context send another certificate of the chain; it keeps a reference of its own.
+static inline int xcache_tls_add_chain(SSL_CTX *context, X509 *certificate) {
+  return SSL_CTX_add1_chain_cert(context, certificate) == 1;
+}
+
+// Bytes of the keys that tickets are sealed with.
+static inline long xcache_ticket_key_size(SSL_CTX *context) { return SSL_CTX_set_tlsext_ticket_keys(context, NULL, 0); }
+
+static inline int xcache_set_ticket_keys(SSL_CTX *context, void *keys, long size) {
+  return SSL_CTX_set_tlsext_ticket_keys(context, keys, size) == 1;
+}
+
+// A key that is sealed by a pass phrase isn't opened: nobody is there to be asked.
+static inline int xcache_no_pass_phrase(char *out, int size, int writing, void *unused) { return -1; }
+
+static inline EVP_PKEY *xcache_read_key(BIO *text) {
+  return PEM_read_bio_PrivateKey(text, NULL, xcache_no_pass_phrase, NULL);
+}
+
+// Whether the reading of certificates ended where no more follows.
+static inline int xcache_ended_without_more(void) {
+  unsigned long code = ERR_peek_last_error();
+  return ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
+}
+
+// Writes the host name at `index` among those that a certificate is for; its length, or -1 where there is none.
+static inline int xcache_host_name(X509 *certificate, int index, char *out, int room) {
+  GENERAL_NAMES *names = (GENERAL_NAMES *)X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+  int found = -1;
+  for (int i = 0; i < sk_GENERAL_NAME_num(names); i++) {
+    const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
+    if (name->type != GEN_DNS || index-- != 0) continue;
+    int length = ASN1_STRING_length(name->d.dNSName);
+    if (length <= 0 || length > room) break;
+    memcpy(out, ASN1_STRING_get0_data(name->d.dNSName), (size_t)length);
+    found = length;
+    break;
+  }
+  GENERAL_NAMES_free(names);
+  return found;
+}
+
+static inline int xcache_is_resumed(SSL *ssl) { return SSL_session_reused(ssl); }

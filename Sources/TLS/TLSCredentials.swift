@@ -1,0 +1,130 @@
+import CSSL
+import System
+
+/// A certificate, those that it is signed by, and its key.
+package final class TLSCredentials: @unchecked Sendable {
+  // Unchecked: what libcrypto read is never changed, and libcrypto counts its references by atomics.
+  let leaf: OpaquePointer
+  let chain: [OpaquePointer]
+  let key: OpaquePointer
+  /// What a person knows it by: the first host name that it is for, or its subject.
+  package let name: String
+  /// The host names that it is for, wildcards among them.
+  package let hosts: [String]
+  /// When it ends, in seconds since 1970.
+  package let expires: Int64
+  /// Whether anybody on the machine may read the key's file.
+  package let isKeyOpenToAll: Bool
+
+  /// A chain and a key are a few kilobytes.
+  private static let limit = 1 << 20
+
+  /// Reads both files, in PEM form; they may be one and the same.
+  package init(certificate path: String, key keyPath: String) throws(TLSError) {
+    var certificates = Certificates()
+    try certificates.read(path)
+    guard let leaf = certificates.first else { throw .noCertificate(path: path) }
+    key = try Self.key(keyPath)
+    hosts = Self.hosts(of: leaf)
+    name = hosts.first ?? Self.subject(of: leaf)
+    expires = Self.end(of: leaf)
+    isKeyOpenToAll = ((try? Kernel.status(keyPath))??.mode ?? 0) & 0o007 != 0
+    self.leaf = leaf
+    chain = Array(certificates.taken.dropFirst())
+    certificates.taken = []
+    defer { ERR_clear_error() }
+    if X509_check_private_key(leaf, key) != 1 {
+      throw .otherKey(certificate: path, key: keyPath, name: name)
+    }
+  }
+
+  deinit {
+    X509_free(leaf)
+    for certificate in chain { X509_free(certificate) }
+    EVP_PKEY_free(key)
+  }
+
+  /// Whether it is for a host name or an address.
+  package func covers(host: String) -> Bool {
+    X509_check_ip_asc(leaf, host, 0) == 1 || X509_check_host(leaf, host, host.utf8.count, 0, nil) == 1
+  }
+
+  // MARK: Reading
+
+  /// Certificates that were read and that nobody else frees yet.
+  private struct Certificates: ~Copyable {
+    var taken: [OpaquePointer] = []
+
+    var first: OpaquePointer? { taken.first }
+
+    mutating func read(_ path: String) throws(TLSError) {
+      let text = try TLSCredentials.text(path)
+      try TLSCredentials.withBuffer(text) { (buffer) throws(TLSError) in
+        while let certificate = PEM_read_bio_X509(buffer, nil, nil, nil) { taken.append(certificate) }
+        defer { ERR_clear_error() }
+        if xcache_ended_without_more() == 0 {
+          throw .damagedCertificate(path: path, number: taken.count + 1)
+        }
+      }
+    }
+
+    deinit { for certificate in taken { X509_free(certificate) } }
+  }
+
+  private static func key(_ path: String) throws(TLSError) -> OpaquePointer {
+    let text = try text(path)
+    let key = withBuffer(text) { xcache_read_key($0) }
+    defer { ERR_clear_error() }
+    if let key { return key }
+    throw String(decoding: text, as: UTF8.self).contains("ENCRYPTED")
+      ? .sealedKey(path: path) : .noKey(path: path)
+  }
+
+  private static func text(_ path: String) throws(TLSError) -> [UInt8] {
+    do throws(SystemError) {
+      guard let text = try DurableFile.read(path, limit: limit) else {
+        throw SystemError("open", on: path, code: .noSuchFileOrDirectory)
+      }
+      return text
+    } catch {
+      if error.code == .fileTooLarge { throw .tooLarge(path: path) }
+      throw .unreadable(SystemError(error.call, on: path, code: error.code))
+    }
+  }
+
+  private static func withBuffer<Result, Failure: Error>(
+    _ text: [UInt8], _ body: (OpaquePointer?) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let buffer = text.withUnsafeBytes { bytes -> OpaquePointer? in
+      // BIO_new_mem_buf(3) reads where the bytes are; these have to outlive it, so a buffer of its own is written.
+      let buffer = BIO_new(BIO_s_mem())
+      if let buffer, !bytes.isEmpty { BIO_write(buffer, bytes.baseAddress, Int32(bytes.count)) }
+      return buffer
+    }
+    defer { BIO_free(buffer) }
+    return try body(buffer)
+  }
+
+  private static func hosts(of certificate: OpaquePointer) -> [String] {
+    var hosts: [String] = []
+    var room = [CChar](repeating: 0, count: 256)
+    while hosts.count < 1_000 {
+      let length = Int(xcache_host_name(certificate, Int32(hosts.count), &room, Int32(room.count)))
+      guard length > 0 else { break }
+      hosts.append(String(decoding: room[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+    return hosts
+  }
+
+  private static func subject(of certificate: OpaquePointer) -> String {
+    var room = [CChar](repeating: 0, count: 256)
+    X509_NAME_oneline(X509_get_subject_name(certificate), &room, Int32(room.count))
+    return String(decoding: room.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  private static func end(of certificate: OpaquePointer) -> Int64 {
+    var (days, seconds): (Int32, Int32) = (0, 0)
+    guard ASN1_TIME_diff(&days, &seconds, nil, X509_get0_notAfter(certificate)) == 1 else { return 0 }
+    return Clock.unixMilliseconds() / 1000 + Int64(days) * 86_400 + Int64(seconds)
+  }
+}

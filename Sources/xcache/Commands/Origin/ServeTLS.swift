@@ -1,0 +1,77 @@
+import Platform
+import System
+import TLS
+
+/// What `serve` does to speak TLS itself.
+enum ServeTLS {
+  static let options: [Option] = [
+    .value(
+      "tls-cert", "FILE", "speak https with this certificate (PEM), those that it is signed by behind it"),
+    .value("tls-key", "FILE", "the certificate's private key (PEM, without a pass phrase)"),
+  ]
+
+  /// What begins TLS with clients; nil: the server speaks plain HTTP.
+  static func acceptor(_ arguments: Arguments, _ log: (String) -> Void) throws -> TLSAcceptor? {
+    switch (try arguments.value("tls-cert"), try arguments.value("tls-key")) {
+    case (nil, nil): return nil
+    case (_?, nil): throw UsageError("--tls-cert needs --tls-key FILE, the certificate's private key")
+    case (nil, _?): throw UsageError("--tls-key needs --tls-cert FILE, the key's certificate")
+    case (let certificate?, let key?):
+      do {
+        let acceptor = try TLSAcceptor(certificate: certificate, key: key)
+        describe(acceptor.credentials, key, log)
+        return acceptor
+      } catch {
+        throw Failure("https isn't possible: \(error)")
+      }
+    }
+  }
+
+  /// Reads certificate and key anew; where they can't be used, the old ones are shown on.
+  static func reload(_ acceptor: TLSAcceptor?, _ log: (String) -> Void) {
+    guard let acceptor else { return }
+    do throws(TLSError) {
+      try acceptor.reload()
+      describe(acceptor.credentials, acceptor.keyPath, log)
+    } catch {
+      log("error: the old certificate (\(words(acceptor.credentials))) is shown on: \(error)")
+    }
+  }
+
+  private static func describe(_ credentials: TLSCredentials, _ key: String, _ log: (String) -> Void) {
+    log("shows the certificate \(words(credentials))")
+    if credentials.isKeyOpenToAll {
+      log("warning: anybody on this machine may read the key \(key); take that away: chmod o= \(key)")
+    }
+    if credentials.expires <= Clock.unixMilliseconds() / 1000 {
+      log("warning: the certificate has ended, so that nobody connects; renew it, then send SIGHUP")
+    }
+  }
+
+  private static func words(_ credentials: TLSCredentials) -> String {
+    let hosts = credentials.hosts.isEmpty ? credentials.name : credentials.hosts.joined(separator: ", ")
+    return "for \(hosts), until \(CivilTime(seconds: credentials.expires).text)"
+  }
+
+  // MARK: What else follows
+
+  static func scheme(_ acceptor: TLSAcceptor?) -> String { acceptor == nil ? "http" : "https" }
+
+  /// Host and port by which clients reach the server: under TLS by a name that the certificate is for, where it isn't for
+  /// the address.
+  static func host(of address: SocketAddress, _ acceptor: TLSAcceptor?) -> String {
+    guard let credentials = acceptor?.credentials, !credentials.covers(host: address.host),
+      let name = credentials.hosts.first(where: { !$0.hasPrefix("*") })
+    else { return address.description }
+    return "\(name):\(address.port)"
+  }
+
+  /// When the certificate ends, in the text exposition format of Prometheus.
+  static func prometheusText(_ acceptor: TLSAcceptor?) -> String {
+    guard let credentials = acceptor?.credentials else { return "" }
+    let name = "xcache_tls_certificate_expires_timestamp_seconds"
+    let host = credentials.name.filter { $0 != "\"" && $0 != "\\" && $0 != "\n" }
+    return "# HELP \(name) When the certificate ends that clients are shown, in seconds since 1970.\n"
+      + "# TYPE \(name) gauge\n\(name){host=\"\(host)\"} \(credentials.expires)\n"
+  }
+}
