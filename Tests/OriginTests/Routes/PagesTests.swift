@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct PagesTests {
   /// The repository, from this file's place in it.
-  private static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+  private static let root = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
 
   @Test func everyPageIsEmbeddedAsItIs() throws {
     let origin = try TestOrigin()
