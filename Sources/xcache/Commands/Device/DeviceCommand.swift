@@ -83,7 +83,7 @@ enum DeviceCommand {
     _ = Signals.wait()
     server.stop(graceSeconds: 2)
     try wait { await runtime.close() }
-    runtime.device?.finishReports()
+    runtime.device?.finishReports(milliseconds: 5_000)
     return .done
   }
 
