@@ -6,6 +6,10 @@ import Store
 enum DoctorCommand {
   static let command = Command(
     name: "doctor", operands: "", summary: "check a data folder or a backup",
+    examples: [
+      .init("--data /srv/xcache", "structure, references, sizes"),
+      .init("--data /backup/xcache --deep", "every byte"),
+    ],
     notes: """
       Checks SQLite's structure, the references between rows, the rules that releases keep, the audit trail's
       chain of hashes, and that every file is there with its size. --deep hashes every file, too, and works out every kept version's digest. It changes
@@ -13,7 +17,7 @@ enum DoctorCommand {
       """,
     options: [
       .value("data", "DIR", environment: "XCACHE_DATA", "the data folder, or a backup of one (needed)"),
-      .flag("deep", "read every byte"),
+      .flag("deep", "read every byte"), Command.all,
     ],
     run: run)
 
@@ -22,28 +26,32 @@ enum DoctorCommand {
     let store = try KeepingWords.besideStore(arguments)
     let progress = ProgressLine(terminal)
     let checkup = try store.checkup(deep: arguments.has("deep")) { step, done, all in
-      progress.show(
-        "\(step)", done, of: all, step == "files" ? "\(Bytes.text(done)) of \(Bytes.text(all))" : "")
+      progress.show("\(step)", done, of: all, .bytes, step == "files" ? nil : "")
     }
     terminal.endProgress()
     if arguments.has("json") {
       terminal.say(json: checkup.json)
     } else {
+      terminal.say(list: findings(checkup, terminal), all: arguments.has("all"))
       for line in lines(checkup, terminal) { terminal.say(line) }
     }
     return checkup.isClean ? .done : .failed
   }
 
-  private static func lines(_ checkup: Checkup, _ terminal: Terminal) -> [String] {
-    var lines = checkup.findings.map { finding in
+  private static func findings(_ checkup: Checkup, _ terminal: Terminal) -> [String] {
+    checkup.findings.map { finding in
       switch finding.kind {
       case .damage: "\(terminal.colour("damage", .red)): \(finding.text)"
       case .note: "note: \(finding.text)"
       }
     }
+  }
+
+  private static func lines(_ checkup: Checkup, _ terminal: Terminal) -> [String] {
+    var lines: [String] = []
     let hashed = checkup.hashed > 0 ? ", \(Bytes.text(checkup.hashed)) hashed" : ""
     lines.append(
-      "\(checkup.releases) releases, \(checkup.acts) acts, \(checkup.blobs) files, \(checkup.packs) packs\(hashed)"
+      "\(Count.text(checkup.releases, "release")), \(Count.text(checkup.acts, "act")), \(Count.text(checkup.blobs, "file")), \(Count.text(checkup.packs, "pack"))\(hashed)"
     )
     lines.append(
       checkup.isClean
