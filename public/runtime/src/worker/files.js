@@ -1,6 +1,6 @@
 import { md5, sha256 } from "../protocol/digests.js";
 import { Fault } from "../protocol/fault.js";
-import { fetchFile } from "./network.js";
+import { fetchBytes } from "./network.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
 
@@ -11,9 +11,13 @@ const MOST_HASHED = 32 << 20;
 
 /** The files that are held: in Cache Storage, by their download URL, hashed before they are put there and when first read. */
 export class Files {
-  /** @param {import("./store.js").Store} store */
-  constructor(store) {
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {number} patience milliseconds that a page waits
+   */
+  constructor(store, patience) {
     this.store = store;
+    this.patience = patience;
     /** @type {Set<string>} downloads that this worker hashed */
     this.proven = new Set();
     /** @type {Map<string, Uint8Array>} bytes by SHA-256, the least recently used first */
@@ -21,10 +25,23 @@ export class Files {
     this.remembered = 0;
     /** @type {Map<string, number>} when downloads were last used */
     this.used = new Map();
+    this.last = 0;
     /** @type {Map<string, Promise<Uint8Array>>} what is being fetched because a page asks for it */
     this.arriving = new Map();
+    /** Whether a read takes longer than a page may wait: until it ends, pages ask the network at once, too. */
+    this.isStuck = false;
     /** Called for each file that turned out to be damaged. */
     this.damaged = () => {};
+  }
+
+  /**
+   * Takes note of a use: later than all others, whatever the clock says.
+   * @param {string} download
+   * @param {number} [at]
+   */
+  uses(download, at = Date.now()) {
+    this.last = Math.max(this.last + 1, at);
+    this.used.set(download, this.last);
   }
 
   /** @returns {Promise<Set<string>>} the downloads that are held */
@@ -38,13 +55,24 @@ export class Files {
    * @returns {Promise<Uint8Array | Blob | undefined>}
    */
   async read(entry) {
-    this.used.set(entry.download, Date.now());
+    this.uses(entry.download);
     const known = this.memory.get(entry.sha256);
     if (known) {
       this.memory.delete(entry.sha256);
       this.memory.set(entry.sha256, known);
       return known;
     }
+    const timer = setTimeout(() => (this.isStuck = true), this.patience);
+    try {
+      return await this.readStored(entry);
+    } finally {
+      clearTimeout(timer);
+      this.isStuck = false;
+    }
+  }
+
+  /** @param {Entry} entry */
+  async readStored(entry) {
     const files = await this.store.files();
     const response = await files.match(entry.download);
     if (!response) return undefined;
@@ -98,7 +126,7 @@ export class Files {
     const headers = { "Content-Type": entry.ctype, "Content-Length": String(bytes.length) };
     await (await this.store.files()).put(entry.download, new Response(bytes, { headers }));
     this.proven.add(entry.download);
-    this.used.set(entry.download, Date.now());
+    this.uses(entry.download);
   }
 
   /** @param {Iterable<string>} downloads */
@@ -139,12 +167,12 @@ export class Files {
  * Downloads an entry's file, and checks it.
  * @param {Entry} entry
  * @param {() => Promise<void>} pause
- * @param {string} [priority]
+ * @param {{priority?: string, tries?: number}} [how]
  * @returns {Promise<Uint8Array>}
  * @throws Fault
  */
-export async function fetchEntry(entry, pause, priority) {
-  const bytes = await fetchFile(entry.download, { limit: entry.size, priority });
+export async function fetchEntry(entry, pause, how) {
+  const bytes = await fetchBytes(entry.download, { limit: entry.size, ...how });
   await check(entry, bytes, pause);
   return bytes;
 }
