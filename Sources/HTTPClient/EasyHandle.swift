@@ -6,6 +6,9 @@ import CCurl
 /// (libcurl-thread(3): "You must never share the same handle in multiple threads" at the same time).
 final class EasyHandle {
   let handle: UnsafeMutableRawPointer
+  /// Where libcurl writes what it knows of a failure beyond its code; "at least CURL_ERROR_SIZE bytes" that stay there
+  /// (CURLOPT_ERRORBUFFER(3)).
+  private let details = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   init() throws(HTTPClientError) {
     guard Library.isReady, let handle = curl_easy_init() else {
@@ -14,7 +17,10 @@ final class EasyHandle {
     self.handle = handle
   }
 
-  deinit { curl_easy_cleanup(handle) }
+  deinit {
+    curl_easy_cleanup(handle)
+    details.deallocate()
+  }
 
   /// Whether libcurl could be started.
   static var isReady: Bool { Library.isReady }
@@ -27,6 +33,8 @@ final class EasyHandle {
     let exchange = Exchange(body: request.body, sink: sink, watch: request.watch)
     // Keeps "live connections, the Session ID cache, the DNS cache, the cookies" (curl_easy_reset(3)).
     curl_easy_reset(handle)
+    details.pointee = 0
+    set(CURLOPT_ERRORBUFFER, pointer: UnsafeMutableRawPointer(details))
     let list = try fieldList(of: request)
     let places = try placeList(of: request)
     defer {
@@ -153,14 +161,19 @@ final class EasyHandle {
     case CURLE_URL_MALFORMAT: return redirected ? .redirect(reason: reason) : .badURL(url)
     // Also what libcurl says of an answer that isn't HTTP/1 (it takes it for HTTP/0.9).
     case CURLE_UNSUPPORTED_PROTOCOL:
-      return redirected ? .redirect(reason: reason) : .notHTTP(host: host, reason: "it isn't HTTP")
+      return redirected
+        ? .redirect(reason: reason)
+        : .notHTTP(
+          host: host,
+          reason: target?.isSecure == false
+            ? "it isn't HTTP; where it speaks TLS, write https://" : "it isn't HTTP")
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: return .couldNotResolve(host: host)
     case CURLE_COULDNT_CONNECT: return .couldNotConnect(host: host, port: port)
     case CURLE_OPERATION_TIMEDOUT: return .timedOut(host: host, port: port)
     case CURLE_TOO_MANY_REDIRECTS: return .redirect(reason: reason)
     case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
       CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
-      return .tls(host: host, reason: reason)
+      return .tls(host: host, reason: details.pointee == 0 ? reason : String(cString: details))
     case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2,
       CURLE_HTTP2_STREAM, CURLE_SEND_FAIL_REWIND:
       return .reset(host: host, port: port)

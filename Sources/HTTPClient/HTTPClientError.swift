@@ -38,7 +38,7 @@ extension HTTPClientError: CustomStringConvertible {
     case .couldNotResolve(let host): "there is no host named \(host)"
     case .couldNotConnect(let host, let port): "nothing answers at \(host) port \(port)"
     case .timedOut(let host, let port): "\(host) port \(port) took too long to answer"
-    case .tls(let host, let reason): "no secure connection to \(host): \(reason)"
+    case .tls(let host, let reason): "no secure connection to \(host): \(reason)\(Self.advice(onTLS: reason))"
     case .reset(let host, let port): "\(host) port \(port) broke the connection"
     case .notHTTP(let host, let reason): "the answer of \(host) can't be read: \(reason)"
     case .answerTooLong(let limit): "the answer is longer than \(limit) bytes"
@@ -48,5 +48,20 @@ extension HTTPClientError: CustomStringConvertible {
     case .cancelled: "stopped"
     case .failed(_, let reason): reason
     }
+  }
+
+  /// What to do about a handshake that failed, where OpenSSL's words tell.
+  private static func advice(onTLS reason: String) -> String {
+    let reason = reason.lowercased()
+    // What it says of bytes that are no TLS record: an HTTP server's answer, mostly.
+    if ["wrong version number", "packet length too long", "record layer failure"].contains(
+      where: reason.contains)
+    {
+      return "; what answers there speaks plain http: write http:// in the address"
+    }
+    if ["self-signed", "self signed", "unable to get local issuer"].contains(where: reason.contains) {
+      return "; where the server has a certificate of its own, name its issuer's file with --cacert"
+    }
+    return ""
   }
 }

@@ -3,7 +3,7 @@ import System
 
 /// HTTP with patience: what may be cured by asking again is asked again.
 struct Web: Sendable {
-  private let http = HTTPClient()
+  var http = HTTPClient()
   var attempts = 6
 
   /// The answer to a request, whatever its status.

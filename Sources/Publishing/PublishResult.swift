@@ -28,6 +28,9 @@ package struct PublishResult: Sendable {
   /// Whether `maxUpdate` was asked for, and nothing was there to be updated.
   package let hasNoLimit: Bool
 
+  /// Whether the files were sent that the origin lacked.
+  package let sendsFiles: Bool
+
   package var answer: ReleaseAnswer { release.value }
 
   /// Whether another release came between, so that what was worked out beforehand is about a version that this one doesn't
@@ -40,4 +43,19 @@ package struct PublishResult: Sendable {
   package var added: Int64 { answer.bundles.clampedSum { Int64($0.added) } }
   package var changed: Int64 { answer.bundles.clampedSum { Int64($0.changed) } }
   package var removed: Int64 { answer.bundles.clampedSum { Int64($0.removed) } }
+}
+
+extension PublishResult {
+  /// - Parameter uploads: what the origin lacked.
+  init(
+    _ release: OriginAnswer<ReleaseAnswer>, _ plans: [Plan], _ local: Publisher.LocalBundles,
+    _ uploads: [HashedFile], check: CheckReport?, preparation: OriginAnswer<PreparationAnswer>? = nil,
+    afterwards: PublishError? = nil, bytesSent: Int64, hasNoLimit: Bool = false, sendsFiles: Bool = true
+  ) {
+    self.init(
+      release: release, plans: plans, files: local.bundles.reduce(0) { $0 + $1.resources.count },
+      filesRead: local.filesRead, bytes: local.bytes, uploaded: uploads.count,
+      uploadedBytes: uploads.reduce(0) { $0 + $1.digest.size }, bytesSent: bytesSent, check: check,
+      preparation: preparation, afterwards: afterwards, hasNoLimit: hasNoLimit, sendsFiles: sendsFiles)
+  }
 }

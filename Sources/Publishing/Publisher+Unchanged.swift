@@ -62,6 +62,6 @@ extension Publisher {
     return PublishResult(
       release: answer, plans: plans, files: seen.reduce(0) { $0 + Int($1.resources) }, filesRead: 0,
       bytes: seen.clampedSum(\.bytes), uploaded: 0, uploadedBytes: 0, bytesSent: api.bytesSent, check: check,
-      preparation: nil, afterwards: afterwards, hasNoLimit: false)
+      preparation: nil, afterwards: afterwards, hasNoLimit: false, sendsFiles: options.sendsFiles)
   }
 }

@@ -16,6 +16,8 @@ package struct PublishOptions: Sendable {
   package var check = CheckOptions.all
   /// Every file is read and all entries are asked for, whatever was kept of earlier publishes.
   package var rehash = false
+  /// Files that the origin lacks are sent; a dry run may do without, and says less then.
+  package var sendsFiles = true
 
   package init(_ release: ReleaseOptions = ReleaseOptions()) { self.release = release }
 }
@@ -27,6 +29,8 @@ package struct Publisher: Sendable {
     case hashing(done: Int, of: Int, bytes: Int64)
     /// The build is checked.
     case checking
+    /// The origin lacks so many files, and their bytes, which are sent next; told once, where there are any.
+    case lacking(files: Int, bytes: Int64)
     /// Bytes of files sent, of those that the origin lacks; more than these where attempts failed.
     case sending(Int64, of: Int64)
     /// The origin makes deltas on what devices have: files done, of all that are new.
@@ -88,7 +92,14 @@ package struct Publisher: Sendable {
     let healing = local.files(of: remote.damaged)
     let request = ReleaseRequest(changes: plans.map(\.change), options: options.release)
     let isDryRun = options.release.dryRun == true
-    let uploads = try upload(plans, healing, local.kept)
+    let uploads = try missing(plans, healing)
+    guard options.sendsFiles else {
+      let answer = try preview(request, channel)
+      return PublishResult(
+        answer, plans, local, uploads, check: found, bytesSent: api.bytesSent, sendsFiles: false)
+    }
+    try announce(uploads, request, channel)
+    try send(uploads, local.kept)
     let newest = remote.overview?.version ?? .none
     var (answer, preparation) = try releasePrepared(
       request, plans, channel, options, newest: newest, local.kept)
@@ -108,10 +119,8 @@ package struct Publisher: Sendable {
       preparation = nil
     }
     return PublishResult(
-      release: answer, plans: plans, files: local.bundles.reduce(0) { $0 + $1.resources.count },
-      filesRead: local.filesRead, bytes: local.bytes,
-      uploaded: uploads.count, uploadedBytes: uploads.reduce(0) { $0 + $1.digest.size },
-      bytesSent: api.bytesSent, check: found, preparation: preparation, afterwards: afterwards,
+      answer, plans, local, uploads, check: found, preparation: preparation, afterwards: afterwards,
+      bytesSent: api.bytesSent,
       hasNoLimit: options.maxUpdate != nil && preparation?.value.cost.isFirst == true)
   }
 
@@ -197,23 +206,21 @@ package struct Publisher: Sendable {
 
   // MARK: Origin
 
-  /// Sends what the origin lacks of the plans and of what it lost; the files that it lacked.
-  private func upload(_ plans: [Plan], _ healing: [SHA256: HashedFile], _ kept: KeptBytes)
-    throws(PublishError) -> [HashedFile]
+  /// What the origin lacks of the plans and of what it lost.
+  private func missing(_ plans: [Plan], _ healing: [SHA256: HashedFile]) throws(PublishError) -> [HashedFile]
   {
     let files = Publisher.contents(of: plans).merging(healing) { planned, _ in planned }
     if files.isEmpty { return [] }
     let lacking = try PublishError.asking { () throws(OriginError) in
       try api.missing(of: files.keys.sorted())
     }
-    let missing = lacking.compactMap { files[$0] }.sorted { $0.source.location < $1.source.location }
-    // For a dry run, too: what devices would download is worked out where the older files are. What no release takes
-    // is dropped there after a day.
-    try send(missing, kept)
-    return missing
+    return lacking.compactMap { files[$0] }.sorted { $0.source.location < $1.source.location }
   }
 
+  // For a dry run, too, files are sent: what devices would download is worked out where the older files are. What no release
+  // takes is dropped there after a day.
   private func send(_ files: [HashedFile], _ kept: KeptBytes) throws(PublishError) {
+    if files.isEmpty { return }
     let total = files.reduce(0) { $0 + $1.digest.size }
     let progress = self.progress
     try UploadJob.send(files, kept, api) { progress(.sending($0, of: total)) }

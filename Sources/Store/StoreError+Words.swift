@@ -66,6 +66,7 @@ extension StoreError: CustomStringConvertible {
     case .urlConflicts(let conflicts): Self.conflictWords(conflicts)
     case .duplicateURLs(let duplicates):
       Self.list("the same resource under two spellings", duplicates) { "\($0.url) and \($0.other)" }
+        + "\nrename one of each, or leave it out (--exclude)"
     case .foreignHosts(let foreign): Self.foreignWords(foreign)
     case .missingBlobs(let digests):
       "the bytes of \(digests.count) files are not stored; send them, then commit again"
@@ -79,7 +80,8 @@ extension StoreError: CustomStringConvertible {
     case .unknownDocument(let document, let oldest):
       "the \(document.rawValue) document of then is not kept; the oldest version that is: \(oldest)"
     case .tooManySteps(let steps, let kept):
-      "\(steps) steps back lead beyond what is kept: \(kept) distinct contents lie before the one that is live"
+      "\(steps) steps back lead beyond what is kept: \(kept) distinct contents lie before the one that is live; "
+        + "`xcache log` shows them, and --to names one"
     case .frozen(let app, let channel, let freeze): Self.frozenWords(app, channel, freeze)
     case .channelExists(let app, let channel): "app \"\(app)\" has a channel \"\(channel)\" already"
     case .channelRemoved(let app, let channel):
@@ -90,7 +92,7 @@ extension StoreError: CustomStringConvertible {
       let go of them
       """
     case .archive(let error): "a zip of the channel's files can't be made: \(error)"
-    case .notPinned(let version): "version \(version) is not pinned"
+    case .notPinned(let version): "version \(version) is not pinned; `xcache pin list` shows those that are"
     case .leased(let holders):
       "nothing was removed, since someone reads just now: \(holders.joined(separator: ", ")); try again later"
     case .noBackup(let path):
@@ -105,7 +107,8 @@ extension StoreError: CustomStringConvertible {
         + "method, path and body"
     case .tokenNameTaken(let name):
       "a token named \"\(name)\" is in use; revoke it first or choose another name"
-    case .unknownToken(let name): "no token in use has the id or name \"\(name)\""
+    case .unknownToken(let name):
+      "no token in use has the id or name \"\(name)\"; `xcache token list` shows those there are"
     case .tokenEnded(let name): "the token \"\(name)\" was revoked meanwhile, or has expired"
     }
   }
@@ -127,7 +130,9 @@ extension StoreError: CustomStringConvertible {
     -> String
   {
     let author = release.author.isEmpty ? "" : " by \(release.author)"
-    return "bundle \"\(bundle)\" changed after version \(limit): version \(release.version)\(author)"
+    return
+      "bundle \"\(bundle)\" changed after version \(limit): version \(release.version)\(author); see what changed by "
+      + "`xcache diff \(limit) \(release.version)`, then give --if-version \(release.version)"
   }
 
   private static func frozenWords(_ app: AppName, _ channel: ChannelName, _ freeze: ChannelFreeze) -> String {
@@ -141,6 +146,7 @@ extension StoreError: CustomStringConvertible {
     list("held by another bundle with other bytes, another type or other headers", conflicts) {
       "\($0.url) (bundle \"\($0.bundle)\", sha256 \($0.sha256))"
     }
+      + "\nleave them out (--exclude), or release them with the other bundle; `xcache unpublish --bundle` takes a bundle away"
   }
 
   private static func foreignWords(_ foreign: ForeignURLs) -> String {
@@ -149,12 +155,12 @@ extension StoreError: CustomStringConvertible {
       case .channel(let name):
         (
           "channel \"\(name)\"",
-          "leave them out, or have an admin add their hosts by `xcache channel set --hosts`"
+          "an admin adds hosts by `xcache channel set --hosts`, or lifts the list with --hosts '*'"
         )
       case .token(let name):
         (
           "token \"\(name)\"",
-          "leave them out, or use a token that is made for their hosts (`xcache token create`)"
+          "use a token that is made for their hosts (`xcache token create --hosts`)"
         )
       }
     let more = foreign.count - foreign.first.count

@@ -1,23 +1,43 @@
 import Manifests
-import OriginAPI
-import Publishing
-import Store
 import System
-import XCacheClient
 
 /// The command line as a whole.
 enum XCache {
   static let version = "0.1.0"
 
-  static let commands: [Command] = [
-    ServeCommand.command, PublishCommand.command, UnpublishCommand.command, StatusCommand.command,
-    LogCommand.command, ShowCommand.command, DiffCommand.command, RollbackCommand.command,
-    PromoteCommand.command, AuditCommand.command,
-    PullCommand.command, DeviceCommand.command, MirrorCommand.command, TokenCommand.command,
-    PrefetchCommand.command, PolicyCommand.command, CheckCommand.command, ChannelCommand.command,
-    GCCommand.command, PinCommand.command, DoctorCommand.command, BackupCommand.command,
-    RestoreCommand.command, WebCommand.command,
+  /// The commands by what they are for, as the overview has them.
+  static let groups: [(title: String, commands: [Command])] = [
+    ("Set up", [LoginCommand.command, LogoutCommand.command, InitCommand.command]),
+    (
+      "Release",
+      [
+        CheckCommand.command, PublishCommand.command, UnpublishCommand.command, RollbackCommand.command,
+        PromoteCommand.command, WebCommand.command,
+      ]
+    ),
+    (
+      "Look",
+      [
+        StatusCommand.command, LogCommand.command, ShowCommand.command, DiffCommand.command,
+        AuditCommand.command,
+      ]
+    ),
+    (
+      "Steer devices",
+      [PrefetchCommand.command, PolicyCommand.command, ChannelCommand.command, PinCommand.command]
+    ),
+    ("Be a device", [PullCommand.command, DeviceCommand.command]),
+    (
+      "Run an origin",
+      [
+        ServeCommand.command, TokenCommand.command, GCCommand.command, DoctorCommand.command,
+        BackupCommand.command, RestoreCommand.command, MirrorCommand.command,
+      ]
+    ),
+    ("This program", [HelpCommand.command, VersionCommand.command, CompletionsCommand.command]),
   ]
+
+  static let commands: [Command] = groups.flatMap(\.commands)
 
   // An ordinary function: a closure written in main.swift would belong to the main actor.
   static func main() -> Never {
@@ -34,45 +54,33 @@ enum XCache {
 
   static func run(_ words: [String], _ environment: [String: String], _ terminal: Terminal) -> ExitCode {
     do {
-      guard let first = words.first else {
-        terminal.note(overview)
-        return .usage
-      }
-      if ["--help", "-h", "help"].contains(first) {
-        if words.count > 1, let command = commands.first(where: { $0.name == words[1] }) {
-          terminal.say(command.help)
-        } else {
-          terminal.say(overview)
-        }
-        return .done
-      }
-      if first == "--version" || first == "version" {
-        terminal.say("xcache \(version)")
-        return .done
-      }
-      // For packagers: what is installed beside the program, made of the tables that --help is made of.
-      if first == "completions" { return try completions(Array(words.dropFirst()), terminal) }
-      return try run(command(first), words.dropFirst(), environment, terminal)
-    } catch let error as UsageError {
-      terminal.note("xcache: \(error.message)\nTry: xcache \(hint(words))--help")
-      return .usage
-    } catch let failure as Failure {
-      terminal.note("xcache: \(failure.message)")
-      return failure.code
-    } catch let error as PublishError {
-      terminal.note("xcache: \(error.words)")
-      return ExitCode(rawValue: error.exitCode) ?? .failed
-    } catch let error as OriginError {
-      terminal.note("xcache: \(error.words)")
-      return ExitCode(rawValue: error.exitCode) ?? .failed
-    } catch let error as SettingsError {
-      terminal.note("xcache: \(error.words)")
-      return .usage
+      return try follow(words, environment, terminal)
     } catch {
-      // StoreError, ClientError and SystemError say themselves what is wrong, where and what to do.
-      terminal.note("xcache: \(error)")
-      return .failed
+      let fault = Fault(error)
+      let hint = error is UsageError ? "\nTry: xcache \(hint(words))--help" : ""
+      terminal.note("xcache: \(fault.words)\(hint)")
+      if words.prefix(while: { $0 != "--" }).contains("--json") { terminal.say(problem: fault.json) }
+      return fault.exitCode
     }
+  }
+
+  private static func follow(
+    _ words: [String], _ environment: [String: String], _ terminal: Terminal
+  ) throws -> ExitCode {
+    // What every command takes may stand before it, too.
+    let general = words.prefix { word in Command.common.contains { $0.isWritten(word) && $0.name != "help" } }
+    guard let first = words.dropFirst(general.count).first else {
+      guard general.isEmpty else { throw UsageError("which command? xcache --help lists them") }
+      terminal.note(HelpCommand.overview)
+      return .usage
+    }
+    let name =
+      switch first {
+      case "--help", "-h": "help"
+      case "--version", "-V": "version"
+      default: first
+      }
+    return try run(command(name), general + words.dropFirst(general.count + 1), environment, terminal)
   }
 
   private static func run(
@@ -82,50 +90,27 @@ enum XCache {
       terminal.say(command.help)
       return .done
     }
-    let arguments = try Arguments(words, options: command.options + Command.common, environment: environment)
+    var arguments = try Arguments(words, options: command.options + Command.common, environment: environment)
+    let terminal = terminal.told(by: arguments)
+    if terminal.isVerbose { arguments.trace = { terminal.note($0) } }
+    try command.checkActs(arguments.operands)
     return try command.run(arguments, terminal)
   }
 
-  private static func completions(_ words: [String], _ terminal: Terminal) throws(UsageError) -> ExitCode {
-    guard words.count == 1 else {
-      throw UsageError("xcache completions takes one of bash, zsh, fish and man")
-    }
-    switch words[0] {
-    case "bash": terminal.say(Completions(commands).bash)
-    case "zsh": terminal.say(Completions(commands).zsh)
-    case "fish": terminal.say(Completions(commands).fish)
-    case "man": terminal.say(ManualPage(commands, version: version).text)
-    case let other:
-      throw UsageError("completions are made for bash, zsh and fish, and man is the page, not \(other)")
-    }
-    return .done
-  }
-
-  private static func command(_ name: String) throws(UsageError) -> Command {
+  /// - Throws: `UsageError` that names the nearest.
+  static func command(_ name: String) throws(UsageError) -> Command {
     if let command = commands.first(where: { $0.name == name }) { return command }
-    let nearest = Spelling.nearest(to: name, among: commands.map(\.name))
-    throw UsageError("there is no command \(name)" + (nearest.map { "; did you mean \($0)?" } ?? ""))
-  }
-
-  private static func hint(_ words: [String]) -> String {
-    words.first.flatMap { word in commands.first { $0.name == word } }.map { $0.name + " " } ?? ""
-  }
-
-  private static var overview: String {
-    let width = (commands.map(\.name.count).max() ?? 0) + 2
-    let lines = commands.map { command in
-      "  \(command.name)\(String(repeating: " ", count: width - command.name.count))\(command.summary)"
+    if name.hasPrefix("-") {
+      throw UsageError(
+        "there is no option \(name) before a command; options stand behind their command")
     }
-    return """
-      xcache publishes web builds to mobile apps, which open them offline.
+    throw UsageError(
+      "there is no command \(name)\(Spelling.suggestion(for: name, among: commands.map(\.name)))")
+  }
 
-      Usage: xcache COMMAND [OPTIONS]
-
-      Commands:
-      \(lines.joined(separator: "\n"))
-
-      xcache COMMAND --help tells the options of one.
-      Exit codes: 0 done, 1 failed, 2 usage, 3 refused (conflict, budget or check).
-      """
+  /// The command that the words begin with, for the line that says where its help is.
+  private static func hint(_ words: [String]) -> String {
+    let name = words.first { !$0.hasPrefix("-") }
+    return name.flatMap { name in commands.first { $0.name == name } }.map { $0.name + " " } ?? ""
   }
 }

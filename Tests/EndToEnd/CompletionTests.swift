@@ -35,6 +35,8 @@ struct CompletionTests {
     (["xcache", "mir"], "mirror"),
     (["xcache", "help", "unp"], "unpublish"),
     (["xcache", "policy", ""], "show log set bypass kill resume script"),
+    (["xcache", "policy", "script", ""], "add key remove sign"),
+    (["xcache", "completions", ""], "bash zsh fish man"),
     (["xcache", "policy", "--app", "shop", "bypass", ""], "add remove"),
     (["xcache", "pin", ""], "list remove"),
     (["xcache", "mirror", "ver"], "verify"),

@@ -8,9 +8,9 @@ struct HelpTests {
   /// The commands that the program itself lists.
   static let commands: [String] = {
     guard let help = try? run("--help").output else { return [] }
-    let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
-    return lines.drop { $0 != "Commands:" }.dropFirst().prefix { !$0.isEmpty }
-      .map { String($0.drop { $0 == " " }.prefix { $0 != " " }) }
+    return help.split(separator: "\n").filter { $0.hasPrefix("  ") }.map { line in
+      String(line.drop { $0 == " " }.prefix { $0 != " " })
+    }
   }()
 
   private static func run(_ words: String...) throws -> Outcome {
@@ -52,8 +52,30 @@ struct HelpTests {
     #expect(outcome.errors == (try Self.run("--help").output))
   }
 
-  @Test("The version")
+  @Test("The version, by each of its names")
   func version() throws {
-    #expect(try Self.run("--version").output.hasPrefix("xcache 0."))
+    for words in ["--version", "-V", "version"] {
+      #expect(try Self.run(words).output.hasPrefix("xcache 0."))
+    }
+    #expect(try Self.run("version", "--json").output.hasPrefix("{\"name\":\"xcache\",\"version\":\"0."))
+    #expect(try Self.run("--json", "-V").output == Self.run("version", "--json").output)
+  }
+
+  @Test("Each command's help has examples, which are command lines that it takes", arguments: commands)
+  func examples(_ command: String) throws {
+    let help = try Self.run(command, "--help").output
+    let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
+    let examples = lines.drop { $0 != "Examples:" }.dropFirst().prefix { !$0.isEmpty }
+      .filter { $0.hasPrefix("  xcache ") }
+    #expect(!examples.isEmpty)
+    for example in examples {
+      #expect(example.hasPrefix("  xcache \(command)"))
+      for word in example.split(separator: " ") where word.hasPrefix("--") {
+        let option = word.prefix { $0 != "=" }
+        #expect(
+          lines.contains { $0.hasPrefix("  -") && "\($0) ".contains("\(option) ") },
+          "\(word)")
+      }
+    }
   }
 }

@@ -8,18 +8,19 @@ package enum Spelling {
       .min { $0.1 < $1.1 }?.0
   }
 
-  /// Letters to insert, remove or replace (Levenshtein 1966).
+  /// Letters to insert, remove, replace, or swap with the next one (Damerau 1964, where no letter moves twice).
   private static func distance(_ a: String, _ b: String) -> Int {
     let b = Array(b)
-    var row = Array(0...b.count)
+    var (before, row) = ([Int](), Array(0...b.count))
+    var last: Character?
     for (i, letter) in a.enumerated() {
-      var diagonal = row[0]
-      row[0] = i + 1
+      var next = [i + 1]
       for j in b.indices {
-        let replaced = diagonal + (letter == b[j] ? 0 : 1)
-        diagonal = row[j + 1]
-        row[j + 1] = min(replaced, row[j] + 1, row[j + 1] + 1)
+        var least = min(row[j] + (letter == b[j] ? 0 : 1), next[j] + 1, row[j + 1] + 1)
+        if j > 0, letter == b[j - 1], last == b[j] { least = min(least, before[j - 1] + 1) }
+        next.append(least)
       }
+      (before, row, last) = (row, next, letter)
     }
     return row[b.count]
   }

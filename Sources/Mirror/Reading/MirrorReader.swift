@@ -72,13 +72,17 @@ package struct FolderReader: MirrorReader {
 /// A mirror as a web server or CDN answers it.
 package struct WebReader: MirrorReader {
   private let base: BaseURL
-  private let web = Web()
+  private let web: Web
 
   package var name: String { base.text }
   package var wrongType: Divergence.Severity? { .warning }
   package var threads: Int { 6 }
 
-  package init(_ base: BaseURL) { self.base = base }
+  /// - Parameter http: asks the host.
+  package init(_ base: BaseURL, http: HTTPClient = HTTPClient()) {
+    self.base = base
+    web = Web(http: http)
+  }
 
   private func url(_ path: String) -> String { "\(base)/\(PercentEncoding.encodePercents(path))" }
 

@@ -13,11 +13,11 @@ package final class ServerSource: MirrorSource {
   private let lease = Locked<String?>(nil)
 
   /// - Parameter attempts: how often what may be cured by asking again is asked.
-  package init(server: BaseURL, token: String?, attempts: Int = 6) {
+  package init(server: BaseURL, token: String?, attempts: Int = 6, http: HTTPClient = HTTPClient()) {
     self.server = server
     self.token = token
-    api = OriginClient(server: server, token: token) { _ in RetryPolicy(attempts: attempts) }
-    web = Web(attempts: attempts)
+    api = OriginClient(server: server, token: token, http: http) { _ in RetryPolicy(attempts: attempts) }
+    web = Web(http: http, attempts: attempts)
   }
 
   // MARK: - What is there

@@ -110,10 +110,13 @@ package struct FreezeAnswer: Codable, Sendable {
   /// Always true.
   package let changed: Bool
   package let freeze: FreezeInfo
+  /// The freeze whose place it takes; nil: the channel took releases, or the origin is an older one.
+  package var replaced: FreezeInfo?
 
-  package init(freeze: FreezeInfo) {
+  package init(freeze: FreezeInfo, replaced: FreezeInfo?) {
     changed = true
     self.freeze = freeze
+    self.replaced = replaced
   }
 }
 

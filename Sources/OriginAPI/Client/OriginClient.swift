@@ -55,6 +55,13 @@ package final class OriginClient: Sendable {
     let reply = try reply(to: call)
     if reply.isSuccess { return reply.body }
     guard let problem = Problem(status: reply.status, body: reply.body) else {
+      // What proxies say, each in its words, to http that comes to a port of theirs for TLS.
+      if reply.status == 400, server.text.hasPrefix("http:"),
+        String(decoding: reply.body.prefix(4096), as: UTF8.self).uppercased().contains("HTTPS")
+      {
+        throw .notAnOrigin(
+          server: server.text, found: "that port speaks TLS: write https:// in the address", status: 400)
+      }
       throw .notAnOrigin(
         server: server.text, found: "status \(reply.status) without a reason", status: reply.status)
     }

@@ -10,6 +10,14 @@ package struct ChannelFreeze: Hashable, Sendable {
   package let reason: String
 }
 
+/// A freeze, and the one whose place it takes.
+package struct ChannelFreezing: Hashable, Sendable {
+  /// The one that holds now.
+  package let freeze: ChannelFreeze
+  /// nil: the channel took releases until then.
+  package let replaced: ChannelFreeze?
+}
+
 /// A channel and whether it takes releases.
 package struct ChannelState: Sendable {
   /// The channel as it is.
@@ -45,16 +53,17 @@ extension Store {
   /// - Parameter record: keeps the answer for retries, here and below.
   package func freezeChannel(
     _ app: AppName, _ name: ChannelName, reason: String, by actor: Actor,
-    record: AnswerRecord<ChannelFreeze>? = nil
-  ) throws(StoreError) -> ChannelFreeze {
+    record: AnswerRecord<ChannelFreezing>? = nil
+  ) throws(StoreError) -> ChannelFreezing {
     try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) in
       let channel = try db.required(app, name)
+      let replaced = try db.freeze(of: channel.id)
       let freeze = ChannelFreeze(author: actor.name, at: clock(), reason: reason)
       try db.freeze(channel.id, freeze)
       try db.audit(
         AuditAct("channel.freeze", app: app, channel: name, parameters: ["reason": .string(reason)]),
         by: actor, now: clock())
-      return freeze
+      return ChannelFreezing(freeze: freeze, replaced: replaced)
     }
   }
 

@@ -71,6 +71,59 @@
     }
   }
 
+  /// The key that makes signatures by Ed25519. No device has one: there is none of this name for Apple's systems.
+  package struct SigningKey: Sendable {
+    /// What the key is made of: 32 bytes (RFC 8032 §5.1.5).
+    package let seed: [UInt8]
+
+    /// A new key.
+    package init() { seed = Secrets.random(Ed25519.keyCount) }
+
+    /// nil: a key has 32 bytes.
+    package init?(seed: [UInt8]) {
+      guard seed.count == Ed25519.keyCount else { return nil }
+      self.seed = seed
+    }
+
+    /// By which signatures are checked: 32 bytes.
+    package var publicKey: [UInt8] {
+      with { key in
+        [UInt8](unsafeUninitializedCapacity: Ed25519.keyCount) { out, initialized in
+          var length = Ed25519.keyCount
+          guard EVP_PKEY_get_raw_public_key(key, out.baseAddress, &length) == 1 else {
+            fatalError("libcrypto could not tell a public key")
+          }
+          initialized = length
+        }
+      }
+    }
+
+    /// The signature over `message`: 64 bytes.
+    package func sign(_ message: [UInt8]) -> [UInt8] {
+      with { key in
+        guard let context = EVP_MD_CTX_new(), EVP_DigestSignInit(context, nil, nil, nil, key) == 1 else {
+          fatalError("libcrypto has no memory for a signature")
+        }
+        defer { EVP_MD_CTX_free(context) }
+        return [UInt8](unsafeUninitializedCapacity: Ed25519.signatureCount) { out, initialized in
+          var length = Ed25519.signatureCount
+          guard EVP_DigestSign(context, out.baseAddress, &length, message, message.count) == 1 else {
+            fatalError("libcrypto could not sign")
+          }
+          initialized = length
+        }
+      }
+    }
+
+    private func with<Value>(_ body: (OpaquePointer) -> Value) -> Value {
+      guard let key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, seed, seed.count) else {
+        fatalError("libcrypto takes no key of \(seed.count) bytes")
+      }
+      defer { EVP_PKEY_free(key) }
+      return body(key)
+    }
+  }
+
   /// Random bytes, and comparison that takes the same time wherever two secrets differ.
   package enum Secrets {
     /// `count` bytes from the operating system's generator.

@@ -6,8 +6,11 @@ struct Arguments: Sendable {
   /// Words that are no option, in order.
   private(set) var operands: [String] = []
   private var values: [String: [String]] = [:]
-  private let environment: [String: String]
+  /// The variables that the program was started with.
+  let environment: [String: String]
   private let options: [Option]
+  /// Told each request that is made of a server, where --verbose asks for that.
+  var trace: (@Sendable (String) -> Void)?
 
   /// - Throws: `UsageError` for an option that the command doesn't know, one without its value, a switch with one.
   init(_ words: some Sequence<String>, options: [Option], environment: [String: String]) throws(UsageError) {
@@ -42,6 +45,11 @@ struct Arguments: Sendable {
     guard let value = attached ?? rest.popFirst() else {
       throw UsageError("--\(option.name) needs a value: --\(option.name) \(placeholder)")
     }
+    // `--app --json` lacks a name; a value that begins so is given with an equals sign.
+    if attached == nil, value.hasPrefix("--"), self.option(value) != nil {
+      throw UsageError(
+        "--\(option.name) needs a value, and \(value) is an option: --\(option.name) \(placeholder)")
+    }
     values[option.name, default: []].append(value)
   }
 
@@ -52,7 +60,7 @@ struct Arguments: Sendable {
   }
 
   private func suggestion(for written: String) -> String {
-    Spelling.nearest(to: written, among: options.map { "--\($0.name)" }).map { "; did you mean \($0)?" } ?? ""
+    Spelling.suggestion(for: written, among: options.map { "--\($0.name)" })
   }
 
   /// Whether a switch was given.
@@ -102,6 +110,10 @@ struct Arguments: Sendable {
 extension Arguments {
   /// A file's bytes.
   static func file(_ path: String, limit: Int = 16 << 20) throws -> [UInt8] {
+    // The end of a folder's or a pipe's bytes says nothing; neither holds a document.
+    if let kind = try Kernel.status(path)?.kind, kind == .folder {
+      throw Failure("\(path) is a folder; a file is needed")
+    }
     guard let bytes = try DurableFile.read(path, limit: limit) else {
       throw Failure("there is no file \(path)")
     }

@@ -5,22 +5,66 @@ struct Command: Sendable {
   let operands: String
   /// One line.
   let summary: String
+  /// Command lines that do something useful, without the program's name, each with a word on what it does.
+  let examples: [Example]
   /// Paragraphs below the options.
   let notes: String
   let options: [Option]
   let run: @Sendable (Arguments, Terminal) throws -> ExitCode
 
+  init(
+    name: String, operands: String = "", summary: String, examples: [Example], notes: String = "",
+    options: [Option] = [], run: @escaping @Sendable (Arguments, Terminal) throws -> ExitCode
+  ) {
+    self.name = name
+    self.operands = operands
+    self.summary = summary
+    self.examples = examples
+    self.notes = notes
+    self.options = options
+    self.run = run
+  }
+
+  /// A command line, and what it does.
+  struct Example: Sendable {
+    /// Behind the command's name.
+    let line: String
+    let words: String
+
+    init(_ line: String, _ words: String) {
+      self.line = line
+      self.words = words
+    }
+  }
+
   /// The text that `--help` prints.
   var help: String {
     let words = operands.isEmpty ? "" : " \(operands)"
-    var text = "\(summary)\n\nUsage: xcache \(name)\(words) [OPTIONS]\n\nOptions:\n"
+    var text = "\(summary)\n\nUsage: xcache \(name)\(words) [OPTIONS]\n\nExamples:\n"
+    for line in exampleLines { text += "  \(line)\n" }
+    text += "\nOptions:\n"
     for option in options + Command.common { text += option.helpLines }
     return notes.isEmpty ? text : text + "\n\(notes)\n"
   }
 
+  /// `xcache NAME …   # what it does`, the words under each other; below a long line, on one of their own.
+  var exampleLines: [String] {
+    let lines = examples.map { "xcache \(name)\($0.line.isEmpty ? "" : " \($0.line)")" }
+    let column = lines.map(\.count).filter { $0 <= 62 }.max() ?? 0
+    return zip(lines, examples).flatMap { line, example in
+      line.count > 62
+        ? ["# \(example.words)", line]
+        : ["\(line)\(String(repeating: " ", count: column - line.count))  # \(example.words)"]
+    }
+  }
+
+  /// Options of every command.
   static let common: [Option] = [
-    .flag("json", "print the result as one JSON document"),
-    .flag("help", "print this text"),
+    .flag("json", "print the result, or what went wrong, as one JSON document"),
+    .flag("quiet", short: "q", "print results and errors only: no progress, no remarks"),
+    .flag("verbose", short: "v", "say on standard error what is asked of servers, and how long it takes"),
+    .flag("no-color", "no colours, as with NO_COLOR in the environment"),
+    .flag("help", short: "h", "print this text"),
   ]
 
   /// Options of every command that talks to an origin.
@@ -30,7 +74,16 @@ struct Command: Sendable {
       "token", "TOKEN", environment: "XCACHE_TOKEN",
       "the token that the origin gave; better in the environment"),
     .value("token-file", "FILE", environment: "XCACHE_TOKEN_FILE", "a file that holds the token"),
+    certificates,
   ]
+
+  /// Whom to trust.
+  static let certificates = Option.value(
+    "cacert", "FILE", environment: "XCACHE_CACERT",
+    "certificates to trust, PEM, in place of the system's: for a server with one of its own")
+
+  /// Ends lists late.
+  static let all = Option.flag("all", "the whole list; else it ends after \(Terminal.listLimit) lines")
 
   /// Options that name a channel.
   static let channel: [Option] = [
@@ -40,6 +93,9 @@ struct Command: Sendable {
 }
 
 extension Option {
+  /// Whether `word` is this option, by its name or its letter.
+  func isWritten(_ word: String) -> Bool { word == "--\(name)" || short.map { word == "-\($0)" } ?? false }
+
   fileprivate var helpLines: String {
     let words = "  \(short.map { "-\($0), " } ?? "")--\(name)\(value.map { " \($0)" } ?? "")"
     let more = environment.map { " [\($0)]" } ?? ""
@@ -62,23 +118,38 @@ extension [Option] {
   }
 }
 
-/// What a command tells the shell (DESIGN §7).
-enum ExitCode: Int32, Sendable {
+/// What a command tells the shell (DESIGN §7): one code for one kind of fault.
+enum ExitCode: Int32, CaseIterable, Sendable {
   case done = 0
   case failed = 1
   case usage = 2
-  /// A conflict, a budget or a check said no.
   case refused = 3
+
+  /// What it stands for.
+  var words: String {
+    switch self {
+    case .done: "done, or there was nothing to do"
+    case .failed:
+      "failed: not there, not reached, not allowed, damaged, or no room; with an origin's 5xx, worth a try later"
+    case .usage:
+      "usage: the command line, a variable, xcache.json or the profiles can't be followed as they are written"
+    case .refused:
+      "refused: a conflict, a freeze, a list of hosts, a budget or a check says no; nothing was changed"
+    }
+  }
 }
 
 /// A failure in words, with the exit code that goes with it.
 struct Failure: Error {
   let message: String
   let code: ExitCode
+  /// What programs know it by, in `--json`.
+  let name: String
 
-  init(_ message: String, code: ExitCode = .failed) {
+  init(_ message: String, code: ExitCode = .failed, name: String? = nil) {
     self.message = message
     self.code = code
+    self.name = name ?? "\(code)"
   }
 }
 
@@ -99,7 +170,7 @@ struct Option: Sendable {
     Option(name: name, short: short, value: value, help: help, environment: environment)
   }
 
-  static func flag(_ name: String, _ help: String) -> Option {
-    Option(name: name, short: nil, value: nil, help: help, environment: nil)
+  static func flag(_ name: String, short: Character? = nil, _ help: String) -> Option {
+    Option(name: name, short: short, value: nil, help: help, environment: nil)
   }
 }

@@ -30,7 +30,7 @@ struct Completions {
         local command=${COMP_WORDS[1]} options='' values='' files='' acts='' said='' act
         COMPREPLY=()
         if ((COMP_CWORD == 1)); then
-          COMPREPLY=($(compgen -W '\(commands.map(\.name).joined(separator: " ")) help version' -- "$cur"))
+          COMPREPLY=($(compgen -W '\(commands.map(\.name).joined(separator: " "))' -- "$cur"))
           return
         fi
         case $command in
@@ -160,25 +160,4 @@ struct Completions {
 extension Option {
   /// Whether its value is a path.
   fileprivate var takesFile: Bool { value == "FILE" || value == "DIR" }
-}
-
-extension Command {
-  /// What a command is told to do by words in front of its operands: `[["list"], ["bypass", "add"]]`; read from the line that
-  /// help has, where words in small letters stand for themselves.
-  fileprivate var acts: [[String]] {
-    let line = operands.filter { !"[]()".contains($0) }.split(whereSeparator: \.isWhitespace)
-    let acts = line.split(separator: "|").compactMap { words -> [String]? in
-      let act = words.prefix { word in
-        word.allSatisfy { ("a"..."z").contains($0) || $0 == "-" } && word.first != "-"
-      }
-      return act.isEmpty ? nil : act.map(String.init)
-    }
-    return acts.reduce(into: []) { all, act in
-      for length in 1...act.count where !all.contains(Array(act[..<length])) {
-        all.append(Array(act[..<length]))
-      }
-    }
-  }
-
-  fileprivate var takesFiles: Bool { operands.contains("DIR") || operands.contains("FILE") }
 }

@@ -1,10 +1,10 @@
 /// xcache(1), in the language of man(7), made of what `--help` prints.
 struct ManualPage {
-  private let commands: [Command]
+  private let groups: [(title: String, commands: [Command])]
   private let version: String
 
-  init(_ commands: [Command], version: String) {
-    self.commands = commands
+  init(_ groups: [(title: String, commands: [Command])], version: String) {
+    self.groups = groups
     self.version = version
   }
 
@@ -13,17 +13,25 @@ struct ManualPage {
       ".TH XCACHE 1 \"\" \"xcache \(Self.escaped(version))\" \"User Commands\"", ".SH NAME",
       "xcache \\- publish web builds to mobile apps, which open them offline", ".SH SYNOPSIS",
       ".B xcache", ".I COMMAND", "[\\fIOPTIONS\\fR]", ".SH DESCRIPTION",
-      "One program is the origin server and every command that talks to it.", ".SH COMMANDS",
+      "One program is the origin server and every command that talks to it.",
     ]
-    for command in commands { lines += section(command) }
+    for group in groups {
+      lines.append(".SH \(Self.escaped(group.title.uppercased()))")
+      for command in group.commands { lines += section(command) }
+    }
     lines += [
       ".SH ENVIRONMENT", "Each option that names a variable takes its value from there where it isn't given.",
     ]
     lines += [
       ".SH FILES", ".TP", ".I xcache.json", "Settings of a project, in the working folder or one above it.",
     ]
-    lines += [".SH EXIT STATUS", ".TP", ".B 0", "done", ".TP", ".B 1", "failed", ".TP", ".B 2", "usage"]
-    lines += [".TP", ".B 3", "refused: conflict, budget or check"]
+    lines += [
+      ".TP", ".I ~/.config/xcache/servers.json",
+      "The servers that `xcache login` knows, with their tokens; below XDG_CONFIG_HOME where that is set. Nobody else may "
+        + "read it.",
+    ]
+    lines.append(".SH EXIT STATUS")
+    for code in ExitCode.allCases { lines += [".TP", ".B \(code.rawValue)", Self.line(code.words)] }
     return lines.joined(separator: "\n")
   }
 
@@ -32,6 +40,7 @@ struct ManualPage {
     var lines = [".SS xcache \(Self.escaped(command.name))", Self.line(command.summary + "."), ".PP"]
     let words = operands.isEmpty ? "" : " \(Self.escaped(operands))"
     lines.append("\\fBxcache \(Self.escaped(command.name))\\fR\(words) [\\fIOPTIONS\\fR]")
+    lines.append(contentsOf: [".PP", ".EX"] + command.exampleLines.map(Self.line) + [".EE"])
     for option in command.options + Command.common {
       let short = option.short.map { "\\fB\\-\($0)\\fR, " } ?? ""
       let value = option.value.map { " \\fI\(Self.escaped($0))\\fR" } ?? ""

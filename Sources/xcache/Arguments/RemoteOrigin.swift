@@ -1,11 +1,17 @@
+import HTTPClient
 import Manifests
 import OriginAPI
 import Publishing
 import System
 
-/// The origin, app and channel that a command is about: from flags, else the environment, else `xcache.json`.
+/// The origin, app and channel that a command is about: from flags, else the environment, else `xcache.json`, else what
+/// `xcache login` knows.
 struct RemoteOrigin {
-  let settings: Settings
+  private(set) var settings: Settings
+  /// Asks the origin, and whatever else a command asks beside it.
+  let http: HTTPClient
+  /// A file of the certificates to trust, PEM; nil: the system's.
+  let certificates: String?
   private let arguments: Arguments
 
   /// - Parameters:
@@ -23,27 +29,69 @@ struct RemoteOrigin {
       given.channel = try SettingsValue.channel(text, in: "--channel")
     }
     given.token = try Self.token(arguments)
-    settings = given.over(try Settings.file(from: "."))
+    var settings = given.over(try Settings.file(from: "."))
+    let profile = try Self.profile(&settings, arguments)
+    settings.token = settings.token ?? profile?.token
+    self.settings = settings
+    certificates = try Self.certificates(arguments) ?? profile?.certificates
+    http = HTTPClient(authorities: certificates, trace: arguments.trace)
   }
 
-  private static func token(_ arguments: Arguments) throws -> String? {
-    if let token = try arguments.value("token") { return token }
-    guard let path = try arguments.value("token-file") else { return nil }
-    guard let bytes = try DurableFile.read(path, limit: 4096) else {
-      throw Failure("there is no token file \(path)")
+  /// What is known of the server; where none is named, of the only one that is known.
+  private static func profile(_ settings: inout Settings, _ arguments: Arguments) throws -> Profiles.Profile?
+  {
+    let needsIt = settings.server == nil || settings.token == nil
+    let profiles: Profiles
+    do {
+      profiles = try Profiles(arguments.environment)
+    } catch {
+      // A machine without a home has none; a file that is damaged matters to whoever needs it.
+      if needsIt, arguments.environment["HOME"] != nil { throw error }
+      return nil
     }
-    return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).first.map(String.init)
+    if settings.server == nil, profiles.profiles.count == 1 { settings.server = profiles.profiles[0].server }
+    return settings.server.flatMap { profiles[$0] }
+  }
+
+  /// - Throws: `Failure` for a file that isn't there.
+  static func certificates(_ arguments: Arguments) throws -> String? {
+    guard let path = try arguments.value("cacert") else { return nil }
+    guard try Kernel.status(path)?.kind == .file else {
+      throw Failure("--cacert \(path): there is no such file; it is a file of certificates in PEM")
+    }
+    return path
+  }
+
+  /// The token that is given: on the command line before what the environment has.
+  static func token(_ arguments: Arguments) throws -> String? {
+    if arguments.all("token-file").isEmpty || !arguments.all("token").isEmpty,
+      let text = try arguments.value("token")
+    {
+      guard let token = Profiles.token(text) else {
+        throw UsageError(
+          "the token is none: it holds spaces, or characters that no token has; see XCACHE_TOKEN or --token")
+      }
+      return token
+    }
+    guard let path = try arguments.value("token-file") else { return nil }
+    let bytes = try Arguments.file(path, limit: 4096)
+    let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+    guard let token = words.first.flatMap({ Profiles.token(String($0)) }) else {
+      throw Failure("\(path) holds no token")
+    }
+    return token
   }
 
   var api: OriginClient {
-    get throws { OriginClient(server: try server, token: settings.token) }
+    get throws { OriginClient(server: try server, token: settings.token, http: http) }
   }
 
   var server: BaseURL {
     get throws {
       guard let server = settings.server else {
         throw UsageError(
-          "which server? Give --server URL, set XCACHE_SERVER, or write \"server\" into xcache.json")
+          "which server? Give --server URL, set XCACHE_SERVER, write \"server\" into xcache.json, or log in to one alone: "
+            + "xcache login URL")
       }
       return server
     }

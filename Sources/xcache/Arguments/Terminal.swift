@@ -5,8 +5,12 @@ import System
 /// Where words go: results to standard output, everything else to standard error.
 struct Terminal: Sendable {
   /// Whether standard error is a terminal, where a progress line may be drawn over itself.
-  let isInteractive: Bool
-  let usesColour: Bool
+  private(set) var isInteractive: Bool
+  private(set) var usesColour: Bool
+  /// Whether nothing but results and errors is printed.
+  private(set) var isQuiet = false
+  /// Whether it is said what is asked of servers.
+  private(set) var isVerbose = false
 
   init(environment: [String: String]) {
     isInteractive = StandardStream.error.isTerminal && environment["TERM"] != "dumb"
@@ -16,28 +20,69 @@ struct Terminal: Sendable {
       && environment["TERM"] != "dumb"
   }
 
+  /// The same with what --quiet, --verbose and --no-color say.
+  func told(by arguments: Arguments) -> Terminal {
+    var terminal = self
+    terminal.isQuiet = arguments.has("quiet")
+    terminal.isVerbose = arguments.has("verbose")
+    if arguments.has("no-color") { terminal.usesColour = false }
+    return terminal
+  }
+
   /// Prints a line of the result.
   func say(_ line: String) { Self.write(line + "\n", to: .output) }
 
+  /// Lines that a list has before it ends.
+  static let listLimit = 40
+
+  /// Prints a list's lines; of a long one the first, and how many more there are.
+  /// - Parameters:
+  ///   - head: lines that are above it and don't count.
+  ///   - all: whether it was asked for to the end.
+  func say(list lines: [String], head: Int = 0, all: Bool) {
+    let limit = Self.listLimit + head
+    // Nobody is sent for one line more.
+    let shown = all || lines.count <= limit + 1 ? lines.count : limit
+    for line in lines.prefix(shown) { say(line) }
+    if shown < lines.count { say("… and \(lines.count - shown) more; --all lists them") }
+  }
+
   /// Prints a document of the result, as one line.
-  func say(json document: JSONValue) { write(document.canonical + [0x0a]) }
+  func say(json document: JSONValue) {
+    Self.hasDocument.store(true, ordering: .relaxed)
+    write(document.canonical + [0x0a])
+  }
+
+  /// Prints why there is no result, as one line; nothing where a document was printed that tells it.
+  func say(problem document: JSONValue) {
+    if !Self.hasDocument.load(ordering: .relaxed) { write(document.canonical + [0x0a]) }
+  }
+
+  /// Whether a document was printed. The whole process has one standard output.
+  private static let hasDocument = Atomic<Bool>(false)
 
   /// Prints bytes of the result as they are.
   func write(_ bytes: [UInt8]) { Self.write(bytes, to: .output) }
 
-  /// Prints a remark or an error.
+  /// Prints an error, or what a server says while it runs.
   func note(_ line: String) {
     Self.write((isInteractive ? "\r\u{1B}[K" : "") + line + "\n", to: .error)
   }
 
+  /// Prints a question, whose answer follows on its line.
+  func ask(_ question: String) { Self.write(question, to: .error) }
+
+  /// Prints what is good to know, unless --quiet says that it isn't.
+  func remark(_ line: String) { if !isQuiet { note(line) } }
+
   /// Draws the progress line; nothing where nobody watches.
   func progress(_ line: String) {
-    if isInteractive { Self.write("\r\u{1B}[K\(line)", to: .error) }
+    if isInteractive, !isQuiet { Self.write("\r\u{1B}[K\(line)", to: .error) }
   }
 
   /// Takes the progress line away.
   func endProgress() {
-    if isInteractive { Self.write("\r\u{1B}[K", to: .error) }
+    if isInteractive, !isQuiet { Self.write("\r\u{1B}[K", to: .error) }
   }
 
   /// What kept a result from being written whole; nil: nothing did.

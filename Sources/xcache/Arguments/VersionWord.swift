@@ -7,19 +7,20 @@ enum VersionWord {
   /// - Parameter place: the option that has it; empty for an operand.
   /// - Throws: `UsageError` for what is neither.
   static func read(_ text: String, in place: String) throws(UsageError) -> String {
-    if ManifestVersion(text: text) != nil || Timestamp.parse(text) != nil { return text }
+    if ManifestVersion(text: text) != nil { return text }
+    if let moment = TimeWord.wireText(text) { return moment }
     throw UsageError(
-      "\(place.isEmpty ? "" : place + " ")\(text) is no version: write a number, or a time with its offset such as 2026-11-19T14:05+08:00"
+      "\(place.isEmpty ? "" : place + " ")\(text) is no version: write a number, or a time such as \(TimeWord.forms)"
     )
   }
 
-  /// The value of an option that takes a time; nil where it isn't given.
-  static func at(_ arguments: Arguments) throws(UsageError) -> String? {
-    guard let text = try arguments.value("at") else { return nil }
-    guard Timestamp.parse(text) != nil else {
-      throw UsageError("--at \(text) is no time with its offset, such as 2026-11-19T14:05+08:00")
+  /// The value of an option that takes a time, as the API takes it; nil where it isn't given.
+  static func at(_ arguments: Arguments, _ name: String = "at") throws(UsageError) -> String? {
+    guard let text = try arguments.value(name) else { return nil }
+    guard let moment = TimeWord.wireText(text) else {
+      throw UsageError("--\(name) \(text) is no time; write it like \(TimeWord.forms)")
     }
-    return text
+    return moment
   }
 
   /// The one version that an operand names, or `--at`; nil where neither is given.
@@ -30,5 +31,5 @@ enum VersionWord {
   }
 
   static let option = Option.value(
-    "at", "TIME", "the version that was live then, e.g. 2026-11-19T14:05+08:00")
+    "at", "TIME", "the version that was live then: 2026-11-19T14:05+08:00, '10m ago', 'yesterday 14:05'")
 }

@@ -62,6 +62,8 @@ struct SettingsError: Error, Hashable, Sendable {
     case unreadable(String)
     case notJSON(JSONError)
     case unknownKey
+    /// Others than its owner may read or write it, though it holds secrets.
+    case open
     /// Not what the key takes: `wanted` says what that is.
     case value(wanted: String)
     case noFolder(BundleName)
@@ -86,6 +88,7 @@ struct SettingsError: Error, Hashable, Sendable {
     let spot = key.isEmpty ? place : "\(place): \(key)"
     switch problem {
     case .unreadable(let reason): return "\(place) can't be read: \(reason)"
+    case .open: return "\(place) may be read by others, and it holds a secret: run chmod 600 \(place)"
     case .notJSON(let error): return "\(place) isn't JSON: \(SettingsError.words(of: error))"
     case .unknownKey where keys.last == "token":
       return "\(spot): a token doesn't belong in a file that is shared; set XCACHE_TOKEN"

@@ -94,7 +94,7 @@ struct ChannelHandler: APIHandler {
       throw Problem.badRequest("\"reason\" says why the channel is frozen, for those whom it stops")
     }
     return try context.answering {
-      APIAnswer(FreezeAnswer(freeze: FreezeInfo($0)))
+      APIAnswer(FreezeAnswer(freeze: FreezeInfo($0.freeze), replaced: $0.replaced.map { FreezeInfo($0) }))
     } to: { record in
       try store.freezeChannel(names.app, names.channel, reason: reason, by: actor, record: record)
     }

@@ -85,7 +85,7 @@ extension Problem {
   init(_ error: NameError) { self = .badRequest(error.description) }
 
   /// What the store's refusal is called here.
-  init(_ error: StoreError) {
+  package init(_ error: StoreError) {
     let words = error.description
     switch error {
     case .unknownApp: self.init(.notFound, "unknown-app", words)

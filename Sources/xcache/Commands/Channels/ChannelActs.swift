@@ -38,7 +38,7 @@ enum ChannelActs {
     if table.isEmpty {
       terminal.say("there is no channel yet; the first publish with an admin token makes one")
     } else {
-      for line in table.lines { terminal.say(line) }
+      terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
     }
     if let app = answer.value.defaultApp { terminal.say(defaultWords(app, answer.value)) }
     return .done
@@ -120,7 +120,12 @@ enum ChannelActs {
         throw UsageError("why? Give --reason TEXT, for those whom the freeze stops")
       }
       let answer = try api.freeze(channel, FreezeRequest(reason: reason))
-      return (answer.document, "channel \(name) is frozen: it refuses releases until it is thawed")
+      let replaced = answer.value.replaced.map {
+        "\nit was frozen already, by \($0.author) since \($0.at.words): \($0.reason.onOneLine); that reason is gone"
+      }
+      return (
+        answer.document, "channel \(name) is frozen: it refuses releases until it is thawed\(replaced ?? "")"
+      )
     default:
       let answer = try api.thaw(channel)
       return (

@@ -7,6 +7,12 @@ enum ChannelCommand {
   static let command = Command(
     name: "channel", operands: "list | create | remove | freeze | thaw | set | default-app [NAME]",
     summary: "manage channels: make and remove them, refuse releases, change how they are served",
+    examples: [
+      .init("list", "every channel that the token may read"),
+      .init("create --app shop --channel test", "a second channel"),
+      .init("freeze --reason 'sale' --app shop", "refuse releases until thaw"),
+      .init("set --interval 120 --app shop", "have devices poll every two minutes"),
+    ],
     notes: """
       freeze --reason TEXT: releases are refused (exit code 3, with who froze it, when and why) until thaw; publish,
       unpublish, rollback and promote take --break-glass REASON for the case that can't wait. remove takes a channel
@@ -19,7 +25,7 @@ enum ChannelCommand {
       line; freeze, thaw and set are about online where no channel is named. default-app NAME names the app that answers
       polls which name none: the first one that was made, until another is named; without NAME it is shown.
       """,
-    options: Command.remote + Command.channel + ChannelActs.options + ChannelSet.options,
+    options: Command.remote + Command.channel + ChannelActs.options + ChannelSet.options + [Command.all],
     run: { arguments, terminal in
       switch arguments.operands.first {
       case "list": return try ChannelActs.list(arguments, terminal)
@@ -27,10 +33,7 @@ enum ChannelCommand {
         return try ChannelActs.act(verb, arguments, terminal)
       case "set": return try ChannelSet.run(arguments, terminal)
       case "default-app": return try ChannelActs.defaultApp(arguments, terminal)
-      case let word?:
-        throw UsageError(
-          "there is no \"channel \(word)\"; it is list, create, remove, freeze, thaw, set or default-app")
-      case nil: throw UsageError("channel list, create, remove, freeze, thaw, set or default-app?")
+      default: throw UsageError("channel list, create, remove, freeze, thaw, set or default-app?")
       }
     })
 }

@@ -7,11 +7,15 @@ enum PinCommand {
   static let command = Command(
     name: "pin", operands: "V \"why\" | list | remove V",
     summary: "keep a version, whatever gc would do",
+    examples: [
+      .init("553 'the audit of March' --app shop", "keep it"),
+      .init("list --app shop", "what is kept so, and why"),
+    ],
     notes: """
       A pinned version stays, with every file that it names, until the pin is removed. V is a number, or a time at which
       the version was live; --at TIME stands for it, too.
       """,
-    options: Command.remote + Command.channel + [VersionWord.option], run: run)
+    options: Command.remote + Command.channel + [VersionWord.option, Command.all], run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let remote = try RemoteOrigin(arguments)
@@ -28,7 +32,13 @@ enum PinCommand {
       let answer = try remote.api.unpin(version, in: channel)
       (document, lines) = (answer.document, ["version \(answer.value.version) is not pinned any more"])
     case nil: throw UsageError("pin V \"why\", pin list, or pin remove V?")
-    default:
+    case let word?:
+      // A version of the user's own, or a word that was to be one of ours.
+      if try arguments.value("at") == nil, (try? VersionWord.read(word, in: "")) == nil {
+        throw UsageError(
+          "\(word) is no version\(Spelling.suggestion(for: word, among: ["list", "remove"])); write pin V \"why\", "
+            + "pin list or pin remove V")
+      }
       let words = try version(arguments, after: [], before: ["\"why\""])
       let pin = try remote.api.pin(PinRequest(version: words[0], reason: words[1]), in: channel)
       (document, lines) = (pin.document, ["pinned version \(pin.value.version)"])
@@ -36,7 +46,7 @@ enum PinCommand {
     if arguments.has("json") {
       terminal.say(json: document)
     } else {
-      for line in lines { terminal.say(line) }
+      terminal.say(list: lines, head: 1, all: arguments.has("all"))
     }
     return .done
   }

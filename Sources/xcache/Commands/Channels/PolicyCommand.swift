@@ -9,14 +9,24 @@ enum PolicyCommand {
     name: "policy",
     operands: """
       show | log | set FILE | bypass add PATTERN | bypass remove PATTERN | kill | resume
-         | script add FILE | script remove NAME
+         | script key FILE | script sign FILE | script add FILE | script remove NAME
       """,
     summary: "switch interception, bypasses and scripts of an app without a new build",
+    examples: [
+      .init("kill --for 6h -m 'white screens' --app shop", "devices use the network only"),
+      .init("resume --app shop", "and intercept again"),
+      .init("bypass add 'https://pay.example.com/*' --for 2d", "leave these pages alone"),
+      .init("script key script.pem", "make the key that signs scripts"),
+      .init("script add interceptor.js --key script.pem", "sign a script, and have pages run it"),
+    ],
     notes: """
       Devices take the policy with their next poll. kill makes them use the network only, until resume or --for has
       passed; status shows it. A PATTERN is a URL with wildcards: https://third.example.com/*, *://*.example.com/pay/*.
       Its query counts only where it has a ?. A script is signed off the server: 64 bytes of Ed25519 over the file, in
-      base64; the app has the public key. Scripts take an admin token, the rest a publish token.
+      base64; the app has the public key. script key makes the key, a file that nobody else may read (PEM, as
+      `openssl genpkey -algorithm ed25519` makes it), and prints the public key for the app; script sign prints the
+      signature, for an add elsewhere; script add --key signs at once. Scripts take an admin token, the rest a publish
+      token.
       "httpdns":false in it has devices leave names to the system.
       set takes the whole policy as `show --json` has it under "policy". show --at TIME shows the policy of then.
       """,
@@ -24,6 +34,8 @@ enum PolicyCommand {
       .value("for", "TIME", "until when kill or a bypass holds: 30m, 6h, 2d (default: until lifted)"),
       .value("name", "NAME", "the script's name (default: the file's)"),
       .value("signature", "SIG", "the script's signature in base64"),
+      .value(
+        "key", "FILE", "the key that signs the script, in place of --signature (script sign, script add)"),
       .value("message", "TEXT", short: "m", "why, for the log"),
       .value("if-version", "V", "refuse when the policy changed after version V, a number or a time"),
       .value("version", "V", "show this version, not the newest"), VersionWord.option,
@@ -57,17 +69,22 @@ enum PolicyCommand {
       let text = try pattern(arguments.operands("bypass", "remove", "PATTERN")[2])
       request.pattern = text
       try act(request, "intercepted again: \(text)", arguments, terminal)
-    case ("script", "add"): try addScript(arguments, terminal)
+    case ("script", "key"): try PolicyScripts.makeKey(arguments, terminal)
+    case ("script", "sign"): try PolicyScripts.sign(arguments, terminal)
+    case ("script", "add"):
+      let (request, words) = try PolicyScripts.adding(arguments)
+      try act(request, words, arguments, terminal)
     case ("script", "remove"):
       var request = PolicyRequest(.scriptRemove)
       let name = try arguments.operands("script", "remove", "NAME")[2]
       request.name = name
       try act(request, "removed script \(name)", arguments, terminal)
     case (let word?, _):
-      throw UsageError(
-        "there is no \"policy \(word)\" like this; it is show, log, set FILE, bypass add|remove PATTERN, kill, "
-          + "resume, script add FILE or script remove NAME")
-    case (nil, _): throw UsageError("policy show, set, bypass, kill, resume or script?")
+      let second = [
+        "bypass": "add PATTERN or remove PATTERN", "script": "key, sign, add FILE or remove NAME",
+      ]
+      throw UsageError("policy \(word) what? It is \(second[word] ?? "")")
+    case (nil, _): throw UsageError("policy show, log, set, bypass, kill, resume or script?")
     }
     return .done
   }
@@ -120,27 +137,5 @@ enum PolicyCommand {
     var request = PolicyRequest(.set)
     request.document = .object(policy.json)
     try act(request, "set by \(file)", arguments, terminal)
-  }
-
-  private static func addScript(_ arguments: Arguments, _ terminal: Terminal) throws {
-    let file = try arguments.operands("script", "add", "FILE")[2]
-    guard let signature = try arguments.value("signature") else {
-      throw UsageError("--signature SIG is needed: the file's Ed25519 signature in base64")
-    }
-    let bytes = try Arguments.file(file)
-    guard (1...PolicyScript.limit).contains(bytes.count) else {
-      throw Failure(
-        "\(file) has \(bytes.count) bytes; a script has 1 to \(PolicyScript.limit)", code: .refused)
-    }
-    let name = try arguments.value("name") ?? Self.name(of: file)
-    var request = PolicyRequest(.scriptAdd)
-    (request.bytes, request.name, request.signature) = (Base64.encode(bytes), name, signature)
-    try act(request, "script \(name), sha256 \(SHA256.of(bytes))", arguments, terminal)
-  }
-
-  /// `interceptor` of `build/interceptor.js`.
-  private static func name(of file: String) -> String {
-    let last = file.split(separator: "/").last.map(String.init) ?? file
-    return last.hasSuffix(".js") ? String(last.dropLast(3)) : last
   }
 }

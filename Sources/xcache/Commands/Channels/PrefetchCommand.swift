@@ -8,11 +8,17 @@ enum PrefetchCommand {
   static let command = Command(
     name: "prefetch", operands: "push FILE | show | log | rollback --to V | check [FILE] | run PAGE [FILE]",
     summary: "say which requests devices send ahead when a page opens",
+    examples: [
+      .init(
+        "check prefetch.json --url 'https://m.example.com/help/new?id=163'",
+        "what a device would send; needs no server"),
+      .init("push prefetch.json --app shop -m 'help page'", "release it"),
+      .init("rollback --to 3 --app shop", "bring an older one back"),
+    ],
     notes: """
       A channel's prefetch config has a version counter of its own. A push makes no manifest version, but devices
       learn of it with their next poll. FILE is JSON: the document as `show` prints it, or its config array alone.
-      check needs no server where FILE is given, and --url URL prints what a device would send for that page:
-          xcache prefetch check prefetch.json --url 'https://m.example.com/help/new?id=163'
+      check needs no server where FILE is given, and --url URL prints what a device would send for that page.
       run sends these requests, all at once and without cookies, and says how long each takes.
       A page's parameters go to the api with "urlParam":true, into the body with "bodyParam":true, there as strings;
       "paramTypes":{"id":"number"} makes numbers of them. rollback --to 0 empties the config. V is a number of the
@@ -38,9 +44,7 @@ enum PrefetchCommand {
     case "rollback": try rollback(arguments, terminal)
     case "check": try check(arguments, terminal)
     case "run": return try send(arguments, terminal)
-    case let word?:
-      throw UsageError("there is no \"prefetch \(word)\"; it is push, show, log, rollback, check or run")
-    case nil: throw UsageError("prefetch push FILE, show, log, rollback, check or run?")
+    default: throw UsageError("prefetch push FILE, show, log, rollback, check or run?")
     }
     return .done
   }
@@ -68,7 +72,7 @@ enum PrefetchCommand {
     if arguments.has("json") {
       terminal.say(json: record.document)
     } else {
-      terminal.note(DocumentLog.line(record.value))
+      terminal.remark(DocumentLog.line(record.value))
       terminal.say(PrettyJSON.text(record.value.config ?? []))
     }
   }
@@ -98,6 +102,9 @@ enum PrefetchCommand {
     let (name, checked) = try subject(arguments, "check")
     let remarks = Remarks(file: name, remarks: checked.remarks)
     let page = try arguments.value("url")
+    if let page, (try? ResourceURL(page)) == nil {
+      throw UsageError("--url \(page) is no absolute http(s) URL")
+    }
     if arguments.has("json") {
       terminal.say(json: json(checked, page))
     } else {
@@ -109,7 +116,7 @@ enum PrefetchCommand {
       terminal.say("\(name): \(Self.words(config)); nothing is wrong")
       return
     }
-    for line in try preview(config, page) { terminal.say(line) }
+    for line in preview(config, page) { terminal.say(line) }
   }
 
   /// The file that is named, else what the channel has.
@@ -144,10 +151,7 @@ enum PrefetchCommand {
     return outcomes.allSatisfy { $0.failure == nil } ? .done : .failed
   }
 
-  private static func preview(_ config: PrefetchConfig, _ page: String) throws -> [String] {
-    guard (try? ResourceURL(page)) != nil else {
-      throw UsageError("--url \(page) is no absolute http(s) URL")
-    }
+  private static func preview(_ config: PrefetchConfig, _ page: String) -> [String] {
     let plan = PrefetchPlan(checked: config)
     guard let entry = plan.entry(for: page) else {
       return ["no entry is for this page, so a device sends nothing: \(page)"]

@@ -5,7 +5,11 @@ import Publishing
 /// `xcache status`: what a channel holds now.
 enum StatusCommand {
   static let command = Command(
-    name: "status", operands: "", summary: "show what a channel holds now", notes: "",
+    name: "status", operands: "", summary: "show what a channel holds now",
+    examples: [
+      .init("--app shop", "the newest version, its bundles, what devices run"),
+      .init("--app shop --json", "all of it as a document"),
+    ],
     options: Command.remote + Command.channel, run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

@@ -14,6 +14,10 @@ enum DeviceCommand {
   static let command = Command(
     name: "device", operands: "run | dns HOST",
     summary: "run the device runtime as a local process, or see where a device finds hosts",
+    examples: [
+      .init("run --to phone --app shop --hosts m.example.com", "pages at http://127.0.0.1:8090/at/https/…"),
+      .init("dns m.example.com --connect", "where a device finds the host, and whether it answers"),
+    ],
     notes: """
       Pages are at /at/SCHEME/HOST[:PORT]/PATH, so that links between them work:
         http://127.0.0.1:PORT/at/https/m.example.com/index.html

@@ -7,6 +7,11 @@ import XCacheClient
 enum PullCommand {
   static let command = Command(
     name: "pull", operands: "", summary: "be a device: poll, fetch what is new, check it",
+    examples: [
+      .init("--to phone --app shop", "take what is new"),
+      .init(
+        "--to then --at 'yesterday 14:05' --tree https://m.example.com/shop/", "the files of then, as paths"),
+    ],
     notes: """
       DIR becomes a device's folder: files/ holds each resource under its download's name, index.json the manifest.
       A second pull asks for what changed and fetches that alone. Two polls are 30 seconds apart unless --force.
@@ -45,15 +50,16 @@ enum PullCommand {
       try SettingsValue.url($0, in: "--fallback").text
     }
     settings.comparesWithGzip = arguments.has("compare-gzip")
-    let device = try Device(settings)
+    let transport = CurlTransport(10, 30, settings.connections, authorities: remote.certificates)
+    let device = try Device(settings, transport: transport)
     if device.wasDamaged {
-      terminal.note("\(folder)/index.json was damaged; starting from nothing, with the files as bases")
+      terminal.remark("\(folder)/index.json was damaged; starting from nothing, with the files as bases")
     }
     // Also where it throws: that is what there is to report.
     defer { device.finishReports() }
+    let drawn = ProgressLine(terminal)
     let progress: @Sendable (Progress) -> Void = { done in
-      terminal.progress(
-        Bar.line("fetching", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
+      drawn.show("fetching", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
     }
     defer { terminal.endProgress() }
     var preset = try arguments.value("preset").map { try device.install(preset: $0, progress: progress) }
@@ -69,7 +75,7 @@ enum PullCommand {
     let tree = try arguments.value("tree").map { try device.writeTree(below: $0) }
     terminal.endProgress()
     if arguments.has("json") {
-      terminal.say(String(decoding: json(device, preset, update, completion, tree).canonical, as: UTF8.self))
+      terminal.say(json: json(device, preset, update, completion, tree))
     } else {
       for line in (update.map(lines) ?? []) + lines(completion, tree) { terminal.say(line) }
     }
@@ -81,7 +87,7 @@ enum PullCommand {
       return "version \(preset.version) of the zip is not newer than \(preset.from), which is here already"
     }
     return
-      "version \(preset.from) → \(preset.version), \(preset.files) files, \(Bytes.text(preset.bytes)) from the zip"
+      "version \(preset.from) → \(preset.version), \(Count.text(preset.files, "file")), \(Bytes.text(preset.bytes)) from the zip"
   }
 
   /// What an update did, in words.
@@ -100,21 +106,27 @@ enum PullCommand {
         default: "by the whole manifest"
         }
       lines.append(
-        "version \(update.from) → \(update.to) \(how): \(update.fetched) files fetched, \(update.copied) copied, "
+        "version \(update.from) → \(update.to) \(how): \(Count.text(update.fetched, "file")) fetched, \(update.copied) copied, "
           + "\(update.kept) kept; \(Bytes.text(update.bytesFetched)) of \(Bytes.text(update.bytesTotal)) fetched"
       )
-      if update.deltas > 0 { lines.append("\(update.deltas) of them by deltas") }
+      if update.deltas > 0 {
+        lines.append("\(update.deltas) of them by \(update.deltas == 1 ? "a delta" : "deltas")")
+      }
       if let gzip = update.bytesByGzip, update.fetched > 0 {
         lines.append("whole files by gzip would have cost \(Bytes.text(gzip))")
       }
       if update.deltasFailed > 0 {
-        lines.append("\(update.deltasFailed) deltas were of no use; whole files were fetched instead")
+        lines.append(
+          "\(Count.text(update.deltasFailed, "delta")) \(update.deltasFailed == 1 ? "was" : "were") of no use; whole files were fetched instead"
+        )
       }
     }
     if let pack = update.pack { lines += Self.lines(pack) }
     lines += documents(update.documents)
     if update.missing > 0 {
-      lines.append("\(update.missing) listed files are missing; --complete fetches them")
+      lines.append(
+        "\(Count.text(update.missing, "listed file")) \(update.missing == 1 ? "is" : "are") missing; --complete fetches them"
+      )
     }
     return lines
   }
@@ -122,7 +134,7 @@ enum PullCommand {
   private static func lines(_ pack: PackReport) -> [String] {
     var lines: [String] = []
     if pack.resumed > 0 {
-      lines.append("the pack's download went on \(pack.resumed) times where it was torn")
+      lines.append("the pack's download went on \(Count.text(pack.resumed, "time")) where it was torn")
     }
     if let failure = pack.failure {
       lines.append("the pack was of no use, the patch was asked for instead: \(failure)")
@@ -134,13 +146,15 @@ enum PullCommand {
     var lines: [String] = []
     if let completion {
       lines.append(
-        "complete: \(completion.right) files right, \(completion.wrong) damaged, \(completion.fetched) fetched, "
+        "complete: \(Count.text(completion.right, "file")) right, \(completion.wrong) damaged, \(completion.fetched) fetched, "
           + "\(completion.copied) copied; \(Bytes.text(completion.bytesFetched)) fetched")
     }
     if let tree {
       lines.append("tree: \(tree.written) written, \(tree.unchanged) unchanged, \(tree.removed) removed")
       if tree.missing > 0 {
-        lines.append("tree: \(tree.missing) files are missing on this device; --complete fetches them")
+        lines.append(
+          "tree: \(Count.text(tree.missing, "file")) \(tree.missing == 1 ? "is" : "are") missing on this device; --complete fetches them"
+        )
       }
       for url in tree.skipped { lines.append("tree: left out, no path can hold it: \(url)") }
       for clash in tree.clashes {

@@ -8,10 +8,12 @@ enum MirrorCommand {
   static let command = Command(
     name: "mirror", operands: "[verify DIR|URL | list | forget NAME]",
     summary: "write a complete static copy of an origin, or check one",
+    examples: [
+      .init("--data /srv/xcache --to /srv/www --prune", "beside the running server"),
+      .init("--server https://origin.example.com --to s3://bucket/hxm", "from another machine"),
+      .init("verify https://cdn.example.com/hxm --max-age 3600", "read all of a copy back"),
+    ],
     notes: """
-      From the data folder:    xcache mirror --data /srv/xcache --to /srv/www
-      From a running origin:   xcache mirror --server https://origin.example.com --to public
-      Reading all of it back:  xcache mirror verify /srv/www   or   xcache mirror verify https://cdn.example.com/hxm
       Every channel of every app is copied; --channel and --app narrow that, and with a token that may read only some,
       it is those. Whatever else is in the copy stays as it is, with --prune, too. verify holds the copy against the
       origin's list where it is told the origin (--server or XCACHE_SERVER with a token, or --data), and names what is
@@ -40,6 +42,7 @@ enum MirrorCommand {
       .value("max-age", "SECONDS", "verify: how long ago the last run may be"),
       .flag("strict", "verify: let warnings, such as wrong content types, count as errors"),
       .value("name", "TEXT", "what the origin calls this copy (default: where it is)"),
+      Command.all,
     ] + s3Options,
     run: run)
 
@@ -56,11 +59,11 @@ enum MirrorCommand {
     case "forget": return try MirrorRegistrations.forget(arguments, terminal)
     default: _ = try arguments.operands()
     }
+    let progress = ProgressLine(terminal)
     let run = try MirrorRun(
       from: try source(arguments), to: try place(arguments), try options(arguments)
     ) { done in
-      terminal.progress(
-        Bar.line("copying", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
+      progress.show("copying", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
     }
     defer { terminal.endProgress() }
     let report = try run.run()
@@ -98,8 +101,10 @@ enum MirrorCommand {
     if let data = try arguments.value("data"), arguments.all("server").isEmpty {
       return try DataSource(data: data)
     }
-    let settings = try RemoteOrigin(arguments, namesApp: false, namesChannel: false).settings
-    return settings.server.map { ServerSource(server: $0, token: settings.token, attempts: attempts) }
+    let remote = try RemoteOrigin(arguments, namesApp: false, namesChannel: false)
+    return remote.settings.server.map {
+      ServerSource(server: $0, token: remote.settings.token, attempts: attempts, http: remote.http)
+    }
   }
 
   /// What `--app` and `--channel` narrow a command to.
@@ -154,19 +159,22 @@ extension MirrorReport {
     if !leftOut.isEmpty { lines.append("not in the copy: \(leftOut.list)") }
     lines.append(
       written > 1
-        ? "\(written) files written, \(Bytes.text(writtenBytes)); \(files) files, \(Bytes.text(bytes)) in all"
-        : "nothing was missing: \(files) files, \(Bytes.text(bytes))")
+        ? "\(Count.text(written, "file")) written, \(Bytes.text(writtenBytes)); \(Count.text(files, "file")), \(Bytes.text(bytes)) in all"
+        : "nothing was missing: \(Count.text(files, "file")), \(Bytes.text(bytes))")
     if zipsToCome > 0 {
       lines.append(
-        "\(zipsToCome) zips of updates wait until the origin has made their deltas; run again then")
+        "\(Count.text(zipsToCome, "zip")) of updates \(zipsToCome == 1 ? "waits" : "wait") until the origin has made their deltas; run again then"
+      )
     }
     if putsOffPruning {
       lines.append(
         "nothing was removed: no mirror.json told what is the copy's; now one does, and the grace time runs")
     }
-    if removed > 0 { lines.append("\(removed) files removed") }
+    if removed > 0 { lines.append("\(Count.text(removed, "file")) removed") }
     if leaving > 0 {
-      lines.append("\(leaving) files are named by no kept version; --prune removes them in time")
+      lines.append(
+        "\(Count.text(leaving, "file")) \(leaving == 1 ? "is" : "are") named by no kept version; --prune removes them in time"
+      )
     }
     return lines
   }

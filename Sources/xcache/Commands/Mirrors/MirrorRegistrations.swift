@@ -17,7 +17,7 @@ enum MirrorRegistrations {
         mirror.name, mirror.at.words, mirror.keeps ?? true ? "yes" : "no", words(mirror.versions),
       ])
     }
-    for line in table.lines { terminal.say(line) }
+    terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
     return .done
   }
 

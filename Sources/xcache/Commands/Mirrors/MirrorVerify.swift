@@ -1,3 +1,4 @@
+import HTTPClient
 import Manifests
 import Mirror
 import Publishing
@@ -7,12 +8,12 @@ enum MirrorVerify {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let place = try arguments.operands("verify", "DIR or URL, the copy,")[1]
     let maxAge = try arguments.number("max-age", in: 1...100_000_000)
+    let progress = ProgressLine(terminal)
     let verification = Verification(
       try reader(place, arguments), maxAge: maxAge.map(Int64.init),
       against: try origin(arguments), try MirrorCommand.selection(arguments)
     ) { done in
-      terminal.progress(
-        Bar.line("reading", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
+      progress.show("reading", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
     }
     defer { terminal.endProgress() }
     let report = try verification.run()
@@ -20,7 +21,7 @@ enum MirrorVerify {
     if arguments.has("json") {
       terminal.say(json: report.json)
     } else {
-      for divergence in report.divergences { terminal.say("\(divergence)") }
+      for line in DivergenceWords.lines(report.divergences, all: arguments.has("all")) { terminal.say(line) }
       for line in report.lines(terminal) { terminal.say(line) }
     }
     let fails = arguments.has("strict") ? !report.divergences.isEmpty : report.hasErrors
@@ -40,7 +41,10 @@ enum MirrorVerify {
   static func reader(_ place: String, _ arguments: Arguments) throws -> any MirrorReader {
     if place.hasPrefix("s3://") { return S3Reader(try MirrorCommand.s3(place, arguments)) }
     guard place.contains("://") else { return FolderReader(place) }
-    return WebReader(try SettingsValue.url(place, in: "the copy's address"))
+    let certificates = try RemoteOrigin.certificates(arguments)
+    return WebReader(
+      try SettingsValue.url(place, in: "the copy's address"),
+      http: HTTPClient(authorities: certificates, trace: arguments.trace))
   }
 }
 

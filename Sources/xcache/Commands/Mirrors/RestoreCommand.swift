@@ -7,6 +7,10 @@ import Store
 enum RestoreCommand {
   static let command = Command(
     name: "restore", operands: "", summary: "make an origin of a backup or of a static copy",
+    examples: [
+      .init("--from-backup /backup/xcache --data /srv/new", "everything, tokens too"),
+      .init("--from https://cdn.example.com/hxm --data /srv/new", "what a static copy has"),
+    ],
     notes: """
       --from-backup: everything, as the backup has it; every byte is checked on the way.
       A file that is missing or damaged in the backup or the copy is left out: its URLs are named, answer 500, and come
@@ -24,6 +28,7 @@ enum RestoreCommand {
       .value("from-backup", "FROM", "the folder that `xcache backup` wrote"),
       .value("from", "DIR|URL", "a static copy: a folder, an http(s) URL, or s3://bucket/prefix"),
       .value("data", "DIR", environment: "XCACHE_DATA", "the new origin's data folder (needed)"),
+      Command.certificates,
     ] + MirrorCommand.s3Options,
     run: run)
 
@@ -44,14 +49,14 @@ enum RestoreCommand {
   ) throws -> ExitCode {
     let progress = ProgressLine(terminal)
     let report = try Restore.restore(backup: source, to: data) { done, all in
-      progress.show("restoring", done, of: all, "\(Bytes.text(done)) of \(Bytes.text(all))")
+      progress.show("restoring", done, of: all)
     }
     terminal.endProgress()
     if arguments.has("json") {
       terminal.say(json: report.json)
     } else {
       terminal.say(
-        "restored \(report.copied) files (\(Bytes.text(report.copiedBytes))) into \(data); "
+        "restored \(Count.text(report.copied, "file")) (\(Bytes.text(report.copiedBytes))) into \(data); "
           + "`xcache serve --data \(data)` runs it")
       DamageWords.tell(report.damaged, report.damagedURLs, "missing or damaged in the backup", terminal)
     }
@@ -61,9 +66,9 @@ enum RestoreCommand {
   private static func restore(
     copy place: String, to data: String, _ arguments: Arguments, _ terminal: Terminal
   ) throws -> ExitCode {
+    let progress = ProgressLine(terminal)
     let restoration = Restoration(from: try MirrorVerify.reader(place, arguments)) { done in
-      terminal.progress(
-        Bar.line("restoring", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
+      progress.show("restoring", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
     }
     defer { terminal.endProgress() }
     let store = try Store(path: data)
@@ -82,7 +87,7 @@ enum RestoreCommand {
         "not restored: \(document); another copy may have it (restore that one into a new folder), and where the old "
           + "origin still runs, `xcache mirror --repair` puts this one right")
     }
-    terminal.say("\(report.files) files, \(Bytes.text(report.bytes)) restored into \(data)")
+    terminal.say("\(Count.text(report.files, "file")), \(Bytes.text(report.bytes)) restored into \(data)")
     terminal.say("a new admin token is in \(store.folder.adminToken)")
     DamageWords.tell(
       Array(Set(report.lost.map(\.sha256))), report.lost, "missing or damaged in the static copy", terminal)

@@ -9,6 +9,13 @@ enum AuditCommand {
   static let command = Command(
     name: "audit", operands: "log | verify | export",
     summary: "show who did what, and check that nobody changed it",
+    examples: [
+      .init("log --since 'yesterday 18:00'", "every act since then"),
+      .init(
+        "verify --against https://cdn.example.com/hxm",
+        "follow the chain, and hold it against a copy's receipt"),
+      .init("export > audit.jsonl", "all rows, one document a line"),
+    ],
     notes: """
       Every act that changes something is a row: when, which token, from where, what, and what came of it. Each row's
       hash is made of the row and the hash before. verify follows the chain here, not at the origin, and names the first
@@ -20,6 +27,7 @@ enum AuditCommand {
     options: Command.remote + [
       .value("limit", "N", "how many rows (log, default: 20)"),
       .value("before", "ROW", "only rows below ROW (log)"),
+      .value("since", "TIME", "only what was done since then: 2026-11-19T14:05+08:00, '10m ago' (log)"),
       .value(
         "against", "ROW:HASH|DIR|URL",
         "a receipt, or the copy that has one, which must be in the trail; may be repeated (verify)"),
@@ -32,22 +40,26 @@ enum AuditCommand {
     case "log": return try log(arguments, terminal)
     case "verify": return try verify(arguments, terminal)
     case "export": return try export(arguments, terminal)
-    case let word?: throw UsageError("there is no \"audit \(word)\"; it is log, verify or export")
-    case nil: throw UsageError("audit log, verify or export?")
+    default: throw UsageError("audit log, verify or export?")
     }
   }
 
   private static func log(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands("log")
-    let limit = try arguments.number("limit", in: 1...1000) ?? 20
+    let since = try VersionWord.at(arguments, "since").flatMap { Timestamp.parse($0) }
+    let limit = try arguments.number("limit", in: 1...1000) ?? (since == nil ? 20 : 1000)
     let api = try RemoteOrigin(arguments).api
     let answer = try api.audit(limit: limit, before: try arguments.number("before", in: 1...Int.max))
+    let rows = try rows(of: answer.value, api).filter { row in since.map { row.at >= $0 } ?? true }
     if arguments.has("json") {
-      terminal.say(json: answer.document)
+      // Newest first, so that those since then are the first ones.
+      var document = answer.document.object ?? JSONObject()
+      document["rows"] = (document["rows"]?.array).map { .array(Array($0.prefix(rows.count))) }
+      terminal.say(json: .object(document))
       return .done
     }
     var table = Table(["ROW", "WHEN", "WHO", "FROM", "ACT", "WHERE", "WHAT", "RESULT"], rightAligned: [0])
-    for row in try rows(of: answer.value, api) {
+    for row in rows {
       let place = [row.app, row.channel].compactMap(\.self).joined(separator: " ")
       table.add([
         "\(row.id)", OriginAPI.Moment(milliseconds: row.at).words, row.author, row.address, row.act, place,
@@ -98,7 +110,7 @@ enum AuditCommand {
       terminal.say(terminal.colour("\(broken)", .red))
     } else {
       for receipt in receipts { terminal.say("row \(receipt.row) is the one of the receipt") }
-      terminal.say("intact: \(chain.head.row) rows, receipt \(chain.head.text)")
+      terminal.say("intact: \(Count.text(chain.head.row, "row")), receipt \(chain.head.text)")
     }
     return broken == nil ? .done : .refused
   }

@@ -6,6 +6,10 @@ import Store
 enum BackupCommand {
   static let command = Command(
     name: "backup", operands: "", summary: "copy a data folder, also while its server runs",
+    examples: [
+      .init("--data /srv/xcache --to /backup/xcache", "the second time only what is new"),
+      .init("--data /srv/xcache --to /backup/xcache --verify", "and read all of it back"),
+    ],
     notes: """
       Where TO holds an older backup of the same origin, only what is new is copied. A backup that is stopped leaves
       the one from before. Files are shared where the file system can share blocks, else copied. `xcache doctor --deep
@@ -33,19 +37,20 @@ enum BackupCommand {
     let store = try KeepingWords.besideStore(arguments)
     let progress = ProgressLine(terminal)
     let report = try store.backUp(to: target, verify: arguments.has("verify")) { done, all in
-      progress.show("copying", done, of: all, "\(Bytes.text(done)) of \(Bytes.text(all))")
+      progress.show("copying", done, of: all)
     }
     terminal.endProgress()
     if arguments.has("json") {
       terminal.say(json: report.json)
     } else {
       terminal.say(
-        "backed up to \(target): \(report.copied) files copied (\(Bytes.text(report.copiedBytes))), "
+        "backed up to \(target): \(Count.text(report.copied, "file")) copied (\(Bytes.text(report.copiedBytes))), "
           + "\(report.kept) there already, \(report.removed) removed, database \(Bytes.text(report.databaseBytes))"
       )
       if report.verified > 0 {
         terminal.say(
-          "read back \(report.verified) files of earlier runs; \(report.repaired) were bad and copied anew")
+          "read back \(Count.text(report.verified, "file")) of earlier runs; \(report.repaired) were bad and copied anew"
+        )
       }
       DamageWords.tell(
         report.damaged, report.damagedURLs, "damaged at the source and left out of the backup", terminal)

@@ -6,6 +6,10 @@ import Store
 enum DoctorCommand {
   static let command = Command(
     name: "doctor", operands: "", summary: "check a data folder or a backup",
+    examples: [
+      .init("--data /srv/xcache", "structure, references, sizes"),
+      .init("--data /backup/xcache --deep", "every byte"),
+    ],
     notes: """
       Checks SQLite's structure, the references between rows, the rules that releases keep, the audit trail's
       chain of hashes, and that every file is there with its size. --deep hashes every file, too, and works out every kept version's digest. It changes
@@ -22,8 +26,7 @@ enum DoctorCommand {
     let store = try KeepingWords.besideStore(arguments)
     let progress = ProgressLine(terminal)
     let checkup = try store.checkup(deep: arguments.has("deep")) { step, done, all in
-      progress.show(
-        "\(step)", done, of: all, step == "files" ? "\(Bytes.text(done)) of \(Bytes.text(all))" : "")
+      progress.show("\(step)", done, of: all, .bytes, step == "files" ? nil : "")
     }
     terminal.endProgress()
     if arguments.has("json") {
@@ -43,7 +46,7 @@ enum DoctorCommand {
     }
     let hashed = checkup.hashed > 0 ? ", \(Bytes.text(checkup.hashed)) hashed" : ""
     lines.append(
-      "\(checkup.releases) releases, \(checkup.acts) acts, \(checkup.blobs) files, \(checkup.packs) packs\(hashed)"
+      "\(Count.text(checkup.releases, "release")), \(Count.text(checkup.acts, "act")), \(Count.text(checkup.blobs, "file")), \(Count.text(checkup.packs, "pack"))\(hashed)"
     )
     lines.append(
       checkup.isClean

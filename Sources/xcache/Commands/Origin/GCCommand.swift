@@ -8,6 +8,10 @@ import Store
 enum GCCommand {
   static let command = Command(
     name: "gc", operands: "", summary: "drop old manifest history and the files that nothing needs",
+    examples: [
+      .init("--dry-run", "what would go, and why the rest stays"),
+      .init("--data /srv/xcache --keep-versions 20", "of a folder that no server has"),
+    ],
     notes: """
       What stays: the newest versions of each channel; versions that devices used within --keep-days, that are
       pinned (`xcache pin`), or that a registered mirror names (`xcache mirror list`) which ran within 90 days, and
@@ -67,7 +71,7 @@ enum GCCommand {
       let dropped = channel.dropped
       lines.append(
         terminal.colour("\(channel.app) \(channel.channel)", .bold)
-          + "  \(isDryRun ? "would drop" : "dropped") \(dropped.count) versions\(dropped.isEmpty ? "" : " (\(Ranges.text(dropped)))"), "
+          + "  \(isDryRun ? "would drop" : "dropped") \(Count.text(dropped.count, "version"))\(dropped.isEmpty ? "" : " (\(Ranges.text(dropped)))"), "
           + "\(isDryRun ? "keep" : "kept") \(channel.kept.count)")
       lines += reasons(channel.kept).map { "  " + $0 }
     }
@@ -75,9 +79,9 @@ enum GCCommand {
     lines.append(
       "\(isDryRun ? "would free" : "freed") \(Bytes.text(report.freedBytes)): files \(words(report.blobs)), "
         + "orphans \(words(report.orphans)), derived \(words(report.derived)), "
-        + "temporary \(words(report.temporary)); \(report.entries) rows of history")
+        + "temporary \(words(report.temporary)); \(Count.text(report.entries, "row")) of history")
     if report.promised > 0 {
-      lines.append("left \(report.promised) files that publishers at work count on")
+      lines.append("left \(Count.text(report.promised, "file")) that publishers at work count on")
     }
     if !report.stoppedFor.isEmpty {
       lines.append(
@@ -105,7 +109,7 @@ enum GCCommand {
     case "live": "live"
     case "recent": "one of the newest"
     case "reported":
-      "in use: reported by \(reason.polls ?? 0) polls in \(reason.hours ?? 0) hours, "
+      "in use: reported by \(Count.text(reason.polls ?? 0, "poll")) in \(Count.text(reason.hours ?? 0, "hour")), "
         + "last in that of \(reason.last.words)"
     case "pinned": "pinned by \(reason.author ?? ""): \(reason.reason ?? "")"
     case "mirrored": "named by mirror \(reason.mirror ?? "")"

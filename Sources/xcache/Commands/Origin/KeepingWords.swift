@@ -15,30 +15,12 @@ enum KeepingWords {
   }
 }
 
-/// Draws a progress line a few times a second.
-final class ProgressLine: Sendable {
-  private let terminal: Terminal
-  private let drawn = Locked<UInt64>(0)
-
-  init(_ terminal: Terminal) { self.terminal = terminal }
-
-  func show(_ what: String, _ done: Int64, of all: Int64, _ words: String) {
-    let now = Clock.monotonicNanoseconds()
-    let isDue = drawn.withLock { drawn in
-      if now - drawn < 100_000_000 { return false }
-      drawn = now
-      return true
-    }
-    if isDue { terminal.progress(Bar.line(what, done, of: all, words)) }
-  }
-}
-
 /// Says which files are damaged, and what to publish again.
 enum DamageWords {
   /// One line for each URL, and for bytes that no live URL has one line for each digest.
   static func tell(_ damaged: [SHA256], _ urls: [DamagedURL], _ what: String, _ terminal: Terminal) {
     if damaged.isEmpty { return }
-    terminal.note("\(what): \(damaged.count) files; everything else is whole")
+    terminal.note("\(what): \(Count.text(damaged.count, "file")); everything else is whole")
     for place in urls {
       terminal.note("publish again: \(place.url) (\(place.app) \(place.channel), bundle \(place.bundle))")
     }

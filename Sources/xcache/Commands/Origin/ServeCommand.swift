@@ -12,6 +12,12 @@ import TLS
 enum ServeCommand {
   static let command = Command(
     name: "serve", operands: "", summary: "run an origin: answer devices and publishers",
+    examples: [
+      .init("--data /srv/xcache", "on 127.0.0.1:8080"),
+      .init(
+        "--data /srv/xcache --listen 0.0.0.0:8080 --public-url https://cdn.example.com/hxm --gc 03:00",
+        "behind a CDN, with a collection every night"),
+    ],
     notes: """
       Creates DIR where it is missing. The first start writes an admin token to DIR/admin.token. One process at a
       time writes a data folder. SIGTERM and SIGINT end it; answers in flight get 10 seconds. SIGHUP reads the
@@ -134,6 +140,10 @@ enum ServeCommand {
     if text.hasSuffix("%"), let share = Int(text.dropLast()), ZipRoom.shares.contains(share) {
       return .share(share)
     }
+    // A number alone is taken for bytes, as it always was, where it can be meant so.
+    if Int(text).map({ $0 < 1_000_000 }) ?? false {
+      throw UsageError("--zip-room \(text): \(text) what? Write \(text)% of the free disk, or \(text)GB")
+    }
     if !text.hasSuffix("%"), let bytes = Bytes.parse(text) { return .bytes(bytes) }
     throw UsageError(
       "--zip-room \(text) is neither a share from \(ZipRoom.shares.lowerBound)% to \(ZipRoom.shares.upperBound)%"
@@ -161,7 +171,9 @@ enum ServeCommand {
   private static func configuration(_ arguments: Arguments) throws -> ServerConfiguration {
     let text = try arguments.value("listen") ?? "127.0.0.1:8080"
     guard let address = SocketAddress(text) else {
-      throw UsageError("--listen \(text) is no address and port, such as 127.0.0.1:8080 or [::1]:8080")
+      throw UsageError(
+        "--listen \(text) is no address and port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80 (names aren't looked up, but "
+          + "for localhost)")
     }
     var configuration = ServerConfiguration(address: address)
     configuration.name = "xcache"

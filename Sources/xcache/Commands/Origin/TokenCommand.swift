@@ -9,6 +9,11 @@ enum TokenCommand {
   static let command = Command(
     name: "token", operands: "create --name NAME | list | revoke NAME",
     summary: "manage who may read, publish and administer",
+    examples: [
+      .init("create ci-shop --app shop --expires 90d", "may publish to this app alone"),
+      .init("list", "who has one, and when it was used"),
+      .init("revoke ci-shop", "end it at once"),
+    ],
     notes: """
       A token's text is shown once. Scopes: read (status, log, diff), publish (and read), admin (and publish, tokens,
       new apps). Where the last admin token is lost, --data works on the data folder itself while no server runs.
@@ -24,7 +29,7 @@ enum TokenCommand {
         "limit it to URLs of these hosts, as m.example.com,*.example.org (create; default: every host)"),
       .value("expires", "TIME", "end it after 90d, 12h or 2w, say (create; default: never)"),
       .value("scope", "SCOPE", "read, publish or admin (create; default: publish)"),
-      .value("data", "DIR", "work on this data folder instead of a server"),
+      .value("data", "DIR", "work on this data folder instead of a server"), Command.all,
     ],
     run: run)
 
@@ -44,13 +49,12 @@ enum TokenCommand {
       let name = try arguments.operands("revoke", "NAME")[1]
       let revoked = try RemoteOrigin(arguments).api.revokeToken(name)
       (document, lines) = (revoked.document, ["revoked \(revoked.value.name)"])
-    case let word?: throw UsageError("there is no \"token \(word)\"; it is create, list or revoke")
-    case nil: throw UsageError("token create NAME, token list, or token revoke NAME?")
+    default: throw UsageError("token create NAME, token list, or token revoke NAME?")
     }
     if arguments.has("json") {
       terminal.say(json: document)
     } else {
-      for line in lines { terminal.say(line) }
+      terminal.say(list: lines, head: 1, all: arguments.has("all"))
     }
     return .done
   }

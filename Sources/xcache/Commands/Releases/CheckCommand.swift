@@ -7,9 +7,11 @@ enum CheckCommand {
   static let command = Command(
     name: "check", operands: "[DIR|FILE.zip]",
     summary: "check that a build is whole: every file that its pages, styles and scripts refer to is there",
+    examples: [
+      .init("dist --base-url https://m.example.com/shop/", "a folder"),
+      .init("--bundle main", "a bundle of xcache.json; without --bundle all of them"),
+    ],
     notes: """
-      xcache check dist --base-url https://m.example.com/shop/
-      xcache check                 (all bundles of xcache.json, or those named with --bundle)
       `publish` checks the same before it uploads, and besides, what other live bundles and the prefetch config need.
       Each finding is one line, file:line:column: what, and what to do [rule]. Errors make the exit code 3; warnings
       don't. Without a base URL, references that begin with / are not checked.
@@ -24,7 +26,7 @@ enum CheckCommand {
       .value("base-url", "URL", "the URL under which the folder's files will be"),
       .value("include", "GLOB", "check only what matches; may be repeated"),
       .value("exclude", "GLOB", "leave out what matches; may be repeated"),
-      noCheck,
+      noCheck, Command.all,
     ],
     run: run)
 
@@ -62,9 +64,13 @@ enum CheckCommand {
     options.others = settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
     let report = try LocalCheck.report(bundles, options)
     if arguments.has("json") {
-      terminal.say(String(decoding: report.json.canonical, as: UTF8.self))
+      terminal.say(json: report.json)
     } else {
-      for finding in report.findings { terminal.say(CheckWords.line(finding, terminal)) }
+      // Of a long list the errors come first, so that none of them is behind its end.
+      let isLong = report.findings.count > Terminal.listLimit
+      let errors = report.findings.filter { $0.severity == .error }
+      let findings = isLong ? errors + report.findings.filter { $0.severity != .error } : report.findings
+      terminal.say(list: findings.map { CheckWords.line($0, terminal) }, all: arguments.has("all"))
       terminal.say(CheckWords.summary(report))
     }
     return report.errors > 0 ? .refused : .done

@@ -7,11 +7,15 @@ import System
 enum DiffCommand {
   static let command = Command(
     name: "diff", operands: "A [B]", summary: "show what changed between two versions",
+    examples: [
+      .init("552 553 --app shop", "what the update brings, and what it costs"),
+      .init("'yesterday 18:00' --stat", "from then to now, summed up by type"),
+    ],
     notes: """
-      A version is a number, or a time at which it was live: 2026-11-19T14:05+08:00. --at TIME stands for A; without B
-      the newest version is meant.
+      A version is a number, or a time at which it was live: 2026-11-19T14:05+08:00, '10m ago'. --at TIME stands for A;
+      without B the newest version is meant.
       """,
-    options: Command.remote + Command.channel + [VersionWord.option], run: run)
+    options: Command.remote + Command.channel + [VersionWord.option, FileSums.option, Command.all], run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     var words = (try VersionWord.at(arguments)).map { [$0] } ?? []
@@ -28,15 +32,22 @@ enum DiffCommand {
       return .done
     }
     let diff = answer.value
-    let marks: [([DiffAnswer.File], String, Terminal.Colour)] = [
-      (diff.added, "+", .green), (diff.changed, "~", .yellow), (diff.removed, "−", .red),
+    let marks: [([DiffAnswer.File], FileSums.Change, String, Terminal.Colour)] = [
+      (diff.added, .added, "+", .green), (diff.changed, .changed, "~", .yellow),
+      (diff.removed, .removed, "−", .red),
     ]
-    for (files, mark, colour) in marks {
-      for file in files {
-        let delta = file.delta.map { ", \(Bytes.text($0)) as a delta" } ?? ""
-        terminal.say(
-          "\(terminal.colour(mark, colour)) \(file.url)  \(Bytes.text(file.size))\(was(file))\(delta)")
+    if arguments.has("stat") {
+      var sums = FileSums()
+      for (files, change, _, _) in marks { for file in files { sums.add(file.url, change, file.size) } }
+      for line in sums.lines { terminal.say(line) }
+    } else {
+      let lines = marks.flatMap { files, _, mark, colour in
+        files.map { file in
+          let delta = file.delta.map { ", \(Bytes.text($0)) as a delta" } ?? ""
+          return "\(terminal.colour(mark, colour)) \(file.url)  \(Bytes.text(file.size))\(was(file))\(delta)"
+        }
       }
+      terminal.say(list: lines, all: arguments.has("all"))
     }
     for line in transfers(diff) { terminal.say(line) }
     let bytes = (diff.added + diff.changed).clampedSum(\.size)

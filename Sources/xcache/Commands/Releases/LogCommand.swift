@@ -1,37 +1,51 @@
 import Manifests
 import OriginAPI
 import Publishing
+import System
 
 /// `xcache log`: the releases of a channel, newest first.
 enum LogCommand {
   static let command = Command(
-    name: "log", operands: "", summary: "list a channel's releases, newest first", notes: "",
+    name: "log", operands: "", summary: "list a channel's releases, newest first",
+    examples: [
+      .init("--app shop --limit 5", "the last five"),
+      .init("--since 'yesterday 18:00'", "what was released since then"),
+    ],
     options: Command.remote + Command.channel + [
       .value("limit", "N", "how many (default: 20)"), .value("before", "V", "only versions below V"),
-      .value("at", "TIME", "only what was released by then, e.g. 2026-11-19T14:05+08:00"),
+      .value("at", "TIME", "only what was released by then: 2026-11-19T14:05+08:00, '10m ago'"),
+      .value("since", "TIME", "only what was released since then"),
     ],
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
-    let limit = try arguments.number("limit", in: 1...1000) ?? 20
+    let since = try VersionWord.at(arguments, "since").flatMap { Timestamp.parse($0) }
+    let limit = try arguments.number("limit", in: 1...1000) ?? (since == nil ? 20 : 1000)
     let before = try arguments.value("before").map { (text) throws(UsageError) in
       guard let version = ManifestVersion(text: text) else {
-        throw UsageError("--before \(text) is no version")
+        throw UsageError("--before \(text) is no version; write its number")
       }
       return version
     }
     let log = try remote.api.log(
       of: try remote.address, limit: limit, before: before, at: try VersionWord.at(arguments))
+    let releases = log.value.releases.filter { release in since.map { release.at.milliseconds >= $0 } ?? true
+    }
     if arguments.has("json") {
-      terminal.say(json: log.document)
+      // Newest first, so that those since then are the first ones.
+      var document = log.document.object ?? JSONObject()
+      document["releases"] = (document["releases"]?.array).map { .array(Array($0.prefix(releases.count))) }
+      terminal.say(json: .object(document))
       return .done
     }
-    let releases = log.value.releases
     if releases.isEmpty {
       let isPart = before != nil || !arguments.all("at").isEmpty
-      terminal.say(isPart ? "there is no release before that" : "nothing is published yet")
+      terminal.say(
+        since != nil
+          ? "there is no release since then"
+          : isPart ? "there is no release before that" : "nothing is published yet")
     }
     var table = Table(
       ["VERSION", "WHEN", "KIND", "WHO", "BUNDLES", "CHANGES", "NEW", "MESSAGE"], rightAligned: [0, 6])

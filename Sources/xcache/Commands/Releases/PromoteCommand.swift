@@ -7,6 +7,12 @@ enum PromoteCommand {
   static let command = Command(
     name: "promote", operands: "--from CHANNEL --to CHANNEL",
     summary: "release in one channel what another one holds",
+    examples: [
+      .init("--from test --to online --app shop --dry-run", "say what would change"),
+      .init(
+        "--from test --to online --map https://test.m.example.com=https://m.example.com",
+        "with URLs of another host"),
+    ],
     notes: """
       The same bytes, nothing is sent. Each bundle becomes in --to exactly what it is in --from; bundles that --from
       holds nothing of stay as they are in --to, also those that were unpublished there: these are listed, and
@@ -14,7 +20,6 @@ enum PromoteCommand {
       are listed, since what they link to stays behind. --at promotes what --from held at that time. --with-prefetch
       promotes the prefetch config that goes with it, pages and apis rewritten by --map; where --from had none, --to
       keeps its own.
-          xcache promote --from test --to online --map https://test.m.example.com=https://m.example.com
       """,
     options: Command.remote + [
       .value("app", "NAME", environment: "XCACHE_APP", "the app"),

@@ -9,14 +9,23 @@ enum PublishCommand {
   static let command = Command(
     name: "publish", operands: "[DIR|FILE.zip…]",
     summary: "publish folders or zips as a bundle, or several bundles at once",
+    examples: [
+      .init("", "all bundles of xcache.json, or those named with --bundle"),
+      .init(
+        "dist --app shop --bundle main --base-url https://m.example.com/shop/ -m 'spring sale'",
+        "one bundle; dist.zip stands for the folder of its files"),
+      .init(
+        "--app shop --bundle main=dist --bundle help=docs --base-url https://m.example.com/",
+        "two bundles in one release"),
+      .init("--dry-run --no-upload", "what would change; nothing is sent"),
+      .init("--max-update 500KB", "refused where it costs devices more"),
+    ],
     notes: """
-      One bundle:    xcache publish dist --app shop --bundle main --base-url https://m.example.com/shop/
-      Several:       xcache publish --app shop --bundle main=dist --bundle help=docs --base-url https://…/
-      By xcache.json: xcache publish                (all its bundles, or those named with --bundle)
-      A zip stands for the folder of its files: xcache publish dist.zip --app shop --bundle main --base-url https://…/
       Only what the origin lacks is sent. What is published already makes no new version. The bundle's files become
       exactly those of DIR; other bundles stay as they are. The build is checked before it is sent, as `xcache check`
-      does: errors refuse the release (exit code 3), warnings are printed.
+      does: errors refuse the release (exit code 3), warnings are printed. What an update costs devices is worked out
+      at the origin, from the files: --dry-run says what it will send, and sends it; what no release takes goes after a
+      day.
       """,
     options: Command.remote + Command.channel + [
       .value("bundle", "NAME[=DIR]", "the bundle, and its folder; may be repeated"),
@@ -29,6 +38,7 @@ enum PublishCommand {
       .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
       .flag(
         "dry-run", "send what the origin lacks, say what would happen and what it costs; release nothing"),
+      .flag("no-upload", "with --dry-run: send no file; what it costs devices isn't told then"),
       .flag("now", "make the release visible without waiting for deltas"),
       .value(
         "max-update", "SIZE",
@@ -45,6 +55,14 @@ enum PublishCommand {
     var options = PublishOptions(try ReleaseOptions().filled(arguments))
     options.waitsForDeltas = arguments.has("wait-deltas")
     options.rehash = arguments.has("rehash")
+    options.sendsFiles = !arguments.has("no-upload")
+    let isDryRun = arguments.has("dry-run")
+    if !options.sendsFiles, !isDryRun {
+      throw UsageError("--no-upload goes with --dry-run: a release needs its files")
+    }
+    if !options.sendsFiles, !arguments.all("max-update").isEmpty {
+      throw UsageError("--max-update needs the files at the origin: leave out --no-upload, or --max-update")
+    }
     if let text = try arguments.value("max-update") {
       guard let size = Bytes.parse(text) else {
         throw UsageError("--max-update \(text) is no size, such as 500KB or 2MB")
@@ -54,21 +72,22 @@ enum PublishCommand {
     options.check = try CheckCommand.options(arguments, remote.settings)
     let names = Set(bundles.map(\.name))
     options.check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
+    let drawn = ProgressLine(terminal)
     let publisher = Publisher(
       try remote.api, cache: CacheFolder(environment: Environment.variables),
       program: "xcache/\(XCache.version)"
     ) {
-      terminal.progress(words(of: $0))
+      tell($0, drawn, dryRun: isDryRun ? terminal : nil)
     }
     defer { terminal.endProgress() }
     let result = try publisher.publish(bundles, to: try remote.address, options)
     terminal.endProgress()
-    for line in result.check.map({ CheckWords.warnings($0, terminal) }) ?? [] { terminal.note(line) }
-    for plan in result.plans where WebBuild.losesWorker(plan) { terminal.note(WebBuild.warning(plan)) }
+    for line in result.check.map({ CheckWords.warnings($0, terminal) }) ?? [] { terminal.remark(line) }
+    for plan in result.plans where WebBuild.losesWorker(plan) { terminal.remark(WebBuild.warning(plan)) }
     if arguments.has("json") {
-      terminal.say(json: result.json(dryRun: arguments.has("dry-run")))
+      terminal.say(json: result.json(dryRun: isDryRun))
     } else {
-      for line in result.lines(dryRun: arguments.has("dry-run"), terminal) { terminal.say(line) }
+      for line in result.lines(dryRun: isDryRun, terminal) { terminal.say(line) }
     }
     return .done
   }
@@ -80,17 +99,19 @@ enum PublishCommand {
     }
   }
 
-  private static func words(of progress: Publisher.Progress) -> String {
+  /// - Parameter dryRun: where a dry run says what it is about to send; nil: it is none.
+  private static func tell(_ progress: Publisher.Progress, _ drawn: ProgressLine, dryRun: Terminal?) {
     switch progress {
-    case .hashing(let done, let all, _):
-      Bar.line("hashing", Int64(done), of: Int64(all), "\(done) of \(all) files")
-    case .checking: "checking the build"
-    case .sending(let done, let all):
-      Bar.line("sending", done, of: all, "\(Bytes.text(done)) of \(Bytes.text(all))")
-    case .preparing(let done, let all):
-      Bar.line("making deltas", done, of: all, "\(done) of \(all) files")
-    case .releasing: "releasing"
-    case .waitingForDeltas(let left): "making deltas on older versions: \(left) left"
+    case .hashing(let done, let all, _): drawn.show("hashing", Int64(done), of: Int64(all), .files)
+    case .checking: drawn.show("checking the build")
+    case .lacking(let files, let bytes):
+      dryRun?.remark(
+        "the origin lacks \(Count.text(files, "file")), \(Bytes.text(bytes)): sending them, to see what they cost devices "
+          + "(--no-upload doesn't)")
+    case .sending(let done, let all): drawn.show("sending", done, of: all)
+    case .preparing(let done, let all): drawn.show("making deltas", done, of: all, .files)
+    case .releasing: drawn.show("releasing")
+    case .waitingForDeltas(let left): drawn.show("making deltas on older versions: \(left) left")
     }
   }
 

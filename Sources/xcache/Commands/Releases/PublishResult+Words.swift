@@ -17,11 +17,11 @@ extension PublishResult {
     if answer.createdApp { lines.append(dryRun ? "would create the app" : "created the app") }
     if answer.createdChannel { lines.append(dryRun ? "would create the channel" : "created the channel") }
     let counts = "+\(added) ~\(changed) −\(removed)"
-    let sent = "\(Bytes.text(uploadedBytes)) of \(Bytes.text(bytes))"
+    let sent = "\(sendsFiles ? "sent" : "would send") \(Bytes.text(uploadedBytes)) of \(Bytes.text(bytes))"
     lines.append(
       dryRun
-        ? "dry run: \(counts), sent \(sent), would become version \(answer.version)"
-        : "\(counts), sent \(sent), \(terminal.colour("version \(answer.version)", .bold))")
+        ? "dry run: \(counts), \(sent), would become version \(answer.version)"
+        : "\(counts), \(sent), \(terminal.colour("version \(answer.version)", .bold))")
     if let preparation = preparation?.value {
       if !dryRun, answer.previous != .none {
         lines.append(answer.visibility(after: preparation.milliseconds))

@@ -8,6 +8,10 @@ enum RollbackCommand {
   static let command = Command(
     name: "rollback", operands: "--to V | --steps N (--bundle NAME | --all-bundles)",
     summary: "bring the content of an older version back, as a new version",
+    examples: [
+      .init("--bundle main --steps 1 --dry-run", "what one step back would change, and its cost"),
+      .init("--all-bundles --at '10m ago' -m 'checkout is broken'", "the whole channel as it was then"),
+    ],
     notes: """
       --bundle takes one bundle back, the others stay; --all-bundles the whole channel. --steps counts distinct
       contents back from the one that is live: a rollback counts as the version that it went to. What comes back has its
@@ -22,6 +26,7 @@ enum RollbackCommand {
       .value("steps", "N", "so many distinct contents back"),
       .value("bundle", "NAME", "this bundle alone"), .flag("all-bundles", "the whole channel"),
       .flag("with-prefetch", "bring the prefetch config of then back, too"),
+      FileSums.option, Command.all,
     ]
       + Command.release(
         ifVersion: "something of it changed",
@@ -38,7 +43,8 @@ enum RollbackCommand {
       terminal.say(json: answer.document)
     } else {
       let files = request.dryRun == true ? changedFiles(answer.value, remote) : [:]
-      for line in lines(answer.value, files, dryRun: request.dryRun == true, terminal) { terminal.say(line) }
+      if request.dryRun == true { tellPatch(answer.value, files, arguments, terminal) }
+      for line in lines(answer.value, dryRun: request.dryRun == true, terminal) { terminal.say(line) }
     }
     return .done
   }
@@ -96,16 +102,14 @@ enum RollbackCommand {
     return try request.filled(arguments)
   }
 
-  private static func lines(
-    _ answer: RollbackAnswer, _ files: [String: DiffAnswer.File], dryRun: Bool, _ terminal: Terminal
-  ) -> [String] {
+  private static func lines(_ answer: RollbackAnswer, dryRun: Bool, _ terminal: Terminal) -> [String] {
     let (release, target) = (answer.release, answer.target)
     let prefetch = answer.prefetch.map { [$0.words(dryRun: dryRun)] } ?? []
     guard release.isChanged else {
       return ["nothing changed: version \(release.version) has the content of version \(target)"] + prefetch
     }
     var lines: [String] = []
-    if dryRun { lines += patch(answer, files, terminal) }
+    if dryRun { lines += cost(answer, of: release.previous) }
     lines.append(
       dryRun
         ? "dry run: \(release.countWords), would become version \(release.version) with the content of version \(target)"
@@ -119,22 +123,27 @@ enum RollbackCommand {
     return lines + prefetch + (dryRun ? [] : cost(answer, of: release.previous) + release.endLines)
   }
 
-  /// What a device would be sent, and what that costs.
-  private static func patch(
-    _ answer: RollbackAnswer, _ files: [String: DiffAnswer.File], _ terminal: Terminal
-  ) -> [String] {
+  /// Tells what a device would be sent.
+  private static func tellPatch(
+    _ answer: RollbackAnswer, _ files: [String: DiffAnswer.File], _ arguments: Arguments, _ terminal: Terminal
+  ) {
+    guard answer.release.isChanged else { return }
+    var sums = FileSums()
     let lines = (answer.patch?.object?.members ?? []).map { member in
-      let size = member.value["size"]?.integer.map { "  " + Bytes.text($0) } ?? ""
+      let bytes = member.value["size"]?.integer
+      let size = bytes.map { "  " + Bytes.text($0) } ?? ""
       // A patch may hold nulls in an entry, too: headers that it loses.
-      let mark =
-        switch answer.changes?[member.key] ?? (member.value.isNull ? .removed : .added) {
-        case .added: terminal.colour("+", .green)
-        case .changed: terminal.colour("~", .yellow)
-        case .removed: terminal.colour("−", .red)
-        }
+      let change = FileSums.Change(
+        answer.changes?[member.key] ?? (member.value.isNull ? .removed : .added))
+      sums.add(member.key, change, bytes ?? 0)
+      let mark = terminal.colour(change.mark, change.colour)
       return "\(mark) \(member.key)\(size)\(files[member.key].map(DiffCommand.was) ?? "")"
     }
-    return lines + cost(answer, of: answer.release.previous)
+    if arguments.has("stat") {
+      for line in sums.lines { terminal.say(line) }
+    } else {
+      terminal.say(list: lines, all: arguments.has("all"))
+    }
   }
 
   /// What devices on the version that is taken back download.

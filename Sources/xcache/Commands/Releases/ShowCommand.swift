@@ -6,6 +6,10 @@ import Publishing
 enum ShowCommand {
   static let command = Command(
     name: "show", operands: "[V]", summary: "show a release, or the manifest that devices got with it",
+    examples: [
+      .init("553 --app shop", "one release"),
+      .init("'10m ago' --manifest", "the URLs that devices had then"),
+    ],
     notes: """
       V is a number, or a time at which the version was live; without it the newest is shown. --manifest prints the
       canonical resourcemap, byte for byte as devices got it: its sha256 is the release's digest.

@@ -7,6 +7,10 @@ import System
 enum UnpublishCommand {
   static let command = Command(
     name: "unpublish", operands: "--bundle NAME", summary: "take a bundle out of a channel",
+    examples: [
+      .init("--bundle help --app shop --dry-run", "say what would go"),
+      .init("--bundle help --app shop -m 'moved to main'", "take it out"),
+    ],
     notes: "Devices delete the bundle's files with their next update. Its history stays.",
     options: Command.remote + Command.channel + [
       .value("bundle", "NAME", "the bundle; may be repeated")

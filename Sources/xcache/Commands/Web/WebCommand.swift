@@ -6,10 +6,13 @@ enum WebCommand {
   static let command = Command(
     name: "web", operands: "init | remove",
     summary: "make browsers devices: put a service worker into a build, or one that removes it",
+    examples: [
+      .init(
+        "init --dir dist --app shop --server https://xcache.example.com --inject",
+        "after each build, before publish"),
+      .init("remove --dir dist", "take it away from the browsers that have it"),
+    ],
     notes: """
-      xcache web init --dir dist --app shop --server https://xcache.example.com --inject
-      xcache web remove --dir dist
-
       init writes two files into the build: xcache-sw.js, the worker, with its settings, and xcache.js, which pages load;
       --inject writes the line that does so into each page. Run it after each build, before publish. The worker is about
       the folder that it is served from and all below it. Serve it with Cache-Control: no-cache.
@@ -37,8 +40,7 @@ enum WebCommand {
       switch arguments.operands.first {
       case "init": return try write(arguments, terminal)
       case "remove": return try remove(arguments, terminal)
-      case let word?: throw UsageError("there is no \"web \(word)\"; it is init or remove")
-      case nil: throw UsageError("web init or web remove?")
+      default: throw UsageError("web init or web remove?")
       }
     })
 

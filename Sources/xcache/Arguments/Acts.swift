@@ -1,0 +1,62 @@
+import Manifests
+
+// Words that say what a command is to do, such as `add` of `policy bypass add`.
+extension Command {
+  /// All of them: `[["list"], ["bypass"], ["bypass", "add"]]`; read from the line that help has, where words in small letters
+  /// stand for themselves.
+  var acts: [[String]] {
+    alternatives.reduce(into: []) { all, act in
+      if act.isEmpty { return }
+      for length in 1...act.count where !all.contains(Array(act[..<length])) {
+        all.append(Array(act[..<length]))
+      }
+    }
+  }
+
+  /// What each way to use the command begins with; none where that is a word of the user's own, as a version.
+  private var alternatives: [[String]] {
+    let line = operands.filter { !"[]()".contains($0) }.split(whereSeparator: \.isWhitespace)
+    return line.split(separator: "|").map { words in
+      words.prefix { word in
+        word.allSatisfy { ("a"..."z").contains($0) || $0 == "-" } && word.first != "-"
+      }.map(String.init)
+    }
+  }
+
+  var takesFiles: Bool { operands.contains("DIR") || operands.contains("FILE") }
+
+  /// Sees that the words which say what to do are some that the command knows.
+  /// - Throws: `UsageError` that names the nearest.
+  func checkActs(_ words: [String]) throws(UsageError) {
+    let alternatives = alternatives
+    // A command without acts, or whose operand may be anything, sees for itself.
+    guard let first = words.first, !acts.isEmpty, !alternatives.contains([]) else { return }
+    try check(first, among: alternatives.map { $0[0] }, after: [])
+    guard words.count > 1 else { return }
+    let deeper = alternatives.filter { $0[0] == first && $0.count > 1 }.map { $0[1] }
+    if !deeper.isEmpty { try check(words[1], among: deeper, after: [first]) }
+  }
+
+  private func check(_ word: String, among known: [String], after first: [String]) throws(UsageError) {
+    if known.contains(word) { return }
+    let names = known.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+    let place = ([name] + first).joined(separator: " ")
+    let suggestion = Spelling.suggestion(for: word, among: names)
+    throw UsageError(
+      "there is no \"\(place) \(word)\"\(suggestion.isEmpty ? ";" : suggestion) it is \(names.alternatives)")
+  }
+}
+
+extension Spelling {
+  /// `; did you mean X?` where one of the candidates is near.
+  static func suggestion(for word: String, among candidates: [String]) -> String {
+    nearest(to: word, among: candidates).map { "; did you mean \($0)?" } ?? ""
+  }
+}
+
+extension [String] {
+  /// `a, b or c`
+  var alternatives: String {
+    count < 2 ? joined() : dropLast().joined(separator: ", ") + " or " + self[count - 1]
+  }
+}

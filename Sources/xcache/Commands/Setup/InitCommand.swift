@@ -1,0 +1,119 @@
+import Manifests
+import Platform
+import System
+
+/// `xcache init`: asks three questions, and writes xcache.json.
+enum InitCommand {
+  static let command = Command(
+    name: "init", summary: "write an xcache.json for the project in this folder",
+    examples: [
+      .init("", "asks for app, folder and address"),
+      .init("--app shop --dir dist --base-url https://m.example.com/shop/", "asks nothing"),
+    ],
+    notes: """
+      What isn't given is asked for at a terminal; an empty answer takes what stands in brackets. A file that is there
+      already stays, unless --force is given. `xcache publish` needs no options then.
+      """,
+    options: [
+      .value("app", "NAME", environment: "XCACHE_APP", "the app"),
+      .value("dir", "DIR", "the build's folder"),
+      .value("base-url", "URL", "the URL under which its files are"),
+      .value("bundle", "NAME", "what this project publishes together (default: main)"),
+      .value("server", "URL", environment: "XCACHE_SERVER", "the origin's address (default: left out)"),
+      .flag("force", "write over a file that is there"),
+    ], run: run)
+
+  private static let folders = ["dist", "build", "out", "public", "www"]
+  /// Answers that aren't any before nobody is asked any more.
+  private static let attempts = 3
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands()
+    let path = Settings.fileName
+    let isThere = try Kernel.status(path, followLinks: false) != nil
+    if isThere, !arguments.has("force") {
+      throw Failure("\(path) is there already; --force writes over it", code: .refused, name: "exists")
+    }
+    let here = (try? Kernel.realPath(".")) ?? ""
+    let app = try answer(
+      "app", "the app's name", guess: (try? AppName(last(here)))?.text, arguments, terminal
+    ) {
+      try SettingsValue.app($0, in: "--app")
+    }
+    let found = folders.first { ((try? Kernel.status($0)) ?? nil)?.kind == .folder }
+    let folder = try answer("dir", "the folder of the build", guess: found, arguments, terminal) { text in
+      guard try Kernel.status(text).map({ $0.kind == .folder }) ?? true else {
+        throw UsageError("\(text) is no folder")
+      }
+      return text
+    }
+    let base = try answer("base-url", "the URL under which its files are", guess: nil, arguments, terminal) {
+      try SettingsValue.url($0, in: "--base-url")
+    }
+    let bundle = try SettingsValue.bundle(try arguments.value("bundle") ?? "main", in: "--bundle")
+    let server = try arguments.value("server").map { try SettingsValue.url($0, in: "--server") }
+    let document = document(app, bundle, folder, base, server)
+    try write(Array((PrettyJSON.text(document) + "\n").utf8), to: path, replaces: arguments.has("force"))
+    if try Kernel.status(folder) == nil { terminal.remark("there is no folder \(folder) yet") }
+    if arguments.has("json") {
+      terminal.say(json: ["file": .string(path), "settings": document])
+    } else {
+      terminal.say("wrote \(path); `xcache publish` releases \(folder)")
+    }
+    return .done
+  }
+
+  private static func document(
+    _ app: AppName, _ bundle: BundleName, _ folder: String, _ base: BaseURL, _ server: BaseURL?
+  ) -> JSONValue {
+    var settings = JSONObject()
+    settings["app"] = .string(app.text)
+    settings["bundles"] = .object(
+      JSONObject([
+        .init(
+          key: bundle.text,
+          value: ["baseURL": .string(base.text + "/"), "dirs": .strings([folder])])
+      ]))
+    settings["server"] = server.map { .string($0.text) }
+    return .object(settings)
+  }
+
+  private static func write(_ bytes: [UInt8], to path: String, replaces: Bool) throws {
+    if replaces { return try DurableFile.write(bytes, to: path) }
+    // Somebody may write one while the questions are answered.
+    do throws(SystemError) {
+      let file = try Kernel.open(path, [.write, .create, .exclusive])
+      try Kernel.write(bytes.span.bytes, to: file, path: path)
+    } catch {
+      guard error.code == .fileExists else { throw error }
+      throw Failure("\(path) is there already; --force writes over it", code: .refused, name: "exists")
+    }
+  }
+
+  /// What an option says, else what a person answers.
+  private static func answer<Value>(
+    _ option: String, _ question: String, guess: String?, _ arguments: Arguments, _ terminal: Terminal,
+    read: (String) throws -> Value
+  ) throws -> Value {
+    if let text = try arguments.value(option) { return try read(text) }
+    guard StandardInput.isTerminal else {
+      throw UsageError("\(question)? Give --\(option), since nobody is at a terminal to be asked")
+    }
+    for _ in 0..<attempts {
+      terminal.ask("\(question)\(guess.map { " [\($0)]" } ?? ""): ")
+      guard let line = try StandardInput.line() else { break }
+      let text = String(line.drop { $0 == " " }.reversed().drop { $0 == " " || $0 == "\r" }.reversed())
+      guard let text = text.isEmpty ? guess : text else { continue }
+      do {
+        return try read(text)
+      } catch {
+        terminal.note(Fault(error).words)
+      }
+    }
+    throw UsageError("\(question) wasn't said; --\(option) gives it")
+  }
+
+  private static func last(_ path: String) -> String {
+    path.split(separator: "/").last.map(String.init) ?? ""
+  }
+}

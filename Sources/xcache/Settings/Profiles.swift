@@ -1,0 +1,109 @@
+import Manifests
+import System
+
+/// The servers that `xcache login` knows, each with its token, in a file that nobody else may read.
+///
+/// A token is for the server that it stands under, whatever else names one: a project's `xcache.json` may be anybody's.
+struct Profiles {
+  /// What is known of a server.
+  struct Profile: Equatable {
+    let server: BaseURL
+    var token: String
+    /// A file of the certificates to trust, PEM; nil: the system's.
+    var certificates: String?
+  }
+
+  /// `$XDG_CONFIG_HOME/xcache/servers.json`, else below `~/.config`.
+  let path: String
+  private(set) var profiles: [Profile] = []
+
+  private static let mostBytes = 1 << 18
+  private static let longestToken = 1024
+
+  /// What the file says; nothing where there is none.
+  /// - Throws: `SettingsError`, also where others may read or write it.
+  init(_ environment: [String: String]) throws(SettingsError) {
+    path = try Self.path(environment)
+    let bytes: [UInt8]?
+    do {
+      guard let status = try Kernel.status(path) else { return }
+      guard status.kind == .file else { throw SettingsError(.unreadable("it is no file"), in: path) }
+      guard status.mode & 0o077 == 0 else { throw SettingsError(.open, in: path) }
+      bytes = try DurableFile.read(path, limit: Self.mostBytes)
+    } catch let error as SettingsError {
+      throw error
+    } catch {
+      throw SettingsError(.unreadable((error as? SystemError)?.reason ?? "\(error)"), in: path)
+    }
+    guard let bytes else { return }
+    do {
+      try read(JSONValue.parse(bytes))
+    } catch let error as SettingsError {
+      throw error
+    } catch let error as JSONError {
+      throw SettingsError(.notJSON(error), in: path)
+    } catch {
+      throw SettingsError(.unreadable("\(error)"), in: path)
+    }
+  }
+
+  private static func path(_ environment: [String: String]) throws(SettingsError) -> String {
+    if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/xcache/servers.json" }
+    guard let home = environment["HOME"], home.hasPrefix("/") else {
+      throw SettingsError(
+        .unreadable("neither HOME nor XDG_CONFIG_HOME says where it is"), in: "servers.json")
+    }
+    return home + "/.config/xcache/servers.json"
+  }
+
+  private mutating func read(_ json: JSONValue) throws(SettingsError) {
+    for (key, node) in try SettingsNode(value: json, file: path).members() {
+      guard key == "servers" else { throw node.unknown }
+      for (server, node) in try node.members() {
+        var profile = Profile(
+          server: try SettingsValue.url(server, in: path, at: node.keys), token: "", certificates: nil)
+        for (key, value) in try node.members() {
+          switch key {
+          case "token":
+            guard let token = Self.token(try value.text("a token")) else { throw value.wanted("a token") }
+            profile.token = token
+          case "cacert": profile.certificates = try value.text("a path")
+          default: throw value.unknown
+          }
+        }
+        profiles.append(profile)
+      }
+    }
+  }
+
+  /// A text as a token; nil for what can't be one.
+  static func token(_ text: String) -> String? {
+    let isPrintable = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+    return !text.isEmpty && text.utf8.count <= longestToken && isPrintable ? text : nil
+  }
+
+  /// The one of exactly this server.
+  subscript(server: BaseURL) -> Profile? { profiles.first { $0.server == server } }
+
+  /// Notes a server in the place of what was known of it.
+  mutating func put(_ profile: Profile) {
+    remove(profile.server)
+    profiles.append(profile)
+  }
+
+  mutating func remove(_ server: BaseURL) { profiles.removeAll { $0.server == server } }
+
+  /// Writes the file, for its owner alone.
+  func write() throws(SystemError) {
+    var servers = JSONObject()
+    for profile in profiles.sorted(by: { $0.server.text < $1.server.text }) {
+      var members = JSONObject()
+      members["cacert"] = profile.certificates.map { .string($0) }
+      members["token"] = .string(profile.token)
+      servers[profile.server.text] = .object(members)
+    }
+    try Kernel.makeFolder(DurableFile.parent(of: path), mode: 0o700)
+    let text = PrettyJSON.text(["servers": .object(servers)]) + "\n"
+    try DurableFile.write(Array(text.utf8), to: path, mode: 0o600)
+  }
+}

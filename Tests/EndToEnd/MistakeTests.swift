@@ -1,0 +1,148 @@
+import Manifests
+import System
+import Testing
+
+/// Mistakes that people make at the command line: each is told by what is wrong, where, and what to do, by an exit code for the
+/// shell, and by a document for programs. The table is `Goldens/mistakes.json`.
+@Suite("Mistakes") struct MistakeTests {
+  /// A command line that can't work.
+  struct Row: Sendable {
+    /// Split at spaces, but for what stands in single quotes.
+    let run: String
+    let exit: Int32
+    /// In the problem document.
+    let code: String
+    /// What the message has to say.
+    let says: [String]
+    /// Variables in the place of the usual ones.
+    let env: [String: String]
+    /// Files beside `site/a.js`.
+    let files: [String: String]
+    /// Commands that come before, and work.
+    let first: [String]
+
+    init(_ json: JSONValue) throws {
+      func texts(_ key: String) -> [String: String] {
+        Dictionary(
+          uniqueKeysWithValues: (json[key]?.object?.members ?? []).map { ($0.key, $0.value.string ?? "") })
+      }
+      run = try #require(json["run"]?.string)
+      exit = Int32(try #require(json["exit"]?.integer))
+      code = try #require(json["code"]?.string)
+      says = try #require(json["says"]?.array).compactMap(\.string)
+      (env, files) = (texts("env"), texts("files"))
+      first = (json["first"]?.array ?? []).compactMap(\.string)
+    }
+  }
+
+  private static func rows() throws -> [Row] {
+    let file = DurableFile.parent(of: #filePath) + "/Goldens/mistakes.json"
+    return try (JSONValue.parse(try DurableFile.read(file) ?? []).array ?? []).map(Row.init)
+  }
+
+  @Test("Each is told in words, by an exit code and as JSON, and changes nothing") func table() throws {
+    let rows = try Self.rows()
+    #expect(rows.count >= 100)
+    try Site.with { site in
+      let bench = try Bench(site)
+      let before = try bench.state()
+      let faults = Locked<[String]>([])
+      Parallel.forEach(rows.count, threads: 4) { index in
+        let found: [String]
+        do { found = try bench.faults(of: rows[index]) } catch { found = ["\(error)"] }
+        if !found.isEmpty {
+          faults.withLock { $0.append("xcache \(rows[index].run)\n  " + found.joined(separator: "\n  ")) }
+        }
+      }
+      for fault in faults.withLock({ $0.sorted() }) { Issue.record("\(fault)") }
+      #expect(try bench.state() == before)
+    }
+  }
+
+  /// An origin with all that mistakes are made about.
+  private struct Bench: Sendable {
+    private let url: String
+    private let data: String
+    private let admin: String
+    private let reader: String
+    private let web: Web
+
+    init(_ site: Site) throws {
+      (url, data, admin, web) = (site.url, site.data, site.token, site.web)
+      try site.publish(["a.js": "1"])
+      try site.publish(["a.js": "2"])
+      for words in [
+        ["channel", "create", "--app", "shop", "--channel", "frozen"],
+        ["channel", "freeze", "--app", "shop", "--channel", "frozen", "--reason", "the sale"],
+        ["channel", "create", "--app", "shop", "--channel", "hosts"],
+        ["channel", "set", "--app", "shop", "--channel", "hosts", "--hosts", "m.example.org"],
+      ] {
+        let outcome = try Outcome(try site.start(words))
+        try #require(outcome.exitCode == 0, "\(outcome.errors)")
+      }
+      let made = try site.run("token", "create", "reader", "--scope", "read")
+      try #require(made.exitCode == 0, "\(made.errors)")
+      reader = made.output.filter { !$0.isWhitespace }
+    }
+
+    /// What a mistake must not change.
+    func state() throws -> String {
+      try web.ask("/configure.json?app=shop").text
+        + web.ask("/api/v1/apps", "GET", ["Authorization": "Bearer \(admin)"]).text
+    }
+
+    /// What is wrong about how a mistake is told.
+    func faults(of row: Row) throws -> [String] {
+      let says = row.says.map(filled)
+      var faults: [String] = []
+      let plain = try outcome(row, "")
+      if plain.exitCode != row.exit { faults.append("exit code \(plain.exitCode), not \(row.exit)") }
+      if !plain.output.isEmpty { faults.append("it prints a result: \(plain.output)") }
+      for words in says where !plain.errors.contains(words) { faults.append("it doesn't say \(words)") }
+      if row.exit == 2, row.code == "usage", !plain.errors.contains("\nTry: xcache ") {
+        faults.append("it doesn't say where the help is")
+      }
+      if !faults.isEmpty { faults.append("it says: \(plain.errors)") }
+      let json = try outcome(row, " --json")
+      if json.exitCode != row.exit { faults.append("exit code \(json.exitCode) with --json") }
+      guard let problem = try? JSONValue.parse(Array(json.output.utf8)) else {
+        return faults + ["no document with --json: \(json.output)"]
+      }
+      if problem["code"]?.string != row.code { faults.append("code \(problem["code"]?.string ?? "none")") }
+      if problem["exitCode"]?.integer != Int64(row.exit) { faults.append("another exitCode in the document") }
+      let detail = problem["detail"]?.string ?? ""
+      for words in says where !detail.contains(words) { faults.append("detail lacks \(words): \(detail)") }
+      return faults
+    }
+
+    private func outcome(_ row: Row, _ more: String) throws -> Outcome {
+      let scratch = try Scratch()
+      try scratch.write("site/a.js", "3")
+      for (name, text) in row.files { try scratch.write(name, text) }
+      var environment = [
+        "PATH": "/usr/bin:/bin", "HOME": scratch.path, "XDG_CACHE_HOME": scratch.path + "/cache",
+        "XDG_CONFIG_HOME": scratch.path + "/config", "SWIFT_BACKTRACE": "enable=no", "XCACHE_SERVER": url,
+        "XCACHE_TOKEN": admin, "XCACHE_APP": "shop",
+      ]
+      for (name, value) in row.env { environment[name] = filled(value) }
+      for line in row.first {
+        let child = try Child([Binary.path] + Self.words(line), environment: environment, in: scratch.path)
+        let outcome = try Outcome(child)
+        if outcome.exitCode != 0 { throw Child.Failed(description: outcome.errors) }
+      }
+      let words = Self.words(filled(row.run + more))
+      return try Outcome(try Child([Binary.path] + words, environment: environment, in: scratch.path))
+    }
+
+    private func filled(_ text: String) -> String {
+      text.replacing("{url}", with: url).replacing("{port}", with: "\(web.port)")
+        .replacing("{data}", with: data).replacing("{read}", with: reader)
+    }
+
+    private static func words(_ line: String) -> [String] {
+      line.split(separator: "'", omittingEmptySubsequences: false).enumerated().flatMap { place, part in
+        place % 2 == 1 ? [String(part)] : part.split(separator: " ").map(String.init)
+      }
+    }
+  }
+}

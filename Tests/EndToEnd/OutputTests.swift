@@ -1,0 +1,164 @@
+import Manifests
+import System
+import Testing
+
+/// How much commands print, and what they do where they are told to look first.
+@Suite("Lists, sums and previews") struct OutputTests {
+  private static func files(_ count: Int, _ text: String) -> Files {
+    Files(uniqueKeysWithValues: (0..<count).map { ("file-\($0).js", "\(text) \($0)") })
+  }
+
+  @Test("A list ends after 40 lines and says how many are left; --all has them, --stat sums them up")
+  func lists() throws {
+    try Site.with { site in
+      try site.publish(["one.html": "<p>"])
+      try site.publish(Self.files(60, "first").merging(["one.html": "<p>"]) { $1 })
+      let diff = try site.run("diff", "1", "2", "--app", "shop").output
+      #expect(diff.split(separator: "\n").count { $0.hasPrefix("+ ") } == 40)
+      #expect(diff.contains("… and 20 more; --all lists them\n"))
+      let all = try site.run("diff", "1", "2", "--app", "shop", "--all").output
+      #expect(all.split(separator: "\n").count { $0.hasPrefix("+ ") } == 60)
+      let sums = try site.run("diff", "1", "2", "--app", "shop", "--stat").output
+      #expect(!sums.contains("+ http") && sums.contains("\njs       60        0        0"))
+      let preview = ["rollback", "--bundle", "main", "--steps", "1", "--dry-run", "--app", "shop"]
+      let back = try Outcome(try site.start(preview)).output
+      #expect(back.split(separator: "\n").count { $0.hasPrefix("− ") } == 40)
+      #expect(back.contains("… and 20 more; --all lists them\n"))
+      let backSums = try Outcome(try site.start(preview + ["--stat"])).output
+      #expect(backSums.contains("\njs        0        0       60") && !backSums.contains("− http"))
+      // One line more than 40 isn't worth a line that counts it.
+      try site.publish(Self.files(40, "next"), as: "other", app: "more")
+      try site.publish(["a.css": "a"], as: "other", app: "more")
+      #expect(
+        try site.run("diff", "1", "2", "--app", "more").output.split(separator: "\n").count {
+          $0.hasPrefix("− ")
+        } == 41)
+    }
+  }
+
+  @Test("mirror verify says once what is wrong with many files") func verify() throws {
+    try Site.with { site in
+      try site.publish(Self.files(30, "a"))
+      #expect(try site.run("mirror", "--to", "www").exitCode == 0)
+      let www = site.scratch.path + "/www"
+      let downloads = try Scratch.files(below: www).keys.filter { $0.hasSuffix(".js") }
+      #expect(downloads.count == 30)
+      for name in downloads { try Kernel.remove("\(www)/\(name)") }
+      let outcome = try site.run("mirror", "verify", "www")
+      #expect(outcome.exitCode == 1)
+      #expect(outcome.output.contains("error: 30 files: it is missing\n"))
+      #expect(outcome.output.contains("  … and 27 more; --all lists them\n"))
+      let all = try site.run("mirror", "verify", "www", "--all")
+      #expect(all.output.split(separator: "\n").count { $0.hasSuffix(": it is missing") } == 30)
+    }
+  }
+
+  @Test("--dry-run says what it sends before it does; --no-upload sends nothing and says the rest")
+  func dryRun() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      let folder = try site.scratch.folder("next", ["a.js": "2", "b.js": "3"])
+      let words = [
+        "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--dry-run",
+      ]
+      let none = try Outcome(try site.start(words + ["--no-upload"]))
+      #expect(none.exitCode == 0, "\(none.errors)")
+      #expect(
+        none.output.contains("dry run: +1 ~1 −0, would send 2 B of 2 B, would become version 2"),
+        "\(none.output)")
+      #expect(try Folder.names(site.data + "/tmp/whole").isEmpty)
+      let sent = try Outcome(try site.start(words))
+      #expect(sent.errors.contains("the origin lacks 2 files, 2 B: sending them"), "\(sent.errors)")
+      #expect(try Folder.names(site.data + "/tmp/whole").count == 2)
+      let quiet = try Outcome(try site.start(words + ["-q"]))
+      #expect(quiet.exitCode == 0 && quiet.errors.isEmpty)
+    }
+  }
+
+  @Test("A release that is refused is refused before its files are sent") func refusedFirst() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      #expect(try site.run("channel", "freeze", "--reason", "sale", "--app", "shop").exitCode == 0)
+      // Bytes that don't repeat: more than what is sent without asking.
+      let text = (0..<200_000).map { "\($0 &* 2_654_435_761)" }.joined(separator: "\n")
+      let folder = try site.scratch.folder("next", ["a.js": text])
+      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base]
+      let outcome = try Outcome(try site.start(words))
+      #expect(outcome.exitCode == 3 && outcome.errors.contains("is frozen"), "\(outcome.errors)")
+      #expect(try Folder.names(site.data + "/tmp/whole").isEmpty)
+      #expect(try Outcome(try site.start(words + ["--break-glass", "fire", "--now"])).exitCode == 0)
+    }
+  }
+
+  @Test("A second freeze says whose it replaces") func freezes() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      let first = try site.run("channel", "freeze", "--reason", "sale", "--app", "shop")
+      #expect(first.exitCode == 0 && !first.output.contains("already"))
+      let second = try site.run("channel", "freeze", "--reason", "audit", "--app", "shop")
+      #expect(
+        second.output.contains("it was frozen already, by admin since ") && second.output.contains(": sale;"))
+      let third = try site.run("channel", "freeze", "--reason", "x", "--app", "shop", "--json")
+      #expect(try JSONValue.parse(Array(third.output.utf8))["replaced"]?["reason"]?.string == "audit")
+    }
+  }
+
+  @Test("A key that signs scripts is made, is its owner's, and signs what the origin and devices take")
+  func scripts() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      try site.scratch.write("guard.js", "guard()")
+      let made = try site.run("policy", "script", "key", "key.pem")
+      #expect(made.exitCode == 0, "\(made.errors)")
+      #expect(try Kernel.status(site.scratch.path + "/key.pem")?.mode == 0o600)
+      let publicKey = try #require(Base64.decode(made.output.filter { !$0.isWhitespace }))
+      let signed = try site.run("policy", "script", "sign", "guard.js", "--key", "key.pem")
+      let signature = signed.output.filter { !$0.isWhitespace }
+      #expect(
+        Ed25519.verifies(try #require(Base64.decode(signature)), of: Array("guard()".utf8), by: publicKey))
+      for more in [["--key", "key.pem"], ["--signature", signature]] {
+        let added = try Outcome(
+          try site.start(["policy", "script", "add", "guard.js", "--app", "shop"] + more))
+        #expect(added.exitCode == 0, "\(added.errors)")
+      }
+      let policy = try site.run("policy", "show", "--app", "shop", "--json").output
+      #expect(policy.contains(signature))
+      // The form that OpenSSL writes.
+      let openssl = try Outcome(
+        try Child(
+          ["openssl", "pkey", "-in", "key.pem", "-pubout", "-outform", "DER"],
+          environment: ["PATH": "/usr/bin:/bin"], in: site.scratch.path))
+      #expect(openssl.exitCode == 0, "\(openssl.errors)")
+    }
+  }
+
+  @Test("Times as people say them, wherever a time is taken") func times() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      for words in [
+        ["show", "--at", "now"], ["show", "now"], ["log", "--at", "0 ago"], ["log", "--since", "10m ago"],
+        ["diff", "now"], ["audit", "log", "--since", "yesterday 14:05"],
+        ["pull", "--to", "phone", "--at", "now"],
+      ] {
+        let outcome = try Outcome(try site.start(words + (words[0] == "audit" ? [] : ["--app", "shop"])))
+        #expect(outcome.exitCode == (words.contains("0 ago") ? 2 : 0), "\(words): \(outcome.errors)")
+      }
+      let before = try site.run("show", "--app", "shop", "--at", "1h ago")
+      #expect(before.exitCode == 1 && before.errors.contains("no release of that time"))
+      #expect(
+        try site.run("log", "--app", "shop", "--since", "now").output == "there is no release since then\n")
+    }
+  }
+
+  @Test("Colours and remarks go where they are told") func streams() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      let loud = try site.run("status", "--app", "shop", "-v")
+      #expect(
+        loud.errors.contains("GET \(site.url)/api/v1/apps/shop/channels/online: 200, "), "\(loud.errors)")
+      #expect(!loud.errors.contains(site.token))
+      let plain = try site.run("--no-color", "-q", "status", "--app", "shop")
+      #expect(plain.exitCode == 0 && plain.errors.isEmpty && !plain.output.contains("\u{1B}"))
+    }
+  }
+}

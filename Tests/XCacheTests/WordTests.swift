@@ -1,0 +1,81 @@
+import Testing
+
+@testable import xcache
+
+@Suite("Times as people write them") struct TimeWordTests {
+  /// 2026-11-22T12:00:00Z
+  private static let now: Int64 = 1_795_348_800_000
+
+  @Test(
+    "So long ago",
+    arguments: [
+      ("now", 0), ("90s ago", 90), ("10m ago", 600), ("2h ago", 7200), ("3D AGO", 259_200),
+      ("1w ago", 604_800),
+    ] as [(String, Int64)])
+  func ago(_ text: String, _ seconds: Int64) {
+    #expect(TimeWord.parse(text, now: Self.now) == Self.now - seconds * 1000)
+  }
+
+  @Test("A time with its offset is what it says") func absolute() {
+    #expect(TimeWord.parse("2026-11-22T20:00+08:00", now: 0) == Self.now)
+    #expect(TimeWord.wireText("2026-11-22T20:00+08:00") == "2026-11-22T20:00+08:00")
+  }
+
+  @Test("A day and an hour are those of the clocks here") func local() throws {
+    let today = try #require(TimeWord.parse("today 14:05", now: Self.now))
+    #expect(TimeWord.parse("14:05", now: Self.now) == today)
+    #expect(abs(today - Self.now) < 26 * 3_600_000)
+    let yesterday = try #require(TimeWord.parse("yesterday 14:05", now: Self.now))
+    // 23 to 25 hours: clocks may have changed.
+    #expect([23, 24, 25].contains((today - yesterday) / 3_600_000))
+  }
+
+  @Test(
+    "What is none",
+    arguments: [
+      "", "soon", "10m", "ago", "10x ago", "-1m ago", "0m ago", "yesterday", "yesterday 24:00",
+      "yesterday 1:5",
+      "25:00", "1:2:3", "9999999999999m ago", "10m ago now", "2026-11-22T20:00", "٣m ago",
+    ])
+  func none(_ text: String) { #expect(TimeWord.parse(text, now: Self.now) == nil) }
+}
+
+@Suite("The progress line") struct ProgressMeterTests {
+  private static let second: UInt64 = 1_000_000_000
+
+  @Test("Ten lines a second at most, however often it is told") func pace() {
+    var meter = ProgressMeter()
+    let lines = (0..<10_000).compactMap { step in
+      meter.line("sending", Int64(step), of: 10_000, .bytes, now: UInt64(step) * 100_000 + 1)
+    }
+    #expect(lines.count == 10)
+  }
+
+  @Test("Rate and time left after a second, never a share of nothing") func words() {
+    var meter = ProgressMeter()
+    #expect(meter.line("sending", 0, of: 0, .bytes, now: 1) == "sending")
+    meter = ProgressMeter()
+    #expect(
+      meter.line("sending", 0, of: 10_000_000, .bytes, now: 1)
+        == "sending [························] 0 B of 10.0 MB")
+    #expect(
+      meter.line("sending", 5_000_000, of: 10_000_000, .bytes, now: 1 + 5 * Self.second)
+        == "sending [############············] 5.0 MB of 10.0 MB, 1.0 MB/s, 5 s left")
+    // A new step begins anew.
+    #expect(
+      meter.line("hashing", 1, of: 1, .files, now: 2 + 5 * Self.second)
+        == "hashing [########################] 1 of 1 file")
+  }
+
+  @Test("An origin's numbers may be anything") func hostile() {
+    var meter = ProgressMeter()
+    var now: UInt64 = 1
+    for (done, all) in [(Int64.max, Int64.max), (.min, 5), (7, 5), (5, .min), (.max, 1), (0, .max)] {
+      _ = meter.line("making", done, of: all, .files, now: now)
+      now += 3 * Self.second
+    }
+  }
+
+  @Test("Times", arguments: [(0.2, "1 s"), (99, "99 s"), (120, "2 min"), (7200, "2 h"), (1e300, "9999 h")])
+  func times(_ seconds: Double, _ words: String) { #expect(ProgressMeter.time(seconds) == words) }
+}
