@@ -44,11 +44,12 @@ extension PublishError {
     }
   }
 
-  /// 3 where the origin refuses what is asked, 1 for all else.
+  /// 3 where the origin refuses what is asked, 2 where it can't be meant, 1 for all else.
   package var exitCode: Int32 {
     switch self {
     case .overBudget, .costUnknown, .alwaysOvertaken, .broken: 3
     case .origin(let error): error.exitCode
+    case .bundleTwice: 2
     default: 1
     }
   }

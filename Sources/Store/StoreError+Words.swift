@@ -83,7 +83,8 @@ extension StoreError: CustomStringConvertible {
       "\(steps) steps back lead beyond what is kept: \(kept) distinct contents lie before the one that is live; "
         + "`xcache log` shows them, and --to names one"
     case .frozen(let app, let channel, let freeze): Self.frozenWords(app, channel, freeze)
-    case .channelExists(let app, let channel): "app \"\(app)\" has a channel \"\(channel)\" already"
+    case .channelExists(let app, let channel):
+      "app \"\(app)\" has a channel \"\(channel)\" already; `xcache channel list` shows it"
     case .channelRemoved(let app, let channel):
       "channel \"\(channel)\" of app \"\(app)\" was removed; `xcache channel create` brings it back"
     case .channelHolds(let app, let channel, let resources):

@@ -57,7 +57,7 @@ enum XCache {
       return try follow(words, environment, terminal)
     } catch {
       let fault = Fault(error)
-      let hint = error is UsageError ? "\nTry: xcache \(hint(words))--help" : ""
+      let hint = fault.name == "usage" ? "\nTry: xcache \(hint(words))--help" : ""
       terminal.note("xcache: \(fault.words)\(hint)")
       if words.prefix(while: { $0 != "--" }).contains("--json") { terminal.say(problem: fault.json) }
       return fault.exitCode

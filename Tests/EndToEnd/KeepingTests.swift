@@ -47,7 +47,7 @@ import Testing
     #expect(first.exitCode == 0 && first.output.contains("2 files copied"), "\(first.errors)")
     try site.publish(["a.js": "two", "b.js": "both"])
     let second = try site.run("backup", "--data", site.data, "--to", backup)
-    #expect(second.output.contains("1 files copied") && second.output.contains("2 there already"))
+    #expect(second.output.contains("1 file copied") && second.output.contains("2 there already"))
     #expect(try site.run("doctor", "--deep", "--data", backup).exitCode == 0)
     let map = try site.poll()["data"]
     let trail = try site.run("audit", "verify").output
@@ -80,7 +80,7 @@ import Testing
     let saved = try site.run("backup", "--data", site.data, "--to", backup)
     let url = "publish again: \(Site.base)/a.js (shop online, bundle main)"
     #expect(saved.exitCode == 1 && saved.errors.contains(url), "\(saved.errors)")
-    #expect(saved.output.contains("1 files copied"))
+    #expect(saved.output.contains("1 file copied"))
     let restored = site.scratch.path + "/restored"
     let outcome = try Outcome(try site.start(["restore", "--from-backup", backup, "--data", restored]))
     #expect(outcome.exitCode == 1 && outcome.errors.contains(url), "\(outcome.errors)")

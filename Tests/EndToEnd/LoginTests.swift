@@ -105,6 +105,12 @@ import Testing
     #expect(given.exitCode == 1 && given.errors.contains("nothing answers"), "\(given.errors)")
   }
 
+  @Test("Who breaks off a connection without TLS may want one with it") func plain() throws {
+    let server = SocketServer { _ in [.reset] }
+    let outcome = try Self.run(["status", "--server", server.url], in: try Scratch())
+    #expect(outcome.exitCode == 1 && outcome.errors.contains("write https://"), "\(outcome.errors)")
+  }
+
   @Test("A first xcache.json, by options; publish follows it; nothing is written over unless it is told so")
   func initialise() throws {
     try Site.with { site in

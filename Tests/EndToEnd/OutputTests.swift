@@ -32,7 +32,7 @@ import Testing
       #expect(
         try site.run("diff", "1", "2", "--app", "more").output.split(separator: "\n").count {
           $0.hasPrefix("− ")
-        } == 41)
+        } == 40)
     }
   }
 

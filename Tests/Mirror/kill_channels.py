@@ -135,7 +135,7 @@ def check(chosen, fresh):
 
 def verify():
     """What verify says, and whether it is content."""
-    done = run("mirror", "verify", www, "--data", work + "/data", status=None)
+    done = run("mirror", "verify", www, "--all", "--data", work + "/data", status=None)
     return done.stdout + done.stderr, done.returncode == 0
 
 

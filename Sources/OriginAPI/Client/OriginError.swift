@@ -32,6 +32,8 @@ extension OriginError {
   /// What is wrong, where, and what to do.
   package var words: String {
     switch self {
+    case .unreachable(let server, .reset) where server.hasPrefix("http:"):
+      "\(server) can't be reached: it broke the connection; where it speaks TLS, write https:// in the address"
     case .unreachable(let server, let error): "\(server) can't be reached: \(error)"
     case .notAnOrigin(let server, let found, _): "\(server) doesn't answer like an xcache origin: \(found)"
     case .unknownOutcome(let server, let outcome):

@@ -50,6 +50,10 @@ struct Arguments: Sendable {
       throw UsageError(
         "--\(option.name) needs a value, and \(value) is an option: --\(option.name) \(placeholder)")
     }
+    // What a script's variable leaves that isn't set.
+    if value.isEmpty, ["DIR", "FILE", "FROM", "TO"].contains(where: placeholder.hasPrefix) {
+      throw UsageError("--\(option.name) is given an empty name; it takes \(placeholder)")
+    }
     values[option.name, default: []].append(value)
   }
 

@@ -45,8 +45,8 @@ struct RemoteOrigin {
     do {
       profiles = try Profiles(arguments.environment)
     } catch {
-      // A machine without a home has none; a file that is damaged matters to whoever needs it.
-      if needsIt, arguments.environment["HOME"] != nil { throw error }
+      // A file that is damaged matters to whoever needs it.
+      if needsIt { throw error }
       return nil
     }
     if settings.server == nil, profiles.profiles.count == 1 { settings.server = profiles.profiles[0].server }

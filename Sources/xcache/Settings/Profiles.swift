@@ -13,7 +13,7 @@ struct Profiles {
     var certificates: String?
   }
 
-  /// `$XDG_CONFIG_HOME/xcache/servers.json`, else below `~/.config`.
+  /// `$XDG_CONFIG_HOME/xcache/servers.json`, else below `~/.config`; empty where there is no home.
   let path: String
   private(set) var profiles: [Profile] = []
 
@@ -23,7 +23,8 @@ struct Profiles {
   /// What the file says; nothing where there is none.
   /// - Throws: `SettingsError`, also where others may read or write it.
   init(_ environment: [String: String]) throws(SettingsError) {
-    path = try Self.path(environment)
+    path = Self.path(environment)
+    if path.isEmpty { return }
     let bytes: [UInt8]?
     do {
       guard let status = try Kernel.status(path) else { return }
@@ -47,12 +48,10 @@ struct Profiles {
     }
   }
 
-  private static func path(_ environment: [String: String]) throws(SettingsError) -> String {
+  /// Empty where neither variable says where it is.
+  private static func path(_ environment: [String: String]) -> String {
     if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/xcache/servers.json" }
-    guard let home = environment["HOME"], home.hasPrefix("/") else {
-      throw SettingsError(
-        .unreadable("neither HOME nor XDG_CONFIG_HOME says where it is"), in: "servers.json")
-    }
+    guard let home = environment["HOME"], home.hasPrefix("/") else { return "" }
     return home + "/.config/xcache/servers.json"
   }
 
@@ -94,7 +93,12 @@ struct Profiles {
   mutating func remove(_ server: BaseURL) { profiles.removeAll { $0.server == server } }
 
   /// Writes the file, for its owner alone.
-  func write() throws(SystemError) {
+  /// - Throws: `SettingsError` where nobody says where it is, `SystemError`.
+  func write() throws {
+    guard !path.isEmpty else {
+      throw SettingsError(
+        .unreadable("neither HOME nor XDG_CONFIG_HOME says where it is"), in: "servers.json")
+    }
     var servers = JSONObject()
     for profile in profiles.sorted(by: { $0.server.text < $1.server.text }) {
       var members = JSONObject()

@@ -20,7 +20,11 @@ extension Settings {
   /// What the file says; nil where there is none.
   static func read(_ path: String) throws(SettingsError) -> Settings? {
     let bytes: [UInt8]?
-    do {
+    do throws(SystemError) {
+      // A pipe of that name would be waited for.
+      if let kind = try Kernel.status(path)?.kind, kind != .file {
+        throw SystemError("open", on: path, code: .notPermitted)
+      }
       bytes = try DurableFile.read(path, limit: 1 << 20)
     } catch {
       throw SettingsError(.unreadable(error.reason), in: path)

@@ -17,7 +17,7 @@ enum DoctorCommand {
       """,
     options: [
       .value("data", "DIR", environment: "XCACHE_DATA", "the data folder, or a backup of one (needed)"),
-      .flag("deep", "read every byte"),
+      .flag("deep", "read every byte"), Command.all,
     ],
     run: run)
 
@@ -32,18 +32,23 @@ enum DoctorCommand {
     if arguments.has("json") {
       terminal.say(json: checkup.json)
     } else {
+      terminal.say(list: findings(checkup, terminal), all: arguments.has("all"))
       for line in lines(checkup, terminal) { terminal.say(line) }
     }
     return checkup.isClean ? .done : .failed
   }
 
-  private static func lines(_ checkup: Checkup, _ terminal: Terminal) -> [String] {
-    var lines = checkup.findings.map { finding in
+  private static func findings(_ checkup: Checkup, _ terminal: Terminal) -> [String] {
+    checkup.findings.map { finding in
       switch finding.kind {
       case .damage: "\(terminal.colour("damage", .red)): \(finding.text)"
       case .note: "note: \(finding.text)"
       }
     }
+  }
+
+  private static func lines(_ checkup: Checkup, _ terminal: Terminal) -> [String] {
+    var lines: [String] = []
     let hashed = checkup.hashed > 0 ? ", \(Bytes.text(checkup.hashed)) hashed" : ""
     lines.append(
       "\(Count.text(checkup.releases, "release")), \(Count.text(checkup.acts, "act")), \(Count.text(checkup.blobs, "file")), \(Count.text(checkup.packs, "pack"))\(hashed)"

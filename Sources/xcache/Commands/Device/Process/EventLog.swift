@@ -21,12 +21,14 @@ final class EventLog: Sendable {
   /// Lines that are kept.
   private static let most = 100
   private let terminal: Terminal
+  private let progress: ProgressLine
   private let isJSON: Bool
   private let state = Locked(State())
 
   /// - Parameter isJSON: prints each line as a JSON object.
   init(_ terminal: Terminal, isJSON: Bool) {
     self.terminal = terminal
+    progress = ProgressLine(terminal)
     self.isJSON = isJSON
   }
 
@@ -48,8 +50,7 @@ final class EventLog: Sendable {
   /// Prints an event, and keeps it.
   func note(_ event: RuntimeEvent) {
     if case .progress(let done) = event {
-      terminal.progress(
-        Bar.line("fetching", done.bytes, of: done.bytesTotal, "\(done.files) of \(done.filesTotal) files"))
+      progress.show("fetching", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
       return
     }
     guard let (words, json) = Self.describe(event) else { return }
