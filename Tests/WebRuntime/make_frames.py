@@ -64,7 +64,7 @@ with open(folder / "frames.bin", "wb") as file:
         level = lots.choice((-5, 1, 3, 5, 9, 12, 15, 19, 22 if len(data) < 100_000 else 19))
         size = max(1, len(data) + len(dictionary))
         options = zstandard.ZstdCompressionParameters.from_level(
-            level, source_size=size, write_checksum=lots.random() < 0.5, write_content_size=lots.random() < 0.7,
+            level, source_size=size, write_checksum=lots.random() < 0.5 and number % 4 != 3, write_content_size=lots.random() < 0.7,
             enable_ldm=lots.random() < 0.1)
         extra = {"dict_data": zstandard.ZstdCompressionDict(dictionary, dict_type=zstandard.DICT_TYPE_RAWCONTENT)} \
             if dictionary else {}
@@ -76,7 +76,7 @@ with open(folder / "frames.bin", "wb") as file:
             middle = lots.randrange(len(data) + 1)
             frame = writer.compress(data[:middle]) + writer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) \
                 + writer.compress(data[middle:]) + writer.flush()
-        # A quarter are damaged.
+        # A quarter are damaged; without checksums, which the decoder leaves to whoever knows the SHA-256.
         if number % 4 == 3:
             frame = bytearray(frame)
             for _ in range(lots.choice((1, 1, 3))):

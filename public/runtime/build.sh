@@ -11,7 +11,7 @@ mkdir -p "$to"
 for part in worker page; do tsc -p "src/tsconfig.$part.json"; done
 # build ENTRY NAME
 build() {
-  esbuild "src/$1" --bundle --minify --format=iife --target=es2020 --log-level=warning --outfile="$to/$2"
+  esbuild "src/$1" --bundle --minify --format=iife --target=es2022 --log-level=warning --outfile="$to/$2"
 }
 build worker/main.js xcache-sw.js
 build worker/remove.js xcache-remove.js

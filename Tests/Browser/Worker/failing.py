@@ -2,10 +2,7 @@
 import random
 
 from bench import App, case, until
-from servers import says
-from updates import opens
-
-CACHE = "caches.open((await caches.keys())[0])"
+from steps import CACHE, opens, looks_for_worker, until_waiting, until_active, from_the_site, lose
 
 
 @case("a damaged file in the cache: the page gets the right bytes, and the cache too")
@@ -31,7 +28,7 @@ def _(bench):
 def _(bench):
     app = App(bench)
     tab = app.visited()
-    tab.eval(f"(async () => {{ const c = await {CACHE}; for (const k of await c.keys()) if (k.url.includes('logo.svg')) await c.delete(k); }})()")
+    lose(tab, "logo.svg")
     bench.stop_worker(tab)
     bench.proxy.stop()
     tab.open(app.base)
@@ -43,7 +40,7 @@ def _(bench):
 def _(bench):
     app = App(bench)
     tab = app.visited()
-    tab.eval(f"(async () => {{ const c = await {CACHE}; for (const k of await c.keys()) if (k.url.includes('logo.svg')) await c.delete(k); }})()")
+    lose(tab, "logo.svg")
     bench.stop_worker(tab)
     tab.open(app.base + "help.html")
     app.web.files["logo.svg"] = b"<svg>of the site</svg>"
@@ -77,7 +74,7 @@ def _(bench):
     tab.open(app.base)
     tab.until("window.version === 1")
     bench.proxy.forget()
-    report = app.hold(tab)
+    app.hold(tab)
     assert bench.proxy.seen("logo.svg") == [], "what is held is fetched again"
     opens(app, tab, 1)
 
@@ -164,7 +161,7 @@ def broken(bench, script):
     bench.stop_worker(tab)
     tab.eval("fetch('/wake')")
     bench.worker(app).eval(script)
-    app.web.files = {name: file.replace(b"version 1", b"from the site") for name, file in app.web.files.items()}
+    from_the_site(app, (b"version 1", b"from the site"))
     tab.open(app.base)
     assert tab.title() == "from the site"
     return app, tab
@@ -188,8 +185,8 @@ def _(bench):
     own = app.worker
     app.worker = b"IDBFactory.prototype.open = () => { throw new Error('broken'); };\n" + own
     app.deploy(app.files(1))
-    tab.eval("navigator.serviceWorker.getRegistration().then((r) => r.update())")
-    tab.until("navigator.serviceWorker.getRegistration().then((r) => r.waiting !== null)")
+    looks_for_worker(tab)
+    until_waiting(tab)
     tab.open("about:blank")
     bench.only_one_worker(app)
     tab.open(app.base)
@@ -204,7 +201,7 @@ def _(bench):
     app.release(1)
     tab = app.tab()
     tab.open(app.base)
-    tab.until("navigator.serviceWorker.getRegistration().then((r) => r?.active?.state === 'activated')")
+    until_active(tab)
     tab.open(app.base)
     tab.until("window.version === 1")
     assert tab.controlled()
@@ -238,72 +235,3 @@ def _(bench):
         report = tab.update()
         assert report["kind"] == "failed", (body, report)
     opens(app, tab, 1)
-
-
-# -- Switches
-
-
-def policy(bench, app, *words):
-    bench.origin.run("policy", *words, "--app", app.app)
-
-
-@case("the kill switch, for a time: pages are the network's, then the worker's again")
-def _(bench):
-    app = App(bench)
-    tab = app.visited()
-    policy(bench, app, "kill", "--for", "6h")
-    until(lambda: tab.update() and tab.state()["policy"] > 0, "the policy")
-    app.web.files = {name: file.replace(b"version 1", b"from the site") for name, file in app.web.files.items()}
-    tab.open(app.base)
-    assert tab.title() == "from the site" and tab.controlled()
-    held = tab.state()["policy"]
-    # Manifests are followed meanwhile.
-    app.release(2)
-    app.hold(tab)
-    policy(bench, app, "resume")
-    until(lambda: tab.update() and tab.state()["policy"] > held, "the policy")
-    tab.open(app.base)
-    assert tab.title() == "version 2"
-
-
-@case("the kill switch, for good: the caches are emptied, the worker is gone, and pages don't register it at once again")
-def _(bench):
-    app = App(bench)
-    tab = app.visited()
-    policy(bench, app, "kill")
-    tab.eval("xcache.on('removed', () => { window.removed = true; })")
-    tab.eval("void xcache.update({force: true})")
-    tab.until("window.removed")
-    assert tab.eval("caches.keys()") == []
-    tab.until("navigator.serviceWorker.getRegistration().then((r) => r === undefined)")
-    tab.open(app.base)
-    tab.until("window.version === 1")
-    assert not tab.controlled() and tab.eval("xcache.ready.then((r) => r === undefined)")
-
-
-@case("the kill switch arrives where the manifest can't be taken")
-def _(bench):
-    app = App(bench)
-    tab = app.visited()
-    app.release(2)
-    bench.proxy.rules = [("policy.json", says(intercept=False, until="2100-01-01T00:00:00Z", version="5")),
-                         ("configure.json", says(policy="5", digest="0" * 64))]
-    tab.update()
-    assert tab.state()["policy"] == 5 and tab.state()["version"] == "1"
-
-
-@case("a bypassed page and what it asks for are the network's; others aren't")
-def _(bench):
-    app = App(bench)
-    tab = app.visited()
-    policy(bench, app, "bypass", "add", app.base + "help*")
-    until(lambda: tab.update() and tab.state()["policy"] > 0, "the policy")
-    app.web.files = {name: file.replace(b"help 1", b"help of the site").replace(b"svg", b"SVG") for name, file in app.web.files.items()}
-    tab.open(app.base + "help.html?x=1")
-    assert tab.title() == "help of the site" and tab.fetch("logo.svg")["text"].startswith("<SVG")
-    tab.open(app.base)
-    assert tab.title() == "version 1" and tab.fetch("logo.svg")["text"].startswith("<svg")
-    # Of pages that a worker didn't see open, the address is asked.
-    tab.open(app.base + "help.html")
-    bench.stop_worker(tab)
-    assert tab.fetch("logo.svg")["text"].startswith("<SVG")

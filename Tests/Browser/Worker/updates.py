@@ -1,38 +1,7 @@
-"""A release reaches browsers: by packs, patches and whole manifests, from the origin and its copy."""
-import random
-
+"""A release reaches browsers: by packs, patches and whole manifests, of the origin."""
 from bench import App, case, until
-from servers import Web, asks, fails, flips, says
-
-
-def base_of(bench, app):
-    """What the origin said of the version that devices have now."""
-    answer = bench.origin.answer(app.app)
-    return {"version": answer["version"], "digest": answer["digest"]}
-
-
-def second(bench, app, version=2, **more):
-    """Releases another version, and waits until it has a pack from the one before."""
-    base = base_of(bench, app)
-    app.release(version, **more)
-    app.pack_ready(base)
-
-
-def takes(app, tab, kind):
-    """Updates once; the report, which has to be of that kind."""
-    report = tab.update()
-    assert report["kind"] == kind and report["to"] == app.version, report
-    state = tab.state()
-    assert state["version"] == app.version and state["held"] == state["listed"] - state["backlog"], state
-    return report
-
-
-def opens(app, tab, version):
-    """The page opens from the worker at a version, without the site."""
-    app.web.stop()
-    tab.open(app.base)
-    tab.until(f"window.version === {version}")
-    assert tab.eval("lazy()") == f"lazy {version}"
+from servers import asks, fails, flips, says
+from steps import base_of, second, takes, opens, forward
 
 
 @case("an update by a pack while the page is open: the page stays as it is, the next one is new")
@@ -166,14 +135,17 @@ def _(bench):
     app.hold(tab)
 
 
-def torn(path, at):
-    """Breaks the first answer for a path off; the rest may be asked for."""
-    seen = []
+def torn(bench, app, at):
+    """Breaks the first answer for a pack off once the worker has so many bytes of it; the rest may be asked for."""
+    worker, seen = bench.worker(app), []
+    worker.eval("""(() => { const proto = ReadableStreamDefaultReader.prototype, { read } = proto;
+      proto.read = async function () { const r = await read.call(this); self.taken += r.value?.length ?? 0; return r; }; })()""")
 
     def act(request, proxy):
         seen.append(request.headers.get("Range"))
         if len(seen) > 1:
             return False
+        worker.eval("self.taken = 0")
         status, headers, body = proxy.fetch(request)
         request.send_response(status)
         for name, value in headers:
@@ -182,8 +154,11 @@ def torn(path, at):
         request.send_header("Content-Length", str(len(body)))
         request.end_headers()
         request.wfile.write(body[:at])
+        request.wfile.flush()
+        # What a stream that breaks hasn't given is lost.
+        until(lambda: worker.eval("self.taken") >= at, "the first bytes")
         request.close_connection = True
-    return (path, act), seen
+    return (".xpk", act), seen
 
 
 @case("a pack that is torn off goes on where it was")
@@ -191,7 +166,7 @@ def _(bench):
     app = App(bench)
     tab = app.visited()
     second(bench, app)
-    rule, seen = torn(".xpk", 200)
+    rule, seen = torn(bench, app, 200)
     bench.proxy.rules = [rule]
     takes(app, tab, "pack")
     assert seen == [None, "bytes=200-"], seen
@@ -252,8 +227,7 @@ def _(bench):
     tab.update()
     assert len(app.polls()) == 1
     # The clock is put forward for the worker.
-    worker = bench.worker(app)
-    worker.eval("(() => { const now = Date.now; Date.now = () => now() + 31000; })()")
+    forward(bench, app, 31)
     tab.eval("dispatchEvent(new Event('online'))")
     until(lambda: len(app.polls()) == 2, "the poll")
 
@@ -293,137 +267,3 @@ def _(bench):
     report = tab.update()
     assert report["to"] == app.version == "3" and report["bytes"] == 0, report
     opens(app, tab, 1)
-
-
-# -- The copy
-
-
-def mirrored(bench, app):
-    """A static copy of the origin, as a web site."""
-    if not hasattr(bench, "copy"):
-        bench.copy = f"{bench.folder}/copy"
-    bench.origin.run("mirror", "--to", bench.copy)
-
-
-class Copy(Web):
-    def __init__(self, folder):
-        self.folder = folder
-        super().__init__()
-        self.headers = [("Access-Control-Allow-Origin", "*")]
-
-    def handle(self, request):
-        try:
-            with open(self.folder + request.path.split("?")[0], "rb") as file:
-                request.answer(file.read(), "application/json", headers=self.headers)
-        except OSError:
-            request.answer(b"no", status=404, headers=self.headers)
-
-
-@case("the origin is lost: after five polls the copy is asked, which brings an update; then the origin again")
-def _(bench):
-    copy = Copy(f"{bench.folder}/copy")
-    try:
-        app = App(bench, fallback=copy.url)
-        tab = app.visited()
-        second(bench, app)
-        mirrored(bench, app)
-        # Documents by the origin's own address are gone with it; downloads have another.
-        bench.proxy.rules = [("configure.json", fails())]
-        for count in range(1, 6):
-            report = tab.update()
-            assert report["kind"] == "failed" and tab.state()["failures"] == count, report
-        report = tab.update()
-        assert report["source"] == "mirror" and report["to"] == "2", report
-        assert copy.seen("version.json") and copy.seen("update/1-2.json"), copy.seen("/")
-        # An older copy moves nobody back; and once the wait is over, the origin is asked first.
-        worker = bench.worker(app)
-        worker.eval("(() => { const now = Date.now; Date.now = () => now() + 60000; })()")
-        bench.proxy.rules = []
-        report = tab.update()
-        assert report["source"] == "origin" and report["kind"] == "nothing", report
-        assert tab.state()["source"] == "origin" and tab.state()["failures"] == 0
-        opens(app, tab, 2)
-    finally:
-        copy.stop()
-
-
-@case("an older copy moves no device back")
-def _(bench):
-    copy = Copy(f"{bench.folder}/copy")
-    try:
-        app = App(bench, fallback=copy.url)
-        app.release(1)
-        mirrored(bench, app)
-        app.release(2)
-        tab = app.tab()
-        tab.open(app.base)
-        app.hold(tab)
-        bench.proxy.rules = [("configure.json", fails())]
-        for _ in range(5):
-            tab.update()
-        report = tab.update()
-        assert (report["source"], report["kind"], report["to"]) == ("mirror", "nothing", "2"), report
-    finally:
-        copy.stop()
-
-
-@case("a first visit while the origin is down: the copy brings the release")
-def _(bench):
-    copy = Copy(f"{bench.folder}/copy")
-    try:
-        app = App(bench, fallback=copy.url)
-        app.release(1)
-        mirrored(bench, app)
-        bench.proxy.rules = [("configure.json", fails())]
-        tab = app.tab()
-        tab.open(app.base)
-        until(lambda: tab.update()["source"] == "mirror", "the copy")
-        assert tab.state()["version"] == "1"
-        bench.proxy.stop()
-    finally:
-        copy.stop()
-
-
-# -- Lines that cost
-
-
-@case("metered: a small pack is taken just so")
-def _(bench):
-    app = App(bench)
-    tab = app.visited()
-    second(bench, app)
-    report = tab.update(metered=True)
-    assert report["kind"] == "pack" and tab.state()["backlog"] == 0, report
-
-
-@case("metered: a large update switches at once, pages fetch what they need, and a free line the rest")
-def _(bench):
-    lots = random.Random(3)
-    app = App(bench)
-    tab = app.visited()
-    large = lots.randbytes(400_000)
-    app.release(2, add={"large.bin": large, "other.bin": lots.randbytes(400_000)})
-    bench.proxy.forget()
-    report = tab.update(metered=True)
-    assert report["to"] == "2" and report["bytes"] == 0, report
-    assert tab.state()["backlog"] >= 2 and not bench.proxy.seen(".bin"), tab.state()
-    app.web.stop()
-    tab.open(app.base)
-    tab.until("window.version === 2")
-    assert tab.fetch("large.bin")["status"] == 200 and len(bench.proxy.seen("large.bin")) == 1
-    tab.update()
-    state = tab.state()
-    assert state["backlog"] == 0 and state["held"] == state["listed"], state
-    assert len(bench.proxy.seen("large.bin")) == 1 and len(bench.proxy.seen("other.bin")) == 1
-    bench.proxy.stop()
-    assert tab.fetch("other.bin")["status"] == 200
-
-
-@case("the user's data saver counts as metered")
-def _(bench):
-    app = App(bench)
-    tab = app.visited()
-    bench.worker(app).eval("Object.defineProperty(navigator, 'connection', {value: {saveData: true}})")
-    app.release(2, add={"large.bin": random.Random(4).randbytes(400_000)})
-    report = tab.update()
-    assert report["to"] == "2" and tab.state()["backlog"] >= 1, report

@@ -16,11 +16,13 @@ import { showOverlay } from "./overlay.js";
 
 /** Milliseconds for which a page doesn't register anew where the kill switch removed the worker. */
 const REMOVED_TIME = 600_000;
-const REMOVED_KEY = "xcache removed";
 
 const script = /** @type {HTMLScriptElement | null} */ (document.currentScript)?.src ?? location.href;
 const settings = /** @type {PageSettings} */ (/** @type {any} */ (window).xcacheSettings ?? {});
 const container = navigator.serviceWorker;
+const workerURL = new URL(settings.worker ?? "xcache-sw.js", script).href;
+/** Of this worker alone: several apps may live under one origin. */
+const removedKey = `xcache removed ${workerURL}`;
 /** @type {Map<EventName, Set<(detail: any) => void>>} */
 const listeners = new Map();
 let wantsReload = false;
@@ -94,7 +96,7 @@ async function register() {
   // The page's own requests go first.
   if (document.readyState !== "complete") await new Promise((resolve) => addEventListener("load", resolve, { once: true }));
   try {
-    const registration = await container.register(new URL(settings.worker ?? "xcache-sw.js", script), {
+    const registration = await container.register(workerURL, {
       updateViaCache: "none", ...(settings.scope ? { scope: settings.scope } : {}),
     });
     watch(registration);
@@ -102,7 +104,7 @@ async function register() {
     // Numbers alone: how long this page took, and whether a script failed before it was there.
     const paint = performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
     const load = performance.timing.loadEventEnd - performance.timing.navigationStart;
-    void ask({ ask: "opened", paint, load, isFailed });
+    void ask({ ask: "opened", paint, load });
     trigger();
     return registration;
   } catch (error) {
@@ -145,13 +147,18 @@ function trigger() {
  * @returns {Promise<any>} undefined where there is no worker
  */
 async function ask(question) {
-  const worker = (await container?.getRegistration(settings.scope ?? new URL(".", new URL(settings.worker ?? "xcache-sw.js", script)).href))?.active;
+  const worker = (await container?.getRegistration(settings.scope ?? new URL(".", workerURL).href))?.active;
   if (!worker) return undefined;
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = ({ data }) => resolve(data ?? undefined);
     worker.postMessage({ xcache: question }, [port2]);
   });
+}
+
+/** @param {object} word to the worker that this page is under, if there is one */
+function say(word) {
+  container?.controller?.postMessage({ xcache: word });
 }
 
 /**
@@ -169,20 +176,21 @@ function reloadWhenHidden() {
 
 function wasRemoved() {
   try {
-    const at = Number(localStorage.getItem(REMOVED_KEY));
+    const at = Number(localStorage.getItem(removedKey));
     return at > 0 && Math.abs(Date.now() - at) < REMOVED_TIME;
   } catch {
     return false;
   }
 }
 
-container?.addEventListener("message", ({ data }) => {
+container?.addEventListener("message", ({ data, source }) => {
   const message = data?.xcache;
-  if (!message) return;
+  // Workers of other apps tell every page of their origin.
+  if (!message || /** @type {ServiceWorker} */ (source)?.scriptURL !== workerURL) return;
   if (message.updated) emit("updated", message.updated);
   if (message.removed) {
     try {
-      localStorage.setItem(REMOVED_KEY, String(Date.now()));
+      localStorage.setItem(removedKey, String(Date.now()));
     } catch {}
     emit("removed", undefined);
   }
@@ -200,8 +208,13 @@ addEventListener("online", trigger);
 addEventListener("pageshow", ({ persisted }) => void (persisted && trigger()));
 
 addEventListener("error", ({ error }) => {
-  if (error && document.readyState !== "complete") isFailed = true;
+  if (error) isFailed = true;
 });
+// Whether this page comes up, for the worker that answered it.
+say({ ask: "began" });
+if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => say({ ask: "up", isFailed }));
+else say({ ask: "up" });
+addEventListener("pagehide", () => say({ ask: "left" }));
 
 /** @type {any} */ (window).xcache = xcache;
 if (new URLSearchParams(location.search).has("xcache-debug")) showOverlay(xcache);

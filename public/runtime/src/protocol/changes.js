@@ -30,7 +30,7 @@ export function readChanges(data, version, entries) {
   let place = -1;
   for (let left = reader.count(); left > 0; left--) {
     place += 1 + reader.number();
-    if (place >= entries.length) fault("a place behind the base");
+    if (place >= entries.length) fault(/* a place behind the base */);
     touched.push(place);
   }
   const count = reader.count();
@@ -44,7 +44,7 @@ export function readChanges(data, version, entries) {
     if (value === 0) return undefined;
     const zigzag = value - 1;
     const partner = expected + (zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2);
-    if (partner < 0 || partner >= touched.length) fault("a partner that isn't there");
+    if (partner < 0 || partner >= touched.length) fault(/* a partner that isn't there */);
     expected = partner + 1;
     return touched[partner];
   });
@@ -52,7 +52,7 @@ export function readChanges(data, version, entries) {
   const urls = readURLs(reader, partners, starts, ends, middles, entries);
   const sources = Array.from(reader.bytes(count));
   sources.forEach((source, index) => {
-    if (source > 7 || ([0, 1, 7].includes(source) && partners[index] === undefined)) fault("a source that can't be");
+    if (source > 7 || ([0, 1, 7].includes(source) && partners[index] === undefined)) fault(/* a source that can't be */);
   });
   const others = column((index) => {
     const source = sources[index];
@@ -64,19 +64,19 @@ export function readChanges(data, version, entries) {
     const since = reader.number();
     return since <= version ? version - since : Number(BigInt(version) - BigInt(since) + 2n ** 53n);
   });
-  if (versions.includes(0) || manifests.includes(0)) fault("a version of 0");
+  if (versions.includes(0) || manifests.includes(0)) fault(/* a version of 0 */);
   const places = column(() => reader.number());
   const forms = Array.from({ length: reader.count() }, () => readForm(reader.bytes(reader.count())));
-  if (reader.left > 0) fault("the list goes on behind its end");
+  if (reader.left > 0) fault(/* the list goes on behind its end */);
 
   let stoodFor = 0;
   const arrivals = urls.map((url, index) => {
     const partner = partners[index];
     const read = forms[places[index] - 1];
-    if (places[index] > forms.length) fault("a form that isn't there");
-    const form = places[index] > 0 ? read.form : partner === undefined ? fault("no form") : formOf(entries[partner][1]);
+    if (places[index] > forms.length) fault(/* a form that isn't there */);
+    const form = places[index] > 0 ? read.form : partner === undefined ? fault(/* no form */) : formOf(entries[partner][1]);
     stoodFor += 256 + url.length + (read?.size ?? 0);
-    if (stoodFor > MOST_STOOD_FOR) fault("a list that stands for too much");
+    if (stoodFor > MOST_STOOD_FOR) fault(/* a list that stands for too much */);
     return {
       url, partner, source: sources[index], other: others[index], form, version: versions[index], manifest: manifests[index],
     };
@@ -98,12 +98,12 @@ function readURLs(reader, partners, starts, ends, middles, entries) {
   let bytes = 0;
   partners.forEach((partner, index) => {
     const model = partner === undefined ? urls[index - 1] ?? "" : entries[partner][0];
-    if (starts[index] + ends[index] > model.length) fault("a URL that shares more than there is");
+    if (starts[index] + ends[index] > model.length) fault(/* a URL that shares more than there is */);
     const url = model.slice(0, starts[index]) + reader.ascii(middles[index]) + model.slice(model.length - ends[index]);
     checkURL(url);
-    if (index > 0 && urls[index - 1] >= url) fault("arrivals out of order");
+    if (index > 0 && urls[index - 1] >= url) fault(/* arrivals out of order */);
     bytes += url.length;
-    if (bytes > MOST_STOOD_FOR) fault("a list that stands for too much");
+    if (bytes > MOST_STOOD_FOR) fault(/* a list that stands for too much */);
     urls.push(url);
   });
   return urls;
@@ -118,12 +118,12 @@ function readForm(bytes) {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     form = JSON.parse(text);
   } catch {
-    fault("a form that isn't JSON");
+    fault(/* a form that isn't JSON */);
   }
   // JSON.parse would take the last of a member that comes twice.
-  if (canonical(form) !== text) fault("a form that isn't canonical");
-  if (!isObject(form) || ["md5", "sha256", "size", "version"].some((key) => key in form)) fault("a form that can't be");
-  if (typeof form.ctype !== "string" || !/^[ -~]*$/.test(form.ctype) || typeof form.download !== "string") fault("a form that can't be");
+  if (canonical(form) !== text) fault(/* a form that isn't canonical */);
+  if (!isObject(form) || ["md5", "sha256", "size", "version"].some((key) => key in form)) fault(/* a form that can't be */);
+  if (typeof form.ctype !== "string" || !/^[ -~]*$/.test(form.ctype) || typeof form.download !== "string") fault(/* a form that can't be */);
   sentHeaders(form.headers);
   return { form, size: bytes.length };
 }
@@ -135,7 +135,7 @@ function readForm(bytes) {
 function formOf(entry) {
   const { md5, sha256, size, version, ...form } = entry;
   const parts = entry.download.split("/");
-  if (parts.length < 5 || Number.isNaN(versionNumber(parts[parts.length - 4]))) fault("no form");
+  if (parts.length < 5 || Number.isNaN(versionNumber(parts[parts.length - 4]))) fault(/* no form */);
   form.download = parts.slice(0, -4).join("/");
   return form;
 }

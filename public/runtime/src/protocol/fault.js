@@ -11,9 +11,9 @@ export class Fault extends Error {
 }
 
 /**
- * @param {string} why
+ * @param {string} [why] nothing where a comment beside the call is enough, since a device does the same whatever it is
  * @returns {never}
  */
-export function fault(why) {
+export function fault(why = "a pack that can't be used") {
   throw new Fault(why, "manifest");
 }

@@ -51,22 +51,22 @@ const passes = async (bytes, check) => (await sha256(bytes)).startsWith(hex(chec
  */
 export async function applyPack(pack, answer, held, holder) {
   const reader = new Reader(pack);
-  if (reader.ascii(4) !== "XPK1") fault("not a pack");
+  if (reader.ascii(4) !== "XPK1") fault(/* not a pack */);
   const [base, version] = [reader.number(), reader.number()];
   const [baseDigest, digest] = [hex(reader.bytes(32)), hex(reader.bytes(32))];
   const records = reader.number(2 ** 24);
   const [plain, coded] = [reader.number(holder.limit), reader.number(holder.limit)];
   const check = reader.bytes(8);
-  if (base < 1 || base >= version || String(base) !== answer.base || String(version) !== answer.version) fault("another pack");
-  if (digest !== answer.digest || baseDigest !== held.digest) fault("another manifest");
+  if (base < 1 || base >= version || String(base) !== answer.base || String(version) !== answer.version) fault(/* another pack */);
+  if (digest !== answer.digest || baseDigest !== held.digest) fault(/* another manifest */);
   const list = await decode(reader.bytes(coded), new Uint8Array(0), holder, plain);
-  if (list.length !== plain || !(await passes(list, check))) fault("a damaged change list");
+  if (list.length !== plain || !(await passes(list, check))) fault(/* a damaged change list */);
   await holder.pause();
 
   const entries = [...held.map].sort(([a], [b]) => (a < b ? -1 : 1));
   const { touched, arrivals } = readChanges(list, version, entries);
   await holder.pause();
-  if (arrivals.filter(({ source }) => source <= 4).length !== records) fault("another number of records");
+  if (arrivals.filter(({ source }) => source <= 4).length !== records) fault(/* another number of records */);
   const pairs = wordPairs(
     arrivals.flatMap(({ partner, url }) => (partner === undefined ? [] : [/** @type {[string, string]} */ ([entries[partner][0], url])])));
 
@@ -76,18 +76,18 @@ export async function applyPack(pack, answer, held, holder) {
   const made = [];
   for (const arrival of arrivals) {
     const { source, other, form, url } = arrival;
-    if (map.has(url)) fault("an arrival that is there already");
+    if (map.has(url)) fault(/* an arrival that is there already */);
     /** @type {Uint8Array | undefined} */
     let bytes;
     /** @type {Entry | undefined} */
     let copied;
     if (source <= 4) {
-      const over = source === 4 ? new Uint8Array(0) : (await holder.file(entries[other][1].sha256)) ?? fault("a base that isn't held");
+      const over = source === 4 ? new Uint8Array(0) : (await holder.file(entries[other][1].sha256)) ?? fault(/* a base that isn't held */);
       const named = source === 1 || source === 3 ? await rename(over, pairs, holder.pause) : over;
       const length = reader.count();
       const recordCheck = reader.bytes(8);
       bytes = await decode(reader.bytes(length), named, holder, holder.limit);
-      if (!(await passes(bytes, recordCheck))) fault("a damaged file");
+      if (!(await passes(bytes, recordCheck))) fault(/* a damaged file */);
     } else {
       copied = source === 6 ? made[other] : entries[other][1];
     }
@@ -100,12 +100,12 @@ export async function applyPack(pack, answer, held, holder) {
     });
     made.push(entry);
     map.set(url, entry);
-    const file = bytes ?? (await holder.file(sum)) ?? fault("a file that isn't held");
+    const file = bytes ?? (await holder.file(sum)) ?? fault(/* a file that isn't held */);
     await holder.keep(entry, file);
     await holder.pause();
   }
-  if (reader.left > 0) fault("the pack goes on behind its end");
-  if ((await digestOf(map, holder.pause)) !== digest) fault("it leads to another manifest");
+  if (reader.left > 0) fault(/* the pack goes on behind its end */);
+  if ((await digestOf(map, holder.pause)) !== digest) fault(/* it leads to another manifest */);
   return map;
 }
 
@@ -116,7 +116,7 @@ export async function applyPack(pack, answer, held, holder) {
  * @param {{pause: () => Promise<void>, limit: number}} options
  */
 export async function applyDelta(delta, base, { pause, limit }) {
-  if (hex(delta.subarray(0, 8)) !== "5e2a4d1820000000" || hex(delta.subarray(8, 40)) !== (await sha256(base))) fault("not a delta on this base");
+  if (hex(delta.subarray(0, 8)) !== "5e2a4d1820000000" || hex(delta.subarray(8, 40)) !== (await sha256(base))) fault(/* not a delta on this base */);
   return decodeFrame(delta.subarray(40), { dictionary: base, windowLimit: windowLimit(base.length), limit, pause });
 }
 

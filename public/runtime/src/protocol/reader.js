@@ -14,7 +14,7 @@ export class Reader {
 
   /** @param {number} count */
   bytes(count) {
-    if (count > this.left) fault("it ends too early");
+    if (count > this.left) fault(/* it ends too early */);
     this.at += count;
     return this.data.subarray(this.at - count, this.at);
   }
@@ -22,7 +22,7 @@ export class Reader {
   /** @param {number} count */
   ascii(count) {
     let text = "";
-    for (const byte of this.bytes(count)) text += byte < 0x80 ? String.fromCharCode(byte) : fault("a text that isn't ASCII");
+    for (const byte of this.bytes(count)) text += byte < 0x80 ? String.fromCharCode(byte) : fault(/* a text that isn't ASCII */);
     return text;
   }
 
@@ -36,10 +36,10 @@ export class Reader {
       const byte = this.bytes(1)[0];
       value += (byte & 0x7f) * 2 ** (7 * position);
       if (byte >= 0x80) continue;
-      if ((byte === 0 && position > 0) || value > most || value > Number.MAX_SAFE_INTEGER) fault("a number that can't be");
+      if ((byte === 0 && position > 0) || value > most || value > Number.MAX_SAFE_INTEGER) fault(/* a number that can't be */);
       return value;
     }
-    fault("a number of more than 8 bytes");
+    fault(/* a number of more than 8 bytes */);
   }
 
   /** How many things follow, each of at least a byte. */

@@ -51,7 +51,7 @@ async function askMirror(settings, held, takesPacks) {
 
 /** @param {string} url */
 async function read(url) {
-  const answer = await fetchJSON(url, { limit: DOCUMENT_LIMIT });
+  const answer = await fetchJSON(url, DOCUMENT_LIMIT);
   const data = answer?.data;
   if (answer?.code !== 200 || !isObject(data)) fault(`${url}: ${answer?.message ?? "no answer of an origin"}`);
   if (Number.isNaN(versionNumber(data.version)) || typeof data.update !== "boolean") fault(`${url}: no version`);

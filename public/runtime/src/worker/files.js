@@ -1,6 +1,6 @@
 import { md5, sha256 } from "../protocol/digests.js";
 import { Fault } from "../protocol/fault.js";
-import { fetchFile } from "./network.js";
+import { fetchBytes } from "./network.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
 
@@ -11,9 +11,13 @@ const MOST_HASHED = 32 << 20;
 
 /** The files that are held: in Cache Storage, by their download URL, hashed before they are put there and when first read. */
 export class Files {
-  /** @param {import("./store.js").Store} store */
-  constructor(store) {
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {number} patience milliseconds that a page waits
+   */
+  constructor(store, patience) {
     this.store = store;
+    this.patience = patience;
     /** @type {Set<string>} downloads that this worker hashed */
     this.proven = new Set();
     /** @type {Map<string, Uint8Array>} bytes by SHA-256, the least recently used first */
@@ -23,6 +27,8 @@ export class Files {
     this.used = new Map();
     /** @type {Map<string, Promise<Uint8Array>>} what is being fetched because a page asks for it */
     this.arriving = new Map();
+    /** Whether a read takes longer than a page may wait: until it ends, pages ask the network at once, too. */
+    this.isStuck = false;
     /** Called for each file that turned out to be damaged. */
     this.damaged = () => {};
   }
@@ -45,6 +51,17 @@ export class Files {
       this.memory.set(entry.sha256, known);
       return known;
     }
+    const timer = setTimeout(() => (this.isStuck = true), this.patience);
+    try {
+      return await this.readStored(entry);
+    } finally {
+      clearTimeout(timer);
+      this.isStuck = false;
+    }
+  }
+
+  /** @param {Entry} entry */
+  async readStored(entry) {
     const files = await this.store.files();
     const response = await files.match(entry.download);
     if (!response) return undefined;
@@ -139,12 +156,12 @@ export class Files {
  * Downloads an entry's file, and checks it.
  * @param {Entry} entry
  * @param {() => Promise<void>} pause
- * @param {string} [priority]
+ * @param {{priority?: string, tries?: number}} [how]
  * @returns {Promise<Uint8Array>}
  * @throws Fault
  */
-export async function fetchEntry(entry, pause, priority) {
-  const bytes = await fetchFile(entry.download, { limit: entry.size, priority });
+export async function fetchEntry(entry, pause, how) {
+  const bytes = await fetchBytes(entry.download, { limit: entry.size, ...how });
   await check(entry, bytes, pause);
   return bytes;
 }

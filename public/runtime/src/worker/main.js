@@ -25,6 +25,9 @@ worker.addEventListener("install", (event) => {
   event.waitUntil(replaceBroken());
 });
 
+// What the older worker wrote after this one had read it.
+worker.addEventListener("activate", () => void (runtime.loading = runtime.load()));
+
 /** Takes the place of an older worker of this script that doesn't answer; any other one goes when its pages are closed. */
 async function replaceBroken() {
   const old = registration.active;
@@ -57,9 +60,9 @@ worker.addEventListener("fetch", (event) => {
 
 /** Resolves when the page that opens has what it asked for: never a poll before that. */
 async function quiet() {
-  const begun = Date.now();
-  const left = () => runtime.lastRequest + QUIET.wanted - Date.now();
-  while (left() > 0 && Date.now() - begun < QUIET.most) await new Promise((resolve) => setTimeout(resolve, left()));
+  const begun = performance.now();
+  const left = () => runtime.lastRequest + QUIET.wanted - performance.now();
+  while (left() > 0 && performance.now() - begun < QUIET.most) await new Promise((resolve) => setTimeout(resolve, left()));
 }
 
 /** @param {import("./update.js").Wish} wish */
@@ -77,26 +80,46 @@ async function tell(message) {
   }
 }
 
+/** @param {ExtendableMessageEvent} event */
+async function pageOf(event) {
+  await runtime.loading;
+  return runtime.pages.get(/** @type {Client} */ (event.source)?.id);
+}
+
 /** @type {{[ask: string]: (event: ExtendableMessageEvent, question: any) => unknown}} */
 const answers = {
   ping: () => true,
   update: (_, { force, metered }) => update({ force, metered }),
   state: async (event) => {
-    await runtime.loading;
+    const page = await pageOf(event);
     const { manifest, counts, policy, prefetch, polls, backlog, aside } = runtime;
     return {
       version: manifest.version, digest: manifest.digest, counts, policy: policy.number, prefetch: prefetch.number,
       source: polls.saved.source, failures: polls.saved.failures, listed: manifest.map.size, backlog: backlog.size,
       held: await runtime.held(), aside: [...aside.values()].flat().filter(({ ended }) => !ended).length,
-      page: runtime.pages.get(/** @type {Client} */ (event.source)?.id)?.version,
+      page: page?.version,
     };
   },
   // What a page says of itself once it is loaded.
-  opened: (event, { paint, load, isFailed }) => {
-    const isLocal = runtime.pages.get(/** @type {Client} */ (event.source)?.id)?.isLocal === true;
+  opened: async (event, { paint, load }) => {
+    const isLocal = (await pageOf(event))?.isLocal === true;
     runtime.tally.time("paint", isLocal, paint);
     runtime.tally.time("load", isLocal, load);
-    if (isFailed && isLocal) runtime.tally.add("script-failed");
+  },
+  // Whether it comes up: it begins, and then it is up, has failed, or is left.
+  began: async (event) => {
+    const page = await pageOf(event);
+    if (page) page.began = Date.now();
+    return runtime.store.write({ pages: runtime.pages });
+  },
+  up: async (event, { isFailed }) => {
+    runtime.cameUp(await pageOf(event), isFailed === true && "script-failed");
+    return runtime.store.write({ pages: runtime.pages, health: runtime.health });
+  },
+  left: async (event) => {
+    const page = await pageOf(event);
+    if (page) runtime.left(page);
+    return runtime.store.write({ pages: runtime.pages, health: runtime.health });
   },
   activate: () => worker.skipWaiting(),
   reload: () => tell({ reload: true }),
@@ -113,5 +136,5 @@ worker.addEventListener("message", (event) => {
   event.waitUntil((async () => {
     const said = (await answer(event, question)) ?? null;
     event.ports[0]?.postMessage(said);
-  })());
+  })().catch(() => event.ports[0]?.postMessage(null)));
 });

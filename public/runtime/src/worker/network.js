@@ -2,51 +2,74 @@ import { Fault } from "../protocol/fault.js";
 
 /** Milliseconds without a byte after which a request is given up. */
 const STALL = 20_000;
+/** Milliseconds before a file is asked for again, the first time; each further time waits three times as long. */
+const PAUSE = 200;
 
-/** @typedef {{limit: number, stall?: number, priority?: string, from?: number}} Ask `limit`: bytes that are taken; `from`: the first byte */
+/** @typedef {{limit: number, priority?: string, tries?: number}} Ask `limit`: bytes that are taken; `tries`: how often it is asked for */
 
 /**
  * Fetches bytes of the origin, its copy or a CDN: without cookies, by CORS, past the browser's cache, which would keep them twice.
+ * What was torn off goes on where it was, which only a file whose bytes never change may be asked for.
  * @param {string} url
  * @param {Ask} ask
  * @returns {Promise<Uint8Array>}
  * @throws Fault
  */
-export async function fetchBytes(url, ask) {
+export async function fetchBytes(url, { limit, priority, tries = 1 }) {
   /** @type {Uint8Array[]} */
-  const pieces = [];
+  let pieces = [];
   let count = 0;
-  /** @type {any} */
-  const abort = new AbortController();
-  let isStalled = false;
-  const stop = () => {
-    isStalled = true;
-    abort.abort();
-  };
-  let timer = setTimeout(stop, ask.stall ?? STALL);
-  try {
-    const headers = ask.from ? { Range: `bytes=${ask.from}-` } : {};
-    const options = { cache: "no-store", credentials: "omit", mode: "cors", headers, priority: ask.priority, signal: abort.signal };
-    const response = await fetch(url, /** @type {RequestInit} */ (options));
-    if (response.status !== (ask.from ? 206 : 200)) {
-      throw new Fault(`${url}: ${response.status}`, [404, 410].includes(response.status) ? "not-found" : "download");
-    }
-    const reader = response.body?.getReader();
-    for (let read; reader && !(read = await reader.read()).done; ) {
+  for (let pause = PAUSE; ; pause *= 3) {
+    const abort = /** @type {any} */ (new AbortController());
+    const begun = count;
+    let reason = "download";
+    let isFinal = false;
+    /** @type {any} */
+    let timer;
+    const waits = () => {
       clearTimeout(timer);
-      timer = setTimeout(stop, ask.stall ?? STALL);
-      count += read.value.length;
-      if (count > ask.limit) throw new Fault(`${url}: more than ${ask.limit} bytes`, "integrity");
-      pieces.push(read.value);
+      timer = setTimeout(() => {
+        reason = "timeout";
+        abort.abort();
+      }, STALL);
+    };
+    waits();
+    try {
+      const headers = begun ? { Range: `bytes=${begun}-` } : {};
+      const options = { cache: "no-store", credentials: "omit", headers, priority, signal: abort.signal };
+      const { status, body } = await fetch(url, /** @type {RequestInit} */ (options));
+      if (status !== (begun ? 206 : 200)) {
+        // One that knows no ranges sends all of it.
+        if (status !== 200) {
+          isFinal = status < 500 && ![408, 416, 429].includes(status);
+          if ([404, 410].includes(status)) reason = "not-found";
+          throw new Error(String(status));
+        }
+        [pieces, count] = [[], 0];
+      }
+      const reader = body?.getReader();
+      for (let read; reader && !(read = await reader.read()).done; ) {
+        waits();
+        count += read.value.length;
+        // A limit that is no number stands for nothing.
+        if (!(count <= limit)) {
+          reason = "integrity";
+          isFinal = true;
+          throw new Error(`more than ${limit} bytes`);
+        }
+        pieces.push(read.value);
+      }
+      return joined(pieces, count);
+    } catch (error) {
+      abort.abort();
+      if (--tries < 1 || isFinal || navigator.onLine === false) throw new Fault(`${url}: ${error}`, reason);
+      // Nothing more came of a range: it may be what isn't allowed.
+      if (count === begun) [pieces, count] = [[], 0];
+    } finally {
+      clearTimeout(timer);
     }
-  } catch (error) {
-    abort.abort();
-    const known = error instanceof Fault ? error : new Fault(`${url}: ${error}`, isStalled ? "timeout" : "download");
-    throw Object.assign(known, { pieces, count });
-  } finally {
-    clearTimeout(timer);
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
-  return joined(pieces, count);
 }
 
 /**
@@ -64,34 +87,12 @@ function joined(pieces, count) {
 }
 
 /**
- * Fetches a file whose bytes never change; one that was torn off goes on from there.
  * @param {string} url
- * @param {Ask} ask
- */
-export async function fetchFile(url, ask) {
-  /** @type {Uint8Array[]} */
-  const pieces = [];
-  let count = 0;
-  for (let tries = 0; ; tries++) {
-    try {
-      const rest = await fetchBytes(url, { ...ask, limit: ask.limit - count, from: count });
-      return joined([...pieces, rest], count + rest.length);
-    } catch (error) {
-      const torn = /** @type {any} */ (error);
-      if (tries === 3 || torn.reason !== "download" || !torn.count) throw error;
-      pieces.push(...torn.pieces);
-      count += torn.count;
-    }
-  }
-}
-
-/**
- * @param {string} url
- * @param {Ask} ask
+ * @param {number} limit
  * @returns {Promise<any>} a document
  */
-export async function fetchJSON(url, ask) {
-  const bytes = await fetchBytes(url, ask);
+export async function fetchJSON(url, limit) {
+  const bytes = await fetchBytes(url, { limit });
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {

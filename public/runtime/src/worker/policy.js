@@ -1,4 +1,5 @@
 import { versionNumber } from "../protocol/entries.js";
+import { isObject } from "../protocol/json.js";
 import { matchKey, withoutQuery } from "../protocol/urls.js";
 
 /**
@@ -27,10 +28,10 @@ export function readPolicy(document) {
   const number = versionNumber(data?.version);
   if (document?.code !== 200 || typeof data?.intercept !== "boolean" || Number.isNaN(number)) return undefined;
   const until = time(data.until, Infinity);
-  const own = data.bypassUntil ?? {};
+  const own = isObject(data.bypassUntil) ? data.bypassUntil : {};
   const bypass = (Array.isArray(data.bypass) ? data.bypass : []).flatMap((/** @type {any} */ text) => {
     const pattern = readPattern(text);
-    return pattern ? [{ pattern, until: text in own ? time(own[text], Infinity) : until }] : [];
+    return pattern ? [{ pattern, until: Object.hasOwn(own, text) ? time(own[text], Infinity) : until }] : [];
   });
   return { number, killed: !data.intercept, until, bypass };
 }

@@ -1,3 +1,4 @@
+import { canonical } from "../protocol/json.js";
 import { matchKey, withoutQuery } from "../protocol/urls.js";
 import { headOf } from "./answers.js";
 import { Files } from "./files.js";
@@ -15,6 +16,11 @@ import { Tally } from "./tally.js";
 
 /** Milliseconds for which a prefetched answer waits for the page that it is for. */
 const PREFETCH_TIME = 60_000;
+/** Milliseconds in which a page comes up. */
+const PAGE_TIME = 20_000;
+/** Failures in a row after which a page is the network's, and pages that are counted. */
+const MOST_FAILURES = 2;
+const MOST_UNWELL = 256;
 /** Failures that are told of at most, by one life of the worker. */
 const MOST_REPORTS = 16;
 /** @type {Manifest} */
@@ -28,10 +34,10 @@ const LATE = Symbol("late");
 /**
  * @template Value
  * @param {number} milliseconds
- * @param {Value} value
- * @returns {Promise<Value>}
+ * @param {Value} [value]
+ * @returns {Promise<Value | undefined>}
  */
-const after = (milliseconds, value) => new Promise((resolve) => setTimeout(resolve, milliseconds, value));
+export const after = (milliseconds, value) => new Promise((resolve) => setTimeout(resolve, milliseconds, value));
 
 /** What is held, and what pages are answered of it. Whatever goes wrong here, a page gets the network. */
 export class Runtime {
@@ -42,7 +48,7 @@ export class Runtime {
   constructor(settings, store) {
     this.settings = settings;
     this.store = store;
-    this.files = new Files(store);
+    this.files = new Files(store, settings.patience);
     this.manifest = NO_MANIFEST;
     /** @type {Map<string, string>} the URLs that are listed, by their match keys */
     this.keys = new Map();
@@ -57,8 +63,12 @@ export class Runtime {
     this.pages = new Map();
     /** @type {Set<string>} URLs whose files wait for a line that costs nothing */
     this.backlog = new Set();
+    /** @type {Map<string, number>} how often pages, by their addresses without query, didn't come up in a row */
+    this.health = new Map();
     /** Whether what is kept was read; until then nothing can be said of a request at once. */
     this.isLoaded = false;
+    /** Whether that takes longer than a page may wait: until it ends, pages ask the network at once, too. */
+    this.isLate = false;
     /** Whether this worker removed itself. */
     this.isOver = false;
     /** @type {{method: string, url: string, body?: string, client: string, at: number, answer: Promise<Response | undefined>}[]} */
@@ -81,6 +91,7 @@ export class Runtime {
     this.prefetch = readPrefetch(kept.prefetch) ?? NO_PREFETCH;
     this.aside = kept.aside ?? new Map();
     this.rollback = kept.rollback ?? 0;
+    this.health = kept.health ?? new Map();
     this.pages = new Map([...(kept.pages ?? []), ...this.pages]);
     this.backlog = kept.backlog ?? new Set();
     this.tally = new Tally(kept.tally);
@@ -93,12 +104,16 @@ export class Runtime {
   }
 
   async load() {
+    this.isLoaded = this.isLate = false;
+    const timer = setTimeout(() => (this.isLate = true), this.settings.patience);
     try {
       this.take(await this.store.read());
     } catch {
       // A store that can't be read is one that holds nothing.
     }
+    clearTimeout(timer);
     this.isLoaded = true;
+    this.isLate = false;
   }
 
   /** @param {Manifest} manifest */
@@ -153,7 +168,7 @@ export class Runtime {
    */
   answer(event) {
     const { request } = event;
-    this.lastRequest = Date.now();
+    this.lastRequest = performance.now();
     if (this.isOver || !this.isOurs(request)) return undefined;
     if (this.isLoaded) {
       if (request.mode === "navigate") this.opened(event);
@@ -194,11 +209,19 @@ export class Runtime {
     const isPage = request.mode === "navigate";
     const page = isPage ? undefined : this.pages.get(clientId);
     const pageURL = isPage ? request.url : page?.url;
-    if (this.policy.bypass.length > 0) {
+    if (this.policy.bypass.length + this.health.size > 0) {
       if (pageURL === undefined) return { make: () => this.answerUnknown(event), patience: this.settings.patience };
-      if (isBypassed(this.policy, pageURL, now)) return undefined;
+      if (this.isLeftAlone(pageURL)) return undefined;
     }
     return this.planFor(request, clientId, isPage, page);
+  }
+
+  /**
+   * Whether a page and what it asks for are the network's: by the policy, or because it didn't come up.
+   * @param {string} page
+   */
+  isLeftAlone(page) {
+    return (this.health.get(withoutQuery(page)) ?? 0) >= MOST_FAILURES || isBypassed(this.policy, page, Date.now());
   }
 
   /**
@@ -207,7 +230,7 @@ export class Runtime {
    */
   async answerUnknown({ request, clientId }) {
     const client = await clients.get(clientId);
-    if (client && isBypassed(this.policy, client.url, Date.now())) return undefined;
+    if (client && this.isLeftAlone(client.url)) return undefined;
     return this.planFor(request, clientId, false, undefined)?.make();
   }
 
@@ -265,7 +288,8 @@ export class Runtime {
       this.counts.failed += 1;
       return undefined;
     });
-    const first = await Promise.race([own, after(patience, LATE)]);
+    // Where the store is stuck, pages wait for it once.
+    const first = await Promise.race([own, after(this.isLate || this.files.isStuck ? 0 : patience, LATE)]);
     if (first instanceof Response) return first;
     if (first === undefined) {
       this.passes();
@@ -304,10 +328,12 @@ export class Runtime {
     const { request, resultingClientId } = event;
     if (!resultingClientId) return;
     const now = Date.now();
-    const isLocal = this.listed(request.url, true) !== undefined;
+    for (const page of this.pages.values()) if (withoutQuery(page.url) === withoutQuery(request.url)) this.late(page);
+    const isAlone = isKilled(this.policy, now) || this.isLeftAlone(request.url);
+    const isLocal = !isAlone && this.listed(request.url, true) !== undefined;
     this.pages.set(resultingClientId, { url: request.url, version: this.manifest.version, at: now, isLocal });
     event.waitUntil(this.store.write({ pages: this.pages }).catch(() => {}));
-    if (isKilled(this.policy, now) || isBypassed(this.policy, request.url, now)) return;
+    if (isAlone) return;
     for (const ask of prefetchRequests(this.prefetch, request.url)) {
       if (!this.settings.allows(ask.url)) continue;
       const headers = ask.body === undefined ? undefined : { "Content-Type": "application/json" };
@@ -321,13 +347,48 @@ export class Runtime {
   }
 
   /**
+   * Takes note that a page which was opened from here came up, or how it failed; its first word counts. One that fails twice in a row is
+   * the network's until the next version.
+   * @param {Page | undefined} page
+   * @param {"page-failed" | "script-failed" | false} failure
+   */
+  cameUp(page, failure) {
+    if (!page?.isLocal || page.isOver) return;
+    page.isOver = true;
+    if (failure) this.tally.add(failure);
+    const key = withoutQuery(page.url);
+    const count = this.health.get(key) ?? 0;
+    if (page.version !== this.manifest.version || count >= MOST_FAILURES) return;
+    if (failure && this.health.size < MOST_UNWELL) this.health.set(key, count + 1);
+    if (!failure) this.health.delete(key);
+  }
+
+  /**
+   * One that said that it began, and then nothing.
+   * @param {Page} page
+   */
+  late(page) {
+    if (page.began && Date.now() - page.began > PAGE_TIME) this.cameUp(page, "page-failed");
+  }
+
+  /**
+   * One that is left in time says nothing of the version.
+   * @param {Page} page
+   */
+  left(page) {
+    this.late(page);
+    page.isOver = true;
+  }
+
+  /**
    * The answer to a request that was sent when its page opened, once.
    * @param {Request} request
    * @param {string} client
    * @returns {(() => Promise<Response | undefined>) | undefined}
    */
   handedOver(request, client) {
-    if (request.mode === "navigate" || this.prefetched.length === 0) return undefined;
+    // A page that wants no cookies wants no answer that was asked for with them.
+    if (request.mode === "navigate" || request.credentials === "omit" || this.prefetched.length === 0) return undefined;
     const url = request.url.split("#")[0];
     const fits = (/** @type {typeof this.prefetched[number]} */ ask) =>
       ask.client === client && ask.method === request.method && ask.url === url && Date.now() - ask.at < PREFETCH_TIME;
@@ -341,7 +402,8 @@ export class Runtime {
       if (!ask) return undefined;
       this.prefetched.splice(this.prefetched.indexOf(ask), 1);
       const response = await ask.answer;
-      if (!response?.ok) return undefined;
+      // One that was led elsewhere is for a page that lets itself be led.
+      if (!response?.ok || (response.redirected && request.redirect !== "follow")) return undefined;
       this.counts.prefetched += 1;
       return response;
     };
@@ -375,8 +437,8 @@ export class Runtime {
   async remove() {
     this.isOver = true;
     this.take({});
-    await this.store.remove().catch(() => {});
-    await registration().unregister();
+    // A store that is stuck keeps no worker alive.
+    await Promise.all([registration().unregister(), this.store.remove().catch(() => {})]);
   }
 }
 
@@ -387,21 +449,10 @@ export class Runtime {
 function isSameBody(a, b) {
   if (a === b) return true;
   try {
-    const sorted = (/** @type {string} */ text) => JSON.stringify(sortedMembers(JSON.parse(text)));
-    return sorted(a) === sorted(b);
+    return canonical(JSON.parse(a)) === canonical(JSON.parse(b));
   } catch {
     return false;
   }
-}
-
-/**
- * @param {any} value
- * @returns {any}
- */
-function sortedMembers(value) {
-  if (Array.isArray(value)) return value.map(sortedMembers);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.keys(value).sort().map((key) => [key, sortedMembers(value[key])]);
 }
 
 /** @returns {ServiceWorkerRegistration} */

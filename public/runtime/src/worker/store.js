@@ -7,12 +7,13 @@
 /** What left the manifest: the last version that had it, and when that was left; `ended` where pages get it no more.
  * @typedef {{entry: Entry, last: number, at: number, ended?: boolean}} Aside */
 /**
- * `isLocal`: its document came from the worker.
- * @typedef {{url: string, version: string, at: number, isLocal?: boolean}} Page
+ * `isLocal`: its document came from the worker. `began`: when its script began, which will tell whether it came up. `isOver`: it did, or
+ * it was left.
+ * @typedef {{url: string, version: string, at: number, isLocal?: boolean, began?: number, isOver?: boolean}} Page
  */
 /**
  * @typedef {{manifest?: Manifest, poll?: import("./polling.js").Saved, policy?: any, prefetch?: any, aside?: Map<string, Aside[]>,
- *   pages?: Map<string, Page>, backlog?: Set<string>, used?: Map<string, number>, rollback?: number, tally?: import("./tally.js").Batch}} Kept
+ *   pages?: Map<string, Page>, backlog?: Set<string>, health?: Map<string, number>, used?: Map<string, number>, rollback?: number, tally?: import("./tally.js").Batch}} Kept
  */
 
 const STORE = "kept";

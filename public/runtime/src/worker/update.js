@@ -6,11 +6,12 @@ import { Turns } from "../protocol/turns.js";
 import { matchKey } from "../protocol/urls.js";
 import { ask } from "./asking.js";
 import { check, fetchEntry } from "./files.js";
-import { fetchFile, fetchJSON } from "./network.js";
+import { fetchBytes, fetchJSON } from "./network.js";
 import { isKilled, readPolicy } from "./policy.js";
 import { takes } from "./polling.js";
 import { readPrefetch } from "./prefetch.js";
 import { dropAside, endAside, sweep } from "./room.js";
+import { after } from "./runtime.js";
 import { DOCUMENT_LIMIT, METERED_LIMIT } from "./settings.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
@@ -25,6 +26,8 @@ import { DOCUMENT_LIMIT, METERED_LIMIT } from "./settings.js";
  */
 /** @typedef {{force?: boolean, metered?: boolean}} Wish */
 
+/** What nobody waits for. */
+const BACKGROUND = { priority: "low", tries: 4 };
 /** Files that are fetched at once. */
 const AT_ONCE = 6;
 
@@ -89,6 +92,8 @@ class Update {
       const source = navigator.onLine === false ? undefined : runtime.polls.begin(Date.now(), this.force);
       if (source === undefined || runtime.isOver) return report;
       report.source = source;
+      // Before anything is asked: a worker that always ends in the middle polls no more often than others.
+      await Promise.race([runtime.store.write({ poll: runtime.polls.saved }).catch(() => {}), after(1000)]);
       await this.from(source, held);
     } catch (error) {
       report.kind = "failed";
@@ -147,12 +152,13 @@ class Update {
     const url = source === "origin" ? `${settings.server}/${name}?${settings.query}`
       : settings.mirror(kind === "policy" ? name : `${name}.json`);
     try {
-      const document = await fetchJSON(url, { limit: 8 << 20 });
+      const document = await fetchJSON(url, 8 << 20);
       const read = kind === "policy" ? readPolicy(document) : readPrefetch(document);
       // A cache in between may still have an older one.
       if (!read || (source === "mirror" ? read.number <= held : read.number === held)) return;
-      await runtime.store.write({ [kind]: document });
+      // In force at once, whatever becomes of the store.
       Object.assign(runtime, { [kind]: read });
+      await runtime.store.write({ [kind]: document });
     } catch {}
   }
 
@@ -219,7 +225,7 @@ class Update {
     if (data.base !== held.version || !Number.isSafeInteger(size) || size > DOCUMENT_LIMIT) return undefined;
     if (this.isMetered && size > METERED_LIMIT) return undefined;
     try {
-      const bytes = await fetchFile(download, { limit: size, priority: "low" });
+      const bytes = await fetchBytes(download, { limit: size, ...BACKGROUND });
       report.bytes += bytes.length;
       const files = await this.holdings();
       const present = await runtime.files.present();
@@ -317,7 +323,7 @@ class Update {
     const [base] = (delta && files.get(delta.base)) ?? [];
     if (delta && base) {
       try {
-        const coded = await fetchFile(delta.download, { limit: delta.size, priority: "low" });
+        const coded = await fetchBytes(delta.download, { limit: delta.size, ...BACKGROUND });
         report.bytes += coded.length;
         const over = (await runtime.files.bytes(base)) ?? fault("a base that isn't held");
         const bytes = await applyDelta(coded, over, { pause: this.pause, limit: entry.size });
@@ -328,7 +334,7 @@ class Update {
         // "Any fault of a delta costs one plain download."
       }
     }
-    const bytes = await fetchEntry(entry, this.pause, "low").catch((error) => {
+    const bytes = await fetchEntry(entry, this.pause, BACKGROUND).catch((error) => {
       runtime.report(error.reason ?? "download", entry.download, runtime.manifest.version);
       throw error;
     });
@@ -392,11 +398,12 @@ class Update {
     const rollback = versionNumber(data.rollback) || 0;
     const backlog = new Set([...runtime.backlog].filter((url) => next.map.has(url)));
     this.tell(before, true);
-    await runtime.store.write({ manifest: next, aside, backlog, rollback });
+    await runtime.store.write({ manifest: next, aside, backlog, rollback, health: new Map() });
     runtime.hold(next);
     runtime.rollback = rollback;
     runtime.aside = aside;
     runtime.backlog = backlog;
+    runtime.health = new Map();
     report.to = next.version;
     const foreign = [...next.map.keys()].find((url) => !this.settings.allows(url));
     if (foreign) runtime.report("manifest", foreign, next.version);

@@ -2,11 +2,11 @@
 export class ZstdError extends Error {}
 
 /**
- * @param {string} why
+ * What is wrong stands beside each call, for readers of the source alone: a device could do nothing else about it.
  * @returns {never}
  */
-export function fail(why) {
-  throw new ZstdError(why);
+export function fail() {
+  throw new ZstdError("a zstd frame that can't be decoded");
 }
 
 /** Bits that are read from the end of a stream to its beginning (RFC 8878 §4.1). */
@@ -18,7 +18,7 @@ export class ReverseBits {
    */
   constructor(data, start, end) {
     const last = end > start ? data[end - 1] : 0;
-    if (last === 0) fail("a stream without an end mark");
+    if (last === 0) fail(/* a stream without an end mark */);
     this.data = data;
     this.start = start * 8;
     /** Bits that are left; negative where more were read than there are. */

@@ -16,9 +16,9 @@ import { fail } from "./bits.js";
  * @returns {{table: Table, end: number}} the table, and where its description ends
  */
 export function readTable(data, start, end, largestLog, most) {
-  if (start >= end) fail("a distribution is missing");
+  if (start >= end) fail(/* a distribution is missing */);
   const log = (data[start] & 15) + 5;
-  if (log > largestLog) fail("a distribution with too large a table");
+  if (log > largestLog) fail(/* a distribution with too large a table */);
   const last = end * 8;
   let position = start * 8 + 4;
   /** @param {number} count */
@@ -31,7 +31,7 @@ export function readTable(data, start, end, largestLog, most) {
   const probabilities = [];
   let remaining = (1 << log) + 1;
   while (remaining > 1) {
-    if (probabilities.length >= most || position > last) fail("a distribution over too many symbols");
+    if (probabilities.length >= most || position > last) fail(/* a distribution over too many symbols */);
     // The values from 0 to `remaining` need `bits` bits; the first of them one less.
     const bits = 32 - Math.clz32(remaining);
     const threshold = 1 << (bits - 1);
@@ -49,14 +49,14 @@ export function readTable(data, start, end, largestLog, most) {
     remaining -= Math.abs(probability);
     if (probability !== 0) continue;
     for (let flag = 3; flag === 3; ) {
-      if (position > last) fail("a distribution ends too early");
+      if (position > last) fail(/* a distribution ends too early */);
       flag = peek(2);
       position += 2;
-      if (probabilities.length + flag > most) fail("a distribution over too many symbols");
+      if (probabilities.length + flag > most) fail(/* a distribution over too many symbols */);
       for (let i = 0; i < flag; i++) probabilities.push(0);
     }
   }
-  if (position > last) fail("a distribution ends too early");
+  if (position > last) fail(/* a distribution ends too early */);
   return { table: makeTable(log, probabilities), end: (position + 7) >>> 3 };
 }
 

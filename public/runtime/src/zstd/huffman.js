@@ -17,11 +17,11 @@ const MOST_BITS = 11;
  * @returns {{tree: Tree, end: number}} the tree, and where its description ends
  */
 export function readTree(data, start, end) {
-  if (start >= end) fail("a tree is missing");
+  if (start >= end) fail(/* a tree is missing */);
   const header = data[start];
   const first = start + 1;
   const after = first + (header < 128 ? header : (header - 126) >> 1);
-  if (after > end) fail("a tree ends too early");
+  if (after > end) fail(/* a tree ends too early */);
   if (header < 128) return { tree: makeTree(readWeights(data, first, after)), end: after };
   const weights = [];
   for (let i = 0; i < header - 127; i++) {
@@ -41,10 +41,10 @@ function readWeights(data, start, end) {
   const { table, end: described } = readTable(data, start, end, 6, 256);
   const bits = new ReverseBits(data, described, end);
   let [state, other] = [bits.read(table.log), bits.read(table.log)];
-  if (bits.left < 0) fail("weights without bits");
+  if (bits.left < 0) fail(/* weights without bits */);
   const weights = [];
   for (;;) {
-    if (weights.length + 2 > 255) fail("too many weights");
+    if (weights.length + 2 > 255) fail(/* too many weights */);
     weights.push(table.symbols[state]);
     const needed = table.bits[state];
     if (needed > bits.left) {
@@ -63,19 +63,19 @@ function readWeights(data, start, end) {
 function makeTree(weights) {
   let sum = 0;
   for (const weight of weights) {
-    if (weight > MOST_BITS) fail("a tree that is too deep");
+    if (weight > MOST_BITS) fail(/* a tree that is too deep */);
     sum += (1 << weight) >> 1;
   }
-  if (sum === 0) fail("a tree without leaves");
+  if (sum === 0) fail(/* a tree without leaves */);
   const bits = 32 - Math.clz32(sum);
-  if (bits > MOST_BITS) fail("a tree that is too deep");
+  if (bits > MOST_BITS) fail(/* a tree that is too deep */);
   // The last symbol completes the sum to a power of two.
   const rest = (1 << bits) - sum;
-  if (rest & (rest - 1)) fail("a tree that isn't whole");
+  if (rest & (rest - 1)) fail(/* a tree that isn't whole */);
   weights.push(32 - Math.clz32(rest));
   const counts = new Int32Array(MOST_BITS + 2);
   for (const weight of weights) counts[weight]++;
-  if (counts[1] < 2 || counts[1] & 1) fail("a tree that isn't whole");
+  if (counts[1] < 2 || counts[1] & 1) fail(/* a tree that isn't whole */);
   let row = 0;
   for (let weight = 1; weight <= bits; weight++) {
     const first = row;
@@ -126,10 +126,10 @@ export function readLiterals(tree, data, start, end, out, from, to) {
   }
   source.left = left;
   for (; at < to; at++) {
-    if (source.left <= 0) fail("a stream of literals ends too early");
+    if (source.left <= 0) fail(/* a stream of literals ends too early */);
     const row = source.peek(bits);
     out[at] = symbols[row];
     source.left -= lengths[row];
   }
-  if (source.left !== 0) fail("a stream of literals has bits left");
+  if (source.left !== 0) fail(/* a stream of literals has bits left */);
 }

@@ -1,0 +1,115 @@
+"""The origin is lost, and its copy takes its place; and lines on which bytes cost money."""
+import random
+
+from bench import App, case, until
+from servers import fails
+from steps import second, opens, mirrored, Copy, forward
+
+
+@case("the origin is lost: after five polls the copy is asked, which brings an update; then the origin again")
+def _(bench):
+    copy = Copy(f"{bench.folder}/copy")
+    try:
+        app = App(bench, fallback=copy.url)
+        tab = app.visited()
+        second(bench, app)
+        mirrored(bench, app)
+        # Documents by the origin's own address are gone with it; downloads have another.
+        bench.proxy.rules = [("configure.json", fails())]
+        for count in range(1, 6):
+            report = tab.update()
+            assert report["kind"] == "failed" and tab.state()["failures"] == count, report
+        report = tab.update()
+        assert report["source"] == "mirror" and report["to"] == "2", report
+        assert copy.seen("version.json") and copy.seen("update/1-2.json"), copy.seen("/")
+        # An older copy moves nobody back; and once the wait is over, the origin is asked first.
+        forward(bench, app, 60)
+        bench.proxy.rules = []
+        report = tab.update()
+        assert report["source"] == "origin" and report["kind"] == "nothing", report
+        assert tab.state()["source"] == "origin" and tab.state()["failures"] == 0
+        opens(app, tab, 2)
+    finally:
+        copy.stop()
+
+
+@case("an older copy moves no device back")
+def _(bench):
+    copy = Copy(f"{bench.folder}/copy")
+    try:
+        app = App(bench, fallback=copy.url)
+        app.release(1)
+        mirrored(bench, app)
+        app.release(2)
+        tab = app.tab()
+        tab.open(app.base)
+        app.hold(tab)
+        bench.proxy.rules = [("configure.json", fails())]
+        for _ in range(5):
+            tab.update()
+        report = tab.update()
+        assert (report["source"], report["kind"], report["to"]) == ("mirror", "nothing", "2"), report
+    finally:
+        copy.stop()
+
+
+@case("a first visit while the origin is down: the copy brings the release")
+def _(bench):
+    copy = Copy(f"{bench.folder}/copy")
+    try:
+        app = App(bench, fallback=copy.url)
+        app.release(1)
+        mirrored(bench, app)
+        bench.proxy.rules = [("configure.json", fails())]
+        tab = app.tab()
+        tab.open(app.base)
+        until(lambda: tab.update()["source"] == "mirror", "the copy")
+        assert tab.state()["version"] == "1"
+        bench.proxy.stop()
+    finally:
+        copy.stop()
+
+
+# -- Lines that cost
+
+
+@case("metered: a small pack is taken just so")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    second(bench, app)
+    report = tab.update(metered=True)
+    assert report["kind"] == "pack" and tab.state()["backlog"] == 0, report
+
+
+@case("metered: a large update switches at once, pages fetch what they need, and a free line the rest")
+def _(bench):
+    lots = random.Random(3)
+    app = App(bench)
+    tab = app.visited()
+    large = lots.randbytes(400_000)
+    app.release(2, add={"large.bin": large, "other.bin": lots.randbytes(400_000)})
+    bench.proxy.forget()
+    report = tab.update(metered=True)
+    assert report["to"] == "2" and report["bytes"] == 0, report
+    assert tab.state()["backlog"] >= 2 and not bench.proxy.seen(".bin"), tab.state()
+    app.web.stop()
+    tab.open(app.base)
+    tab.until("window.version === 2")
+    assert tab.fetch("large.bin")["status"] == 200 and len(bench.proxy.seen("large.bin")) == 1
+    tab.update()
+    state = tab.state()
+    assert state["backlog"] == 0 and state["held"] == state["listed"], state
+    assert len(bench.proxy.seen("large.bin")) == 1 and len(bench.proxy.seen("other.bin")) == 1
+    bench.proxy.stop()
+    assert tab.fetch("other.bin")["status"] == 200
+
+
+@case("the user's data saver counts as metered")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    bench.worker(app).eval("Object.defineProperty(navigator, 'connection', {value: {saveData: true}})")
+    app.release(2, add={"large.bin": random.Random(4).randbytes(400_000)})
+    report = tab.update()
+    assert report["to"] == "2" and tab.state()["backlog"] >= 1, report

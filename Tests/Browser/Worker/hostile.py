@@ -1,0 +1,252 @@
+"""Bad luck and bad will: pages that don't come up, stores that are stuck or full, answers that lie, apps beside each other."""
+import json, time
+
+from answers import with_prefetch
+from bench import App, case, until
+from servers import says
+from steps import (REGISTRATION, base_of, forward, from_the_site, looks_for_worker, new_worker, policy, second, takes, until_waiting)
+
+# Whether what the worker keeps under a name is something.
+KEPT = """indexedDB.databases().then(([{ name }]) => new Promise((done) => {
+  indexedDB.open(name).onsuccess = ({ target: { result } }) => {
+    result.transaction('kept').objectStore('kept').get('%s').onsuccess = ({ target: { result: kept } }) => {
+      result.close();
+      done(%s);
+    };
+  }; }))"""
+THROWS = '<script>throw new Error("of this version")</script>'
+
+
+def told(bench, app, tab):
+    """The counts of the next batch that the origin is told."""
+    forward(bench, app, 130)
+    tab.update()
+    return until(lambda: next((body["counts"] for body in (json.loads(entry.body) for entry in list(bench.proxy.log)
+                                                           if entry.path.startswith(f"/report?app={app.app}&")) if "counts" in body), None),
+                 "the batch")
+
+
+@case("a page whose script fails twice is the network's until the next version, and the origin is told")
+def _(bench):
+    app = App(bench)
+    tab = app.visited(1, extra=THROWS)
+    from_the_site(app, (b"version 1", b"from the site"))
+    tab.open(app.base)
+    assert tab.title() == "version 1"
+    tab.until(KEPT % ("health", "kept?.size === 1 && [...kept.values()][0] === 2"))
+    # A worker that is started anew knows of it.
+    bench.stop_worker(tab)
+    tab.open(app.base)
+    assert tab.title() == "from the site"
+    tab.open(app.base + "help.html")
+    assert tab.title() == "help 1"
+    tab.open(app.base)
+    assert tab.title() == "from the site"
+    bench.proxy.forget()
+    assert told(bench, app, tab)["script-failed"] == 2
+    app.release(2)
+    app.hold(tab)
+    tab.open(app.base)
+    assert tab.title() == "version 2"
+    app.web.stop()
+    tab.open(app.base)
+    assert tab.title() == "version 2"
+
+
+@case("a page that came up in between begins the count anew")
+def _(bench):
+    app = App(bench)
+    tab = app.visited(1, extra='<script>if (location.search) throw new Error("with a query")</script>')
+    from_the_site(app, (b"version 1", b"from the site"))
+    for query in ("?1", "", "?2", ""):
+        tab.open(app.base + query)
+        assert tab.title() == "version 1", query
+
+
+@case("a page that never comes up counts, one that is left in time doesn't")
+def _(bench):
+    app = App(bench)
+    app.release(1, extra='<script src="/hangs.js"></script>')
+    tab = app.tab()
+    tab.open(app.base)
+    app.hold(tab)
+    from_the_site(app, (b"version 1", b"from the site"))
+    held = []
+
+    def hangs(request):
+        held.append(request)
+        until(lambda: not app.web.routes, "the end of the case")
+    app.web.routes["/hangs.js"] = hangs
+
+    def leaves(seconds):
+        count = len(held)
+        tab.session.send("Page.navigate", url=app.base)
+        until(lambda: len(held) > count, "the script")
+        assert tab.until("document.title") == "version 1"
+        tab.until(KEPT % ("pages", "[...kept.values()].at(-1).began > 0"))
+        if seconds:
+            forward(bench, app, seconds)
+        tab.open(app.base + "help.html")
+        tab.until(KEPT % ("pages", "[...kept.values()].every((page) => page.isOver || !page.began || page.url === location.href)"))
+    for seconds in (0, 0, 0, 25, 25):
+        leaves(seconds)
+    app.web.routes = {}
+    tab.open(app.base)
+    assert tab.title() == "from the site"
+
+
+@case("two apps below one origin: one removes its worker, the other one's pages keep theirs")
+def _(bench):
+    one = App(bench, "/one/")
+    tab = one.visited(1)
+    two = App(bench, "/two/", web=one.web)
+    other = two.visited(2)
+    other.eval("xcache.on('removed', () => { window.removed = true; })")
+    tab.eval("xcache.remove()")
+    tab.until(f"{REGISTRATION}.then((r) => r === undefined)")
+    # What was sent before came before.
+    assert other.state()["version"] == two.version
+    other.open(two.base)
+    assert other.eval("xcache.ready.then((r) => r !== undefined)") and other.eval("window.removed") is None
+
+
+@case("a cache that is stuck costs a page one wait, not one for each file")
+def _(bench):
+    app = App(bench, patience=6000)
+    tab = app.visited()
+    bench.stop_worker(tab)
+    tab.eval("fetch('/wake')")
+    bench.worker(app).eval("CacheStorage.prototype.open = () => new Promise(() => {});")
+    begun = time.monotonic()
+    assert tab.fetch("logo.svg")["status"] == 200
+    first = time.monotonic()
+    for name in ("help.html", "index.html", "logo.svg"):
+        assert tab.fetch(name)["status"] == 200
+    assert first - begun >= 6 and time.monotonic() - first < 6, (first - begun, time.monotonic() - first)
+
+
+@case("a store without room: the kill switch is in force all the same")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    bench.worker(app).eval("IDBObjectStore.prototype.put = () => { throw new DOMException('full', 'QuotaExceededError'); }")
+    policy(bench, app, "kill", "--for", "6h")
+    until(lambda: tab.update() and tab.state()["policy"] > 0, "the policy")
+    from_the_site(app, (b"version 1", b"from the site"))
+    tab.open(app.base)
+    assert tab.title() == "from the site"
+
+
+@case("a store without room in the middle of a switch: the version stays, whole")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    second(bench, app)
+    bench.worker(app).eval("""(() => { const { put } = IDBObjectStore.prototype;
+      IDBObjectStore.prototype.put = function (value, key) {
+        const request = put.call(this, value, key);
+        if (key === 'manifest') this.transaction.abort();
+        return request;
+      }; })()""")
+    assert tab.update()["kind"] == "failed" and tab.state()["version"] == "1"
+    bench.stop_worker(tab)
+    app.web.stop()
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    takes(app, tab, "pack")
+
+
+@case("a worker that ended in the middle of a poll keeps its distance of 30 seconds")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    held = []
+
+    def hangs(request, proxy):
+        held.append(request)
+        until(lambda: not bench.proxy.rules, "the end of the rule")
+    forward(bench, app, 100)
+    bench.proxy.rules = [(f"configure.json?app={app.app}&", hangs)]
+    tab.eval("void xcache.update()")
+    until(lambda: held, "the poll")
+    # The clock of the next worker is the real one.
+    assert tab.until(KEPT % ("poll", "kept.lastPoll > Date.now() + 50_000"))
+
+
+@case("a worker that waited knows what the older one did meanwhile")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    new_worker(app, b"self.marked = 4;\n")
+    looks_for_worker(tab)
+    until_waiting(tab)
+    app.release(2)
+    app.hold(tab)
+    tab.eval("void xcache.reload('now')")
+    tab.until("window.version === 2")
+    tab.until(f"{REGISTRATION}.then((r) => r.waiting === null && r.active.state === 'activated')")
+    app.web.stop()
+    tab.open(app.base)
+    tab.until("window.version === 2")
+    state = tab.state()
+    assert (state["version"], state["page"]) == ("2", "2") and bench.worker(app).eval("self.marked") == 4, state
+
+
+@case("a store that can't be read out answers what the page asks of it")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    bench.worker(app).eval("CacheStorage.prototype.open = () => { throw new Error('broken'); }")
+    assert tab.eval("xcache.state().then((state) => state === undefined)")
+
+
+@case("numbers that lie: sizes and deltas that can't be cost a plain download, or are refused")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    base = base_of(bench, app)
+    second(bench, app)
+    answer = bench.origin.answer(app.app, f"&version={base['version']}&digest={base['digest']}&patch=1")
+    deltas = answer["deltas"]
+    assert deltas
+    sizes = ["x", None, 2 ** 53, -1]
+    lies = {url: {**delta, "size": sizes[i % 4], "download": "data:,short"} for i, (url, delta) in enumerate(deltas.items())}
+
+    def lie(request, proxy):
+        request.path = request.path.replace("&pack=1", "")
+        says(deltas={**lies, "__proto__": None})(request, proxy)
+    bench.proxy.rules = [("configure.json", lie)]
+    report = takes(app, tab, "patch")
+    assert report["deltas"] == 0, report
+    # A manifest of which not one entry could be.
+    app.release(3)
+    for entry in ({"size": 2 ** 60}, {"size": -1}, {"version": "0"}, {"download": "data:,x"}, {"download": 7}, {"sha256": "x"},
+                  {"headers": {"Content-Security-Policy": "a\r\nb: c"}}):
+        whole = bench.origin.answer(app.app)["resourcemap"]
+        whole[app.base + "logo.svg"] = {**whole[app.base + "logo.svg"], **entry}
+        bench.proxy.rules = [("configure.json", says(resourcemap=whole, patch=None, base=None, pack=None))]
+        assert tab.update()["kind"] == "failed" and tab.state()["version"] == "2", entry
+
+
+@case("an entry of another host counts in the digest, and is neither fetched nor answered")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    foreign = app.web.url.replace("127.0.0.1", "localhost") + "/"
+    bench.origin.publish(app.app, foreign, {"theirs.js": b"theirs"}, bundle="theirs")
+    bench.proxy.forget()
+    until(lambda: tab.update()["to"] == "2", "the version")
+    tab.open(app.base)
+    # The site's answer, which no page of ours may read.
+    assert "error" in tab.fetch(foreign + "theirs.js") and app.web.seen("theirs.js")
+
+
+@case("a prefetched answer that was led elsewhere isn't given to a page that doesn't let itself be led")
+def _(bench):
+    app, tab, heard = with_prefetch(bench, [{"api": "/api", "method": "GET"}])
+    app.web.routes["/moved"] = app.web.routes["/api"]
+    app.web.routes["/api"] = lambda request: request.answer(status=302, headers=[("Location", "/moved")])
+    tab.open(app.base + "index.html")
+    until(lambda: heard, "the call")
+    assert tab.eval("fetch('/api', {redirect: 'manual'}).then((r) => r.type)") == "opaqueredirect"
+    assert tab.fetch("/api", "{credentials: 'omit'}")["text"] == '{"calls": 2}'

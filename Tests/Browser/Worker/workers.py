@@ -1,0 +1,191 @@
+"""Workers while others take their place."""
+import json
+
+from bench import App, DIST, case, until
+from servers import says
+from steps import opens, new_worker, looks_for_worker, until_gone, until_waiting, until_active, forward
+
+
+@case("a newer worker waits until the pages of the older one are closed")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    tab.eval("xcache.on('worker', () => { window.waiting = true; })")
+    tab.mark()
+    new_worker(app, b"self.marked = 2;\n")
+    looks_for_worker(tab)
+    tab.until("window.waiting")
+    assert tab.eval("navigator.serviceWorker.getRegistration().then((r) => r.waiting !== null)") and tab.is_marked()
+    # With its last page the older one goes.
+    tab.open("about:blank")
+    bench.only_one_worker(app)
+    tab.open(app.base)
+    assert bench.worker(app).eval("self.marked") == 2
+    opens(app, tab, 1)
+
+
+@case("a newer worker takes over at a good moment: xcache.reload")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    new_worker(app, b"self.marked = 3;\n")
+    looks_for_worker(tab)
+    until_waiting(tab)
+    tab.mark()
+    tab.eval("void xcache.reload('now')")
+    tab.until("window.mark === undefined && window.version === 1")
+    until_active(tab)
+    assert bench.worker(app).eval("self.marked") == 3
+
+
+@case("reload reaches every tab: those that nobody looks at, at once")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    other = app.tab()
+    other.open(app.base)
+    app.release(2)
+    app.hold(tab)
+    for page, state in ((tab, "visible"), (other, "hidden")):
+        page.mark()
+        page.eval(f"Object.defineProperty(document, 'visibilityState', {{value: '{state}', configurable: true}})")
+    tab.eval("void xcache.reload()")
+    other.until("window.mark === undefined && window.version === 2")
+    assert tab.is_marked(), "the page that is looked at is reloaded"
+    tab.eval("Object.defineProperty(document, 'visibilityState', {value: 'hidden'}); document.dispatchEvent(new Event('visibilitychange'))")
+    tab.until("window.mark === undefined && window.version === 2")
+
+
+@case("a worker that answers nothing is replaced from the server alone")
+def _(bench):
+    app = App(bench)
+    app.worker = b"self.addEventListener('fetch', (e) => { if (e.request.url.includes('logo')) e.respondWith(new Promise(() => {})); });"
+    app.release(1)
+    tab = app.tab()
+    tab.open(app.base)
+    until_active(tab)
+    tab.open(app.base + "help.html")
+    assert tab.controlled()
+    new_worker(app)
+    looks_for_worker(tab)
+    until_active(tab)
+    assert tab.fetch("logo.svg")["status"] == 200
+    tab.open(app.base)
+    app.hold(tab)
+
+
+@case("a worker with a syntax error leaves the one before in place")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    new_worker(app, b"this is no script;\n")
+    looks_for_worker(tab)
+    assert tab.state()["version"] == "1"
+    opens(app, tab, 1)
+
+
+@case("a first worker with a syntax error costs no page")
+def _(bench):
+    app = App(bench)
+    app.worker = b"this is no script;\n"
+    app.release(1)
+    tab = app.tab()
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    assert tab.eval("xcache.ready.then((r) => r === undefined)")
+    # And the next one that is right is taken.
+    new_worker(app)
+    tab.open(app.base)
+    app.hold(tab)
+
+
+@case("a worker of somebody else at the scope isn't pushed aside under its pages")
+def _(bench):
+    app = App(bench)
+    app.page_settings = {"worker": "xcache-sw.js"}
+    app.release(1)
+    app.web.files["other.html"] = b"<!doctype html><title>other</title>"
+    app.web.files["theirs.js"] = b"self.addEventListener('fetch', () => {});"
+    tab = app.tab()
+    tab.open(app.base + "other.html")
+    tab.eval("navigator.serviceWorker.register('theirs.js').then(() => navigator.serviceWorker.ready).then(() => true)")
+    tab.open(app.base)
+    tab.until("navigator.serviceWorker.getRegistration().then((r) => r.waiting?.scriptURL.endsWith('xcache-sw.js'))")
+    assert tab.eval("navigator.serviceWorker.controller.scriptURL").endswith("theirs.js")
+
+
+@case("the worker that removes takes over at once, empties the caches and is gone")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    app.worker = (DIST / "xcache-remove.js").read_bytes()
+    app.deploy(app.files(1))
+    tab.eval("xcache.on('removed', () => { window.removed = true; })")
+    looks_for_worker(tab)
+    tab.until("window.removed")
+    tab.until("caches.keys().then((names) => names.length === 0)")
+    until_gone(tab)
+    tab.until("indexedDB.databases().then((all) => all.length === 0)")
+    app.web.forget()
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    assert not tab.controlled() and app.web.seen("/")
+
+
+@case("the worker that removes leaves the caches of others alone")
+def _(bench):
+    app = App(bench, "/shop/")
+    tab = app.visited()
+    tab.eval("caches.open('theirs').then(() => caches.open('xcache other online /'))")
+    app.worker = (DIST / "xcache-remove.js").read_bytes()
+    app.deploy(app.files(1))
+    looks_for_worker(tab)
+    until_gone(tab)
+    assert sorted(tab.eval("caches.keys()")) == ["theirs", "xcache other online /"]
+
+
+@case("the page itself can remove the worker")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    tab.eval("xcache.remove()")
+    until_gone(tab)
+    assert tab.eval("caches.keys()") == []
+
+
+@case("a page without its worker's file is a page")
+def _(bench):
+    app = App(bench)
+    app.release(1)
+    del app.web.files["xcache-sw.js"]
+    tab = app.tab()
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    assert tab.eval("xcache.ready.then((r) => r === undefined)")
+    assert tab.eval("xcache.update().then((r) => r === undefined)")
+
+
+@case("the origin is told what happened, in numbers alone")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    # Nothing polls until the clock is put forward.
+    tab.fetch("nowhere.js")
+    bench.proxy.forget()
+    forward(bench, app, 130)
+
+    def batch():
+        tab.update()
+        bodies = [json.loads(r.body) for r in bench.proxy.log if r.path.startswith(f"/report?app={app.app}&")]
+        return next((b for b in bodies if "counts" in b), None)
+    told = until(batch, "the batch")
+    assert told["version"] == "1" and set(told) == {"counts", "version"}, told
+    assert told["counts"]["local"] >= 5 and told["counts"]["passed"] >= 1, told
+    # One in two minutes; and where the origin asks for none, none.
+    forward(bench, app, 130)
+    bench.proxy.rules = [("configure.json", says(reports=0))]
+    bench.proxy.forget()
+    tab.fetch("logo.svg")
+    tab.update()
+    tab.update()
+    assert not [r for r in bench.proxy.log if f"app={app.app}&" in r.path and b"counts" in r.body]
