@@ -7,8 +7,21 @@ struct Terminal: Sendable {
   /// Whether standard error is a terminal, where a progress line may be drawn over itself.
   let isInteractive: Bool
   let usesColour: Bool
+  private let sink: @Sendable ([UInt8], StandardStream) -> Void
 
+  /// A terminal of somebody's own, who takes what is written.
+  init(
+    isInteractive: Bool = false, usesColour: Bool = false,
+    sink: @escaping @Sendable ([UInt8], StandardStream) -> Void
+  ) {
+    self.isInteractive = isInteractive
+    self.usesColour = usesColour
+    self.sink = sink
+  }
+
+  /// The process's own streams.
   init(environment: [String: String]) {
+    sink = { Self.write($0, to: $1) }
     isInteractive = StandardStream.error.isTerminal && environment["TERM"] != "dumb"
     // https://no-color.org: any value that isn't empty.
     usesColour =
@@ -17,27 +30,27 @@ struct Terminal: Sendable {
   }
 
   /// Prints a line of the result.
-  func say(_ line: String) { Self.write(line + "\n", to: .output) }
+  func say(_ line: String) { write(line + "\n", to: .output) }
 
   /// Prints a document of the result, as one line.
   func say(json document: JSONValue) { write(document.canonical + [0x0a]) }
 
   /// Prints bytes of the result as they are.
-  func write(_ bytes: [UInt8]) { Self.write(bytes, to: .output) }
+  func write(_ bytes: [UInt8]) { sink(bytes, .output) }
 
   /// Prints a remark or an error.
   func note(_ line: String) {
-    Self.write((isInteractive ? "\r\u{1B}[K" : "") + line + "\n", to: .error)
+    write((isInteractive ? "\r\u{1B}[K" : "") + line + "\n", to: .error)
   }
 
   /// Draws the progress line; nothing where nobody watches.
   func progress(_ line: String) {
-    if isInteractive { Self.write("\r\u{1B}[K\(line)", to: .error) }
+    if isInteractive { write("\r\u{1B}[K\(line)", to: .error) }
   }
 
   /// Takes the progress line away.
   func endProgress() {
-    if isInteractive { Self.write("\r\u{1B}[K", to: .error) }
+    if isInteractive { write("\r\u{1B}[K", to: .error) }
   }
 
   /// What kept a result from being written whole; nil: nothing did.
@@ -60,7 +73,7 @@ struct Terminal: Sendable {
     case yellow = 33
   }
 
-  private static func write(_ text: String, to stream: StandardStream) { write(Array(text.utf8), to: stream) }
+  private func write(_ text: String, to stream: StandardStream) { sink(Array(text.utf8), stream) }
 
   private static func write(_ bytes: [UInt8], to stream: StandardStream) {
     do throws(SystemError) {
