@@ -153,7 +153,7 @@ let package = Package(
       ["DeviceLinux", "HTTPClient", "HTTPDNS", "SocketServer", "System", "TestSupport", "XCacheClient"],
       exclude: ["Support/tls_server.py"]),
     tests("BuildCheckTests", ["BuildCheck", "Manifests", "System"]),
-    tests("OriginAPITests", ["OriginAPI", "Manifests"]),
+    tests("OriginAPITests", ["HTTPClient", "OriginAPI", "Manifests", "SocketServer", "System"]),
     tests("StoreTests", ["Store", "Manifests", "System", "CSQLite"]),
     tests(
       "XCacheClientTests",

@@ -30,7 +30,9 @@ public final class HTTPDNSResolver: Resolver {
 
   /// Reads what was kept.
   ///
-  /// - Parameter exchange: how questions reach the service.
+  /// - Parameters:
+  ///   - settings: which service is asked, when, and where answers are kept.
+  ///   - exchange: how questions reach the service.
   /// - Throws: `HTTPDNSError`.
   public convenience init(
     _ settings: HTTPDNSSettings, exchange: any ServiceExchange

@@ -19,7 +19,10 @@ public struct Resolution: Hashable, Sendable {
   public enum Source: String, Hashable, Sendable {
     /// It was held and fresh.
     case cache
-    case service, system
+    /// The service over HTTP.
+    case service
+    /// The system's own resolution.
+    case system
     /// It was held and had run out, and nobody else had an answer.
     case stale
   }

@@ -55,6 +55,7 @@ package enum PublishError: Error, Sendable {
     }
   }
 
+  /// Files that would all be one URL.
   package struct Duplicate: Hashable, Sendable {
     package let url: String
     package let files: [String]

@@ -24,6 +24,7 @@ package struct PublishOptions: Sendable {
 
 /// Publishes folders and zips: scan, map, hash, compare with the origin, send what it lacks, release.
 package struct Publisher: Sendable {
+  /// What a publish is at, for progress lines.
   package enum Progress: Hashable, Sendable {
     /// Files whose digests are known, of all; bytes that were read for it.
     case hashing(done: Int, of: Int, bytes: Int64)

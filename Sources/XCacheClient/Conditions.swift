@@ -9,6 +9,7 @@ public struct Conditions: Hashable, Sendable {
     /// Its bytes are paid for, such as a phone's: an update above `DeviceSettings.meteredLimit` changes the manifest alone,
     /// and its files come when pages ask for them, or once the network costs nothing.
     case metered
+    /// Its bytes cost nothing, such as those of a network at home.
     case unmetered
   }
 

@@ -6,7 +6,9 @@ extension Device {
   /// zip that leads to no newer version than the one held is passed over. Of a manifest above the disk limit only what fits
   /// is unpacked.
   ///
-  /// - Parameter progress: told how far the unpacking is, from several threads.
+  /// - Parameters:
+  ///   - path: of the zip.
+  ///   - progress: told how far the unpacking is, from several threads.
   /// - Throws: `ClientError`, `preset` for a zip that can't be used; then the device holds what it held.
   public func install(
     preset path: String, progress: (@Sendable (Progress) -> Void)? = nil

@@ -1,5 +1,6 @@
 /// Something that is wrong with a build, and where.
 package struct Finding: Hashable, Sendable {
+  /// How much a finding matters: an error refuses a release.
   package enum Severity: String, Comparable, Sendable {
     case error, warning
 

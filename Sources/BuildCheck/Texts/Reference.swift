@@ -2,6 +2,7 @@ import Manifests
 
 /// A place in a text that names another resource.
 package struct Reference: Hashable, Sendable {
+  /// What it is loaded as, which decides whether it may be missing.
   package enum Kind: Hashable, Sendable {
     // In pages
     case script, moduleScript, stylesheet, image, media, frame, icon, hint, appManifest, link

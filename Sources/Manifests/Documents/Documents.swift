@@ -27,6 +27,7 @@ package enum Documents {
     return closing(head, tail, version)
   }
 
+  /// The same with its resourcemap.
   package static func whole(
     _ version: ManifestVersion, _ map: ResourceMap, base: DocumentBase? = nil, extras: AnswerExtras = .none
   ) -> [UInt8] {
@@ -44,6 +45,7 @@ package enum Documents {
     return closing(head, tail, version)
   }
 
+  /// The same with its patch.
   package static func patch(
     _ version: ManifestVersion, digest: SHA256, base: DocumentBase, _ patch: ManifestPatch,
     extras: AnswerExtras = .none

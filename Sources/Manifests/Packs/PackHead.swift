@@ -37,6 +37,7 @@ package struct PackHead: Hashable, Sendable {
     changesCheck = Self.check(SHA256.of(plainChanges))
   }
 
+  /// The first bytes of a digest, by which damage is found at once.
   package static func check(_ sha256: SHA256) -> [UInt8] { Array(sha256.bytes.prefix(checkCount)) }
 
   package var bytes: [UInt8] {

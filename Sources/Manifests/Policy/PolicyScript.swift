@@ -48,6 +48,7 @@ package struct PolicyScript: Hashable, Sendable {
 
 /// Where the bytes of a policy's script are, below the public URL: `/{space}/{app}/script/{sha256}.js`.
 package enum PolicyScriptPath {
+  /// The path, with its leading slash.
   package static func text(_ channel: ChannelName, _ app: AppName, _ sha256: SHA256) -> String {
     "/\(channel.space)/\(app)/script/\(name(sha256))"
   }

@@ -46,6 +46,7 @@ package struct ChannelSelection: Hashable, Sendable {
 
   package var isAll: Bool { apps.isEmpty && channels.isEmpty }
 
+  /// Whether the channel is one of those that are meant.
   package func contains(_ channel: MirroredChannel) -> Bool {
     (apps.isEmpty || apps.contains(channel.app)) && contains(channel.channel)
   }

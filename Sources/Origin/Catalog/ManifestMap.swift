@@ -57,6 +57,7 @@ package struct ManifestMap: Sendable {
       if piece.count == MapPiece.usualCount { pieces.append(piece.finish()) }
     }
 
+    /// The map of all that was added.
     package consuming func finish() -> ManifestMap {
       if piece.count > 0 { pieces.append(piece.finish()) }
       return ManifestMap(pieces: pieces)

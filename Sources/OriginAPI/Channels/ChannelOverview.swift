@@ -39,6 +39,7 @@ package struct ChannelOverview: Codable, Sendable {
   package let damagedURLs: [DamagedURL]
   package let scrub: Scrub
 
+  /// A bundle that is live in the channel.
   package struct Bundle: Codable, Hashable, Sendable {
     package let name: BundleName
     /// The version of the channel in which it changed last.
@@ -72,6 +73,7 @@ package struct ChannelOverview: Codable, Sendable {
     }
   }
 
+  /// A live URL whose bytes are damaged or gone.
   package struct DamagedURL: Codable, Sendable {
     package let bundle: String
     package let sha256: SHA256

@@ -106,6 +106,7 @@ package struct FreezeRequest: Codable, Sendable {
   package init(reason: String) { self.reason = reason }
 }
 
+/// The answer to a freeze.
 package struct FreezeAnswer: Codable, Sendable {
   /// Always true.
   package let changed: Bool
@@ -140,6 +141,7 @@ package struct DefaultAppRequest: Codable, Sendable {
   package init(app: AppName) { self.app = app.text }
 }
 
+/// The answer to a change of the default app.
 package struct DefaultAppAnswer: Codable, Sendable {
   package let changed: Bool
   package let defaultApp: AppName

@@ -30,6 +30,7 @@ package struct ReleaseInfo: Codable, Sendable {
   /// origin.
   package var cost: TransferCost?
 
+  /// What a release changed in one bundle.
   package struct Bundle: Codable, Sendable {
     package let bundle: String
     package let added: Int
@@ -44,6 +45,7 @@ package struct ReleaseInfo: Codable, Sendable {
     }
   }
 
+  /// Where the content of a rollback or a promotion came from.
   package struct Source: Codable, Sendable {
     package let channel: ChannelName
     package let version: ManifestVersion
@@ -57,6 +59,7 @@ package struct ReleaseInfo: Codable, Sendable {
     }
   }
 
+  /// Why a release was made while its channel was frozen.
   package struct BrokenGlass: Codable, Sendable {
     package let reason: String
     package let frozenBy: String
@@ -112,6 +115,7 @@ package struct DiffAnswer: Codable, Sendable {
     self.cost = cost
   }
 
+  /// A resource on either side of a diff.
   package struct File: Codable, Sendable {
     package let url: String
     package let ctype: ContentType

@@ -3,6 +3,7 @@ import System
 
 /// What the origin holds of a bundle.
 package struct RemoteBundle: Hashable, Sendable {
+  /// A resource of the bundle.
   package struct Entry: Hashable, Sendable {
     package let url: String
     package let form: Form

@@ -4,6 +4,7 @@ import System
 
 /// What makes a bundle: folders and how their files become resources.
 package struct BundleSource: Hashable, Sendable {
+  /// A folder, and the URL that it is published under.
   package struct Folder: Hashable, Sendable {
     package let path: String
     /// The URL of the folder itself.

@@ -39,7 +39,9 @@ public struct RuntimePolicy: Hashable, Sendable {
 
   /// Whether a page may be answered from the device; otherwise the app uses the network only.
   ///
-  /// - Parameter milliseconds: since 1970; what lapsed by then no longer counts.
+  /// - Parameters:
+  ///   - page: its absolute URL.
+  ///   - milliseconds: since 1970; what lapsed by then no longer counts.
   public func intercepts(_ page: String, at milliseconds: Int64) -> Bool {
     let now = Instant(milliseconds: milliseconds)
     guard let page = try? ResourceURL(page) else { return false }

@@ -106,7 +106,10 @@ public struct TransportHead: Equatable, Sendable {
   /// What the fields of an answer's head say of its body; nil where that begins neither at the file's start nor at
   /// `asked`.
   ///
-  /// - Parameter field: the value of a field by its name in lower case; nil where the answer has none.
+  /// - Parameters:
+  ///   - status: of the answer.
+  ///   - asked: the byte from which on the file was asked for.
+  ///   - field: the value of a field by its name in lower case; nil where the answer has none.
   public init?(status: Int, asked: Int64, field: (String) -> String?) {
     let tag = field("etag")
     guard status == 206 else {

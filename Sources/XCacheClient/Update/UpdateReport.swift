@@ -16,7 +16,10 @@ public struct UpdateReport: Hashable, Sendable {
 
   /// Who was asked.
   public enum Source: String, Hashable, Sendable {
-    case origin, fallback
+    /// The origin.
+    case origin
+    /// Its static copy on the CDN.
+    case fallback
   }
 
   /// How the device came to `to`, or why it stayed.

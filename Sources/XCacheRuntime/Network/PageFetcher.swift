@@ -18,6 +18,7 @@ public final class PageFetcher: Sendable {
   private let gate: HostGate
 
   /// - Parameters:
+  ///   - transport: makes one exchange at a time on each thread.
   ///   - cookies: the engine's.
   ///   - connections: requests to one server at a time.
   public init(_ transport: any PageTransport, cookies: any CookieStore, connections: Int = 6) {

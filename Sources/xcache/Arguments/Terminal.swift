@@ -11,8 +11,21 @@ struct Terminal: Sendable {
   private(set) var isQuiet = false
   /// Whether it is said what is asked of servers.
   private(set) var isVerbose = false
+  private let sink: @Sendable ([UInt8], StandardStream) -> Void
 
+  /// A terminal of somebody's own, who takes what is written.
+  init(
+    isInteractive: Bool = false, usesColour: Bool = false,
+    sink: @escaping @Sendable ([UInt8], StandardStream) -> Void
+  ) {
+    self.isInteractive = isInteractive
+    self.usesColour = usesColour
+    self.sink = sink
+  }
+
+  /// The process's own streams.
   init(environment: [String: String]) {
+    sink = { Self.write($0, to: $1) }
     isInteractive = StandardStream.error.isTerminal && environment["TERM"] != "dumb"
     // https://no-color.org: any value that isn't empty.
     usesColour =
@@ -30,7 +43,7 @@ struct Terminal: Sendable {
   }
 
   /// Prints a line of the result.
-  func say(_ line: String) { Self.write(line + "\n", to: .output) }
+  func say(_ line: String) { write(line + "\n", to: .output) }
 
   /// Lines that a list has before it ends.
   static let listLimit = 40
@@ -62,27 +75,27 @@ struct Terminal: Sendable {
   private static let hasDocument = Atomic<Bool>(false)
 
   /// Prints bytes of the result as they are.
-  func write(_ bytes: [UInt8]) { Self.write(bytes, to: .output) }
+  func write(_ bytes: [UInt8]) { sink(bytes, .output) }
 
   /// Prints an error, or what a server says while it runs.
   func note(_ line: String) {
-    Self.write((isInteractive ? "\r\u{1B}[K" : "") + line + "\n", to: .error)
+    write((isInteractive ? "\r\u{1B}[K" : "") + line + "\n", to: .error)
   }
 
   /// Prints a question, whose answer follows on its line.
-  func ask(_ question: String) { Self.write(question, to: .error) }
+  func ask(_ question: String) { write(question, to: .error) }
 
   /// Prints what is good to know, unless --quiet says that it isn't.
   func remark(_ line: String) { if !isQuiet { note(line) } }
 
   /// Draws the progress line; nothing where nobody watches.
   func progress(_ line: String) {
-    if isInteractive, !isQuiet { Self.write("\r\u{1B}[K\(line)", to: .error) }
+    if isInteractive, !isQuiet { write("\r\u{1B}[K\(line)", to: .error) }
   }
 
   /// Takes the progress line away.
   func endProgress() {
-    if isInteractive, !isQuiet { Self.write("\r\u{1B}[K", to: .error) }
+    if isInteractive, !isQuiet { write("\r\u{1B}[K", to: .error) }
   }
 
   /// What kept a result from being written whole; nil: nothing did.
@@ -105,7 +118,7 @@ struct Terminal: Sendable {
     case yellow = 33
   }
 
-  private static func write(_ text: String, to stream: StandardStream) { write(Array(text.utf8), to: stream) }
+  private func write(_ text: String, to stream: StandardStream) { sink(Array(text.utf8), stream) }
 
   private static func write(_ bytes: [UInt8], to stream: StandardStream) {
     do throws(SystemError) {

@@ -1,11 +1,7 @@
-import Manifests
-import Synchronization
 import System
 import Testing
 
-@testable import Origin
-
-@Suite struct TextTests {
+@Suite struct EncodingTests {
   /// RFC 4648 §10, and what is no canonical form.
   @Test(arguments: [
     ("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob"), ("Zm9vYmE=", "fooba"),
@@ -27,31 +23,5 @@ import Testing
   ])
   func timestamps(milliseconds: Int64, text: String) {
     #expect(Timestamp.text(milliseconds) == text)
-  }
-
-  /// A read that begins after a change has returned sees it, on every thread.
-  @Test func publishedValuesAreSeen() async {
-    let published = Published(0)
-    await withTaskGroup(of: Bool.self) { group in
-      for _ in 0..<4 {
-        group.addTask {
-          var reader = PublishedReader(published)
-          var last = 0
-          for _ in 0..<20_000 {
-            let floor = published.current
-            let value = reader.current
-            if value < floor || value < last { return false }
-            last = value
-          }
-          return true
-        }
-      }
-      group.addTask {
-        for number in 1...5_000 { published.update { $0 = number } }
-        return true
-      }
-      for await isRight in group { #expect(isRight) }
-    }
-    #expect(published.current == 5_000)
   }
 }
