@@ -24,6 +24,7 @@ let package = Package(
     .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
     .library(name: "DeviceLinux", targets: ["DeviceLinux"]),
     .library(name: "DeviceApple", targets: ["DeviceApple"]),
+    .library(name: "XCacheFoundation", targets: ["XCacheFoundation"]),
   ],
   targets: [
     // Floor 0: the doors to C.
@@ -81,6 +82,10 @@ let package = Package(
     .target(
       name: "DeviceApple", dependencies: ["System", "XCacheClient"], path: "Engines/Apple",
       swiftSettings: swift),
+
+    .target(
+      name: "XCacheFoundation", dependencies: ["System", "XCacheClient", "XCacheRuntime"],
+      path: "Engines/Foundation", swiftSettings: swift),
 
     // Floor 6
     .executableTarget(
@@ -162,6 +167,13 @@ let package = Package(
       [
         "Archive", "Compression", "DeviceLinux", "HTTPDNS", "Manifests", "SocketServer", "System",
         "XCacheClient", "XCacheRuntime",
+      ]),
+    // Support is that of XCacheClientTests here, too.
+    tests(
+      "XCacheFoundationTests",
+      [
+        "Archive", "Compression", "Manifests", "SocketServer", "System", "XCacheClient", "XCacheFoundation",
+        "XCacheRuntime",
       ]),
     tests(
       "OriginTests",

@@ -2,12 +2,16 @@
 // A stand-in for Apple's Foundation: what `Engines/Apple` uses, from Apple's documentation. The delegate protocols require
 // every method that we implement, so that a misspelt one, which the real protocols would pass over, fails here.
 
+@_exported import Dispatch
+
 // MARK: - Values
 
 public typealias TimeInterval = Double
 
 public struct Data: RandomAccessCollection, Sendable {
+  public init() {}
   public init<S: Sequence>(_ elements: S) where S.Element == UInt8 {}
+  public mutating func append(_ other: Data) {}
   public var startIndex: Int { 0 }
   public var endIndex: Int { 0 }
   public subscript(position: Int) -> UInt8 { 0 }
@@ -21,6 +25,7 @@ public struct URL: Hashable, Sendable {
   public var host: String? { nil }
   public var scheme: String? { nil }
   public var path: String { "" }
+  public var absoluteString: String { "" }
   public func appendingPathComponent(_ component: String, isDirectory: Bool) -> URL { self }
   public mutating func setResourceValues(_ values: URLResourceValues) throws {}
 }
@@ -82,6 +87,11 @@ public struct URLRequest: Hashable, Sendable {
   public var httpMethod: String?
   public var timeoutInterval: TimeInterval = 60
   public var httpBody: Data? { get { nil } set {} }
+  public var httpBodyStream: InputStream? { get { nil } set {} }
+  public var allHTTPHeaderFields: [String: String]? { get { nil } set {} }
+  public func value(forHTTPHeaderField field: String) -> String? { nil }
+  public func _bridgeToObjectiveC() -> NSURLRequest { NSURLRequest() }
+  public static func _unconditionallyBridgeFromObjectiveC(_ source: NSURLRequest?) -> URLRequest { fatalError() }
   public static func == (a: URLRequest, b: URLRequest) -> Bool { true }
   public func hash(into hasher: inout Hasher) {}
   public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {}
@@ -104,20 +114,31 @@ public struct URLError: Error {
     public static var serverCertificateNotYetValid: Code { Code() }
     public static var internationalRoamingOff: Code { Code() }
     public static var dataNotAllowed: Code { Code() }
+    public static var badURL: Code { Code() }
+    public static var badServerResponse: Code { Code() }
+    public static var cannotParseResponse: Code { Code() }
+    public static var cannotOpenFile: Code { Code() }
+    public static var httpTooManyRedirects: Code { Code() }
+    public static var unsupportedURL: Code { Code() }
+    public static var requestBodyStreamExhausted: Code { Code() }
   }
+  public init(_ code: Code) {}
   public var code: Code { Code() }
 }
 
 open class URLResponse: NSObject, @unchecked Sendable {}
 
 open class HTTPURLResponse: URLResponse, @unchecked Sendable {
+  public init?(url: URL, statusCode: Int, httpVersion HTTPVersion: String?, headerFields: [String: String]?) { nil }
   open var statusCode: Int { 0 }
+  open var allHeaderFields: [AnyHashable: Any] { [:] }
   open func value(forHTTPHeaderField field: String) -> String? { nil }
 }
 
 open class URLSessionTask: NSObject, @unchecked Sendable {
   open var taskIdentifier: Int { 0 }
   open var originalRequest: URLRequest? { nil }
+  open var response: URLResponse? { nil }
   open var countOfBytesReceived: Int64 { 0 }
   open func cancel() {}
   open func suspend() {}
@@ -125,6 +146,8 @@ open class URLSessionTask: NSObject, @unchecked Sendable {
 }
 
 open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
+open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}
+open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {}
 
 open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   open var networkProtocolName: String? { nil }
@@ -141,6 +164,8 @@ open class OperationQueue: NSObject, @unchecked Sendable {}
 
 open class URLSessionConfiguration: NSObject, @unchecked Sendable {
   open class var ephemeral: URLSessionConfiguration { URLSessionConfiguration() }
+  open class var `default`: URLSessionConfiguration { URLSessionConfiguration() }
+  open var protocolClasses: [AnyClass]?
   open var timeoutIntervalForRequest: TimeInterval = 60
   open var httpMaximumConnectionsPerHost = 6
   open var requestCachePolicy = URLRequest.CachePolicy.reloadIgnoringLocalCacheData
@@ -155,13 +180,45 @@ open class URLSession: NSObject, @unchecked Sendable {
   public init(
     configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?
   ) {}
+  public enum AuthChallengeDisposition: Int, Sendable {
+    case useCredential, performDefaultHandling, cancelAuthenticationChallenge, rejectProtectionSpace
+  }
   open func dataTask(with request: URLRequest) -> URLSessionDataTask { URLSessionDataTask() }
+  open func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask { URLSessionUploadTask() }
   open func finishTasksAndInvalidate() {}
 }
 
 public protocol URLSessionDelegate: AnyObject, Sendable {}
 
+// What not every delegate of ours has comes with a default: one that is misspelt "nearly matches", which is a warning.
+extension URLSessionTaskDelegate {
+  public func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {}
+  public func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {}
+  public func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+  ) {}
+  public func urlSession(
+    _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+  ) {}
+}
+
 public protocol URLSessionTaskDelegate: URLSessionDelegate {
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64)
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void)
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void)
@@ -176,3 +233,81 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void)
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
 }
+
+// MARK: - Protocols of one's own
+
+open class Stream: NSObject {
+  public enum Status: UInt, Sendable { case notOpen, opening, open, reading, writing, atEnd, closed, error }
+  open func open() {}
+  open func close() {}
+  open var streamError: (any Error)? { nil }
+  open class func getBoundStreams(
+    withBufferSize bufferSize: Int, inputStream: inout InputStream?, outputStream: inout OutputStream?
+  ) {}
+}
+open class InputStream: Stream {
+  public init(data: Data) {}
+}
+open class OutputStream: Stream {
+  open func write(_ buffer: UnsafePointer<UInt8>, maxLength len: Int) -> Int { 0 }
+}
+
+open class NSURLRequest: NSObject {
+  open func mutableCopy() -> Any { self }
+}
+open class NSMutableURLRequest: NSURLRequest {}
+
+open class CachedURLResponse: NSObject, @unchecked Sendable {}
+extension URLCache {
+  public enum StoragePolicy: UInt, Sendable { case allowed, allowedInMemoryOnly, notAllowed }
+}
+
+open class URLCredential: NSObject, @unchecked Sendable {}
+
+public protocol URLAuthenticationChallengeSender: AnyObject {
+  func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge)
+  func continueWithoutCredential(for challenge: URLAuthenticationChallenge)
+  func cancel(_ challenge: URLAuthenticationChallenge)
+  func performDefaultHandling(for challenge: URLAuthenticationChallenge)
+  func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge)
+}
+
+open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
+  public init(authenticationChallenge challenge: URLAuthenticationChallenge, sender: any URLAuthenticationChallengeSender) {}
+}
+
+public protocol URLProtocolClient: AnyObject {
+  func urlProtocol(_ protocol: URLProtocol, wasRedirectedTo request: URLRequest, redirectResponse: URLResponse)
+  func urlProtocol(
+    _ protocol: URLProtocol, didReceive response: URLResponse, cacheStoragePolicy policy: URLCache.StoragePolicy)
+  func urlProtocol(_ protocol: URLProtocol, didLoad data: Data)
+  func urlProtocolDidFinishLoading(_ protocol: URLProtocol)
+  func urlProtocol(_ protocol: URLProtocol, didFailWithError error: any Error)
+  func urlProtocol(_ protocol: URLProtocol, didReceive challenge: URLAuthenticationChallenge)
+}
+
+open class URLProtocol: NSObject {
+  open var client: (any URLProtocolClient)? { nil }
+  open var request: URLRequest { fatalError() }
+  open var task: URLSessionTask? { nil }
+  open class func canInit(with request: URLRequest) -> Bool { false }
+  open class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+  open class func requestIsCacheEquivalent(_ a: URLRequest, to b: URLRequest) -> Bool { false }
+  open func startLoading() {}
+  open func stopLoading() {}
+  open class func property(forKey key: String, in request: URLRequest) -> Any? { nil }
+  open class func setProperty(_ value: Any, forKey key: String, in request: NSMutableURLRequest) {}
+  open class func removeProperty(forKey key: String, in request: NSMutableURLRequest) {}
+}
+
+// MARK: - Run loops
+
+open class CFRunLoop {}
+public final class CFString {}
+public struct CFRunLoopMode: Sendable {
+  public static var defaultMode: CFRunLoopMode { CFRunLoopMode() }
+  public var rawValue: CFString { CFString() }
+}
+public func CFRunLoopGetCurrent() -> CFRunLoop! { CFRunLoop() }
+public func CFRunLoopPerformBlock(_ rl: CFRunLoop!, _ mode: AnyObject!, _ block: (() -> Void)!) {}
+public func CFRunLoopWakeUp(_ rl: CFRunLoop!) {}

@@ -19,11 +19,14 @@ module() {
 # target NAME: one of ours.
 target() {
   local files folder="Sources/$1"
-  [ "$1" != DeviceApple ] || folder=Engines/Apple
+  case "$1" in
+    DeviceApple) folder=Engines/Apple ;;
+    XCacheFoundation) folder=Engines/Foundation ;;
+  esac
   mapfile -t files < <(find "$folder" -name '*.swift' | sort)
   module "$1" "${files[@]}"
   echo "$1: type-checked for Apple, ${#files[@]} files"
 }
 
 for stub in Darwin CryptoKit Foundation; do module "$stub" "Tests/AppleStubs/$stub.swift"; done
-for name in ${TARGETS:-Libc Zstd System HTTP Manifests Compression Archive HTTPDNS XCacheClient XCacheRuntime DeviceApple}; do target "$name"; done
+for name in ${TARGETS:-Libc Zstd System HTTP Manifests Compression Archive HTTPDNS XCacheClient XCacheRuntime DeviceApple XCacheFoundation}; do target "$name"; done

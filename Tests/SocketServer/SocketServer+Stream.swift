@@ -21,26 +21,47 @@ extension SocketServer {
         fields[line[..<colon].lowercased()] = String(line[line.index(after: colon)...].drop { $0 == " " })
       }
       if fields["expect"] != nil { _ = write("HTTP/1.1 100 Continue\r\n\r\n".utf8) }
-      let length = fields["content-length"].flatMap { Int($0) } ?? 0
-      while buffer.count < length { guard fill() else { return nil } }
-      let body = Array(buffer.prefix(length))
-      buffer.removeFirst(length)
+      let isChunked = fields["transfer-encoding"]?.lowercased() == "chunked"
+      guard
+        let body = isChunked ? readChunks() : take(fields["content-length"].flatMap { Int($0) } ?? 0)
+      else { return nil }
       return Request(
         method: String(words[0]), path: String(words[1]), fields: fields, body: body, connection: index)
     }
 
-    private mutating func readHead() -> [UInt8]? {
+    private mutating func readHead() -> [UInt8]? { take(until: "\r\n\r\n") }
+
+    private mutating func take(_ count: Int) -> [UInt8]? {
+      while buffer.count < count { guard fill() else { return nil } }
+      defer { buffer.removeFirst(count) }
+      return Array(buffer.prefix(count))
+    }
+
+    private mutating func take(until end: String) -> [UInt8]? {
+      let end = Array(end.utf8)
       var searched = 0
       while true {
-        while searched + 4 <= buffer.count {
-          if buffer[searched..<searched + 4].elementsEqual("\r\n\r\n".utf8) {
-            defer { buffer.removeFirst(searched + 4) }
+        while searched + end.count <= buffer.count {
+          if buffer[searched..<searched + end.count].elementsEqual(end) {
+            defer { buffer.removeFirst(searched + end.count) }
             return Array(buffer[..<searched])
           }
           searched += 1
         }
         guard fill() else { return nil }
       }
+    }
+
+    /// A body in chunks without extensions and trailers.
+    private mutating func readChunks() -> [UInt8]? {
+      var body: [UInt8] = []
+      while let line = take(until: "\r\n"), let count = Int(String(decoding: line, as: UTF8.self), radix: 16)
+      {
+        guard let chunk = take(count), take(2) != nil else { return nil }
+        if count == 0 { return body }
+        body += chunk
+      }
+      return nil
     }
 
     private mutating func fill() -> Bool {

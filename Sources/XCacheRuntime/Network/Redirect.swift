@@ -1,11 +1,12 @@
 import Manifests
 
 /// What a browser makes of a redirect (Fetch §4.4, "HTTP-redirect fetch").
-struct Redirect {
-  let request: NetworkRequest
+package struct Redirect {
+  /// What is asked for next.
+  package let request: NetworkRequest
 
   /// Redirects that are followed.
-  static let limit = 20
+  package static let limit = 20
 
   /// Headers that belong to a body (Fetch §2.2.1, "request-body-header name").
   private static let ofBodies: Set<String> = [
@@ -13,7 +14,7 @@ struct Redirect {
   ]
 
   /// The next request; nil where `head` is no redirect, or leads nowhere that may be gone to.
-  init?(after head: NetworkHead, to last: NetworkRequest) {
+  package init?(after head: NetworkHead, to last: NetworkRequest) {
     guard [301, 302, 303, 307, 308].contains(head.status), let location = head.values("location").first,
       let from = try? ResourceURL(last.url), let target = Self.target(location, from: from),
       // What was secure stays so.

@@ -1,0 +1,190 @@
+import Foundation
+import System
+import XCacheClient
+import XCacheRuntime
+
+#if !canImport(Darwin)
+  import FoundationNetworking
+#endif
+
+/// One request of a session of the app's, from its start to its end.
+///
+/// Unchecked: `owner`, `isOver` and what is paused are touched on `thread` alone, the rest is behind a lock or never changes.
+final class Loading: @unchecked Sendable {  // see above
+  let service: LoadingService
+  let request: URLRequest
+  let thread: ClientThread
+  #if !canImport(Darwin)
+    let hidden: HiddenTask
+  #endif
+  private weak var owner: XCacheURLProtocol?
+  private var isOver = false
+  private var paused: [@Sendable () -> Void]?
+  let state = Locked(State())
+
+  struct State {
+    var job: Task<Void, Never>?
+    /// What carries the request on.
+    var passed: URLSessionTask?
+    var isStopped = false
+    /// Whether the client knows the answer's head.
+    var hasHead = false
+    /// The body, where it has to be handed over at once.
+    var collected = Data()
+    var redirects = Redirects()
+    /// What answers a challenge that the client has.
+    var challenge: ChallengeAnswer?
+  }
+
+  /// On the thread on which the system wants to be told.
+  init(_ owner: XCacheURLProtocol, _ service: LoadingService) {
+    self.owner = owner
+    self.service = service
+    #if canImport(Darwin)
+      request = owner.request
+      thread = ClientThread()
+    #else
+      hidden = HiddenTask(owner.task)
+      request = hidden.complete(owner.request)
+      thread = ClientThread(hidden.queue)
+    #endif
+  }
+
+  func start() {
+    #if !canImport(Darwin)
+      // Its file can't be handed over, and Foundation ends the process where there is none.
+      guard !(owner?.task is URLSessionDownloadTask) else { return fail(URLError(.unsupportedURL)) }
+    #endif
+    let asked = PageRequest(request)
+    let runtime = service.runtime
+    let job = Task { [weak self] in
+      let answer = await runtime.answer(asked)
+      guard let self, !Task.isCancelled else { return }
+      switch answer {
+      case .local(let answer): self.deliver(answer)
+      case .network: self.passOn()
+      }
+    }
+    state.withLock { $0.job = job }
+  }
+
+  /// The client wants nothing more.
+  func stop() {
+    isOver = true
+    let (job, passed, challenge) = state.withLock { state in
+      state.isStopped = true
+      return (state.job, state.passed, state.challenge.take())
+    }
+    job?.cancel()
+    challenge?.cancel()
+    // Elsewhere: in Linux's Foundation this is a queue that every session waits for.
+    if let passed { DispatchQueue.global(qos: .userInitiated).async { passed.cancel() } }
+  }
+
+  /// Holds back what the client would be told.
+  func pause() { paused = paused ?? [] }
+
+  func resume() {
+    let held = paused ?? []
+    paused = nil
+    for tell in held { tell() }
+  }
+
+  /// The app's own task; on `thread`.
+  var ownTask: URLSessionTask? { owner?.task }
+
+  // MARK: - What the client is told
+
+  /// Calls the client, unless it wants nothing more.
+  func tell(_ body: @escaping @Sendable (_ client: any URLProtocolClient, _ own: URLProtocol) -> Void) {
+    thread.run { [weak self] in self?.tellNow(body) }
+  }
+
+  private func tellNow(
+    _ body: @escaping @Sendable (_ client: any URLProtocolClient, _ own: URLProtocol) -> Void
+  ) {
+    guard paused == nil else {
+      paused?.append { [weak self] in self?.tellNow(body) }
+      return
+    }
+    guard !isOver, let owner, let client = owner.client else { return }
+    body(client, owner)
+  }
+
+  func begin(_ response: URLResponse) {
+    state.withLock { $0.hasHead = true }
+    tell { $0.urlProtocol($1, didReceive: response, cacheStoragePolicy: .notAllowed) }
+  }
+
+  /// - Parameter done: called when the client has them.
+  func take(_ bytes: Data, done: (@Sendable () -> Void)? = nil) {
+    if collects {
+      state.withLock { $0.collected.append(bytes) }
+      done?()
+      return
+    }
+    tell {
+      $0.urlProtocol($1, didLoad: bytes)
+      done?()
+    }
+  }
+
+  func finish() {
+    let collected = state.withLock { $0.collected }
+    if !collected.isEmpty { tell { $0.urlProtocol($1, didLoad: collected) } }
+    tell { $0.urlProtocolDidFinishLoading($1) }
+    end()
+  }
+
+  func fail(_ error: any Error) {
+    tell { $0.urlProtocol($1, didFailWithError: error) }
+    end()
+  }
+
+  private func end() { thread.run { [weak self] in self?.endNow() } }
+
+  private func endNow() {
+    if paused == nil { isOver = true } else { paused?.append { [weak self] in self?.endNow() } }
+  }
+
+  /// Whether the client takes but one piece of a body.
+  private var collects: Bool {
+    #if canImport(Darwin)
+      false
+    #else
+      hidden.collects
+    #endif
+  }
+}
+
+extension Loading {
+  /// Bytes of a file that are read at a time.
+  private static let piece = 1 << 18
+
+  fileprivate func deliver(_ answer: LocalAnswer) {
+    guard let url = request.url else { return fail(URLError(.badURL)) }
+    let fields = Dictionary(answer.headers.map { ($0.name, $0.value) }) { "\($0), \($1)" }
+    let head = HTTPURLResponse(
+      url: url, statusCode: answer.status, httpVersion: "HTTP/1.1", headerFields: fields)
+    guard let head else { return fail(URLError(.cannotParseResponse)) }
+    begin(head)
+    switch answer.body {
+    case .empty: finish()
+    case .bytes(let bytes):
+      take(Data(bytes))
+      finish()
+    case .file(let file, let start, let count): deliver(file, start, count)
+    }
+  }
+
+  /// The next piece is read when the client has the last one, so that a long file takes little memory.
+  private func deliver(_ file: LocalResource, _ start: Int64, _ left: Int64) {
+    guard left > 0 else { return finish() }
+    // Reading may wait for the disk, which threads of Swift's concurrency don't.
+    DispatchQueue.global(qos: .userInitiated).async {
+      let bytes = try? file.read(at: start, count: Int(min(left, Int64(Self.piece))))
+      guard let bytes, !bytes.isEmpty else { return self.fail(URLError(.cannotOpenFile)) }
+      self.take(Data(bytes)) { self.deliver(file, start + Int64(bytes.count), left - Int64(bytes.count)) }
+    }
+  }
+}

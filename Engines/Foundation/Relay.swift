@@ -1,0 +1,78 @@
+import Foundation
+import System
+
+#if !canImport(Darwin)
+  import FoundationNetworking
+#endif
+
+/// The delegate of the session over which requests are passed on: hands what happens to the request it belongs to, and holds
+/// that until the task is over.
+final class Relay: NSObject, URLSessionDataDelegate, Sendable {
+  private let running = Locked<[Int: Loading]>([:])
+
+  /// Requests that are under way.
+  var count: Int { running.withLock { $0.count } }
+
+  /// Starts a task.
+  func begin(_ task: URLSessionTask, for loading: Loading) {
+    running.withLock { $0[task.taskIdentifier] = loading }
+    task.resume()
+  }
+
+  private func loading(of task: URLSessionTask) -> Loading? {
+    running.withLock { $0[task.taskIdentifier] }
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {
+    loading(of: dataTask)?.received(response)
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    loading(of: dataTask)?.received(data)
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    running.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.ended(task, error)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {
+    loading(of: task)?.sent(totalBytesSent, of: totalBytesExpectedToSend)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    #if canImport(Darwin)
+      // The client decides, and asks anew where it follows.
+      let loading = running.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+      loading?.redirected(to: LoadingService.unmarked(request), by: response)
+      completionHandler(nil)
+      task.cancel()
+    #else
+      // The redirect itself is the answer, and followed by our own rules: Foundation's lose the bodies of 307 and 308.
+      completionHandler(nil)
+    #endif
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    #if canImport(Darwin)
+      guard let loading = loading(of: task) else { return completionHandler(.performDefaultHandling, nil) }
+      loading.asked(challenge, completionHandler)
+    #else
+      // The answer with its 401 is there, and Foundation makes a challenge of it for the client as well.
+      running.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.ended(task, nil)
+      completionHandler(.cancelAuthenticationChallenge, nil)
+    #endif
+  }
+}
