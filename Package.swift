@@ -121,7 +121,9 @@ let package = Package(
     // What the runtime's network gives: make bench-prefetch, make bench-names.
     .executableTarget(
       name: "network-bench",
-      dependencies: ["DeviceLinux", "HTTPDNS", "SocketServer", "System", "XCacheClient", "XCacheRuntime"],
+      dependencies: [
+        "DeviceLinux", "HTTPDNS", "Manifests", "SocketServer", "System", "XCacheClient", "XCacheRuntime",
+      ],
       path: "Benchmarks/Network", swiftSettings: swift),
 
     // The zstd decoder in Swift against libzstd: make bench-zstd.
