@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open fuzz-dns bench-prefetch bench-names
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open fuzz-dns bench-prefetch bench-names test-exchanges
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -180,6 +180,11 @@ bench-deltas: build ## measure what updates of a published app cost
 bench-packs: packages ## measure the parts of a pack: renaming, change lists, long frames
 	swift build $(RELEASE) --product pack-bench
 	@f=$$(find Sources public -type f -size +1k -printf '%s %p\n' | sort -n | tail -1 | cut -d' ' -f2); .build/release/pack-bench "$${FILE:-$$f}"
+
+test-exchanges: packages ## 200 requests of pages by our fetcher and by other clients against one server, and a body of 1 GB in flat memory
+	@.ci/packages python3 python3-zstandard curl
+	swift build --product network-bench $(STRICT)
+	Tests/Exchanges/run.py .build/debug/network-bench
 
 bench-prefetch: packages ## a page's data behind a slow line, with and without its call sent ahead
 	swift build $(RELEASE) --product network-bench

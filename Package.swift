@@ -80,7 +80,7 @@ let package = Package(
     library(
       "DeviceLinux", ["HTTPClient", "HTTPDNS", "Platform", "System", "XCacheClient", "XCacheRuntime"]),
     .target(
-      name: "DeviceApple", dependencies: ["System", "XCacheClient"], path: "Engines/Apple",
+      name: "DeviceApple", dependencies: ["System", "XCacheClient", "XCacheRuntime"], path: "Engines/Apple",
       swiftSettings: swift),
 
     .target(
@@ -121,7 +121,9 @@ let package = Package(
     // What the runtime's network gives: make bench-prefetch, make bench-names.
     .executableTarget(
       name: "network-bench",
-      dependencies: ["DeviceLinux", "HTTPDNS", "SocketServer", "System", "XCacheClient", "XCacheRuntime"],
+      dependencies: [
+        "DeviceLinux", "HTTPDNS", "Manifests", "SocketServer", "System", "XCacheClient", "XCacheRuntime",
+      ],
       path: "Benchmarks/Network", swiftSettings: swift),
 
     // The zstd decoder in Swift against libzstd: make bench-zstd.
@@ -165,7 +167,8 @@ let package = Package(
     tests(
       "XCacheRuntimeTests",
       [
-        "Archive", "Compression", "DeviceLinux", "HTTPDNS", "Manifests", "SocketServer", "System",
+        "Archive", "Compression", "DeviceApple", "DeviceLinux", "HTTPDNS", "Manifests", "SocketServer",
+        "System",
         "XCacheClient", "XCacheRuntime",
       ]),
     // Support is that of XCacheClientTests here, too.

@@ -8,12 +8,15 @@ extension HTTPDNSResolver {
 
   /// Carries out a plan.
   func lookUp(_ host: HostName, from start: Int64) -> Resolution? {
-    let (isDown, stale) = state.withLock { state -> (Bool, LookupAnswer?) in
+    let (isNoHelp, stale) = state.withLock { state -> (Bool, LookupAnswer?) in
       let stale = state.cache.stale(host, at: start)
-      return (state.service.isDown(at: start), stale.flatMap { usable($0, host, start, state) })
+      return (
+        state.service.isDown(at: start) || state.cache.isAbsent(host, at: start),
+        stale.flatMap { usable($0, host, start, state) }
+      )
     }
     var plan = LookupPlan(
-      settings.order, hasService: sources[.service] != nil && !isDown, stale: stale,
+      settings.order, hasService: sources[.service] != nil && !isNoHelp, stale: stale,
       headStart: Int64(settings.headStart), patience: Int64(settings.patience), at: start)
     let waiter = Waiter([:])
     var known: LookupPlan.Outcomes = [:]
@@ -105,7 +108,9 @@ extension HTTPDNSResolver {
       state.service.answered()
       state.cache.keep(answer, of: question.host, at: now)
     // That there is no such host is an answer.
-    case (.service, .failure(.noAddress)): state.service.answered()
+    case (.service, .failure(.noAddress)):
+      state.service.answered()
+      state.cache.keepAbsent(question.host, at: now)
     case (.service, .failure(.busy)), (.system, .failure): break
     case (.service, .failure): state.service.failed(at: now)
     case (.system, .success(let answer)):
@@ -125,7 +130,9 @@ extension HTTPDNSResolver {
       settings.order != .systemFirst && sources[.service] != nil ? .service : .system
     let missing = state.withLock { state -> [HostName] in
       if state.isOff { return [] }
-      return names.filter { state.cache.fresh($0, at: start) == nil }
+      return names.filter {
+        state.cache.fresh($0, at: start) == nil && !state.cache.isAbsent($0, at: start)
+      }
     }
     guard !missing.isEmpty else { return }
     _ = try? OSThread(name: "name lookups") {

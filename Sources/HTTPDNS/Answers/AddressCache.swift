@@ -9,6 +9,8 @@ struct AddressCache: Sendable {
   }
 
   private var held: [HostName: Held] = [:]
+  /// Hosts that there were none of, as the service said, and until when that counts. A file has none of them.
+  private var absent: [HostName: Int64] = [:]
 
   /// Hosts at most; of more, those go that ran out first.
   private static let limit = 512
@@ -17,6 +19,9 @@ struct AddressCache: Sendable {
   private static let times = 10...86_400
   /// Milliseconds for which an answer may be used after it ran out, where nothing better is to be had.
   static let staleFor: Int64 = 3_600_000
+  /// Milliseconds for which it counts that there is no such host: a name that is made is found soon, and a page that asks
+  /// for a wrong one all the time costs two questions a minute.
+  static let absentFor: Int64 = 30_000
 
   init() {}
 
@@ -34,14 +39,29 @@ struct AddressCache: Sendable {
   mutating func keep(_ answer: LookupAnswer, of host: HostName, at now: Int64) {
     let seconds = answer.seconds.map { min(max($0, Self.times.lowerBound), Self.times.upperBound) }
     held[host] = Held(answer: answer, expires: now + Int64(seconds ?? Self.untold) * 1000)
+    absent[host] = nil
     guard held.count > Self.limit, let oldest = held.min(by: { $0.value.expires < $1.value.expires }) else {
       return
     }
     held[oldest.key] = nil
   }
 
+  /// Whether the service said a short while ago that there is no such host.
+  func isAbsent(_ host: HostName, at now: Int64) -> Bool {
+    // A clock that was set back makes nothing absent for longer than it ever was.
+    absent[host].map { now < $0 && $0 <= now + Self.absentFor } ?? false
+  }
+
+  /// The service said that there is no such host.
+  mutating func keepAbsent(_ host: HostName, at now: Int64) {
+    absent[host] = now + Self.absentFor
+    guard absent.count > Self.limit, let oldest = absent.min(by: { $0.value < $1.value }) else { return }
+    absent[oldest.key] = nil
+  }
+
   /// Another network may have other answers: none is fresh any more.
   mutating func expire(at now: Int64) {
+    absent = [:]
     held = held.mapValues { held in
       var held = held
       held.expires = min(held.expires, now)

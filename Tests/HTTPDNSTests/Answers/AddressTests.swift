@@ -50,6 +50,21 @@ import Testing
     #expect(cache.fresh(host, at: now + 5) == nil && cache.stale(host, at: now + 5) != nil)
   }
 
+  @Test func whatIsAbsentIsForgotten() {
+    var cache = AddressCache()
+    for number in 0..<2_000 { cache.keepAbsent(.of("h\(number).test"), at: now + Int64(number)) }
+    let absent = (0..<2_000).filter { cache.isAbsent(.of("h\($0).test"), at: now + 2_000) }
+    #expect(absent == Array(1_488..<2_000))
+    cache = AddressCache()
+    cache.keepAbsent(host, at: now)
+    #expect(cache.isAbsent(host, at: now + 29_999) && !cache.isAbsent(host, at: now + 30_000))
+    // Neither a clock that was set back nor a file keeps it.
+    #expect(!cache.isAbsent(host, at: now - 1))
+    #expect(!AddressCache(saved: cache.saved, at: now).isAbsent(host, at: now))
+    cache.keep(.of("192.0.2.1"), of: host, at: now)
+    #expect(!cache.isAbsent(host, at: now))
+  }
+
   @Test func thereIsABound() {
     var cache = AddressCache()
     for number in 0..<2_000 {

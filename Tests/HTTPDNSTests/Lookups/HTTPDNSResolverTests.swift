@@ -62,14 +62,26 @@ import Testing
     #expect(found(resolver) == "service 192.0.2.1")
   }
 
-  /// That there is no such host is an answer of the service's, not a failure.
-  @Test func aServiceThatKnowsNoSuchHostIsAskedOn() {
+  /// That there is no such host is an answer of the service's, which counts for a short while.
+  @Test func aServiceThatKnowsNoSuchHostIsAskedLater() {
     let resolver = resolver()
     service.fail(.noAddress, "m.test")
-    for count in 1...4 {
-      #expect(found(resolver) == "system 192.0.2.10")
-      #expect(service.asked.count == count)
-    }
+    for _ in 1...4 { #expect(found(resolver) == "system 192.0.2.10") }
+    #expect(service.asked.count == 1)
+    // It isn't down: others are asked for.
+    #expect(found(resolver, "n.test") == "-" && service.asked.count == 2)
+    clock.advance(seconds: 29)
+    _ = found(resolver)
+    #expect(service.asked.count == 2)
+    service.say(["m.test": ["192.0.2.1"]])
+    clock.advance(seconds: 1)
+    #expect(found(resolver) == "service 192.0.2.1")
+    // On another network it may well be there.
+    service.fail(.noAddress, "o.test")
+    #expect(found(resolver, "o.test") == "-")
+    service.say(["o.test": ["192.0.2.5"]])
+    resolver.networkChanged()
+    #expect(found(resolver, "o.test") == "service 192.0.2.5")
   }
 
   @Test func aServiceThatHangsIsLeftAlone() {
