@@ -17,7 +17,7 @@ final class Network: Transport {
     for number in 0..<count {
       let file = Self.file(number)
       let url = "https://m.test/assets/chunk-\(number).js"
-      let download = "https://cdn.test/\(number)/https%253A%252F%252Fm.test%252Fassets%252Fchunk-\(number).js"
+      let download = Self.download(of: url, file)
       bodies[download] = file
       map[url] = [
         "ctype": "text/javascript;charset=UTF-8", "download": .string(download),
@@ -36,6 +36,17 @@ final class Network: Transport {
       bodies["https://origin.test/configure.json?app=shop&channel=online&patch=1"] = answer.canonical
     }
     self.bodies = bodies
+  }
+
+  /// As an origin makes it.
+  private static func download(of url: String, _ file: [UInt8]) -> String {
+    guard let channel = try? ChannelName("online"), let address = try? ResourceURL(url),
+      let base = try? BaseURL("https://cdn.test")
+    else { fatalError("they are right") }
+    return DownloadPath(
+      channel: channel, appID: 1, manifestVersion: ManifestVersion(1), resourceVersion: 1,
+      sha256: SHA256.of(file), url: address
+    ).url(publicURL: base)
   }
 
   /// 1 to 9 KB, 5 on average: 2,000 of them are about the 10 MB of the memory cache.

@@ -3,13 +3,21 @@ import Libc
 /// The process's own memory, as those who run it see it.
 package enum ProcessMemory {
   /// Bytes that are in memory (VmRSS), the program's own among them; nil where the system doesn't tell.
-  package static var resident: Int? {
+  package static var resident: Int? { statm(1) }
+
+  /// Of these, the bytes of files, such as the program's own, which the system shares with its cache and takes back at will;
+  /// nil where it doesn't tell.
+  package static var fileBacked: Int? { statm(2) }
+
+  private static func statm(_ field: Int) -> Int? {
     // proc(5): size, resident, shared and so on, in pages.
     guard let file = try? Kernel.openExisting("/proc/self/statm", .read) else { return nil }
     var bytes = [UInt8](repeating: 0, count: 128)
     let read = bytes.withUnsafeMutableBytes { buffer in try? Kernel.read(file, into: buffer) }
     let fields = bytes.prefix(read ?? 0).split(separator: UInt8(ascii: " "))
-    guard fields.count > 1, let pages = Int(String(decoding: fields[1], as: UTF8.self)) else { return nil }
+    guard fields.count > field, let pages = Int(String(decoding: fields[field], as: UTF8.self)) else {
+      return nil
+    }
     return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
   }
 

@@ -23,8 +23,8 @@ package struct ListedFile: Sendable {
     self.entry = entry
     self.version = version.text
     url = entry.url.text
-    contentType = entry.entry.ctype
-    headers = entry.entry.headers.fields.map { ($0.name.rawValue, $0.value.text) }
+    contentType = entry.contentType
+    headers = entry.headers.fields.map { ($0.name.rawValue, $0.value.text) }
     size = entry.size
     md5 = entry.bytes.md5
     sha256 = entry.sha256
@@ -37,13 +37,9 @@ extension Device {
   /// - Parameter isPage: where nothing is listed under the address with its query, the one without counts.
   package func listed(_ url: ResourceURL, isPage: Bool) -> ListedFile? {
     let index = index
-    return urls.withLock { urls in
-      if let entry = urls.entry(for: url, in: index) { return ListedFile(entry, of: index.version) }
-      guard isPage, url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else {
-        return nil
-      }
-      return urls.entry(for: plain, in: index).map { ListedFile($0, of: index.version) }
-    }
+    if let entry = index.urls[url] { return ListedFile(entry, of: index.version) }
+    guard isPage, url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else { return nil }
+    return index.urls[plain].map { ListedFile($0, of: index.version) }
   }
 
   /// The open file of something that is listed, fetched first where it is missing or damaged; nil where it is listed no
@@ -109,9 +105,8 @@ package struct HeldManifest: Sendable {
   /// Its version; `0`: none.
   package var version: String { index.version.text }
 
-  /// What it listed for a URL; found by a walk over its entries, since few requests need it.
+  /// What it listed for a URL.
   package func listed(_ url: ResourceURL) -> ListedFile? {
-    let key = url.matchKey
-    return index.entries.first { $0.url.matchKey == key }.map { ListedFile($0, of: index.version) }
+    index.urls[url].map { ListedFile($0, of: index.version) }
   }
 }

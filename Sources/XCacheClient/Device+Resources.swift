@@ -30,7 +30,7 @@ extension Device {
     var supplied = 0
     while true {
       let index = index
-      guard let entry = urls.withLock({ $0.entry(for: url, in: index) }) else { return nil }
+      guard let entry = index.urls[url] else { return nil }
       switch try open(entry) {
       case .ready(let resource): return resource
       case .superseded: continue

@@ -24,7 +24,6 @@ public final class Device: Sendable {
   let policy: Locked<PollPolicy>
   // Held while an update or a completion runs: one at a time.
   let work = Locked(())
-  let urls = Locked(URLTable())
   let documents: Locked<DeviceDocuments>
   let reporter: FailureReporter
   /// Files that were found damaged since somebody asked.

@@ -17,9 +17,9 @@ public final class LocalResource: Sendable {
 
   init(_ entry: HeldEntry, _ file: consuming Descriptor) {
     url = entry.url.text
-    contentType = entry.entry.ctype
+    contentType = entry.contentType
     var headers = ["X-Content-Type-Options": "nosniff"]
-    for field in entry.entry.headers.fields { headers[field.name.rawValue] = field.value.text }
+    for field in entry.headers.fields { headers[field.name.rawValue] = field.value.text }
     self.headers = headers
     size = entry.size
     sha256 = entry.sha256.hex
@@ -46,27 +46,5 @@ public final class LocalResource: Sendable {
     }
     bytes.removeLast(length - filled)
     return bytes
-  }
-}
-
-/// Which listed resource a URL means (DESIGN "URLs and matching"); made when the first page asks.
-struct URLTable {
-  private var digest: SHA256?
-  /// Where in the index's entries each is: entries of their own would take six times the memory.
-  private var places: [String: Int32] = [:]
-
-  /// The entry that `url` matches in `index`.
-  mutating func entry(for url: ResourceURL, in index: DeviceIndex) -> HeldEntry? {
-    if digest != index.digest { fill(from: index) }
-    return places[url.matchKey].map { index.entries[Int($0)] }
-  }
-
-  private mutating func fill(from index: DeviceIndex) {
-    digest = index.digest
-    places = [:]
-    places.reserveCapacity(index.entries.count)
-    for (place, entry) in index.entries.enumerated() {
-      places[entry.url.matchKey] = Int32(clamping: place)
-    }
   }
 }

@@ -23,7 +23,8 @@ import Testing
           "md5":"\(MD5.of(content).hex)","sha256":"\(sha256)","size":\(content.count),"version":"1"}
           """)))
     let item = ManifestItem(url: try ResourceURL(url), entry: entry)
-    return ListedFile(try HeldEntry(item), of: ManifestVersion(1))
+    var kinds = EntryKinds()
+    return ListedFile(try HeldEntry(item, sharing: &kinds), of: ManifestVersion(1))
   }
 
   private static func head(

@@ -13,6 +13,11 @@ package struct ResourceFileName: Hashable, Sendable, CustomStringConvertible {
     text = name.utf8.count <= Self.limit ? name : Self.short(url)
   }
 
+  /// Whether a URL's name is its text percent-encoded, as it is where that isn't too long.
+  package static func isEncoding(of url: ResourceURL) -> Bool {
+    url.text.utf8.reduce(0) { $0 + (ASCII.isUnreserved($1) ? 1 : 3) } <= limit
+  }
+
   /// Reads a name; nil where no URL has it.
   package init?(text: String) {
     let bytes = Array(text.utf8)

@@ -210,9 +210,14 @@ func onDisk<Value: ~Copyable>(
 
 /// Tells a file from any other, and from itself after it was written to.
 struct FileMark: Hashable, Sendable {
-  private let inode: UInt64
-  private let size: Int64
-  private let changed: Int64
+  /// Of inode, size and time of the last change, by the process's own key: one is kept for each file that was read.
+  private let code: Int
 
-  init(_ status: FileStatus) { (inode, size, changed) = (status.inode, status.size, status.changed) }
+  init(_ status: FileStatus) {
+    var hasher = Hasher()
+    hasher.combine(status.inode)
+    hasher.combine(status.size)
+    hasher.combine(status.changed)
+    code = hasher.finalize()
+  }
 }

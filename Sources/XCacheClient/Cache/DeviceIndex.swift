@@ -14,40 +14,69 @@ struct DeviceIndex: Sendable {
   private let others: [ManifestItem]
   /// The bytes that belong under each file name.
   let names: NameTable
+  /// What each URL means.
+  let urls: URLTable
 
   /// What a device holds before its first manifest.
-  static func none(_ hosts: HostList) -> DeviceIndex { DeviceIndex(hosts) }
-
-  private init(_ hosts: HostList) {
-    self.hosts = hosts
-    version = .none
-    digest = ResourceMap.empty.digest
-    entries = []
-    names = NameTable()
-    others = []
+  static func none(_ hosts: HostList) -> DeviceIndex {
+    do {
+      return try DeviceIndex(Builder(hosts), version: .none, digest: ResourceMap.empty.digest)
+    } catch {
+      fatalError("without an entry nothing is wrong: \(error)")
+    }
   }
 
   /// Takes a manifest whose digest was found to be `digest`.
   init(_ manifest: Manifest, digest: SHA256, hosts: HostList) throws(ManifestFault) {
+    var builder = Builder(hosts)
+    builder.entries.reserveCapacity(manifest.items.count)
+    for item in manifest.items { try builder.add(item) }
+    try self.init(builder, version: manifest.version, digest: digest)
+  }
+
+  private init(_ builder: Builder, version: ManifestVersion, digest: SHA256) throws(ManifestFault) {
+    self.version = version
+    self.digest = digest
+    entries = builder.entries
+    hosts = builder.hosts
+    others = builder.others
+    names = try NameTable(builder.entries)
+    urls = URLTable(builder.entries)
+  }
+
+  /// Takes a manifest item by item, in the order of their URLs.
+  fileprivate struct Builder {
+    let hosts: HostList
     var entries: [HeldEntry] = []
-    var others: [ManifestItem] = []
-    var types: Set<String> = []
-    entries.reserveCapacity(manifest.items.count)
-    for item in manifest.items {
+    private(set) var others: [ManifestItem] = []
+    private var kinds = EntryKinds()
+
+    init(_ hosts: HostList) { self.hosts = hosts }
+
+    mutating func add(_ item: ManifestItem) throws(ManifestFault) {
       if hosts.contains(item.url) {
-        // Few types stand for all entries; a text of its own would take 64 bytes of each.
-        let type = types.insert(item.entry.ctype).memberAfterInsert
-        entries.append(try HeldEntry(item, ctype: type))
+        entries.append(try HeldEntry(item, sharing: &kinds))
       } else {
         others.append(item)
       }
     }
-    version = manifest.version
-    self.digest = digest
-    self.entries = entries
-    self.hosts = hosts
-    self.others = others
-    names = try NameTable(entries)
+
+    /// The canonical resourcemap of all that was added.
+    var map: ResourceMap { DeviceIndex.map(entries, others) }
+  }
+
+  private static func map(_ entries: [HeldEntry], _ others: [ManifestItem]) -> ResourceMap {
+    var writer = ResourceMapWriter(entries: entries.count + others.count)
+    var rest = others[...]
+    for entry in entries {
+      while let other = rest.first, other.url < entry.url {
+        writer.append(other.url, other.entry)
+        rest.removeFirst()
+      }
+      writer.append(entry.url, entry.entry)
+    }
+    for other in rest { writer.append(other.url, other.entry) }
+    return writer.finish()
   }
 
   /// The manifest as it came. Made anew at each call: few need it, and it would take as much memory as the entries.
@@ -69,36 +98,6 @@ struct DeviceIndex: Sendable {
   var totalBytes: Int64 { entries.clampedSum(\.size) }
 }
 
-/// Which bytes belong under each file name of a manifest.
-struct NameTable: Sendable {
-  private let entries: [HeldEntry]
-  /// Where in `entries` one of the name is.
-  private let places: [CachedName: Int32]
-
-  /// No names.
-  init() { (entries, places) = ([], [:]) }
-
-  /// - Throws: `sameName`, where two entries want one name for different bytes.
-  init(_ entries: [HeldEntry]) throws(ManifestFault) {
-    var places: [CachedName: Int32] = [:]
-    places.reserveCapacity(entries.count)
-    for (place, entry) in entries.enumerated() {
-      guard let other = places.updateValue(Int32(clamping: place), forKey: entry.name),
-        entries[Int(other)].sha256 != entry.sha256
-      else { continue }
-      throw .sameName(entry.name.text, urls: entries.filter { $0.name == entry.name }.map(\.url))
-    }
-    self.entries = entries
-    self.places = places
-  }
-
-  /// The bytes under a name; nil where nothing belongs there.
-  subscript(name: CachedName) -> SHA256? { places[name].map { entries[Int($0)].sha256 } }
-
-  /// The name as the manifest has it, so that nobody keeps a text of his own.
-  func shared(_ name: CachedName) -> CachedName { places[name].map { entries[Int($0)].name } ?? name }
-}
-
 extension DeviceIndex {
   /// What `index.json` says besides the manifest: whose it is.
   struct Owner: Hashable, Sendable {
@@ -111,7 +110,7 @@ extension DeviceIndex {
 
   /// `index.json`, canonical, so that two devices with one manifest have equal bytes.
   func rendered(for owner: Owner) -> [UInt8] {
-    let map = manifest.map.bytes
+    let map = Self.map(entries, others).bytes
     var out: [UInt8] = []
     out.reserveCapacity(map.count + 512)
     out += #"{"app":"#.utf8
@@ -126,16 +125,13 @@ extension DeviceIndex {
 
   /// Reads `index.json`; nil where its bytes aren't whole, not those that were written, or of another format.
   static func parse(_ bytes: [UInt8], hosts: HostList) -> (owner: Owner, index: DeviceIndex)? {
-    guard let file = try? IndexFile(bytes), file.format == format, let app = file.app,
-      let channel = file.channel, let version = file.version.flatMap({ ManifestVersion(text: $0) }),
-      file.isSorted
+    guard let file = try? IndexFile(bytes, hosts), file.format == format, let app = file.app,
+      let channel = file.channel, let version = file.version.flatMap({ ManifestVersion(text: $0) })
     else { return nil }
-    let manifest = Manifest(version: version, items: file.items)
-    let digest = manifest.map.digest
-    guard file.digest == digest.hex, let index = try? DeviceIndex(manifest, digest: digest, hosts: hosts)
-    else {
-      return nil
-    }
+    let digest = file.builder.map.digest
+    guard file.digest == digest.hex,
+      let index = try? DeviceIndex(file.builder, version: version, digest: digest)
+    else { return nil }
     return (Owner(app: app, channel: channel), index)
   }
 }
@@ -148,9 +144,11 @@ private struct IndexFile {
   var version: String?
   // Of folders that were made before it was written.
   var format: Int64? = 1
-  var items: [ManifestItem] = []
+  var builder: DeviceIndex.Builder
 
-  init(_ bytes: [UInt8]) throws(JSONError) {
+  /// - Throws: also where a URL comes twice, or not in the order in which they are written.
+  init(_ bytes: [UInt8], _ hosts: HostList) throws(JSONError) {
+    builder = DeviceIndex.Builder(hosts)
     var reader = JSONReader(bytes)
     try reader.members { (key, reader) throws(JSONError) in
       switch key {
@@ -167,12 +165,19 @@ private struct IndexFile {
   }
 
   private mutating func readMap(_ reader: inout JSONReader) throws(JSONError) {
+    var last: ResourceURL?
+    // Item by item: what one needs while it is read is free for the next one.
     try reader.members { (key, reader) throws(JSONError) in
-      guard let url = try? ResourceURL(key), url.text == key else { throw .member(key) }
-      items.append(ManifestItem(url: url, entry: try Entry(json: reader.value())))
+      guard let url = try? ResourceURL(key), url.text == key, last.map({ $0 < url }) ?? true else {
+        throw .member(key)
+      }
+      last = url
+      let item = ManifestItem(url: url, entry: try Entry(json: reader.value()))
+      do throws(ManifestFault) {
+        try builder.add(item)
+      } catch {
+        throw .member(key)
+      }
     }
   }
-
-  /// Whether each URL comes once, in the order in which they are written.
-  var isSorted: Bool { zip(items, items.dropFirst()).allSatisfy { $0.url < $1.url } }
 }

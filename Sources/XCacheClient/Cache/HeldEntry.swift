@@ -2,27 +2,122 @@ import Manifests
 import System
 
 /// One listed URL, and the name under which a device keeps its bytes.
+///
+/// A device has tens of thousands of them in memory at all times, so what follows from the rest isn't kept: an origin makes the
+/// file's name of the URL, and the download of that, the sha256 and the version (DESIGN §3). Each takes 96 bytes and the
+/// text of its URL.
 struct HeldEntry: Hashable, Sendable {
   let url: ResourceURL
-  let entry: Entry
-  let name: CachedName
+  let sha256: SHA256
+  let size: Int64
+  private let md5: MD5
+  private let version: Int64
+  private let kind: EntryKind
 
-  /// - Parameter ctype: the entry's own, where several entries are to share its text.
+  /// - Parameter kinds: those of the entries around it.
   /// - Throws: `unsafe`, where the download isn't an http(s) URL that ends in a safe file name.
-  init(_ item: ManifestItem, ctype: String? = nil) throws(ManifestFault) {
-    guard let address = try? ResourceURL(item.entry.download), let name = CachedName(download: address) else {
-      throw .unsafe(url: item.url, download: item.entry.download)
-    }
+  init(_ item: ManifestItem, sharing kinds: inout EntryKinds) throws(ManifestFault) {
     url = item.url
-    entry = ctype.map { item.entry.sharing(ctype: $0) } ?? item.entry
-    self.name = name
+    sha256 = item.entry.sha256
+    size = item.entry.size
+    md5 = item.entry.md5
+    version = item.entry.version
+    kind = try kinds.kind(of: item)
   }
 
-  var sha256: SHA256 { entry.sha256 }
-  var size: Int64 { entry.size }
+  /// The media type with its parameters.
+  var contentType: String { kind.ctype }
+  /// What whoever answers it sends besides.
+  var headers: EntryHeaders { kind.others.isEmpty ? EntryHeaders() : entry.headers }
   /// What it will about take of the disk, in the blocks of most file systems.
   var blocks: Int64 { size > .max - 4095 ? .max : (size + 4095) & ~4095 }
-  var bytes: FileDigest { FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size) }
+  var bytes: FileDigest { FileDigest(md5: md5, sha256: sha256, size: size) }
+
+  /// The name of its file.
+  var name: CachedName {
+    switch kind.place {
+    case .made: CachedName(of: url)
+    case .other(_, let name): name
+    }
+  }
+
+  /// Where its bytes are, absolute.
+  var download: String {
+    switch kind.place {
+    case .made(let start): start + Self.downloadEnd(url, sha256, version)
+    case .other(let download, _): download
+    }
+  }
+
+  /// What the manifest says of the URL, made anew at each call.
+  var entry: Entry {
+    Entry(
+      ctype: kind.ctype, download: download, md5: md5, sha256: sha256, size: size, version: version,
+      others: kind.others)
+  }
+
+  /// The end of a download that an origin made: `/{resource version}/{uuid}/{name}`.
+  static func downloadEnd(_ url: ResourceURL, _ sha256: SHA256, _ version: Int64) -> String {
+    "/\(version)/\(ResourceUUID(sha256))/\(ResourceFileName(url).escaped)"
+  }
+}
+
+/// What many entries of a manifest have in common.
+final class EntryKind: Hashable, Sendable {
+  /// Where an entry's bytes are, and under which name they are kept.
+  enum Place: Hashable, Sendable {
+    /// The download begins so and goes on with `HeldEntry.downloadEnd`; the name is that of the URL.
+    case made(start: String)
+    /// Anything else that is safe.
+    case other(download: String, name: CachedName)
+  }
+
+  let ctype: String
+  let place: Place
+  let others: JSONObject
+
+  init(_ entry: Entry, _ place: Place) {
+    ctype = entry.ctype
+    self.place = place
+    others = entry.others
+  }
+
+  static func == (a: EntryKind, b: EntryKind) -> Bool {
+    a === b || a.place == b.place && a.ctype == b.ctype && a.others == b.others
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(ctype)
+    hasher.combine(place)
+    hasher.combine(others)
+  }
+}
+
+/// The kinds of a manifest's entries, while that is read.
+struct EntryKinds {
+  private var kinds: Set<EntryKind> = []
+
+  /// - Throws: `unsafe`.
+  fileprivate mutating func kind(of item: ManifestItem) throws(ManifestFault) -> EntryKind {
+    let kind = EntryKind(item.entry, try Self.place(of: item))
+    // One by itself has nothing to share.
+    if case .other = kind.place { return kind }
+    return kinds.insert(kind).memberAfterInsert
+  }
+
+  private static func place(of item: ManifestItem) throws(ManifestFault) -> EntryKind.Place {
+    let download = item.entry.download
+    guard let address = try? ResourceURL(download), let name = CachedName(download: address) else {
+      throw .unsafe(url: item.url, download: download)
+    }
+    let end = HeldEntry.downloadEnd(item.url, item.entry.sha256, item.entry.version).utf8
+    let start = download.utf8.dropLast(end.count)
+    // Behind a "?" it would be no part of the path, which is where the name is.
+    guard download.utf8.suffix(end.count).elementsEqual(end), name == CachedName(of: item.url),
+      !start.contains(UInt8(ascii: "?")), !start.contains(UInt8(ascii: "#"))
+    else { return .other(download: download, name: name.sharing(item.url)) }
+    return .made(start: String(decoding: start, as: UTF8.self))
+  }
 }
 
 /// Why a manifest can't be held.
@@ -31,44 +126,4 @@ enum ManifestFault: Error, Hashable, Sendable {
   case unsafe(url: ResourceURL, download: String)
   /// Entries with different bytes want one file name.
   case sameName(String, urls: [ResourceURL])
-}
-
-/// The name under which a device keeps a file: the last component of its download URL, decoded once.
-///
-/// It comes from the network, so it is one path component that can lead nowhere else: 1 to 255 bytes of UTF-8
-/// without `/` and NUL, neither `.` nor `..`.
-struct CachedName: Hashable, Sendable {
-  let text: String
-
-  /// Nil where `component`, percent-encoded, gives no safe name.
-  init?(encoded component: some StringProtocol) {
-    guard let bytes = PercentEncoding.decode(component.utf8),
-      let text = String(validating: bytes, as: UTF8.self)
-    else { return nil }
-    self.init(file: text)
-  }
-
-  /// Nil where `text` itself is no safe name.
-  init?(file text: String) {
-    guard (1...255).contains(text.utf8.count), !text.utf8.contains(0), !text.utf8.contains(UInt8(ascii: "/")),
-      text != ".", text != ".."
-    else { return nil }
-    self.text = text
-  }
-
-  /// Nil where the last component of the URL's path gives no safe name.
-  init?(download url: ResourceURL) {
-    let path = url.path
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
-    self.init(encoded: path[path.utf8.index(after: slash)...])
-  }
-}
-
-extension Entry {
-  /// The same entry with an equal text in place of its own `ctype`, so that many entries share one.
-  fileprivate func sharing(ctype: String) -> Entry {
-    Entry(
-      ctype: ctype, download: download, md5: md5, sha256: sha256, size: size, version: version, others: others
-    )
-  }
 }

@@ -91,7 +91,7 @@ struct Fetcher: Sendable {
       return file
     }
     // Its codings have other bytes than those that are here.
-    var ask = TransportRequest(entry.entry.download, limit: entry.size, isUncoded: isUncoded || start > 0)
+    var ask = TransportRequest(entry.download, limit: entry.size, isUncoded: isUncoded || start > 0)
     if start >= entry.size {
       try restart(file, part)
       start = 0
@@ -124,11 +124,11 @@ struct Fetcher: Sendable {
     } catch {
       if let failure { throw ClientError(failure, path: part) }
       throw error.kind == .tooLong
-        ? .tooLong(url: entry.url.text, download: entry.entry.download, size: entry.size)
-        : .noAnswer(url: entry.entry.download, error)
+        ? .tooLong(url: entry.url.text, download: entry.download, size: entry.size)
+        : .noAnswer(url: entry.download, error)
     }
     guard reply.status == 200 || reply.status == 206 && start > 0 else {
-      throw .status(url: entry.entry.download, code: reply.status, message: nil)
+      throw .status(url: entry.download, code: reply.status, message: nil)
     }
     try check(hasher.finish(), of: entry)
     return reply
@@ -142,7 +142,7 @@ struct Fetcher: Sendable {
   private func check(_ digest: FileDigest, of entry: HeldEntry) throws(ClientError) {
     guard digest != entry.bytes else { return }
     throw .wrongBytes(
-      url: entry.url.text, download: entry.entry.download, expected: .init(entry.bytes),
+      url: entry.url.text, download: entry.download, expected: .init(entry.bytes),
       received: .init(digest))
   }
 }
