@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    .timeLimit(.minutes(1)), arguments: [0, 1],
+    .timeLimit(.minutes(2)), arguments: [0, 1],
     ["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab"])
   func theyEnd(transport: Int, text: String) async throws {
     for isOneOfMany in transport == 0 ? [false, true] : [false] {
