@@ -24,7 +24,8 @@ enum DeviceCommand {
       What the device holds is answered as a web engine would get it; everything else is a redirect (307) to the address
       itself, with the reason in X-XCache. Links that are relative or begin with / stay here; absolute ones lead to the
       network. Opening a page polls, as in an app. The process can't see a page paint, so each that was answered counts as
-      come up. What happens is printed, a line each; with --json, as a JSON object each, the first with the addresses.
+      come up. What the network costs is the system's word (the default route, NetworkManager), until it is set by hand; with
+      an origin on this machine it costs nothing. What happens is printed, a line each; with --json, as a JSON object each, the first with the addresses.
       The control page needs the token that is printed at the start, in the query or as Authorization: Bearer TOKEN:
         GET  /control.json        all of the control page as JSON
         POST /control/trigger     name=launch|foreground|push|pageClosed
@@ -76,11 +77,15 @@ enum DeviceCommand {
     }
     let token = Hex.encode(Secrets.random(16).span.bytes)
     let log = EventLog(terminal, isJSON: arguments.has("json"))
-    let control = ControlPage(runtime, log, token: token, address: "\(server.address)")
+    // An origin on this machine is there without a network, too.
+    let following =
+      Self.isOnThisMachine(settings.device.server) ? nil : Task { await runtime.followNetwork() }
+    let control = ControlPage(runtime, log, following, token: token, address: "\(server.address)")
     try server.start { _ in DeviceHandler(runtime, control) }
     log.begin(
       pages: "http://\(server.address)/at/https/HOST/PATH",
       control: "http://\(server.address)/?token=\(token)")
+    if let fault = runtime.presetFault { terminal.note("the preset isn't used: \(fault)") }
     let events = runtime.events
     Task { for await event in events { log.note(event) } }
     control.tell(.launch)
@@ -89,6 +94,10 @@ enum DeviceCommand {
     try wait { await runtime.close() }
     runtime.device?.finishReports(milliseconds: 5_000)
     return .done
+  }
+
+  private static func isOnThisMachine(_ server: String) -> Bool {
+    ["://127.", "://localhost", "://[::1]"].contains { server.contains($0) }
   }
 
   private static func settings(_ arguments: Arguments) throws -> RuntimeSettings {

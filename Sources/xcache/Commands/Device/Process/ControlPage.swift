@@ -9,13 +9,16 @@ import XCacheRuntime
 struct ControlPage: Sendable {
   private let runtime: Runtime
   private let log: EventLog
+  /// Sets the network as the system knows it; nil where nobody does.
+  private let following: Task<Void, Never>?
   private let token: [UInt8]
   /// Where the process listens, as a Host header names it.
   let address: String
 
-  init(_ runtime: Runtime, _ log: EventLog, token: String, address: String) {
+  init(_ runtime: Runtime, _ log: EventLog, _ following: Task<Void, Never>?, token: String, address: String) {
     self.runtime = runtime
     self.log = log
+    self.following = following
     self.token = Array(token.utf8)
     self.address = address
   }
@@ -109,7 +112,14 @@ struct ControlPage: Sendable {
       }
     }
     guard !items.isEmpty else { return "Say which condition, such as network=metered." }
-    runtime.conditions = conditions
+    if items["network"] != nil { following?.cancel() }
+    // Beside it the system may tell of the network, which stays as it is.
+    let set = conditions
+    runtime.changeConditions { now in
+      let network = items["network"] == nil ? now.network : set.network
+      now = set
+      now.network = network
+    }
     return nil
   }
 

@@ -89,6 +89,8 @@ final class EventLog: Sendable {
       ("version \(version) is there", [("event", "updateFound"), ("version", .string(version))])
     case .switched(let from, let to):
       ("version \(from) → \(to)", [("event", "switched"), ("from", .string(from)), ("to", .string(to))])
+    // What was stopped by the end of this process.
+    case .failed(.closed): nil
     case .failed(let error): ("\(error)", [("event", "failed"), ("reason", .string("\(error)"))])
     case .policyChanged(let version):
       ("policy \(version)", [("event", "policyChanged"), ("version", .string(version))])
