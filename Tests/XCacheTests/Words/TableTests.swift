@@ -28,12 +28,13 @@ import Testing
 
   @Test(
     arguments: [
-      (0, 10, 0), (5, 10, 12), (10, 10, 24), (0, 0, 24), (11, 10, 24), (-1, 10, 0), (.max, .max, 24),
+      (0, 10, 0), (5, 10, 12), (10, 10, 24), (11, 10, 24), (-1, 10, 0), (.max, .max, 24),
       (1, 1000, 0),
     ] as [(Int64, Int64, Int)])
   func bars(done: Int64, all: Int64, filled: Int) {
     let bar = String(repeating: "#", count: filled) + String(repeating: "·", count: 24 - filled)
-    #expect(Bar.line("sending", done, of: all, "x") == "sending [\(bar)] x")
+    var meter = ProgressMeter()
+    #expect(meter.line("sending", done, of: all, .bytes, "x", now: 0) == "sending [\(bar)] x")
   }
 
   @Test(arguments: [(0, "0 files"), (1, "1 file"), (2, "2 files"), (-1, "-1 files")])
