@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the conformance cases against an implementation of a device: docs/conformance.md.
 
-    run.py [--jobs N] [--only TEXT] [--without FEATURE] [--verbose] IMPLEMENTATION [ARGUMENT...]
+    run.py [--jobs N] [--only TEXT] [--without FEATURE] [--except FILE] [--verbose] IMPLEMENTATION [ARGUMENT...]
 
 Each case has a process of its own, and a folder. The runner is the whole network: the process finds it by `http_proxy`.
 """
@@ -15,7 +15,7 @@ sys.path.insert(0, HERE)
 from runner.case import Case, Failed, Skipped  # noqa: E402
 
 
-def cases(only, without):
+def cases(only, without, passed_over):
     for path in sorted(glob.glob(os.path.join(HERE, "cases", "*.json"))):
         with open(path, encoding="utf-8") as file:
             book = json.load(file)
@@ -24,7 +24,7 @@ def cases(only, without):
                 case["steps"] = [one for step in named for one in (step if isinstance(step, list) else [step])]
                 if only not in case["id"] + " " + case["name"]:
                     continue
-                if not set(case.get("features", [])) & set(without):
+                if not set(case.get("features", [])) & set(without) and case["id"] not in passed_over:
                     yield case
 
 
@@ -47,6 +47,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 2))
     parser.add_argument("--only", default="", help="cases whose id or name has this text")
     parser.add_argument("--without", action="append", default=[], help="pass over cases of a feature")
+    parser.add_argument("--except", dest="passed_over", help="a file of cases that can't be about this device: an id and why, a line each")
     parser.add_argument("--verbose", action="store_true", help="name each case")
     parser.add_argument("implementation", nargs=argparse.REMAINDER)
     options = parser.parse_args()
@@ -62,7 +63,11 @@ def main():
     counts = {}
     try:
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            chosen = list(cases(options.only, options.without))
+            passed_over = set()
+            if options.passed_over:
+                with open(options.passed_over, encoding="utf-8") as file:
+                    passed_over = {line.split()[0] for line in file if line.strip() and not line.startswith("#")}
+            chosen = list(cases(options.only, options.without, passed_over))
             if not chosen:
                 print(f"conformance: no case has \"{options.only}\" in its id or name", file=sys.stderr)
                 return 2

@@ -12,7 +12,7 @@ import { download } from "./urls.js";
 /**
  * What a pack is decoded with. `file` gives the bytes of a SHA-256 that is held, checked, or undefined; `keep` takes a file that
  * came, before the next one is decoded.
- * @typedef {{file: (sha256: string) => Promise<Uint8Array | undefined>, keep: (entry: Entry, bytes: Uint8Array) => Promise<void>,
+ * @typedef {{file: (sha256: string) => Promise<Uint8Array | undefined>, keep: (url: string, entry: Entry, bytes: Uint8Array) => Promise<void>,
  *   pause: () => Promise<void>, limit: number}} Holder
  */
 
@@ -101,7 +101,7 @@ export async function applyPack(pack, answer, held, holder) {
     made.push(entry);
     map.set(url, entry);
     const file = bytes ?? (await holder.file(sum)) ?? fault(/* a file that isn't held */);
-    await holder.keep(entry, file);
+    await holder.keep(url, entry, file);
     await holder.pause();
   }
   if (reader.left > 0) fault(/* the pack goes on behind its end */);

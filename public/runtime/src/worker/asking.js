@@ -13,10 +13,11 @@ import { DOCUMENT_LIMIT } from "./settings.js";
  * @param {import("./polling.js").Source} source
  * @param {Manifest} held
  * @param {boolean} takesPacks
+ * @param {any} [earlier] what was answered to the same poll, and is of no use
  * @returns {Promise<any>}
  */
-export function ask(settings, source, held, takesPacks) {
-  return source === "origin" ? askOrigin(settings, held, takesPacks) : askMirror(settings, held, takesPacks);
+export function ask(settings, source, held, takesPacks, earlier) {
+  return source === "origin" ? askOrigin(settings, held, takesPacks) : askMirror(settings, held, takesPacks, earlier?.newest);
 }
 
 /**
@@ -35,18 +36,20 @@ function askOrigin({ server, query }, held, takesPacks) {
  * @param {Settings} settings
  * @param {Manifest} held
  * @param {boolean} takesPacks
+ * @param {any} [known] its `version.json`
  */
-async function askMirror(settings, held, takesPacks) {
-  const newest = await read(settings.mirror("version.json"));
+async function askMirror(settings, held, takesPacks, known) {
+  const newest = known ?? (await read(settings.mirror("version.json")));
   if (+newest.version <= +held.version) return newest;
   // The numbers of the other documents are those of version.json: these are written once, and stay.
   const { interval, policy, prefetch, rollback } = newest;
+  const own = { interval, policy, prefetch, rollback, newest };
   const folders = held.version === "0" ? [] : takesPacks ? ["update", "patch"] : ["patch"];
   for (const folder of folders) {
     const found = await read(settings.mirror(`${folder}/${held.version}-${newest.version}.json`)).catch(() => undefined);
-    if (found) return { ...found, interval, policy, prefetch, rollback };
+    if (found) return { ...found, ...own };
   }
-  return { ...(await read(settings.mirror("configure.json"))), interval, policy, prefetch, rollback };
+  return { ...(await read(settings.mirror("configure.json"))), ...own };
 }
 
 /** @param {string} url */

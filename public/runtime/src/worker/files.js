@@ -25,12 +25,23 @@ export class Files {
     this.remembered = 0;
     /** @type {Map<string, number>} when downloads were last used */
     this.used = new Map();
+    this.last = 0;
     /** @type {Map<string, Promise<Uint8Array>>} what is being fetched because a page asks for it */
     this.arriving = new Map();
     /** Whether a read takes longer than a page may wait: until it ends, pages ask the network at once, too. */
     this.isStuck = false;
     /** Called for each file that turned out to be damaged. */
     this.damaged = () => {};
+  }
+
+  /**
+   * Takes note of a use: later than all others, whatever the clock says.
+   * @param {string} download
+   * @param {number} [at]
+   */
+  uses(download, at = Date.now()) {
+    this.last = Math.max(this.last + 1, at);
+    this.used.set(download, this.last);
   }
 
   /** @returns {Promise<Set<string>>} the downloads that are held */
@@ -44,7 +55,7 @@ export class Files {
    * @returns {Promise<Uint8Array | Blob | undefined>}
    */
   async read(entry) {
-    this.used.set(entry.download, Date.now());
+    this.uses(entry.download);
     const known = this.memory.get(entry.sha256);
     if (known) {
       this.memory.delete(entry.sha256);
@@ -115,7 +126,7 @@ export class Files {
     const headers = { "Content-Type": entry.ctype, "Content-Length": String(bytes.length) };
     await (await this.store.files()).put(entry.download, new Response(bytes, { headers }));
     this.proven.add(entry.download);
-    this.used.set(entry.download, Date.now());
+    this.uses(entry.download);
   }
 
   /** @param {Iterable<string>} downloads */

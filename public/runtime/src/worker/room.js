@@ -15,31 +15,39 @@ export function endAside({ aside }) {
  * @param {Runtime} runtime
  */
 export async function sweep(runtime) {
-  const { limit } = runtime.settings;
   await dropAside(runtime, runtime.backlog.size > 0 ? BACKLOG_TIME : ASIDE_TIME);
-  const entries = [...runtime.manifest.map.values()];
   const left = [...runtime.aside.values()].flat().map(({ entry }) => entry);
   const present = await runtime.files.present();
-  const named = new Map([...left, ...entries].map((entry) => [entry.download, entry]));
+  const named = new Set([...left, ...runtime.manifest.map.values()].map(({ download }) => download));
   await runtime.files.drop([...present].filter((download) => !named.has(download)));
-  const kept = [...named.values()].filter(({ download }) => present.has(download));
-  let bytes = kept.reduce((sum, { size }) => sum + size, 0);
-  if (bytes > limit) {
-    await dropAside(runtime, 0);
-    const { used } = runtime.files;
-    const byUse = entries.filter(({ download }) => present.has(download))
-      .sort((a, b) => (used.get(a.download) ?? 0) - (used.get(b.download) ?? 0));
-    bytes = byUse.reduce((sum, { size }) => sum + size, 0);
-    /** @type {string[]} */
-    const dropped = [];
-    for (const { download, size } of byUse) {
-      if (bytes <= limit) break;
-      dropped.push(download);
-      bytes -= size;
-    }
-    await runtime.files.drop(dropped);
-  }
+  await trim(runtime);
   await forgetPages(runtime);
+}
+
+/**
+ * Keeps to the disk limit: what was set aside goes first, then the files least recently used.
+ * @param {Runtime} runtime
+ */
+export async function trim(runtime) {
+  const { files, manifest, aside, settings: { limit } } = runtime;
+  const present = await files.present();
+  /** @param {import("./store.js").Aside["entry"][]} entries */
+  const held = (entries) => [...new Map(entries.map((entry) => [entry.download, entry])).values()]
+    .filter(({ download }) => present.has(download));
+  /** @param {{size: number}[]} entries */
+  const sum = (entries) => entries.reduce((bytes, { size }) => bytes + size, 0);
+  const byUse = held([...manifest.map.values()])
+    .sort((a, b) => (files.used.get(a.download) ?? 0) - (files.used.get(b.download) ?? 0));
+  let bytes = sum(byUse);
+  if (bytes + sum(held([...aside.values()].flat().map(({ entry }) => entry))) > limit) await dropAside(runtime, 0);
+  /** @type {string[]} */
+  const dropped = [];
+  for (const { download, size } of byUse) {
+    if (bytes <= limit) break;
+    dropped.push(download);
+    bytes -= size;
+  }
+  await files.drop(dropped);
 }
 
 /**

@@ -5,6 +5,7 @@ import { Files } from "./files.js";
 import { PollPolicy } from "./polling.js";
 import { NO_POLICY, isBypassed, isKilled, readPolicy } from "./policy.js";
 import { NO_PREFETCH, prefetchRequests, readPrefetch } from "./prefetch.js";
+import { trim } from "./room.js";
 import { ASIDE_TIME } from "./settings.js";
 import { Tally } from "./tally.js";
 
@@ -26,6 +27,8 @@ const MOST_REPORTS = 16;
 /** @type {Manifest} */
 export const NO_MANIFEST = { version: "0", digest: "", map: new Map() };
 
+/** Milliseconds from a file that a page asked for to the look at the disk limit. */
+const TRIM_PAUSE = 1000;
 const LATE = Symbol("late");
 
 /** How a request is answered: `make` gives undefined where the network is to answer; `patience`: milliseconds that it may take.
@@ -69,6 +72,8 @@ export class Runtime {
     this.isLoaded = false;
     /** Whether that takes longer than a page may wait: until it ends, pages ask the network at once, too. */
     this.isLate = false;
+    /** Whether a look at the disk limit is due. */
+    this.isTrimming = false;
     /** Whether this worker removed itself. */
     this.isOver = false;
     /** @type {{method: string, url: string, body?: string, client: string, at: number, answer: Promise<Response | undefined>}[]} */
@@ -95,7 +100,7 @@ export class Runtime {
     this.pages = new Map([...(kept.pages ?? []), ...this.pages]);
     this.backlog = kept.backlog ?? new Set();
     this.tally = new Tally(kept.tally);
-    for (const [download, at] of kept.used ?? []) this.files.used.set(download, at);
+    for (const [download, at] of [...(kept.used ?? [])].sort(([, a], [, b]) => a - b)) this.files.uses(download, at);
   }
 
   /** @param {import("./polling.js").Saved} [saved] */
@@ -123,15 +128,14 @@ export class Runtime {
   }
 
   /**
-   * What is listed for a URL; for a page without its query, too.
+   * Where a URL is listed; a page without its query, too.
    * @param {string} url
    * @param {boolean} isPage
-   * @returns {Entry | undefined}
+   * @returns {string | undefined} the URL as it is listed
    */
   listed(url, isPage) {
     const key = matchKey(url);
-    const found = this.keys.get(key) ?? (isPage ? this.keys.get(withoutQuery(key)) : undefined);
-    return found === undefined ? undefined : this.manifest.map.get(found);
+    return this.keys.get(key) ?? (isPage ? this.keys.get(withoutQuery(key)) : undefined);
   }
 
   /**
@@ -246,35 +250,54 @@ export class Runtime {
     // It is the page's own request on its way: a second one wouldn't be faster.
     if (handed) return { make: handed, patience: PREFETCH_TIME };
     if (request.method === "POST") return undefined;
-    const entry = this.listed(request.url, isPage) ?? this.setAside(request.url, page);
+    const url = this.listed(request.url, isPage);
+    const entry = url === undefined ? this.setAside(request.url, page) : this.manifest.map.get(url);
     const head = entry && headOf(request, entry);
-    return head && { make: () => this.local(request, entry, head), patience: this.settings.patience };
+    return head && { make: () => this.local(request, entry, head, url), patience: this.settings.patience };
   }
 
   /**
    * @param {Request} request
    * @param {Entry} entry
    * @param {import("./answers.js").Head} head
-   * @returns {Promise<Response>}
+   * @param {string | undefined} url as it is listed; nothing for what was set aside, which isn't fetched again
+   * @returns {Promise<Response | undefined>}
    */
-  async local(request, entry, { status, headers, start, end }) {
+  async local(request, entry, { status, headers, start, end }, url) {
+    const isHead = request.method === "HEAD" || status === 304 || status === 416;
+    const body = isHead ? null : (await this.files.read(entry)) ?? (await this.fetchNow(entry, url));
+    if (body === undefined) return undefined;
     this.counts.local += 1;
     this.tally.add("local");
-    if (request.method === "HEAD" || status === 304 || status === 416) return new Response(null, { status, headers });
-    const body = (await this.files.read(entry)) ?? (await this.fetchNow(entry));
+    if (!body) return new Response(null, { status, headers });
     const isWhole = start === 0 && end === entry.size;
     this.counts.bytes += end - start;
     return new Response(isWhole ? body : body.slice(start, end), { status, headers });
   }
 
-  /** @param {Entry} entry */
-  async fetchNow(entry) {
+  /**
+   * @param {Entry} entry
+   * @param {string | undefined} url
+   */
+  async fetchNow(entry, url) {
+    if (url === undefined) return undefined;
     try {
-      return await this.files.fetchNow(entry);
+      const bytes = await this.files.fetchNow(entry);
+      void this.trimSoon();
+      return bytes;
     } catch (error) {
-      this.report(/** @type {any} */ (error).reason ?? "download", entry.download, this.manifest.version);
+      this.report(/** @type {any} */ (error).reason ?? "download", url, this.manifest.version);
       throw error;
     }
+  }
+
+  /** Keeps to the disk limit after files came for pages: once for all that come meanwhile. */
+  async trimSoon() {
+    if (this.isTrimming) return;
+    this.isTrimming = true;
+    await after(TRIM_PAUSE);
+    this.isTrimming = false;
+    await trim(this).catch(() => {});
   }
 
   /**

@@ -2,13 +2,12 @@ import { matchesHost } from "./policy.js";
 
 /**
  * What `xcache web init` writes in front of the worker.
- * @typedef {{app: string, channel?: string, server?: string, fallback?: string, hosts?: string[], limit?: number, patience?: number}} Written
- *   `server`, `fallback`: base URLs, relative ones to the worker's own; `limit`: bytes of files; `patience`: milliseconds that a page
- *   waits for this worker's answer
+ * @typedef {{app: string, channel?: string, server?: string, fallback?: string, hosts?: string[], limit?: number, meteredLimit?: number,
+ *   patience?: number}} Written
+ *   `server`, `fallback`: base URLs, relative ones to the worker's own; `limit`: bytes of files; `meteredLimit`: bytes of a pack that
+ *   is taken while bytes cost money (DESIGN §11); `patience`: milliseconds that a page waits for this worker's answer
  */
 
-/** Bytes of a pack that is taken while bytes cost money (DESIGN §11). */
-export const METERED_LIMIT = 256 << 10;
 /** Bytes of an answer of the origin, or of another document. */
 export const DOCUMENT_LIMIT = 64 << 20;
 /** Milliseconds for which what left the manifest is kept, and longer where entries wait that could use it as their base. */
@@ -31,6 +30,7 @@ export class Settings {
     this.origin = new URL(script).origin;
     this.hosts = [new URL(script).hostname, ...(written.hosts ?? [])].map((host) => host.toLowerCase());
     this.limit = written.limit ?? 100e6;
+    this.meteredLimit = written.meteredLimit ?? 256 << 10;
     this.patience = written.patience ?? 3000;
     this.storeName = `xcache ${this.app} ${this.channel} ${new URL(scope).pathname}`;
   }

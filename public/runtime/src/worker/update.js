@@ -1,5 +1,6 @@
 import { Fault, fault } from "../protocol/fault.js";
 import { applyPatch, digestOf, readMap, versionNumber } from "../protocol/entries.js";
+import { utf8 } from "../protocol/digests.js";
 import { isObject } from "../protocol/json.js";
 import { applyDelta, applyPack } from "../protocol/packs.js";
 import { Turns } from "../protocol/turns.js";
@@ -12,7 +13,7 @@ import { takes } from "./polling.js";
 import { readPrefetch } from "./prefetch.js";
 import { dropAside, endAside, sweep } from "./room.js";
 import { after } from "./runtime.js";
-import { DOCUMENT_LIMIT, METERED_LIMIT } from "./settings.js";
+import { DOCUMENT_LIMIT } from "./settings.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
 /** @typedef {import("./polling.js").Source} Source */
@@ -73,6 +74,8 @@ class Update {
     this.turns = new Turns();
     /** @type {unknown} of 10,000 batches, those that the origin asks for */
     this.share = 0;
+    /** The version that it goes to, or is at. */
+    this.next = "0";
     /** @type {Report} */
     this.report = { kind: "early", from: "0", to: "0", fetched: 0, copied: 0, deltas: 0, bytes: 0 };
   }
@@ -86,11 +89,16 @@ class Update {
     const { runtime, report } = this;
     await runtime.loading;
     const held = runtime.manifest;
-    report.from = report.to = held.version;
+    report.from = report.to = this.next = held.version;
     try {
       // Without a network there is nobody to ask, and no failure.
-      const source = navigator.onLine === false ? undefined : runtime.polls.begin(Date.now(), this.force);
-      if (source === undefined || runtime.isOver) return report;
+      if (runtime.isOver || navigator.onLine === false) return report;
+      const source = runtime.polls.begin(Date.now(), this.force);
+      if (source === undefined) {
+        // What waits for a line that costs nothing waits for no poll.
+        if (runtime.backlog.size > 0 && !this.isMetered) await this.complete();
+        return report;
+      }
       report.source = source;
       // Before anything is asked: a worker that always ends in the middle polls no more often than others.
       await Promise.race([runtime.store.write({ poll: runtime.polls.saved }).catch(() => {}), after(1000)]);
@@ -98,8 +106,8 @@ class Update {
     } catch (error) {
       report.kind = "failed";
       report.why = String(/** @type {any} */ (error)?.message ?? error);
-      const { reason } = /** @type {any} */ (error);
-      runtime.report(isFull(error) ? "storage" : reason ?? "manifest", "", held.version);
+      const { reason, isTold } = /** @type {any} */ (error);
+      if (!isTold) runtime.report(isFull(error) ? "storage" : reason ?? "manifest", "", this.next);
     } finally {
       this.turns.end();
       await runtime.store.write({ poll: runtime.polls.saved, used: runtime.files.used, tally: runtime.tally.batch }).catch(() => {});
@@ -177,18 +185,23 @@ class Update {
       if (!this.isMetered) await this.complete();
       return;
     }
+    this.next = data.version;
     if (!/^[0-9a-f]{64}$/.test(data.digest)) fault("an answer without a digest");
     if (data.pack) {
       const map = await this.pack(data, held);
-      if (map) return this.switch({ version: data.version, digest: data.digest, map }, data, held);
+      if (map) {
+        this.checkNames(map);
+        return this.switch({ version: data.version, digest: data.digest, map }, data, held);
+      }
       // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
-      return this.take(await ask(settings, source, held, false), source, held);
+      return this.take(await ask(settings, source, held, false, data), source, held);
     }
     const map = await this.mapOf(data, held);
     if (!map && held.version === "0") fault("a patch that nobody asked for");
-    if (!map) return this.take(await ask(settings, source, { ...held, version: "0" }, false), source, { version: "0", digest: "", map: held.map });
+    if (!map) return this.take(await ask(settings, source, { ...held, version: "0" }, false, data), source, { version: "0", digest: "", map: held.map });
     report.kind = data.patch ? "patch" : "whole";
     const next = { version: data.version, digest: data.digest, map };
+    this.checkNames(map);
     const wanted = await this.wanted(next, held);
     if (this.isMetered) {
       for (const [url] of wanted) runtime.backlog.add(url);
@@ -223,7 +236,7 @@ class Update {
     const { runtime, report } = this;
     const { download, size } = data.pack;
     if (data.base !== held.version || !Number.isSafeInteger(size) || size > DOCUMENT_LIMIT) return undefined;
-    if (this.isMetered && size > METERED_LIMIT) return undefined;
+    if (this.isMetered && size > this.settings.meteredLimit) return undefined;
     try {
       const bytes = await fetchBytes(download, { limit: size, ...BACKGROUND });
       report.bytes += bytes.length;
@@ -238,10 +251,10 @@ class Update {
           }
           return undefined;
         },
-        keep: async (entry, bytes) => {
+        keep: async (url, entry, bytes) => {
           report.fetched += 1;
           files.set(entry.sha256, [...(files.get(entry.sha256) ?? []), entry]);
-          if (!present.has(entry.download)) await this.keep(entry, bytes);
+          if (!present.has(entry.download) && this.settings.allows(url)) await this.keep(entry, bytes);
         },
       });
       report.kind = "pack";
@@ -279,6 +292,25 @@ class Update {
       this.settings.allows(url) && !present.has(entry.download) && (isWiped || held.map.get(url)?.download !== entry.download));
   }
 
+  /**
+   * Refuses files that some device couldn't hold, whose file system goes by the names of downloads (docs/protocol.md §11, D-22 and D-23).
+   * @param {import("../protocol/entries.js").Resourcemap} map
+   */
+  checkNames(map) {
+    /** @type {Map<string, string>} */
+    const names = new Map();
+    for (const [url, { download, sha256 }] of map) {
+      if (!this.settings.allows(url)) continue;
+      let name = "";
+      try {
+        name = decodeURIComponent(new URL(download).pathname.split("/").pop() ?? "");
+      } catch {}
+      if (!name || /^\.\.?$|[/\0]/.test(name) || utf8(name).length > 255) fault(`a download without a name: ${url}`);
+      if ((names.get(name) ?? sha256) !== sha256) fault(`two files of one name: ${url}`);
+      names.set(name, sha256);
+    }
+  }
+
   // MARK: Files
 
   /**
@@ -293,7 +325,7 @@ class Update {
     const work = async () => {
       for (let next; (next = queue.shift()); ) {
         const [url, entry] = next;
-        await this.keep(entry, await this.fileOf(entry, deltas[url], files));
+        await this.keep(entry, await this.fileOf(url, entry, deltas[url], files));
         await this.pause();
       }
     };
@@ -307,11 +339,12 @@ class Update {
 
   /**
    * An entry's file: a copy of what is held, by a delta, or downloaded.
+   * @param {string} url
    * @param {Entry} entry
    * @param {Delta | undefined} delta
    * @param {Map<string, Entry[]>} files
    */
-  async fileOf(entry, delta, files) {
+  async fileOf(url, entry, delta, files) {
     const { runtime, report } = this;
     for (const same of files.get(entry.sha256) ?? []) {
       const bytes = await runtime.files.bytes(same);
@@ -323,7 +356,7 @@ class Update {
     const [base] = (delta && files.get(delta.base)) ?? [];
     if (delta && base) {
       try {
-        const coded = await fetchBytes(delta.download, { limit: delta.size, ...BACKGROUND });
+        const coded = await fetchBytes(delta.download, { limit: delta.size, priority: "low" });
         report.bytes += coded.length;
         const over = (await runtime.files.bytes(base)) ?? fault("a base that isn't held");
         const bytes = await applyDelta(coded, over, { pause: this.pause, limit: entry.size });
@@ -335,8 +368,8 @@ class Update {
       }
     }
     const bytes = await fetchEntry(entry, this.pause, BACKGROUND).catch((error) => {
-      runtime.report(error.reason ?? "download", entry.download, runtime.manifest.version);
-      throw error;
+      runtime.report(error.reason ?? "download", url, this.next);
+      throw Object.assign(error, { isTold: true });
     });
     report.bytes += bytes.length;
     return bytes;

@@ -1,0 +1,175 @@
+#!/usr/bin/env node
+// The service worker as a device of docs/conformance.md: commands come in as lines, the worker is the one that browsers get, and
+// what a browser has around it is browser.mjs.
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import readline from "node:readline";
+import vm from "node:vm";
+import { cacheStorage, database, fetchByProxy } from "./browser.mjs";
+
+const script = new URL("../../../public/runtime/dist/xcache-sw.js", import.meta.url);
+const self = globalThis;
+/** @type {{[kind: string]: ((event: any) => void)[]}} */
+const listeners = {};
+const pages = new Map();
+const conditions = { onLine: true, connection: { saveData: false, type: "wifi" } };
+let now = 0;
+let store = "";
+let stores;
+/** What the worker sends while a page opens, where it is only to be seen. */
+let seen;
+
+const isNetwork = Symbol("network");
+class Asked {
+  constructor(members) {
+    Object.assign(this, { method: "GET", credentials: "same-origin", redirect: "follow", cache: "default" }, members);
+    this.headers = new Headers(members.headers);
+  }
+
+  clone() {
+    return { text: async () => "" };
+  }
+}
+
+function dispatch(kind, event) {
+  const work = [];
+  event.waitUntil = (promise) => work.push(Promise.resolve(promise).catch(() => {}));
+  for (const listener of listeners[kind] ?? []) listener(event);
+  return work;
+}
+
+/** A word of a page to the worker, and what it says. */
+function tell(question, page) {
+  return new Promise((resolve) => {
+    const source = page === undefined ? null : { id: `page-${page}` };
+    dispatch("message", { data: { xcache: question }, source, ports: [{ postMessage: resolve }] });
+  });
+}
+
+/** The answer to a page's request; undefined: the network's. */
+async function request({ url, method = "GET", headers = {}, destination = "", mode = "noCORS", credentials, page }, opens) {
+  const isPage = ["document", "frame", "iframe"].includes(destination);
+  const request = new Asked({
+    // As the engine's parser writes it.
+    url: URL.canParse(url) ? new URL(url).href : url, method, headers, destination, mode: isPage ? "navigate" : mode === "noCORS" ? "no-cors" : mode,
+    credentials: credentials ? "include" : "same-origin",
+  });
+  let answer;
+  dispatch("fetch", {
+    request, clientId: isPage || page === undefined ? "" : `page-${page}`, resultingClientId: opens ? `page-${page}` : "",
+    respondWith: (promise) => (answer = promise),
+  });
+  const response = await Promise.resolve(answer).catch(() => undefined);
+  return response && !response[isNetwork] ? response : undefined;
+}
+
+/** A page opens: the worker hears of it by a request for its head, and nothing is sent. */
+async function opens(url, page) {
+  await tell({ ask: "state" });
+  seen = [];
+  const answer = request({ url, method: "HEAD", destination: "document", page }, true);
+  const sent = seen;
+  seen = undefined;
+  await answer;
+  return sent;
+}
+
+const commands = {
+  async open({ now: begun, settings }) {
+    now = begun;
+    fs.mkdirSync(settings.folder, { recursive: true });
+    const [host] = settings.hosts;
+    const place = `https://${host.replace("*.", "")}/`;
+    stores = database(settings.folder);
+    store = `xcache ${settings.app} ${settings.channel} /`;
+    const worker = {
+      addEventListener: (kind, listener) => (listeners[kind] ??= []).push(listener),
+      location: new URL("xcache-sw.js", place), registration: { scope: place, unregister: async () => true },
+      clients: {
+        get: async (id) => pages.get(id), matchAll: async () => [...pages.values()],
+      },
+      skipWaiting: async () => {}, navigator: conditions, caches: cacheStorage(settings.folder), indexedDB: stores,
+      fetch: (target, options) => {
+        if (target instanceof Asked) return Promise.resolve(Object.assign(new Response(), { [isNetwork]: true }));
+        if (!conditions.onLine) return Promise.reject(new TypeError("offline"));
+        if (!seen) return fetchByProxy(target, options);
+        seen.push({ method: options.method, url: target, body: options.body ?? null });
+        return Promise.reject(new TypeError("only to be seen"));
+      },
+      xcacheSettings: {
+        app: settings.app, channel: settings.channel, server: settings.server, fallback: settings.fallback, hosts: settings.hosts,
+        limit: settings.diskLimit, meteredLimit: settings.meteredLimit,
+      },
+    };
+    for (const [name, value] of Object.entries(worker)) Object.defineProperty(self, name, { value, configurable: true, writable: true });
+    self.self = self;
+    Date.now = () => now;
+    const { setTimeout: timer } = self;
+    // A connection that brings nothing is given up after some seconds, since machines are busy; pauses are short; and that a page opened leads to no poll of its
+    // own, since the runner says when.
+    self.setTimeout = (act, delay = 0, ...rest) =>
+      delay > 1000 && delay <= 2000 && delay !== 1800 ? undefined
+        : timer(act, delay === 20_000 ? 4000 : [200, 600, 1800].includes(delay) ? delay / 20 : delay, ...rest);
+    vm.runInThisContext(fs.readFileSync(script, "utf8"));
+    return {};
+  },
+  advance: ({ milliseconds }) => {
+    now += milliseconds;
+    return {};
+  },
+  async trigger() {
+    await tell({ ask: "update" });
+    return {};
+  },
+  async pageOpen({ url }) {
+    const page = pages.size + 1;
+    pages.set(`page-${page}`, { id: `page-${page}`, url, postMessage() {} });
+    await opens(url, page);
+    await tell({ ask: "began" }, page);
+    return { page };
+  },
+  pageUp: async ({ page }) => ((await tell({ ask: "up" }, page)), {}),
+  scriptFailed: async ({ page }) => ((await tell({ ask: "up", isFailed: true }, page)), {}),
+  pageClose: async ({ page }) => ((await tell({ ask: "left" }, page)), {}),
+  conditions({ network, dataSaver = false }) {
+    if (network) conditions.onLine = network !== "offline";
+    conditions.connection = { saveData: dataSaver, type: network === "metered" ? "cellular" : "wifi" };
+    return {};
+  },
+  memoryShort: () => ({}),
+  async request(asked) {
+    const response = await request(asked, false);
+    if (!response) return { answer: "network" };
+    try {
+      const body = Buffer.from(await response.arrayBuffer()).toString("base64");
+      return { answer: "local", status: response.status, headers: [...response.headers], body };
+    } catch (error) {
+      return { error: String(error) };
+    }
+  },
+  prefetch: async ({ url }) => ({ requests: await opens(url, "prefetch") }),
+  script: () => ({ script: null }),
+  async state() {
+    const { version, digest, policy, prefetch } = await tell({ ask: "state" });
+    const cache = await caches.open(store);
+    const files = {};
+    for (const [url, entry] of stores.read(store).get("manifest")?.map ?? []) {
+      const bytes = await (await cache.match(entry.download))?.arrayBuffer();
+      const sum = bytes && createHash("sha256").update(Buffer.from(bytes)).digest("hex");
+      if (sum === entry.sha256) files[url] = sum;
+    }
+    return { version, digest, policy: String(policy), prefetch: String(prefetch), files };
+  },
+};
+
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  const command = JSON.parse(line);
+  let answer;
+  try {
+    answer = Object.hasOwn(commands, command.do) ? await commands[command.do](command) : { error: "there is no such command" };
+  } catch (error) {
+    answer = { error: String(error?.stack ?? error) };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+process.exit(0);
