@@ -30,6 +30,8 @@ tarball: build ## build .build/packages/xcache-VERSION-linux-ARCH.tar.gz
 
 demo: build ## publish, poll and pull a small web app, step by step
 	@public/demo/run.sh $(XCACHE)
+	@# The same in a browser, where somebody sits before one.
+	@if [ -t 0 ] && [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then Examples/web/run.py $(XCACHE); fi
 
 tools: # what tests read the program's files with
 	@command -v python3 >/dev/null || .ci/packages python3

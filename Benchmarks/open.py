@@ -5,9 +5,10 @@
 
 Three published front ends in two releases each, with hashes of their content in their names, over a line of 100 ms each way and
 1.6 Mbit/s that site and origin share. The runs alternate; medians of first contentful paint and load, and the bytes that the line
-carried before load. Then, on a fast line, what the worker costs. Packages come from PyPI by pip, into ~/.cache/xcache-bench.
+carried before load. (g) is what no cache can be faster than: page and files from the browser's own, without one request. Then, on a
+fast line, what the worker costs. Packages come from PyPI by pip, into ~/.cache/xcache-bench.
 """
-import gzip, hashlib, json, os, pathlib, statistics, subprocess, sys, tempfile, time, zipfile
+import gzip, hashlib, json, os, pathlib, statistics, subprocess, sys, tempfile, zipfile
 
 here = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(here.parent / "Tests/Browser/Worker"), str(here.parent / "Tests/Browser")]
@@ -84,7 +85,7 @@ class Site(Web):
         if file not in self.coded:
             self.coded[file] = gzip.compress(file, 6, mtime=0)
         tag = f'"{hashlib.sha256(file).hexdigest()[:16]}"'
-        kept = "public, max-age=31536000, immutable" if "/assets/" in path else "no-cache"
+        kept = "public, max-age=31536000, immutable" if "/assets/" in path or path.startswith("/still") else "no-cache"
         headers = [("Cache-Control", kept), ("ETag", tag)]
         if request.headers.get("If-None-Match") == tag:
             return request.answer(status=304, headers=headers)
@@ -144,9 +145,14 @@ class Bench:
         self.browser = Browser()
         self.count = 0
 
+    def begin(self):
+        self.count += 1
+        self.app, self.plain, self.ours = f"run{self.count}", f"/plain{self.count}/", f"/ours{self.count}/"
+        self.still = f"/still{self.count}/"
+
     def deploy(self, front, release):
         """Puts a release on the site, once plain and once with the worker; the manifest's version."""
-        for path, script in ((self.plain, ""), (self.ours, f'<script src="{self.ours}xcache.js" async></script>')):
+        for path, script in ((self.plain, ""), (self.still, ""), (self.ours, f'<script src="{self.ours}xcache.js" async></script>')):
             self.site.files = {name: file for name, file in self.site.files.items() if not name.startswith(path[1:])}
             files = build(front, release, path, script)
             if script:
@@ -160,25 +166,26 @@ class Bench:
         return version
 
     def run(self, front):
-        """All six ways for one front end, once."""
-        self.count += 1
-        self.app, self.plain, self.ours = f"run{self.count}", f"/plain{self.count}/", f"/ours{self.count}/"
+        """All the ways for one front end, once."""
+        self.begin()
         plain, ours = self.line.url + self.plain, self.line.url + self.ours
         self.line.set(**FAST)
         first = self.deploy(front, 0)
-        visitors = [Visitor(self.browser, self.line) for _ in range(3)]
-        nobody, cached, worker = visitors
+        visitors = [Visitor(self.browser, self.line) for _ in range(4)]
+        nobody, cached, worker, still = visitors
         results = {}
         self.line.set(**LINE)
         results["a"] = nobody.opens(plain)
         self.line.set(**FAST)
         cached.opens(plain)
+        still.opens(self.line.url + self.still)
         page = worker.page()
         page.goto(ours)
         holds(page, first)
         self.line.set(**LINE)
         results["b"] = cached.opens(plain)
         results["d"] = worker.opens(ours)
+        results["g"] = still.opens(self.line.url + self.still)
         self.line.set(**FAST)
         second = self.deploy(front, 1)
         # In the background, while the page is open.
@@ -189,7 +196,7 @@ class Bench:
         self.line.set(**FAST, refuse=True)
         results["f"] = worker.opens(ours)
         self.line.set(**FAST, refuse=False)
-        for key, release in zip("abcdef", (0, 0, 1, 0, 1, 1)):
+        for key, release in zip("abcdefg", (0, 0, 1, 0, 1, 1, 0)):
             assert results[key]["title"] == f"release {release}", (key, results[key])
         for visitor in visitors:
             visitor.end()
@@ -197,8 +204,7 @@ class Bench:
 
     def fast(self, front, pairs):
         """What the worker costs where the line is fast: loads of a page that is cached both ways, in pairs; and requests that pass."""
-        self.count += 1
-        self.app, self.plain, self.ours = f"run{self.count}", f"/plain{self.count}/", f"/ours{self.count}/"
+        self.begin()
         version = self.deploy(front, 0)
         cached, worker = Visitor(self.browser, self.line), Visitor(self.browser, self.line)
         plain, ours = self.line.url + self.plain, self.line.url + self.ours
@@ -239,7 +245,7 @@ def interval(values):
 
 
 WORDS = {"a": "no cache", "b": "HTTP cache", "c": "HTTP cache, after a release", "d": "ours", "e": "ours, after the release",
-         "f": "ours, offline"}
+         "f": "ours, offline", "g": "all on the device, nothing asked"}
 
 
 def main(xcache, runs, pairs):
@@ -263,7 +269,7 @@ def main(xcache, runs, pairs):
                 print(name)
                 for key, words in WORDS.items():
                     median = {what: statistics.median(result[key][what] for result in results) for what in ("fcp", "load", "bytes")}
-                    print(f"  ({key}) {words:28} FCP {median['fcp']:6.0f} ms  load {median['load']:6.0f} ms  {median['bytes']:9.0f} B")
+                    print(f"  ({key}) {words:34} FCP {median['fcp']:6.0f} ms  load {median['load']:6.0f} ms  {median['bytes']:9.0f} B")
         finally:
             bench.close()
 

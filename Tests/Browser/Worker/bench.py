@@ -2,8 +2,13 @@
 import hashlib, json, os, pathlib, sys, tempfile, time, traceback
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from cdp import Browser, CDPError
-from servers import Origin, Web, until
+from cdp import CDPError
+from servers import Origin, Skipped, Web, until
+
+if os.environ.get("ENGINE") == "webkit":
+    from webkit import Browser
+else:
+    from cdp import Browser
 
 DIST = pathlib.Path(__file__).resolve().parents[3] / "public/runtime/dist"
 CASES = []
@@ -56,7 +61,7 @@ class Tab:
         self.session = bench.browser.new_page()
         self.session.send("Network.enable")
 
-    def eval(self, script, timeout=30):
+    def eval(self, script, timeout=120):
         return self.session.eval(script, timeout)
 
     def open(self, url):
@@ -77,7 +82,7 @@ class Tab:
     def title(self):
         return self.eval("document.title")
 
-    def until(self, script, what=None, seconds=30):
+    def until(self, script, what=None, seconds=120):
         """What a script gives, once that is something; a page that is just being replaced gives nothing."""
         def probe():
             try:
@@ -239,7 +244,7 @@ class Bench:
 
 
 def main(xcache, wanted):
-    failed = []
+    failed, skipped = [], 0
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(xcache, folder)
@@ -252,6 +257,9 @@ def main(xcache, wanted):
                 try:
                     function(bench)
                     print(f"ok {number} {name} ({time.monotonic() - start:.1f} s)", flush=True)
+                except Skipped as why:
+                    skipped += 1
+                    print(f"skipped {number} {name}: {why}", flush=True)
                 except Exception:
                     failed.append(name)
                     print(f"not ok {number} {name}\n{traceback.format_exc()}", flush=True)
@@ -259,5 +267,5 @@ def main(xcache, wanted):
                     bench.reset()
         finally:
             bench.close()
-    print(f"{len(failed)} failed, {time.monotonic() - begun:.0f} s" + "".join(f"\n  {name}" for name in failed))
+    print(f"{len(failed)} failed, {skipped} skipped, {time.monotonic() - begun:.0f} s" + "".join(f"\n  {name}" for name in failed))
     return 1 if failed else 0

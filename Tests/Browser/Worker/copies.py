@@ -90,13 +90,15 @@ def _(bench):
     large = lots.randbytes(400_000)
     app.release(2, add={"large.bin": large, "other.bin": lots.randbytes(400_000)})
     bench.proxy.forget()
-    report = tab.update(metered=True)
+    bench.worker(app).eval("Object.defineProperty(navigator, 'connection', {value: {type: 'cellular'}, configurable: true})")
+    report = tab.update()
     assert report["to"] == "2" and report["bytes"] == 0, report
     assert tab.state()["backlog"] >= 2 and not bench.proxy.seen(".bin"), tab.state()
     app.web.stop()
     tab.open(app.base)
     tab.until("window.version === 2")
     assert tab.fetch("large.bin")["status"] == 200 and len(bench.proxy.seen("large.bin")) == 1
+    bench.worker(app).eval("Object.defineProperty(navigator, 'connection', {value: {type: 'wifi'}})")
     tab.update()
     state = tab.state()
     assert state["backlog"] == 0 and state["held"] == state["listed"], state

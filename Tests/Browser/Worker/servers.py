@@ -2,14 +2,22 @@
 import contextlib, http.client, http.server, json, os, re, socket, subprocess, threading, time, types
 
 
-def until(probe, what, seconds=30):
+class Skipped(Exception):
+    """A case that this browser can't run."""
+
+
+# What `until` does between two looks.
+pause = time.sleep
+
+
+def until(probe, what, seconds=120):
     """What `probe` gives, once that is something."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = probe()
         if value:
             return value
-        time.sleep(0.02)
+        pause(0.02)
     raise AssertionError(f"waited in vain for {what}")
 
 

@@ -352,6 +352,9 @@ class Update {
       report.copied += 1;
       return bytes;
     }
+    // A page that asks for it has it on its way.
+    const arriving = runtime.files.arriving.get(entry.download);
+    if (arriving) return arriving;
     report.fetched += 1;
     const [base] = (delta && files.get(delta.base)) ?? [];
     if (delta && base) {
