@@ -2,7 +2,7 @@
 
 Needs Debian's gir1.2-webkit2-4.1, xvfb and python3-gi, and so /usr/bin/python3. It is the engine of Safari with another port around it.
 """
-import ctypes, json, os, select, shutil, signal, subprocess, tempfile, time
+import contextlib, ctypes, json, os, select, shutil, signal, subprocess, tempfile, time
 
 for name, value in (("NO_AT_BRIDGE", "1"), ("GIO_USE_VFS", "local"), ("GSETTINGS_BACKEND", "memory"), ("GDK_BACKEND", "x11"),
                     ("LIBGL_ALWAYS_SOFTWARE", "1"), ("WEBKIT_DISABLE_DMABUF_RENDERER", "1")):
@@ -132,6 +132,10 @@ class Root:
     def send(self, method, timeout=120, **params):
         if method != "Target.closeTarget":
             raise Skipped(f"WebKit has no {method}")
+        # WebKit 2.50 aborts where a view goes while something of it is still under way.
+        with contextlib.suppress(CDPError):
+            params["targetId"].goto("about:blank")
+        turn(0.1)
         params["targetId"].window.destroy()
         turn()
 
