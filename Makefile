@@ -166,12 +166,13 @@ test-runtime: ## the web runtime outside of a browser: types, decoder against li
 	@.ci/packages nodejs node-typescript esbuild python3 python3-zstandard
 	Tests/WebRuntime/run.sh
 
-test-browser: ## headless Chromium: the web runtime's hundred cases, versions as deltas, and a console that hostile texts can't reach
-	@.ci/packages chromium python3
+test-browser: ## headless Chromium: the web runtime's hundred cases (those of pages alone in WebKitGTK, too), versions as deltas, and a console that hostile texts can't reach
+	@.ci/packages chromium python3 gir1.2-webkit2-4.1 xvfb python3-gi
 	swift build --product xcache
 	Tests/Browser/dictionary.py .build/debug/xcache
 	Tests/Browser/console.py .build/debug/xcache
 	Tests/Browser/Worker/run.py .build/debug/xcache
+	ENGINE=webkit /usr/bin/python3 Tests/Browser/Worker/run.py .build/debug/xcache opening updates copies
 
 bench-deltas: build ## measure what updates of a published app cost
 	swift build -c release --product delta-bench

@@ -2,7 +2,7 @@
 
 Needs Debian's gir1.2-webkit2-4.1, xvfb and python3-gi, and so /usr/bin/python3. It is the engine of Safari with another port around it.
 """
-import contextlib, ctypes, json, os, select, shutil, signal, subprocess, tempfile, time
+import ctypes, gc, json, os, select, shutil, signal, subprocess, tempfile, time
 
 for name, value in (("NO_AT_BRIDGE", "1"), ("GIO_USE_VFS", "local"), ("GSETTINGS_BACKEND", "memory"), ("GDK_BACKEND", "x11"),
                     ("LIBGL_ALWAYS_SOFTWARE", "1"), ("WEBKIT_DISABLE_DMABUF_RENDERER", "1")):
@@ -36,6 +36,8 @@ class Screen:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+# A server's thread that collects a window's remains would end this process: only this thread does, when a page is closed.
+gc.disable()
 screen = Screen()
 import gi  # noqa: E402
 gi.require_version("Gtk", "3.0")
@@ -132,12 +134,9 @@ class Root:
     def send(self, method, timeout=120, **params):
         if method != "Target.closeTarget":
             raise Skipped(f"WebKit has no {method}")
-        # WebKit 2.50 aborts where a view goes while something of it is still under way.
-        with contextlib.suppress(CDPError):
-            params["targetId"].goto("about:blank")
-        turn(0.1)
         params["targetId"].window.destroy()
         turn()
+        gc.collect()
 
 
 class Browser:

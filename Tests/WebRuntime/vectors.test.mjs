@@ -136,7 +136,7 @@ async function apply(sample, pack) {
   held.digest = await digestOf(held.map, pause);
   const map = await applyPack(pack, sample.answer, held, {
     pause, limit, file: async (digest) => files.get(digest),
-    keep: async (entry, bytes) => {
+    keep: async (url, entry, bytes) => {
       assert.equal(createHash("sha256").update(bytes).digest("hex"), entry.sha256);
       files.set(entry.sha256, bytes);
     },

@@ -127,7 +127,7 @@ export function database(folder) {
 }
 
 /** An answer through the proxy of `http_proxy`. */
-export function fetchByProxy(url, { method = "GET", headers = {}, body, signal } = {}) {
+export function fetchByProxy(url, { method = "GET", headers = {}, body, signal } = {}, led = 0) {
   const proxy = new URL(process.env.http_proxy);
   return new Promise((resolve, reject) => {
     const failed = (error) => reject(new TypeError(`network error: ${error?.message}`));
@@ -137,7 +137,8 @@ export function fetchByProxy(url, { method = "GET", headers = {}, body, signal }
     }, (answer) => {
       if ([301, 302, 307, 308].includes(answer.statusCode) && answer.headers.location) {
         answer.resume();
-        return resolve(fetchByProxy(new URL(answer.headers.location, url).href, { method, headers, body, signal }));
+        if (led === 20) return failed(new Error("led too often"));
+        return resolve(fetchByProxy(new URL(answer.headers.location, url).href, { method, headers, body, signal }, led + 1));
       }
       const isCoded = answer.headers["content-encoding"] === "gzip";
       const source = isCoded ? answer.pipe(zlib.createGunzip()) : answer;
