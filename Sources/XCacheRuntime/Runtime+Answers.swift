@@ -139,14 +139,15 @@ extension Runtime {
   /// Takes note of an answer, for the app and for the origin.
   /// - Parameter version: of the manifest that it is of; nil for one of the network's.
   package func count(_ answer: PageAnswer, _ request: PageRequest, from version: String?) {
+    let held = self.version
     state.withLock { state in
       switch answer {
       case .local(let answer):
         if answer.isFromMemory { state.counts.memory += 1 } else { state.counts.disk += 1 }
-        state.tally.counts.add(.local)
+        state.tally.add(.local, holding: held)
       case .network(let reason):
         state.counts.passed[reason, default: 0] += 1
-        if reason.countsAsPassed { state.tally.counts.add(.passed) }
+        if reason.countsAsPassed { state.tally.add(.passed, holding: held) }
       }
       guard let id = request.page?.id else { return }
       state.pages[id]?.answered(answer, isDocument: request.destination == .document, from: version)

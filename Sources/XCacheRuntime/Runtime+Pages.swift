@@ -99,6 +99,7 @@ extension Runtime {
   private func decide(_ page: OpenPage, failed failure: DeviceCount?) {
     livedThrough()
     device?.pageIsLoaded(page.id)
+    let held = self.version
     let outcome = state.withLock { state -> (version: String?, saved: [UInt8]?) in
       guard let open = state.pages[page.id], !open.isDecided else { return (nil, nil) }
       state.pages[page.id]?.isDecided = true
@@ -110,7 +111,7 @@ extension Runtime {
       guard let failure else {
         return (nil, state.health.cameUp(key, from: source) ? state.health.saved : nil)
       }
-      state.tally.counts.add(failure)
+      state.tally.add(failure, holding: held)
       let isNew = state.health.failed(key, from: source)
       return (isNew ? source : nil, state.health.saved)
     }

@@ -113,17 +113,32 @@ private let script = "https://m.test/app.js"
 
   @Test func theTallyMakesFewBatches() throws {
     var tally = Tally(version: "0")
-    tally.counts.add(.passed)
-    #expect(tally.take(at: 0, holding: "1") == nil, "nothing was held")
+    tally.add(.passed, holding: "0")
+    #expect(tally.take(at: 0, holding: "1").isEmpty, "nothing was held")
     #expect(tally.counts.isEmpty)
-    #expect(tally.take(at: 5, holding: "1") == nil)
-    tally.counts.add(.local)
-    #expect(tally.take(at: 10, holding: "1")?.counts[.local] == 1)
-    tally.counts.add(.local)
-    #expect(tally.take(at: 9 + Tally.pause, holding: "1") == nil)
-    #expect(tally.take(at: 10 + Tally.pause, holding: "1")?.version == ManifestVersion(1))
-    tally.counts.add(.local)
-    #expect(tally.take(at: 11 + Tally.pause, holding: "2")?.version == ManifestVersion(1))
-    #expect(tally.take(at: .max, holding: "2") == nil)
+    #expect(tally.take(at: 5, holding: "1").isEmpty)
+    tally.add(.local, holding: "1")
+    #expect(tally.take(at: 10, holding: "1").map { $0.counts[.local] } == [1])
+    tally.add(.local, holding: "1")
+    #expect(tally.take(at: 9 + Tally.pause, holding: "1").isEmpty)
+    #expect(tally.take(at: 10 + Tally.pause, holding: "1").map(\.version) == [ManifestVersion(1)])
+    tally.add(.local, holding: "1")
+    #expect(tally.take(at: 11 + Tally.pause, holding: "1", isLast: true).count == 1)
+    tally.add(.local, holding: "1")
+    #expect(tally.take(at: 12 + Tally.pause, holding: "2").map(\.version) == [ManifestVersion(1)])
+    #expect(tally.take(at: .max, holding: "2").isEmpty)
+  }
+
+  /// A page may ask between an update's switch and its end.
+  @Test func eachCountIsOfTheVersionThatWasHeldThen() throws {
+    var tally = Tally(version: "0")
+    tally.add(.passed, holding: "0")
+    for _ in 0..<5 { tally.add(.local, holding: "1") }
+    tally.add(.local, holding: "2")
+    let batches = tally.take(at: 0, holding: "2")
+    #expect(batches.map(\.version) == [ManifestVersion(1), ManifestVersion(2)])
+    #expect(batches.map { $0.counts[.local] } == [5, 1] && batches.allSatisfy { $0.counts[.passed] == 0 })
+    for version in 3...9 { tally.add(.local, holding: "\(version)") }
+    #expect(tally.take(at: 1, holding: "10").count == 4)
   }
 }

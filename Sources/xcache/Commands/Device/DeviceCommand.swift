@@ -24,8 +24,9 @@ enum DeviceCommand {
       What the device holds is answered as a web engine would get it; everything else is a redirect (307) to the address
       itself, with the reason in X-XCache. Links that are relative or begin with / stay here; absolute ones lead to the
       network. Opening a page polls, as in an app. The process can't see a page paint, so each that was answered counts as
-      come up. What the network costs is the system's word (the default route, NetworkManager), until it is set by hand; with
-      an origin on this machine it costs nothing. What happens is printed, a line each; with --json, as a JSON object each, the first with the addresses.
+      come up. What the network costs is the system's word (the default route, NetworkManager) until it is set by hand;
+      with an origin on this machine it costs nothing. What happens is printed, a line each; with --json, as a JSON object
+      each, the first with the addresses.
       The control page needs the token that is printed at the start, in the query or as Authorization: Bearer TOKEN:
         GET  /control.json        all of the control page as JSON
         POST /control/trigger     name=launch|foreground|push|pageClosed
