@@ -40,9 +40,11 @@ import Testing
     #expect(arguments.has("json") && !arguments.has("dry-run") && arguments.all("message").isEmpty)
   }
 
-  /// An option's value is the next word, whatever that looks like; after `=` it may be empty.
+  /// An option's value is the next word, unless that is an option: then a value was forgotten. After `=` it is anything, or
+  /// empty.
   @Test func valuesThatLookLikeOptions() throws {
-    let arguments = try Self.parse("-m", "--json", "--server=")
+    #expect(throws: UsageError.self) { try Self.parse("-m", "--json").value("message") }
+    let arguments = try Self.parse("--message=--json", "--server=")
     #expect(try arguments.value("message") == "--json" && !arguments.has("json"))
     #expect(try arguments.value("server") == "")
   }
@@ -118,7 +120,7 @@ import Testing
   func noDurations(text: String) { #expect(Arguments.seconds(of: text, in: "smhd") == nil) }
 
   @Test func theRangeOfDurations() {
-    #expect(Arguments.seconds(of: "4w", in: "mhdw", 1...4) == 4 * 604_800)
+    #expect(Arguments.seconds(of: "4w", in: "mhdw", 1...4) == 2_419_200)
     #expect(Arguments.seconds(of: "5w", in: "mhdw", 1...4) == nil)
   }
 

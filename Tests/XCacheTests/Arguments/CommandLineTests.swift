@@ -40,7 +40,7 @@ import Testing
       (["serve", "--data", "x", "--gc", "3am"], "03:00"),
       (["serve", "--data", "x", "--listen", "example.com"], "127.0.0.1:8080"),
       (["serve", "--data", "x", "--threads", "0"], "--threads 0: "),
-      (["completions", "tcsh"], "bash, zsh and fish"),
+      (["completions", "tcsh"], "bash, zsh, fish or man"),
     ] as [([String], String)])
   func usage(words: [String], message: String) {
     let outcome = CapturedTerminal.run(words)
