@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open fuzz-dns bench-prefetch bench-names test-exchanges
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -90,6 +90,10 @@ test-deb: build ## install, upgrade and remove the package in a fresh Debian, an
 	@.ci/packages debhelper dpkg-dev chrpath lintian debootstrap
 	Tests/Deploy/package.sh $(XCACHE)
 
+test-tls: build ## handshakes as fast as they go for SECONDS (60), rude clients and new certificates among them: nothing is kept
+	@.ci/packages python3 openssl
+	Tests/TLS/load.py $(XCACHE) $(or $(SECONDS),60)
+
 test-container: ## run the Containerfile's steps one by one in chroots, then the image's command; needs root (about 10 minutes)
 	@.ci/packages debootstrap python3
 	Tests/Deploy/container.py
@@ -144,6 +148,11 @@ bench-http: build ## what requests cost against nginx: CPU, rate, latency (about
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	@.ci/packages wrk python3
 	Benchmarks/http.sh
+
+bench-http-tls: build ## what https costs against nginx: requests, handshakes, system calls (about 7 minutes)
+	@command -v nginx >/dev/null || .ci/packages nginx-light
+	@.ci/packages wrk python3 openssl strace
+	Benchmarks/http-tls.sh
 
 bench-http-calm: build ## polls while thousands of others idle, read or write slowly, against nginx (about 6 minutes)
 	@command -v nginx >/dev/null || .ci/packages nginx-light

@@ -193,7 +193,7 @@ let package = Package(
     tests("XCacheTests", ["xcache", "BuildCheck", "Manifests", "System", "Publishing", "TestSupport"]),
     // Runs the program itself; what it imports only reads answers.
     .testTarget(
-      name: "EndToEnd", dependencies: ["Compression", "Manifests", "System", "SocketServer"],
+      name: "EndToEnd", dependencies: ["Compression", "Manifests", "System", "SocketServer", "TLSPeer"],
       exclude: ["Goldens", "Help"],
       swiftSettings: swift),
   ],

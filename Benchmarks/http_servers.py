@@ -210,7 +210,7 @@ def wrk(entry, server, seconds, threads=1, connections=None):
     command = ["wrk", f"-t{threads}", f"-c{connections or entry['connections']}", f"-d{seconds}s", "--latency"]
     for name, value in fields_for(entry, server).items():
         command += ["-H", f"{name}: {value}"]
-    url = f"http://127.0.0.1:{entry['ports'][server]}{entry['target']}"
+    url = f"{entry.get('scheme', 'http')}://127.0.0.1:{entry['ports'][server]}{entry['target']}"
     out = subprocess.run(command + [url], capture_output=True, text=True, check=True).stdout
     if "Non-2xx" in out or "Socket errors" in out:
         sys.exit(f"{entry['name']}, {server}:\n{out}")

@@ -53,7 +53,7 @@ start_server() {
   server_pid=$!
   started+=("$server_pid")
   for _ in $(seq 500); do
-    server_port=$(sed -nE 's/.* listens on http:\/\/127\.0\.0\.1:([0-9]+),.*/\1/p' "$work/$name.log")
+    server_port=$(sed -nE 's/.* listens on https?:\/\/127\.0\.0\.1:([0-9]+),.*/\1/p' "$work/$name.log")
     [ -n "$server_port" ] && break
     kill -0 "$server_pid" 2>/dev/null || fail "no server: $(cat "$work/$name.log")"
     sleep 0.02

@@ -122,7 +122,10 @@ static inline int xcache_tls_rules(SSL_CTX *context, long seconds) {
   return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
       SSL_CTX_set_session_id_context(context, name, sizeof name - 1) == 1 &&
       SSL_CTX_set_num_tickets(context, 1) == 1 && SSL_CTX_set1_groups_list(context, "X25519:P-256:P-384") == 1 &&
-      SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1 &&
+      SSL_CTX_set_cipher_list(
+          context,
+          "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
+          "ECDHE-RSA-AES256-GCM-SHA384:ECDHE+CHACHA20") == 1 &&
       SSL_CTX_set_ciphersuites(
           context, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256") == 1;
 }

@@ -144,14 +144,15 @@ def main(work):
                         fail(f"{name} lets {target} out: {status} {body[:80]}")
     print(f"   {asked} requests from outside for what is inside got nothing of it")
 
-    # With a static copy that is watched, as the alerts want it.
+    # With a static copy that is watched and a certificate of its own, as the alerts want it.
     subprocess.run([xcache, "mirror", "--data", data, "--to", www], check=True, capture_output=True)
     server.terminate()
     server.wait()
-    start(serve + ["--watch-mirror", f"http://127.0.0.1:{mirror}"], work / "serve")
+    start(serve + ["--watch-mirror", f"http://127.0.0.1:{mirror}", "--tls-cert", str(work / "pem"), "--tls-key", str(work / "key")],
+          work / "serve")
     wait(direct, work / "serve")
     for _ in range(300):
-        metrics = ask(direct, "/metrics")[1].decode()
+        metrics = ask(direct, "/metrics", tls=True)[1].decode()
         if "xcache_mirror_age_seconds" in metrics:
             break
         time.sleep(0.1)

@@ -67,6 +67,31 @@ struct OperationsTests {
     #expect(try child.wait() == 0)
   }
 
+  @Test("--log-format json makes the server's own log lines of JSON")
+  func logFormat() throws {
+    let scratch = try Scratch()
+    let words = [Binary.path, "serve", "--data", scratch.path + "/data", "--listen", "127.0.0.1:0"]
+    let child = try Child(
+      words + ["--access-log", scratch.path + "/logs/access.log"], environment: ["XCACHE_LOG_FORMAT": "xml"],
+      in: scratch.path)
+    #expect(try child.wait(seconds: 20) == 2 && child.standardError.contains("--log-format xml"))
+    try Kernel.makeFolder(scratch.path + "/logs")
+    let server = try Child(
+      words + ["--log-format", "json", "--access-log", scratch.path + "/logs/access.log"], environment: [:],
+      in: scratch.path)
+    #expect(Wait.until(30) { server.standardError.contains(" listens on ") })
+    #expect(rename(scratch.path + "/logs", scratch.path + "/gone") == 0)
+    server.signal(SIGHUP)
+    #expect(Wait.until(20) { server.standardError.contains("written on") })
+    server.signal(SIGTERM)
+    #expect(try server.wait() == 0)
+    let lines = try server.standardError.split(separator: "\n").map { try JSONValue.parse(Array($0.utf8)) }
+    #expect(lines.allSatisfy { $0["time"]?.string?.hasSuffix("Z") == true })
+    #expect(lines.last?["message"]?.string == "stopped" && lines.last?["level"]?.string == "info")
+    let error = lines.first { $0["level"]?.string == "error" }
+    #expect(error?["message"]?.string?.hasPrefix("the access log ") == true)
+  }
+
   @Test("Metrics of the process, its disk and its newest releases")
   func metrics() throws {
     try Site.with { site throws in

@@ -10,6 +10,7 @@ final class AdoptionDesk: Sendable {
   private let counters = Locked<[PollCounter]>([])
   private let failures = Locked<[FailureKey: Int]>([:])
   private let reports = Locked<[ReportKey: DeviceCounts]>([:])
+  private let window = Locked(PollWindow())
   /// When each channel's polls were last taken out of the counters, in monotonic nanoseconds.
   private let polled = Locked<[Int64: UInt64]>([:])
 
@@ -74,6 +75,8 @@ final class AdoptionDesk: Sendable {
       }
     }
     let now = Clock.monotonicNanoseconds()
+    let counted = polls.map { (PollWindow.Key(channel: $0.key.channel, version: $0.key.version), $0.value) }
+    window.withLock { $0.add(Dictionary(uniqueKeysWithValues: counted), now: now) }
     let channels = Set(polls.keys.map(\.channel))
     polled.withLock { for channel in channels { $0[channel] = now } }
     let seen = failures.withLock { failures in
@@ -112,10 +115,16 @@ final class AdoptionDesk: Sendable {
     var polls = ""
     var failures = ""
     var counts = ""
+    let sums = window.withLock { $0.sums(now: Clock.monotonicNanoseconds()) }
+    let polled = Dictionary(grouping: sums, by: \.key.channel)
     for channel in channels {
       let labels = "app=\"\(channel.app)\",channel=\"\(channel.name)\""
-      for share in ((try? store.adoption(of: channel, hours: 1))?.shares ?? []).prefix(Self.mostSamples) {
-        polls += "xcache_polls_last_hour{\(labels),version=\"\(Self.name(share.version))\"} \(share.polls)\n"
+      let shares = (polled[channel.id] ?? []).sorted {
+        ($1.value, $1.key.version) < ($0.value, $0.key.version)
+      }
+      for share in shares.prefix(Self.mostSamples) {
+        polls +=
+          "xcache_polls_last_hour{\(labels),version=\"\(Self.name(share.key.version))\"} \(share.value)\n"
       }
       var reasons: [String: Int] = [:]
       for failure in (try? store.failures(of: channel, days: 1)) ?? [] {
@@ -134,7 +143,7 @@ final class AdoptionDesk: Sendable {
       }
     }
     return """
-      # HELP xcache_polls_last_hour Polls of this clock hour by the version that they reported.
+      # HELP xcache_polls_last_hour Polls of the last 60 minutes, and since the start, by the version that they reported.
       # TYPE xcache_polls_last_hour gauge
       \(polls)# HELP xcache_device_failures_today Failures that devices told today (UTC).
       # TYPE xcache_device_failures_today gauge

@@ -74,7 +74,7 @@ final class Site {
   private static func port(of server: Child) throws -> UInt16 {
     var port: UInt16?
     _ = Wait.until(30) {
-      let line = server.standardError.split(separator: "\n").first { $0.contains(" listens on http://") }
+      let line = server.standardError.split(separator: "\n").first { $0.contains(" listens on http") }
       port = line?.split(separator: ":").last?.split(separator: ",").first.flatMap { UInt16($0) }
       return port != nil || server.hasEnded
     }

@@ -62,7 +62,7 @@ struct Web: Sendable {
 
 /// A connection to this machine.
 final class WebSocket {
-  private let descriptor: Int32
+  let descriptor: Int32
 
   init(_ port: UInt16) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -52,7 +52,8 @@ enum ServeCommand {
       ),
       .value("gc", "HH:MM", "collect garbage every day at this local time, as `xcache gc` does"),
     ].orFromEnvironment
-      + (ServeTLS.options + GCCommand.policyOptions + ServeMirror.options + ServeLimits.options)
+      + (ServeTLS.options + ServeLog.options + GCCommand.policyOptions + ServeMirror.options
+      + ServeLimits.options)
       .orFromEnvironment,
     run: run)
 
@@ -64,7 +65,7 @@ enum ServeCommand {
     // Both before any thread starts: each inherits the signals' mask, so that only the wait below sees them.
     ProcessMemory.keepHeapSmall()
     Signals.block()
-    let log: @Sendable (String) -> Void = { terminal.note("\(Self.now) \($0)") }
+    let log = try ServeLog.make(arguments, terminal)
     var configuration = try configuration(arguments)
     let budget = DescriptorBudget(
       descriptors: Environment.raiseDescriptorLimit(), loops: configuration.loops)
@@ -221,7 +222,4 @@ enum ServeCommand {
     let host = ServeTLS.host(of: address, tls)
     return try SettingsValue.url("\(ServeTLS.scheme(tls))://\(host)", in: "--listen")
   }
-
-  /// The time as a log line has it.
-  private static var now: String { CivilTime(seconds: Clock.unixMilliseconds() / 1000).text }
 }

@@ -1,0 +1,45 @@
+import Store
+
+/// Polls of the last hour by channel and version, whenever it is asked: a window that moves on by the minute.
+struct PollWindow {
+  /// What polls are counted by.
+  struct Key: Hashable {
+    let channel: Int64
+    let version: Int64
+  }
+
+  private struct Minute {
+    let number: UInt64
+    var polls: [Key: Int]
+  }
+
+  private static let length: UInt64 = 60
+  /// Channels and versions of one minute that are told apart.
+  private static let mostKeys = 4096
+  private static let nanoseconds: UInt64 = 60_000_000_000
+
+  /// Oldest first.
+  private var minutes: [Minute] = []
+
+  /// Adds polls that were counted just now, a monotonic time in nanoseconds.
+  mutating func add(_ polls: [Key: Int], now: UInt64) {
+    drop(now)
+    guard !polls.isEmpty else { return }
+    let number = now / Self.nanoseconds
+    if minutes.last?.number != number { minutes.append(Minute(number: number, polls: [:])) }
+    for (key, count) in polls where minutes[minutes.count - 1].polls.count < Self.mostKeys {
+      minutes[minutes.count - 1].polls[key, default: 0] += count
+    }
+  }
+
+  /// The polls of the last hour.
+  mutating func sums(now: UInt64) -> [Key: Int] {
+    drop(now)
+    return minutes.reduce(into: [:]) { sums, minute in sums.merge(minute.polls, uniquingKeysWith: +) }
+  }
+
+  private mutating func drop(_ now: UInt64) {
+    let number = now / Self.nanoseconds
+    minutes.removeAll { $0.number + Self.length <= number }
+  }
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Handshakes without end, and whether the server keeps anything of them: load.py XCACHE [SECONDS (60)]
+
+Clients of openssl's connect as fast as this machine goes, each connection with a request, while others send what is no TLS,
+begin and say no more, or go away in the midst, and the certificate is read anew each 5 seconds. Memory and descriptors
+must be what they were after the first quarter. `make test-tls` runs it.
+"""
+import os
+import random
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+xcache, seconds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 60
+WANTED = 1000
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1)) / 1024
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def metric(port, name, context):
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as plain:
+        with context.wrap_socket(plain, server_hostname="localhost") as connection:
+            connection.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            text = b""
+            while part := connection.recv(65536):
+                text += part
+    return int(re.search(rf"^{name} (\d+)$", text.decode(), re.M).group(1))
+
+
+def trouble(port, over, counts):
+    """One rude client after another."""
+    silent = []
+    while not over.is_set():
+        try:
+            rude = socket.create_connection(("127.0.0.1", port), timeout=5)
+            kind = random.randrange(4)
+            if kind == 0:
+                rude.sendall(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+                assert rude.recv(100).startswith(b"HTTP/1.1 400 ")
+            elif kind == 1:
+                rude.sendall(random.randbytes(random.randrange(1, 2000)))
+            elif kind == 2:
+                rude.sendall(bytes([22, 3, 1, 2, 0, 1, 0]))
+                silent.append(rude)
+                if len(silent) > 100:
+                    silent.pop(0).close()
+                continue
+            else:
+                # Reset in the midst.
+                rude.sendall(bytes([22, 3, 1]))
+                rude.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            rude.close()
+            counts["rude"] += 1
+        except ConnectionResetError:
+            counts["rude"] += 1
+        time.sleep(0.005)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        pem, key = f"{work}/tls.pem", f"{work}/tls.key"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+                        "/CN=localhost", "-days", "2", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                        "-keyout", key, "-out", pem], check=True, capture_output=True)
+        log = open(f"{work}/log", "w+")
+        server = subprocess.Popen([xcache, "serve", "--data", f"{work}/data", "--listen", "127.0.0.1:0", "--tls-cert", pem,
+                                   "--tls-key", key], stderr=log)
+        try:
+            run(server, log, pem)
+        finally:
+            if server.poll() is None:
+                server.kill()
+
+
+def run(server, log, pem):
+    for _ in range(500):
+        log.seek(0)
+        words = log.read()
+        if found := re.search(r"listens on https://127\.0\.0\.1:(\d+),", words):
+            break
+        assert server.poll() is None, words
+        time.sleep(0.02)
+    port = int(found.group(1))
+    context = ssl.create_default_context(cafile=pem)
+    over, counts = threading.Event(), {"rude": 0}
+    threading.Thread(target=trouble, args=(port, over, counts), daemon=True).start()
+    start = time.monotonic()
+    clients = [subprocess.Popen(["openssl", "s_time", "-connect", f"127.0.0.1:{port}", "-new", "-time", str(seconds), version,
+                                 "-CAfile", pem, "-www", "/healthz"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+               for version in ("-tls1_3", "-tls1_3", "-tls1_3", "-tls1_2")]
+    samples, first = [], metric(port, "http_tls_handshakes_total", context)
+    while time.monotonic() - start < seconds - 1:
+        time.sleep(min(5, seconds / 8))
+        server.send_signal(signal.SIGHUP)
+        samples.append((time.monotonic() - start, resident(server.pid), descriptors(server.pid)))
+        print("{:5.0f} s: {:.1f} MB, {} descriptors".format(*samples[-1]), flush=True)
+    for client in clients:
+        words = client.communicate(timeout=seconds + 60)[0]
+        assert client.returncode == 0, words
+    elapsed = time.monotonic() - start
+    done = metric(port, "http_tls_handshakes_total", context) - first
+    over.set()
+    print(f"{done} handshakes in {elapsed:.0f} s, {done / elapsed:.0f} a second, beside {counts['rude']} rude clients; "
+          f"{metric(port, 'http_tls_handshake_failures_total', context)} that failed", flush=True)
+    for _ in range(600):
+        time.sleep(0.1)
+        if descriptors(server.pid) < 40:
+            break
+    quarter = [memory for moment, memory, _ in samples if moment > seconds / 4]
+    growth = samples[-1][1] - quarter[0]
+    print(f"memory after a quarter {quarter[0]:.1f} MB, at the end {samples[-1][1]:.1f} MB; "
+          f"descriptors at the end {descriptors(server.pid)}", flush=True)
+    server.terminate()
+    assert server.wait(timeout=20) == 0
+    assert descriptors_ok(samples), samples
+    assert growth < 8, "it grows"
+    assert done / elapsed >= WANTED or os.cpu_count() < 4, f"fewer than {WANTED} handshakes a second"
+    print("nothing is kept")
+
+
+def descriptors_ok(samples):
+    # Rude clients hold 100, and the others a few.
+    return all(count < 400 for _, _, count in samples)
+
+
+main()
