@@ -80,7 +80,7 @@ let package = Package(
     library(
       "DeviceLinux", ["HTTPClient", "HTTPDNS", "Platform", "System", "XCacheClient", "XCacheRuntime"]),
     .target(
-      name: "DeviceApple", dependencies: ["System", "XCacheClient"], path: "Engines/Apple",
+      name: "DeviceApple", dependencies: ["System", "XCacheClient", "XCacheRuntime"], path: "Engines/Apple",
       swiftSettings: swift),
 
     .target(
@@ -167,7 +167,8 @@ let package = Package(
     tests(
       "XCacheRuntimeTests",
       [
-        "Archive", "Compression", "DeviceLinux", "HTTPDNS", "Manifests", "SocketServer", "System",
+        "Archive", "Compression", "DeviceApple", "DeviceLinux", "HTTPDNS", "Manifests", "SocketServer",
+        "System",
         "XCacheClient", "XCacheRuntime",
       ]),
     // Support is that of XCacheClientTests here, too.

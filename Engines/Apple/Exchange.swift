@@ -76,17 +76,21 @@ final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
   private struct Running {
     let exchange: Exchange
     var redirects = 0
+    var stream: (@Sendable () -> InputStream?)?
   }
 
   private let running = Locked<[Int: Running]>([:])
 
   /// Redirects that are followed.
-  private static let mostRedirects = 5
+  private let mostRedirects: Int
+
+  init(redirects: Int) { mostRedirects = redirects }
 
   /// Starts `task`.
-  func begin(_ task: URLSessionTask) -> Exchange {
+  /// - Parameter stream: gives its body once more, where a connection turned out to be gone.
+  func begin(_ task: URLSessionTask, stream: (@Sendable () -> InputStream?)? = nil) -> Exchange {
     let exchange = Exchange()
-    running.withLock { $0[task.taskIdentifier] = Running(exchange: exchange) }
+    running.withLock { $0[task.taskIdentifier] = Running(exchange: exchange, stream: stream) }
     task.resume()
     return exchange
   }
@@ -118,7 +122,7 @@ final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
       guard var own = running[task.taskIdentifier] else { return true }
       own.redirects += 1
       running[task.taskIdentifier] = own
-      return own.redirects > Self.mostRedirects
+      return own.redirects > mostRedirects
     }
     // Without a request the redirect itself is the answer, and its status no success.
     completionHandler(isOneTooMany ? nil : request)
@@ -126,6 +130,14 @@ final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     running.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.exchange.end(error)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+  ) {
+    let stream = running.withLock { $0[task.taskIdentifier]?.stream }
+    completionHandler(stream?())
   }
 
   #if canImport(Darwin)

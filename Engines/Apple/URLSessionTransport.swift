@@ -11,20 +11,26 @@ import XCacheClient
 /// It also runs on Linux's Foundation, where its tests do; an app on Linux takes `CurlTransport`.
 public final class URLSessionTransport: Transport {
   private let session: URLSession
-  private let exchanges = Exchanges()
+  private let exchanges = Exchanges(redirects: 5)
 
   /// A transport that gives up an answer of which nothing came for `stallSeconds`, with at most `connections` to a server
   /// that doesn't speak HTTP/2.
   public init(stallSeconds: Int = 30, connections: Int = 6) {
-    let configuration = URLSessionConfiguration.ephemeral
+    let configuration = Self.configuration
     configuration.timeoutIntervalForRequest = TimeInterval(stallSeconds)
     configuration.httpMaximumConnectionsPerHost = connections
+    session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
+  }
+
+  /// A session's that keeps nothing.
+  static var configuration: URLSessionConfiguration {
+    let configuration = URLSessionConfiguration.ephemeral
     configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
     configuration.urlCache = nil
     configuration.httpCookieStorage = nil
     configuration.httpShouldSetCookies = false
     configuration.urlCredentialStorage = nil
-    session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
+    return configuration
   }
 
   // A session holds its delegate until it is told to let go.
@@ -67,7 +73,7 @@ public final class URLSessionTransport: Transport {
     }
   }
 
-  private static func ask(_ url: String) throws(TransportError) -> URLRequest {
+  static func ask(_ url: String) throws(TransportError) -> URLRequest {
     guard let url = URL(string: url), url.host != nil, let scheme = url.scheme?.lowercased(),
       scheme == "http" || scheme == "https"
     else { throw TransportError(.other, "not an http or https address: \(url)") }
