@@ -46,11 +46,12 @@ public final class ProxyListener: Sendable {
 
   /// Ends listening and every connection.
   public func stop() {
-    let (socket, streams) = state.withLock { state -> (Int32?, [SocketStream]) in
-      defer { state.socket = nil }
-      return (state.socket, Array(state.connections.values))
+    let streams = state.withLock { state -> [SocketStream] in
+      // Under the lock: the thread that listens closes the socket once it sees that it isn't wanted any more.
+      if let socket = state.socket { Kernel.stopListening(socket) }
+      state.socket = nil
+      return Array(state.connections.values)
     }
-    if let socket { Kernel.stopListening(socket) }
     for stream in streams { stream.close() }
   }
 
@@ -61,14 +62,15 @@ public final class ProxyListener: Sendable {
   }
 
   private func accept(on socket: Int32) throws(SystemError) {
+    let (state, proxy) = (state, proxy)
     state.withLock { $0.socket = socket }
     do {
-      _ = try OSThread(name: "page proxy") { [weak self] in
+      _ = try OSThread(name: "page proxy") {
         // Closed by the thread that uses it, so that its number never means another file.
         let listener = Descriptor(owning: socket)
-        while Kernel.wait(listener.raw, for: .reading, milliseconds: Int(Int32.max)) {
-          guard let self, self.state.withLock({ $0.socket == socket }) else { return }
-          self.acceptAll(listener.raw)
+        while state.withLock({ $0.socket == socket }) {
+          guard Kernel.wait(listener.raw, for: .reading, milliseconds: 60_000) else { continue }
+          Self.acceptAll(listener.raw, state, proxy)
         }
       }
     } catch {
@@ -78,10 +80,10 @@ public final class ProxyListener: Sendable {
     }
   }
 
-  private func acceptAll(_ listener: Int32) {
+  private static func acceptAll(_ listener: Int32, _ state: Locked<State>, _ proxy: PageProxy) {
     while true {
       switch Kernel.accept(listener) {
-      case .connection(let descriptor, _): serve(SocketStream(descriptor))
+      case .connection(let descriptor, _): serve(SocketStream(descriptor), state, proxy)
       case .none: return
       case .lost: continue
       case .exhausted:
@@ -91,18 +93,17 @@ public final class ProxyListener: Sendable {
     }
   }
 
-  private func serve(_ stream: SocketStream) {
+  private static func serve(_ stream: SocketStream, _ state: Locked<State>, _ proxy: PageProxy) {
     let id = state.withLock { state -> Int? in
-      guard state.connections.count < Self.mostConnections else { return nil }
+      guard state.socket != nil, state.connections.count < mostConnections else { return nil }
       state.next += 1
       state.connections[state.next] = stream
       return state.next
     }
     guard let id else { return }
-    let proxy = proxy
-    let thread = try? OSThread(name: "proxied") { [weak self] in
+    let thread = try? OSThread(name: "proxied") {
       proxy.serve(stream)
-      self?.state.withLock { $0.connections[id] = nil }
+      state.withLock { $0.connections[id] = nil }
     }
     if thread == nil { state.withLock { $0.connections[id] = nil } }
   }

@@ -176,10 +176,7 @@ extension ResourceURL {
 
 extension Runtime {
   /// Whether any page may be answered from here now.
-  var mayAnswer: Bool {
-    guard let device, isOpen, !device.isKilled else { return false }
-    return !state.withLock { $0.isInterceptionOff }
-  }
+  var mayAnswer: Bool { device.map { isOpen && passesAll($0) == nil } ?? false }
 
   /// Whether a URL is of a host that the app names.
   public func names(_ url: String) -> Bool { device?.isAllowed(url) ?? false }
@@ -187,8 +184,7 @@ extension Runtime {
   /// Whether a page is left to the network.
   func leavesAlone(_ page: OpenPage) -> Bool {
     guard let device, let url = try? ResourceURL(page.url) else { return true }
-    if !device.isAllowed(url) || !device.intercepts(page.url) { return true }
-    return state.withLock { $0.health.isFailed(Self.key(page.url)) }
+    return passesPage(url, device) != nil
   }
 }
 
