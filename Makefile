@@ -9,7 +9,7 @@ STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-
 RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 XCACHE := .build/release/xcache
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -100,6 +100,11 @@ test-container: ## run the Containerfile's steps one by one in chroots, then the
 
 docs: packages ## the documentation of the library products, DocC archives in .build/docs; a warning fails it
 	@.ci/docs $(STRICT)
+
+test-webkit: packages tools ## run real pages in WebKitGTK from a runtime's cache, under a virtual display (installs 340 MB)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
+	swift build --product xcache $(STRICT)
+	Engines/WebKitGTK/test.sh .build/debug/xcache $(FILTER)
 
 check-apple: ## type-check what apps link in against stand-ins for Apple's modules
 	Tests/AppleStubs/check.sh

@@ -35,6 +35,7 @@ let package = Package(
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CDeviceTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
     library("Libc", []),
@@ -74,11 +75,12 @@ let package = Package(
       ["Archive", "Compression", "HTTPClient", "Manifests", "OriginAPI", "Platform", "System", "Store"]),
     library("Publishing", ["Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "System"]),
 
-    library("XCacheRuntime", ["HTTPDNS", "Manifests", "System", "XCacheClient"]),
+    library("XCacheRuntime", ["HTTP", "HTTPDNS", "Manifests", "System", "XCacheClient"]),
 
     // Floor 5
     library(
-      "DeviceLinux", ["HTTPClient", "HTTPDNS", "Platform", "System", "XCacheClient", "XCacheRuntime"]),
+      "DeviceLinux",
+      ["CDeviceTLS", "HTTPClient", "HTTPDNS", "Platform", "System", "XCacheClient", "XCacheRuntime"]),
     .target(
       name: "DeviceApple", dependencies: ["System", "XCacheClient", "XCacheRuntime"], path: "Engines/Apple",
       swiftSettings: swift),

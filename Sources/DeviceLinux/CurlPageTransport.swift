@@ -11,11 +11,13 @@ public final class CurlPageTransport: PageTransport {
   private let resolver: (any Resolver)?
 
   /// A transport that waits `connectSeconds` for a connection and `stallSeconds` for bytes that don't come. `resolver` says
-  /// where hosts are; without one the system does.
+  /// where hosts are; without one the system does. `authorities` is a file of the certificates to trust, PEM, in place of the
+  /// system's.
   public convenience init(
-    connectSeconds: Int = 10, stallSeconds: Int = 120, resolver: (any Resolver)? = nil
+    connectSeconds: Int = 10, stallSeconds: Int = 120, resolver: (any Resolver)? = nil,
+    authorities: String? = nil
   ) {
-    self.init(connectSeconds, stallSeconds, authorities: nil, resolver: resolver)
+    self.init(connectSeconds, stallSeconds, authorities: authorities, resolver: resolver)
   }
 
   /// - Parameter authorities: a file of the certificates to trust; nil: the system's.
@@ -37,7 +39,9 @@ public final class CurlPageTransport: PageTransport {
     var ask = HTTPRequest(
       request.method, request.url, fields: Self.fields(of: request), body: Self.body(of: request),
       timeouts: timeouts, decodes: true, watch: { _ in !request.isCancelled() })
-    ask.codings = "gzip, deflate, br, zstd"
+    // A part of something coded can't be decoded.
+    let isPart = request.headers.contains { $0.name.lowercased() == "range" }
+    ask.codings = isPart ? "identity" : "gzip, deflate, br, zstd"
     ask.authorities = authorities
     var hasBegun = false
     func told(_ reply: HTTPReply) throws {

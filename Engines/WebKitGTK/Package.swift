@@ -1,0 +1,28 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own: WebKitGTK's libraries take 340 MB, which nothing else here needs.
+let package = Package(
+  name: "xcache-webkit",
+  products: [.library(name: "XCacheWebKit", targets: ["XCacheWebKit"])],
+  dependencies: [.package(name: "xcache", path: "../..")],
+  targets: [
+    .systemLibrary(
+      name: "CWebKitGTK", pkgConfig: "webkit2gtk-4.1", providers: [.apt(["libwebkit2gtk-4.1-dev"])]),
+    .target(
+      name: "XCacheWebKit",
+      dependencies: [
+        "CWebKitGTK", .product(name: "DeviceLinux", package: "xcache"),
+        .product(name: "XCacheClient", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
+      ]),
+    .testTarget(
+      name: "XCacheWebKitTests",
+      dependencies: [
+        "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
+        .product(name: "HTTPDNS", package: "xcache"), .product(name: "XCacheClient", package: "xcache"),
+        .product(name: "XCacheRuntime", package: "xcache"),
+      ],
+      exclude: ["Site"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,33 @@
+// The one door to WebKitGTK: what Swift can't import as it stands (variadics, casts, macros) becomes a static inline here.
+#pragma once
+#include <webkit2/webkit2.h>
+
+static inline WebKitWebsiteDataManager *xcache_data_manager(const char *data, const char *cache) {
+  return webkit_website_data_manager_new("base-data-directory", data, "base-cache-directory", cache, NULL);
+}
+
+// The floating reference is sunk: the caller owns one.
+static inline WebKitWebView *xcache_web_view(WebKitWebContext *context, WebKitUserContentManager *manager) {
+  gpointer view = g_object_new(WEBKIT_TYPE_WEB_VIEW, "web-context", context, "user-content-manager", manager, NULL);
+  return WEBKIT_WEB_VIEW(g_object_ref_sink(view));
+}
+
+// A window that nobody sees: without one a view neither paints nor runs requestAnimationFrame.
+static inline GtkWindow *xcache_hidden_window(WebKitWebView *view, int width, int height) {
+  GtkWidget *window = gtk_offscreen_window_new();
+  gtk_window_set_default_size(GTK_WINDOW(window), width, height);
+  gtk_container_add(GTK_CONTAINER(window), GTK_WIDGET(view));
+  gtk_widget_show_all(window);
+  return GTK_WINDOW(window);
+}
+
+static inline void xcache_close_window(GtkWindow *window) { gtk_widget_destroy(GTK_WIDGET(window)); }
+
+static inline GtkWidget *xcache_widget(WebKitWebView *view) { return GTK_WIDGET(view); }
+
+static inline SoupCookie *xcache_cookie(const char *header, const char *url) {
+  GUri *uri = g_uri_parse(url, SOUP_HTTP_URI_FLAGS, NULL);
+  SoupCookie *cookie = uri ? soup_cookie_parse(header, uri) : NULL;
+  if (uri) g_uri_unref(uri);
+  return cookie;
+}

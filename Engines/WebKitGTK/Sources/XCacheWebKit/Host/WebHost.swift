@@ -1,0 +1,136 @@
+import CWebKitGTK
+import DeviceLinux
+import XCacheRuntime
+
+/// What an app tells the engine at its start.
+public struct WebHostSettings: Sendable {
+  /// Where cookies and storage are kept; nil: in memory alone.
+  public var folder: String?
+  /// Whether the engine keeps HTTP answers of its own on the disk. What the device answers never is.
+  public var keepsHTTPCache = true
+  /// How requests go on to their servers.
+  public var transport: any PageTransport = CurlPageTransport()
+  /// The engine's cookies: give the same to the runtime's `PageFetcher`, which is made before this host.
+  public var cookies = WebCookies()
+  /// TLS towards the engine, and connections that are passed on.
+  public var network = LinuxProxyNetwork()
+
+  /// Settings as most apps want them.
+  public init() {}
+}
+
+/// One app's engine: its web context, its data store with cookies and proxy. WKWebView's adapter has a
+/// WKWebsiteDataStore in this place.
+@WebActor
+public final class WebHost {
+  let context: UnsafeMutablePointer<WebKitWebContext>
+  private let store: UnsafeMutablePointer<WebKitWebsiteDataManager>
+  /// Answers what pages ask for; nil: pages come from the network, as without a runtime.
+  public let runtime: Runtime?
+  let proxy: PageProxy?
+  private let listener: ProxyListener?
+  private let network: LinuxProxyNetwork
+  private var watch: Task<Void, Never>?
+  private var trusted: Set<String> = []
+  /// Cookies of pages and of the runtime's own requests.
+  public let cookies: WebCookies
+
+  /// Starts the engine and its proxy, which is set before anything is loaded.
+  ///
+  /// - Throws: where the proxy can't listen.
+  public init(_ runtime: Runtime?, _ settings: WebHostSettings = WebHostSettings()) throws {
+    store =
+      settings.folder.map { xcache_data_manager("\($0)/data", "\($0)/cache") }
+      ?? webkit_website_data_manager_new_ephemeral()
+    context = webkit_web_context_new_with_website_data_manager(store)
+    if !settings.keepsHTTPCache {
+      webkit_web_context_set_cache_model(context, WEBKIT_CACHE_MODEL_DOCUMENT_VIEWER)
+    }
+    let manager = webkit_website_data_manager_get_cookie_manager(store)
+    if let folder = settings.folder {
+      webkit_cookie_manager_set_persistent_storage(
+        manager, "\(folder)/cookies.sqlite", WEBKIT_COOKIE_PERSISTENT_STORAGE_SQLITE)
+    }
+    cookies = settings.cookies
+    cookies.attach(store, manager)
+    self.runtime = runtime
+    network = settings.network
+    proxy = runtime.map { PageProxy($0, transport: settings.transport, network: settings.network) }
+    listener = try proxy.map { try ProxyListener($0) }
+    guard let listener else { return }
+    useProxy(listener.address)
+    trustOwnCertificates()
+    watch = Task { @WebActor [weak self] in
+      while !Task.isCancelled {
+        try? await Task.sleep(for: .milliseconds(500))
+        guard let self else { return }
+        self.lookAfterProxy()
+      }
+    }
+  }
+
+  isolated deinit {
+    watch?.cancel()
+    listener?.stop()
+    g_object_unref(context)
+    g_object_unref(store)
+  }
+
+  /// https alone: WebKit doesn't manage to send the password for http, whose requests go as they would without a proxy.
+  private func useProxy(_ address: String?) {
+    guard let address, let settings = webkit_network_proxy_settings_new(nil, nil) else {
+      webkit_website_data_manager_set_network_proxy_settings(store, WEBKIT_NETWORK_PROXY_MODE_NO_PROXY, nil)
+      return
+    }
+    webkit_network_proxy_settings_add_proxy_for_scheme(settings, "https", address)
+    webkit_website_data_manager_set_network_proxy_settings(store, WEBKIT_NETWORK_PROXY_MODE_CUSTOM, settings)
+    webkit_network_proxy_settings_free(settings)
+  }
+
+  /// Has the engine take this device's certificates, each for its host alone, as soon as a host can be answered for.
+  private func trustOwnCertificates() {
+    for host in proxy?.hosts ?? [] where !trusted.contains(host) {
+      guard let pem = network.certificate(for: host), (try? trust(pem, for: host)) != nil else { continue }
+      trusted.insert(host)
+      proxy?.trusts(host)
+    }
+  }
+
+  /// Whether a page of this address would be answered from the device.
+  func answers(_ url: String) -> Bool { proxy?.answers(url) ?? false }
+
+  /// A proxy that is dead listens again on its port; where that can't be, pages go to the network without it.
+  private func lookAfterProxy() {
+    trustOwnCertificates()
+    guard let listener, !listener.isListening else { return }
+    do {
+      try listener.restart()
+      useProxy(listener.address)
+    } catch {
+      useProxy(nil)
+    }
+  }
+}
+
+extension WebHost {
+  /// Ends the proxy as if the system had, for tests of what follows.
+  package func killProxy() { listener?.stop() }
+
+  /// Where the proxy listens, without the password; for tests.
+  package var proxyPort: UInt16? { listener?.port }
+}
+
+extension WebHost {
+  /// Has the engine take a certificate, PEM, for one host, as a kiosk does whose servers are signed by nobody. What goes through
+  /// the runtime's transport isn't concerned.
+  ///
+  /// - Throws: where that is no certificate.
+  public func trust(_ pem: String, for host: String) throws {
+    var error: UnsafeMutablePointer<GError>?
+    guard let certificate = g_tls_certificate_new_from_pem(pem, -1, &error) else {
+      throw error.map { WebKitError(taking: $0) } ?? WebKitError("no certificate")
+    }
+    webkit_web_context_allow_tls_certificate_for_host(context, certificate, host)
+    g_object_unref(certificate)
+  }
+}

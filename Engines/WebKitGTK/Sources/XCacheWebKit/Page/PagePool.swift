@@ -1,0 +1,105 @@
+import CWebKitGTK
+import XCacheRuntime
+
+/// Views that wait for their page: their web processes run, and a blank page of the app's own site is loaded in them, so that
+/// a page needs neither.
+///
+/// Each is used once: a page that was shown leaves nothing for the next. Pages that the device doesn't answer get a new view
+/// without any of this.
+@WebActor
+public final class PagePool {
+  /// How many views wait, and how long.
+  public struct Settings: Sendable {
+    /// The site of the app's pages: `https://m.example.com`.
+    public var site: String
+    /// Views that wait at a time.
+    public var size = 1
+    /// How long one waits before another takes its place.
+    public var age: Duration = .seconds(600)
+    /// What views are made with.
+    public var page = WebPageSettings()
+
+    /// A pool for pages of `site`.
+    public init(site: String) { self.site = site }
+  }
+
+  private struct Warm {
+    let page: WebPage
+    let made: ContinuousClock.Instant
+  }
+
+  private let host: WebHost
+  private let settings: Settings
+  private var waiting: [Warm] = []
+  private var filling: Task<Void, Never>?
+
+  /// A pool without views; `fill` makes them.
+  public init(_ host: WebHost, _ settings: Settings) {
+    self.host = host
+    self.settings = settings
+  }
+
+  isolated deinit { filling?.cancel() }
+
+  /// How many views wait.
+  public var count: Int { waiting.count }
+
+  /// Makes the views that are missing, one after another, and comes back when they wait.
+  public func fill() async {
+    if filling == nil {
+      filling = Task { @WebActor [weak self] in
+        while let self, !Task.isCancelled, await self.add() {}
+        self?.filling = nil
+      }
+    }
+    await filling?.value
+  }
+
+  /// - Returns: whether another one may be missing.
+  private func add() async -> Bool {
+    dropOld()
+    guard waiting.count < settings.size, let proxy = host.proxy, host.answers(settings.site + "/"),
+      let page = try? WebPage(host, settings.page)
+    else { return false }
+    do {
+      try await page.loadBlank(settings.site + type(of: proxy).blankPath)
+    } catch {
+      return false
+    }
+    guard !Task.isCancelled else { return false }
+    waiting.append(Warm(page: page, made: .now))
+    return true
+  }
+
+  private func dropOld() { waiting.removeAll { .now - $0.made > settings.age || !$0.page.isBlank } }
+
+  /// A view for `url`, which is loading it: one that waited, where the device answers for `url`, else a new one. The next one
+  /// is made once the page is loaded.
+  ///
+  /// - Throws: as `WebPage.load`.
+  public func open(_ url: String) async throws -> WebPage {
+    dropOld()
+    guard host.answers(url) else {
+      var plain = settings.page
+      plain.isPlain = true
+      return try await load(url, in: WebPage(host, plain))
+    }
+    if waiting.isEmpty { return try await load(url, in: WebPage(host, settings.page)) }
+    let page = waiting.removeFirst().page
+    try await page.replaceBlank(by: url)
+    Task { await fill() }
+    return page
+  }
+
+  private func load(_ url: String, in page: WebPage) async throws -> WebPage {
+    try await page.load(url)
+    Task { await fill() }
+    return page
+  }
+
+  /// Lets all views go: the system told the app that there is little memory.
+  public func memoryIsShort() {
+    filling?.cancel()
+    waiting = []
+  }
+}

@@ -1,0 +1,373 @@
+import CWebKitGTK
+import Foundation
+import XCacheRuntime
+
+/// A view and what is shown in it: WKWebView with its WKUserContentController and WKNavigationDelegate.
+@WebActor
+public final class WebPage {
+  /// What happens in the view.
+  public enum Event: Sendable, Equatable {
+    case started, redirected, committed, finished
+    case failed(url: String, WebKitError)
+    /// The web process ended; the next load starts another one.
+    case terminated
+  }
+
+  let host: WebHost
+  let view: UnsafeMutablePointer<WebKitWebView>
+  private let manager: UnsafeMutablePointer<WebKitUserContentManager>
+  /// The app's own.
+  private let scripts: [UserScript]
+  private let window: UnsafeMutablePointer<GtkWindow>?
+  /// Told of each event.
+  public var onEvent: (Event) -> Void = { _ in }
+  private var waiting: CheckedContinuation<Void, any Error>?
+  private var hasStarted = false
+  private var loadError: WebKitError?
+  /// What is on its way, and what is shown.
+  private var opening: OpenPage?
+  private(set) var shown: OpenPage?
+  private var openedAt = ContinuousClock.now
+  /// Whether a blank page waits here for its place to be taken.
+  private(set) var isBlank = false
+
+  /// A view in `host`.
+  ///
+  /// - Throws: where a name of a message can't be taken.
+  public init(_ host: WebHost, _ settings: WebPageSettings = WebPageSettings()) throws {
+    self.host = host
+    manager = webkit_user_content_manager_new()
+    view = xcache_web_view(host.context, manager)
+    window =
+      settings.isHidden ? xcache_hidden_window(view, Int32(settings.width), Int32(settings.height)) : nil
+    // What a machine without a display has.
+    if settings.isHidden {
+      webkit_settings_set_hardware_acceleration_policy(
+        webkit_web_view_get_settings(view), WEBKIT_HARDWARE_ACCELERATION_POLICY_NEVER)
+    }
+    scripts = settings.isPlain ? [] : settings.scripts
+    setScripts([])
+    connectSignals()
+    if host.runtime != nil { try addWatch() }
+    for (name, handler) in settings.messages { try add(handler, name) }
+    for (name, handler) in settings.replies { try add(handler, name) }
+  }
+
+  isolated deinit {
+    resume(CancellationError())
+    for page in [opening, shown].compactMap({ $0 }) { host.proxy?.left(page) }
+    if let window { xcache_close_window(window) }
+    g_object_unref(view)
+    g_object_unref(manager)
+  }
+
+  /// The view, for a window of the app's own; it is this object's.
+  public var widget: UnsafeMutablePointer<GtkWidget> { xcache_widget(view) }
+
+  /// The address of what is shown.
+  public var url: String { webkit_web_view_get_uri(view).map { String(cString: $0) } ?? "" }
+
+  /// Loads a page and waits until it is loaded.
+  ///
+  /// - Throws: `WebKitError` where it can't be, `CancellationError` where another load took its place.
+  public func load(_ url: String) async throws {
+    isBlank = false
+    await takeScripts(for: url)
+    try await loading {
+      opens(url)
+      webkit_web_view_load_uri(view, url)
+    }
+  }
+
+  /// Tells the runtime of a page before it is loaded.
+  private func opens(_ url: String) {
+    openedAt = .now
+    if let former = opening { host.proxy?.left(former) }
+    opening = url.hasPrefix("http") ? host.proxy?.open(url) : nil
+    guard let opening, let runtime = host.runtime else { return }
+    let agent = webkit_settings_get_user_agent(webkit_web_view_get_settings(view)).map { String(cString: $0) }
+    Task {
+      await runtime.prefetch(for: opening, PageContext(userAgent: agent ?? ""))
+      await runtime.handle(.pageOpened(opening))
+    }
+  }
+
+  /// Loads the proxy's own blank page of a site, which is no page to the runtime.
+  func loadBlank(_ url: String) async throws {
+    try await loading { webkit_web_view_load_uri(view, url) }
+    isBlank = true
+  }
+
+  /// Loads a page in the place of the blank one, which isn't in the view's history any more then.
+  func replaceBlank(by url: String) async throws {
+    isBlank = false
+    let text = try JSONEncoder().encode([url])
+    await takeScripts(for: url)
+    try await loading {
+      opens(url)
+      let script = "location.replace(\(String(decoding: text, as: UTF8.self))[0])"
+      webkit_web_view_evaluate_javascript(view, script, -1, nil, nil, nil, nil, nil)
+    }
+  }
+
+  /// Loads what is shown once more, and waits until it is loaded.
+  public func reload() async throws {
+    try await loading { webkit_web_view_reload(view) }
+  }
+
+  /// Goes back in the view's history, and waits until that is loaded.
+  public func goBack() async throws {
+    try await loading { webkit_web_view_go_back(view) }
+  }
+
+  /// Runs the body of an async function in the page and gives its value as JSON; nil for `undefined`.
+  /// WKWebView.callAsyncJavaScript.
+  ///
+  /// - Throws: what the script threw, or `WebKitError` where it came to no end.
+  public func evaluate(_ body: String, timeout: Duration = .seconds(60)) async throws -> String? {
+    let view = view
+    return try await awaiting(timeout: timeout) {
+      webkit_web_view_call_async_javascript_function(view, body, -1, nil, nil, nil, nil, $0, $1)
+    } _: { result, error in
+      guard let value = webkit_web_view_call_async_javascript_function_finish(view, result, error) else {
+        return nil
+      }
+      defer { g_object_unref(value) }
+      return takeString(jsc_value_to_json(value, 0))
+    }
+  }
+
+  /// Writes what is seen as a PNG. WKWebView.takeSnapshot.
+  ///
+  /// - Throws: where it can't be drawn or written.
+  public func snapshot(to path: String) async throws {
+    let view = view
+    let isWritten = try await awaiting {
+      webkit_web_view_get_snapshot(
+        view, WEBKIT_SNAPSHOT_REGION_VISIBLE, WEBKIT_SNAPSHOT_OPTIONS_NONE, nil, $0, $1)
+    } _: { result, error -> Bool in
+      guard let surface = webkit_web_view_get_snapshot_finish(view, result, error) else { return false }
+      defer { cairo_surface_destroy(surface) }
+      return cairo_surface_write_to_png(surface, path) == CAIRO_STATUS_SUCCESS
+    }
+    if !isWritten { throw WebKitError("the picture of the page couldn't be written to \(path)") }
+  }
+
+  /// Ends the web process as the system would; the next load starts another one.
+  public func terminate() { webkit_web_view_terminate_web_process(view) }
+
+  private func loading(_ start: () -> Void) async throws {
+    try await withCheckedThrowingContinuation { continuation in
+      resume(CancellationError())
+      (waiting, hasStarted, loadError) = (continuation, false, nil)
+      start()
+    }
+  }
+}
+
+/// What WebKit tells of a load.
+extension WebPage {
+  private func connectSignals() {
+    let me = Box(Weak(self))
+    connect(
+      view, "load-changed", me,
+      { _, event, data in
+        nonisolated(unsafe) let me = Box<Weak<WebPage>>.borrow(data)
+        WebActor.assumeIsolated { me?.object?.changed(event) }
+      } as @convention(c) (gpointer?, WebKitLoadEvent, gpointer?) -> Void)
+    connect(
+      view, "load-failed", me,
+      { _, _, url, error, data in
+        nonisolated(unsafe) let me = Box<Weak<WebPage>>.borrow(data)
+        let url = url.map { String(cString: $0) } ?? ""
+        let error = error.map { WebKitError(copying: $0) } ?? WebKitError("the load failed")
+        WebActor.assumeIsolated { me?.object?.failed(url, error) }
+        // Without WebKit's page that says so, which would load over what comes next.
+        return 1
+      }
+        as @convention(c) (
+          gpointer?, WebKitLoadEvent, UnsafePointer<CChar>?, UnsafeMutablePointer<GError>?, gpointer?
+        ) -> gboolean)
+    connect(
+      view, "load-failed-with-tls-errors", me,
+      { _, url, _, _, data in
+        nonisolated(unsafe) let me = Box<Weak<WebPage>>.borrow(data)
+        let url = url.map { String(cString: $0) } ?? ""
+        WebActor.assumeIsolated {
+          me?.object?.failed(url, WebKitError("the server's certificate isn't trusted"))
+        }
+        return 1
+      } as @convention(c) (gpointer?, UnsafePointer<CChar>?, gpointer?, UInt32, gpointer?) -> gboolean)
+    connect(
+      view, "web-process-terminated", me,
+      { _, _, data in
+        nonisolated(unsafe) let me = Box<Weak<WebPage>>.borrow(data)
+        WebActor.assumeIsolated { me?.object?.terminated() }
+      } as @convention(c) (gpointer?, WebKitWebProcessTerminationReason, gpointer?) -> Void)
+  }
+
+  private func changed(_ event: WebKitLoadEvent) {
+    switch event {
+    case WEBKIT_LOAD_STARTED:
+      // The load before this one may have failed just now.
+      (hasStarted, loadError) = (true, nil)
+      onEvent(.started)
+    case WEBKIT_LOAD_REDIRECTED: onEvent(.redirected)
+    case WEBKIT_LOAD_COMMITTED:
+      committed()
+      onEvent(.committed)
+    default:
+      // After a failure, too.
+      onEvent(.finished)
+      if hasStarted { resume(loadError) }
+    }
+  }
+
+  private func committed() {
+    guard let proxy = host.proxy else { return }
+    let former = shown
+    let isPage = url.hasPrefix("http") && !url.hasSuffix(PageProxy.blankPath)
+    shown = isPage ? proxy.shown(url) : nil
+    if let opening, opening != shown { proxy.left(opening) }
+    opening = nil
+    guard let former, former != shown else { return }
+    proxy.left(former)
+    if let runtime = host.runtime { Task { await runtime.handle(.pageClosed) } }
+  }
+
+  private func failed(_ url: String, _ error: WebKitError) {
+    loadError = error
+    if let opening { host.proxy?.left(opening) }
+    opening = nil
+    onEvent(.failed(url: url, error))
+  }
+
+  private func terminated() {
+    isBlank = false
+    onEvent(.terminated)
+    if let shown { host.proxy?.left(shown) }
+    shown = nil
+    resume(WebKitError("the web process ended"))
+  }
+
+  private func resume(_ error: (any Error)?) {
+    guard let continuation = waiting.take() else { return }
+    if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+  }
+}
+
+/// Scripts and messages.
+extension WebPage {
+  /// Those of the policy that are signed, for the page that is loaded next; none for one that is left alone.
+  private func takeScripts(for url: String) async {
+    guard let runtime = host.runtime else { return }
+    setScripts(await runtime.scripts(for: url).map { UserScript($0.source, forMainFrameOnly: true) })
+  }
+
+  private func setScripts(_ policy: [UserScript]) {
+    webkit_user_content_manager_remove_all_scripts(manager)
+    if host.runtime != nil { add(PageWatch.script, world: PageWatch.name) }
+    for script in policy + scripts { add(script) }
+  }
+
+  /// - Parameter world: nil: the page's own.
+  private func add(_ script: UserScript, world: String? = nil) {
+    let frames =
+      script.isForMainFrameOnly ? WEBKIT_USER_CONTENT_INJECT_TOP_FRAME : WEBKIT_USER_CONTENT_INJECT_ALL_FRAMES
+    let time =
+      script.injectionTime == .documentStart
+      ? WEBKIT_USER_SCRIPT_INJECT_AT_DOCUMENT_START : WEBKIT_USER_SCRIPT_INJECT_AT_DOCUMENT_END
+    let made =
+      world.map { webkit_user_script_new_for_world(script.source, frames, time, $0, nil, nil) }
+      ?? webkit_user_script_new(script.source, frames, time, nil, nil)
+    webkit_user_content_manager_add_script(manager, made)
+    webkit_user_script_unref(made)
+  }
+
+  /// What the runtime is told of the page that is shown, by the page itself.
+  private func addWatch() throws {
+    let me = Weak(self)
+    try add({ message in me.object?.told(message) }, PageWatch.name, world: PageWatch.name)
+  }
+
+  private func told(_ message: String?) {
+    guard let shown, let runtime = host.runtime, let signal = message.flatMap(PageWatch.Signal.init) else {
+      return
+    }
+    let passed = Int64((.now - openedAt) / .milliseconds(1))
+    switch signal {
+    case .painted:
+      runtime.reached(.firstPaint, shown, after: passed)
+      runtime.pageCameUp(shown)
+    case .loaded: runtime.reached(.load, shown, after: passed)
+    case .failed: runtime.scriptFailed(shown)
+    }
+  }
+
+  /// Whether what is shown is of the app's own hosts; nobody else reaches the app.
+  fileprivate var isOwn: Bool { host.runtime?.names(url) ?? true }
+
+  private func add(_ handler: @escaping MessageHandler, _ name: String, world: String? = nil) throws {
+    let box = Box((handler, Weak(self)))
+    connect(
+      manager, "script-message-received::" + name, box,
+      { _, result, data in
+        nonisolated(unsafe) let held = Box<(MessageHandler, Weak<WebPage>)>.borrow(data)
+        guard let result else { return }
+        let json = takeString(jsc_value_to_json(webkit_javascript_result_get_js_value(result), 0))
+        WebActor.assumeIsolated {
+          guard let (handler, page) = held, page.object?.isOwn == true else { return }
+          handler(json)
+        }
+      } as @convention(c) (gpointer?, OpaquePointer?, gpointer?) -> Void)
+    let isTaken =
+      world.map { webkit_user_content_manager_register_script_message_handler_in_world(manager, name, $0) }
+      ?? webkit_user_content_manager_register_script_message_handler(manager, name)
+    guard isTaken != 0 else {
+      throw WebKitError("\(name): no name for messages, or one that is taken")
+    }
+  }
+
+  private func add(_ handler: @escaping ReplyHandler, _ name: String) throws {
+    let box = Box((handler, Weak(self)))
+    connect(
+      manager, "script-message-with-reply-received::" + name, box,
+      { _, value, reply, data in
+        nonisolated(unsafe) let held = Box<(ReplyHandler, Weak<WebPage>)>.borrow(data)
+        guard let value, let reply else { return 0 }
+        nonisolated(unsafe) let (message, answer) = (value, reply)
+        WebActor.assumeIsolated {
+          guard let (handler, page) = held, page.object?.isOwn == true else {
+            return webkit_script_message_reply_return_error_message(answer, "not for pages of this host")
+          }
+          WebPage.answer(message, answer, handler)
+        }
+        return 1
+      } as @convention(c) (gpointer?, UnsafeMutablePointer<JSCValue>?, OpaquePointer?, gpointer?) -> gboolean)
+    guard webkit_user_content_manager_register_script_message_handler_with_reply(manager, name, nil) != 0
+    else {
+      throw WebKitError("\(name): no name for messages, or one that is taken")
+    }
+  }
+
+  private static func answer(
+    _ message: UnsafeMutablePointer<JSCValue>, _ reply: OpaquePointer, _ handler: @escaping ReplyHandler
+  ) {
+    let json = takeString(jsc_value_to_json(message, 0))
+    // The answer is made in the message's context, later.
+    nonisolated(unsafe) let (context, reply) = (jsc_value_get_context(message), reply)
+    g_object_ref(context)
+    webkit_script_message_reply_ref(reply)
+    Task { @WebActor in
+      do {
+        let value = jsc_value_new_from_json(context, try await handler(json))
+        webkit_script_message_reply_return_value(reply, value)
+        g_object_unref(value)
+      } catch {
+        webkit_script_message_reply_return_error_message(reply, "\(error)")
+      }
+      webkit_script_message_reply_unref(reply)
+      g_object_unref(context)
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import CWebKitGTK
+
+/// What went wrong in WebKit, in its words.
+public struct WebKitError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// GLib's domain, such as `WebKitNetworkError`; `xcache` for this module's own.
+  public let domain: String
+  /// Its number there.
+  public let code: Int
+  /// In words.
+  public let message: String
+
+  /// The message, domain and number.
+  public var description: String { "\(message) (\(domain) \(code))" }
+
+  /// Takes over an error that a function filled in.
+  init(taking error: UnsafeMutablePointer<GError>) {
+    self.init(copying: error)
+    g_error_free(error)
+  }
+
+  init(copying error: UnsafePointer<GError>) {
+    domain = g_quark_to_string(error.pointee.domain).map { String(cString: $0) } ?? ""
+    code = Int(error.pointee.code)
+    message = error.pointee.message.map { String(cString: $0) } ?? ""
+  }
+
+  init(_ message: String) {
+    domain = "xcache"
+    code = 1
+    self.message = message
+  }
+}
+
+/// A value that C keeps as user data.
+final class Box<Value> {
+  private let value: Value
+
+  init(_ value: Value) { self.value = value }
+
+  func retained() -> gpointer { Unmanaged.passRetained(self).toOpaque() }
+
+  static func borrow(_ data: gpointer?) -> Value? {
+    data.map { Unmanaged<Box<Value>>.fromOpaque($0).takeUnretainedValue().value }
+  }
+
+  static func take(_ data: gpointer?) -> Value? {
+    data.map { Unmanaged<Box<Value>>.fromOpaque($0).takeRetainedValue().value }
+  }
+}
+
+/// An object that may be gone.
+final class Weak<Object: AnyObject> {
+  weak var object: Object?
+
+  init(_ object: Object) { self.object = object }
+}
+
+/// A string that GLib made and the caller frees.
+func takeString(_ text: UnsafeMutablePointer<CChar>?) -> String? {
+  guard let text else { return nil }
+  defer { g_free(text) }
+  return String(cString: text)
+}
+
+/// Connects a C function of any shape to a signal. Its last parameter is `box`, which lives as long as the connection.
+func connect<Function, Value>(_ object: gpointer, _ signal: String, _ box: Box<Value>, _ function: Function) {
+  g_signal_connect_data(
+    object, signal, unsafeBitCast(function, to: GCallback.self), box.retained(),
+    { data, _ in if let data { Unmanaged<AnyObject>.fromOpaque(data).release() } }, GConnectFlags(rawValue: 0)
+  )
+}
+
+typealias GErrorSlot = UnsafeMutablePointer<UnsafeMutablePointer<GError>?>
+
+/// A function of GLib's that calls back, as one that is awaited.
+///
+/// For some WebKit never does, such as for a script whose page goes elsewhere: then this throws after `timeout`.
+@WebActor
+func awaiting<Value: Sendable>(
+  timeout: Duration = .seconds(30), _ start: (GAsyncReadyCallback, gpointer) -> Void,
+  _ finish: @escaping @WebActor (OpaquePointer, GErrorSlot) -> Value
+) async throws -> Value {
+  try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+    var waiting: CheckedContinuation<Value, any Error>? = continuation
+    let timer = Task { @WebActor in
+      try await Task.sleep(for: timeout)
+      waiting?.resume(throwing: WebKitError("WebKit gave no answer within \(timeout)"))
+      waiting = nil
+    }
+    let box = Box<@WebActor (OpaquePointer) -> Void> { result in
+      var error: UnsafeMutablePointer<GError>?
+      let value = finish(result, &error)
+      timer.cancel()
+      if let error {
+        let error = WebKitError(taking: error)
+        waiting?.resume(throwing: error)
+      } else {
+        waiting?.resume(returning: value)
+      }
+      waiting = nil
+    }
+    start(
+      { _, result, data in
+        guard let finish = Box<@WebActor (OpaquePointer) -> Void>.take(data), let result else { return }
+        nonisolated(unsafe) let handed = result
+        WebActor.assumeIsolated { finish(handed) }
+      }, box.retained())
+  }
+}

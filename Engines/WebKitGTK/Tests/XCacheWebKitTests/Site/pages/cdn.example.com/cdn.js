@@ -1,0 +1,1 @@
+window.fromCDN = document.currentScript.src;

@@ -1,0 +1,1 @@
+export const where = import.meta.url;

@@ -1,0 +1,1 @@
+window.classic = document.currentScript.src;

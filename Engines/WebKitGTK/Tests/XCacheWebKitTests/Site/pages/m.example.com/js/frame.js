@@ -1,0 +1,1 @@
+parent.framed = location.pathname + ' ' + origin;

@@ -1,0 +1,1 @@
+import {count} from './state.js'; export const value = 'lazy ' + count;

@@ -1,0 +1,3 @@
+import {count} from './state.js';
+window.moduleURL = import.meta.url;
+window.stateCount = count;

@@ -1,0 +1,2 @@
+import {count} from './state.js';
+postMessage([import.meta.url, count, origin]);

@@ -1,0 +1,1 @@
+onconnect = event => event.ports[0].postMessage([origin, location.pathname]);

@@ -1,0 +1,355 @@
+#!/usr/bin/env python3
+"""The sites of the WebKit tests behind TLS, with a real origin beside them: site.py FOLDER XCACHE
+
+Names are m.example.com and cdn.example.com, which are the app's, foreign.test, whose certificate is trusted as well, and
+bad.test, whose certificate nobody signed. It publishes what is in pages/, prints one line of JSON (port, server, authorities,
+certificate), and then takes a command a line, each of which is answered by a line:
+
+  stop | start        the sites; the port stays the same
+  log                 what the sites were asked for since the last time, as JSON
+  edit HOST/PATH TEXT has a file say something else, and publishes it
+  run WORDS           xcache with these words
+  knock PORT          what a proxy there says to who has no password
+  script good|bad JS  has the policy name a script, signed rightly or not; the public key in base64
+  quit
+"""
+import base64, gzip, hashlib, http.server, json, os, re, shutil, socket, ssl, struct, subprocess, sys, threading, time
+import urllib.parse
+
+folder, xcache = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+here = os.path.dirname(os.path.abspath(__file__))
+www = f"{folder}/www"
+HOSTS = ["m.example.com", "cdn.example.com", "foreign.test"]
+
+
+def openssl(*words):
+    subprocess.run(["openssl", *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def certificates():
+    def own(name, names):
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                "-subj", "/CN=tests", "-addext", "subjectAltName=" + ",".join("DNS:" + n for n in names),
+                "-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.pem")
+    own("site", HOSTS)
+    own("bad", ["bad.test"])
+
+
+def context():
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.load_cert_chain(f"{folder}/site.pem", f"{folder}/site.key")
+    bad = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    bad.load_cert_chain(f"{folder}/bad.pem", f"{folder}/bad.key")
+
+    def choose(connection, name, _):
+        if name == "bad.test":
+            connection.context = bad
+    made.sni_callback = choose
+    return made
+
+
+log, log_lock = [], threading.Lock()
+TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml",
+         "png": "image/png", "ttf": "font/ttf", "json": "application/json", "wasm": "application/wasm",
+         "txt": "text/plain; charset=utf-8", "bin": "application/octet-stream"}
+
+
+class Site(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 16
+
+    def log_message(self, *_):
+        pass
+
+    def handle_one_request(self):
+        try:
+            super().handle_one_request()
+        except (OSError, ssl.SSLError):
+            self.close_connection = True
+
+    def body(self):
+        if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
+            out = b""
+            while size := int(self.rfile.readline().split(b";")[0], 16):
+                out += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+            return out
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+    def send(self, body=b"", status=200, type="text/plain; charset=utf-8", **fields):
+        body = body.encode() if isinstance(body, str) else body
+        self.send_response(status)
+        self.send_header("Content-Type", type)
+        if status not in (204, 304):
+            self.send_header("Content-Length", str(len(body)))
+        self.allow()
+        for name, value in fields.items():
+            for one in value if isinstance(value, list) else [value]:
+                self.send_header(name.replace("_", "-"), one)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def allow(self):
+        if origin := self.headers.get("Origin"):
+            self.send_header("Access-Control-Allow-Origin", origin)
+            self.send_header("Access-Control-Allow-Credentials", "true")
+            self.send_header("Vary", "Origin")
+
+    def do_ANY(self):
+        host = self.headers.get("Host", "").split(":")[0]
+        url = urllib.parse.urlsplit(self.path)
+        query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
+        with log_lock:
+            log.append(f"{self.command} {host}{self.path}")
+        if self.headers.get("Upgrade", "").lower() == "websocket":
+            return self.websocket()
+        body = self.body()
+        if url.path.startswith("/api/"):
+            return getattr(self, "api_" + url.path[5:].split("/")[0], self.missing)(query, body)
+        path = f"{www}/{host}{urllib.parse.unquote(url.path)}"
+        if not os.path.isfile(path):
+            return self.missing(query, body)
+        data = open(path, "rb").read()
+        type = TYPES.get(path.rsplit(".", 1)[-1], "application/octet-stream")
+        found = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
+        if found and (found[1] or found[2]):
+            size = len(data)
+            start, end = (int(found[1]), int(found[2] or size - 1)) if found[1] else (max(0, size - int(found[2])), size - 1)
+            if start >= size:
+                return self.send(b"", 416, type, Content_Range=f"bytes */{size}")
+            end = min(end, size - 1)
+            return self.send(data[start:end + 1], 206, type, Content_Range=f"bytes {start}-{end}/{size}", Accept_Ranges="bytes")
+        self.send(data, 200, type, Accept_Ranges="bytes", Cache_Control="no-cache")
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_ANY
+
+    def missing(self, *_):
+        self.send("not here", 404)
+
+    def api_echo(self, query, body):
+        if self.command == "OPTIONS":
+            return self.send(b"", 204, Access_Control_Allow_Methods="PUT, PATCH, DELETE",
+                             Access_Control_Allow_Headers="x-own, content-type", Access_Control_Max_Age="0")
+        kind = self.headers.get("Content-Type")
+        self.send(json.dumps({"method": self.command, "type": kind and kind.split("boundary=")[0],
+                              "length": len(body), "text": body[:2000].decode("latin-1"),
+                              "sha256": hashlib.sha256(body).hexdigest(), "own": self.headers.get("X-Own"),
+                              "cookie": self.headers.get("Cookie"), "referer": self.headers.get("Referer"),
+                              "origin": self.headers.get("Origin"), "accept": self.headers.get("Accept-Encoding")}),
+                  type="application/json", Cache_Control="no-store")
+
+    def api_form(self, query, body):
+        self.send(f"<!doctype html><pre>{self.command} {body.decode('latin-1').replace('<', '&lt;')}</pre>",
+                  type="text/html")
+
+    def api_cookie(self, query, body):
+        self.send("set", Set_Cookie=query["set"].split("|"), Cache_Control="no-store")
+
+    def api_redirect(self, query, body):
+        self.send(b"", int(query.get("status", 302)), Location=query["to"])
+
+    def api_status(self, query, body):
+        self.send("status " + query["code"], int(query["code"]))
+
+    def api_gzip(self, query, body):
+        self.send(gzip.compress(b"zipped " * 1000), Content_Encoding="gzip")
+
+    def api_cached(self, query, body):
+        self.send(str(time.time_ns()), Cache_Control="max-age=600")
+
+    def api_pattern(self, query, body):
+        size = int(query["size"])
+        self.send_response(200)
+        self.send_header("Content-Type", "application/octet-stream")
+        self.send_header("Content-Length", str(size))
+        self.end_headers()
+        piece = bytes(range(256)) * 256
+        while size > 0:
+            self.wfile.write(piece[:size])
+            size -= len(piece)
+
+    def api_pieces(self, query, body):
+        self.send_response(200)
+        self.send_header("Content-Type", query.get("type", "text/plain"))
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for number in range(int(query.get("count", 4))):
+            text = f"data: {number}\n\n".encode()
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
+            self.wfile.flush()
+            time.sleep(float(query.get("pause", 0.05)))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def api_break(self, query, body):
+        self.send_response(200)
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        self.wfile.write(b"half")
+        self.wfile.flush()
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def api_hang(self, query, body):
+        time.sleep(30)
+
+    def websocket(self):
+        key = self.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+        self.send_response(101)
+        self.send_header("Upgrade", "websocket")
+        self.send_header("Connection", "Upgrade")
+        self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key.encode()).digest()).decode())
+        self.end_headers()
+        self.wfile.flush()
+        while len(head := self.rfile.read(2)) == 2:
+            length = head[1] & 127
+            if length == 126:
+                length = struct.unpack("!H", self.rfile.read(2))[0]
+            elif length == 127:
+                length = struct.unpack("!Q", self.rfile.read(8))[0]
+            mask = self.rfile.read(4)
+            data = bytes(b ^ mask[i % 4] for i, b in enumerate(self.rfile.read(length)))
+            size = bytes([length]) if length < 126 else b"\x7e" + struct.pack("!H", length)
+            self.wfile.write(head[:1] + size + data)
+            self.wfile.flush()
+            if head[0] & 15 == 8:
+                break
+        self.close_connection = True
+
+
+class Sites(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+    allow_reuse_address = True
+
+    def __init__(self, port):
+        super().__init__(("127.0.0.1", port), Site)
+        self.live = set()
+
+    def process_request_thread(self, request, address):
+        try:
+            request.settimeout(60)
+            request = tls.wrap_socket(request, server_side=True)
+            self.live.add(request)
+            self.finish_request(request, address)
+        except (OSError, ssl.SSLError):
+            pass
+        finally:
+            self.live.discard(request)
+            self.shutdown_request(request)
+
+
+sites, port = None, 0
+
+
+def start():
+    global sites, port
+    sites = Sites(port)
+    port = sites.server_address[1]
+    threading.Thread(target=sites.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+
+def stop():
+    sites.shutdown()
+    sites.server_close()
+    for connection in list(sites.live):
+        try:
+            connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+
+def copy_pages():
+    shutil.copytree(f"{here}/pages", www)
+    for path, _, names in os.walk(www):
+        for name in names:
+            if name.rsplit(".", 1)[-1] in ("html", "js", "css"):
+                text = open(f"{path}/{name}").read()
+                open(f"{path}/{name}", "w").write(text.replace("@CDN@", f"https://cdn.example.com:{port}"))
+    sri = base64.b64encode(hashlib.sha384(open(f"{www}/m.example.com/js/sri.js", "rb").read()).digest()).decode()
+    page = f"{www}/m.example.com/sri.html"
+    text = open(page).read()
+    open(page, "w").write(text.replace("DIGEST", sri))
+    shutil.copy("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", f"{www}/m.example.com/font.ttf")
+    open(f"{www}/m.example.com/digits.txt", "w").write("0123456789" * 10)
+    open(f"{www}/m.example.com/large.bin", "wb").write(bytes(range(256)) * 4096 * 6)
+
+
+class Origin:
+    def __init__(self):
+        self.process = subprocess.Popen([xcache, "serve", "--data", f"{folder}/data", "--listen", "127.0.0.1:0"],
+                                        stderr=open(f"{folder}/origin.log", "w"))
+        for _ in range(600):
+            found = re.search(r"http://[0-9.:]+", open(f"{folder}/origin.log").read())
+            if found and os.path.exists(f"{folder}/data/admin.token"):
+                break
+            time.sleep(0.1)
+        self.server = found[0]
+        self.token = open(f"{folder}/data/admin.token").read().strip()
+
+    def run(self, *words):
+        made = subprocess.run([xcache, *words, "--server", self.server, "--app", "shop", "--token", self.token],
+                              capture_output=True, text=True)
+        if made.returncode:
+            raise SystemExit(f"xcache {' '.join(words)}: {made.stdout}{made.stderr}")
+
+    def publish(self):
+        for host in ("m.example.com", "cdn.example.com"):
+            self.run("publish", f"{www}/{host}", "--bundle", host.split(".")[0], "--base-url",
+                     f"https://{host}:{port}/", "--no-check", "all", "--now", "--exclude", "net/**")
+
+
+def knock(number):
+    said = []
+    for line in ("CONNECT m.example.com:443", "GET http://m.example.com/index.html", "GET /index.html"):
+        with socket.create_connection(("127.0.0.1", number), timeout=10) as client:
+            client.sendall(f"{line} HTTP/1.1\r\nHost: m.example.com\r\n\r\n".encode())
+            said.append(client.recv(100).split(b"\r\n")[0].decode())
+    return json.dumps(said)
+
+
+def script(kind, text):
+    key = f"{folder}/script.key"
+    if not os.path.exists(key):
+        openssl("genpkey", "-algorithm", "ed25519", "-out", key)
+        openssl("pkey", "-in", key, "-pubout", "-outform", "DER", "-out", f"{folder}/script.pub")
+    path = f"{folder}/{kind}.js"
+    open(path, "w").write(text)
+    openssl("pkeyutl", "-sign", "-rawin", "-inkey", key, "-in", path, "-out", f"{folder}/signature")
+    signature = bytearray(open(f"{folder}/signature", "rb").read())
+    if kind == "bad":
+        signature[5] ^= 1
+    origin.run("policy", "script", "add", path, "--signature", base64.b64encode(signature).decode(), "-m", "test")
+    return base64.b64encode(open(f"{folder}/script.pub", "rb").read()[-32:]).decode()
+
+
+certificates()
+tls = context()
+start()
+copy_pages()
+origin = Origin()
+try:
+    origin.publish()
+    print(json.dumps({"port": port, "server": origin.server, "authorities": f"{folder}/site.pem",
+                      "certificate": open(f"{folder}/site.pem").read()}), flush=True)
+    for line in sys.stdin:
+        words = line.split()
+        answer = "ok"
+        match words[0]:
+            case "quit": raise SystemExit
+            case "stop": stop()
+            case "start": start()
+            case "log":
+                with log_lock:
+                    answer, log[:] = json.dumps(log), []
+            case "edit":
+                open(f"{www}/{words[1]}", "w").write(" ".join(words[2:]))
+                origin.publish()
+            case "run": origin.run(*words[1:])
+            case "knock": answer = knock(int(words[1]))
+            case "script": answer = script(words[1], " ".join(words[2:]))
+        print(answer, flush=True)
+finally:
+    origin.process.terminate()
+    origin.process.wait()

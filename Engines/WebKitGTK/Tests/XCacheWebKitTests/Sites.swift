@@ -1,0 +1,135 @@
+import DeviceLinux
+import Foundation
+import HTTPDNS
+import XCacheClient
+import XCacheRuntime
+
+@testable import XCacheWebKit
+
+/// `site.py`: sites behind TLS, and a real origin.
+final class Sites: @unchecked Sendable {  // Its pipes are used under `lock`.
+  struct Told: Decodable {
+    let port: Int
+    let server: String
+    let authorities: String
+    let certificate: String
+  }
+
+  struct Failed: Error { let what: String }
+
+  let told: Told
+  private let process = Process()
+  private let input = Pipe()
+  private let output = Pipe()
+  private let folder: URL
+  private let lock = NSLock()
+
+  static let hosts = ["m.example.com", "cdn.example.com", "www.m.example.com"]
+
+  init() throws {
+    guard let xcache = ProcessInfo.processInfo.environment["XCACHE_BINARY"] else {
+      throw Failed(what: "XCACHE_BINARY names no xcache: make test-webkit")
+    }
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "webkit-sites-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+      "Site/site.py")
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+    process.arguments = [script.path, folder.path, xcache]
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    told = try JSONDecoder().decode(Told.self, from: Self.line(of: output))
+  }
+
+  // Told, since its standard input doesn't end while WebKit's processes live, which have it as well.
+  deinit { try? input.fileHandleForWriting.write(contentsOf: Data("quit\n".utf8)) }
+
+  private static func line(of pipe: Pipe) throws -> Data {
+    var line = Data()
+    while let byte = try pipe.fileHandleForReading.read(upToCount: 1), !byte.isEmpty {
+      if byte[0] == 10 { return line }
+      line.append(byte)
+    }
+    throw Failed(what: "site.py ended: \(String(decoding: line, as: UTF8.self))")
+  }
+
+  /// Gives a command, and waits until it is done.
+  @discardableResult
+  func tell(_ command: String) throws -> String {
+    lock.lock()
+    defer { lock.unlock() }
+    try input.fileHandleForWriting.write(contentsOf: Data((command + "\n").utf8))
+    return String(decoding: try Self.line(of: output), as: UTF8.self)
+  }
+
+  /// What the sites were asked for since this was last called: `GET m.example.com/index.html`.
+  func log() throws -> [String] { try JSONDecoder().decode([String].self, from: Data(tell("log").utf8)) }
+
+  func url(_ path: String, _ host: String = "m.example.com") -> String {
+    "https://\(host):\(told.port)\(path)"
+  }
+}
+
+/// Every name is on this machine.
+struct LocalNames: Resolver {
+  func resolve(_ host: String) -> Resolution? {
+    IPAddress("127.0.0.1").map { Resolution([$0], from: .service) }
+  }
+  func connected(to address: IPAddress, of host: String, after milliseconds: Int) {}
+  func failed(_ address: IPAddress, of host: String) {}
+}
+
+/// An app: a runtime that holds what was published, and an engine.
+@WebActor
+final class App {
+  let runtime: Runtime
+  let host: WebHost
+  let sites: Sites
+  let folder: URL
+
+  init(
+    _ sites: Sites, hosts: [String] = Sites.hosts, scriptKey: [UInt8]? = nil, trustsSites: Bool = true
+  ) async throws {
+    self.sites = sites
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("webkit-app-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    var device = DeviceSettings(
+      folder: folder.path + "/device", server: sites.told.server, app: "shop", hosts: hosts)
+    device.scriptKey = scriptKey
+    runtime = try await Runtime(RuntimeSettings(device), transport: CurlTransport(resolver: LocalNames()))
+    await runtime.handle(.launch)
+    var settings = WebHostSettings()
+    settings.transport = CurlPageTransport(
+      connectSeconds: 3, resolver: LocalNames(), authorities: trustsSites ? sites.told.authorities : nil)
+    settings.network = LinuxProxyNetwork(authorities: sites.told.authorities, resolver: LocalNames())
+    host = try WebHost(runtime, settings)
+    // Connections that are passed on unread meet the sites' own certificate.
+    try host.trust(sites.told.certificate, for: "foreign.test")
+  }
+
+  /// Ends the runtime and removes what was kept.
+  func end() async {
+    await runtime.close()
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Files of the cache.
+  func files() throws -> [URL] {
+    let all = FileManager.default.enumerator(
+      at: folder.appendingPathComponent("device"), includingPropertiesForKeys: [.isRegularFileKey])
+    return (all?.allObjects as? [URL] ?? []).filter {
+      (try? $0.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) == true
+    }
+  }
+
+  /// Waits until `condition` holds; false where it doesn't within 20 s.
+  func until(_ condition: () async throws -> Bool) async rethrows -> Bool {
+    for _ in 0..<1_000 {
+      if try await condition() { return true }
+      try? await Task.sleep(for: .milliseconds(20))
+    }
+    return false
+  }
+}

@@ -1,0 +1,136 @@
+// What the proxy inside an app needs of libssl: a certificate of its own for one host, and TLS over a socket that doesn't block.
+#pragma once
+#include <errno.h>
+#include <string.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+static inline int xcache_add_extension(X509 *certificate, int kind, const char *value) {
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, certificate, certificate, NULL, NULL, 0);
+  X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, &context, kind, value);
+  int is_added = extension && X509_add_ext(certificate, extension, -1) == 1;
+  X509_EXTENSION_free(extension);
+  return is_added;
+}
+
+// A certificate for `name` (`DNS:m.example.com`, `IP:127.0.0.1`) that `key` signs itself, valid from yesterday on for a year;
+// it can sign no other. NULL where there is no memory or no randomness.
+static inline X509 *xcache_own_certificate(EVP_PKEY *key, const char *name) {
+  X509 *certificate = X509_new();
+  unsigned char serial[16];
+  BIGNUM *number = NULL;
+  if (!certificate || RAND_bytes(serial, sizeof serial) != 1) goto failed;
+  serial[0] &= 0x7F;
+  number = BN_bin2bn(serial, sizeof serial, NULL);
+  if (!number || !BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate))) goto failed;
+  X509_NAME *subject = X509_get_subject_name(certificate);
+  if (X509_set_version(certificate, 2) != 1 || !X509_gmtime_adj(X509_getm_notBefore(certificate), -86400) ||
+      !X509_gmtime_adj(X509_getm_notAfter(certificate), 365L * 86400) ||
+      X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, (const unsigned char *)"xcache on this device", -1, -1, 0) != 1 ||
+      X509_set_issuer_name(certificate, subject) != 1 || X509_set_pubkey(certificate, key) != 1 ||
+      !xcache_add_extension(certificate, NID_basic_constraints, "critical,CA:FALSE") ||
+      !xcache_add_extension(certificate, NID_ext_key_usage, "serverAuth") ||
+      !xcache_add_extension(certificate, NID_subject_alt_name, name) || X509_sign(certificate, key, EVP_sha256()) == 0)
+    goto failed;
+  BN_free(number);
+  return certificate;
+failed:
+  BN_free(number);
+  X509_free(certificate);
+  return NULL;
+}
+
+// A server's context with a key and certificate of its own for `name`, and the certificate as PEM in `pem`; NULL where it can't
+// be made.
+static inline SSL_CTX *xcache_own_context(const char *name, char *pem, int room) {
+  SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+  EVP_PKEY *key = EVP_EC_gen("P-256");
+  X509 *certificate = key ? xcache_own_certificate(key, name) : NULL;
+  BIO *text = BIO_new(BIO_s_mem());
+  int length = -1;
+  if (context && certificate && text && PEM_write_bio_X509(text, certificate) == 1) length = BIO_read(text, pem, room - 1);
+  int is_made = length > 0 && length < room - 1 && SSL_CTX_use_certificate(context, certificate) == 1 &&
+      SSL_CTX_use_PrivateKey(context, key) == 1 && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;
+  if (is_made) {
+    pem[length] = 0;
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  }
+  BIO_free(text);
+  X509_free(certificate);
+  EVP_PKEY_free(key);
+  if (is_made) return context;
+  SSL_CTX_free(context);
+  return NULL;
+}
+
+// A client's context that trusts `authorities`, a file, or where that is NULL the system's.
+static inline SSL_CTX *xcache_client_context(const char *authorities) {
+  SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+  int is_made = context && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
+      (authorities ? SSL_CTX_load_verify_file(context, authorities) : SSL_CTX_set_default_verify_paths(context)) == 1;
+  if (is_made) {
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    return context;
+  }
+  SSL_CTX_free(context);
+  return NULL;
+}
+
+// A session over a socket. `host`: the server's name, which its certificate has to have; NULL: the session is a server's.
+static inline SSL *xcache_session(SSL_CTX *context, int socket, const char *host) {
+  SSL *ssl = SSL_new(context);
+  if (!ssl || SSL_set_fd(ssl, socket) != 1) goto failed;
+  if (!host) {
+    SSL_set_accept_state(ssl);
+    return ssl;
+  }
+  SSL_set_connect_state(ssl);
+  // An address is no name: it is in no SNI, and is looked for among the certificate's addresses (RFC 6066 §3).
+  if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1) return ssl;
+  if (SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1) return ssl;
+failed:
+  SSL_free(ssl);
+  return NULL;
+}
+
+// What came of a call of libssl.
+enum xcache_tls_step { xcache_tls_done, xcache_tls_wants_read, xcache_tls_wants_write, xcache_tls_ended, xcache_tls_failed };
+
+static inline int xcache_tls_step_of(SSL *ssl, int result) {
+  switch (SSL_get_error(ssl, result)) {
+    case SSL_ERROR_WANT_READ: return xcache_tls_wants_read;
+    case SSL_ERROR_WANT_WRITE: return xcache_tls_wants_write;
+    case SSL_ERROR_ZERO_RETURN: return xcache_tls_ended;
+    default: return xcache_tls_failed;
+  }
+}
+
+static inline int xcache_tls_handshake(SSL *ssl) {
+  ERR_clear_error();
+  int result = SSL_do_handshake(ssl);
+  return result == 1 ? xcache_tls_done : xcache_tls_step_of(ssl, result);
+}
+
+static inline int xcache_tls_read(SSL *ssl, void *out, size_t room, size_t *count) {
+  ERR_clear_error();
+  int result = SSL_read_ex(ssl, out, room, count);
+  return result == 1 ? xcache_tls_done : xcache_tls_step_of(ssl, result);
+}
+
+static inline int xcache_tls_write(SSL *ssl, const void *bytes, size_t size, size_t *count) {
+  ERR_clear_error();
+  int result = SSL_write_ex(ssl, bytes, size, count);
+  return result == 1 ? xcache_tls_done : xcache_tls_step_of(ssl, result);
+}
+
+// Says to the other side that no more is sent.
+static inline void xcache_tls_finish(SSL *ssl) {
+  ERR_clear_error();
+  SSL_shutdown(ssl);
+}

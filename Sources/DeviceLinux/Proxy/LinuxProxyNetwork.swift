@@ -1,0 +1,97 @@
+import CDeviceTLS
+import HTTPDNS
+import Platform
+import System
+import XCacheClient
+import XCacheRuntime
+
+/// TLS and connections for the proxy inside an app, over libssl.
+///
+/// Each host has a key and a certificate of its own, made when it is first asked for, and never written down. No certificate can
+/// sign another.
+public final class LinuxProxyNetwork: ProxyNetwork {
+  private struct Own {
+    /// An `SSL_CTX`, as long as this network lives.
+    let context: Int
+    let certificate: String
+  }
+
+  private let own = Locked<[String: Own]>([:])
+  private let authorities: String?
+  private let resolver: (any Resolver)?
+  private let client = Locked<Int?>(nil)
+
+  /// Hosts that certificates are made for at most.
+  private static let mostHosts = 256
+
+  /// - Parameters:
+  ///   - authorities: a file of the certificates to trust in servers, PEM; nil: the system's.
+  ///   - resolver: says where hosts are; nil: the system does.
+  public init(authorities: String? = nil, resolver: (any Resolver)? = nil) {
+    self.authorities = authorities
+    self.resolver = resolver
+  }
+
+  deinit {
+    let contexts = own.withLock { $0.values.map(\.context) } + [client.withLock { $0 }].compactMap { $0 }
+    for context in contexts { SSL_CTX_free(OpaquePointer(bitPattern: context)) }
+  }
+
+  /// The certificate, PEM, that this device shows an engine for `host`: an adapter has the engine take it for that host alone.
+  /// Nil where it can't be made.
+  public func certificate(for host: String) -> String? { own(for: host)?.certificate }
+
+  private func own(for host: String) -> Own? {
+    own.withLock { own in
+      if let found = own[host] { return found }
+      guard own.count < Self.mostHosts, !host.contains(where: { $0 == "," || $0 == "\0" }) else { return nil }
+      let address = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+      let name = (IPAddress(address) == nil ? "DNS:" : "IP:") + address
+      var pem = [CChar](repeating: 0, count: 4096)
+      guard let context = xcache_own_context(name, &pem, Int32(pem.count)) else { return nil }
+      let text = String(decoding: pem.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      let made = Own(context: Int(bitPattern: context), certificate: text)
+      own[host] = made
+      return made
+    }
+  }
+
+  /// TLS with an engine that takes the other side of `stream` for `host`; nil where it doesn't come about.
+  public func secure(_ stream: any ProxyStream, as host: String) -> (any ProxyStream)? {
+    guard let socket = stream as? SocketStream, let own = own(for: host),
+      let context = OpaquePointer(bitPattern: own.context)
+    else { return nil }
+    return TLSStream(socket, context, host: nil)
+  }
+
+  /// A connection to a server, by the resolver's addresses where it has some.
+  public func connect(
+    to host: String, port: Int, isSecure: Bool
+  ) throws(TransportError) -> any ProxyStream {
+    let socket = try connection(to: host, port)
+    guard isSecure else { return socket }
+    guard let context = clientContext(), let stream = TLSStream(socket, context, host: host) else {
+      throw TransportError(.unreachable, "\(host): no TLS with a certificate that is trusted")
+    }
+    return stream
+  }
+
+  private func clientContext() -> OpaquePointer? {
+    client.withLock { client in
+      if client == nil { client = xcache_client_context(authorities).map { Int(bitPattern: $0) } }
+      return client
+    }.flatMap { OpaquePointer(bitPattern: $0) }
+  }
+
+  private func connection(to host: String, _ port: Int) throws(TransportError) -> SocketStream {
+    let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+    let resolved = resolver?.resolve(host)?.addresses.map(\.authority) ?? []
+    let known =
+      resolved.isEmpty ? HostAddresses.of(bare).map { IPAddress(bytes: $0)?.authority ?? "" } : resolved
+    for address in known {
+      guard let address = SocketAddress("\(address):\(port)") else { continue }
+      if let socket = try? Kernel.connect(to: address, milliseconds: 5_000) { return SocketStream(socket) }
+    }
+    throw TransportError(.unreachable, "\(host): nobody answers")
+  }
+}

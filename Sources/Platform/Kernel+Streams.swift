@@ -1,0 +1,63 @@
+import CLinux
+import Glibc
+import System
+
+/// What a socket is waited for.
+package enum SocketWait: Sendable {
+  case reading, writing
+}
+
+extension Kernel {
+  /// Waits until a socket can be read or written, or has ended; false where it can't within so many milliseconds.
+  package static func wait(_ socket: Int32, for what: SocketWait, milliseconds: Int) -> Bool {
+    var entry = pollfd(fd: socket, events: Int16(what == .reading ? POLLIN : POLLOUT), revents: 0)
+    let end = Clock.monotonicNanoseconds() &+ UInt64(clamping: milliseconds) &* 1_000_000
+    while true {
+      let now = Clock.monotonicNanoseconds()
+      let left = now < end ? Int32(clamping: (end &- now) / 1_000_000 &+ 1) : 0
+      let count = poll(&entry, 1, left)
+      if count > 0 { return true }
+      if count == 0 || xcache_errno() != EINTR { return false }
+    }
+  }
+
+  /// Whether the other side has closed a connection, or the connection is broken.
+  package static func isHungUp(_ socket: Int32) -> Bool {
+    // POLLRDHUP (poll(2)), which Glibc shows for _GNU_SOURCE alone.
+    let hungUp: Int16 = 0x2000
+    var entry = pollfd(fd: socket, events: hungUp, revents: 0)
+    return poll(&entry, 1, 0) > 0 && entry.revents & (hungUp | Int16(POLLHUP) | Int16(POLLERR)) != 0
+  }
+
+  /// A non-blocking connection to an address; the call waits for it so many milliseconds at most.
+  ///
+  /// - Throws: what connect(2) has, ETIMEDOUT among it.
+  package static func connect(
+    to address: SocketAddress, milliseconds: Int
+  ) throws(SystemError) -> Descriptor {
+    let subject = address.description
+    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    let family = address.isIPv4 ? AF_INET : AF_INET6
+    let socket = Descriptor(owning: try retrying("socket", on: subject) { Glibc.socket(family, type, 0) })
+    var value: Int32 = 1
+    _ = setsockopt(
+      socket.raw, Int32(IPPROTO_TCP), TCP_NODELAY, &value, socklen_t(MemoryLayout<Int32>.size))
+    if address.withSockaddr({ Glibc.connect(socket.raw, $0, $1) }) == 0 { return socket }
+    let code = xcache_errno()
+    // A signal doesn't end what it began (connect(2)).
+    guard code == EINPROGRESS || code == EINTR else {
+      throw SystemError("connect", on: subject, code: Errno(rawValue: code))
+    }
+    guard wait(socket.raw, for: .writing, milliseconds: milliseconds) else {
+      throw SystemError("connect", on: subject, code: Errno(rawValue: ETIMEDOUT))
+    }
+    var failure: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    _ = getsockopt(socket.raw, SOL_SOCKET, SO_ERROR, &failure, &size)
+    guard failure == 0 else { throw SystemError("connect", on: subject, code: Errno(rawValue: failure)) }
+    return socket
+  }
+
+  /// Ends both directions of a connection; who waits for it comes back.
+  package static func shutdown(_ socket: Int32) { _ = Glibc.shutdown(socket, Int32(SHUT_RDWR)) }
+}

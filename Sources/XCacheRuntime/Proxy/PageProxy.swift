@@ -1,0 +1,216 @@
+import Manifests
+import System
+import XCacheClient
+
+/// A proxy inside the app, through which an engine loads its pages: they keep their real origins, and what the device holds is
+/// answered here.
+///
+/// It ends TLS for the hosts that the app names and the device holds something of; every other connection is passed on unread.
+/// An adapter listens, sets the engine's proxy before the first load, and hands each connection to `serve`:
+///
+///     let proxy = PageProxy(runtime, transport: CurlPageTransport(), network: network)
+///     …
+///     proxy.serve(stream)
+///
+/// `DeviceLinux` has a listener.
+public final class PageProxy: Sendable {
+  let runtime: Runtime
+  let transport: any PageTransport
+  let network: any ProxyNetwork
+  let pages = ProxyPages()
+  /// What the engine sends in `Proxy-Authorization`; without it there is no connection.
+  public let password: String
+  private let expected: [UInt8]
+  private let sites = Locked(Sites())
+
+  private struct Sites {
+    /// Hosts whose certificate of this device's the engine takes.
+    var trusted: Set<String> = []
+    /// Hosts that something is held of, by the version held and when that was looked at, in monotonic nanoseconds.
+    var held: (hosts: [String], version: String, time: UInt64)?
+  }
+
+  /// Where each site that is answered for has a blank page of the proxy's own, for views that wait for their page.
+  public static let blankPath = "/.well-known/xcache/blank"
+
+  /// The user name that goes with `password`.
+  public static let user = "xcache"
+
+  /// - Parameters:
+  ///   - transport: how requests go on to their servers.
+  ///   - network: what the system gives.
+  public init(_ runtime: Runtime, transport: any PageTransport, network: any ProxyNetwork) {
+    self.runtime = runtime
+    self.transport = transport
+    self.network = network
+    password = Hex.encode(Secrets.random(24).span.bytes)
+    expected = Array("Basic \(Base64.encode(Array("\(Self.user):\(password)".utf8)))".utf8)
+  }
+
+  /// Serves a connection of the engine's until it ends; on a thread that may block.
+  public func serve(_ stream: any ProxyStream) {
+    defer { stream.close() }
+    let connection = ProxyConnection(stream)
+    while let head = connection.next() {
+      guard isAuthorized(head) else {
+        let isOpen = connection.answers()
+        let answer = ProxyHead.answer(
+          407,
+          [
+            ("Proxy-Authenticate", "Basic realm=\"xcache\""), ("Content-Length", "0"),
+            ("Connection", isOpen ? "keep-alive" : "close"),
+          ])
+        guard stream.write(answer), isOpen else { return }
+        continue
+      }
+      if head.method == "CONNECT" { return connect(head, connection) }
+      guard head.target.lowercased().hasPrefix("http://") else { return refuse(400, stream) }
+      guard ProxyExchange(self, connection, head, url: head.target).run() else { return }
+    }
+  }
+
+  /// Compared in a time that tells nothing of where they differ.
+  private func isAuthorized(_ head: ProxyHead) -> Bool {
+    let given = Array((head.header("proxy-authorization") ?? "").utf8)
+    guard given.count == expected.count else { return false }
+    return zip(given, expected).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+  }
+
+  private func refuse(_ status: Int, _ stream: any ProxyStream) {
+    _ = stream.write(ProxyHead.answer(status, [("Content-Length", "0"), ("Connection", "close")]))
+  }
+
+  private func connect(_ head: ProxyHead, _ connection: ProxyConnection) {
+    let stream = connection.stream
+    // Read as the authority of a URL, so that it is one name in one form.
+    guard connection.answers(), let url = try? ResourceURL("https://\(head.target)/") else {
+      return refuse(400, stream)
+    }
+    guard endsTLS(for: url) else { return tunnel(url, connection) }
+    guard stream.write(ProxyHead.answer(200, [])) else { return }
+    guard let inner = network.secure(stream, as: String(url.host)) else { return }
+    defer { inner.close() }
+    serve(inner, as: url)
+  }
+
+  private func serve(_ stream: any ProxyStream, as site: ResourceURL) {
+    let connection = ProxyConnection(stream)
+    while let head = connection.next() {
+      // A request is the host's whose certificate was shown, or nobody's.
+      guard head.target.hasPrefix("/"), isHost(head.header("host"), site) else { return refuse(421, stream) }
+      let url = "https://\(site.authority)\(head.target)"
+      if head.isWebSocket {
+        _ = connection.answers()
+        return webSocket(head, site, connection)
+      }
+      guard ProxyExchange(self, connection, head, url: url).run() else { return }
+    }
+  }
+
+  private func isHost(_ host: String?, _ site: ResourceURL) -> Bool {
+    guard let host, let url = try? ResourceURL("https://\(host)/") else { return false }
+    return url.authority == site.authority
+  }
+
+  /// Whether TLS ends here: for hosts of the app of which the device holds something, while interception is on.
+  func endsTLS(for url: ResourceURL) -> Bool {
+    let host = String(url.host)
+    return sites.withLock { $0.trusted.contains(host) } && hosts.contains(host)
+  }
+
+  /// The hosts of the app of which the device holds something, or sends calls to ahead of pages: those that TLS is ended
+  /// for once the adapter has said `trusts`. None while interception is off.
+  public var hosts: [String] {
+    guard runtime.mayAnswer, let device = runtime.device else { return [] }
+    let now = Clock.monotonicNanoseconds()
+    let version = device.version
+    let known = sites.withLock { sites in
+      sites.held.flatMap { $0.version == version && now - $0.time < Self.freshness ? $0.hosts : nil }
+    }
+    if let known { return known }
+    // A walk over the manifest.
+    let hosts = device.hosts
+    sites.withLock { $0.held = (hosts, version, now) }
+    return hosts
+  }
+
+  /// Nanoseconds for which the hosts of a version hold: calls to others may be sent ahead without another version.
+  private static let freshness: UInt64 = 10_000_000_000
+
+  /// The engine takes this device's certificate for `host`; before that its connections are passed on unread.
+  public func trusts(_ host: String) { sites.withLock { _ = $0.trusted.insert(host) } }
+
+  private func tunnel(_ url: ResourceURL, _ connection: ProxyConnection) {
+    do throws(TransportError) {
+      let server = try network.connect(to: String(url.host), port: url.port, isSecure: false)
+      defer { server.close() }
+      let rest = connection.takeRest()
+      guard connection.stream.write(ProxyHead.answer(200, [])), rest.isEmpty || server.write(rest) else {
+        return
+      }
+      ProxyTunnel.join(connection.stream, server)
+    } catch {
+      refuse(502, connection.stream)
+    }
+  }
+
+  private func webSocket(_ head: ProxyHead, _ site: ResourceURL, _ connection: ProxyConnection) {
+    do throws(TransportError) {
+      let server = try network.connect(to: String(site.host), port: site.port, isSecure: true)
+      defer { server.close() }
+      guard server.write(head.passedOn + connection.takeRest()) else { return }
+      ProxyTunnel.join(connection.stream, server)
+    } catch {
+      // As where there is no server: the connection ends without an answer.
+    }
+  }
+}
+
+extension ResourceURL {
+  /// The port, that of its scheme where it names none.
+  var port: Int {
+    let rest = authority.dropFirst(host.count + 1)
+    return Int(rest) ?? (scheme == "https" ? 443 : 80)
+  }
+}
+
+extension Runtime {
+  /// Whether any page may be answered from here now.
+  var mayAnswer: Bool { device.map { isOpen && passesAll($0) == nil } ?? false }
+
+  /// Whether a URL is of a host that the app names.
+  public func names(_ url: String) -> Bool { device?.isAllowed(url) ?? false }
+
+  /// Whether a page is left to the network.
+  func leavesAlone(_ page: OpenPage) -> Bool {
+    guard let device, let url = try? ResourceURL(page.url) else { return true }
+    return passesPage(url, device) != nil
+  }
+}
+
+extension PageProxy {
+  /// The page for which the engine is about to load `url`; `shown` follows, or `left`.
+  public func open(_ url: String) -> OpenPage {
+    let page = runtime.open(url)
+    for left in pages.opens(page) { runtime.close(left) }
+    return page
+  }
+
+  /// The engine shows `url` in a view: gives its page, which is a new one where nobody told of it.
+  public func shown(_ url: String) -> OpenPage {
+    if let page = pages.shows(url) { return page }
+    let page = open(url)
+    return pages.shows(url) ?? page
+  }
+
+  /// Whether a page of this address would be answered from the device: it is none of another host, and isn't left alone.
+  public func answers(_ url: String) -> Bool {
+    runtime.mayAnswer && !runtime.leavesAlone(OpenPage(id: 0, url: url, version: runtime.version))
+  }
+
+  /// A page is gone, or its load failed.
+  public func left(_ page: OpenPage) {
+    pages.closes(page)
+    runtime.close(page)
+  }
+}

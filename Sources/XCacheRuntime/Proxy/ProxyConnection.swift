@@ -1,0 +1,116 @@
+import HTTP
+import System
+
+/// The proxy's end of a connection of the engine's: carries out what `HTTPConnection` decides, on a thread that may block.
+final class ProxyConnection {
+  let stream: any ProxyStream
+  private var http: HTTPConnection
+  private var workspace = ConnectionWorkspace()
+  /// When waiting for bytes is over, in monotonic nanoseconds.
+  private var limit: UInt64 = .max
+  private var piece: [UInt8] = []
+  private var isBodyOver = true
+
+  /// Engines keep connections for minutes, and may send a request at the moment in which one is closed.
+  private static let rules: ConnectionRules = {
+    var timeouts = Timeouts()
+    timeouts.idle = 600 * Timeouts.second
+    timeouts.body = 300 * Timeouts.second
+    return ConnectionRules(
+      request: RequestLimits(headBytes: 65_535, targetBytes: 32_768, fieldCount: 200), requests: .max,
+      discardedBody: 1 << 20, timeouts: timeouts)
+  }()
+
+  init(_ stream: any ProxyStream) {
+    self.stream = stream
+    http = HTTPConnection(Self.rules, Clock.monotonicNanoseconds())
+  }
+
+  /// The next request; nil: there is none any more.
+  func next() -> ProxyHead? {
+    while true {
+      switch http.next(&workspace, Clock.monotonicNanoseconds()) {
+      case .read: guard read() else { return nil }
+      case .wait(let until): waits(until)
+      case .dispatch(let range):
+        let head = ProxyHead(workspace.parser.head, in: UnsafeRawBufferPointer(workspace.input.memory(range)))
+        isBodyOver = head.bodyLength == nil
+        if !isBodyOver { _ = http.receiveBody(limit: .max, Clock.monotonicNanoseconds()) }
+        return head
+      case .refuse(let status):
+        _ = stream.write(
+          ProxyHead.answer(Int(status.code), [("Content-Length", "0"), ("Connection", "close")]))
+        return nil
+      default: return nil
+      }
+    }
+  }
+
+  /// The next bytes of the request's body; none at its end; nil where it breaks off.
+  func nextOfBody() -> [UInt8]? {
+    while !isBodyOver {
+      switch http.next(&workspace, Clock.monotonicNanoseconds()) {
+      case .read: guard read() else { return nil }
+      case .readBody(let size): guard readBody(upTo: size) else { return nil }
+      case .wait(let until): waits(until)
+      case .store(let range): piece.append(contentsOf: workspace.input.memory(range))
+      case .deliver(let last):
+        isBodyOver = last
+        if !last { http.delivered(Clock.monotonicNanoseconds()) }
+        if piece.isEmpty { continue }
+        defer { piece = [] }
+        return piece
+      case .sendContinue:
+        guard stream.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) else { return nil }
+      default: return nil
+      }
+    }
+    return []
+  }
+
+  /// The request is answered: says whether the connection stays open behind the answer.
+  func answers() -> Bool {
+    isBodyOver = true
+    piece = []
+    return http.answer(closing: false, Clock.monotonicNanoseconds()) != .close
+  }
+
+  /// What arrived behind the last head, for who takes the stream over.
+  func takeRest() -> [UInt8] { workspace.input.takeAll() }
+
+  private func waits(_ until: UInt64) {
+    limit = until
+    http.becameReadable()
+  }
+
+  private var milliseconds: Int {
+    let now = Clock.monotonicNanoseconds()
+    return limit == .max ? Int(Int32.max) : Int(clamping: (limit > now ? limit - now : 0) / 1_000_000)
+  }
+
+  private func read() -> Bool {
+    let space = workspace.input.space()
+    guard let count = stream.read(into: space, within: milliseconds) else { return false }
+    if count == 0 {
+      http.inputEnded()
+    } else {
+      workspace.input.append(count)
+      http.received(count, filled: false, Clock.monotonicNanoseconds())
+    }
+    return true
+  }
+
+  private func readBody(upTo size: Int) -> Bool {
+    var buffer = [UInt8](repeating: 0, count: min(size, InputBuffer.readSize))
+    guard let count = buffer.withUnsafeMutableBytes({ stream.read(into: $0, within: milliseconds) }) else {
+      return false
+    }
+    if count == 0 {
+      http.inputEnded()
+    } else {
+      piece.append(contentsOf: buffer[..<count])
+      http.receivedBody(count, filled: false, Clock.monotonicNanoseconds())
+    }
+    return true
+  }
+}

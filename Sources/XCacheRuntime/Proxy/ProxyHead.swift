@@ -1,0 +1,72 @@
+import HTTP
+
+/// A request's head, taken out of the connection's memory.
+struct ProxyHead: Sendable {
+  /// As it was sent: `GET`, `CONNECT`.
+  let method: String
+  /// As it was sent: `/index.html?a=1`, `m.example.com:443`.
+  let target: String
+  let headers: [(name: String, value: String)]
+  /// Nil: there is no body; `.some(nil)`: its end will be told.
+  let bodyLength: Int64??
+
+  /// - Parameter bytes: those of a head that was parsed without error.
+  init(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer) {
+    // Empty lines before a request are passed over (RFC 9112 §2.2).
+    let text = String(decoding: bytes, as: UTF8.self)
+    let lines = text.split(whereSeparator: { $0 == "\r\n" || $0 == "\n" })
+    let words = lines.first?.split(separator: " ") ?? []
+    method = words.first.map(String.init) ?? ""
+    target = words.count > 1 ? String(words[1]) : ""
+    headers = lines.dropFirst().compactMap { line in
+      guard let colon = line.firstIndex(of: ":") else { return nil }
+      return (String(line[..<colon]), String(line[line.index(after: colon)...].trimmingSpaces))
+    }
+    switch head.bodyLength {
+    case .none: bodyLength = .none
+    case .length(let count): bodyLength = .some(.some(Int64(clamping: count)))
+    case .chunked: bodyLength = .some(.none)
+    }
+  }
+
+  /// The first header of a name in lower case.
+  func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name }?.value }
+
+  /// Whether the engine asks for a WebSocket (RFC 6455 §4.1).
+  var isWebSocket: Bool { header("upgrade")?.lowercased() == "websocket" }
+
+  /// The head as it goes on to a server, without what is meant for a proxy.
+  var passedOn: [UInt8] {
+    var text = "\(method) \(target) HTTP/1.1\r\n"
+    for (name, value) in headers where !name.lowercased().hasPrefix("proxy-") {
+      text += "\(name): \(value)\r\n"
+    }
+    return Array((text + "\r\n").utf8)
+  }
+}
+
+extension ProxyHead {
+  /// Headers of one connection, which end with it (RFC 9110 §7.6.1).
+  private static let ofConnections: Set<String> = [
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te",
+    "trailer",
+    "transfer-encoding", "upgrade", "alt-svc",
+  ]
+
+  /// Headers without those of one connection.
+  static func endToEnd(_ headers: [(name: String, value: String)]) -> [(name: String, value: String)] {
+    headers.filter { !ofConnections.contains($0.name.lowercased()) }
+  }
+
+  /// The head of an answer, as bytes; a line that would break it is left out.
+  static func answer(_ status: Int, _ headers: [(name: String, value: String)]) -> [UInt8] {
+    var head = Array("HTTP/1.1 \(status) \(Status(UInt16(clamping: status)).reason)\r\n".utf8)
+    for (name, value) in headers where !name.isEmpty {
+      let line = "\(name): \(value)"
+      guard !line.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else { continue }
+      head += Array(line.utf8)
+      head += [0x0D, 0x0A]
+    }
+    return head + [0x0D, 0x0A]
+  }
+}

@@ -1,0 +1,124 @@
+import System
+import XCacheClient
+
+@testable import XCacheRuntime
+
+/// One end of a connection in memory.
+final class MemoryStream: ProxyStream {
+  /// What goes one way.
+  final class Pipe: Sendable {
+    private let state = Monitor((bytes: [UInt8](), isOver: false))
+
+    func add(_ bytes: [UInt8]) { state.broadcasting { if !$0.isOver { $0.bytes += bytes } } }
+    func end() { state.broadcasting { $0.isOver = true } }
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    func take(_ count: Int, within milliseconds: Int) -> [UInt8]? {
+      state.waiting(for: .milliseconds(min(milliseconds, 60_000))) { state -> [UInt8]? in
+        guard !state.bytes.isEmpty || state.isOver else { return nil }
+        defer { state.bytes.removeFirst(min(count, state.bytes.count)) }
+        return Array(state.bytes.prefix(count))
+      }
+    }
+  }
+
+  private let input: Pipe
+  private let output: Pipe
+
+  private init(_ input: Pipe, _ output: Pipe) {
+    self.input = input
+    self.output = output
+  }
+
+  /// Both ends of a connection.
+  static func pair() -> (MemoryStream, MemoryStream) {
+    let (one, other) = (Pipe(), Pipe())
+    return (MemoryStream(one, other), MemoryStream(other, one))
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, within milliseconds: Int) -> Int? {
+    guard let bytes = input.take(buffer.count, within: milliseconds) else { return nil }
+    buffer.copyBytes(from: bytes)
+    return bytes.count
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, within milliseconds: Int) -> Bool {
+    if output.isOver { return false }
+    output.add(Array(bytes))
+    return true
+  }
+
+  var isGone: Bool { input.isOver }
+  func finishWriting() { output.end() }
+
+  func close() {
+    input.end()
+    output.end()
+  }
+}
+
+extension MemoryStream {
+  /// Sends text.
+  func say(_ text: String) { _ = write(Array(text.utf8)) }
+
+  /// Reads until `end` came, or no more comes.
+  func hear(until end: String) -> String {
+    var all = ""
+    var buffer = [UInt8](repeating: 0, count: 1)
+    while !all.hasSuffix(end), buffer.withUnsafeMutableBytes({ read(into: $0, within: 60_000) }) == 1 {
+      all += String(decoding: buffer, as: UTF8.self)
+    }
+    return all
+  }
+
+  /// Reads an answer: its head, and as much as its length says.
+  func answer() -> String {
+    let head = hear(until: "\r\n\r\n")
+    let length = head.split(separator: "\r\n").compactMap { line -> Int? in
+      line.lowercased().hasPrefix("content-length: ") ? Int(line.dropFirst(16)) : nil
+    }
+    if head.lowercased().contains("transfer-encoding: chunked") { return head + hear(until: "0\r\n\r\n") }
+    var body = ""
+    for _ in 0..<(length.first ?? 0) {
+      var byte = [UInt8](repeating: 0, count: 1)
+      guard byte.withUnsafeMutableBytes({ read(into: $0, within: 60_000) }) == 1 else { break }
+      body += String(decoding: byte, as: UTF8.self)
+    }
+    return head + body
+  }
+}
+
+/// A system in memory: TLS that changes nothing, and servers that say their name.
+final class FakeProxyNetwork: ProxyNetwork {
+  private let state = Locked<(secured: [String], connected: [String], isDown: Bool)>(([], [], false))
+
+  /// Hosts that TLS was ended for.
+  var secured: [String] { state.withLock { $0.secured } }
+  /// Servers that were connected to.
+  var connected: [String] { state.withLock { $0.connected } }
+  /// No server answers.
+  func goDown() { state.withLock { $0.isDown = true } }
+
+  func secure(_ stream: any ProxyStream, as host: String) -> (any ProxyStream)? {
+    state.withLock { $0.secured.append(host) }
+    return stream
+  }
+
+  func connect(to host: String, port: Int, isSecure: Bool) throws(TransportError) -> any ProxyStream {
+    let isDown = state.withLock { state in
+      state.connected.append("\(isSecure ? "tls " : "")\(host):\(port)")
+      return state.isDown
+    }
+    if isDown { throw TransportError(.unreachable, host) }
+    let (here, there) = MemoryStream.pair()
+    _ = try? OSThread(name: "echo") {
+      there.say("\(host): ")
+      var buffer = [UInt8](repeating: 0, count: 1024)
+      while let count = buffer.withUnsafeMutableBytes({ there.read(into: $0, within: 60_000) }), count > 0 {
+        guard there.write(Array(buffer[..<count])) else { break }
+      }
+      there.close()
+    }
+    return here
+  }
+}

@@ -1,0 +1,244 @@
+import System
+import Testing
+
+@testable import XCacheClient
+@testable import XCacheRuntime
+
+/// The proxy inside an app, without sockets and without TLS: what is answered here, what goes on, and who gets nothing.
+@Suite struct PageProxyTests {
+  let bench: RuntimeBench
+  let network = FakeProxyNetwork()
+  let transport: FakePageTransport
+
+  init() throws {
+    bench = try RuntimeBench()
+    transport = FakePageTransport()
+  }
+
+  private func proxy(_ transport: (any PageTransport)? = nil) async throws -> PageProxy {
+    let runtime = try await bench.runtime()
+    #expect(await runtime.handle(.launch)?.to == "1")
+    let proxy = PageProxy(runtime, transport: transport ?? self.transport, network: network)
+    for host in proxy.hosts { proxy.trusts(host) }
+    return proxy
+  }
+
+  /// The engine's end of a connection that the proxy serves.
+  private func dial(_ proxy: PageProxy) throws -> MemoryStream {
+    let (engine, own) = MemoryStream.pair()
+    _ = try OSThread(name: "proxied") { proxy.serve(own) }
+    return engine
+  }
+
+  private func password(_ proxy: PageProxy) -> String {
+    "Proxy-Authorization: Basic \(Base64.encode(Array("xcache:\(proxy.password)".utf8)))\r\n"
+  }
+
+  /// A connection to a host through the proxy, as an engine makes it.
+  private func connect(_ proxy: PageProxy, _ host: String) throws -> MemoryStream {
+    let engine = try dial(proxy)
+    engine.say("CONNECT \(host):443 HTTP/1.1\r\nHost: \(host):443\r\n\(password(proxy))\r\n")
+    #expect(engine.answer() == "HTTP/1.1 200 OK\r\n\r\n")
+    return engine
+  }
+
+  private func get(_ path: String, _ more: String = "", host: String = "m.test") -> String {
+    "GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\(more)\r\n"
+  }
+
+  @Test func aPageComesFromTheDevice() async throws {
+    let proxy = try await proxy()
+    let engine = try connect(proxy, "m.test")
+    engine.say(get("/index.html", "Sec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\n"))
+    let page = engine.answer()
+    #expect(page.hasPrefix("HTTP/1.1 200 OK\r\n") && page.hasSuffix("\r\n\r\n<p>one"))
+    #expect(page.contains("\r\nCache-Control: no-store\r\n"))
+    engine.say(get("/app.js", "Range: bytes=4-\r\n") + get("/app.js"))
+    #expect(engine.answer().hasSuffix("\r\n\r\none"))
+    #expect(engine.answer().hasSuffix("\r\n\r\nlet one"))
+    #expect(transport.sent.isEmpty && network.secured == ["m.test"] && network.connected.isEmpty)
+  }
+
+  @Test func theRestComesFromTheNetwork() async throws {
+    let proxy = try await proxy()
+    let engine = try connect(proxy, "m.test")
+    engine.say(get("/api?a=1", "Cookie: a=b\r\nConnection: keep-alive\r\nTE: trailers\r\n"))
+    let answer = engine.answer()
+    #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n") && answer.contains("answer of https://m.test/api?a=1"))
+    #expect(answer.contains("Set-Cookie: of=") && !answer.contains("no-store"))
+    engine.say("POST /api HTTP/1.1\r\nHost: m.test\r\nContent-Length: 4\r\n\r\nbody" + get("/missing"))
+    #expect(engine.answer().hasPrefix("HTTP/1.1 200"))
+    #expect(engine.answer().hasPrefix("HTTP/1.1 404"))
+    #expect(transport.sent.map(\.method) == ["GET", "POST", "GET"])
+    #expect(transport.sent[0].headers == ["host": "m.test", "cookie": "a=b"])
+    #expect(transport.sent[1].body == Array("body".utf8))
+  }
+
+  @Test(arguments: ["", "Basic eGNhY2hlOg==", "Basic eGNhY2hlOnhjYWNoZQ==", "Bearer x"])
+  func whoLacksThePasswordGetsNothing(_ given: String) async throws {
+    let proxy = try await proxy()
+    let engine = try dial(proxy)
+    let header = given.isEmpty ? "" : "Proxy-Authorization: \(given)\r\n"
+    for ask in ["CONNECT m.test:443", "GET http://m.test/index.html", "GET /index.html"] {
+      engine.say("\(ask) HTTP/1.1\r\nHost: m.test\r\n\(header)\r\n")
+      #expect(engine.answer().hasPrefix("HTTP/1.1 407 "))
+    }
+    #expect(transport.sent.isEmpty && network.secured.isEmpty && network.connected.isEmpty)
+    // The engine asks again on the same connection, with the password.
+    engine.say("CONNECT m.test:443 HTTP/1.1\r\nHost: m.test:443\r\n\(password(proxy))\r\n")
+    #expect(engine.answer() == "HTTP/1.1 200 OK\r\n\r\n")
+  }
+
+  @Test(arguments: ["bank.test", "notm.test", "m.test.evil.test", "cdn.test"])
+  func otherHostsArePassedOnUnread(_ host: String) async throws {
+    // An origin that lists a bank: it is none of the app's hosts.
+    try bench.origin.publish(["https://bank.test/index.html": bytes("<p>give me your money")])
+    let proxy = try await proxy()
+    let engine = try connect(proxy, host)
+    engine.say(get("/index.html", host: host))
+    #expect(engine.hear(until: "\r\n\r\n") == "\(host): " + get("/index.html", host: host))
+    #expect(network.secured.isEmpty && network.connected == ["\(host):443"] && transport.sent.isEmpty)
+  }
+
+  @Test func aHostThatTheEngineDoesNotTrustYetIsPassedOn() async throws {
+    let runtime = try await bench.runtime()
+    let proxy = PageProxy(runtime, transport: transport, network: network)
+    #expect(proxy.hosts.isEmpty)
+    await runtime.handle(.launch)
+    #expect(proxy.hosts == ["m.test"])
+    _ = try connect(proxy, "m.test")
+    #expect(network.secured.isEmpty && network.connected == ["m.test:443"])
+  }
+
+  @Test func aRequestForAnotherHostInATunnelIsRefused() async throws {
+    let engine = try connect(try await proxy(), "m.test")
+    engine.say(get("/index.html", host: "bank.test"))
+    #expect(engine.answer().hasPrefix("HTTP/1.1 421 "))
+    #expect(transport.sent.isEmpty)
+  }
+
+  @Test func theKillSwitchPassesConnectionsOnUnread() async throws {
+    let runtime = try await bench.runtime()
+    bench.serve(policy: 1, #""intercept":false,"bypass":[]"#)
+    await runtime.handle(.launch)
+    let proxy = PageProxy(runtime, transport: transport, network: network)
+    #expect(proxy.hosts.isEmpty)
+    proxy.trusts("m.test")
+    _ = try connect(proxy, "m.test")
+    #expect(network.secured.isEmpty && network.connected == ["m.test:443"])
+  }
+
+  @Test func whileABypassedPageIsOpenWhatCanNotBeAttributedGoesToTheNetwork() async throws {
+    let runtime = try await bench.runtime()
+    bench.serve(policy: 1, #""intercept":true,"bypass":["https://m.test/pay/*"]"#)
+    await runtime.handle(.launch)
+    let proxy = PageProxy(runtime, transport: transport, network: network)
+    proxy.trusts("m.test")
+    let engine = try connect(proxy, "m.test")
+    func isLocal(_ more: String) -> Bool {
+      engine.say(get("/app.js", more))
+      return engine.answer().contains("no-store")
+    }
+    let plain = proxy.shown(RuntimeBench.page)
+    #expect(isLocal("") && isLocal("Referer: \(plain.url)\r\n"))
+    let bypassed = proxy.shown("https://m.test/pay/index.html")
+    #expect(runtime.leavesAlone(bypassed) && !runtime.leavesAlone(plain))
+    #expect(!isLocal("") && !isLocal("Referer: \(bypassed.url)\r\n") && isLocal("Referer: \(plain.url)\r\n"))
+    proxy.left(bypassed)
+    #expect(isLocal(""))
+  }
+
+  @Test func aForeignPageGetsTheNetworksAnswers() async throws {
+    let engine = try connect(try await proxy(), "m.test")
+    for header in ["Referer: https://evil.test/", "Origin: https://evil.test", "Sec-Fetch-Site: cross-site"] {
+      engine.say(get("/app.js", header + "\r\n"))
+      #expect(!engine.answer().contains("no-store"))
+    }
+    #expect(transport.sent.count == 3)
+    // A link there is a page like any other.
+    engine.say(get("/index.html", "Referer: https://evil.test/\r\nSec-Fetch-Dest: document\r\n"))
+    #expect(engine.answer().hasSuffix("<p>one"))
+  }
+
+  @Test func aDeadServerBlocksNobodyElse() async throws {
+    let barrier = Barrier()
+    let stuck = FakePageTransport { _ throws(TransportError) in
+      barrier.wait()
+      throw TransportError(.unreachable, "dead")
+    }
+    let proxy = try await proxy(stuck)
+    let waiting = try connect(proxy, "m.test")
+    waiting.say(get("/api"))
+    await barrier.reached()
+    let engine = try connect(proxy, "m.test")
+    engine.say(get("/index.html"))
+    #expect(engine.answer().hasSuffix("<p>one"))
+    barrier.open()
+    // No answer is made up: the connection ends, as where there is no server.
+    #expect(waiting.hear(until: "never") == "")
+    #expect(proxy.runtime.version == "1")
+  }
+
+  @Test func webSocketsArePassedOn() async throws {
+    let engine = try connect(try await proxy(), "m.test")
+    let ask = get("/socket", "Upgrade: websocket\r\nConnection: Upgrade\r\n")
+    engine.say(ask)
+    #expect(engine.hear(until: "\r\n\r\n") == "m.test: " + ask)
+    engine.say("frames")
+    #expect(engine.hear(until: "frames") == "frames")
+    #expect(network.connected == ["tls m.test:443"])
+    engine.close()
+  }
+
+  @Test func bodiesGoOnAsTheyArrive() async throws {
+    let arrived = Monitor(0)
+    let reading = FakePageTransport { request throws(TransportError) in
+      guard case .stream(let length, let read) = request.body else {
+        throw TransportError(.other, "no stream")
+      }
+      var offset: Int64 = 0
+      while offset < length {
+        var buffer = [UInt8](repeating: 0, count: 10_000)
+        let count = buffer.withUnsafeMutableBytes { (try? read(offset, $0)) ?? 0 }
+        guard count > 0 else { throw TransportError(.broken, "the body ended") }
+        offset += Int64(count)
+        arrived.broadcasting { $0 = Int(offset) }
+      }
+      // What went by is gone.
+      var buffer = [UInt8](repeating: 0, count: 1)
+      if (try? buffer.withUnsafeMutableBytes { try read(0, $0) }) != nil {
+        throw TransportError(.other, "read twice")
+      }
+    }
+    let engine = try connect(try await proxy(reading), "m.test")
+    let size = 300_000
+    engine.say(
+      "POST /api HTTP/1.1\r\nHost: m.test\r\nContent-Length: \(size)\r\nExpect: 100-continue\r\n\r\n")
+    #expect(engine.hear(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+    _ = engine.write([UInt8](repeating: 1, count: size / 2))
+    // The first half is sent on before the second one is there.
+    arrived.waiting { $0 > 0 ? () : nil }
+    _ = engine.write([UInt8](repeating: 2, count: size - size / 2))
+    #expect(engine.answer().hasPrefix("HTTP/1.1 200"))
+    #expect(arrived.withLock { $0 } == size)
+    engine.say(get("/index.html"))
+    #expect(engine.answer().hasSuffix("<p>one"))
+  }
+
+  @Test func aChunkedBodyIsCollected() async throws {
+    let engine = try connect(try await proxy(), "m.test")
+    engine.say(
+      "POST /api HTTP/1.1\r\nHost: m.test\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n2\r\n..\r\n0\r\n\r\n"
+    )
+    #expect(engine.answer().hasPrefix("HTTP/1.1 200"))
+    #expect(transport.sent.first?.body == Array("body..".utf8))
+    #expect(transport.sent.first?.headers["transfer-encoding"] == nil)
+  }
+
+  @Test(arguments: ["nonsense\r\n\r\n", "GET / HTTP/3.0\r\n\r\n", "CONNECT m.test:443 HTTP/1.1\r\n\r\n"])
+  func whatIsNoRequestEndsTheConnection(_ text: String) async throws {
+    let engine = try dial(try await proxy())
+    engine.say(text)
+    #expect(engine.hear(until: "never").contains("\r\nConnection: close\r\n"))
+  }
+}
