@@ -47,7 +47,7 @@ import Testing
   @Test(arguments: [
     ("<script src=app.js></script>", "error missing index.html:3:13"),
     ("<link rel=stylesheet href=no.css>", "error missing index.html:3:27"),
-    ("<img src=A.png>", "error missing index.html:3:10"),
+    ("<img src=A.png>", "error case index.html:3:10"),
     ("<script src=http://m.example.com/shop/a.png></script>", "error mixed index.html:3:13"),
   ])
   func errorsHaveAPlace(body: String, finding: String) throws {
@@ -69,7 +69,7 @@ import Testing
   @Test func aMissingFileOfAnotherLiveBundleIsNone() throws {
     let files = ["index.html": Self.page("<script src=/other/lib.js></script><script src=none.js></script>")]
     let key = try ResourceURL("https://m.example.com/shop/none.js").matchKey
-    #expect(try Self.findings(files).contains("error missing index.html:3:56"))
+    #expect(try Self.findings(files).contains("error missing index.html:3:48"))
     #expect(try !Self.findings(files, live: [key]).contains { $0.hasPrefix("error") })
   }
 

@@ -65,7 +65,6 @@ import Testing
   @Test func anAnswerWithoutABody() throws {
     let script = Script(.answer(204))
     #expect(try script.client().send(OriginCall("PUT", "x")).isNull)
-    // The server ends with the script.
     #expect(script.requests.count == 1)
   }
 
