@@ -19,6 +19,7 @@ package final class Store: Sendable {
   let clock: @Sendable () -> Int64
   /// Held by the one garbage collection that runs.
   let collecting = Locked<Void>(())
+  let lastPlan = LastPlan()
   let tokenUses = Locked<[String: Int64]>([:])
   // Held as long as the store lives; the kernel lifts it when the process ends, however it ends.
   private let lock: FileLock?
@@ -79,6 +80,7 @@ package final class Store: Sendable {
 
   /// Gives back memory that only makes the next reading faster; for quiet moments.
   package func releaseMemory() {
+    lastPlan.drop()
     connections.releaseMemory()
     blobs.releaseMemory()
     derived.releaseMemory()

@@ -32,6 +32,8 @@ enum FileNames {
   }
 
   private static func name(_ file: CheckedBundle.File) -> Finding? {
+    // All of them are ASCII, so bytes tell; nearly every name has none.
+    guard file.path.utf8.contains(where: isOdd) else { return nil }
     var found: [String] = []
     for scalar in file.path.unicodeScalars {
       let word: String
@@ -45,6 +47,17 @@ enum FileNames {
     }
     guard !found.isEmpty else { return nil }
     return finding(.name, .warning, file, .name(characters: found.joined(separator: ", ")))
+  }
+
+  /// Whether a byte is one of those that `name` is about.
+  private static func isOdd(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0...UInt8(ascii: " "), 0x7F, UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"),
+      UInt8(ascii: "\\"),
+      UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"):
+      true
+    default: false
+    }
   }
 
   private static func twins(_ files: [CheckedBundle.File]) -> [Finding] {
@@ -71,14 +84,36 @@ enum FileNames {
 /// A kind of files that are published though no device ever asks for them.
 struct Weight: Sendable {
   private let what: String
-  /// Patterns over names, as `--exclude` takes them.
-  private let patterns: [String]
+  private let patterns: [Pattern]
   /// Whether only a copy of a file that is there counts: its name with one more ending.
   private let isCopy: Bool
 
+  /// A pattern over names as `--exclude` takes it, with a `*` in front, behind or nowhere. A `Glob` could do it, but 100,000
+  /// names are compared with each of fifteen.
+  private struct Pattern: Sendable {
+    let text: String
+    private let bytes: [UInt8]
+    private let stands: Place
+
+    private enum Place { case alone, first, last }
+
+    init(_ text: String) {
+      self.text = text
+      bytes = text.utf8.filter { $0 != UInt8(ascii: "*") }
+      stands = text.hasPrefix("*") ? .last : text.hasSuffix("*") ? .first : .alone
+    }
+
+    func matches(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+      let over = name.count - bytes.count
+      guard over >= 0, stands != .alone || over == 0 else { return false }
+      let start = stands == .last ? over : 0
+      return bytes.indices.allSatisfy { name[start + $0] == bytes[$0] }
+    }
+  }
+
   private init(_ what: String, _ patterns: [String], isCopy: Bool = false) {
     self.what = what
-    self.patterns = patterns
+    self.patterns = patterns.map(Pattern.init)
     self.isCopy = isCopy
   }
 
@@ -90,35 +125,39 @@ struct Weight: Sendable {
   ]
 
   static func findings(_ files: [CheckedBundle.File]) -> [Finding] {
-    let paths = Set(files.map(\.path))
-    return kinds.compactMap { $0.finding(files, paths) }
+    var found = [[(file: CheckedBundle.File, pattern: String)]](repeating: [], count: kinds.count)
+    for file in files {
+      var path = file.path
+      path.withUTF8 { path in
+        let name = UnsafeBufferPointer(
+          rebasing: path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...])
+        for (index, kind) in kinds.enumerated() {
+          guard let pattern = kind.patterns.first(where: { $0.matches(name) }) else { continue }
+          found[index].append((file, pattern.text))
+        }
+      }
+    }
+    return zip(kinds, found).compactMap { kind, found in
+      kind.finding(kind.isCopy && !found.isEmpty ? copies(found, in: files) : found)
+    }
   }
 
-  private func finding(_ files: [CheckedBundle.File], _ paths: Set<String>) -> Finding? {
-    var found = 0
-    var bytes: Int64 = 0
-    var exclude: [String] = []
-    let globs = patterns.compactMap(Glob.init)
-    for file in files {
-      let path = file.path
-      guard let glob = globs.first(where: { $0.matches([path.lastName]) }),
-        !isCopy || path.lastIndex(of: ".").map({ paths.contains(String(path[..<$0])) }) ?? false
-      else { continue }
-      found += 1
-      bytes += file.size
-      if !exclude.contains(glob.text) { exclude.append(glob.text) }
+  /// Those of which the file without the last ending is there, too.
+  private static func copies(
+    _ found: [(file: CheckedBundle.File, pattern: String)], in files: [CheckedBundle.File]
+  ) -> [(file: CheckedBundle.File, pattern: String)] {
+    let paths = Set(files.map(\.path))
+    return found.filter { file, _ in
+      file.path.lastIndex(of: ".").map { paths.contains(String(file.path[..<$0])) } ?? false
     }
-    guard found > 0 else { return nil }
+  }
+
+  private func finding(_ found: [(file: CheckedBundle.File, pattern: String)]) -> Finding? {
+    guard !found.isEmpty else { return nil }
     return Finding(
       rule: .weight, severity: .warning, place: nil, position: nil,
-      problem: .weight(what: what, files: found, bytes: bytes, exclude: exclude.sorted()))
-  }
-}
-
-extension String {
-  /// What stands behind the last slash.
-  fileprivate var lastName: Substring.UnicodeScalarView {
-    let scalars = self[...].unicodeScalars
-    return scalars.lastIndex(of: "/").map { scalars[scalars.index(after: $0)...] } ?? scalars
+      problem: .weight(
+        what: what, files: found.count, bytes: found.reduce(0) { $0 + $1.file.size },
+        exclude: Set(found.map(\.pattern)).sorted()))
   }
 }

@@ -48,7 +48,8 @@ extension Store {
   /// What a release would do. What it names stays for now, as `missing` promises: its deltas are made from it.
   /// - Throws: the refusals of `commit`, except for bytes that are missing.
   package func preview(_ request: ReleaseInput) throws(StoreError) -> ReleasePreview {
-    let plan = try plan(request)
+    let (plan, edition) = try plan(request)
+    lastPlan.keep(plan, of: request, at: edition)
     if plan.isChange, let channel = plan.channel { try checkFreeze(of: channel, request) }
     _ = try blobs.missing(of: plan.contents.map(\.content.sha256))
     let planned =

@@ -19,8 +19,7 @@ extension Store {
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
     committed: (ReleaseOutcome) -> Void = { _ in }, record: AnswerRecord<ReleaseOutcome>? = nil
   ) throws(StoreError) -> ReleaseOutcome {
-    let edition = connections.edition
-    let draft = try plan(request)
+    let (draft, edition) = try plan(request)
     guard draft.isChange || request.prefetch != nil else { return .unchanged(draft) }
     if draft.isChange, let channel = draft.channel { try checkFreeze(of: channel, request) }
     let survey = try blobs.survey(draft.contents)
@@ -39,12 +38,17 @@ extension Store {
     }
     if outcome.changed { blobs.forgetPlaced(survey.waiting) }
     blobs.endPromises(draft.contents.lazy.map(\.content.sha256))
+    lastPlan.drop()
     return outcome
   }
 
   /// Works a release out without making it.
-  func plan(_ request: ReleaseInput) throws(StoreError) -> ReleasePlan {
-    try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db) }
+  /// - Returns: also the edition of the database that it was worked out from, or of an older one.
+  func plan(_ request: ReleaseInput) throws(StoreError) -> (plan: ReleasePlan, edition: Int) {
+    let edition = connections.edition
+    if let known = lastPlan.plan(of: request, at: edition) { return (known, edition) }
+    let plan = try connections.reading { (db) throws(StoreError) in try ReleasePlanner.plan(request, in: db) }
+    return (plan, edition)
   }
 
   private func write(

@@ -73,9 +73,9 @@ package struct ReleaseInput: Sendable {
 }
 
 /// What becomes of one bundle.
-package struct BundleChange: Sendable {
+package struct BundleChange: Equatable, Sendable {
   /// How it changes.
-  package enum Change: Sendable {
+  package enum Change: Equatable, Sendable {
     /// The bundle as it was at `base` (0: empty), with these URLs set and those gone. What changed in the bundle
     /// after `base` is taken back.
     case update(base: ManifestVersion, set: [ResourceURL: ResourceContent], remove: Set<ResourceURL>)

@@ -33,8 +33,9 @@ struct ReleaseWriter {
     version = channel.nextVersion
     // Release times never go back, whatever the clock does.
     at = max(now, channel.at ?? 0)
-    urls = URLRows(of: channel.id, known: plan.urlIDs)
+    urls = URLRows(of: channel.id, known: plan.urlIDs, room: plan.union.count)
     resources = plan.shared
+    resources.reserveCapacity(plan.union.count + plan.shared.count)
   }
 
   /// Writes the release; `digest` is asked once for the sha256 of the resourcemap that it leads to.

@@ -57,10 +57,13 @@ struct URLRows {
   private let channel: Int64
   private var ids: [ResourceURL: Int64]
 
-  /// - Parameter ids: all rows there are of the URLs that are going to be asked for.
-  init(of channel: Int64, known ids: [ResourceURL: Int64] = [:]) {
+  /// - Parameters:
+  ///   - ids: all rows there are of the URLs that are going to be asked for.
+  ///   - room: how many URLs those are, about.
+  init(of channel: Int64, known ids: [ResourceURL: Int64] = [:], room: Int = 0) {
     self.channel = channel
     self.ids = ids
+    self.ids.reserveCapacity(room)
   }
 
   /// The row of a URL that the channel has seen; nil where it never has.
