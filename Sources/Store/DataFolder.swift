@@ -25,6 +25,8 @@ package struct DataFolder: Sendable {
   package var temporary: String { path + "/tmp" }
   /// Files that arrived whole and belong to no release yet, by sha256.
   package var whole: String { path + "/tmp/whole" }
+  /// An empty file whose time says when files were last made under `blobs/` ahead of their release.
+  var unreleased: String { path + "/unreleased" }
   /// Blobs whose bytes were found to be others than their name says.
   package var quarantine: String { path + "/quarantine" }
   /// Files that can be made again.

@@ -11,9 +11,10 @@ package struct SmallFile: Sendable {
   }
 }
 
-// Many small files that arrive together. Their bytes are checked before any file is made, so each is written under
-// the name that it keeps until its release: open, write, close. Half a file that a crash leaves there counts for
-// nothing, since files from before the start count once they were hashed again.
+// Many small files that arrive together. Their bytes are checked before any file is made, so each is written under the name
+// that it keeps: open, write, close. There are 256 folders, so several senders seldom wait for one another, and a release has
+// nothing to rename. Half a file that a crash or a full disk leaves there counts for nothing: no row names it, files from
+// before the start count once they were hashed again, and who finds the name taken renames the right file over it.
 extension BlobStore {
   /// Stores the files in turn, up to the first that isn't what its sender says; those before it are kept.
   /// - Throws: `digestMismatch`; `diskFull` or `system`.
@@ -50,19 +51,23 @@ extension BlobStore {
     state.withLock { state in
       for (file, isQuarantined) in zip(files, rows) where isQuarantined != false {
         let sha256 = file.digest.sha256
-        if state.placed[sha256] != nil || state.whole[sha256] != nil { continue }
-        // One that is there from before the start, or that another sender is writing, is replaced by renaming.
-        if isQuarantined == nil, !state.unchecked.contains(sha256), state.arriving.insert(sha256).inserted {
+        if state.arrived(sha256) != nil { continue }
+        // One that is there from before the start, that another sender is writing, or that gc is about to remove is replaced
+        // by renaming.
+        if isQuarantined == nil, !state.unchecked.contains(sha256), !state.isLeaving(sha256),
+          state.arriving.insert(sha256).inserted
+        {
           new.append(file)
         } else {
           others.append(file)
         }
       }
     }
+    if !new.isEmpty { markUnreleased() }
     let written = write(new)
     state.withLock { state in
       for file in new { state.arriving.remove(file.digest.sha256) }
-      for file in written.made { state.whole[file.digest.sha256] = file.digest }
+      for file in written.made { state.named[file.digest.sha256] = file.digest }
     }
     if let failure = written.failure { throw StoreError(failure) }
     for file in others + written.taken { try storeAlone(file) }
@@ -71,37 +76,33 @@ extension BlobStore {
   /// Makes the files, as many as the disk takes.
   /// - Returns: also those whose name something has that isn't known.
   private func write(_ files: [WholeFile]) -> (made: [WholeFile], taken: [WholeFile], failure: SystemError?) {
-    // One sender at a time: in one folder the kernel makes one file at a time, and whoever waits for that spins.
-    turns.withLock { _ in
-      var made: [WholeFile] = []
-      var taken: [WholeFile] = []
-      made.reserveCapacity(files.count)
-      for file in files {
-        let path = folder.whole(file.digest.sha256)
-        do throws(SystemError) {
-          let descriptor = try disk.create(path, flags: [.write, .create, .exclusive])
-          do throws(SystemError) {
-            try disk.write(file.file.bytes.span.bytes, to: descriptor, path: path)
-          } catch {
-            removeHalf(file.digest.sha256)
-            throw error
-          }
-          made.append(file)
-        } catch {
-          guard error.code == .fileExists else { return (made, taken, error) }
-          taken.append(file)
-        }
+    var made: [WholeFile] = []
+    var taken: [WholeFile] = []
+    made.reserveCapacity(files.count)
+    for file in files {
+      let path = folder.blob(file.digest.sha256)
+      do throws(SystemError) {
+        let descriptor = try disk.create(path, flags: [.write, .create, .exclusive])
+        try disk.write(file.file.bytes.span.bytes, to: descriptor, path: path)
+        made.append(file)
+      } catch {
+        guard error.code == .fileExists else { return (made, taken, error) }
+        taken.append(file)
       }
-      return (made, taken, nil)
     }
+    return (made, taken, nil)
   }
 
-  /// Removes what was written in part, unless another sender's file has its name by now.
-  private func removeHalf(_ sha256: SHA256) {
-    names.withLock { _ in
-      guard state.withLock({ $0.whole[sha256] == nil }) else { return }
-      try? Kernel.remove(folder.whole(sha256))
+  /// Has the process that comes after this one look under `blobs/` for what no release took; where that can't be written, it
+  /// is sent again.
+  private func markUnreleased() {
+    let now = clock()
+    let isDue = state.withLock { state in
+      if now - state.markedAt < Self.patience / 24 { return false }
+      state.markedAt = now
+      return true
     }
+    if isDue { _ = try? Kernel.open(folder.unreleased, [.write, .create, .truncate], mode: 0o640) }
   }
 
   private func storeAlone(_ file: WholeFile) throws(StoreError) {

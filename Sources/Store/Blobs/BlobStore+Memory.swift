@@ -6,6 +6,7 @@ extension BlobStore {
   func releaseMemory() {
     state.withLock { state in
       state.whole.shrink()
+      state.named.shrink()
       state.placed.shrink()
       state.placing.shrink()
       state.promised.shrink()

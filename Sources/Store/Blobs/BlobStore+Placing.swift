@@ -3,10 +3,11 @@ import System
 
 // The order that makes guarantee 1 hold (an acknowledged publish survives power loss):
 //   1. the bytes of each new file are on the disk (fsync each, or one syncfs for many);
-//   2. each is renamed to its name under blobs/: a name there never means half a file;
-//   3. those names are on the disk (fsync of the folders, or syncfs);
+//   2. each that hasn't its name under blobs/ yet is renamed to it;
+//   3. those names are on the disk (fsync of the folders, or syncfs, which has been done in 1 where there was nothing in 2);
 //   4. only then the SQLite transaction with the blobs' rows and the release commits, and is synced itself.
-// A power cut between 3 and 4 leaves files that no row names: the publisher is told nothing, and sends again.
+// So what a row names is whole. A power cut before 4 leaves files that no row names, half ones among them: the publisher is
+// told nothing, and sends again.
 extension BlobStore {
   /// Above this many files one syncfs beats an fsync of each (20,000 small files: 1.6 s against 11.9).
   private static let fewFiles = 32
@@ -14,10 +15,10 @@ extension BlobStore {
   /// Makes whole files durable under `blobs/`.
   /// - Throws: `missingBlobs` for those that aren't there; `diskFull` or `system`, and nothing counts as placed.
   func place(_ digests: [SHA256]) throws(StoreError) {
-    let waiting = state.withLock { state in
+    let (waiting, unnamed) = state.withLock { state in
       let waiting = digests.filter { state.placed[$0] == nil }
       for sha256 in waiting { state.placing[sha256, default: 0] += 1 }
-      return waiting
+      return (waiting, waiting.filter { state.named[$0] == nil })
     }
     guard !waiting.isEmpty else { return }
     defer {
@@ -31,21 +32,23 @@ extension BlobStore {
     awaitRemoval(of: waiting)
     let many = waiting.count > Self.fewFiles
     if many { try syncAll(waiting) } else { try syncEach(waiting) }
-    let gone = try StoreError.disk { () throws(SystemError) in try rename(waiting) }
+    let absent = try StoreError.disk { () throws(SystemError) in try rename(unnamed) }
+    var gone: [SHA256] = []
+    for sha256 in absent where try !othersHavePlaced(sha256) { gone.append(sha256) }
     guard gone.isEmpty else {
       state.withLock { state in gone.forEach { state.forgetWhole($0) } }
       throw .missingBlobs(gone)
     }
     try StoreError.disk { () throws(SystemError) in
       if many {
-        try disk.syncFileSystem(root, path: folder.path)
+        if !unnamed.isEmpty { try disk.syncFileSystem(root, path: folder.path) }
       } else {
         for path in Set(waiting.map(folder.blobFolder)).sorted() { try disk.syncFolder(path) }
       }
     }
     state.withLock { state in
       for sha256 in waiting {
-        state.placed[sha256] = state.placed[sha256] ?? state.whole[sha256]
+        state.placed[sha256] = state.arrived(sha256)
         state.forgetWhole(sha256)
       }
     }
@@ -53,28 +56,49 @@ extension BlobStore {
 
   /// Waits while files of these names are being removed; none is from then on, since these count as being placed.
   private func awaitRemoval(of digests: [SHA256]) {
-    while state.withLock({ state in !state.going.isEmpty && digests.contains(where: state.going.contains) }) {
+    while state.withLock({ state in
+      !(state.going.isEmpty && state.leaving.isEmpty) && digests.contains(where: state.isLeaving)
+    }) {
       Clock.sleep(for: .milliseconds(1))
     }
   }
 
-  /// Renames whole files to their names under `blobs/`; gives those that are in neither place.
+  /// Renames whole files to their names under `blobs/`; gives those that aren't there.
   private func rename(_ digests: [SHA256]) throws(SystemError) -> [SHA256] {
-    var gone: [SHA256] = []
+    var absent: [SHA256] = []
+    var renamed: [SHA256] = []
+    // Also where the disk fails half way: the next attempt finds them under their names.
+    defer {
+      state.withLock { state in
+        for sha256 in renamed {
+          if let digest = state.whole.removeValue(forKey: sha256) { state.named[sha256] = digest }
+        }
+      }
+    }
     for sha256 in digests {
       do {
         try disk.rename(folder.whole(sha256), to: folder.blob(sha256))
+        renamed.append(sha256)
       } catch  where error.code == .noSuchFileOrDirectory {
-        // Another release that needs the same bytes was quicker; its file's name is made durable again below.
-        if try Kernel.status(folder.blob(sha256)) == nil { gone.append(sha256) }
+        absent.append(sha256)
       }
     }
-    return gone
+    return absent
+  }
+
+  /// Whether another release that needs the same bytes was quicker; its file's name is made durable once more. A name alone says
+  /// nothing: what stands there may have been left by a crash.
+  private func othersHavePlaced(_ sha256: SHA256) throws(StoreError) -> Bool {
+    let isPlaced = state.withLock { $0.placed[sha256] != nil || $0.placing[sha256, default: 0] > 1 }
+    let isGood = try row(of: sha256).map { !$0.isQuarantined } ?? false
+    guard isPlaced || isGood else { return false }
+    return try StoreError.disk { () throws(SystemError) in try Kernel.status(folder.blob(sha256)) != nil }
   }
 
   private func syncEach(_ digests: [SHA256]) throws(StoreError) {
     for sha256 in digests {
-      let path = folder.whole(sha256)
+      let hasName = state.withLock { $0.named[sha256] != nil }
+      let path = hasName ? folder.blob(sha256) : folder.whole(sha256)
       do {
         // Of a pipe that was put into its place, too: fsync(2) refuses that.
         guard let file = try Kernel.openExisting(path, [.read, .nonBlocking]) else { continue }
@@ -96,7 +120,7 @@ extension BlobStore {
   }
 
   /// Forgets files whose bytes may not have reached the disk: fsync(2) reports a lost write once, so a second try
-  /// would pass over bytes that aren't there.
+  /// would pass over bytes that aren't there. Those under `blobs/` stay, until gc or until others take their names.
   private func drop(_ digests: [SHA256]) {
     state.withLock { state in digests.forEach { state.forgetWhole($0) } }
     for sha256 in digests { try? Kernel.remove(folder.whole(sha256)) }
@@ -159,8 +183,8 @@ extension BlobStore {
       let some = rest.prefix(Self.atOnce)
       rest = rest.dropFirst(Self.atOnce)
       state.withLock { state in
-        if state.whole.isEmpty, state.placed.isEmpty { return }
-        for sha256 in some { known[sha256] = state.placed[sha256] ?? state.whole[sha256] }
+        if state.named.isEmpty, state.whole.isEmpty, state.placed.isEmpty { return }
+        for sha256 in some { known[sha256] = state.arrived(sha256) }
       }
     }
     return known

@@ -67,7 +67,10 @@ extension BlobStore {
     // Setting aside is for the process that has the folder, whose loops may have the file open.
     if isBeside { return true }
     // First of all: from here on nobody opens it unhashed, whatever fails below.
-    state.withLock { $0.verified[sha256] = nil }
+    state.withLock { state in
+      state.verified[sha256] = nil
+      state.named[sha256] = nil
+    }
     return try connections.writing { (db) throws(StoreError) in
       let there = try StoreError.disk { () throws(SystemError) in try Kernel.named(path)?.inode }
       guard there == inode else { return false }

@@ -104,7 +104,10 @@ extension BlobStore {
   @discardableResult
   private func markGoing(_ digests: some Swift.Collection<SHA256>) -> Set<SHA256> {
     state.withLock { state in
-      let going = digests.filter { state.placed[$0] == nil && state.placing[$0] == nil }
+      let going = digests.filter {
+        state.placed[$0] == nil && state.placing[$0] == nil && state.named[$0] == nil
+          && !state.arriving.contains($0) && !state.leaving.contains($0)
+      }
       state.going.formUnion(going)
       for sha256 in going { state.verified[sha256] = nil }
       return Set(going)
@@ -117,7 +120,7 @@ extension BlobStore {
   /// threads wait at once (0.1 ms). What fails stays on the disk, an orphan for the next round.
   func unlink() throws(StoreError) {
     let going = Array(state.withLock { $0.going })
-    defer { state.withLock { $0.going = [] } }
+    defer { state.withLock { $0.going.subtract(going) } }
     try StoreError.disk { () throws(SystemError) in
       let threads = min(Self.mostThreads, 1 + going.count / Self.filesForAThread)
       try Parallel.forEach(going.count, threads: threads) { [self] (index) throws(SystemError) in
@@ -125,6 +128,33 @@ extension BlobStore {
         try folder.remove(folder.blob(going[index]), as: going[index].hex, now: clock())
       }
     }
+  }
+
+  /// Removes files that were made under `blobs/` before `limit`, in milliseconds since 1970, and that no release took; not
+  /// those that a publisher was told are there.
+  /// - Returns: their sizes.
+  func sweepNamed(before limit: Int64) throws(StoreError) -> [Int64] {
+    var sizes: [Int64] = []
+    for sha256 in state.withLock({ Array($0.named.keys) }) {
+      let path = folder.blob(sha256)
+      let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(path) }
+      guard let status, status.modified / 1_000_000 <= limit else { continue }
+      // Whoever places it from here on waits until it is gone.
+      let isFree = state.withLock { state in
+        guard state.promised[sha256] == nil, state.placing[sha256] == nil, state.placed[sha256] == nil,
+          state.named.removeValue(forKey: sha256) != nil
+        else { return false }
+        state.leaving.insert(sha256)
+        return true
+      }
+      guard isFree else { continue }
+      defer { state.withLock { _ = $0.leaving.remove(sha256) } }
+      // A release that was made since the look at `named` has given it a row.
+      guard try row(of: sha256) == nil else { continue }
+      try StoreError.disk { () throws(SystemError) in try folder.remove(path, as: sha256.hex, now: clock()) }
+      sizes.append(status.size)
+    }
+    return sizes
   }
 
   private static let filesForAThread = 50

@@ -3,7 +3,8 @@ import System
 /// The files of the data folder that hold resources' bytes, each once, named by its sha256.
 ///
 /// A file's way: `tmp/incoming-…` while it arrives, `tmp/whole/<sha256>` once its bytes were checked,
-/// `blobs/ab/cdef…` when a release needs it, with a row in the database from that release on.
+/// `blobs/ab/cdef…` when a release needs it, with a row in the database from that release on. Small files that arrive
+/// together are made under `blobs/` at once: what has no row there counts for nothing, so it may be half a file.
 final class BlobStore: Sendable {
   let folder: DataFolder
   let disk: Disk
@@ -16,10 +17,6 @@ final class BlobStore: Sendable {
   // since the last syncfs() call", counted for each open file: so it is open before anything is written.
   let root: Descriptor
   let state: Locked<State>
-  /// Held while many files are made.
-  let turns = Locked<Void>(())
-  /// Held while a file gets its name under `tmp/whole` and is known from then on, or one that isn't known goes.
-  let names = Locked<Void>(())
 
   /// Folders that the start found in the way of what arrives.
   let strays: [StrayFolder]
@@ -28,10 +25,16 @@ final class BlobStore: Sendable {
   struct State {
     /// Checked files under `tmp/whole`.
     var whole: [SHA256: FileDigest] = [:]
-    /// Files that are being written under `tmp/whole`.
+    /// Checked files that have their names under `blobs/` and no row; the disk may not have either yet.
+    var named: [SHA256: FileDigest] = [:]
+    /// Files that are being made under `blobs/`.
     var arriving: Set<SHA256> = []
     /// Files under `tmp/whole` from before the start: they count once they were hashed again.
     var unchecked: Set<SHA256> = []
+    /// There may be others under `blobs/`, which count the same way.
+    var hasUncheckedNames = false
+    /// When the folder was last marked as having some, in milliseconds since 1970.
+    var markedAt: Int64 = 0
     /// Files that are durable under `blobs/` and wait for the row of their release.
     var placed: [SHA256: FileDigest] = [:]
     /// Blobs that were hashed since the start, with their bytes then.
@@ -40,6 +43,8 @@ final class BlobStore: Sendable {
     var placing: [SHA256: Int] = [:]
     /// Those whose files are being removed: no row names them, and a release that needs one waits.
     var going: Set<SHA256> = []
+    /// The same of files that no row ever named.
+    var leaving: Set<SHA256> = []
     /// What publishers were told is there, and when, in milliseconds since 1970.
     var promised: [SHA256: Int64] = [:]
     /// The newest of those times; each call has one of its own.
@@ -65,15 +70,15 @@ final class BlobStore: Sendable {
     root = try StoreError.disk { () throws(SystemError) in
       try Kernel.open(folder.path, [.read, .directory])
     }
-    let left = cleansUp ? try Self.cleanUp(folder, now: clock()) : (whole: [], strays: [])
+    let left = cleansUp ? try Self.cleanUp(folder, now: clock()) : (whole: [], hasNames: false, strays: [])
     strays = left.strays
-    state = Locked(State(unchecked: left.whole))
+    state = Locked(State(unchecked: left.whole, hasUncheckedNames: left.hasNames))
   }
 
   /// Removes what a stopped process left half received or too old, and sets folders aside; gives the whole files that
   /// stay.
   private static func cleanUp(_ folder: DataFolder, now: Int64) throws(StoreError)
-    -> (whole: Set<SHA256>, strays: [StrayFolder])
+    -> (whole: Set<SHA256>, hasNames: Bool, strays: [StrayFolder])
   {
     try StoreError.disk { () throws(SystemError) in
       var strays: [StrayFolder] = []
@@ -94,14 +99,16 @@ final class BlobStore: Sendable {
           try Kernel.remove(file.path)
         }
       }
-      return (kept, strays)
+      let marked = try Kernel.status(folder.unreleased)
+      return (kept, marked.map { $0.modified / 1_000_000 > now - patience } ?? false, strays)
     }
   }
 
   /// Files that wait for the row of a release, by their names.
   var waitingNames: Set<String> {
     state.withLock { state in
-      Set((Array(state.whole.keys) + Array(state.unchecked) + Array(state.placed.keys)).map(\.hex))
+      let arrived = [state.whole.keys, state.named.keys, state.placed.keys].joined()
+      return Set((Array(arrived) + Array(state.unchecked)).map(\.hex))
     }
   }
 
@@ -113,25 +120,27 @@ final class BlobStore: Sendable {
     let now = clock()
     let limit = now - Self.patience
     forgetPromises(now: now)
-    return try StoreError.disk { () throws(SystemError) in
-      var sizes: [Int64] = []
-      // By what lies there rather than by what is known: a file that couldn't be removed once is known no more.
-      for name in try Folder.textNames(folder.whole) {
-        let path = "\(folder.whole)/\(name)"
-        guard let status = try Kernel.status(path), status.modified / 1_000_000 <= limit else { continue }
-        guard SHA256(hex: name).map({ forgetsWhole($0) }) ?? true else { continue }
-        try folder.remove(path, as: "tmp-\(name)", now: now)
-        if status.kind != .folder { sizes.append(status.size) }
+    let named = try sweepNamed(before: limit)
+    return try named
+      + StoreError.disk { () throws(SystemError) in
+        var sizes: [Int64] = []
+        // By what lies there rather than by what is known: a file that couldn't be removed once is known no more.
+        for name in try Folder.textNames(folder.whole) {
+          let path = "\(folder.whole)/\(name)"
+          guard let status = try Kernel.status(path), status.modified / 1_000_000 <= limit else { continue }
+          guard SHA256(hex: name).map({ forgetsWhole($0) }) ?? true else { continue }
+          try folder.remove(path, as: "tmp-\(name)", now: now)
+          if status.kind != .folder { sizes.append(status.size) }
+        }
+        // One that is still being written was changed a moment ago.
+        for name in try Folder.textNames(folder.temporary) where name.hasPrefix("incoming-") {
+          let path = "\(folder.temporary)/\(name)"
+          guard let status = try Kernel.status(path), status.modified / 1_000_000 <= limit else { continue }
+          try folder.remove(path, as: "tmp-\(name)", now: now)
+          if status.kind != .folder { sizes.append(status.size) }
+        }
+        return sizes
       }
-      // One that is still being written was changed a moment ago.
-      for name in try Folder.textNames(folder.temporary) where name.hasPrefix("incoming-") {
-        let path = "\(folder.temporary)/\(name)"
-        guard let status = try Kernel.status(path), status.modified / 1_000_000 <= limit else { continue }
-        try folder.remove(path, as: "tmp-\(name)", now: now)
-        if status.kind != .folder { sizes.append(status.size) }
-      }
-      return sizes
-    }
   }
 
   /// Forgets a whole file, unless a release that is planned or made counts on it.
@@ -145,8 +154,16 @@ final class BlobStore: Sendable {
 }
 
 extension BlobStore.State {
+  /// What is known of a file that arrived and has no row.
+  func arrived(_ sha256: SHA256) -> FileDigest? { named[sha256] ?? whole[sha256] ?? placed[sha256] }
+
+  /// Whether a file's name under `blobs/` is being removed.
+  func isLeaving(_ sha256: SHA256) -> Bool { going.contains(sha256) || leaving.contains(sha256) }
+
+  /// Forgets a checked file that isn't placed.
   mutating func forgetWhole(_ sha256: SHA256) {
     whole[sha256] = nil
+    named[sha256] = nil
     unchecked.remove(sha256)
   }
 }

@@ -89,13 +89,11 @@ extension BlobStore {
     try promise([sha256])
     let row = try row(of: sha256)
     if let row, !row.isQuarantined { return .alreadyThere }
-    if state.withLock({ $0.placed[sha256] != nil || $0.whole[sha256] != nil }) { return .alreadyThere }
-    try names.withLock { _ throws(StoreError) in
-      try StoreError.disk { () throws(SystemError) in try disk.rename(path, to: folder.whole(sha256)) }
-      state.withLock { state in
-        state.forgetWhole(sha256)
-        state.whole[sha256] = digest
-      }
+    if state.withLock({ $0.arrived(sha256) != nil }) { return .alreadyThere }
+    try StoreError.disk { () throws(SystemError) in try disk.rename(path, to: folder.whole(sha256)) }
+    state.withLock { state in
+      state.forgetWhole(sha256)
+      state.whole[sha256] = digest
     }
     if row != nil { try heal(sha256) }
     return .stored
@@ -133,10 +131,32 @@ extension BlobStore {
 
   /// What is known of a file that arrived and has no row yet; nil where there is none.
   func waiting(_ sha256: SHA256) throws(StoreError) -> FileDigest? {
-    let (known, isUnchecked) = state.withLock { state in
-      (state.placed[sha256] ?? state.whole[sha256], state.unchecked.contains(sha256))
+    let (known, isUnchecked, mayHaveName) = state.withLock { state in
+      (state.arrived(sha256), state.unchecked.contains(sha256), state.hasUncheckedNames)
     }
-    return known == nil && isUnchecked ? try recheck(sha256) : known
+    if let known { return known }
+    if isUnchecked, let digest = try recheck(sha256) { return digest }
+    return mayHaveName ? try recheckNamed(sha256) : nil
+  }
+
+  /// Hashes a file that an earlier process made under `blobs/` ahead of a release; one that went wrong stays until gc, or
+  /// until the right one takes its name.
+  private func recheckNamed(_ sha256: SHA256) throws(StoreError) -> FileDigest? {
+    // With a row it is another matter.
+    guard try row(of: sha256) == nil else { return nil }
+    // What is arriving gc leaves alone.
+    let isFree = state.withLock { state in
+      !state.isLeaving(sha256) && state.arriving.insert(sha256).inserted
+    }
+    guard isFree else { return nil }
+    defer { state.withLock { _ = $0.arriving.remove(sha256) } }
+    let digest = try StoreError.disk { () throws(SystemError) -> FileDigest? in
+      guard case .file(let file, _) = try Kernel.openFile(folder.blob(sha256)) else { return nil }
+      let digest = try DiskDigest.all(of: file)
+      return digest.sha256 == sha256 ? digest : nil
+    }
+    state.withLock { $0.named[sha256] = digest }
+    return digest
   }
 
   /// Hashes a whole file from before the start; one that went wrong is removed.

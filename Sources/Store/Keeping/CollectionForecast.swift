@@ -25,8 +25,9 @@ struct CollectionForecast {
       }
       staying = try count(needed, in: db, &report)
     }
-    let files = try store.blobs.files()
-    for sha256 in files where try store.blobs.row(of: sha256) == nil {
+    let waiting = store.blobs.waitingNames
+    for sha256 in try store.blobs.files() where try store.blobs.row(of: sha256) == nil {
+      if waiting.contains(sha256.hex) { continue }
       report.orphans.add((try? Kernel.status(store.folder.blob(sha256)))??.size ?? 0)
     }
     let sweep = DerivedSweep(store: store)

@@ -20,7 +20,10 @@ import Testing
     _ = try store.receive(known.bytes.span.bytes, known.claim)
     try store.receive((samples + [samples[3]]).map(Self.small))
     #expect(try store.missing(of: samples.map(\.claim.sha256)).isEmpty)
-    #expect(try Folder.textNames(store.folder.whole).sorted() == samples.map(\.claim.sha256.hex).sorted())
+    #expect(
+      try store.blobs.files().sorted()
+        == samples.map(\.claim.sha256).filter { $0 != known.claim.sha256 }.sorted())
+    #expect(try Folder.textNames(store.folder.whole) == [known.claim.sha256.hex])
     #expect(try Folder.textNames(store.folder.temporary) == ["whole"])
     try store.receive(samples.map(Self.small))
   }
@@ -39,19 +42,89 @@ import Testing
     #expect(try store.missing(of: samples.map(\.claim.sha256)) == samples[3...].map(\.claim.sha256))
   }
 
-  /// What a crash left half written under a whole file's name counts for nothing, and is replaced.
+  /// What a crash left half written under a file's name counts for nothing, and is replaced.
   @Test(arguments: [false, true]) func halfAFile(_ isBeforeTheStart: Bool) throws {
     let scratch = Scratch()
     let sample = Sample("a file")
     do {
       let store = try scratch.open()
       try store.receive([Self.small(sample)])
-      try DurableFile.write(Array(sample.bytes.dropLast(2)), to: store.folder.whole(sample.claim.sha256))
+      try DurableFile.write(Array(sample.bytes.dropLast(2)), to: store.folder.blob(sample.claim.sha256))
     }
     let store = try scratch.open()
     if !isBeforeTheStart { #expect(try store.missing(of: [sample.claim.sha256]) == [sample.claim.sha256]) }
     try store.receive([Self.small(sample)])
     #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes)
+    _ = try store.publish(base: 0, set: ["a": sample], sends: false)
+    #expect(try store.open(sample.claim.sha256).size == Int64(sample.bytes.count))
+  }
+
+  /// What arrived whole before the process ended is found by the next one, and released by it.
+  @Test func aRestartFindsWhatArrived() throws {
+    let scratch = Scratch()
+    let samples = (0..<40).map { Sample("file \($0)") }
+    let digests = samples.map(\.claim.sha256)
+    do { try scratch.open().receive(samples.map(Self.small)) }
+    let store = try scratch.open()
+    #expect(try store.missing(of: digests).isEmpty)
+    // gc beside the publisher who was told so.
+    _ = try store.collect()
+    let set = Dictionary(uniqueKeysWithValues: samples.enumerated().map { ("f\($0).js", $1) })
+    _ = try store.publish(base: 0, set: set, sends: false)
+    for sample in samples { #expect(try store.open(sample.claim.sha256).size == Int64(sample.bytes.count)) }
+  }
+
+  /// What nobody asked for again is gone with the first gc after a restart.
+  @Test func gcRemovesWhatNobodyKnows() throws {
+    let scratch = Scratch()
+    let samples = (0..<40).map { Sample("file \($0)") }
+    do { try scratch.open().receive(samples.map(Self.small)) }
+    let store = try scratch.open()
+    #expect(try store.collect().orphans.count == 40)
+    #expect(try store.blobs.files().isEmpty)
+    #expect(try store.missing(of: samples.map(\.claim.sha256)).count == 40)
+    try store.receive(samples.map(Self.small))
+    #expect(try store.missing(of: samples.map(\.claim.sha256)).isEmpty)
+  }
+
+  /// What arrived stays a day, gc or not, and longer while a publisher counts on it.
+  @Test func namedFilesWaitADay() throws {
+    let scratch = Scratch()
+    let now = Locked<Int64>(Clock.unixMilliseconds())
+    var options = Store.Options()
+    options.clock = { now.withLock { $0 } }
+    let store = try scratch.open(options)
+    let samples = [Sample("wanted"), Sample("not wanted")]
+    try store.receive(samples.map(Self.small))
+    now.withLock { $0 += 23 * 3_600_000 }
+    _ = try store.collect()
+    #expect(try store.blobs.files().count == 2)
+    now.withLock { $0 += 2 * 3_600_000 }
+    #expect(try store.missing(of: [samples[0].claim.sha256]).isEmpty)
+    #expect(try store.sweepUploads().files == 1)
+    #expect(try store.blobs.files() == [samples[0].claim.sha256])
+    #expect(try store.missing(of: samples.map(\.claim.sha256)) == [samples[1].claim.sha256])
+    _ = try store.publish(base: 0, set: ["a": samples[0]], sends: false)
+    now.withLock { $0 += 50 * 3_600_000 }
+    #expect(try store.sweepUploads().files == 0)
+    #expect(try store.open(samples[0].claim.sha256).size > 0)
+  }
+
+  /// A whole file that somebody took away, with half a file of an earlier process under its name: it is sent again.
+  @Test func aNameAloneSaysNothing() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    let sample = Sample("a file")
+    try store.send([sample])
+    try DurableFile.write([1, 2, 3], to: store.folder.blob(sample.claim.sha256))
+    try Kernel.remove(store.folder.whole(sample.claim.sha256))
+    #expect {
+      try store.publish(base: 0, set: ["a": sample], sends: false)
+    } throws: {
+      if case .missingBlobs([sample.claim.sha256]) = $0 as? StoreError { true } else { false }
+    }
+    _ = try store.publish(base: 0, set: ["a": sample])
+    #expect(try store.open(sample.claim.sha256).size == Int64(sample.bytes.count))
   }
 
   /// Something that nobody knows has the name.
@@ -59,7 +132,7 @@ import Testing
     let scratch = Scratch()
     let store = try scratch.open()
     let sample = Sample("a file")
-    try DurableFile.write([1, 2, 3], to: store.folder.whole(sample.claim.sha256))
+    try DurableFile.write([1, 2, 3], to: store.folder.blob(sample.claim.sha256))
     #expect(try store.missing(of: [sample.claim.sha256]) == [sample.claim.sha256])
     try store.receive([Self.small(sample)])
     #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes)
@@ -100,7 +173,7 @@ import Testing
     let other = Locked<Store?>(nil)
     var options = Store.Options()
     options.disk = Disk { (step, path) throws(SystemError) in
-      guard "\(step)" == "write", path.hasSuffix(sample.claim.sha256.hex),
+      guard "\(step)" == "write", path.hasSuffix(sample.claim.sha256.hex.dropFirst(2)),
         let store = other.withLock({ store in
           defer { store = nil }
           return store
