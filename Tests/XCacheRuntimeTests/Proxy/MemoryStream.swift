@@ -61,8 +61,25 @@ extension MemoryStream {
   /// Sends text.
   func say(_ text: String) { _ = write(Array(text.utf8)) }
 
-  /// Reads until `end` came, or no more comes.
-  func hear(until end: String) -> String {
+  /// Reads until `end` came, or no more comes. It waits on a thread of its own: what is waited for needs those of Swift's
+  /// concurrency, of which a small machine has two.
+  func hear(until end: String) async -> String { await Self.apart { self.hearBlocking(until: end) } }
+
+  /// Reads an answer: its head, and as much as its length says.
+  func answer() async -> String { await Self.apart { self.answerBlocking() } }
+
+  /// Runs what blocks on a thread of its own.
+  static func apart<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+      do {
+        _ = try OSThread(name: "engine") { continuation.resume(returning: body()) }
+      } catch {
+        continuation.resume(returning: body())
+      }
+    }
+  }
+
+  private func hearBlocking(until end: String) -> String {
     var all = ""
     var buffer = [UInt8](repeating: 0, count: 1)
     while !all.hasSuffix(end), buffer.withUnsafeMutableBytes({ read(into: $0, within: 60_000) }) == 1 {
@@ -71,13 +88,12 @@ extension MemoryStream {
     return all
   }
 
-  /// Reads an answer: its head, and as much as its length says.
-  func answer() -> String {
-    let head = hear(until: "\r\n\r\n")
+  private func answerBlocking() -> String {
+    let head = hearBlocking(until: "\r\n\r\n")
     let length = head.split(separator: "\r\n").compactMap { line -> Int? in
       line.lowercased().hasPrefix("content-length: ") ? Int(line.dropFirst(16)) : nil
     }
-    if head.lowercased().contains("transfer-encoding: chunked") { return head + hear(until: "0\r\n\r\n") }
+    if head.lowercased().contains("transfer-encoding: chunked") { return head + hearBlocking(until: "0\r\n\r\n") }
     var body = ""
     for _ in 0..<(length.first ?? 0) {
       var byte = [UInt8](repeating: 0, count: 1)
