@@ -18,6 +18,9 @@ package struct SocketAddress: Sendable, Hashable {
   /// `::`, which stands for every address of the machine.
   package var isUnspecified: Bool { high == 0 && low == 0 }
 
+  /// Whether it leads to the machine itself: `::1`, or 127.0.0.0/8 (RFC 1122 §3.2.1.3).
+  package var isLoopback: Bool { high == 0 && (low == 1 || (isIPv4 && low >> 24 & 0xFF == 127)) }
+
   /// Whether it is an IPv4 address.
   package var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 }

@@ -10,7 +10,6 @@ extension Runtime {
   ///
   /// What is being fetched for a page or an update ends within about a second.
   public func close() async {
-    sendCounts(isLast: true)
     let marker = state.withLock { state -> CrashMarker? in
       state.isClosed = true
       for id in state.pages.keys { state.pages[id]?.release() }
@@ -22,6 +21,7 @@ extension Runtime {
       await pageThreads.idle(within: Self.patience)
       await fetchThreads.idle(within: Self.patience)
       await updateThread.idle(within: Self.patience)
+      sendCounts(isLast: true)
       await notes.run {
         // The process didn't end while the page loads.
         marker?.end()

@@ -16,7 +16,7 @@ extension Runtime {
     var isDecided = false
     private(set) var hasAnswer = false
     /// Updates that wait for its first answer.
-    var waiting: [CheckedContinuation<Void, Never>] = []
+    var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
     init(_ page: OpenPage, _ held: HeldManifest?) {
       self.page = page
@@ -34,8 +34,8 @@ extension Runtime {
     }
 
     mutating func release() {
-      for continuation in waiting { continuation.resume() }
-      waiting = []
+      for continuation in waiting.values { continuation.resume() }
+      waiting = [:]
     }
   }
 
@@ -46,7 +46,9 @@ extension Runtime {
     let (page, begun) = state.withLock { state -> (OpenPage, CrashMarker?) in
       let held = device?.snapshot
       let page = OpenPage(id: state.nextPage, url: url, version: held?.version ?? "0")
-      let isFirst = state.nextPage == 1 && !state.isInterceptionOff
+      // The first one that is intercepted: a policy may have switched that on since the start.
+      let isFirst = !state.hasMarked && !state.isInterceptionOff
+      if isFirst { state.hasMarked = true }
       state.nextPage += 1
       state.pages[page.id] = Open(page, held)
       if isFirst { state.marker = marker }

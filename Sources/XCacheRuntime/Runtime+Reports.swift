@@ -46,7 +46,7 @@ extension Runtime {
   /// background, and at the end.
   /// - Parameter isLast: it is time in any case.
   func sendCounts(isLast: Bool = false) {
-    guard let device, isOpen, !conditions.isOffline, device.takesBatches else { return }
+    guard let device, isOpen || isLast, !conditions.isOffline, device.takesBatches else { return }
     let (version, now, damage) = (device.version, Clock.monotonicNanoseconds(), device.takeDamage())
     let batches = state.withLock { state in
       state.tally.add(.damaged, damage, holding: version)

@@ -106,24 +106,31 @@ extension Runtime {
   }
 
   private func firstAnswer(of page: OpenPage, atMost duration: Duration) async {
+    let waiter = state.withLock { state in
+      state.nextWaiter += 1
+      return state.nextWaiter
+    }
     let timer = Task { [weak self] in
       try? await Task.sleep(for: duration)
-      self?.release(page)
+      self?.release(waiter, of: page)
     }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state -> Bool in
           guard let open = state.pages[page.id], !open.hasAnswer, !Task.isCancelled else { return true }
-          state.pages[page.id]?.waiting.append(continuation)
+          state.pages[page.id]?.waiting[waiter] = continuation
           return false
         }
         if isOver { continuation.resume() }
       }
     } onCancel: {
-      release(page)
+      release(waiter, of: page)
     }
     timer.cancel()
   }
 
-  private func release(_ page: OpenPage) { state.withLock { $0.pages[page.id]?.release() } }
+  /// Ends one update's wait; others have their own time.
+  private func release(_ waiter: UInt64, of page: OpenPage) {
+    state.withLock { $0.pages[page.id]?.waiting.removeValue(forKey: waiter) }?.resume()
+  }
 }

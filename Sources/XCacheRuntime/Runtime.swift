@@ -50,6 +50,9 @@ public final class Runtime: Sendable {
     var isInterceptionOff: Bool
     var pages: [UInt64: Open] = [:]
     var nextPage: UInt64 = 1
+    var nextWaiter: UInt64 = 0
+    /// Whether a page was opened while interception was on.
+    var hasMarked = false
     /// What stands while this process's first page loads; nil before it and afterwards.
     var marker: CrashMarker?
     var update: SharedRun<UpdateReport?>?

@@ -151,6 +151,8 @@ struct DeviceProcessTests {
       _ = try device.web.ask(Self.path + "index.html", "GET", ["Sec-Fetch-Dest": "document"])
       let link = try device.web.ask("/app.js?v=1", "GET", ["Referer": page])
       #expect(link.status == 307 && link["location"] == "/at/https/m.example.com/app.js?v=1", "\(link)")
+      let odd = try device.web.ask("/at/x.js", "GET", ["Referer": page])
+      #expect(odd.status == 307 && odd["location"] == "/at/https/m.example.com/at/x.js", "\(odd)")
       // To read what another host of the app has, a page needs that it may.
       let font = try device.web.ask(
         "/at/https/other.example.com/a.woff2", "GET", ["Referer": page, "Sec-Fetch-Mode": "cors"])

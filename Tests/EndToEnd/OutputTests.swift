@@ -56,7 +56,7 @@ import Testing
   /// How many files of publishers lie at the origin, released or not.
   private static func files(of site: Site) throws -> Int {
     let blobs = site.data + "/blobs"
-    let released = try Folder.names(blobs).reduce(0) { try $0 + Folder.names("\(blobs)/\($1)").count }
+    let released = try Folder.textNames(blobs).reduce(0) { try $0 + Folder.names("\(blobs)/\($1)").count }
     return try released + Folder.names(site.data + "/tmp/whole").count
   }
 

@@ -16,5 +16,11 @@ import Testing
   @Test func localhostIsTheLoopback() {
     #expect(SocketAddress("localhost:80") == SocketAddress("127.0.0.1:80"))
     #expect(SocketAddress("[::]:80")?.isUnspecified == true)
+    for text in ["127.0.0.1:0", "127.9.9.9:80", "[::1]:80", "localhost:80"] {
+      #expect(SocketAddress(text)?.isLoopback == true, "\(text)")
+    }
+    for text in ["128.0.0.1:0", "10.0.0.127:80", "[::2]:80", "[::127.0.0.1]:80", "[127::1]:80"] {
+      #expect(SocketAddress(text)?.isLoopback == false, "\(text)")
+    }
   }
 }

@@ -52,7 +52,7 @@ enum StatusCommand {
           + "     by \(freeze.author) since \(freeze.at.words): \(freeze.reason.onOneLine)")
     }
     lines.append("released   \(overview.at.words)")
-    lines.append("holds      \(overview.resources) resources, \(Bytes.text(overview.bytes))")
+    lines.append("holds      \(Count.text(overview.resources, "resource")), \(Bytes.text(overview.bytes))")
     if let deltas = overview.deltas { lines.append("deltas     \(words(ofDeltas: deltas))") }
     lines.append("public URL \(overview.publicURL)")
     if let hosts = overview.hosts { lines.append("hosts      \(hosts.joined(separator: ", "))") }

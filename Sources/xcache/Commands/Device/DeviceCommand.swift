@@ -40,7 +40,7 @@ enum DeviceCommand {
       .value("to", "DIR", "the device's folder (needed)"),
       .value("hosts", "HOSTS", "the app's hosts, such as m.example.com,*.static.example.com (needed)"),
       .value("listen", "HOST:PORT", "where to listen, on loopback (default: 127.0.0.1:8090)"),
-    ] + [Command.remote[0]] + Command.channel + [
+    ] + [Command.remote[0], Command.certificates] + Command.channel + [
       .value(
         "fallback", "URL", environment: "XCACHE_FALLBACK",
         "the static copy that is asked once the origin failed five polls in a row"),
@@ -60,12 +60,15 @@ enum DeviceCommand {
 
   private static func serve(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands("run")
-    let settings = try settings(arguments)
+    let remote = try RemoteOrigin(arguments)
+    let settings = try settings(arguments, remote)
     let address = try address(arguments)
     // Before any thread starts: each inherits it, so that only the wait below sees the signals.
     Signals.block()
     let runtime = try wait {
-      try await Runtime(settings, transport: CurlTransport(connections: settings.device.connections))
+      try await Runtime(
+        settings,
+        transport: CurlTransport(10, 30, settings.device.connections, authorities: remote.certificates))
     }
     if let fault = runtime.fault { throw Failure("\(fault)") }
     var configuration = ServerConfiguration(address: address)
@@ -98,17 +101,17 @@ enum DeviceCommand {
   }
 
   private static func isOnThisMachine(_ server: String) -> Bool {
-    ["://127.", "://localhost", "://[::1]"].contains { server.contains($0) }
+    guard let host = (try? ResourceURL(server))?.host else { return false }
+    return host == "localhost" || SocketAddress("\(host):0")?.isLoopback == true
   }
 
-  private static func settings(_ arguments: Arguments) throws -> RuntimeSettings {
+  private static func settings(_ arguments: Arguments, _ remote: RemoteOrigin) throws -> RuntimeSettings {
     guard let folder = try arguments.value("to") else {
       throw UsageError("--to DIR is needed: the device's folder")
     }
     guard let hosts = try arguments.value("hosts") else {
       throw UsageError("--hosts is needed: the hosts that the app's pages come from")
     }
-    let remote = try RemoteOrigin(arguments)
     var device = DeviceSettings(
       folder: folder, server: try remote.server.text, app: try remote.app.text,
       hosts: hosts.split(separator: ",").map(String.init), channel: remote.channel.text)

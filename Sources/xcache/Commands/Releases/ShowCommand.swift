@@ -43,7 +43,7 @@ enum ShowCommand {
       terminal.colour("version \(release.version)", .bold) + "  \(LogCommand.kind(release))",
       "released  \(release.at.words) by \(release.author)",
       "changes   +\(release.added) ~\(release.changed) −\(release.removed), \(Bytes.text(release.newBytes)) new",
-      "holds     \(release.resources) resources, \(Bytes.text(release.bytes))",
+      "holds     \(Count.text(release.resources, "resource")), \(Bytes.text(release.bytes))",
       "digest    \(release.digest)",
     ]
     if let cost = release.cost { lines.append("update    \(cost.words)") }

@@ -23,7 +23,7 @@ final class DeviceHandler: Handler {
         Response(Status(421), contentType: "text/plain", "This is not the address of this process.\n"))
     }
     let path = request.path.text
-    if path.hasPrefix("/at/") {
+    if path.hasPrefix("/at/https/") || path.hasPrefix("/at/http/") {
       // Of a page of another site a browser gets what a link leads to, and nothing that a script could look at.
       guard !(isForeign(request) && request.field(named: "sec-fetch-mode")?.text != "navigate") else {
         return .now(
