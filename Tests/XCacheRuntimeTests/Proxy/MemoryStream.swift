@@ -93,7 +93,9 @@ extension MemoryStream {
     let length = head.split(separator: "\r\n").compactMap { line -> Int? in
       line.lowercased().hasPrefix("content-length: ") ? Int(line.dropFirst(16)) : nil
     }
-    if head.lowercased().contains("transfer-encoding: chunked") { return head + hearBlocking(until: "0\r\n\r\n") }
+    if head.lowercased().contains("transfer-encoding: chunked") {
+      return head + hearBlocking(until: "0\r\n\r\n")
+    }
     var body = ""
     for _ in 0..<(length.first ?? 0) {
       var byte = [UInt8](repeating: 0, count: 1)

@@ -17,7 +17,7 @@ import Testing
 
   private func proxy(_ transport: (any PageTransport)? = nil) async throws -> PageProxy {
     let runtime = try await bench.runtime()
-    #expect(await runtime.handle(.launch)?.to == "1")
+    #expect(await runtime.handle(.launch)?.kind == .whole)
     let proxy = PageProxy(runtime, transport: transport ?? self.transport, network: network)
     for host in proxy.hosts { proxy.trusts(host) }
     return proxy
