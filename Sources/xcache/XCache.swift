@@ -111,6 +111,7 @@ enum XCache {
   /// The command that the words begin with, for the line that says where its help is.
   private static func hint(_ words: [String]) -> String {
     let name = words.first { !$0.hasPrefix("-") }
-    return name.flatMap { name in commands.first { $0.name == name } }.map { $0.name + " " } ?? ""
+    return name.flatMap { name in commands.first { $0.name == name && name != "help" } }.map { $0.name + " " }
+      ?? ""
   }
 }

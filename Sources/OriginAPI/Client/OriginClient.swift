@@ -133,6 +133,8 @@ package final class OriginClient: Sendable {
           continue
         }
         guard RetryPolicy.transient.contains(reply.status) else { return reply }
+        // Too many wrong tokens: whoever sent one should read that now, not after a wait.
+        if reply.status == 429, (reply.retryAfter ?? 0) > Self.longestSilence { return reply }
         if reply.tellsRunning, Clock.monotonicNanoseconds() < end {
           // Its first attempt goes on, and is waited for as long as its answer would have been.
           Clock.sleep(for: .seconds(min(reply.retryAfter ?? 1, 60)))
@@ -156,6 +158,9 @@ package final class OriginClient: Sendable {
       Clock.sleep(for: .milliseconds(milliseconds))
     }
   }
+
+  /// Seconds that a client waits for an origin's leave without a word.
+  private static let longestSilence = 2
 
   /// Bodies of more bytes are coded.
   private static let codedFrom = 64 << 10

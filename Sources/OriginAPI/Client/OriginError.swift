@@ -64,6 +64,6 @@ extension Problem {
       let lines = conflicts.prefix(1000).map { "\n  \($0.url) is in bundle \($0.bundle)" }.joined()
       return title + lines + (conflicts.count > 1000 ? "\n  … and \(conflicts.count - 1000) more" : "")
     }
-    return code == "token" ? "\(detail); give one with --token or XCACHE_TOKEN" : detail
+    return code == "token" ? "\(detail); give one with --token or XCACHE_TOKEN, or by xcache login" : detail
   }
 }

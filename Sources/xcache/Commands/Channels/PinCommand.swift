@@ -35,8 +35,9 @@ enum PinCommand {
     case let word?:
       // A version of the user's own, or a word that was to be one of ours.
       if try arguments.value("at") == nil, (try? VersionWord.read(word, in: "")) == nil {
+        let suggestion = Spelling.suggestion(for: word, among: ["list", "remove"])
         throw UsageError(
-          "\(word) is no version\(Spelling.suggestion(for: word, among: ["list", "remove"])); write pin V \"why\", "
+          "\(word) is no version\(suggestion.isEmpty ? ";" : suggestion) write pin V \"why\", "
             + "pin list or pin remove V")
       }
       let words = try version(arguments, after: [], before: ["\"why\""])

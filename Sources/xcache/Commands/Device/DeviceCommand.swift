@@ -76,8 +76,10 @@ enum DeviceCommand {
     let server: Server
     do {
       server = try Server(configuration: configuration)
-    } catch {
-      throw Failure("can't listen on \(address): \(error); choose another address with --listen")
+    } catch .listen(let address, let error) {
+      throw Failure("can't listen on \(address): \(error.reason); choose another port with --listen")
+    } catch .resources(let error) {
+      throw Failure("the device can't start: \(error)")
     }
     let token = Hex.encode(Secrets.random(16).span.bytes)
     let log = EventLog(terminal, isJSON: arguments.has("json"))
@@ -111,6 +113,9 @@ enum DeviceCommand {
     }
     guard let hosts = try arguments.value("hosts") else {
       throw UsageError("--hosts is needed: the hosts that the app's pages come from")
+    }
+    if let wrong = hosts.split(separator: ",").first(where: { $0.contains("/") }) {
+      throw UsageError("--hosts \(wrong): write names such as m.example.com, without scheme and path")
     }
     var device = DeviceSettings(
       folder: folder, server: try remote.server.text, app: try remote.app.text,

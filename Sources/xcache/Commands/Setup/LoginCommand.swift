@@ -39,7 +39,7 @@ enum LoginCommand {
       ])
     } else {
       terminal.say(
-        "logged in to \(server), where the token may read \(Count.text(channels, "channel")); it is kept in \(profiles.path)"
+        "logged in to \(server), where the token may read \(channels == 0 ? "no channel yet" : Count.text(channels, "channel")); it is kept in \(profiles.path)"
       )
     }
     return .done
