@@ -32,8 +32,8 @@ extension BlobStore {
     awaitRemoval(of: waiting)
     let many = waiting.count > Self.fewFiles
     if many { try syncAll(waiting) } else { try syncEach(waiting) }
+    var gone = try StoreError.disk { () throws(SystemError) in try lost(waiting) }
     let absent = try StoreError.disk { () throws(SystemError) in try rename(unnamed) }
-    var gone: [SHA256] = []
     for sha256 in absent where try !othersHavePlaced(sha256) { gone.append(sha256) }
     guard gone.isEmpty else {
       state.withLock { state in gone.forEach { state.forgetWhole($0) } }
@@ -61,6 +61,17 @@ extension BlobStore {
     }) {
       Clock.sleep(for: .milliseconds(1))
     }
+  }
+
+  /// Those that were made under `blobs/` and aren't there any more, or not with all their bytes: somebody else had a hand in
+  /// it, and the release must not name them.
+  private func lost(_ digests: [SHA256]) throws(SystemError) -> [SHA256] {
+    var lost: [SHA256] = []
+    for digest in state.withLock({ state in digests.compactMap { state.named[$0] } }) {
+      let status = try Kernel.status(folder.blob(digest.sha256))
+      if status?.kind != .file || status?.size != digest.size { lost.append(digest.sha256) }
+    }
+    return lost
   }
 
   /// Renames whole files to their names under `blobs/`; gives those that aren't there.

@@ -151,9 +151,14 @@ extension BlobStore {
     guard isFree else { return nil }
     defer { state.withLock { _ = $0.arriving.remove(sha256) } }
     let digest = try StoreError.disk { () throws(SystemError) -> FileDigest? in
-      guard case .file(let file, _) = try Kernel.openFile(folder.blob(sha256)) else { return nil }
-      let digest = try DiskDigest.all(of: file)
-      return digest.sha256 == sha256 ? digest : nil
+      do throws(SystemError) {
+        guard case .file(let file, _) = try Kernel.openFile(folder.blob(sha256)) else { return nil }
+        let digest = try DiskDigest.all(of: file)
+        return digest.sha256 == sha256 ? digest : nil
+      } catch  where error.isDamage {
+        // What can't be read isn't there; it is sent again and takes this one's place.
+        return nil
+      }
     }
     state.withLock { $0.named[sha256] = digest }
     return digest

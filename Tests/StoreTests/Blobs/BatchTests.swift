@@ -74,6 +74,27 @@ import Testing
     for sample in samples { #expect(try store.open(sample.claim.sha256).size == Int64(sample.bytes.count)) }
   }
 
+  /// A release names nothing that somebody took away or cut since it arrived, and what is sent again takes its place.
+  @Test(arguments: [4, 400]) func whatWentMeanwhileIsSentAgain(count: Int) throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    let samples = (0..<count).map { Sample("file \($0)") }
+    try store.receive(samples.map(Self.small))
+    let (gone, cut) = (samples[1].claim.sha256, samples[2].claim.sha256)
+    try Kernel.remove(store.folder.blob(gone))
+    try DurableFile.write([], to: store.folder.blob(cut))
+    let set = Dictionary(uniqueKeysWithValues: samples.enumerated().map { ("f\($0).js", $1) })
+    #expect {
+      try store.publish(base: 0, set: set, sends: false)
+    } throws: {
+      if case .missingBlobs(let missing) = $0 as? StoreError { Set(missing) == [gone, cut] } else { false }
+    }
+    #expect(try Set(store.missing(of: samples.map(\.claim.sha256))) == [gone, cut])
+    try store.receive([Self.small(samples[1]), Self.small(samples[2])])
+    _ = try store.publish(base: 0, set: set, sends: false)
+    for sample in samples { #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes) }
+  }
+
   /// What nobody asked for again is gone with the first gc after a restart.
   @Test func gcRemovesWhatNobodyKnows() throws {
     let scratch = Scratch()
