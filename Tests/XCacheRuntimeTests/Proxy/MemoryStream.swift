@@ -62,7 +62,12 @@ extension MemoryStream {
   func say(_ text: String) { _ = write(Array(text.utf8)) }
 
   /// Reads until `end` came, or no more comes.
-  func hear(until end: String) -> String {
+  func hear(until end: String) async -> String { await aside { self.heard(until: end) } }
+
+  /// Reads an answer: its head, and as much as its length says.
+  func answer() async -> String { await aside { self.answered() } }
+
+  private func heard(until end: String) -> String {
     var all = ""
     var buffer = [UInt8](repeating: 0, count: 1)
     while !all.hasSuffix(end), buffer.withUnsafeMutableBytes({ read(into: $0, within: 60_000) }) == 1 {
@@ -71,13 +76,12 @@ extension MemoryStream {
     return all
   }
 
-  /// Reads an answer: its head, and as much as its length says.
-  func answer() -> String {
-    let head = hear(until: "\r\n\r\n")
+  private func answered() -> String {
+    let head = heard(until: "\r\n\r\n")
     let length = head.split(separator: "\r\n").compactMap { line -> Int? in
       line.lowercased().hasPrefix("content-length: ") ? Int(line.dropFirst(16)) : nil
     }
-    if head.lowercased().contains("transfer-encoding: chunked") { return head + hear(until: "0\r\n\r\n") }
+    if head.lowercased().contains("transfer-encoding: chunked") { return head + heard(until: "0\r\n\r\n") }
     var body = ""
     for _ in 0..<(length.first ?? 0) {
       var byte = [UInt8](repeating: 0, count: 1)
@@ -120,5 +124,13 @@ final class FakeProxyNetwork: ProxyNetwork {
       there.close()
     }
     return here
+  }
+}
+
+/// Waits on a thread of its own, since the threads of Swift's concurrency are the runtime's as well.
+func aside<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+  await withCheckedContinuation { continuation in
+    let run: @Sendable () -> Void = { continuation.resume(returning: body()) }
+    if (try? OSThread(name: "engine", run)) == nil { run() }
   }
 }

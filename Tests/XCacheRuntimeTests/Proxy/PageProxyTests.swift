@@ -17,7 +17,7 @@ import Testing
 
   private func proxy(_ transport: (any PageTransport)? = nil) async throws -> PageProxy {
     let runtime = try await bench.runtime()
-    #expect(await runtime.handle(.launch)?.to == "1")
+    #expect(await runtime.handle(.launch) != nil)
     let proxy = PageProxy(runtime, transport: transport ?? self.transport, network: network)
     for host in proxy.hosts { proxy.trusts(host) }
     return proxy
@@ -35,10 +35,10 @@ import Testing
   }
 
   /// A connection to a host through the proxy, as an engine makes it.
-  private func connect(_ proxy: PageProxy, _ host: String) throws -> MemoryStream {
+  private func connect(_ proxy: PageProxy, _ host: String) async throws -> MemoryStream {
     let engine = try dial(proxy)
     engine.say("CONNECT \(host):443 HTTP/1.1\r\nHost: \(host):443\r\n\(password(proxy))\r\n")
-    #expect(engine.answer() == "HTTP/1.1 200 OK\r\n\r\n")
+    #expect(await engine.answer() == "HTTP/1.1 200 OK\r\n\r\n")
     return engine
   }
 
@@ -48,28 +48,29 @@ import Testing
 
   @Test func aPageComesFromTheDevice() async throws {
     let proxy = try await proxy()
-    let engine = try connect(proxy, "m.test")
+    let engine = try await connect(proxy, "m.test")
     engine.say(get("/index.html", "Sec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\n"))
-    let page = engine.answer()
+    let page = await engine.answer()
     #expect(page.hasPrefix("HTTP/1.1 200 OK\r\n") && page.hasSuffix("\r\n\r\n<p>one"))
     #expect(page.contains("\r\nCache-Control: no-store\r\n"))
     engine.say(get("/app.js", "Range: bytes=4-\r\n") + get("/app.js"))
-    #expect(engine.answer().hasSuffix("\r\n\r\none"))
-    #expect(engine.answer().hasSuffix("\r\n\r\nlet one"))
+    #expect(await engine.answer().hasSuffix("\r\n\r\none"))
+    #expect(await engine.answer().hasSuffix("\r\n\r\nlet one"))
     #expect(transport.sent.isEmpty && network.secured == ["m.test"] && network.connected.isEmpty)
   }
 
   @Test func theRestComesFromTheNetwork() async throws {
     let proxy = try await proxy()
-    let engine = try connect(proxy, "m.test")
+    let engine = try await connect(proxy, "m.test")
     engine.say(get("/api?a=1", "Cookie: a=b\r\nConnection: keep-alive\r\nTE: trailers\r\n"))
-    let answer = engine.answer()
+    let answer = await engine.answer()
     #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n") && answer.contains("answer of https://m.test/api?a=1"))
     #expect(answer.contains("Set-Cookie: of=") && !answer.contains("no-store"))
     engine.say("POST /api HTTP/1.1\r\nHost: m.test\r\nContent-Length: 4\r\n\r\nbody" + get("/missing"))
-    #expect(engine.answer().hasPrefix("HTTP/1.1 200"))
-    #expect(engine.answer().hasPrefix("HTTP/1.1 404"))
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 200"))
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 404"))
     #expect(transport.sent.map(\.method) == ["GET", "POST", "GET"])
+    try #require(transport.sent.count == 3)
     #expect(transport.sent[0].headers == ["host": "m.test", "cookie": "a=b"])
     #expect(transport.sent[1].body == Array("body".utf8))
   }
@@ -81,22 +82,24 @@ import Testing
     let header = given.isEmpty ? "" : "Proxy-Authorization: \(given)\r\n"
     for ask in ["CONNECT m.test:443", "GET http://m.test/index.html", "GET /index.html"] {
       engine.say("\(ask) HTTP/1.1\r\nHost: m.test\r\n\(header)\r\n")
-      #expect(engine.answer().hasPrefix("HTTP/1.1 407 "))
+      #expect(await engine.answer().hasPrefix("HTTP/1.1 407 "))
     }
     #expect(transport.sent.isEmpty && network.secured.isEmpty && network.connected.isEmpty)
     // The engine asks again on the same connection, with the password.
     engine.say("CONNECT m.test:443 HTTP/1.1\r\nHost: m.test:443\r\n\(password(proxy))\r\n")
-    #expect(engine.answer() == "HTTP/1.1 200 OK\r\n\r\n")
+    #expect(await engine.answer() == "HTTP/1.1 200 OK\r\n\r\n")
   }
 
   @Test(arguments: ["bank.test", "notm.test", "m.test.evil.test", "cdn.test"])
   func otherHostsArePassedOnUnread(_ host: String) async throws {
     // An origin that lists a bank: it is none of the app's hosts.
-    try bench.origin.publish(["https://bank.test/index.html": bytes("<p>give me your money")])
+    try bench.origin.publish([
+      RuntimeBench.page: bytes("<p>one"), "https://\(host)/index.html": bytes("<p>give me your money"),
+    ])
     let proxy = try await proxy()
-    let engine = try connect(proxy, host)
+    let engine = try await connect(proxy, host)
     engine.say(get("/index.html", host: host))
-    #expect(engine.hear(until: "\r\n\r\n") == "\(host): " + get("/index.html", host: host))
+    #expect(await engine.hear(until: "\r\n\r\n") == "\(host): " + get("/index.html", host: host))
     #expect(network.secured.isEmpty && network.connected == ["\(host):443"] && transport.sent.isEmpty)
   }
 
@@ -106,14 +109,14 @@ import Testing
     #expect(proxy.hosts.isEmpty)
     await runtime.handle(.launch)
     #expect(proxy.hosts == ["m.test"])
-    _ = try connect(proxy, "m.test")
+    _ = try await connect(proxy, "m.test")
     #expect(network.secured.isEmpty && network.connected == ["m.test:443"])
   }
 
   @Test func aRequestForAnotherHostInATunnelIsRefused() async throws {
-    let engine = try connect(try await proxy(), "m.test")
+    let engine = try await connect(try await proxy(), "m.test")
     engine.say(get("/index.html", host: "bank.test"))
-    #expect(engine.answer().hasPrefix("HTTP/1.1 421 "))
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 421 "))
     #expect(transport.sent.isEmpty)
   }
 
@@ -124,7 +127,7 @@ import Testing
     let proxy = PageProxy(runtime, transport: transport, network: network)
     #expect(proxy.hosts.isEmpty)
     proxy.trusts("m.test")
-    _ = try connect(proxy, "m.test")
+    _ = try await connect(proxy, "m.test")
     #expect(network.secured.isEmpty && network.connected == ["m.test:443"])
   }
 
@@ -134,30 +137,33 @@ import Testing
     await runtime.handle(.launch)
     let proxy = PageProxy(runtime, transport: transport, network: network)
     proxy.trusts("m.test")
-    let engine = try connect(proxy, "m.test")
-    func isLocal(_ more: String) -> Bool {
+    let engine = try await connect(proxy, "m.test")
+    func isLocal(_ more: String) async -> Bool {
       engine.say(get("/app.js", more))
-      return engine.answer().contains("no-store")
+      return await engine.answer().contains("no-store")
     }
     let plain = proxy.shown(RuntimeBench.page)
-    #expect(isLocal("") && isLocal("Referer: \(plain.url)\r\n"))
+    #expect(await isLocal(""))
+    #expect(await isLocal("Referer: \(plain.url)\r\n"))
     let bypassed = proxy.shown("https://m.test/pay/index.html")
     #expect(runtime.leavesAlone(bypassed) && !runtime.leavesAlone(plain))
-    #expect(!isLocal("") && !isLocal("Referer: \(bypassed.url)\r\n") && isLocal("Referer: \(plain.url)\r\n"))
+    #expect(await !isLocal(""))
+    #expect(await !isLocal("Referer: \(bypassed.url)\r\n"))
+    #expect(await isLocal("Referer: \(plain.url)\r\n"))
     proxy.left(bypassed)
-    #expect(isLocal(""))
+    #expect(await isLocal(""))
   }
 
   @Test func aForeignPageGetsTheNetworksAnswers() async throws {
-    let engine = try connect(try await proxy(), "m.test")
+    let engine = try await connect(try await proxy(), "m.test")
     for header in ["Referer: https://evil.test/", "Origin: https://evil.test", "Sec-Fetch-Site: cross-site"] {
       engine.say(get("/app.js", header + "\r\n"))
-      #expect(!engine.answer().contains("no-store"))
+      #expect(await !engine.answer().contains("no-store"))
     }
     #expect(transport.sent.count == 3)
     // A link there is a page like any other.
     engine.say(get("/index.html", "Referer: https://evil.test/\r\nSec-Fetch-Dest: document\r\n"))
-    #expect(engine.answer().hasSuffix("<p>one"))
+    #expect(await engine.answer().hasSuffix("<p>one"))
   }
 
   @Test func aDeadServerBlocksNobodyElse() async throws {
@@ -167,25 +173,25 @@ import Testing
       throw TransportError(.unreachable, "dead")
     }
     let proxy = try await proxy(stuck)
-    let waiting = try connect(proxy, "m.test")
+    let waiting = try await connect(proxy, "m.test")
     waiting.say(get("/api"))
     await barrier.reached()
-    let engine = try connect(proxy, "m.test")
+    let engine = try await connect(proxy, "m.test")
     engine.say(get("/index.html"))
-    #expect(engine.answer().hasSuffix("<p>one"))
+    #expect(await engine.answer().hasSuffix("<p>one"))
     barrier.open()
     // No answer is made up: the connection ends, as where there is no server.
-    #expect(waiting.hear(until: "never") == "")
+    #expect(await waiting.hear(until: "never") == "")
     #expect(proxy.runtime.version == "1")
   }
 
   @Test func webSocketsArePassedOn() async throws {
-    let engine = try connect(try await proxy(), "m.test")
+    let engine = try await connect(try await proxy(), "m.test")
     let ask = get("/socket", "Upgrade: websocket\r\nConnection: Upgrade\r\n")
     engine.say(ask)
-    #expect(engine.hear(until: "\r\n\r\n") == "m.test: " + ask)
+    #expect(await engine.hear(until: "\r\n\r\n") == "m.test: " + ask)
     engine.say("frames")
-    #expect(engine.hear(until: "frames") == "frames")
+    #expect(await engine.hear(until: "frames") == "frames")
     #expect(network.connected == ["tls m.test:443"])
     engine.close()
   }
@@ -210,27 +216,27 @@ import Testing
         throw TransportError(.other, "read twice")
       }
     }
-    let engine = try connect(try await proxy(reading), "m.test")
+    let engine = try await connect(try await proxy(reading), "m.test")
     let size = 300_000
     engine.say(
       "POST /api HTTP/1.1\r\nHost: m.test\r\nContent-Length: \(size)\r\nExpect: 100-continue\r\n\r\n")
-    #expect(engine.hear(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+    #expect(await engine.hear(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
     _ = engine.write([UInt8](repeating: 1, count: size / 2))
     // The first half is sent on before the second one is there.
-    arrived.waiting { $0 > 0 ? () : nil }
+    await aside { arrived.waiting { $0 > 0 ? () : nil } }
     _ = engine.write([UInt8](repeating: 2, count: size - size / 2))
-    #expect(engine.answer().hasPrefix("HTTP/1.1 200"))
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 200"))
     #expect(arrived.withLock { $0 } == size)
     engine.say(get("/index.html"))
-    #expect(engine.answer().hasSuffix("<p>one"))
+    #expect(await engine.answer().hasSuffix("<p>one"))
   }
 
   @Test func aChunkedBodyIsCollected() async throws {
-    let engine = try connect(try await proxy(), "m.test")
+    let engine = try await connect(try await proxy(), "m.test")
     engine.say(
       "POST /api HTTP/1.1\r\nHost: m.test\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n2\r\n..\r\n0\r\n\r\n"
     )
-    #expect(engine.answer().hasPrefix("HTTP/1.1 200"))
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 200"))
     #expect(transport.sent.first?.body == Array("body..".utf8))
     #expect(transport.sent.first?.headers["transfer-encoding"] == nil)
   }
@@ -239,6 +245,6 @@ import Testing
   func whatIsNoRequestEndsTheConnection(_ text: String) async throws {
     let engine = try dial(try await proxy())
     engine.say(text)
-    #expect(engine.hear(until: "never").contains("\r\nConnection: close\r\n"))
+    #expect(await engine.hear(until: "never").contains("\r\nConnection: close\r\n"))
   }
 }
