@@ -42,6 +42,8 @@ public final class CurlPageTransport: PageTransport {
     // A part of something coded can't be decoded.
     let isPart = request.headers.contains { $0.name.lowercased() == "range" }
     ask.codings = isPart ? "identity" : "gzip, deflate, br, zstd"
+    // As browsers do.
+    ask.asksBeforeBody = false
     ask.authorities = authorities
     var hasBegun = false
     func told(_ reply: HTTPReply) throws {

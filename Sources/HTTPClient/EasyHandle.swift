@@ -147,7 +147,8 @@ final class EasyHandle {
       // "Name;" is how libcurl is asked for a field without a value (CURLOPT_HTTPHEADER(3)).
       list = curl_slist_append(list, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
     }
-    return list
+    // "Name:" is how it is asked for none of its own.
+    return request.asksBeforeBody ? list : curl_slist_append(list, "Expect:")
   }
 
   // MARK: Errors

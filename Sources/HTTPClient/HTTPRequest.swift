@@ -29,6 +29,8 @@ package struct HTTPRequest: Sendable {
   package var routed: (@Sendable (HTTPRoute) -> Void)?
   /// Whether it would rather wait until a connection that is being made turns out to take several requests at once.
   var waitsForConnection = false
+  /// Whether the server is asked before a body is sent (RFC 9110 §10.1.1); one that says nothing to that costs a second.
+  package var asksBeforeBody = true
   /// Called while bytes move and at least once a second; `false` stops the exchange.
   package var watch: (@Sendable (HTTPProgress) -> Bool)?
 

@@ -32,6 +32,8 @@ public final class WebHost {
   private let network: LinuxProxyNetwork
   private var watch: Task<Void, Never>?
   private var trusted: Set<String> = []
+  /// What the engine was told to take, for a network process that takes the place of one that ended.
+  private var certificates: [(host: String, certificate: UnsafeMutablePointer<GTlsCertificate>)] = []
   /// Cookies of pages and of the runtime's own requests.
   public let cookies: WebCookies
 
@@ -72,6 +74,7 @@ public final class WebHost {
   isolated deinit {
     watch?.cancel()
     listener?.stop()
+    for (_, certificate) in certificates { g_object_unref(certificate) }
     g_object_unref(context)
     g_object_unref(store)
   }
@@ -100,8 +103,14 @@ public final class WebHost {
   func answers(_ url: String) -> Bool { proxy?.answers(url) ?? false }
 
   /// A proxy that is dead listens again on its port; where that can't be, pages go to the network without it.
+  ///
+  /// WebKit doesn't say when its network process ended, and the next one knows the proxy, but not the certificates: they are
+  /// told again each time, which costs it a look into a set.
   private func lookAfterProxy() {
     trustOwnCertificates()
+    for (host, certificate) in certificates {
+      webkit_web_context_allow_tls_certificate_for_host(context, certificate, host)
+    }
     guard let listener, !listener.isListening else { return }
     do {
       try listener.restart()
@@ -130,7 +139,7 @@ extension WebHost {
     guard let certificate = g_tls_certificate_new_from_pem(pem, -1, &error) else {
       throw error.map { WebKitError(taking: $0) } ?? WebKitError("no certificate")
     }
+    certificates.append((host, certificate))
     webkit_web_context_allow_tls_certificate_for_host(context, certificate, host)
-    g_object_unref(certificate)
   }
 }
