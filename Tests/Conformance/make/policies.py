@@ -147,16 +147,18 @@ key = {"scriptKey": b64(KEY)}
 
 
 def scripts(*list, **settings):
-    return under(policy(1, scripts=[*list]), **settings)
+    """A device that holds version 1, and a policy with scripts, which it may fetch before a page wants them."""
+    steps = under(policy(1, scripts=[*list]), **settings)
+    return steps[:-1] + [steps[-1] | {"asks": steps[-1]["asks"] + [{"url": where, "times": [0, 1]}]}]
 
 
-case("a script with its sha256 and signature", ["D-100"], scripts(named, **key), serve(rule(where, data=SCRIPT)),
-     {"script": "ready", "expect": SCRIPT.decode(), "asks": [where]}, {"script": "ready", "expect": SCRIPT.decode(), "asks": []},
+case("a script with its sha256 and signature", ["D-100"], serve(rule(where, data=SCRIPT)), scripts(named, **key),
+     {"script": "ready", "expect": SCRIPT.decode(), "asks": [{"url": where, "times": [0, 2]}]}, {"script": "ready", "expect": SCRIPT.decode(), "asks": []},
      {"script": "other", "expect": None})
-case("a script with other bytes is refused", ["D-100"], scripts(named, **key), serve(rule(where, text="steal()")), {"script": "ready", "expect": "refused"})
-case("a script that another key signed is refused", ["D-100"], scripts(named | {"signature": b64(sign(b"other"))}, **key), serve(rule(where, data=SCRIPT)),
+case("a script with other bytes is refused", ["D-100"], serve(rule(where, text="steal()")), scripts(named, **key), {"script": "ready", "expect": "refused"})
+case("a script that another key signed is refused", ["D-100"], serve(rule(where, data=SCRIPT)), scripts(named | {"signature": b64(sign(b"other"))}, **key),
      {"script": "ready", "expect": "refused"})
-case("an app without a key takes no script", ["D-100"], scripts(named), serve(rule(where, data=SCRIPT)), {"script": "ready", "expect": "refused", "asks": []})
+case("an app without a key takes no script", ["D-100"], under(policy(1, scripts=[named])), serve(rule(where, data=SCRIPT)), {"script": "ready", "expect": "refused", "asks": []})
 case("a script of another host is refused", ["D-91", "D-100"], scripts(named | {"download": CDN + "/script.js"}, **key), serve(rule(CDN + "/script.js", data=SCRIPT)),
      {"script": "ready", "expect": "refused", "asks": []})
 case("under the kill switch there are no scripts", ["D-96", "D-100"], under(policy(1, intercept=False, scripts=[named]), **key), serve(rule(where, data=SCRIPT)),
