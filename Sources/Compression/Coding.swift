@@ -16,6 +16,8 @@ package enum CodingError: Error, Equatable, Sendable {
   case otherBase
   /// Decoding would give more than the caller allows.
   case overLimit
+  /// A frame of zstd wants more of what was decoded kept than the caller allows: more than this many bytes.
+  case windowTooLarge(limit: Int)
 }
 
 /// Bytes that a C library writes piece by piece into room we keep for it.

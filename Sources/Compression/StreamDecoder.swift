@@ -1,113 +1,128 @@
+import CZlib
+
 #if canImport(CZstd)
-  import CZlib
   import CZstd
+#endif
 
-  /// Undoes a content coding of bytes that arrive piece by piece, in memory that doesn't depend on how many come out.
-  ///
-  /// "A gzip file consists of a series of "members"" (RFC 1952 §2.2), "Zstandard compressed data is made up of one or more
-  /// frames" (RFC 8878 §3.1): what they stand for is put together. Used by one thread at a time.
-  package final class StreamDecoder {
-    /// The codings that are undone.
-    package enum Coding: Sendable {
-      case gzip, zstd
-    }
+/// Undoes a content coding of bytes that arrive piece by piece, in memory that doesn't depend on how many come out.
+///
+/// "A gzip file consists of a series of "members"" (RFC 1952 §2.2), "Zstandard compressed data is made up of one or more
+/// frames" (RFC 8878 §3.1): what they stand for is put together. zstd is undone where there is libzstd. Used by one thread at a
+/// time.
+package final class StreamDecoder {
+  /// The codings that are undone.
+  package enum Coding: Sendable {
+    case gzip
+    #if canImport(CZstd)
+      case zstd
+    #endif
+  }
 
-    private enum Engine {
-      case gzip(UnsafeMutablePointer<z_stream>)
+  private enum Engine {
+    case gzip(UnsafeMutablePointer<z_stream>)
+    #if canImport(CZstd)
       case zstd(OpaquePointer)
-    }
+    #endif
+  }
 
-    private let engine: Engine
-    private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-    /// The bytes so far end with a member or a frame.
-    private var isAtEnd = false
+  private let engine: Engine
+  private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+  /// The bytes so far end with a member or a frame.
+  private var isAtEnd = false
 
-    package init(_ coding: Coding) {
-      switch coding {
-      case .gzip:
-        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-        stream.initialize(to: z_stream())
-        guard xcache_inflate_init(stream, 15 + 16) == Z_OK else { fatalError("zlib has no memory") }
-        engine = .gzip(stream)
+  package init(_ coding: Coding) {
+    switch coding {
+    case .gzip:
+      let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+      stream.initialize(to: z_stream())
+      guard xcache_inflate_init(stream, 15 + 16) == Z_OK else { fatalError("zlib has no memory") }
+      engine = .gzip(stream)
+    #if canImport(CZstd)
       case .zstd:
         guard let context = ZSTD_createDCtx() else { fatalError("libzstd has no memory") }
         ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Int32(Zstd.windowLog))
         engine = .zstd(context)
-      }
+    #endif
     }
+  }
 
-    deinit {
-      room.deallocate()
-      switch engine {
-      case .gzip(let stream):
-        inflateEnd(stream)
-        stream.deallocate()
+  deinit {
+    room.deallocate()
+    switch engine {
+    case .gzip(let stream):
+      inflateEnd(stream)
+      stream.deallocate()
+    #if canImport(CZstd)
       case .zstd(let context): ZSTD_freeDCtx(context)
-      }
+    #endif
     }
+  }
 
-    /// Decodes the next bytes.
-    /// - Parameter body: takes what they stand for, in pieces of 64 KB at most; what it throws ends the decoding.
-    /// - Throws: `CodingError.damaged`, also where neither a member nor a frame follows on one; what `body` throws.
-    package func decode(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
-      if bytes.byteCount == 0 { return }
-      try bytes.withUnsafeBytes { source in
-        var used = 0
-        var isFull = true
-        while isFull || used < source.count {
-          if isAtEnd {
-            guard used < source.count else { break }
-            try beginNext()
-          }
-          let before = used
-          let count = try step(source, &used)
-          isFull = count == room.count
-          if count > 0 { try body(UnsafeRawBufferPointer(rebasing: room[..<count]).bytes) }
-          if count == 0, used == before { break }
+  /// Decodes the next bytes.
+  /// - Parameter body: takes what they stand for, in pieces of 64 KB at most; what it throws ends the decoding.
+  /// - Throws: `CodingError.damaged`, also where neither a member nor a frame follows on one; `windowTooLarge`, since such a
+  ///   frame would take that much memory; what `body` throws.
+  package func decode(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
+    if bytes.byteCount == 0 { return }
+    try bytes.withUnsafeBytes { source in
+      var used = 0
+      var isFull = true
+      while isFull || used < source.count {
+        if isAtEnd {
+          guard used < source.count else { break }
+          try beginNext()
         }
-        guard used == source.count else { throw CodingError.damaged }
+        let before = used
+        let count = try step(source, &used)
+        isFull = count == room.count
+        if count > 0 { try body(UnsafeRawBufferPointer(rebasing: room[..<count]).bytes) }
+        if count == 0, used == before { break }
       }
+      guard used == source.count else { throw CodingError.damaged }
     }
+  }
 
-    /// Gets ready for the next member; libzstd goes on to the next frame by itself.
-    private func beginNext() throws(CodingError) {
-      isAtEnd = false
-      if case .gzip(let stream) = engine {
-        guard inflateReset(stream) == Z_OK else { throw .damaged }
-      }
+  /// Gets ready for the next member; libzstd goes on to the next frame by itself.
+  private func beginNext() throws(CodingError) {
+    isAtEnd = false
+    if case .gzip(let stream) = engine {
+      guard inflateReset(stream) == Z_OK else { throw .damaged }
     }
+  }
 
-    /// Notes that no more comes.
-    /// - Throws: `damaged` where the coded bytes don't end with a member or a frame.
-    package func finish() throws(CodingError) { if !isAtEnd { throw .damaged } }
+  /// Notes that no more comes.
+  /// - Throws: `damaged` where the coded bytes don't end with a member or a frame.
+  package func finish() throws(CodingError) { if !isAtEnd { throw .damaged } }
 
-    /// Fills the room once.
-    private func step(_ source: UnsafeRawBufferPointer, _ used: inout Int) throws(CodingError) -> Int {
-      switch engine {
-      case .gzip(let stream):
-        let rest = UnsafeRawBufferPointer(rebasing: source[used...])
-        // zlib never writes to its input; the member is not const for history's sake.
-        stream.pointee.next_in = UnsafeMutablePointer(
-          mutating: rest.baseAddress?.assumingMemoryBound(to: UInt8.self))
-        stream.pointee.avail_in = UInt32(clamping: rest.count)
-        stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        stream.pointee.avail_out = UInt32(room.count)
-        let given = Int(stream.pointee.avail_in)
-        let status = inflate(stream, Z_NO_FLUSH)
-        used += given - Int(stream.pointee.avail_in)
-        // Z_BUF_ERROR: nothing could be done with what is here so far.
-        guard [Z_OK, Z_STREAM_END, Z_BUF_ERROR].contains(status) else { throw .damaged }
-        isAtEnd = status == Z_STREAM_END
-        return room.count - Int(stream.pointee.avail_out)
+  /// Fills the room once.
+  private func step(_ source: UnsafeRawBufferPointer, _ used: inout Int) throws(CodingError) -> Int {
+    switch engine {
+    case .gzip(let stream):
+      let rest = UnsafeRawBufferPointer(rebasing: source[used...])
+      // zlib never writes to its input; the member is not const for history's sake.
+      stream.pointee.next_in = UnsafeMutablePointer(
+        mutating: rest.baseAddress?.assumingMemoryBound(to: UInt8.self))
+      stream.pointee.avail_in = UInt32(clamping: rest.count)
+      stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      stream.pointee.avail_out = UInt32(room.count)
+      let given = Int(stream.pointee.avail_in)
+      let status = inflate(stream, Z_NO_FLUSH)
+      used += given - Int(stream.pointee.avail_in)
+      // Z_BUF_ERROR: nothing could be done with what is here so far.
+      guard [Z_OK, Z_STREAM_END, Z_BUF_ERROR].contains(status) else { throw .damaged }
+      isAtEnd = status == Z_STREAM_END
+      return room.count - Int(stream.pointee.avail_out)
+    #if canImport(CZstd)
       case .zstd(let context):
         var input = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: used)
         var output = ZSTD_outBuffer(dst: room.baseAddress, size: room.count, pos: 0)
         let left = ZSTD_decompressStream(context, &output, &input)
+        if xcache_zstd_window_too_large(left) != 0 { throw .windowTooLarge(limit: 1 << Zstd.windowLog) }
         guard ZSTD_isError(left) == 0 else { throw .damaged }
         used = input.pos
         isAtEnd = left == 0
         return output.pos
-      }
+    #endif
     }
   }
-#endif
+}

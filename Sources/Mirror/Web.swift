@@ -32,8 +32,15 @@ struct Web: Sendable {
         last = .failure(.unreachable(url: request.url, error))
       }
       guard case .wait(let milliseconds) = policy.next(after: outcome) else { return try last.get() }
+      http.reportRetry(of: Self.server(of: request.url), after: outcome, in: milliseconds)
       Clock.sleep(for: .milliseconds(milliseconds))
     }
+  }
+
+  /// `https://cdn.example.com` of a URL, for messages.
+  private static func server(of url: String) -> String {
+    guard let scheme = url.firstRange(of: "://") else { return url }
+    return String(url[..<scheme.upperBound] + url[scheme.upperBound...].prefix { !"/?#".contains($0) })
   }
 
   /// The body of a GET, at most `limit` bytes; nil where nothing is there.

@@ -83,7 +83,7 @@ package final class Origin: Sendable {
     let adoption = AdoptionDesk(store: store, log: options.log)
     deltas = DeltaEndpoint(store: store, counters: desk.counters, log: options.log)
     downloads = DownloadEndpoint(
-      store: store, coded: CodedFiles(store: store), deltas: deltas, log: options.log)
+      store: store, coded: CodedFiles(store: store, log: options.log), deltas: deltas, log: options.log)
     info = InfoEndpoint(builder: builder)
     let renderer = AnswerRenderer(
       store: store, catalog: catalog, builder: builder, desk: desk, log: options.log)
@@ -96,7 +96,7 @@ package final class Origin: Sendable {
     zipOptions.room = options.zipRoom
     zipOptions.log = options.log
     do throws(SystemError) {
-      zips = ZipEndpoint(desk: try ZipDesk(store: store, zipOptions), store: store)
+      zips = ZipEndpoint(desk: try ZipDesk(store: store, zipOptions), store: store, log: options.log)
     } catch {
       throw StoreError(error)
     }

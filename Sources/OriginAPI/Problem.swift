@@ -17,6 +17,8 @@ package struct Problem: Error, Hashable, Sendable {
   package var allow: String?
   /// Seconds after which it is worth another try: the Retry-After field.
   package var retryAfter: Int?
+  /// Where the client that was refused had its token from; nil: it sent none, or nobody said.
+  package var tokenSource: String?
 
   package init(
     status: Int, title: String, code: String, detail: String?, members: JSONObject = JSONObject()
@@ -36,10 +38,22 @@ package struct Problem: Error, Hashable, Sendable {
     }
     self.status = status
     self.code = code
-    title = json["title"]?.string ?? code
-    detail = json["detail"]?.string
+    title = Self.line(json["title"]?.string ?? code)
+    detail = json["detail"]?.string.map(Self.line)
     for key in ["code", "detail", "status", "title", "type"] { members[key] = nil }
     self.members = members
+  }
+
+  /// A text of whatever answers there, for a terminal: no character in it moves the cursor or begins a line of its own.
+  private static func line(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+      return text
+    }
+    var line = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      line.append(scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar)
+    }
+    return String(line)
   }
 
   /// The body (`application/problem+json`).

@@ -25,7 +25,8 @@ extension PublishError {
     case .noURL(let file, let error): "\(file) can't be a resource: \(error.words)"
     case .duplicates(let list):
       "files with the same URL:"
-        + PublishError.lines(list.map { "\($0.url): \($0.files.joined(separator: ", "))" })
+        + Listing.below(
+          list.map { "\($0.url): \($0.files.joined(separator: ", "))" }, hint: "mend these first")
     case .bundleTwice(let name): "bundle \(name) is given twice: name all its folders in xcache.json"
     case .broken(let report): PublishError.words(of: report)
     case .origin(let error): error.words
@@ -58,13 +59,8 @@ extension PublishError {
     let errors = report.findings.filter { $0.severity == .error }.map(\.text)
     return
       "the build has \(errors.count) \(errors.count == 1 ? "error" : "errors"); nothing was released. Correct "
-      + "\(errors.count == 1 ? "it" : "them"), or publish with --no-check RULE:" + lines(errors)
-  }
-
-  /// Each on a line of its own; a list that is very long is cut.
-  static func lines(_ lines: [String]) -> String {
-    let shown = lines.prefix(1000).map { "\n  " + $0 }.joined()
-    return lines.count > 1000 ? shown + "\n  … and \(lines.count - 1000) more" : shown
+      + "\(errors.count == 1 ? "it" : "them"), or publish with --no-check RULE:"
+      + Listing.below(errors, hint: "xcache check lists them all")
   }
 }
 

@@ -100,7 +100,8 @@ extension Publisher {
   {
     guard let preparation else { return nil }
     let end = Clock.monotonicNanoseconds() + Self.moment
-    return try wait(preparation, channel) {
+    // What was known of it is from before the release: it may have come to its end since.
+    return try wait(preparation, channel, pause: 0) {
       $0.done || (isHurried ? Clock.monotonicNanoseconds() > end : $0.late)
     }
   }
@@ -109,16 +110,17 @@ extension Publisher {
   private static let moment: UInt64 = 2_000_000_000
 
   /// Asks again until a preparation is as far as wanted.
+  /// - Parameter pause: milliseconds until it is asked for first.
   private func wait(
-    _ answer: OriginAnswer<PreparationAnswer>, _ channel: ChannelAddress,
+    _ answer: OriginAnswer<PreparationAnswer>, _ channel: ChannelAddress, pause: UInt32 = 20,
     until isFarEnough: (PreparationAnswer) -> Bool
   ) throws(PublishError) -> OriginAnswer<PreparationAnswer> {
     var answer = answer
-    var pause: UInt32 = 50
+    var pause = pause
     while !isFarEnough(answer.value) {
       progress(.preparing(done: answer.value.filesDone, of: answer.value.files))
       Clock.sleep(for: .milliseconds(pause))
-      pause = min(pause * 3 / 2, 500)
+      pause = min(max(20, pause * 3 / 2), 500)
       answer = try PublishError.asking { [id = answer.value.id] () throws(OriginError) in
         try api.preparation(id, in: channel)
       }

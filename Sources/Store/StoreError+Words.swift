@@ -89,7 +89,7 @@ extension StoreError: CustomStringConvertible {
       "channel \"\(channel)\" of app \"\(app)\" was removed; `xcache channel create` brings it back"
     case .channelHolds(let app, let channel, let resources):
       """
-      channel "\(channel)" of app "\(app)" holds \(resources) resources; unpublish its bundles first, so that devices \
+      channel "\(channel)" of app "\(app)" holds \(resources) \(resources == 1 ? "resource" : "resources"); unpublish its bundles first, so that devices \
       let go of them
       """
     case .archive(let error): "a zip of the channel's files can't be made: \(error)"

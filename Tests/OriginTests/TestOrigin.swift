@@ -177,6 +177,8 @@ extension TestOrigin.Reply {
         let count = bytes.withUnsafeMutableBytes {
           pread(file.descriptor, $0.baseAddress, $0.count, off_t(file.offset))
         }
+        // As the server does.
+        if count < bytes.count { file.owner.bytesAreMissing() }
         return Array(bytes.prefix(max(0, count)))
       }
     }

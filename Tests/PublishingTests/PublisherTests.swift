@@ -309,8 +309,9 @@ import Testing
     let nobody = #expect(throws: PublishError.self) {
       try publisher(server: "http://127.0.0.1:\(port)").publish([bundle()], to: try channel)
     }
-    #expect(
-      nobody?.words == "http://127.0.0.1:\(port) can't be reached: nothing answers at 127.0.0.1 port \(port)")
+    let unreachable =
+      "http://127.0.0.1:\(port) can't be reached: nothing answers at 127.0.0.1 port \(port); see that "
+    #expect(nobody?.words.hasPrefix(unreachable) == true)
     #expect(Clock.monotonicNanoseconds() - start < 1_000_000_000)
   }
 

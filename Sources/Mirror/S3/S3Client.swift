@@ -4,7 +4,7 @@ import System
 /// The calls of S3's API that a mirror needs.
 struct S3Client: Sendable {
   let settings: S3Settings
-  private let web = Web()
+  private let web: Web
   private let signer: S3Signer
 
   /// "UNSIGNED-PAYLOAD" would spare this hash, but the store then takes whatever arrives.
@@ -12,6 +12,7 @@ struct S3Client: Sendable {
 
   init(_ settings: S3Settings) {
     self.settings = settings
+    web = Web(http: settings.http)
     signer = S3Signer(
       accessKey: settings.accessKey, secretKey: settings.secretKey, sessionToken: settings.sessionToken,
       region: settings.region)

@@ -1,3 +1,4 @@
+import HTTPClient
 import Manifests
 
 /// Where an S3-compatible store is, and who asks.
@@ -12,16 +13,27 @@ package struct S3Settings: Sendable {
   package let sessionToken: String?
   /// `endpoint/bucket/key` instead of `bucket.endpoint/key`.
   package let isPathStyle: Bool
+  let http: HTTPClient
 
   /// Reads `s3://bucket/prefix`; what flags don't say comes from the usual AWS environment variables.
+  ///
+  /// - Parameter http: makes the requests.
   /// - Throws: `badPlace`.
   package init(
-    _ place: String, endpoint: String?, region: String?, environment: [String: String]
+    _ place: String, endpoint: String?, region: String?, environment: [String: String],
+    http: HTTPClient = HTTPClient()
   ) throws(MirrorError) {
+    self.http = http
     let rest = place.dropFirst("s3://".count)
     let parts = rest.split(separator: "/", maxSplits: 1)
     guard place.hasPrefix("s3://"), let bucket = parts.first else {
       throw .badPlace("\(place) is no s3://bucket/prefix")
+    }
+    // Keys don't belong there, and would be repeated in messages and in the host's name.
+    guard !bucket.contains("@") else {
+      throw .badPlace(
+        "the bucket of s3://… has an @ in it: write s3://bucket/prefix, and give keys by AWS_ACCESS_KEY_ID and "
+          + "AWS_SECRET_ACCESS_KEY")
     }
     self.bucket = String(bucket)
     prefix = parts.count > 1 ? parts[1].split(separator: "/").joined(separator: "/") : ""
@@ -35,7 +47,10 @@ package struct S3Settings: Sendable {
     isPathStyle = given != nil
     let text = given ?? "https://\(bucket).s3.\(region).amazonaws.com"
     guard let url = try? BaseURL(text) else {
-      throw .badPlace("\(text) is no http or https URL; give the store's address with --endpoint")
+      let shown = text.contains("@") || text.contains("?") ? "the endpoint" : text
+      throw .badPlace(
+        "\(shown) is no http or https URL without user, password and query; give the store's address with --endpoint"
+      )
     }
     self.endpoint = url
     guard let accessKey = variable("AWS_ACCESS_KEY_ID"), let secretKey = variable("AWS_SECRET_ACCESS_KEY")

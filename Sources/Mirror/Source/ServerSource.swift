@@ -12,11 +12,18 @@ package final class ServerSource: MirrorSource {
   private let web: Web
   private let lease = Locked<String?>(nil)
 
-  /// - Parameter attempts: how often what may be cured by asking again is asked.
-  package init(server: BaseURL, token: String?, attempts: Int = 6, http: HTTPClient = HTTPClient()) {
+  /// - Parameters:
+  ///   - attempts: how often what may be cured by asking again is asked.
+  ///   - tokenSource: where the token came from, for messages.
+  package init(
+    server: BaseURL, token: String?, tokenSource: String? = nil, attempts: Int = 6,
+    http: HTTPClient = HTTPClient()
+  ) {
     self.server = server
     self.token = token
-    api = OriginClient(server: server, token: token, http: http) { _ in RetryPolicy(attempts: attempts) }
+    api = OriginClient(server: server, token: token, tokenSource: tokenSource, http: http) { _ in
+      RetryPolicy(attempts: attempts)
+    }
     web = Web(http: http, attempts: attempts)
   }
 
@@ -166,7 +173,7 @@ extension MirrorError {
         status == 200
         ? .unreadable(path: url, reason: found) : .refused(url: url, status: status, words: "")
     case .refused(let problem):
-      self = .refused(url: url, status: problem.status, words: problem.detail ?? "")
+      self = .refused(url: url, status: problem.status, words: problem.detail == nil ? "" : problem.words)
     case .body(let error): self = .unreadable(path: url, reason: "\(error)")
     }
   }

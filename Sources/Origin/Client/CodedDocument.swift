@@ -108,6 +108,7 @@ final class CodedDocument: Sendable {
 /// made again.
 struct CodedFiles: Sendable {
   let store: Store
+  let log: @Sendable (String) -> Void
 
   struct Coded {
     let file: OpenFile
@@ -132,7 +133,7 @@ struct CodedFiles: Sendable {
   private func existing(_ path: String) -> Coded? {
     guard let kept = try? store.derived.openFile(path) else { return nil }
     let (size, sha256) = (kept.size, kept.sha256)
-    return size > 0 ? Coded(file: OpenFile(kept.takeFile(), size: size), sha256: sha256) : nil
+    return size > 0 ? Coded(file: OpenFile(kept, store, log), sha256: sha256) : nil
   }
 
   /// Codes a blob; nil where the coded bytes aren't clearly smaller.

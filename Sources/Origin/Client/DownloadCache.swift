@@ -133,21 +133,6 @@ final class DownloadFile: Sendable {
   func isAt(_ path: RawSpan) -> Bool { path.equals(self.path) }
 }
 
-/// Keeps a descriptor open for the answers that send from it.
-final class OpenFile: Sendable {
-  private let file: Descriptor
-  let size: Int64
-
-  init(_ file: consuming Descriptor, size: Int64) {
-    self.file = file
-    self.size = size
-  }
-
-  var body: Body {
-    .file(FileBody(owner: self, descriptor: file.raw, offset: 0, count: UInt64(max(0, size))))
-  }
-}
-
 /// A resource whose answers may be deltas.
 struct DeltaTarget: Sendable {
   let sha256: SHA256

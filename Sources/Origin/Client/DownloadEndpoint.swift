@@ -54,7 +54,7 @@ struct DownloadEndpoint: Sendable {
     let sha256 = resource.content.sha256
     let blob = try store.open(sha256)
     let size = blob.size
-    let file = OpenFile(blob.takeFile(), size: size)
+    let file = OpenFile(blob, sha256, store, log)
     let md5 = resource.content.md5.hex
     let match = DictionaryMatch(store: store).field(prefix: prefix, path, resource.url)
     let fields = Self.fields(resource, match)

@@ -27,7 +27,7 @@ struct DeltaEndpoint: Sendable {
           guard let delta = try store.derived.open(parsed.target, on: parsed.base) else {
             throw .unknownBlob(parsed.target)
           }
-          return DownloadFile(path: key, document: Self.document(delta))
+          return DownloadFile(path: key, document: document(delta))
         }
         return file.document.response(to: stored.request)
       } catch {
@@ -40,9 +40,9 @@ struct DeltaEndpoint: Sendable {
 
   private static var nothing: Response { ClientFailure.notFound("no delta is stored under this URL") }
 
-  private static func document(_ delta: consuming DerivedFile) -> CodedDocument {
-    let (size, sha256) = (delta.size, delta.sha256)
-    let file = OpenFile(delta.takeFile(), size: size)
+  private func document(_ delta: consuming DerivedFile) -> CodedDocument {
+    let sha256 = delta.sha256
+    let file = OpenFile(delta, store, log)
     let fields = HeadFields.published("application/octet-stream")
     // Deltas may be made again, then perhaps with other bytes: the tag is of these.
     let tag = EntityTag("\(sha256.hex.prefix(32))")
@@ -56,8 +56,8 @@ struct DeltaEndpoint: Sendable {
   ///   - fields: of its answers, without Content-Encoding.
   func coded(_ sha256: SHA256, md5: String, on base: SHA256, _ fields: HeadFields) -> Representation? {
     guard let delta = try? store.derived.open(sha256, on: base) else { return nil }
-    let (size, coded) = (delta.size, delta.sha256)
-    let file = OpenFile(delta.takeFile(), size: size)
+    let coded = delta.sha256
+    let file = OpenFile(delta, store, log)
     let tag = EntityTag("\(md5)-dcz-\(coded.hex.prefix(16))")
     counters.sentCoded()
     return Representation(fields.adding("Content-Encoding", "dcz"), tag: tag, body: file.body)

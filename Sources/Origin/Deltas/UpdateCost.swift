@@ -46,27 +46,53 @@ struct UpdateCost: Sendable {
 
   /// What a device without anything downloads for `contents`.
   ///
-  /// Beyond `exact` bytes, sizes that were never worked out are taken in proportion.
-  init(whole contents: ContentTable, _ facts: DerivedFacts, exact: Int64 = 64 << 20) {
+  /// Every size is worked out once, by coding the file, and then kept. Of many files that would be more work than the whole
+  /// rest of their release: of those below `small` bytes `judged` are looked at, of the others as many as fit into `exact`
+  /// bytes, and the rest is taken in proportion.
+  init(whole contents: ContentTable, _ facts: DerivedFacts, exact: Int64 = 64 << 20, judged: Int = 1000) {
     var seen: Set<SHA256> = []
-    var (known, coded, rest): (Int64, Int64, Int64) = (0, 0, 0)
+    var (small, large): ([ResourceContent], [ResourceContent]) = ([], [])
     for (_, content) in contents where seen.insert(content.sha256).inserted {
       files += 1
-      guard content.ctype.isCompressible else {
+      if !content.ctype.isCompressible {
         plainBytes = plainBytes.addingClamped(content.size)
-        continue
-      }
-      if known < exact {
-        known = known.addingClamped(content.size)
-        coded = coded.addingClamped(
-          facts.plainSize(content.sha256, content.ctype, size: content.size))
+      } else if content.size < Self.small {
+        small.append(content)
       } else {
-        rest = rest.addingClamped(content.size)
+        large.append(content)
       }
     }
-    let inProportion = known > 0 ? Double(rest) * Double(coded) / Double(known) : 0
-    plainBytes = plainBytes.addingClamped(coded).addingClamped(Int64(min(inProportion, 0x1p62)))
+    // From all over the manifest, since what is of one folder is much alike.
+    let step = max(1, small.count / judged)
+    var share = Share()
+    for (index, content) in small.enumerated() {
+      share.add(content, isJudged: index % step == 0, facts)
+    }
+    plainBytes = plainBytes.addingClamped(share.all)
+    share = Share()
+    for content in large { share.add(content, isJudged: share.known < exact, facts) }
+    plainBytes = plainBytes.addingClamped(share.all)
     bytes = plainBytes
+  }
+
+  /// Files above this many bytes are few, and make up most of what is downloaded.
+  private static let small: Int64 = 64 << 10
+
+  /// Bytes of files, some of which are known as they are sent.
+  private struct Share {
+    var (known, coded, rest): (Int64, Int64, Int64) = (0, 0, 0)
+
+    mutating func add(_ content: ResourceContent, isJudged: Bool, _ facts: DerivedFacts) {
+      guard isJudged else { return rest = rest.addingClamped(content.size) }
+      known = known.addingClamped(content.size)
+      coded = coded.addingClamped(facts.plainSize(content.sha256, content.ctype, size: content.size))
+    }
+
+    /// All of them, as they are sent.
+    var all: Int64 {
+      let inProportion = known > 0 ? Double(rest) * Double(coded) / Double(known) : Double(rest)
+      return coded.addingClamped(Int64(min(inProportion, 0x1p62)))
+    }
   }
 }
 

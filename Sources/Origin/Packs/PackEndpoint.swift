@@ -25,7 +25,7 @@ struct PackEndpoint: Sendable {
           guard let pack = try store.derived.openPack(parsed, of: channel) else {
             throw .unknownVersion(parsed.version)
           }
-          return DownloadFile(path: key, document: Self.document(pack))
+          return DownloadFile(path: key, document: document(pack))
         }
         return file.document.response(to: stored.request)
       } catch {
@@ -41,9 +41,9 @@ struct PackEndpoint: Sendable {
     ClientFailure.response(.notFound, "no pack is stored under this URL", cacheControl: "no-store")
   }
 
-  private static func document(_ pack: consuming DerivedFile) -> CodedDocument {
-    let (size, sha256) = (pack.size, pack.sha256)
-    let file = OpenFile(pack.takeFile(), size: size)
+  private func document(_ pack: consuming DerivedFile) -> CodedDocument {
+    let sha256 = pack.sha256
+    let file = OpenFile(pack, store, log)
     let fields = HeadFields.published("application/octet-stream")
     let tag = EntityTag("\(sha256.hex.prefix(32))")
     return .file(identity: Representation(fields, tag: tag, body: file.body), gzip: nil, zstd: nil)

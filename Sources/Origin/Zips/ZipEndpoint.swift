@@ -6,6 +6,7 @@ import Store
 struct ZipEndpoint: Sendable {
   let desk: ZipDesk
   let store: Store
+  let log: @Sendable (String) -> Void
 
   /// Seconds after which a device asks again for a zip that isn't there yet.
   private static let pause = 5
@@ -33,7 +34,7 @@ struct ZipEndpoint: Sendable {
   ) -> Response {
     do throws(StoreError) {
       switch try desk.zip(zip, of: channel, isTrusted: try isTrusted(token, channel)) {
-      case .ready(let stored): return Self.representation(stored).response(to: request.request)
+      case .ready(let stored): return representation(stored).response(to: request.request)
       case .notYet: return Self.notYet(zip)
       case .notOffered:
         return ClientFailure.notFound(
@@ -62,9 +63,9 @@ struct ZipEndpoint: Sendable {
     }
   }
 
-  private static func representation(_ zip: consuming StoredZip) -> Representation {
-    let (tag, size) = (zip.tag, zip.size)
+  private func representation(_ zip: consuming StoredZip) -> Representation {
+    let tag = zip.tag
     let fields = HeadFields.published("application/zip")
-    return Representation(fields, tag: EntityTag(tag), body: OpenFile(zip.takeFile(), size: size).body)
+    return Representation(fields, tag: EntityTag(tag), body: OpenFile(zip, store, log).body)
   }
 }

@@ -9,6 +9,7 @@ import System
 package final class OriginClient: Sendable {
   package let server: BaseURL
   private let token: String?
+  private let tokenSource: String?
   private let http: HTTPClient
   /// Makes the policy of one request; the argument: whether the server has answered before.
   private let retries: @Sendable (Bool) -> RetryPolicy
@@ -21,12 +22,14 @@ package final class OriginClient: Sendable {
     var bytesSent: Int64 = 0
   }
 
+  /// - Parameter tokenSource: where the token came from, for messages.
   package init(
-    server: BaseURL, token: String?, http: HTTPClient = HTTPClient(),
+    server: BaseURL, token: String?, tokenSource: String? = nil, http: HTTPClient = HTTPClient(),
     retries: @escaping @Sendable (Bool) -> RetryPolicy = { OriginClient.policy(hasAnswered: $0) }
   ) {
     self.server = server
     self.token = token
+    self.tokenSource = tokenSource
     self.http = http
     self.retries = retries
   }
@@ -54,7 +57,14 @@ package final class OriginClient: Sendable {
   package func bytes(_ call: OriginCall) throws(OriginError) -> [UInt8] {
     let reply = try reply(to: call)
     if reply.isSuccess { return reply.body }
-    guard let problem = Problem(status: reply.status, body: reply.body) else {
+    guard var problem = Problem(status: reply.status, body: reply.body) else {
+      if (300..<400).contains(reply.status), let place = reply.field("location") {
+        throw .notAnOrigin(
+          server: server.text,
+          found:
+            "it redirects to \(Self.shown(place)), and tokens don't follow; give the address of the origin itself",
+          status: reply.status)
+      }
       // What proxies say, each in its words, to http that comes to a port of theirs for TLS.
       if reply.status == 400, server.text.hasPrefix("http:"),
         String(decoding: reply.body.prefix(4096), as: UTF8.self).uppercased().contains("HTTPS")
@@ -65,7 +75,16 @@ package final class OriginClient: Sendable {
       throw .notAnOrigin(
         server: server.text, found: "status \(reply.status) without a reason", status: reply.status)
     }
+    problem.tokenSource = tokenSource
     throw .refused(problem)
+  }
+
+  /// A redirect's target, as a message may have it: without its query, and without line breaks or escape sequences.
+  private static func shown(_ place: String) -> String {
+    let text = place.prefix { $0 != "?" && $0 != "#" }.unicodeScalars.filter {
+      (0x21...0x7e).contains($0.value)
+    }
+    return String(String.UnicodeScalarView(text.prefix(200)))
   }
 
   /// The answer of a success as a value.
@@ -155,6 +174,7 @@ package final class OriginClient: Sendable {
         if isOpen, !call.isRepeatable { throw .unknownOutcome(server: server.text, outcome) }
         return try last.get()
       }
+      http.reportRetry(of: server.text, after: outcome, in: milliseconds)
       Clock.sleep(for: .milliseconds(milliseconds))
     }
   }

@@ -34,20 +34,16 @@ extension OriginError {
     switch self {
     case .unreachable(let server, .reset) where server.hasPrefix("http:"):
       "\(server) can't be reached: it broke the connection; where it speaks TLS, write https:// in the address"
+    case .unreachable(let server, .couldNotConnect(let host, let port)):
+      "\(server) can't be reached: nothing answers at \(host) port \(port); see that `xcache serve` runs there, or name another "
+        + "server with --server or XCACHE_SERVER"
     case .unreachable(let server, let error): "\(server) can't be reached: \(error)"
     case .notAnOrigin(let server, let found, _): "\(server) doesn't answer like an xcache origin: \(found)"
     case .unknownOutcome(let server, let outcome):
-      "\(server) gave no answer (\(Self.words(of: outcome))), but may have done what was asked: look at `xcache log` and "
+      "\(server) gave no answer (\(outcome)), but may have done what was asked: look at `xcache log` and "
         + "`xcache audit log` before you repeat it"
     case .refused(let problem): problem.words
     case .body(let error): "what was to be sent can't be read: \(error)"
-    }
-  }
-
-  private static func words(of outcome: RetryPolicy.Outcome) -> String {
-    switch outcome {
-    case .error(let error): "\(error)"
-    case .status(let status, _): "status \(status)"
     }
   }
 
@@ -61,9 +57,11 @@ extension Problem {
   /// The origin's own words, with what this side knows to do about it.
   package var words: String {
     guard let detail else {
-      let lines = conflicts.prefix(1000).map { "\n  \($0.url) is in bundle \($0.bundle)" }.joined()
-      return title + lines + (conflicts.count > 1000 ? "\n  … and \(conflicts.count - 1000) more" : "")
+      return title
+        + Listing.below(conflicts.map { "\($0.url) is in bundle \($0.bundle)" }, hint: "--json has them all")
     }
-    return code == "token" ? "\(detail); give one with --token or XCACHE_TOKEN, or by xcache login" : detail
+    guard code == "token" else { return detail }
+    return tokenSource.map { "\(detail). It came from \($0)" }
+      ?? "\(detail); give one with --token or XCACHE_TOKEN, or by xcache login"
   }
 }

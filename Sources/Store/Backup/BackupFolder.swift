@@ -69,6 +69,21 @@ extension BackupFolder {
     if isOthers {
       throw .badBackupPlace(path: path, reason: "it has files in blobs, and isn't a backup")
     }
+    if let other = try StoreError.disk({ () throws(SystemError) in try others() }) {
+      throw .badBackupPlace(path: path, reason: "it holds other files, such as \(other), and no backup")
+    }
+  }
+
+  /// The name of a file that no run of `backup` makes, in a folder that holds no backup: a web build, say, which would be
+  /// published with the tokens of the origin in it.
+  private func others() throws(SystemError) -> String? {
+    for own in [folder.database, notes, partialDatabase] where try Kernel.status(own) != nil { return nil }
+    guard try Kernel.status(folder.path)?.kind == .folder else { return nil }
+    let made = [folder.lock, folder.blobs].map { $0.dropFirst(folder.path.count + 1) }
+    return try Folder.textNames(folder.path).sorted().first { name in
+      // What a file system of its own has.
+      name != "lost+found" && !made.contains(name[...])
+    }
   }
 
   /// Whether files are in `blobs` of which no run of `backup` can be the cause: each makes a database first.

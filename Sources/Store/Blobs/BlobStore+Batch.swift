@@ -69,28 +69,47 @@ extension BlobStore {
       for file in new { state.arriving.remove(file.digest.sha256) }
       for file in written.made { state.named[file.digest.sha256] = file.digest }
     }
-    if let failure = written.failure { throw StoreError(failure) }
+    if let failure = written.failure {
+      // On a full disk the part of a file that found room is the rest of it, which a start may need. What has the name is
+      // never removed from under a release that placed other bytes there meanwhile.
+      if let half = written.half { _ = try? removeUnreleased(half, isPromised: true) }
+      throw StoreError(failure)
+    }
     for file in others + written.taken { try storeAlone(file) }
   }
 
-  /// Makes the files, as many as the disk takes.
-  /// - Returns: also those whose name something has that isn't known.
-  private func write(_ files: [WholeFile]) -> (made: [WholeFile], taken: [WholeFile], failure: SystemError?) {
+  /// What came of the making of files.
+  private struct Written {
     var made: [WholeFile] = []
+    /// Those whose name something has that isn't known.
     var taken: [WholeFile] = []
-    made.reserveCapacity(files.count)
+    /// One that was begun, and can't be ended.
+    var half: SHA256?
+    var failure: SystemError?
+  }
+
+  /// Makes the files, as many as the disk takes.
+  private func write(_ files: [WholeFile]) -> Written {
+    var written = Written()
+    written.made.reserveCapacity(files.count)
     for file in files {
       let path = folder.blob(file.digest.sha256)
       do throws(SystemError) {
         let descriptor = try disk.create(path, flags: [.write, .create, .exclusive])
+        written.half = file.digest.sha256
         try disk.write(file.file.bytes.span.bytes, to: descriptor, path: path)
-        made.append(file)
+        written.made.append(file)
+        written.half = nil
       } catch {
-        guard error.code == .fileExists else { return (made, taken, error) }
-        taken.append(file)
+        if written.half == nil, error.code == .fileExists {
+          written.taken.append(file)
+        } else {
+          written.failure = error
+          return written
+        }
       }
     }
-    return (made, taken, nil)
+    return written
   }
 
   /// Has the process that comes after this one look under `blobs/` for what no release took; where that can't be written, it
@@ -98,12 +117,15 @@ extension BlobStore {
   private func markUnreleased() {
     let now = clock()
     let isDue = state.withLock { state in
-      if now - state.markedAt < Self.patience / 24 { return false }
+      if now - state.markedAt < Self.betweenMarks { return false }
       state.markedAt = now
       return true
     }
     if isDue { _ = try? Kernel.open(folder.unreleased, [.write, .create, .truncate], mode: 0o640) }
   }
+
+  /// A mark's time is that of the newest file, or up to so much older: 1 h, in milliseconds.
+  static let betweenMarks = patience / 24
 
   private func storeAlone(_ file: WholeFile) throws(StoreError) {
     var incoming = try IncomingBlob(file.file.claim, in: self)

@@ -88,13 +88,23 @@ extension BlobStore {
     }
     for sha256 in digests {
       do {
-        try disk.rename(folder.whole(sha256), to: folder.blob(sha256))
+        try move(folder.whole(sha256), to: folder.blob(sha256), as: sha256.hex)
         renamed.append(sha256)
       } catch  where error.code == .noSuchFileOrDirectory {
         absent.append(sha256)
       }
     }
     return absent
+  }
+
+  /// Renames a file; a folder in its place is someone's, and set aside.
+  func move(_ path: String, to place: String, as name: String) throws(SystemError) {
+    do {
+      try disk.rename(path, to: place)
+    } catch  where error.code == .isDirectory {
+      _ = try folder.setAside(place, as: name, now: clock())
+      try disk.rename(path, to: place)
+    }
   }
 
   /// Whether another release that needs the same bytes was quicker; its file's name is made durable once more. A name alone says
@@ -201,19 +211,47 @@ extension BlobStore {
     return known
   }
 
-  /// The digests of those that rows name, quarantined ones left out.
-  private func stored(_ digests: some Sequence<SHA256>) throws(StoreError) -> [SHA256: FileDigest] {
-    try connections.reading { (db) throws(StoreError) in
+  /// The digests of those that rows name and whose files are there with all their bytes. What somebody removed or cut short
+  /// is set aside, and counts as missing from then on: a release that named it would be acknowledged for nothing.
+  func stored(_ digests: some Sequence<SHA256>) throws(StoreError) -> [SHA256: FileDigest] {
+    var known = try connections.reading { (db) throws(StoreError) in
       var known: [SHA256: FileDigest] = [:]
       for sha256 in digests {
         if let row = try BlobRow.find(sha256, in: db), !row.isQuarantined { known[sha256] = row.digest }
       }
       return known
     }
+    for (sha256, digest) in known {
+      while true {
+        let there = try StoreError.disk { () throws(SystemError) in try Kernel.named(folder.blob(sha256)) }
+        if let there, there.kind == .file, there.size == digest.size { break }
+        // Where the right bytes came meanwhile, another file has the name now.
+        guard try quarantine(sha256, inode: there?.inode) else { continue }
+        known[sha256] = nil
+        break
+      }
+    }
+    return known
   }
 
   /// What is durable under `blobs/` and has no row yet.
   func placed(_ sha256: SHA256) -> FileDigest? { state.withLock { $0.placed[sha256] } }
+
+  /// The same of many.
+  func placed(_ digests: Set<SHA256>) -> [SHA256: FileDigest] {
+    var found: [SHA256: FileDigest] = [:]
+    var rest = Array(digests)[...]
+    while !rest.isEmpty {
+      // Downloads wait for this lock, too.
+      let some = rest.prefix(Self.atOnce)
+      rest = rest.dropFirst(Self.atOnce)
+      state.withLock { state in
+        if state.placed.isEmpty { return }
+        for sha256 in some { found[sha256] = state.placed[sha256] }
+      }
+    }
+    return found
+  }
 
   /// Forgets what rows name from now on.
   func forgetPlaced(_ digests: [SHA256]) {

@@ -134,27 +134,66 @@ extension BlobStore {
   /// those that a publisher was told are there.
   /// - Returns: their sizes.
   func sweepNamed(before limit: Int64) throws(StoreError) -> [Int64] {
+    let left = try leftNames(before: limit)
     var sizes: [Int64] = []
-    for sha256 in state.withLock({ Array($0.named.keys) }) {
+    var areGone = true
+    for sha256 in state.withLock({ Array($0.named.keys) }) + (left ?? []) {
       let path = folder.blob(sha256)
-      let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(path) }
-      guard let status, status.modified / 1_000_000 <= limit else { continue }
-      // Whoever places it from here on waits until it is gone.
-      let isFree = state.withLock { state in
-        guard state.promised[sha256] == nil, state.placing[sha256] == nil, state.placed[sha256] == nil,
-          state.named.removeValue(forKey: sha256) != nil
-        else { return false }
-        state.leaving.insert(sha256)
-        return true
+      let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(path, followLinks: false)
       }
-      guard isFree else { continue }
-      defer { state.withLock { _ = $0.leaving.remove(sha256) } }
-      // A release that was made since the look at `named` has given it a row.
-      guard try row(of: sha256) == nil else { continue }
-      try StoreError.disk { () throws(SystemError) in try folder.remove(path, as: sha256.hex, now: clock()) }
-      sizes.append(status.size)
+      guard let status else { continue }
+      guard status.modified / 1_000_000 <= limit, try removeUnreleased(sha256) else {
+        areGone = false
+        continue
+      }
+      if status.kind == .file { sizes.append(status.size) }
     }
+    if left != nil, areGone { try removeMark(before: limit) }
     return sizes
+  }
+
+  /// Files under `blobs/` that no row names and this process knows nothing of; nil where none is to be looked for: no process
+  /// left its mark, or some of what the mark is about is younger than `limit`.
+  private func leftNames(before limit: Int64) throws(StoreError) -> [SHA256]? {
+    let mark = try StoreError.disk { () throws(SystemError) in try Kernel.status(folder.unreleased) }
+    guard let mark, mark.modified / 1_000_000 <= limit - Self.betweenMarks else { return nil }
+    // The files first: one that is listed and has no row afterwards belongs to no release that was acknowledged.
+    let files = try files()
+    let rows = try connections.reading(BlobRow.names)
+    return state.withLock { state in files.filter { !rows.contains($0) && state.named[$0] == nil } }
+  }
+
+  /// Removes the mark, unless files are being made again.
+  private func removeMark(before limit: Int64) throws(StoreError) {
+    try StoreError.disk { () throws(SystemError) in
+      try state.withLock { (state) throws(SystemError) in
+        if state.markedAt <= limit - Self.betweenMarks { try Kernel.remove(folder.unreleased) }
+      }
+    }
+  }
+
+  /// Removes a file under `blobs/` that no release took, unless somebody counts on it; whoever places one of its name from
+  /// here on waits until it is gone.
+  /// - Parameter isPromised: whether it goes though a publisher was told that its bytes are there, somewhere else.
+  /// - Returns: whether it is gone.
+  func removeUnreleased(_ sha256: SHA256, isPromised: Bool = false) throws(StoreError) -> Bool {
+    let isFree = state.withLock { state in
+      guard isPromised ? state.named[sha256] == nil : state.promised[sha256] == nil,
+        state.placing[sha256] == nil, state.placed[sha256] == nil, !state.arriving.contains(sha256),
+        !state.isLeaving(sha256)
+      else { return false }
+      state.named[sha256] = nil
+      state.leaving.insert(sha256)
+      return true
+    }
+    guard isFree else { return false }
+    defer { state.withLock { _ = $0.leaving.remove(sha256) } }
+    // A release that was made meanwhile has given it a row.
+    guard try row(of: sha256) == nil else { return false }
+    try StoreError.disk { () throws(SystemError) in
+      try folder.remove(folder.blob(sha256), as: sha256.hex, now: clock())
+    }
+    return true
   }
 
   private static let filesForAThread = 50

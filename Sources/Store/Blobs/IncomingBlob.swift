@@ -90,7 +90,9 @@ extension BlobStore {
     let row = try row(of: sha256)
     if let row, !row.isQuarantined { return .alreadyThere }
     if state.withLock({ $0.arrived(sha256) != nil }) { return .alreadyThere }
-    try StoreError.disk { () throws(SystemError) in try disk.rename(path, to: folder.whole(sha256)) }
+    try StoreError.disk { () throws(SystemError) in
+      try move(path, to: folder.whole(sha256), as: "tmp-\(sha256.hex)")
+    }
     state.withLock { state in
       state.forgetWhole(sha256)
       state.whole[sha256] = digest
@@ -116,15 +118,12 @@ extension BlobStore {
   func missing(of digests: [SHA256]) throws(StoreError) -> [SHA256] {
     let stamp = try promise(digests)
     let arrived = arrived(digests)
-    let unstored = try connections.reading { (db) throws(StoreError) in
-      var unstored: [SHA256] = []
-      for sha256 in digests where arrived[sha256] == nil {
-        if try BlobRow.find(sha256, in: db)?.isQuarantined ?? true { unstored.append(sha256) }
-      }
-      return unstored
-    }
+    let rest = digests.filter { arrived[$0] == nil }
+    let stored = try stored(rest)
     var missing: [SHA256] = []
-    for sha256 in unstored where try waiting(sha256) == nil { missing.append(sha256) }
+    for sha256 in rest where stored[sha256] == nil {
+      if try waiting(sha256) == nil { missing.append(sha256) }
+    }
     withdraw(missing, stamp)
     return missing
   }

@@ -4,6 +4,8 @@ import System
 package struct DerivedFile: ~Copyable, Sendable {
   /// Open for reading.
   package let file: Descriptor
+  /// Where it is.
+  package let path: String
   /// Bytes.
   package let size: Int64
   /// The digest of its bytes, as they were read just now.
@@ -78,16 +80,23 @@ extension DerivedStore {
       try drop(path, inode: status.inode, isBad: true)
       return nil
     }
-    return DerivedFile(file: file, size: status.size, sha256: found)
+    return DerivedFile(file: file, path: path, size: status.size, sha256: found)
+  }
+
+  /// What a zip's file was when it was hashed. Its times say when it was used.
+  struct ZipOnDisk: Equatable {
+    let inode: UInt64
+    let size: Int64
   }
 
   /// Whether a zip is there with the bytes that it was made with; hashed at its first use after the start.
   func hasWholeZip(_ path: String) throws(StoreError) -> Bool {
     let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(path) }
     guard let status else { return false }
-    if wholeZips.withLock({ $0[path] == status.inode }) { return true }
+    let file = ZipOnDisk(inode: status.inode, size: status.size)
+    if wholeZips.withLock({ $0[path] == file }) { return true }
     guard try openFile(path) != nil else { return false }
-    wholeZips.withLock { $0[path] = status.inode }
+    wholeZips.withLock { $0[path] = file }
     return true
   }
 

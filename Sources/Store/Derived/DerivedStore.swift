@@ -8,7 +8,7 @@ package final class DerivedStore: Sendable {
   let changes: FileChanges
   let clock: @Sendable () -> Int64
   /// Zips that were hashed since the start, by path, with their inodes.
-  let wholeZips = Locked<[String: UInt64]>([:])
+  let wholeZips = Locked<[String: ZipOnDisk]>([:])
   private let connection: Locked<Held>
 
   private struct Held: @unchecked Sendable {  // only the thread that holds the lock uses it

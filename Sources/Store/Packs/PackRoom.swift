@@ -7,6 +7,7 @@ extension Store {
   /// are told of them.
   /// - Returns: whether they fit.
   package func makePackRoom(_ room: Int64, for size: Int64) throws(StoreError) -> Bool {
+    if try derived.hasRoom(room, for: size) { return true }
     let packs = try packsByUse(replacing: nil)
     var total = Self.bytes(packs.newest)
     guard size <= room - total else { return false }
@@ -26,7 +27,8 @@ extension Store {
   package func hasPackRoom(_ room: Int64, for size: Int64, replacing channel: Int64? = nil) throws(StoreError)
     -> Bool
   {
-    size <= room - Self.bytes(try packsByUse(replacing: channel).newest)
+    if try derived.hasRoom(room, for: size) { return true }
+    return size <= room - Self.bytes(try packsByUse(replacing: channel).newest)
   }
 
   private typealias Packs = [(channel: Int64, pack: StoredPack)]
@@ -71,6 +73,15 @@ extension Store {
 }
 
 extension DerivedStore {
+  /// Whether `size` more bytes fit into `room` beside every pack that is kept. Mostly they do, and then nobody has to know
+  /// which packs are to newest versions, for which every channel's row would be read.
+  fileprivate func hasRoom(_ room: Int64, for size: Int64) throws(StoreError) -> Bool {
+    let sizes = try work { (db) throws(StoreError) in
+      try db.all("SELECT size FROM pack WHERE sha256 IS NOT NULL") { $0.get(0, as: Int64.self) }
+    }
+    return size <= room - sizes.reduce(0) { $0.addingClamped($1) }
+  }
+
   /// Every pack that is kept, with its channel's number.
   package func packs() throws(StoreError) -> [(channel: Int64, pack: StoredPack)] {
     try work { (db) throws(StoreError) in

@@ -17,6 +17,13 @@ struct ReleaseWriter {
   private var urls: URLRows
   /// The resource that the channel holds under each URL afterwards.
   private var resources: [ResourceURL: Int64]
+  /// The rows of the new bytes, by their names.
+  private var newBlobs: [SHA256: Int64] = [:]
+  /// Rows that are to be made, all at once, with their numbers.
+  private var newURLs: [(id: Int64, url: ResourceURL)] = []
+  private var newResources: [(id: Int64, row: ResourceRow)] = []
+  private var nextURL: Int64 = 0
+  private var nextResource: Int64 = 0
 
   init(_ plan: ReleasePlan, of request: ReleaseInput, in db: Database, blobs: BlobStore, now: Int64)
     throws(StoreError)
@@ -44,6 +51,9 @@ struct ReleaseWriter {
   {
     var changes: [EntryChange] = []
     changes.reserveCapacity(plan.union.count)
+    newBlobs = try BlobRow.insertNew(try placedBlobs(), now: at, in: db)
+    nextURL = try URLRow.nextID(for: plan.union.count, in: db)
+    nextResource = try ResourceRow.nextID(for: plan.union.count, in: db)
     for step in plan.union {
       changes.append(
         EntryChange(
@@ -52,6 +62,9 @@ struct ReleaseWriter {
             try entry(step.url, content)
           }, old: step.old?.content.headers))
     }
+    try URLRow.insert(newURLs, of: channel.id, in: db)
+    try ResourceRow.insert(newResources, in: db)
+    (newURLs, newResources) = ([], [])
     let prepared = PreparedRelease(channel: channel, version: version, at: at, changes: changes)
     let digest = try digest(prepared)
     try ReleaseRow(
@@ -72,13 +85,23 @@ struct ReleaseWriter {
     let type = try contentTypeID(content.identity.form)
     let known = urls[url]
     if let known, let old = try oldEntry(url, known, blob: blob, type: type, content) { return old }
-    let urlID = try urls.findOrInsert(url, in: db)
-    let number = known == nil ? 1 : try URLRow.nextVersion(of: urlID, in: db)
-    resources[url] = try ResourceRow(
-      url: urlID, version: number, blob: blob, contentType: type, publicURL: channel.publicURLID,
-      broughtIn: version
-    ).insert(in: db)
+    let number = try known.map { (id) throws(StoreError) in try URLRow.nextVersion(of: id, in: db) } ?? 1
+    let resource = ResourceRow(
+      url: known ?? addURL(url), version: number, blob: blob, contentType: type,
+      publicURL: channel.publicURLID, broughtIn: version)
+    newResources.append((nextResource, resource))
+    resources[url] = nextResource
+    nextResource += 1
     return channel.entry(url, content, number, broughtIn: version, channel.publicURL)
+  }
+
+  /// Has a row made for a URL that the channel has never seen; gives its number.
+  private mutating func addURL(_ url: ResourceURL) -> Int64 {
+    let id = nextURL
+    nextURL += 1
+    newURLs.append((id, url))
+    urls.add(url, id)
+    return id
   }
 
   /// "Bytes that come back get their old version and download URL back."
@@ -99,15 +122,21 @@ struct ReleaseWriter {
     return id
   }
 
-  /// The row of a content's bytes, which are durable under `blobs/` by now (step 4 of the order in which a release
-  /// is made durable).
+  /// The bytes of this release that are durable under `blobs/` by now (step 4 of the order in which a release is made durable)
+  /// and, mostly, have no row yet.
+  private func placedBlobs() throws(StoreError) -> [FileDigest] {
+    let contents = plan.union.compactMap { step in step.new.map { (step.url, $0) } }
+    let placed = blobs.placed(Set(contents.map(\.1.sha256)))
+    for (url, content) in contents {
+      if let digest = placed[content.sha256] { try content.check(against: digest, url) }
+    }
+    return Array(placed.values)
+  }
+
+  /// The row of a content's bytes.
   private func blobID(_ url: ResourceURL, _ content: ResourceContent) throws(StoreError) -> Int64 {
     let sha256 = content.sha256
-    // Mostly what was placed for this release has no row yet: one statement tells, and makes it.
-    if let digest = blobs.placed(sha256) {
-      try content.check(against: digest, url)
-      if let id = try BlobRow.insertNew(digest, now: at, in: db) { return id }
-    }
+    if let id = newBlobs[sha256] { return id }
     if let row = try BlobRow.find(sha256, in: db), !row.isQuarantined {
       try content.check(against: row.digest, url)
       return row.id
@@ -147,12 +176,14 @@ struct ReleaseWriter {
         try EntryRow.end(url: try urls.id(of: step.url), bundle: bundle, at: version, in: db)
       }
     }
+    var rows: [(row: EntryRow, resource: Int64)] = []
     for (bundle, steps) in bundles {
       for step in steps where step.new != nil {
         guard let resource = resources[step.url] else { throw .corruptRow(step.url.text) }
-        try EntryRow(url: try urls.id(of: step.url), bundle: bundle, since: version).insert(resource, in: db)
+        rows.append((EntryRow(url: try urls.id(of: step.url), bundle: bundle, since: version), resource))
       }
     }
+    try EntryRow.insert(rows, in: db)
   }
 
   private func outcome(_ changes: [EntryChange], _ digest: SHA256) -> ReleaseOutcome {

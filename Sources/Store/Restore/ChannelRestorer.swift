@@ -177,11 +177,13 @@ struct ChannelRestorer {
     _ bundle: RestoredChannel.Bundle, at version: ManifestVersion, _ entries: [ResourceURL: Int64]
   ) throws(StoreError) {
     let id = try id(of: bundle)
+    var rows: [(row: EntryRow, resource: Int64)] = []
     for url in bundle.urls where held[bundle.name]?[url] == nil {
       guard let resource = entries[url] else { throw .corruptRow(url.text) }
-      try EntryRow(url: try urls.id(of: url), bundle: id, since: version).insert(resource, in: db)
+      rows.append((EntryRow(url: try urls.id(of: url), bundle: id, since: version), resource))
       held[bundle.name, default: [:]][url] = resource
     }
+    try EntryRow.insert(rows, in: db)
     guard bundle.version == version else { return }
     try ReleaseBundleRow(
       bundle: id, version: version, channel: channelID, counts: bundle.counts, resources: bundle.resources,

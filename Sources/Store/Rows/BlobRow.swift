@@ -26,14 +26,26 @@ struct BlobRow {
     return db.lastRowID
   }
 
-  /// - Returns: nil where there is a row of these bytes.
-  static func insertNew(_ digest: FileDigest, now: Int64, in db: Database) throws(StoreError) -> Int64? {
-    try db.value(
-      Int64.self,
-      """
-      INSERT INTO blob (sha256, md5, size, stored_at, checked_at) VALUES (?1, ?2, ?3, ?4, ?4)
-      ON CONFLICT (sha256) DO NOTHING RETURNING id
-      """, digest.sha256, digest.md5, digest.size, now)
+  /// Makes rows of those that have none.
+  /// - Returns: the rows that were made; one that is not among them had one already, or may have.
+  static func insertNew(_ digests: [FileDigest], now: Int64, in db: Database) throws(StoreError)
+    -> [SHA256: Int64]
+  {
+    let first = try Database.firstID(
+      after: try db.value(Int64.self, "SELECT max(id) FROM blob"), for: digests.count)
+    // In the order of their names, so that the index by them is written page by page.
+    let sorted = digests.sorted { $0.sha256 < $1.sha256 }
+    var made: [SHA256: Int64] = [:]
+    made.reserveCapacity(digests.count)
+    try db.insert(
+      "INSERT INTO blob (id, sha256, md5, size, stored_at, checked_at)",
+      sorted.enumerated().map { (first + Int64($0), $1.sha256, $1.md5, $1.size, now, now) },
+      "ON CONFLICT (sha256) DO NOTHING"
+    ) { (range, count) in
+      guard count == range.count else { return }
+      for index in range { made[sorted[index].sha256] = first + Int64(index) }
+    }
+    return made
   }
 
   /// Says that its file is whole, as it was when it was read back at `time`.

@@ -6,12 +6,11 @@ struct EntryRow {
   let bundle: Int64
   let since: ManifestVersion
 
-  /// Begins the row with a resource.
-  func insert(_ resource: Int64, in db: Database) throws(StoreError) {
-    try db.run(
-      "INSERT INTO entry (url_id, bundle_id, since, resource_id) VALUES (?, ?, ?, ?)", url, bundle,
-      since.number,
-      resource)
+  /// Begins rows, each with its resource.
+  static func insert(_ rows: [(row: EntryRow, resource: Int64)], in db: Database) throws(StoreError) {
+    try db.insert(
+      "INSERT INTO entry (url_id, bundle_id, since, resource_id)",
+      rows.map { ($0.row.url, $0.row.bundle, $0.row.since.number, $0.resource) })
   }
 
   /// Ends the live row of a URL. Before any new one begins all end, as the rule that live rows of a URL agree asks.

@@ -18,6 +18,24 @@ enum URLRow {
     return db.lastRowID
   }
 
+  /// Makes rows with these numbers.
+  static func insert(_ rows: [(id: Int64, url: ResourceURL)], of channel: Int64, in db: Database)
+    throws(StoreError)
+  {
+    try db.insert(
+      "INSERT INTO url (id, channel_id, text, match_key)",
+      rows.map { row in
+        let (text, key) = (row.url.text, row.url.matchKey)
+        return (row.id, channel, text, key == text ? String?.none : key)
+      })
+  }
+
+  /// The number that the next new row gets.
+  /// - Parameter count: how many are to be made at most.
+  static func nextID(for count: Int, in db: Database) throws(StoreError) -> Int64 {
+    try Database.firstID(after: try db.value(Int64.self, "SELECT max(id) FROM url"), for: count)
+  }
+
   /// The number that the next resource of a URL gets.
   static func nextVersion(of id: Int64, in db: Database) throws(StoreError) -> Int64 {
     try db.value(Int64.self, "SELECT versions + 1 FROM url WHERE id = ?", id) ?? 1
@@ -69,6 +87,9 @@ struct URLRows {
   /// The row of a URL that the channel has seen; nil where it never has.
   subscript(url: ResourceURL) -> Int64? { ids[url] }
 
+  /// Takes note of the row that a URL is given.
+  mutating func add(_ url: ResourceURL, _ id: Int64) { ids[url] = id }
+
   /// The row of a URL that has one by now.
   func id(of url: ResourceURL) throws(StoreError) -> Int64 {
     guard let id = ids[url] else { throw .corruptRow(url.text) }
@@ -101,6 +122,21 @@ struct ResourceRow {
       VALUES (?, ?, ?, ?, ?, ?)
       """, url, version, blob, contentType, publicURL, broughtIn.number)
     return db.lastRowID
+  }
+
+  /// Makes rows with these numbers.
+  static func insert(_ rows: [(id: Int64, row: ResourceRow)], in db: Database) throws(StoreError) {
+    try db.insert(
+      "INSERT INTO resource (id, url_id, version, blob_id, content_type_id, public_url_id, brought_in)",
+      rows.map { id, row in
+        (id, row.url, row.version, row.blob, row.contentType, row.publicURL, row.broughtIn.number)
+      })
+  }
+
+  /// The number that the next new row gets.
+  /// - Parameter count: how many are to be made at most.
+  static func nextID(for count: Int, in db: Database) throws(StoreError) -> Int64 {
+    try Database.firstID(after: try db.value(Int64.self, "SELECT max(id) FROM resource"), for: count)
   }
 
   /// What a URL had with these bytes, type and headers: its row, and what its download URL is made of.

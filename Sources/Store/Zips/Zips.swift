@@ -6,6 +6,8 @@ import System
 package struct StoredZip: ~Copyable, Sendable {
   /// Open for reading.
   package let file: Descriptor
+  /// Where it is.
+  package let path: String
   /// Bytes.
   package let size: Int64
   /// Stands for its bytes: their sha256 in part, in hexadecimal.
@@ -28,7 +30,8 @@ extension Store {
       try? Kernel.setModified(path, to: Clock.unixMilliseconds())
       let size = try Kernel.status(file).size
       let tag = path.dropLast(4)
-      return StoredZip(file: file, size: size, tag: String(tag.reversed().prefix { $0 != "." }.reversed()))
+      return StoredZip(
+        file: file, path: path, size: size, tag: String(tag.reversed().prefix { $0 != "." }.reversed()))
     }
   }
 

@@ -121,6 +121,19 @@ import Testing
     #expect(try origin.api("GET", Self.online).status == 404)
   }
 
+  /// What `zstd --long=27` gives is whole, and only wants too much memory.
+  @Test func aWindowThatIsTooLarge() throws {
+    let origin = try TestOrigin()
+    // Magic, a descriptor with a window, 2^27 bytes of it, an empty last block.
+    let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x00, (27 - 10) << 3, 0x01, 0x00, 0x00]
+    for path in ["\(Self.online)/releases", "gc"] {
+      let reply = try Self.ask(origin, path, frame, coding: "zstd")
+      #expect(reply.status == 415 && reply.json["code"]?.string == "content-coding", "\(reply.text)")
+      let words = reply.json["detail"]?.string ?? ""
+      #expect(words.contains("a window of more than the 8 MiB") && words.contains("--long"), "\(words)")
+    }
+  }
+
   /// Members and frames, one after another, are one body.
   @Test(arguments: codings.prefix(2).map(\.name)) func severalMembers(_ name: String) throws {
     let origin = try TestOrigin()

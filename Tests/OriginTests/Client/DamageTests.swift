@@ -39,6 +39,55 @@ import Testing
     #expect(healed.status == 200 && healed.text == Self.script)
   }
 
+  /// A file is cut short while it is open: the answer that finds it out is broken off, and the next one knows.
+  @Test func aFileThatIsCutWhileItIsOpen() throws {
+    let lines = Locked<[String]>([])
+    let origin = try TestOrigin { $0.log = { line in lines.withLock { $0.append(line) } } }
+    try origin.publish(["a.js": Self.script])
+    let path = try Self.path(origin)
+    let other = try origin.another()
+    for asked in [origin, other] { #expect(try asked.ask("GET", path).text == Self.script) }
+    let blob = origin.store.folder.blob(Self.sha256)
+    try Kernel.truncate(Kernel.open(blob, [.write]), to: 100)
+    let found = origin.store.changes.found.blobs
+    let cut = try origin.ask("GET", path)
+    #expect(cut.status == 200 && cut.body.count == 100)
+    #expect(origin.store.changes.found.blobs == found + 1)
+    #expect(lines.withLock { $0.contains { $0.contains("\(Self.sha256)") } }, "\(lines.withLock { $0 })")
+    for asked in [origin, other] { #expect(try asked.ask("GET", path).status == 500) }
+    #expect(try origin.store.missing(of: [Self.sha256]) == [Self.sha256])
+    try origin.publish(["a.js": Self.script])
+    for asked in [origin, other] { #expect(try asked.ask("GET", path).text == Self.script) }
+  }
+
+  /// The right file stands under the name again, but what is open is still the one that was cut.
+  @Test func aFileThatWasPutBackIsOpenedAnew() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": Self.script])
+    let path = try Self.path(origin)
+    #expect(try origin.ask("GET", path).text == Self.script)
+    let blob = origin.store.folder.blob(Self.sha256)
+    try Kernel.truncate(Kernel.open(blob, [.write]), to: 100)
+    try DurableFile.write(Array(Self.script.utf8), to: blob)
+    #expect(try origin.ask("GET", path).body.count == 100)
+    #expect(try origin.ask("GET", path).text == Self.script)
+  }
+
+  @Test(arguments: ["gzip", "zstd"]) func aCodedFileThatIsCutWhileItIsOpen(coding: String) throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": Self.script])
+    let path = try Self.path(origin)
+    let lines = ["Accept-Encoding: \(coding)"]
+    let good = try origin.ask("GET", path, lines)
+    let file = origin.store.derived.file(Self.sha256, coding)
+    try Kernel.truncate(Kernel.open(file, [.write]), to: 10)
+    let found = origin.store.changes.found.derived
+    #expect(try origin.ask("GET", path, lines).body.count == 10)
+    #expect(origin.store.changes.found.derived == found + 1)
+    let again = try origin.ask("GET", path, lines)
+    #expect(again.status == 200 && again.body == good.body)
+  }
+
   @Test(arguments: ["gzip", "zstd"]) func aBadCodedFileIsMadeAgain(coding: String) throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": Self.script])

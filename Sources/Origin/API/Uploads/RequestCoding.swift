@@ -68,6 +68,11 @@ struct BodyBytes {
   private static func problem(_ body: () throws -> Void) throws {
     do {
       try body()
+    } catch CodingError.windowTooLarge(let limit) {
+      throw Problem(
+        .unsupportedMediaType, "content-coding",
+        "the body's zstd frame has a window of more than the \(limit >> 20) MiB that a content coding may have (RFC 9659); "
+          + "compress it without --long and --ultra, or send it as gzip or as it is")
     } catch is CodingError {
       throw Problem.badRequest("the body isn't whole, or isn't what its Content-Encoding says")
     }

@@ -1,0 +1,69 @@
+import HTTP
+import Store
+import System
+
+/// Keeps a descriptor open for the answers that send from it.
+final class OpenFile: FileOwner {
+  private let file: Descriptor
+  let size: Int64
+  private let recheck: @Sendable () -> Void
+
+  private init(_ file: consuming Descriptor, size: Int64, recheck: @escaping @Sendable () -> Void) {
+    self.file = file
+    self.size = size
+    self.recheck = recheck
+  }
+
+  /// A blob's file.
+  convenience init(
+    _ blob: consuming StoredBlob, _ sha256: SHA256, _ store: Store,
+    _ log: @escaping @Sendable (String) -> Void
+  ) {
+    let size = blob.size
+    self.init(blob.takeFile(), size: size) {
+      do throws(StoreError) {
+        try store.recheck(sha256)
+        log(
+          "error: bytes of blob \(sha256) were missing in a file that was open; the one that is there now is whole"
+        )
+      } catch {
+        log("error: a download was broken off: \(error)")
+      }
+    }
+  }
+
+  /// A file under `derived/`, which is dropped where it is bad, and made again.
+  convenience init(
+    _ derived: consuming DerivedFile, _ store: Store, _ log: @escaping @Sendable (String) -> Void
+  ) {
+    let (size, path) = (derived.size, derived.path)
+    self.init(derived.takeFile(), size: size, recheck: Self.recheck(path, store, log))
+  }
+
+  /// A zip.
+  convenience init(_ zip: consuming StoredZip, _ store: Store, _ log: @escaping @Sendable (String) -> Void) {
+    let (size, path) = (zip.size, zip.path)
+    self.init(zip.takeFile(), size: size, recheck: Self.recheck(path, store, log))
+  }
+
+  private static func recheck(
+    _ path: String, _ store: Store, _ log: @escaping @Sendable (String) -> Void
+  ) -> @Sendable () -> Void {
+    {
+      log(
+        "error: a download was broken off: bytes of \(path) are missing; it is read again, and made again where it is bad"
+      )
+      do throws(StoreError) {
+        try store.recheckDerived(path)
+      } catch {
+        log("error: \(path) can't be read again: \(error)")
+      }
+    }
+  }
+
+  func bytesAreMissing() { recheck() }
+
+  var body: Body {
+    .file(FileBody(owner: self, descriptor: file.raw, offset: 0, count: UInt64(max(0, size))))
+  }
+}

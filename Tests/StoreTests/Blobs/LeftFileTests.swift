@@ -1,0 +1,153 @@
+import Manifests
+import System
+import Testing
+
+@testable import Store
+
+/// Files under `blobs/` that are there without a release, and those of releases that aren't there any more.
+@Suite struct LeftFileTests {
+  private let scratch = Scratch()
+  private let samples = (0..<40).map { Sample("file \($0)") }
+  private var digests: [SHA256] { samples.map(\.claim.sha256) }
+  private var set: [String: Sample] {
+    Dictionary(uniqueKeysWithValues: samples.enumerated().map { ("f\($0).js", $1) })
+  }
+
+  /// The clock of a test, and options that go by it.
+  private static func clock() -> (now: Locked<Int64>, options: Store.Options) {
+    let now = Locked<Int64>(Clock.unixMilliseconds())
+    var options = Store.Options()
+    options.clock = { now.withLock { $0 } }
+    return (now, options)
+  }
+
+  private static let hour: Int64 = 3_600_000
+
+  /// A disk that fills up in the middle of a file keeps nothing of it: a start may need that room.
+  @Test func aFullDiskKeepsNoHalfFile() throws {
+    var options = Store.Options()
+    let isFull = Locked(true)
+    let third = samples[3].claim.sha256
+    options.disk = Disk { (step, path) throws(SystemError) in
+      guard isFull.withLock({ $0 }), "\(step)" == "write", path.hasSuffix(third.hex.dropFirst(2)) else {
+        return
+      }
+      // As much as there was room for.
+      let file = try Kernel.open(path, [.write])
+      try Kernel.write([1, 2, 3].span.bytes, to: file, path: path)
+      throw SystemError(step, on: path, code: .noSpace)
+    }
+    let store = try scratch.open(options)
+    #expect(throws: StoreError.self) { try store.receive(samples.map(BatchTests.small)) }
+    #expect(try Set(store.blobs.files()) == Set(digests.prefix(3)))
+    isFull.withLock { $0 = false }
+    try store.receive(samples.map(BatchTests.small))
+    try store.publish(base: 0, set: set, sends: false)
+    for sample in samples { #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes) }
+  }
+
+  /// What arrived for a process that is no more goes after a day, without gc; what was released since stays.
+  @Test func aRestartForgetsNothingThatIsToGo() throws {
+    do { try scratch.open().receive(samples.map(BatchTests.small)) }
+    let (now, options) = Self.clock()
+    let store = try scratch.open(options)
+    try store.publish(base: 0, set: ["a": samples[0]], sends: false)
+    now.withLock { $0 += 23 * Self.hour }
+    #expect(try store.sweepUploads().files == 0)
+    now.withLock { $0 += 3 * Self.hour }
+    #expect(try store.sweepUploads().files == samples.count - 1)
+    #expect(try store.blobs.files() == [digests[0]])
+    #expect(try Kernel.status(store.folder.unreleased) == nil)
+    #expect(try store.missing(of: digests) == Array(digests.dropFirst()))
+    // Sent again, they wait for a day of their own.
+    try store.receive(samples.map(BatchTests.small))
+    #expect(try Kernel.status(store.folder.unreleased) != nil)
+    #expect(try store.missing(of: digests).isEmpty)
+  }
+
+  /// A publisher that goes on after the restart keeps what it was told is there.
+  @Test func whatAPublisherCountsOnStays() throws {
+    do { try scratch.open().receive(samples.map(BatchTests.small)) }
+    let (now, options) = Self.clock()
+    let store = try scratch.open(options)
+    now.withLock { $0 += 26 * Self.hour }
+    #expect(try store.missing(of: Array(digests.prefix(10))).isEmpty)
+    #expect(try store.sweepUploads().files == samples.count - 10)
+    #expect(try Kernel.status(store.folder.unreleased) != nil)
+    let mine = Dictionary(uniqueKeysWithValues: samples.prefix(10).enumerated().map { ("f\($0).js", $1) })
+    try store.publish(base: 0, set: mine, sends: false)
+    #expect(try Set(store.blobs.files()) == Set(digests.prefix(10)))
+    #expect(try store.sweepUploads().files == 0)
+    #expect(try Kernel.status(store.folder.unreleased) == nil)
+    for sample in samples.prefix(10) {
+      #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes)
+    }
+  }
+
+  /// What happened to the file of a release.
+  enum Loss: CaseIterable {
+    case removed, cut, grown, folder
+  }
+
+  /// A release that names a stored file looks whether it is there, and has it sent again where it isn't.
+  @Test(arguments: Loss.allCases) func aReleaseNamesNothingThatIsGone(_ loss: Loss) throws {
+    let store = try scratch.open()
+    let sample = samples[0]
+    let sha256 = sample.claim.sha256
+    try store.publish(base: 0, set: ["a": sample])
+    let blob = store.folder.blob(sha256)
+    switch loss {
+    case .removed: try Kernel.remove(blob)
+    case .cut: try DurableFile.write(Array(sample.bytes.dropLast()), to: blob)
+    case .grown: try DurableFile.write(sample.bytes + [0], to: blob)
+    case .folder:
+      try Kernel.remove(blob)
+      try Kernel.makeFolder(blob)
+      try DurableFile.write([1], to: blob + "/notes")
+    }
+    #expect {
+      try store.publish("other", base: 0, set: ["b": sample], sends: false)
+    } throws: {
+      if case .missingBlobs([sha256]) = $0 as? StoreError { true } else { false }
+    }
+    #expect(store.changes.found.blobs == 1)
+    #expect(try store.missing(of: [sha256]) == [sha256])
+    try store.publish("other", base: 0, set: ["b": sample])
+    #expect(try store.bytes(of: sha256, limit: 100) == sample.bytes)
+    if loss == .folder {
+      let aside = try Folder.textNames(store.folder.quarantine).map {
+        "\(store.folder.quarantine)/\($0)/notes"
+      }
+      #expect(try aside.contains { try Kernel.status($0) != nil })
+    }
+  }
+
+  /// Who asks before sending is told so, too.
+  @Test(arguments: [true, false]) func whatIsGoneIsAskedFor(_ isSmall: Bool) throws {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: set)
+    for sample in samples[..<3] { try Kernel.remove(store.folder.blob(sample.claim.sha256)) }
+    #expect(try store.missing(of: digests) == Array(digests[..<3]))
+    if isSmall { try store.receive(samples.map(BatchTests.small)) } else { try store.send(samples) }
+    #expect(try store.missing(of: digests).isEmpty)
+    for sample in samples { #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes) }
+  }
+
+  /// A folder in a file's place is someone's: it is set aside, and in no release's way.
+  @Test(arguments: [true, false], [1, 40]) func aFolderInAFilesPlace(_ isSmall: Bool, _ count: Int) throws {
+    let store = try scratch.open()
+    let sha256 = digests[0]
+    let sent = Array(samples[..<count])
+    let set = Dictionary(uniqueKeysWithValues: sent.enumerated().map { ("f\($0).js", $1) })
+    for path in [store.folder.blob(sha256), store.folder.whole(sha256)] {
+      try Kernel.makeFolder(path)
+      try DurableFile.write([1], to: path + "/notes")
+    }
+    if isSmall { try store.receive(sent.map(BatchTests.small)) } else { try store.send(sent) }
+    try store.publish(base: 0, set: set, sends: false)
+    for sample in sent { #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes) }
+    let aside = try Folder.textNames(store.folder.quarantine)
+    #expect(aside.count == 2)
+    for name in aside { #expect(try DurableFile.read("\(store.folder.quarantine)/\(name)/notes") == [1]) }
+  }
+}
