@@ -62,7 +62,8 @@ final class Loading: @unchecked Sendable {  // see above
       guard let self, !Task.isCancelled else { return }
       switch answer {
       case .local(let answer): self.deliver(answer)
-      case .network: self.passOn()
+      case .network:
+        if let ahead = await self.prefetched(asked) { self.deliver(ahead) } else { self.passOn() }
       }
     }
     state.withLock { $0.job = job }
@@ -161,13 +162,46 @@ extension Loading {
   /// Bytes of a file that are read at a time.
   private static let piece = 1 << 18
 
-  fileprivate func deliver(_ answer: LocalAnswer) {
-    guard let url = request.url else { return fail(URLError(.badURL)) }
-    let fields = Dictionary(answer.headers.map { ($0.name, $0.value) }) { "\($0), \($1)" }
-    let head = HTTPURLResponse(
-      url: url, statusCode: answer.status, httpVersion: "HTTP/1.1", headerFields: fields)
-    guard let head else { return fail(URLError(.cannotParseResponse)) }
+  /// The answer of a call that was sent ahead of a page, where this request is like it.
+  fileprivate func prefetched(_ asked: PageRequest) async -> PrefetchedAnswer? {
+    guard !Task.isCancelled, request.httpBodyStream == nil, hasKnownBody else { return nil }
+    return await service.runtime.prefetchedForApp(
+      asked, body: Array(request.httpBody ?? Data()), cookies: service.cookies(for: request))
+  }
+
+  /// Whether the request has all of its body.
+  private var hasKnownBody: Bool {
+    #if canImport(Darwin)
+      true
+    #else
+      switch hidden.body {
+      case .none, .data: true
+      default: false
+      }
+    #endif
+  }
+
+  fileprivate func deliver(_ answer: PrefetchedAnswer) {
+    guard begin(answer.head.status, answer.head.headers) else { return }
+    if !answer.body.isEmpty { take(Data(answer.body)) }
+    finish()
+  }
+
+  /// Tells the client of an answer's head; false where there can be none.
+  private func begin(_ status: Int, _ headers: [(name: String, value: String)]) -> Bool {
+    let fields = Dictionary(headers.map { ($0.name, $0.value) }) { "\($0), \($1)" }
+    guard let url = request.url,
+      let head = HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
+    else {
+      fail(URLError(.cannotParseResponse))
+      return false
+    }
     begin(head)
+    return true
+  }
+
+  fileprivate func deliver(_ answer: LocalAnswer) {
+    guard begin(answer.status, answer.headers) else { return }
     switch answer.body {
     case .empty: finish()
     case .bytes(let bytes):

@@ -16,6 +16,7 @@ final class LoadingService: Sendable {
   let relay = Relay()
   private let requests: XCacheURLProtocol.Requests
   private let session: URLSession
+  private let cookies: HTTPCookieStorage?
 
   /// The property of a request that was passed on.
   private static let mark = "xcache.passed"
@@ -32,6 +33,15 @@ final class LoadingService: Sendable {
     network.protocolClasses = (classes ?? []).filter { $0 != XCacheURLProtocol.self }
     session = URLSession(configuration: network, delegate: relay, delegateQueue: nil)
     network.protocolClasses = classes
+    cookies = network.httpShouldSetCookies ? network.httpCookieStorage : nil
+  }
+
+  /// What `Cookie` says in a request that is passed on.
+  func cookies(for request: URLRequest) -> String? {
+    guard request.httpShouldHandleCookies, let url = request.url, let own = cookies?.cookies(for: url) else {
+      return nil
+    }
+    return HTTPCookie.requestHeaderFields(with: own)["Cookie"].flatMap { $0.isEmpty ? nil : $0 }
   }
 
   // A session holds its delegate until it is told to let go.
@@ -43,7 +53,7 @@ final class LoadingService: Sendable {
     else { return false }
     let asked = PageRequest(request)
     switch requests {
-    case .listed: return runtime.lists(asked)
+    case .listed: return runtime.lists(asked) || runtime.mayBePrefetched(asked)
     case .ofHosts: return runtime.isOfHosts(asked)
     }
   }

@@ -17,6 +17,10 @@ typedef int (*xcache_curl_progress)(void *, curl_off_t, curl_off_t, curl_off_t, 
 static inline CURLcode xcache_setopt_progress(CURL *h, xcache_curl_progress v) {
   return curl_easy_setopt(h, CURLOPT_XFERINFOFUNCTION, v);
 }
+typedef int (*xcache_curl_prereq)(void *, char *, char *, int, int);
+static inline CURLcode xcache_setopt_prereq(CURL *h, xcache_curl_prereq v) {
+  return curl_easy_setopt(h, CURLOPT_PREREQFUNCTION, v);
+}
 static inline CURLMcode xcache_multi_setopt_long(CURLM *m, CURLMoption o, long v) { return curl_multi_setopt(m, o, v); }
 // A request that is over: its handle and what became of it; NULL where there is none.
 static inline CURL *xcache_multi_finished(CURLM *m, CURLcode *code) {

@@ -3,27 +3,33 @@ import HTTPDNS
 import XCacheClient
 import XCacheRuntime
 
-/// Requests of pages over libcurl: each on a connection of its own that is kept for the next, HTTP/2 where the server has it.
+/// Requests of pages over libcurl: those to a server that speaks HTTP/2 share one connection, to another there are six.
+///
+/// A page that takes its time with an answer holds up no other. Over HTTP/1.1 the server waits for it; over HTTP/2 what comes
+/// meanwhile goes to a file without a name below `$TMPDIR` or /var/tmp.
 public final class CurlPageTransport: PageTransport {
-  private let client = HTTPClient()
+  private let pool: HTTPPool
   private let timeouts: HTTPTimeouts
   private let authorities: String?
   private let resolver: (any Resolver)?
 
   /// A transport that waits `connectSeconds` for a connection and `stallSeconds` for bytes that don't come. `resolver` says
   /// where hosts are; without one the system does. `authorities` is a file of the certificates to trust, PEM, in place of the
-  /// system's.
+  /// system's. To a server that doesn't speak HTTP/2 there are `connections` at most.
   public convenience init(
-    connectSeconds: Int = 10, stallSeconds: Int = 120, resolver: (any Resolver)? = nil,
-    authorities: String? = nil
+    connectSeconds: Int = 10, stallSeconds: Int = 120, connections: Int = 6,
+    resolver: (any Resolver)? = nil, authorities: String? = nil
   ) {
-    self.init(connectSeconds, stallSeconds, authorities: authorities, resolver: resolver)
+    self.init(
+      connectSeconds, stallSeconds, connections: connections, authorities: authorities, resolver: resolver)
   }
 
   /// - Parameter authorities: a file of the certificates to trust; nil: the system's.
   package init(
-    _ connectSeconds: Int, _ stallSeconds: Int, authorities: String?, resolver: (any Resolver)? = nil
+    _ connectSeconds: Int, _ stallSeconds: Int, connections: Int = 6, authorities: String?,
+    resolver: (any Resolver)? = nil
   ) {
+    pool = HTTPPool(connections: min(max(connections, 1), 64))
     var timeouts = HTTPTimeouts(connect: connectSeconds.seconds * 1000, stall: stallSeconds.seconds)
     // A stream of events may say little for long, as long as it says something.
     timeouts.bytesPerSecond = 1
@@ -45,6 +51,7 @@ public final class CurlPageTransport: PageTransport {
     // As browsers do.
     ask.asksBeforeBody = false
     ask.authorities = authorities
+    ask.multiplexed = request.multiplexed
     var hasBegun = false
     func told(_ reply: HTTPReply) throws {
       hasBegun = true
@@ -65,15 +72,18 @@ public final class CurlPageTransport: PageTransport {
     }
   }
 
+  /// What is under way goes on; requests from now on take new connections.
+  public func networkChanged() { pool.forgetConnections() }
+
   private func perform(
     _ ask: HTTPRequest, _ sink: HTTPSink, isUntouched: () -> Bool
   ) throws(HTTPClientError) {
     guard let resolver else {
-      _ = try client.send(ask, into: sink)
+      _ = try pool.send(ask, into: sink)
       return
     }
     _ = try ResolvedRequest(resolver: resolver, request: ask).send(isUntouched: isUntouched) {
-      ask throws(HTTPClientError) in try client.send(ask, into: sink)
+      ask throws(HTTPClientError) in try pool.send(ask, into: sink)
     }
   }
 

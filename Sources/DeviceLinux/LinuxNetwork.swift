@@ -31,8 +31,13 @@ public struct LinuxNetwork: Sendable {
     return MeteredQuestion.ask(bus) == true ? .metered : .unmetered
   }
 
-  private var hasDefaultRoute: Bool {
-    lines("route").contains(where: Self.isDefault4) || lines("ipv6_route").contains(where: Self.isDefault6)
+  private var hasDefaultRoute: Bool { !defaultRoutes.isEmpty }
+
+  /// Each way out, by its interface and gateway: another network has others.
+  var defaultRoutes: [String] {
+    let v4 = lines("route").filter(Self.isDefault4).map { "\($0[0]) \($0[2])" }
+    let v6 = lines("ipv6_route").filter(Self.isDefault6).map { "\($0[9]) \($0[4])" }
+    return (v4 + v6).sorted()
   }
 
   private func lines(_ name: String) -> [[Substring]] {

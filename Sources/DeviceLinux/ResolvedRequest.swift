@@ -48,6 +48,8 @@ struct ResolvedRequest {
       return (result, false)
     }
     let failed = Self.failed(result, route, resolution.addresses)
+    // On another network it is tried again, and nothing of this one is noted.
+    guard resolver.isCurrent(resolution) else { return (result, !route.isReady && !failed.isEmpty) }
     for address in failed { resolver.failed(address, of: host) }
     if failed.isEmpty || route.isReady, let address = route.address.flatMap({ IPAddress($0) }) {
       // Of another one it would count the time that those before it took.

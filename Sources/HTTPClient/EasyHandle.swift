@@ -25,12 +25,14 @@ final class EasyHandle {
   /// Whether libcurl could be started.
   static var isReady: Bool { Library.isReady }
 
-  /// - Parameter run: makes the request that the handle was set up for.
+  /// - Parameters:
+  ///   - handOver: takes the answer, and gives the body, in place of `sink` and the request.
+  ///   - run: makes the request that the handle was set up for.
   func perform(
-    _ request: HTTPRequest, into sink: HTTPSink,
-    by run: (UnsafeMutableRawPointer) -> CURLcode = { curl_easy_perform($0) }
+    _ request: HTTPRequest, into sink: HTTPSink, by handOver: HandOver? = nil,
+    run: (UnsafeMutableRawPointer) throws(HTTPClientError) -> CURLcode = { curl_easy_perform($0) }
   ) throws(HTTPClientError) -> HTTPReply {
-    let exchange = Exchange(body: request.body, sink: sink, watch: request.watch)
+    let exchange = Exchange(request, sink, handOver)
     // Keeps "live connections, the Session ID cache, the DNS cache, the cookies" (curl_easy_reset(3)).
     curl_easy_reset(handle)
     details.pointee = 0
@@ -46,12 +48,13 @@ final class EasyHandle {
     try setTarget(request)
     setLimits(request)
     setBody(request)
-    let code = withExtendedLifetime(exchange) {
+    let outcome = withExtendedLifetime(exchange) { () -> Result<CURLcode, HTTPClientError> in
       setCallbacks(Unmanaged.passUnretained(exchange).toOpaque())
-      return run(handle)
+      return Result { () throws(HTTPClientError) in try run(handle) }
     }
     request.routed?(route(isSecure: Target(request.url)?.isSecure ?? false))
     if let failure = exchange.failure { throw failure }
+    let code = try outcome.get()
     guard code == CURLE_OK else { throw error(code, request.url) }
     var reply = HTTPReply(status: exchange.status, fields: exchange.fields, body: exchange.kept)
     var version = 0
@@ -85,7 +88,8 @@ final class EasyHandle {
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_CONNECTTIMEOUT_MS, request.timeouts.connect)
     // One of many that share a line gets little of a slow one.
-    set(CURLOPT_LOW_SPEED_LIMIT, request.waitsForConnection ? 32 : request.timeouts.bytesPerSecond)
+    let least = request.timeouts.bytesPerSecond
+    set(CURLOPT_LOW_SPEED_LIMIT, request.waitsForConnection ? min(32, least) : least)
     set(CURLOPT_LOW_SPEED_TIME, request.timeouts.stall)
     set(CURLOPT_TIMEOUT_MS, request.timeouts.total)
     set(CURLOPT_TCP_KEEPALIVE, 1)
@@ -103,12 +107,20 @@ final class EasyHandle {
     xcache_setopt_callback(handle, CURLOPT_READFUNCTION) { buffer, size, count, context in
       guard let context, let buffer else { return Int(CURL_READFUNC_ABORT) }
       let room = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
-      return Exchange.at(context).read(into: room) ?? Int(CURL_READFUNC_ABORT)
+      switch Exchange.at(context).read(into: room) {
+      case .bytes(let count): return count
+      case .later: return Int(CURL_READFUNC_PAUSE)
+      case .stop: return Int(CURL_READFUNC_ABORT)
+      }
     }
     xcache_setopt_callback(handle, CURLOPT_WRITEFUNCTION) { buffer, size, count, context in
       guard let context else { return 0 }
       let bytes = UnsafeRawBufferPointer(start: buffer, count: size * count)
-      return Exchange.at(context).write(bytes) ? size * count : 0
+      switch Exchange.at(context).write(bytes) {
+      case .taken: return size * count
+      case .later: return Int(CURL_WRITEFUNC_PAUSE)
+      case .stop: return 0
+      }
     }
     xcache_setopt_callback(handle, CURLOPT_HEADERFUNCTION) { buffer, size, count, context in
       guard let context else { return 0 }
@@ -124,8 +136,13 @@ final class EasyHandle {
       guard let context else { return 0 }
       return Exchange.at(context).progress() ? 0 : 1
     }
+    xcache_setopt_prereq(handle) { context, _, local, _, port in
+      if let context, let local { Exchange.at(context).isReady(on: "\(String(cString: local)) \(port)") }
+      return CURL_PREREQFUNC_OK
+    }
     for option in [
-      CURLOPT_READDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_SEEKDATA, CURLOPT_XFERINFODATA,
+      CURLOPT_PREREQDATA, CURLOPT_READDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_SEEKDATA,
+      CURLOPT_XFERINFODATA,
     ] {
       set(option, pointer: exchange)
     }

@@ -6,7 +6,10 @@ import CCurl
 final class Exchange {
   private let body: HTTPBody
   private let sink: HTTPSink
+  private let handOver: HandOver?
   private let watch: (@Sendable (HTTPProgress) -> Bool)?
+  private let multiplexed: (@Sendable (Bool) -> Void)?
+  private let decodes: Bool
 
   private var sent: Int64 = 0
   private var received: Int64 = 0
@@ -17,25 +20,55 @@ final class Exchange {
   /// Why a callback stopped the exchange; libcurl's own code then only says that one did.
   private(set) var failure: HTTPClientError?
 
-  init(body: HTTPBody, sink: HTTPSink, watch: (@Sendable (HTTPProgress) -> Bool)?) {
-    self.body = body
+  /// Whether the answer came on a connection that takes several requests at once.
+  private var isMultiplexed = false
+
+  init(_ request: HTTPRequest, _ sink: HTTPSink, _ handOver: HandOver?) {
+    body = request.body
     self.sink = sink
-    self.watch = watch
+    self.handOver = handOver
+    watch = request.watch
+    multiplexed = request.multiplexed
+    decodes = request.decodes
   }
 
-  /// Fills `buffer` with the next bytes to send; nil stops.
-  func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+  /// What there is to send.
+  enum Reading {
+    case bytes(Int)
+    /// Nothing yet: the transfer stands still until it is told to go on.
+    case later
+    case stop
+  }
+
+  /// What became of bytes that came.
+  enum Writing {
+    case taken
+    /// Nobody has room: the same bytes come again when the transfer is told to go on.
+    case later
+    case stop
+  }
+
+  /// Fills `buffer` with the next bytes to send.
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
     let left = (body.length ?? 0) - sent
-    guard left > 0 else { return 0 }
+    guard left > 0 else { return .bytes(0) }
     let room = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(min(left, Int64(buffer.count)))))
-    guard let count = fill(room) else { return nil }
+    if let handOver, case .stream = body {
+      let count = handOver.read(at: sent, into: room)
+      sent += Int64(count)
+      return count > 0 ? .bytes(count) : .later
+    }
+    guard let count = fill(room) else { return .stop }
     guard count > 0 else {
       failure = .bodyEnded(at: sent)
-      return nil
+      return .stop
     }
     sent += Int64(count)
-    return count
+    return .bytes(count)
   }
+
+  /// The request is about to go out on the connection that `line` names.
+  func isReady(on line: String) { handOver?.isReady(on: line) }
 
   private func fill(_ room: UnsafeMutableRawBufferPointer) -> Int? {
     switch body {
@@ -63,6 +96,7 @@ final class Exchange {
     let text = String(decoding: line, as: UTF8.self)
     if text.hasPrefix("HTTP/") {
       fields = []
+      isMultiplexed = text.hasPrefix("HTTP/2") || text.hasPrefix("HTTP/3")
       status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
     } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
       let value = text[text.index(after: colon)...]
@@ -77,6 +111,11 @@ final class Exchange {
   private func headEnded() -> Bool {
     guard case .page(let begin, _) = sink, status >= 200, !hasBegun else { return true }
     hasBegun = true
+    multiplexed?(isMultiplexed)
+    if let handOver {
+      handOver.take(HTTPReply(status: status, fields: fields, body: []))
+      return true
+    }
     do {
       try begin(HTTPReply(status: status, fields: fields, body: []))
       return true
@@ -93,8 +132,18 @@ final class Exchange {
     return String(text)
   }
 
-  /// Takes the next bytes of the answer's body; false stops.
-  func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  /// Takes the next bytes of the answer's body.
+  func write(_ bytes: UnsafeRawBufferPointer) -> Writing {
+    guard let handOver else { return take(bytes) ? .taken : .stop }
+    // While one request of a shared connection stands still, libcurl 7 reads nothing of the others; and what a small piece of a
+    // coded body stands for has no limit.
+    let isCoded = decodes && fields.contains { $0.name.lowercased() == "content-encoding" }
+    guard handOver.take(bytes, spools: isMultiplexed || isCoded) else { return .later }
+    received += Int64(bytes.count)
+    return .taken
+  }
+
+  private func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
     received += Int64(bytes.count)
     switch sink {
     case .memory(let limit):
@@ -132,7 +181,8 @@ final class Exchange {
 
   /// Tells how far it is; false stops.
   func progress() -> Bool {
-    guard let watch else { return true }
+    // Whoever waits for the answer asks itself.
+    guard let watch, handOver == nil else { return true }
     if watch(HTTPProgress(sent: sent, received: received)) { return true }
     failure = .cancelled
     return false

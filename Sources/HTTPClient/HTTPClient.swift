@@ -9,13 +9,40 @@ package final class HTTPClient: Sendable {
   private let idle = Locked<[Idle]>([])
   private let authorities: String?
   private let trace: (@Sendable (String) -> Void)?
+  private let retrying: (@Sendable (String) -> Void)?
+  /// When a retry was last reported, a monotonic time in nanoseconds.
+  private let reported = Locked<UInt64?>(nil)
+
+  /// Nanoseconds between two reports of retries: many threads may wait for the same server.
+  private static let reportPause: UInt64 = 1_000_000_000
 
   /// - Parameters:
   ///   - authorities: a file of the certificates to trust, PEM, where a request names none; nil: the system's.
   ///   - trace: told each exchange that is over, in words: `GET https://… 200, 12 ms`.
-  package init(authorities: String? = nil, trace: (@Sendable (String) -> Void)? = nil) {
+  ///   - retrying: told that a request failed and is tried again, in words, once a second at most.
+  package init(
+    authorities: String? = nil, trace: (@Sendable (String) -> Void)? = nil,
+    retrying: (@Sendable (String) -> Void)? = nil
+  ) {
     self.authorities = authorities
     self.trace = trace
+    self.retrying = retrying
+  }
+
+  /// Reports that a request came to nothing and is tried again; for those who decide about that.
+  ///
+  /// - Parameter server: whom it was sent to, for messages.
+  package func reportRetry(of server: String, after outcome: RetryPolicy.Outcome, in milliseconds: Int) {
+    guard let retrying else { return }
+    let now = Clock.monotonicNanoseconds()
+    let isDue = reported.withLock { last in
+      if let last, now < last &+ Self.reportPause { return false }
+      last = now
+      return true
+    }
+    guard isDue else { return }
+    let tenths = (milliseconds + 99) / 100
+    retrying("\(server): \(outcome); trying again in \(tenths / 10).\(tenths % 10) s")
   }
 
   /// The answer to `request`, whatever its status; the body where `sink` says.

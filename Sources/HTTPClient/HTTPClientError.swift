@@ -38,7 +38,9 @@ extension HTTPClientError: CustomStringConvertible {
     case .couldNotResolve(let host): "there is no host named \(host)"
     case .couldNotConnect(let host, let port): "nothing answers at \(host) port \(port)"
     case .timedOut(let host, let port): "\(host) port \(port) took too long to answer"
-    case .tls(let host, let reason): "no secure connection to \(host): \(reason)\(Self.advice(onTLS: reason))"
+    case .tls(let host, let reason):
+      "no secure connection to \(host): "
+        + (Self.words(ofTLS: reason).map { "\($0) (\(reason))" } ?? reason)
     case .reset(let host, let port): "\(host) port \(port) broke the connection"
     case .notHTTP(let host, let reason): "the answer of \(host) can't be read: \(reason)"
     case .answerTooLong(let limit): "the answer is longer than \(limit) bytes"
@@ -50,18 +52,30 @@ extension HTTPClientError: CustomStringConvertible {
     }
   }
 
-  /// What to do about a handshake that failed, where OpenSSL's words tell.
-  private static func advice(onTLS reason: String) -> String {
+  /// What is wrong with a handshake, and what to do, where OpenSSL's own words tell; nil: they have to do.
+  private static func words(ofTLS reason: String) -> String? {
     let reason = reason.lowercased()
+    func says(_ texts: String...) -> Bool { texts.contains(where: reason.contains) }
     // What it says of bytes that are no TLS record: an HTTP server's answer, mostly.
-    if ["wrong version number", "packet length too long", "record layer failure"].contains(
-      where: reason.contains)
-    {
-      return "; what answers there speaks plain http: write http:// in the address"
+    if says("wrong version number", "packet length too long", "record layer failure") {
+      return "what answers there speaks plain http: write http:// in the address"
     }
-    if ["self-signed", "self signed", "unable to get local issuer"].contains(where: reason.contains) {
-      return "; where the server has a certificate of its own, name its issuer's file with --cacert"
+    if says("self-signed", "self signed", "unable to get local issuer") {
+      return
+        "nobody who is trusted signed its certificate; where that is one of your own, name its issuer's file with "
+        + "--cacert"
     }
-    return ""
+    if says("certificate has expired") { return "its certificate has expired; its owner has to renew it" }
+    if says("not yet valid") { return "its certificate isn't valid yet; look at the clocks of both machines" }
+    if says("alert protocol version", "unsupported protocol") {
+      return "it doesn't speak TLS 1.2 or 1.3"
+    }
+    if says("no alternative certificate subject name", "hostname mismatch", "does not match target host") {
+      return "its certificate is for another name; use the name that it is for"
+    }
+    if says("error setting certificate", "error adding trust anchors", "problem with the ssl ca cert") {
+      return "the file of certificates to trust can't be used; it has to be PEM (--cacert)"
+    }
+    return nil
   }
 }

@@ -27,6 +27,8 @@ package struct HTTPRequest: Sendable {
   package var addresses: [String]?
   /// Told where the request went, when it is over.
   package var routed: (@Sendable (HTTPRoute) -> Void)?
+  /// Told whether its connection takes several requests at once, as soon as that shows, and again with the answer's head.
+  package var multiplexed: (@Sendable (Bool) -> Void)?
   /// Whether it would rather wait until a connection that is being made turns out to take several requests at once.
   var waitsForConnection = false
   /// Whether the server is asked before a body is sent (RFC 9110 §10.1.1); one that says nothing to that costs a second.
@@ -87,11 +89,11 @@ package struct HTTPProgress: Equatable, Sendable {
 package struct HTTPTimeouts: Hashable, Sendable {
   /// Milliseconds until a connection must stand, names resolved and TLS agreed.
   package var connect: Int
-  /// Seconds for which fewer than `bytesPerSecond` may move, waiting for the answer included; than 32 in a pool.
+  /// Seconds for which fewer than `bytesPerSecond` may move, waiting for the answer included; in a pool than 32, if that is less.
   package var stall: Int
   /// Milliseconds for the whole exchange; 0: no limit.
   package var total: Int
-  /// Bytes a second below which an exchange stands still, but for those of a pool.
+  /// Bytes a second below which an exchange stands still.
   package var bytesPerSecond = 1024
 
   package init(connect: Int = 10_000, stall: Int = 30, total: Int = 0) {
@@ -151,6 +153,7 @@ package enum HTTPSink {
   case stream(
     limit: Int64, write: (UnsafeRawBufferPointer) throws -> Void,
     begin: ((HTTPReply) throws -> Void)? = nil)
-  /// The whole answer, whatever its status: `begin` is told of the head as soon as it is there, and `write` gets the body.
+  /// The whole answer, whatever its status: `begin` is told of the head as soon as it is there, and `write` gets the body. In a
+  /// pool, too, they are called on the thread that asked, and may take their time.
   case page(begin: (HTTPReply) throws -> Void, write: (UnsafeRawBufferPointer) throws -> Void)
 }

@@ -82,6 +82,15 @@ package struct RetryPolicy: Sendable {
   }
 }
 
+extension RetryPolicy.Outcome: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .error(let error): "\(error)"
+    case .status(let status, _): "status \(status)"
+    }
+  }
+}
+
 extension RetryPolicy.Outcome {
   /// Nothing of the request was sent.
   package var isBefore: Bool {

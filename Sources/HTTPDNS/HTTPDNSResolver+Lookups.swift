@@ -1,18 +1,20 @@
 import System
 
 extension HTTPDNSResolver {
-  /// Threads that wait for one source at most: the system may let them hang for minutes.
+  /// Threads that wait for one source at most: the system may let them hang for minutes. Those that were sent out on another
+  /// network count for less.
   private static let mostRunning = 16
+  private static let mostRunningOnAll = 64
   /// Milliseconds after which the service is asked anew where it is.
   private static let refreshEvery: Int64 = 8 * 3_600_000
 
   /// Carries out a plan.
   func lookUp(_ host: HostName, from start: Int64) -> Resolution? {
-    let (isNoHelp, stale) = state.withLock { state -> (Bool, LookupAnswer?) in
+    let (isNoHelp, stale, network) = state.withLock { state -> (Bool, LookupAnswer?, Int) in
       let stale = state.cache.stale(host, at: start)
       return (
         state.service.isDown(at: start) || state.cache.isAbsent(host, at: start),
-        stale.flatMap { usable($0, host, start, state) }
+        stale.flatMap { usable($0, host, start, state) }, state.network
       )
     }
     var plan = LookupPlan(
@@ -22,18 +24,20 @@ extension HTTPDNSResolver {
     var known: LookupPlan.Outcomes = [:]
     while true {
       let moment = now()
+      // On another network it begins again.
+      if state.withLock({ $0.network }) != network { return isOff ? nil : lookUp(host, from: moment) }
       switch plan.next(known, at: moment) {
-      case .ask(let source): ask(Question(host: host, source: source), waiter)
+      case .ask(let source): ask(Question(host: host, source: source, network: network), waiter)
       case .wait(let until):
         let count = known.count
         _ = waiter.waiting(for: .milliseconds(until - moment)) { $0.count > count ? () : nil }
         known = filtered(waiter.withLock { $0 }, host)
       case .take(let answer, let source):
         if source == .system { noteLate(plan) }
-        return Resolution(answer.addresses, from: source == .system ? .system : .service)
+        return resolution(answer.addresses, source == .system ? .system : .service, network)
       case .takeStale(let answer):
         noteLate(plan)
-        return Resolution(answer.addresses, from: .stale)
+        return resolution(answer.addresses, .stale, network)
       case .leave:
         noteLate(plan)
         return nil
@@ -69,9 +73,10 @@ extension HTTPDNSResolver {
         state.running[question]?.append(waiter)
         return nil
       }
-      guard state.running.keys.count(where: { $0.source == question.source }) < Self.mostRunning else {
-        return true
-      }
+      let running = state.running.keys.filter { $0.source == question.source }
+      guard running.count(where: { $0.network == question.network }) < Self.mostRunning,
+        running.count < Self.mostRunningOnAll
+      else { return true }
       state.running[question] = [waiter]
       return false
     }
@@ -94,7 +99,8 @@ extension HTTPDNSResolver {
   private func finish(_ question: Question, _ outcome: Result<LookupAnswer, LookupError>) {
     let now = now()
     let waiters = state.withLock { state -> [Waiter] in
-      note(outcome, of: question, at: now, in: &state)
+      // A late answer of another network says nothing of this one.
+      if question.network == state.network { note(outcome, of: question, at: now, in: &state) }
       return state.running.removeValue(forKey: question) ?? []
     }
     for waiter in waiters { waiter.broadcasting { $0[question.source] = outcome } }
@@ -128,34 +134,38 @@ extension HTTPDNSResolver {
     let names = Array(Set(hosts.compactMap { HostName($0) }).prefix(64)).sorted { $0.text < $1.text }
     let source: LookupPlan.Source =
       settings.order != .systemFirst && sources[.service] != nil ? .service : .system
-    let missing = state.withLock { state -> [HostName] in
-      if state.isOff { return [] }
-      return names.filter {
+    let (missing, network) = state.withLock { state -> ([HostName], Int) in
+      if state.isOff { return ([], state.network) }
+      let missing = names.filter {
         state.cache.fresh($0, at: start) == nil && !state.cache.isAbsent($0, at: start)
       }
+      return (missing, state.network)
     }
     guard !missing.isEmpty else { return }
     _ = try? OSThread(name: "name lookups") {
       OSThread.lowerPriority(to: .awaited)
       self.refreshService(waits: true)
-      self.prepare(missing, from: source)
+      self.prepare(missing, from: source, on: network)
     }
   }
 
-  private func prepare(_ hosts: [HostName], from source: LookupPlan.Source) {
+  private func prepare(_ hosts: [HostName], from source: LookupPlan.Source, on network: Int) {
     guard let names = sources[source] else { return }
     for start in stride(from: 0, to: hosts.count, by: names.batch) {
       let batch = Array(hosts[start..<min(start + names.batch, hosts.count)])
       let outcome = Result { () throws(LookupError) in try names.lookUp(batch) }
       let now = now()
-      state.withLock { state in
+      let isOver = state.withLock { state -> Bool in
+        guard state.network == network else { return true }
         for host in batch {
           let own = outcome.flatMap { answers -> Result<LookupAnswer, LookupError> in
             answers[host].map { .success($0) } ?? .failure(.noAddress)
           }
-          note(own, of: Question(host: host, source: source), at: now, in: &state)
+          note(own, of: Question(host: host, source: source, network: network), at: now, in: &state)
         }
+        return false
       }
+      if isOver { return }
       // A service that is down isn't asked for the rest.
       if case .failure = outcome { return }
     }
@@ -166,13 +176,16 @@ extension HTTPDNSResolver {
   func refreshService(waits: Bool = false) {
     guard let service = sources[.service] else { return }
     let now = now()
-    let isDue = state.withLock { state -> Bool in
-      if let last = state.refreshed, now - last < Self.refreshEvery, now >= last { return false }
+    let due = state.withLock { state -> Int? in
+      if let last = state.refreshed, now - last < Self.refreshEvery, now >= last { return nil }
       state.refreshed = now
-      return true
+      return state.network
     }
-    guard isDue else { return }
-    if waits { return service.refresh() }
-    _ = try? OSThread(name: "name service") { service.refresh() }
+    guard let network = due else { return }
+    let run: @Sendable () -> Void = {
+      service.refresh { self.state.withLock { $0.network == network } }
+    }
+    if waits { return run() }
+    _ = try? OSThread(name: "name service", run)
   }
 }

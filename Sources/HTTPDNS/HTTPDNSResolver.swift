@@ -16,6 +16,8 @@ public final class HTTPDNSResolver: Resolver {
     var health = AddressHealth()
     var service = ServiceHealth()
     var running: [Question: [Waiter]] = [:]
+    /// Counts the networks that the device had: what was asked on another one isn't kept.
+    var network = 0
     /// Milliseconds since 1970 of the last look for where the service is.
     var refreshed: Int64?
   }
@@ -24,6 +26,7 @@ public final class HTTPDNSResolver: Resolver {
   struct Question: Hashable, Sendable {
     let host: HostName
     let source: LookupPlan.Source
+    let network: Int
   }
 
   typealias Waiter = Monitor<LookupPlan.Outcomes>
@@ -61,29 +64,46 @@ public final class HTTPDNSResolver: Resolver {
     set { state.withLock { $0.isOff = newValue } }
   }
 
-  /// The device has another network: answers are asked for anew, and nothing is known of any address.
+  /// The device has another network: answers are asked for anew, also by who waits for one right now, and nothing is known of
+  /// any address.
   public func networkChanged() {
     let now = now()
-    state.withLock { state in
+    let waiting = state.withLock { state in
+      state.network += 1
       state.cache.expire(at: now)
       state.health.forget()
       state.service = ServiceHealth()
       state.refreshed = nil
+      return state.running
+    }
+    for (question, waiters) in waiting {
+      for waiter in waiters { waiter.broadcasting { $0[question.source] = .failure(.busy) } }
     }
     if !isOff { refreshService() }
+  }
+
+  /// Whether the device has the network still that an answer was given on.
+  public func isCurrent(_ resolution: Resolution) -> Bool {
+    state.withLock { $0.network == resolution.network }
   }
 
   /// Where `host` is, as the order of the settings has it.
   public func resolve(_ host: String) -> Resolution? {
     guard !isOff, let host = HostName(host) else { return nil }
     let start = now()
-    let held = state.withLock { state -> [IPAddress] in
-      guard let answer = state.cache.fresh(host, at: start) else { return [] }
-      return state.health.ordered(answer.addresses, of: host, at: start)
+    let (held, network) = state.withLock { state -> ([IPAddress], Int) in
+      guard let answer = state.cache.fresh(host, at: start) else { return ([], state.network) }
+      return (state.health.ordered(answer.addresses, of: host, at: start), state.network)
     }
-    if !held.isEmpty { return Resolution(held, from: .cache) }
+    if !held.isEmpty { return resolution(held, .cache, network) }
     refreshService()
     return lookUp(host, from: start)
+  }
+
+  func resolution(_ addresses: [IPAddress], _ source: Resolution.Source, _ network: Int) -> Resolution {
+    var resolution = Resolution(addresses, from: source)
+    resolution.network = network
+    return resolution
   }
 
   /// A connection to an address stood after so many milliseconds.

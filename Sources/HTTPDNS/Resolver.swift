@@ -11,6 +11,14 @@ public protocol Resolver: Sendable {
 
   /// No connection could be made to an address, or what answered there isn't the host.
   func failed(_ address: IPAddress, of host: String)
+
+  /// Whether the device has the network still that an answer was given on; how a connection went on another one says nothing.
+  func isCurrent(_ resolution: Resolution) -> Bool
+}
+
+extension Resolver {
+  /// As far as a resolver knows that asks nobody.
+  public func isCurrent(_ resolution: Resolution) -> Bool { true }
 }
 
 /// Where a host is.
@@ -31,6 +39,8 @@ public struct Resolution: Hashable, Sendable {
   public let addresses: [IPAddress]
   /// Who said so.
   public let source: Source
+  /// Counts the networks that the device had.
+  var network = 0
 
   /// An answer of `source`.
   public init(_ addresses: [IPAddress], from source: Source) {

@@ -44,6 +44,20 @@ package enum StandardStream: Int32, Sendable {
   /// Whether a person looks at it.
   package var isTerminal: Bool { isatty(rawValue) == 1 }
 
+  /// Takes the numbers of standard streams that the process was started without, before a file gets one and results are written
+  /// into it. What is read from or written to such a stream fails as it did: EBADF.
+  package static func reserve() {
+    for number: Int32 in 0...2 {
+      let copy = dup(number)
+      guard copy < 0 else {
+        _ = close(copy)
+        continue
+      }
+      // The lowest number that is free, which is this one.
+      _ = open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY, 0)
+    }
+  }
+
   /// A descriptor of its own to where it leads, be that a file, a pipe or a socket.
   ///
   /// - Throws: EBADF, where the process was started without it.

@@ -15,6 +15,7 @@ extension Runtime {
   public func changeConditions(_ change: (inout Conditions) -> Void) {
     guard let device else { return }
     let (old, new) = device.changeConditions(change)
+    if new.network != old.network, !new.isOffline { networkChanged() }
     if new.allowsLargeUpdates, !old.allowsLargeUpdates { startBacklog() }
     // The app may well be ended now.
     if !new.isForeground, old.isForeground {

@@ -2,6 +2,14 @@ import System
 import XCacheClient
 
 extension Runtime {
+  /// The device has another network, be it as good as the last one: hosts are looked up anew, and pages' requests take new
+  /// connections. Called by itself where `conditions.network` changes to one that there is.
+  public func networkChanged() {
+    settings.names?.networkChanged()
+    settings.fetcher?.networkChanged()
+    prepareNames()
+  }
+
   /// Has the resolver do what the policy says, and look up the hosts of what is held.
   func prepareNames() {
     guard let names = settings.names, let device else { return }

@@ -44,8 +44,27 @@ extension Runtime {
       cookies = await prefetches.fetcher.cookies.header(for: url.text)
     }
     return await prefetches.take(
-      PrefetchTable.Key(page: page.id, method: request.method.uppercased(), url: url.text), body: body,
-      cookies: cookies)
+      page.id, request.method.uppercased(), url.text, body: body, cookies: cookies)
+  }
+
+  /// The answer to a request of the app's own, such as one of its `URLSession`s, where a call that was sent ahead of a page is
+  /// like it: by the same rules as for pages, once among all who ask.
+  ///
+  /// - Parameter cookies: what `Cookie` would say in the request, where it doesn't already; nil: nothing.
+  public func prefetchedForApp(
+    _ request: PageRequest, body: [UInt8] = [], cookies: String? = nil
+  ) async -> PrefetchedAnswer? {
+    guard let prefetches, isOfHosts(request), let url = try? ResourceURL(request.url),
+      PageHeaders.isPlain(request.headers, hasBody: !body.isEmpty)
+    else { return nil }
+    return await prefetches.take(
+      nil, request.method.uppercased(), url.text, body: body, cookies: request.header("cookie") ?? cookies)
+  }
+
+  /// Whether an answer that was sent ahead waits for a request like this one, or is under way: `prefetchedForApp` may have it.
+  public func mayBePrefetched(_ request: PageRequest) -> Bool {
+    guard let prefetches, isOfHosts(request), let url = try? ResourceURL(request.url) else { return false }
+    return prefetches.hasAny(method: request.method.uppercased(), url: url.text)
   }
 
   /// How often what became of the calls that were sent ahead.

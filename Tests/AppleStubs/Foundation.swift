@@ -86,6 +86,7 @@ public struct URLRequest: Hashable, Sendable {
   public var url: URL?
   public var httpMethod: String?
   public var timeoutInterval: TimeInterval = 60
+  public var httpShouldHandleCookies = true
   public var httpBody: Data? { get { nil } set {} }
   public var httpBodyStream: InputStream? { get { nil } set {} }
   public var allHTTPHeaderFields: [String: String]? { get { nil } set {} }
@@ -158,7 +159,13 @@ open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
 }
 
 open class URLCache: NSObject, @unchecked Sendable {}
-open class HTTPCookieStorage: NSObject, @unchecked Sendable {}
+open class HTTPCookie: NSObject, @unchecked Sendable {
+  open class func requestHeaderFields(with cookies: [HTTPCookie]) -> [String: String] { [:] }
+}
+
+open class HTTPCookieStorage: NSObject, @unchecked Sendable {
+  open func cookies(for URL: URL) -> [HTTPCookie]? { nil }
+}
 open class URLCredentialStorage: NSObject, @unchecked Sendable {}
 open class OperationQueue: NSObject, @unchecked Sendable {}
 

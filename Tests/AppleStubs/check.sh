@@ -28,5 +28,5 @@ target() {
   echo "$1: type-checked for Apple, ${#files[@]} files"
 }
 
-for stub in Darwin CryptoKit Foundation; do module "$stub" "Tests/AppleStubs/$stub.swift"; done
+for stub in Darwin CryptoKit Foundation Security Network; do module "$stub" "Tests/AppleStubs/$stub.swift"; done
 for name in ${TARGETS:-Libc Zstd System HTTP Manifests Compression Archive HTTPDNS XCacheClient XCacheRuntime DeviceApple XCacheFoundation}; do target "$name"; done

@@ -1,4 +1,3 @@
-import Foundation
 import SocketServer
 import System
 import Testing
@@ -62,8 +61,9 @@ import Testing
     #expect(told == ["206 \"a\"", "message"])
   }
 
-  @Test(.enabled(if: TLSServer.isPossible)) func aServerOfHTTP2GetsOneConnection() throws {
-    let server = try TLSServer()
+  @Test(.enabled(if: NginxServer.isPossible)) func aServerOfHTTP2GetsOneConnection() throws {
+    let file = [UInt8](repeating: 42, count: 20_000)
+    let server = try NginxServer(["file": file])
     let pool = HTTPPool()
     let (url, certificate) = (server.url, server.certificate)
     let replies = bodies(200) { _ in
@@ -72,80 +72,8 @@ import Testing
       return try pool.send(request)
     }
     #expect(replies.count == 200)
-    #expect(replies.values.allSatisfy { $0.isMultiplexed && $0.body == TLSServer.file })
-    let log = try server.stop()
+    #expect(replies.values.allSatisfy { $0.isMultiplexed && $0.body == file })
+    let log = try server.log(of: 200)
     #expect(log.count == 200 && Set(log).count == 1 && log.allSatisfy { $0.hasSuffix("HTTP/2.0") })
-  }
-}
-
-/// nginx with TLS and HTTP/2, and a certificate of its own.
-private final class TLSServer {
-  static let file = [UInt8](repeating: 42, count: 20_000)
-  static var isPossible: Bool {
-    ["/usr/sbin/nginx", "/usr/bin/openssl"].allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }
-  }
-
-  let url: String
-  let certificate: String
-  private let folder: String
-  private let process: Process
-
-  init() throws {
-    folder = NSTemporaryDirectory() + "xcache-tls-" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    certificate = folder + "/certificate.pem"
-    let openssl = try Self.run(
-      "/usr/bin/openssl",
-      [
-        "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "2", "-addext",
-        "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", folder + "/key.pem", "-out", certificate,
-      ])
-    openssl.waitUntilExit()
-    try Data(Self.file).write(to: URL(fileURLWithPath: folder + "/file"))
-    // A port that was free just now.
-    let port = SocketServer { _ in [.close] }.port
-    url = "https://127.0.0.1:\(port)"
-    let configuration = """
-      daemon off; master_process off; pid \(folder)/pid; error_log \(folder)/error.log;
-      events { worker_connections 256; }
-      http {
-        log_format connections "$connection $server_protocol"; access_log \(folder)/access.log connections;
-        client_body_temp_path \(folder)/1; proxy_temp_path \(folder)/2; fastcgi_temp_path \(folder)/3;
-        uwsgi_temp_path \(folder)/4; scgi_temp_path \(folder)/5;
-        server {
-          listen 127.0.0.1:\(port) ssl http2; root \(folder);
-          ssl_certificate \(certificate); ssl_certificate_key \(folder)/key.pem;
-        }
-      }
-
-      """
-    try Data(configuration.utf8).write(to: URL(fileURLWithPath: folder + "/nginx.conf"))
-    process = try Self.run(
-      "/usr/sbin/nginx", ["-p", folder, "-e", folder + "/error.log", "-c", folder + "/nginx.conf"])
-    for _ in 0..<200 where !FileManager.default.fileExists(atPath: folder + "/pid") {
-      Clock.sleep(for: .milliseconds(20))
-    }
-  }
-
-  private static func run(_ program: String, _ arguments: [String]) throws -> Process {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    return process
-  }
-
-  /// Ends it, and gives the connection and protocol of each request.
-  func stop() throws -> [String] {
-    // Not by SIGTERM, which the threads of tests may have blocked for it.
-    kill(process.processIdentifier, SIGKILL)
-    return try String(contentsOfFile: folder + "/access.log", encoding: .utf8).split(separator: "\n")
-      .map(String.init)
-  }
-
-  deinit {
-    kill(process.processIdentifier, SIGKILL)
-    try? FileManager.default.removeItem(atPath: folder)
   }
 }

@@ -78,6 +78,7 @@ extension SocketServer {
         switch step {
         case .send(let bytes): guard write(bytes) else { return false }
         case .sleep(let milliseconds): Clock.sleep(for: .milliseconds(milliseconds))
+        case .run(let body): body()
         case .close: return false
         case .reset:
           var linger = linger(l_onoff: 1, l_linger: 0)

@@ -20,6 +20,8 @@ package final class SocketServer: Sendable {
   package enum Step: Sendable {
     case send([UInt8])
     case sleep(milliseconds: UInt32)
+    /// What the test does there, such as waiting for its client.
+    case run(@Sendable () -> Void)
     /// Closes with a FIN, then ends.
     case close
     /// Closes with a RST, then ends.

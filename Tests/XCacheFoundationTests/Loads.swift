@@ -11,17 +11,51 @@ struct Shop {
   let scratch: Scratch
   let runtime: Runtime
 
-  init(_ files: [String: [UInt8]]) async throws {
+  /// - Parameters:
+  ///   - config: the prefetch config, as JSON.
+  ///   - fetcher: sends its calls.
+  init(_ files: [String: [UInt8]], config: String? = nil, fetcher: PageFetcher? = nil) async throws {
     let origin = FakeOrigin()
     try origin.publish(files)
+    if let config {
+      origin.serve(
+        Array(#"{"code":200,"data":{"config":\#(config),"version":"4"}}"#.utf8),
+        at: "\(FakeOrigin.server)/prefetchConfig?app=shop&channel=online")
+      origin.say(#","prefetch":"4""#)
+    }
     scratch = try Scratch()
-    runtime = try await Runtime(
-      RuntimeSettings(
-        DeviceSettings(
-          folder: "\(scratch.path)/device", server: FakeOrigin.server, app: "shop", hosts: ["127.0.0.1"])),
-      transport: origin)
+    var settings = RuntimeSettings(
+      DeviceSettings(
+        folder: "\(scratch.path)/device", server: FakeOrigin.server, app: "shop", hosts: ["127.0.0.1"]))
+    settings.fetcher = fetcher
+    runtime = try await Runtime(settings, transport: origin)
     await runtime.handle(.launch)
   }
+}
+
+/// A network in memory for calls that are sent ahead: each answer waits until the test lets it.
+final class AheadTransport: PageTransport {
+  let sent = Locked<[String]>([])
+  let goes = Monitor(true)
+
+  func send(
+    _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) {
+    sent.withLock { $0.append("\(request.method) \(request.url)") }
+    goes.waiting { $0 ? () : nil }
+    let head = NetworkHead(
+      status: 200, headers: [("Content-Type", "application/json"), ("X-Ahead", "1")], url: request.url)
+    guard begin(head), receive(Array("ahead of \(request.url)".utf8).span.bytes) else {
+      throw TransportError(.stopped, "the caller ended it")
+    }
+  }
+}
+
+/// Cookies of an engine that never has any.
+struct NoCookies: CookieStore {
+  let header: String?
+  func header(for url: String) async -> String? { header }
+  func take(_ values: [String], from url: String) async {}
 }
 
 /// What a session's delegate is told of one task.

@@ -36,10 +36,15 @@ import XCacheRuntime
   private func with(
     _ site: Site, files: [String: [UInt8]] = [:], takes: XCacheURLProtocol.Requests = .ofHosts,
     delegate: Told? = nil, progress: (@Sendable (URLSessionTask, Int64, Int64) -> Void)? = nil,
+    config: String? = nil, fetcher: PageFetcher? = nil, opening page: String? = nil,
     _ body: (URLSession) async throws -> Void
   ) async throws {
     let urls = files.map { (site.server.url + $0.key, $0.value) }
-    var shop: Shop? = try await Shop(Dictionary(uniqueKeysWithValues: urls))
+    var shop: Shop? = try await Shop(
+      Dictionary(uniqueKeysWithValues: urls), config: config, fetcher: fetcher)
+    if let page, let runtime = shop?.runtime {
+      await runtime.prefetch(for: runtime.open(page), PageContext(userAgent: "Engine/1"))
+    }
     weak let runtime = shop?.runtime
     if let shop {
       let network = URLSessionConfiguration.ephemeral
@@ -90,6 +95,69 @@ import XCacheRuntime
         try await session.load(site.request("/a.js", "POST")).body == Array("of the network: /a.js".utf8))
       #expect(try await session.load(site.request("/b.js")).body == Array("of the network: /b.js".utf8))
       #expect(site.paths == ["/a.js", "/b.js"])
+    }
+  }
+
+  /// Calls that were sent ahead of a page answer the app's own sessions, too: each once, and only a request like it.
+  @Test(arguments: [XCacheURLProtocol.Requests.listed, .ofHosts])
+  func whatWasSentAheadIsHandedOver(takes: XCacheURLProtocol.Requests) async throws {
+    let site = Site()
+    let transport = AheadTransport()
+    let base = site.server.url
+    let config = """
+      [{"url":"\(base)/index.html","interfaces":[
+        {"api":"\(base)/api/list","method":"GET"}, {"api":"\(base)/api/other","method":"GET"},
+        {"api":"\(base)/api/one","method":"POST","body":{"a":1,"b":[2]}}]}]
+      """
+    let fetcher = PageFetcher(transport, cookies: NoCookies(header: nil))
+    try await with(
+      site, files: ["/index.html": Self.small], takes: takes, config: config, fetcher: fetcher,
+      opening: "\(base)/index.html"
+    ) { session in
+      let first = try await session.load(site.request("/api/list"))
+      #expect(
+        first.status == 200 && first.body == Array("ahead of \(base)/api/list".utf8) && first.code == nil)
+      #expect(first.headers["x-ahead"] == "1" && site.paths == [])
+      // It is gone now.
+      #expect(
+        try await session.load(site.request("/api/list")).body == Array("of the network: /api/list".utf8))
+      var other = try site.request("/api/other")
+      other.setValue("Bearer x", forHTTPHeaderField: "Authorization")
+      #expect(await session.load(other).body == Array("of the network: /api/other".utf8))
+      other = try site.request("/api/other")
+      other.setValue("a=1", forHTTPHeaderField: "Cookie")
+      #expect(await session.load(other).body == Array("of the network: /api/other".utf8))
+      // Its body is compared by value.
+      var post = try site.request("/api/one", "POST")
+      post.setValue("application/json", forHTTPHeaderField: "Content-Type")
+      post.httpBody = Data(#"{"a":2}"#.utf8)
+      #expect(await session.load(post).body == Array("of the network: /api/one".utf8))
+      post.httpBody = Data(#"{ "b":[2], "a":1 }"#.utf8)
+      #expect(await session.load(post).body == Array("ahead of \(base)/api/one".utf8))
+      #expect(site.paths == ["/api/list", "/api/other", "/api/other", "/api/one"])
+    }
+    #expect(transport.sent.withLock { $0.count } == 3)
+  }
+
+  /// Of many who ask at once, while the call is under way, one gets its answer.
+  @Test func itIsHandedOverOnce() async throws {
+    let site = Site()
+    let transport = AheadTransport()
+    transport.goes.withLock { $0 = false }
+    let base = site.server.url
+    let config = #"[{"url":"\#(base)/index.html","interfaces":[{"api":"\#(base)/api/list","method":"GET"}]}]"#
+    try await with(
+      site, takes: .ofHosts, config: config,
+      fetcher: PageFetcher(transport, cookies: NoCookies(header: nil)), opening: "\(base)/index.html"
+    ) { session in
+      let request = try site.request("/api/list")
+      let tasks = (0..<5).map { _ in Task { await session.load(request).body } }
+      while site.paths.count < 4 { try await Task.sleep(for: .milliseconds(2)) }
+      transport.goes.broadcasting { $0 = true }
+      var bodies: [[UInt8]] = []
+      for task in tasks { bodies.append(await task.value) }
+      #expect(bodies.count { $0 == Array("ahead of \(base)/api/list".utf8) } == 1)
+      #expect(bodies.count { $0 == Array("of the network: /api/list".utf8) } == 4 && site.paths.count == 4)
     }
   }
 

@@ -1,4 +1,5 @@
 import DeviceLinux
+import HTTPDNS
 import SocketServer
 import System
 import Testing
@@ -31,6 +32,43 @@ import Testing
     await following.value
   }
 
+  /// Another way out is another network, also where it costs the same; a second look at the same one is none.
+  @Test(.timeLimit(.minutes(2))) func anotherRouteIsAnotherNetwork() async throws {
+    let bench = try RuntimeBench()
+    let service = CountingService()
+    let names = try HTTPDNSResolver(
+      HTTPDNSSettings(.vendor(url: "https://192.0.2.9/1", list: "ss")), exchange: service)
+    let transport = FakePageTransport()
+    let runtime = try await bench.runtime {
+      $0.names = names
+      $0.fetcher = PageFetcher(transport, cookies: FakeCookies([]))
+    }
+    let folder = bench.bench.scratch.path
+    func write(_ gateway: String) throws {
+      let route = Self.route.replacing("0100007F", with: gateway)
+      try DurableFile.write(bytes(Self.head + route), to: "\(folder)/route")
+    }
+    let following = Task {
+      await runtime.followNetwork(LinuxNetwork(routes: folder, bus: "/nowhere"), every: .milliseconds(5))
+    }
+    while runtime.conditions.network != .offline { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(transport.networks == 0)
+    try write("0100007F")
+    while transport.networks < 1 { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(runtime.conditions.network == .unmetered)
+    for count in 1...3 {
+      try write("020000\(count)F")
+      while transport.networks < 1 + count { try await Task.sleep(for: .milliseconds(1)) }
+    }
+    while service.lists < 3 { try await Task.sleep(for: .milliseconds(1)) }
+    // What costs another price is another network, too, and one that is gone is none yet.
+    runtime.conditions.network = .metered
+    runtime.conditions.network = .offline
+    #expect(transport.networks == 5)
+    await runtime.close()
+    await following.value
+  }
+
   @Test(.timeLimit(.minutes(2))) func aTaskThatIsCancelledEndsIt() async throws {
     let runtime = try await RuntimeBench().runtime()
     let following = Task {
@@ -41,6 +79,18 @@ import Testing
     await following.value
     runtime.conditions.network = .metered
     #expect(runtime.conditions.network == .metered)
+  }
+}
+
+/// A name service that counts how often it is asked where it is.
+private final class CountingService: ServiceExchange {
+  private let count = Locked(0)
+
+  var lists: Int { count.withLock { $0 } }
+
+  func get(_ request: ServiceRequest) throws(LookupError) -> [UInt8] {
+    if request.url.hasSuffix("/ss") { count.withLock { $0 += 1 } }
+    throw .timedOut
   }
 }
 

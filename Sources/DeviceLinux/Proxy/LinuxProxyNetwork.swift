@@ -68,12 +68,15 @@ public final class LinuxProxyNetwork: ProxyNetwork {
   public func connect(
     to host: String, port: Int, isSecure: Bool
   ) throws(TransportError) -> any ProxyStream {
-    let socket = try connection(to: host, port)
-    guard isSecure else { return socket }
-    guard let context = clientContext(), let stream = TLSStream(socket, context, host: host) else {
-      throw TransportError(.unreachable, "\(host): no TLS with a certificate that is trusted")
+    let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+    return try AddressDialer(resolver).dial(bare) { address throws(TransportError) -> any ProxyStream in
+      let socket = try connection(to: bare, at: address, port)
+      guard isSecure else { return socket }
+      guard let context = clientContext(), let stream = TLSStream(socket, context, host: host) else {
+        throw TransportError(.unreachable, "\(host): no TLS with a certificate that is trusted")
+      }
+      return stream
     }
-    return stream
   }
 
   private func clientContext() -> OpaquePointer? {
@@ -83,13 +86,13 @@ public final class LinuxProxyNetwork: ProxyNetwork {
     }.flatMap { OpaquePointer(bitPattern: $0) }
   }
 
-  private func connection(to host: String, _ port: Int) throws(TransportError) -> SocketStream {
-    let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-    let resolved = resolver?.resolve(host)?.addresses.map(\.authority) ?? []
-    let known =
-      resolved.isEmpty ? HostAddresses.of(bare).map { IPAddress(bytes: $0)?.authority ?? "" } : resolved
+  /// - Parameter address: nil: where the system says that the host is.
+  private func connection(
+    to host: String, at address: IPAddress?, _ port: Int
+  ) throws(TransportError) -> SocketStream {
+    let known = address.map { [$0] } ?? HostAddresses.of(host).compactMap { IPAddress(bytes: $0) }
     for address in known {
-      guard let address = SocketAddress("\(address):\(port)") else { continue }
+      guard let address = SocketAddress("\(address.authority):\(port)") else { continue }
       if let socket = try? Kernel.connect(to: address, milliseconds: 5_000) { return SocketStream(socket) }
     }
     throw TransportError(.unreachable, "\(host): nobody answers")

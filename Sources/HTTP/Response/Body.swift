@@ -92,10 +92,17 @@ package struct MadeBytes: Sendable {
   }
 }
 
+/// What keeps a file open from which answers are sent.
+package protocol FileOwner: AnyObject, Sendable {
+  /// The file doesn't have the bytes that an answer announced, or they can't be read: that answer was broken off. Called on a
+  /// thread that may wait, once for each such answer.
+  func bytesAreMissing()
+}
+
 /// A piece of an open file, sent without passing through user memory.
 package struct FileBody: Sendable {
   /// Keeps the descriptor open until the answer is sent.
-  package let owner: any AnyObject & Sendable
+  package let owner: any FileOwner
   /// The open file.
   package let descriptor: Int32
   /// Where in the file the piece begins.
@@ -104,7 +111,7 @@ package struct FileBody: Sendable {
   package let count: UInt64
 
   /// `count` bytes of an open file from `offset` on.
-  package init(owner: any AnyObject & Sendable, descriptor: Int32, offset: UInt64, count: UInt64) {
+  package init(owner: any FileOwner, descriptor: Int32, offset: UInt64, count: UInt64) {
     self.owner = owner
     self.descriptor = descriptor
     self.offset = offset

@@ -12,7 +12,8 @@ protocol NameSource: Sendable {
   func lookUp(_ hosts: [HostName]) throws(LookupError) -> [HostName: LookupAnswer]
 
   /// Looks where the service is, where that may have changed.
-  func refresh()
+  /// - Parameter isCurrent: whether the answer still counts once it is there.
+  func refresh(_ isCurrent: () -> Bool)
 }
 
 extension NameSource {
@@ -30,7 +31,7 @@ extension NameSource {
     return answers
   }
 
-  func refresh() {}
+  func refresh(_ isCurrent: () -> Bool) {}
 }
 
 /// How questions reach a service over HTTP. `DeviceLinux` has one over libcurl.

@@ -40,11 +40,11 @@ struct VendorService: NameSource {
   }
 
   /// Takes the service's list of addresses; the one held stays where it can't be had.
-  func refresh() {
+  func refresh(_ isCurrent: () -> Bool) {
     guard let list,
       let body = try? endpoint.get("/\(list)", accept: "application/json", limit: Self.limit)
     else { return }
     let addresses = VendorAnswer.services(body)
-    if !addresses.isEmpty { endpoint.take(addresses) }
+    if !addresses.isEmpty, isCurrent() { endpoint.take(addresses) }
   }
 }

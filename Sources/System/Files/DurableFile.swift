@@ -24,7 +24,8 @@ package enum DurableFile {
   /// All bytes of a file; nil where there is none.
   /// - Throws: also EFBIG, for a file of more than `limit` bytes.
   package static func read(_ path: String, limit: Int = .max) throws(SystemError) -> [UInt8]? {
-    guard let file = try Kernel.openExisting(path, .read) else { return nil }
+    // Where somebody put a pipe into its place, open(2) would wait for who writes into it.
+    guard let file = try Kernel.openExisting(path, [.read, .nonBlocking]) else { return nil }
     let size = Int(try Kernel.status(file).size)
     guard size <= limit else { throw SystemError("read", on: path, code: .fileTooLarge) }
     var bytes = [UInt8](repeating: 0, count: size)

@@ -3,7 +3,7 @@ import System
 import XCacheClient
 
 /// Makes requests on behalf of pages: with the engine's cookies, redirects as a browser follows them, and six at most to one
-/// server at a time.
+/// server at a time, or a hundred to one that takes them on one connection.
 public final class PageFetcher: Sendable {
   /// What becomes of redirects.
   public enum Redirects: Sendable {
@@ -15,17 +15,20 @@ public final class PageFetcher: Sendable {
 
   private let transport: any PageTransport
   let cookies: any CookieStore
-  private let gate: HostGate
+  let gate: HostGate
 
   /// - Parameters:
   ///   - transport: makes one exchange at a time on each thread.
   ///   - cookies: the engine's.
-  ///   - connections: requests to one server at a time.
+  ///   - connections: requests at a time to one server that takes but one on each connection.
   public init(_ transport: any PageTransport, cookies: any CookieStore, connections: Int = 6) {
     self.transport = transport
     self.cookies = cookies
     gate = HostGate(width: max(1, connections))
   }
+
+  /// The device has another network: what is under way goes on as far as it gets, requests from now on take new connections.
+  public func networkChanged() { transport.networkChanged() }
 
   /// Sends `request` and hands the answer over, its head first.
   ///
@@ -59,6 +62,10 @@ public final class PageFetcher: Sendable {
     sent.headers.removeAll { $0.name.lowercased() == "cookie" }
     if let header = await cookies.header(for: request.url) { sent.headers.append(("Cookie", header)) }
     guard await gate.enter(server) else { throw TransportError(.stopped, "the caller ended it") }
+    sent.multiplexed = { [gate] in
+      gate.isMultiplexed(server, $0)
+      request.multiplexed($0)
+    }
     let outcome = await send(sent, redirects, begin, receive)
     gate.leave(server)
     if let head = outcome.head {

@@ -12,6 +12,14 @@ public protocol PageTransport: Sendable {
   func send(
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError)
+
+  /// The device has another network: requests from now on go out on connections of their own.
+  func networkChanged()
+}
+
+extension PageTransport {
+  /// As far as a transport has no connections that it keeps itself.
+  public func networkChanged() {}
 }
 
 /// A request on a page's behalf.
@@ -39,6 +47,9 @@ public struct NetworkRequest: Sendable {
   public var body: Body
   /// Asked about once a second; true ends the exchange, which then throws `.stopped`.
   public var isCancelled: @Sendable () -> Bool
+  /// To be told by the transport, where it knows, whether the server takes several requests on one connection, as with HTTP/2:
+  /// as soon as that shows, before or with the answer's head.
+  public var multiplexed: @Sendable (Bool) -> Void = { _ in }
 
   /// A request without a body.
   public init(

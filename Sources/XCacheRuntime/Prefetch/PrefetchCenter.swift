@@ -67,11 +67,25 @@ final class PrefetchCenter: Sendable {
     state.withLock { $0.table.expire(at: Self.now) }
   }
 
-  /// The answer to a page's request, once; waits for one that is under way. Nil: the page is to ask itself.
-  func take(_ key: PrefetchTable.Key, body: [UInt8], cookies: String?) async -> PrefetchedAnswer? {
+  /// Whether an answer waits, or is under way, that nobody has taken.
+  func hasAny(method: String, url: String) -> Bool {
+    let now = Self.now
+    return state.withLock { $0.table.hasAny(method: method, url: url, at: now) }
+  }
+
+  /// The answer to a request, once; waits for one that is under way. Nil: whoever asks is to ask the network.
+  /// - Parameter page: which asks; nil: the app does, and gets what was sent ahead of any.
+  func take(
+    _ page: UInt64?, _ method: String, _ url: String, body: [UInt8], cookies: String?
+  ) async -> PrefetchedAnswer? {
     let now = Self.now
     return await withCheckedContinuation { continuation in
       let found = state.withLock { state -> PrefetchedAnswer?? in
+        guard
+          let page = page
+            ?? state.table.page(method: method, url: url, body: body, cookies: cookies, at: now)
+        else { return .some(nil) }
+        let key = PrefetchTable.Key(page: page, method: method, url: url)
         switch state.table.take(key, body: body, cookies: cookies, at: now) {
         case .none: return .some(nil)
         case .answer(let answer): return answer

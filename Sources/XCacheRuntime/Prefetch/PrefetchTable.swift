@@ -94,6 +94,28 @@ struct PrefetchTable {
     return .answer(answer)
   }
 
+  /// The page whose answer a request of the app's own gets, where no page is known of: the one that was opened first.
+  ///
+  /// - Parameter cookies: nil inside: there are none.
+  func page(method: String, url: String, body: [UInt8], cookies: String?, at now: Int64) -> UInt64? {
+    held.filter { key, list in
+      key.method == method && key.url == url
+        && list.contains { own in
+          own.taken == nil && own.cookies.contains(cookies) && Self.isSame(own.body, body)
+            && own.end.map { now - $0 < Self.keepFor } ?? true
+        }
+    }
+    .keys.map(\.page).min()
+  }
+
+  /// Whether an answer waits, or is under way, that nobody has taken.
+  func hasAny(method: String, url: String, at now: Int64) -> Bool {
+    held.contains { key, list in
+      key.method == method && key.url == url
+        && list.contains { $0.taken == nil && $0.end.map { now - $0 < Self.keepFor } ?? true }
+    }
+  }
+
   /// Whether anybody may still want the answer.
   func isWanted(_ key: Key, _ id: Int) -> Bool { held[key]?.contains { $0.id == id } ?? false }
 

@@ -22,14 +22,10 @@ public protocol ProxyStream: AnyObject, Sendable {
 /// What the proxy needs of a system: TLS towards the engine, and connections that it passes on as they are.
 ///
 /// `DeviceLinux` has one over libssl.
-public protocol ProxyNetwork: Sendable {
+public protocol ProxyNetwork: StreamNetwork {
   /// TLS with an engine that takes the other side of `stream` for `host`, by the certificate that is this device's own; nil
   /// where it doesn't come about. The call blocks.
   func secure(_ stream: any ProxyStream, as host: String) -> (any ProxyStream)?
-
-  /// A connection to a server, with TLS under the system's rules where `isSecure` says so. The call blocks.
-  /// - Throws: `TransportError`, where there is none.
-  func connect(to host: String, port: Int, isSecure: Bool) throws(TransportError) -> any ProxyStream
 }
 
 extension ProxyStream {

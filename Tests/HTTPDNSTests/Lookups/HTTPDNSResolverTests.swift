@@ -143,7 +143,7 @@ import Testing
         answers.withLock { $0.append(found) }
       }
     }
-    let question = HTTPDNSResolver.Question(host: .of("m.test"), source: .service)
+    let question = HTTPDNSResolver.Question(host: .of("m.test"), source: .service, network: 0)
     while resolver.state.withLock({ $0.running[question]?.count ?? 0 }) < 20 {
       Clock.sleep(for: .milliseconds(2))
     }

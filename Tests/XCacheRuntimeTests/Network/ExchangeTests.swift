@@ -174,10 +174,20 @@ import XCacheClient
   }
 
   @Test(arguments: asks, answers) func exchanges(_ ask: Ask, _ answer: Answer) async throws {
+    try await exchange(ask, answer, over: CurlPageTransport())
+  }
+
+  /// The same by our own HTTP/1.1, which Apple's connections are used with; it offers gzip alone.
+  @Test(arguments: asks, answers.filter { !["br", "zstd"].contains($0.testDescription) })
+  func exchangesOverStreams(_ ask: Ask, _ answer: Answer) async throws {
+    try await exchange(ask, answer, over: StreamPageTransport(LinuxProxyNetwork()))
+  }
+
+  private func exchange(_ ask: Ask, _ answer: Answer, over transport: any PageTransport) async throws {
     let seen = Locked<[SocketServer.Request]>([])
     let server = Self.server(answer, seen)
     let cookies = FakeCookies(["session=7"])
-    let fetcher = PageFetcher(CurlPageTransport(), cookies: cookies)
+    let fetcher = PageFetcher(transport, cookies: cookies)
     let got = await Collected.fetch(ask.request("\(server.url)/start"), by: fetcher)
 
     // What the server saw.

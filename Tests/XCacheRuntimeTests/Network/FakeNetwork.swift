@@ -39,6 +39,12 @@ final class FakePageTransport: PageTransport {
 
   private let work: @Sendable (NetworkRequest) throws(TransportError) -> Void
   private let all = Locked<[Sent]>([])
+  private let changes = Locked(0)
+
+  /// How often the network was another one.
+  var networks: Int { changes.withLock { $0 } }
+
+  func networkChanged() { changes.withLock { $0 += 1 } }
 
   init(_ work: @escaping @Sendable (NetworkRequest) throws(TransportError) -> Void = { _ in }) {
     self.work = work

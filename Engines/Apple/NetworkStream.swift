@@ -1,0 +1,210 @@
+#if canImport(Network)
+  import Foundation
+  import HTTPDNS
+  import Network
+  import Security
+  import System
+  import XCacheClient
+  import XCacheRuntime
+
+  /// A connection of Network.framework's, for threads that may wait.
+  ///
+  /// Unchecked: an `NWConnection` may be used from any thread (its documentation, "Overview"); what arrives is behind a monitor.
+  final class NetworkStream: ProxyStream, @unchecked Sendable {  // see above
+    private struct State {
+      var isReady = false
+      var failure: String?
+      var received: [UInt8] = []
+      /// A piece was asked for, and isn't there yet.
+      var isReceiving = false
+      var isOver = false
+      /// Bytes that were handed to the system and haven't left.
+      var sending = 0
+    }
+
+    private let connection: NWConnection
+    private let state = Monitor(State())
+
+    /// Bytes that are taken from the system at a time, and that it may hold of ours.
+    private static let piece = 64 << 10
+    private static let mostSending = 256 << 10
+
+    /// Connects to `endpoint`, for `host` by name and certificate where `isSecure` says so; nil where that fails or takes longer
+    /// than so many milliseconds.
+    init?(_ endpoint: NWEndpoint, _ host: String, isSecure: Bool, within milliseconds: Int) {
+      connection = NWConnection(to: endpoint, using: Self.parameters(host, isSecure: isSecure))
+      let state = state
+      connection.stateUpdateHandler = { now in
+        switch now {
+        case .ready: state.broadcasting { $0.isReady = true }
+        case .failed(let error): state.broadcasting { $0.failure = "\(error)" }
+        // Where nothing leads there it would wait for another network.
+        case .waiting(let error): state.broadcasting { $0.failure = "\(error)" }
+        case .cancelled: state.broadcasting { ($0.failure, $0.isOver) = ("closed", true) }
+        default: break
+        }
+      }
+      connection.start(queue: Self.queue)
+      let isReady = state.waiting(for: .milliseconds(milliseconds)) { state -> Bool? in
+        if state.failure != nil { return false }
+        return state.isReady ? true : nil
+      }
+      guard isReady == true else {
+        connection.cancel()
+        return nil
+      }
+    }
+
+    deinit { connection.cancel() }
+
+    private static let queue = DispatchQueue(label: "xcache connections", attributes: .concurrent)
+
+    private static func parameters(_ host: String, isSecure: Bool) -> NWParameters {
+      let tcp = NWProtocolTCP.Options()
+      tcp.noDelay = true
+      tcp.enableKeepalive = true
+      guard isSecure else { return NWParameters(tls: nil, tcp: tcp) }
+      let tls = NWProtocolTLS.Options()
+      let options = tls.securityProtocolOptions
+      sec_protocol_options_set_tls_server_name(options, host)
+      sec_protocol_options_add_tls_application_protocol(options, "http/1.1")
+      // The endpoint may be an address: it is the name's certificate that counts.
+      sec_protocol_options_set_verify_block(
+        options,
+        { _, trust, complete in
+          let trust = sec_trust_copy_ref(trust).takeRetainedValue()
+          let name = CFStringCreateWithCString(nil, host, CFStringBuiltInEncodings.UTF8.rawValue)
+          SecTrustSetPolicies(trust, SecPolicyCreateSSL(true, name))
+          complete(SecTrustEvaluateWithError(trust, nil))
+        }, queue)
+      return NWParameters(tls: tls, tcp: tcp)
+    }
+
+    // MARK: - For whoever waits
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, within milliseconds: Int) -> Int? {
+      receive()
+      return state.waiting(for: .milliseconds(milliseconds)) { state -> Int? in
+        if state.received.isEmpty { return state.isOver || state.failure != nil ? 0 : nil }
+        let count = min(buffer.count, state.received.count)
+        state.received.prefix(count).withUnsafeBytes { buffer.copyMemory(from: $0) }
+        state.received.removeFirst(count)
+        return count
+      }
+    }
+
+    /// Asks for a piece, unless one is under way or waits to be read.
+    private func receive() {
+      let isBusy = state.withLock { state -> Bool in
+        if state.isReceiving || state.isOver || !state.received.isEmpty { return true }
+        state.isReceiving = true
+        return false
+      }
+      if isBusy { return }
+      connection.receive(minimumIncompleteLength: 1, maximumLength: Self.piece) {
+        [state] data, _, isComplete, error in
+        state.broadcasting { state in
+          state.isReceiving = false
+          if let data { state.received += Array(data) }
+          if isComplete || error != nil { state.isOver = true }
+        }
+      }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, within milliseconds: Int) -> Bool {
+      var rest = bytes
+      while !rest.isEmpty {
+        let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.piece))
+        let count = piece.count
+        let isFree = state.waiting(for: .milliseconds(milliseconds)) { state -> Bool? in
+          if state.failure != nil { return false }
+          guard state.sending < Self.mostSending else { return nil }
+          state.sending += count
+          return true
+        }
+        guard isFree == true else { return false }
+        connection.send(
+          content: Data(Array(piece)), contentContext: .defaultMessage, isComplete: false,
+          completion: .contentProcessed { [state] error in
+            state.broadcasting { state in
+              state.sending -= count
+              if let error { state.failure = "\(error)" }
+            }
+          })
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+      }
+      return true
+    }
+
+    /// A kept connection has nothing to say: whatever arrives, its end above all, makes it useless.
+    var isGone: Bool {
+      receive()
+      return state.withLock { $0.isOver || $0.failure != nil }
+    }
+
+    func finishWriting() {
+      connection.send(content: nil, contentContext: .finalMessage, isComplete: true, completion: .idempotent)
+    }
+
+    func close() { connection.cancel() }
+  }
+
+  /// Connections of Network.framework's, to the addresses that a resolver gives.
+  final class AppleNetwork: StreamNetwork {
+    private let dialer: AddressDialer
+    private let milliseconds: Int
+
+    init(_ resolver: (any Resolver)?, connectSeconds: Int) {
+      dialer = AddressDialer(resolver)
+      milliseconds = min(max(connectSeconds, 1), 3600) * 1000
+    }
+
+    /// Milliseconds until a connection to a resolver's address must stand. The system's answer gets all the time.
+    private static let patience = 4_000
+
+    func connect(to host: String, port: Int, isSecure: Bool) throws(TransportError) -> any ProxyStream {
+      let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+      guard let number = UInt16(exactly: port), let port = NWEndpoint.Port(rawValue: number) else {
+        throw TransportError(.other, "\(host): \(port) is no port")
+      }
+      return try dialer.dial(bare) { address throws(TransportError) -> any ProxyStream in
+        let stream = NetworkStream(
+          .hostPort(host: Self.place(of: address, or: bare), port: port), bare, isSecure: isSecure,
+          within: address == nil ? milliseconds : min(milliseconds, Self.patience))
+        guard let stream else { throw TransportError(.unreachable, "\(host): no connection") }
+        return stream
+      }
+    }
+
+    private static func place(of address: IPAddress?, or host: String) -> NWEndpoint.Host {
+      guard let address else { return .name(host, nil) }
+      if address.isV6 {
+        return IPv6Address(Data(address.bytes), nil).map { NWEndpoint.Host.ipv6($0) } ?? .name(host, nil)
+      }
+      return IPv4Address(Data(address.bytes), nil).map { NWEndpoint.Host.ipv4($0) } ?? .name(host, nil)
+    }
+  }
+
+  /// Requests of pages by HTTP/1.1 over Network.framework: to the addresses of a resolver, while name, certificate, `Host` and
+  /// cookies stay those of the host. Without a resolver `URLSessionPageTransport` does more: HTTP/2, HTTP/3 and proxies.
+  public final class NetworkPageTransport: PageTransport {
+    private let inner: StreamPageTransport
+
+    /// A transport that waits `connectSeconds` for a connection and `stallSeconds` for bytes that don't come; `resolver` says
+    /// where hosts are.
+    public init(resolver: any Resolver, connectSeconds: Int = 10, stallSeconds: Int = 120) {
+      inner = StreamPageTransport(
+        AppleNetwork(resolver, connectSeconds: connectSeconds), stallSeconds: stallSeconds)
+    }
+
+    /// Sends by HTTP/1.1; gzip is undone.
+    public func send(
+      _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
+    ) throws(TransportError) {
+      try inner.send(request, begin: begin, receive: receive)
+    }
+
+    /// Requests from now on take new connections.
+    public func networkChanged() { inner.networkChanged() }
+  }
+#endif

@@ -1,0 +1,43 @@
+import System
+
+/// Which requests are on which connection: it shows before any answer where one takes several at once.
+final class ConnectionUse: Sendable {
+  private struct Request: Sendable {
+    let number: Int
+    let told: @Sendable (Bool) -> Void
+  }
+
+  private struct State {
+    var requests: [String: [Request]] = [:]
+    var last = 0
+  }
+
+  private let state = Locked(State())
+
+  /// A number for a request.
+  func begin() -> Int {
+    state.withLock { state in
+      state.last += 1
+      return state.last
+    }
+  }
+
+  /// A request is about to go out on the connection that `line` names.
+  func sent(_ number: Int, on line: String, _ told: @escaping @Sendable (Bool) -> Void) {
+    let sharing = state.withLock { state -> [Request] in
+      Self.remove(number, &state)
+      state.requests[line, default: []].append(Request(number: number, told: told))
+      return state.requests[line] ?? []
+    }
+    if sharing.count > 1 { for request in sharing { request.told(true) } }
+  }
+
+  func end(_ number: Int) { state.withLock { Self.remove(number, &$0) } }
+
+  private static func remove(_ number: Int, _ state: inout State) {
+    for (line, requests) in state.requests where requests.contains(where: { $0.number == number }) {
+      let rest = requests.filter { $0.number != number }
+      state.requests[line] = rest.isEmpty ? nil : rest
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import System
+
+/// What passes between a pool's thread, which never waits, and the thread that asked and may take its time: the answer one way,
+/// a body that is read while it is sent the other way.
+final class HandOver: Sendable {
+  enum Step {
+    case head(HTTPReply)
+    case bytes([UInt8])
+    /// Bytes of the request's body are to be given, from here on.
+    case wants(offset: Int64)
+    /// With libcurl's code.
+    case end(UInt32)
+    /// The file gave its bytes back no more.
+    case lost
+  }
+
+  private struct State {
+    var head: HTTPReply?
+    var pieces: [[UInt8]] = []
+    var size = 0
+    var spool: SpoolFile?
+    var wanted: Int64?
+    var given: (offset: Int64, bytes: ArraySlice<UInt8>)?
+    /// The transfer stands still since there was no room.
+    var isPaused = false
+    var end: UInt32?
+    var isReady = false
+  }
+
+  private let state = Monitor(State())
+  private let ready: @Sendable (String) -> Void
+
+  /// Bytes that wait for the reader in memory, above which the transfer stands still or the rest goes to a file.
+  private static let room = 256 << 10
+  /// Bytes in the file, above which the transfer stands still after all.
+  private static let spoolLimit: Int64 = 512 << 20
+
+  /// - Parameter ready: told which connection the request is about to go out on.
+  init(ready: @escaping @Sendable (String) -> Void) { self.ready = ready }
+
+  // MARK: - On the pool's thread
+
+  func isReady(on line: String) {
+    state.withLock { $0.isReady = true }
+    ready(line)
+  }
+
+  /// Whether its connection stood.
+  var isReady: Bool { state.withLock { $0.isReady } }
+
+  func take(_ head: HTTPReply) { state.broadcasting { $0.head = head } }
+
+  /// Takes bytes of the answer's body; false: there is no room for them, until `next` says so.
+  /// - Parameter spools: whether they go to a file rather than have the transfer stand still.
+  func take(_ bytes: UnsafeRawBufferPointer, spools: Bool) -> Bool {
+    state.broadcasting { state in
+      if state.spool == nil, state.size < Self.room {
+        Self.append(bytes, to: &state.pieces)
+        state.size += bytes.count
+        return true
+      }
+      if spools {
+        state.spool = state.spool ?? SpoolFile()
+        if let spool = state.spool, spool.count < Self.spoolLimit, spool.append(bytes) { return true }
+        if state.spool?.count == 0 { state.spool = nil }
+      }
+      state.isPaused = true
+      return false
+    }
+  }
+
+  /// Small pieces are put together.
+  private static func append(_ bytes: UnsafeRawBufferPointer, to pieces: inout [[UInt8]]) {
+    guard let last = pieces.indices.last, pieces[last].count + bytes.count <= piece else {
+      return pieces.append(Array(bytes))
+    }
+    pieces[last].append(contentsOf: bytes)
+  }
+
+  private static let piece = 64 << 10
+
+  /// Fills `room` with the body from `offset` on; 0: there is nothing of it yet.
+  func read(at offset: Int64, into room: UnsafeMutableRawBufferPointer) -> Int {
+    state.broadcasting { state in
+      guard let given = state.given, given.offset == offset, !given.bytes.isEmpty else {
+        state.given = nil
+        state.wanted = offset
+        return 0
+      }
+      let piece = given.bytes.prefix(room.count)
+      room.copyBytes(from: piece)
+      state.given = (offset + Int64(piece.count), given.bytes.dropFirst(piece.count))
+      return piece.count
+    }
+  }
+
+  func end(_ code: UInt32) { state.broadcasting { $0.end = code } }
+
+  // MARK: - On the thread that asked
+
+  /// What came next, and whether the transfer may go on now; nil: nothing for so long.
+  func next(within duration: Duration) -> (step: Step, goesOn: Bool)? {
+    state.waiting(for: duration) { state in
+      guard let step = Self.take(from: &state) else { return nil }
+      let goesOn = state.isPaused && state.spool == nil && state.size <= Self.room / 2
+      if goesOn { state.isPaused = false }
+      return (step, goesOn)
+    }
+  }
+
+  private static func take(from state: inout State) -> Step? {
+    if let offset = state.wanted {
+      state.wanted = nil
+      return .wants(offset: offset)
+    }
+    if let head = state.head {
+      state.head = nil
+      return .head(head)
+    }
+    if let piece = state.pieces.first {
+      state.pieces.removeFirst()
+      state.size -= piece.count
+      return .bytes(piece)
+    }
+    if let spool = state.spool {
+      guard let piece = spool.next(upTo: room) else { return .lost }
+      if spool.count == 0 { state.spool = nil }
+      return .bytes(piece)
+    }
+    return state.end.map { .end($0) }
+  }
+
+  /// Gives bytes of the body; the transfer is to go on then.
+  func give(_ bytes: ArraySlice<UInt8>, at offset: Int64) { state.withLock { $0.given = (offset, bytes) } }
+
+  /// Waits until the transfer is over, whatever still comes.
+  func drain() -> UInt32 { state.waiting { $0.end } }
+}

@@ -1,0 +1,221 @@
+import CCurl
+import System
+
+/// A thread that moves the bytes of all requests of a pool.
+///
+/// Unchecked: `multi` is touched by that thread alone, but for `curl_multi_wakeup`, which is there for other threads.
+final class PoolDriver: @unchecked Sendable {  // see above
+  private let multi: UnsafeMutableRawPointer
+  private let queue = Monitor(Queue())
+
+  private struct Queue {
+    var commands: [Command] = []
+    var isStopped = false
+  }
+
+  private enum Command: Sendable {
+    case begin(Job)
+    /// There is room for its answer again, or bytes of its body are there.
+    case goOn(Job)
+    /// Whoever asked has had enough.
+    case cancel(Job)
+  }
+
+  /// A request and the thread that waits for it.
+  private final class Job: @unchecked Sendable {  // the handle is the driver's until `end` was called
+    let handle: UnsafeMutableRawPointer
+    let end: @Sendable (CURLcode) -> Void
+    /// Of a page's request: to which server, and what passes to and fro.
+    let page: (server: String, handOver: HandOver)?
+
+    init(
+      _ handle: UnsafeMutableRawPointer, page: (server: String, handOver: HandOver)? = nil,
+      _ end: @escaping @Sendable (CURLcode) -> Void
+    ) {
+      self.handle = handle
+      self.page = page
+      self.end = end
+    }
+  }
+
+  /// What the thread is about.
+  private struct Work {
+    var active: [UnsafeMutableRawPointer: Job] = [:]
+    /// Pages' requests to servers to which the first connection is being made: only then does it show whether it takes several.
+    /// libcurl's own CURLOPT_PIPEWAIT (7.88) may forget them until another request ends.
+    var held: [String: [Job]] = [:]
+
+    /// Whether a connection to a server is being made, and none stands that is in use.
+    func isConnecting(_ server: String) -> Bool {
+      let own = active.values.compactMap(\.page).filter { $0.server == server }
+      return !own.isEmpty && !own.contains { $0.handOver.isReady }
+    }
+
+    /// Takes out those who needn't wait any more.
+    mutating func release() -> [Job] {
+      let servers = held.keys.filter { !isConnecting($0) }
+      return servers.flatMap { held.removeValue(forKey: $0) ?? [] }
+    }
+  }
+
+  static func start(_ connections: Int) throws(HTTPClientError) -> PoolDriver {
+    guard EasyHandle.isReady, let multi = curl_multi_init() else {
+      throw .failed(code: Int(CURLE_FAILED_INIT.rawValue), reason: "libcurl can't be started")
+    }
+    let driver = PoolDriver(multi)
+    xcache_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections)
+    do {
+      _ = try OSThread(name: "http pool") { driver.work() }
+    } catch {
+      throw .failed(code: Int(error.code.rawValue), reason: "there is no thread left")
+    }
+    return driver
+  }
+
+  private init(_ multi: UnsafeMutableRawPointer) { self.multi = multi }
+
+  deinit { curl_multi_cleanup(multi) }
+
+  /// Ends the thread once nobody waits any more.
+  func stop() {
+    queue.broadcasting { $0.isStopped = true }
+    curl_multi_wakeup(multi)
+  }
+
+  private func add(_ command: Command) {
+    queue.signalling { $0.commands.append(command) }
+    curl_multi_wakeup(multi)
+  }
+
+  // MARK: - For the threads that ask
+
+  /// Makes the request that a handle was set up for, and waits for its end.
+  func run(_ handle: UnsafeMutableRawPointer) -> CURLcode {
+    let code = Monitor<CURLcode?>(nil)
+    add(.begin(Job(handle) { result in code.signalling { $0 = result } }))
+    return code.waiting { $0 }
+  }
+
+  /// Makes the request that a handle was set up for, and uses what comes of it on the calling thread.
+  func run(
+    _ handle: UnsafeMutableRawPointer, _ handOver: HandOver, _ request: HTTPRequest,
+    _ begin: (HTTPReply) throws -> Void, _ write: (UnsafeRawBufferPointer) throws -> Void
+  ) throws(HTTPClientError) -> CURLcode {
+    let target = Target(request.url)
+    let server = target.map { "\($0.isSecure) \($0.host) \($0.port)" } ?? ""
+    let job = Job(handle, page: (server, handOver)) { handOver.end($0.rawValue) }
+    add(.begin(job))
+    do throws(HTTPClientError) {
+      return try follow(job, handOver, request, begin, write)
+    } catch {
+      add(.cancel(job))
+      // Until then libcurl uses the handle.
+      _ = handOver.drain()
+      throw error
+    }
+  }
+
+  private func follow(
+    _ job: Job, _ handOver: HandOver, _ request: HTTPRequest,
+    _ begin: (HTTPReply) throws -> Void, _ write: (UnsafeRawBufferPointer) throws -> Void
+  ) throws(HTTPClientError) -> CURLcode {
+    var received: Int64 = 0
+    var sent: Int64 = 0
+    while true {
+      let next = handOver.next(within: .milliseconds(500))
+      if let watch = request.watch, !watch(HTTPProgress(sent: sent, received: received)) { throw .cancelled }
+      guard let (step, goesOn) = next else { continue }
+      if goesOn { add(.goOn(job)) }
+      do {
+        switch step {
+        case .head(let reply): try begin(reply)
+        case .bytes(let bytes):
+          received += Int64(bytes.count)
+          try bytes.withUnsafeBytes { try write($0) }
+        case .wants(let offset):
+          let bytes = try Self.body(of: request, from: offset)
+          sent = offset + Int64(bytes.count)
+          handOver.give(bytes, at: offset)
+          add(.goOn(job))
+        case .end(let code): return CURLcode(rawValue: code)
+        case .lost:
+          throw HTTPClientError.failed(
+            code: Int(CURLE_READ_ERROR.rawValue), reason: "the answer was kept on the disk, and can't be read"
+          )
+        }
+      } catch let error as HTTPClientError {
+        throw error
+      } catch {
+        throw .callback(error)
+      }
+    }
+  }
+
+  /// The next bytes of a body that is read while it is sent.
+  private static func body(of request: HTTPRequest, from offset: Int64) throws -> ArraySlice<UInt8> {
+    guard case .stream(let length, let read) = request.body else { return [] }
+    let most = Int(min(length - offset, 256 << 10))
+    let bytes = try [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
+      count = min(most, try read(offset, UnsafeMutableRawBufferPointer(buffer)))
+    }
+    guard !bytes.isEmpty else { throw HTTPClientError.bodyEnded(at: offset) }
+    return bytes[...]
+  }
+
+  // MARK: - The thread
+
+  private func work() {
+    var work = Work()
+    while let commands = next(isIdle: work.active.isEmpty) {
+      for command in commands { carryOut(command, &work) }
+      var running: Int32 = 0
+      curl_multi_perform(multi, &running)
+      var code = CURLE_OK
+      while let handle = xcache_multi_finished(multi, &code) {
+        curl_multi_remove_handle(multi, handle)
+        work.active.removeValue(forKey: handle)?.end(code)
+      }
+      for job in work.release() { begin(job, &work) }
+      if !work.active.isEmpty { curl_multi_poll(multi, nil, 0, 1000, nil) }
+    }
+  }
+
+  private func begin(_ job: Job, _ work: inout Work) {
+    guard curl_multi_add_handle(multi, job.handle) == CURLM_OK else { return job.end(CURLE_FAILED_INIT) }
+    work.active[job.handle] = job
+  }
+
+  private func carryOut(_ command: Command, _ work: inout Work) {
+    switch command {
+    case .begin(let job):
+      if let server = job.page?.server, work.isConnecting(server) {
+        work.held[server, default: []].append(job)
+      } else {
+        begin(job, &work)
+      }
+    // One that is over meanwhile isn't there any more, and its handle may be another's.
+    case .goOn(let job):
+      if work.active[job.handle] === job { curl_easy_pause(job.handle, CURLPAUSE_CONT) }
+    case .cancel(let job):
+      if work.active[job.handle] === job {
+        curl_multi_remove_handle(multi, job.handle)
+        work.active[job.handle] = nil
+      } else if let server = job.page?.server, work.held[server]?.contains(where: { $0 === job }) == true {
+        work.held[server]?.removeAll { $0 === job }
+      } else {
+        return
+      }
+      job.end(CURLE_ABORTED_BY_CALLBACK)
+    }
+  }
+
+  /// What came to be done; waits for it where nothing else is. Nil: the thread ends.
+  private func next(isIdle: Bool) -> [Command]? {
+    let taken: [Command]?? = queue.waiting { queue in
+      if queue.commands.isEmpty, isIdle { return queue.isStopped ? .some(nil) : nil }
+      defer { queue.commands = [] }
+      return .some(queue.commands)
+    }
+    return taken ?? nil
+  }
+}

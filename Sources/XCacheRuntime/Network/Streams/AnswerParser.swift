@@ -1,0 +1,217 @@
+import HTTP
+
+/// Takes an answer of HTTP/1.1 apart as its bytes arrive (RFC 9112): its head, its body without framing, and its end.
+///
+/// Answers of 1xx are passed over. It does no I/O and keeps no bytes of a body.
+struct AnswerParser {
+  /// What the next bytes are.
+  enum Step: Equatable {
+    case head(Head)
+    case body([UInt8])
+    /// The bytes are used up; there is more to come.
+    case more
+    /// The answer is whole.
+    case end
+    /// It isn't HTTP, or breaks its rules.
+    case malformed(String)
+  }
+
+  struct Head: Equatable {
+    let status: Int
+    let headers: [Header]
+
+    struct Header: Equatable {
+      let name: String
+      let value: String
+    }
+
+    func values(_ name: String) -> [String] {
+      headers.filter { $0.name.lowercased() == name }.map(\.value)
+    }
+
+    /// The members of a list, over all headers of that name, in small letters (RFC 9110 §5.6.1).
+    func list(_ name: String) -> [String] {
+      values(name).flatMap { $0.split(separator: ",") }.map { $0.trimmingBlanks.lowercased() }
+        .filter { !$0.isEmpty }
+    }
+  }
+
+  private enum State {
+    case head
+    case framed(BodyFraming)
+    /// As long as the connection.
+    case open
+    case over
+    case failed(String)
+  }
+
+  private let isHEAD: Bool
+  private var state = State.head
+  private var rest: [UInt8] = []
+  private var used = 0
+  /// Whether the connection has ended.
+  private(set) var isOver = false
+  /// Whether the connection may carry another request when this answer is whole.
+  private(set) var keepsConnection = true
+
+  /// Bytes of a head at most, those of 1xx before it included.
+  private static let headLimit = 256 << 10
+  private var headBytes = 0
+
+  /// - Parameter isHEAD: whether the request was one; then there is no body, whatever the head says.
+  init(isHEAD: Bool) { self.isHEAD = isHEAD }
+
+  /// Whether bytes came behind the answer, which nobody asked for.
+  var hasMore: Bool { used < rest.count }
+
+  /// Adds bytes that came.
+  mutating func add(_ bytes: some Sequence<UInt8>) {
+    if used == rest.count {
+      rest.removeAll(keepingCapacity: true)
+      used = 0
+    }
+    rest.append(contentsOf: bytes)
+  }
+
+  /// The connection has ended.
+  mutating func close() { isOver = true }
+
+  /// What comes next of what was added.
+  mutating func next() -> Step {
+    switch state {
+    case .head: return nextHead()
+    case .framed(let framing): return nextFramed(framing)
+    case .open:
+      guard used < rest.count else {
+        if !isOver { return .more }
+        state = .over
+        return .end
+      }
+      defer { used = rest.count }
+      return .body(Array(rest[used...]))
+    case .over: return .end
+    case .failed(let reason): return .malformed(reason)
+    }
+  }
+
+  private mutating func fail(_ reason: String) -> Step {
+    state = .failed(reason)
+    return .malformed(reason)
+  }
+
+  private mutating func nextFramed(_ framing: BodyFraming) -> Step {
+    var framing = framing
+    var index = used
+    let step = framing.next(rest.span.bytes, from: &index)
+    used = index
+    state = .framed(framing)
+    switch step {
+    case .data(let range): return .body(Array(rest[range]))
+    case .end:
+      state = .over
+      return .end
+    case .more: return isOver ? fail("the connection ended before the answer did") : .more
+    case .malformed: return fail("a chunk of the answer isn't one")
+    }
+  }
+
+  // MARK: - The head
+
+  private mutating func nextHead() -> Step {
+    while true {
+      guard let lines = takeLines() else {
+        guard headBytes + rest.count - used <= Self.headLimit else {
+          return fail("the answer's head is too long")
+        }
+        return isOver ? fail("the connection ended before there was an answer") : .more
+      }
+      guard headBytes <= Self.headLimit else { return fail("the answer's head is too long") }
+      guard let head = Self.head(lines) else { return fail("the answer isn't HTTP/1.1") }
+      // Nobody asked for another protocol.
+      guard head.status != 101 else { return fail("the server changed the protocol") }
+      if head.status < 200 { continue }
+      return begin(head, isOld: lines[0].hasPrefix("HTTP/1.0"))
+    }
+  }
+
+  /// The lines of a head that is here as a whole, without their ends; a line may end with LF alone (RFC 9112 §2.2).
+  private mutating func takeLines() -> [String]? {
+    var lines: [String] = []
+    var start = used
+    var index = used
+    while index < rest.count {
+      defer { index += 1 }
+      guard rest[index] == 0x0A else { continue }
+      let end = index > start && rest[index - 1] == 0x0D ? index - 1 : index
+      let line = String(decoding: rest[start..<end], as: UTF8.self)
+      start = index + 1
+      if !line.isEmpty {
+        lines.append(line)
+        continue
+      }
+      // An empty line before the status line is passed over.
+      guard !lines.isEmpty else { continue }
+      headBytes += start - used
+      used = start
+      return lines
+    }
+    return nil
+  }
+
+  private static func head(_ lines: [String]) -> Head? {
+    let words = lines[0].split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+    guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3,
+      let status = Int(words[1]),
+      (100...999).contains(status)
+    else { return nil }
+    var headers: [Head.Header] = []
+    for line in lines.dropFirst() {
+      // A folded line is part of the one before (RFC 9112 §5.2).
+      if line.first == " " || line.first == "\t" {
+        guard let last = headers.popLast() else { return nil }
+        headers.append(Head.Header(name: last.name, value: "\(last.value) \(line[...].trimmingBlanks)"))
+        continue
+      }
+      guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else { return nil }
+      let name = String(line[..<colon])
+      guard name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+      headers.append(Head.Header(name: name, value: line[line.index(after: colon)...].trimmingBlanks))
+    }
+    return Head(status: status, headers: headers)
+  }
+
+  /// How long the body is (RFC 9112 §6.3).
+  private mutating func begin(_ head: Head, isOld: Bool) -> Step {
+    let connection = head.list("connection")
+    keepsConnection = isOld ? connection.contains("keep-alive") : !connection.contains("close")
+    let codings = head.list("transfer-encoding")
+    let lengths = Set(head.list("content-length"))
+    if isHEAD || head.status == 204 || head.status == 304 {
+      state = .over
+    } else if codings.last == "chunked" {
+      // Whoever sends a length as well may mean to smuggle an answer.
+      if !lengths.isEmpty { keepsConnection = false }
+      state = .framed(.chunked(ChunkedDecoder()))
+    } else if !codings.isEmpty || lengths.isEmpty {
+      keepsConnection = false
+      state = .open
+    } else {
+      guard lengths.count == 1, let text = lengths.first,
+        text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        let length = UInt64(text), length <= UInt64(Int64.max)
+      else { return fail("the answer's length is none") }
+      state = .framed(.length(remaining: length))
+    }
+    return .head(head)
+  }
+}
+
+extension Substring {
+  /// Without the blanks around it (RFC 9110 §5.6.3).
+  fileprivate var trimmingBlanks: String {
+    let isBlank = { (c: Character) in c == " " || c == "\t" }
+    var text = drop(while: isBlank)
+    while let last = text.last, isBlank(last) { text.removeLast() }
+    return String(text)
+  }
+}

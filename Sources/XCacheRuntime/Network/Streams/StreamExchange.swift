@@ -1,0 +1,203 @@
+import Compression
+import Manifests
+import System
+import XCacheClient
+
+/// One request and its answer on one connection.
+struct StreamExchange {
+  private let request: NetworkRequest
+  private let url: ResourceURL
+  private let stream: any ProxyStream
+  private let stallSeconds: Int
+  private var parser: AnswerParser
+  private var decoder: StreamDecoder?
+  /// Whether anything of an answer came.
+  private(set) var hasBegun = false
+
+  /// Bytes that are read and written at a time.
+  private static let piece = 64 << 10
+  /// Milliseconds after which a thread that waits asks whether it is to go on.
+  private static let slice = 500
+
+  init(_ request: NetworkRequest, _ url: ResourceURL, _ stream: any ProxyStream, stallSeconds: Int) {
+    self.request = request
+    self.url = url
+    self.stream = stream
+    self.stallSeconds = stallSeconds
+    parser = AnswerParser(isHEAD: request.method == "HEAD")
+  }
+
+  /// Sends the request and hands the answer over; gives whether the connection may carry another one.
+  mutating func run(
+    _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> Bool {
+    // A server that has enough of a body may answer and hang up: its answer counts.
+    let isSent = try send()
+    var isOver = false
+    while !isOver { isOver = try step(begin, receive) }
+    return isSent && parser.keepsConnection && !parser.hasMore
+  }
+
+  // MARK: - The request
+
+  /// Headers that are written here.
+  private static let own: Set<String> = [
+    "accept-encoding", "connection", "content-length", "expect", "host", "keep-alive", "te", "trailer",
+    "transfer-encoding", "upgrade",
+  ]
+
+  /// The head as it is sent.
+  private func head() throws(TransportError) -> [UInt8] {
+    let isToken = { (text: String) in
+      !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
+    }
+    guard isToken(request.method) else { throw TransportError(.other, "no method: \(request.method)") }
+    let target = url.text.dropFirst(url.scheme.count + 3 + url.authority.count)
+    var text =
+      "\(request.method) \(target.hasPrefix("/") ? "" : "/")\(target) HTTP/1.1\r\nHost: \(url.authority)\r\n"
+    for (name, value) in request.headers where !Self.own.contains(name.lowercased()) {
+      guard isToken(name), value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+        throw TransportError(.other, "the header \"\(name)\" has no name or holds a control character")
+      }
+      text += "\(name): \(value)\r\n"
+    }
+    // A part of something coded can't be decoded.
+    let isPart = request.headers.contains { $0.name.lowercased() == "range" }
+    text += "Accept-Encoding: \(isPart ? "identity" : "gzip")\r\n"
+    if let length { text += "Content-Length: \(length)\r\n" }
+    return Array((text + "\r\n").utf8)
+  }
+
+  /// Bytes of the body; nil: there is none, and the method means none (RFC 9110 §8.6).
+  private var length: Int64? {
+    switch request.body {
+    case .none: ["POST", "PUT", "PATCH"].contains(request.method) ? 0 : nil
+    case .bytes(let bytes): Int64(bytes.count)
+    case .stream(let length, _): length
+    }
+  }
+
+  /// False where the other side took no more.
+  private mutating func send() throws(TransportError) -> Bool {
+    var bytes = try head()
+    if case .bytes(let body) = request.body, body.count <= Self.piece {
+      bytes += body
+      return try write(bytes)
+    }
+    guard try write(bytes) else { return false }
+    var offset: Int64 = 0
+    while let length, offset < length {
+      let next = try body(from: offset, Int(min(length - offset, Int64(Self.piece))))
+      guard try write(next) else { return false }
+      offset += Int64(next.count)
+      // What the server says meanwhile is read, lest both wait for one another.
+      if try read(within: 0), parser.isOver { return false }
+    }
+    return true
+  }
+
+  private func body(from offset: Int64, _ most: Int) throws(TransportError) -> [UInt8] {
+    switch request.body {
+    case .none: return []
+    case .bytes(let bytes): return Array(bytes[Int(offset)..<Int(offset) + most])
+    case .stream(_, let read):
+      do {
+        let bytes = try [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
+          count = min(most, max(0, try read(offset, UnsafeMutableRawBufferPointer(buffer))))
+        }
+        if bytes.isEmpty { throw TransportError(.other, "the bytes to send ended early, at \(offset)") }
+        return bytes
+      } catch let error as TransportError {
+        throw error
+      } catch {
+        throw TransportError(.other, "\(error)")
+      }
+    }
+  }
+
+  private func write(_ bytes: [UInt8]) throws(TransportError) -> Bool {
+    if request.isCancelled() { throw Self.stopped }
+    return bytes.withUnsafeBytes { stream.write($0, within: stallSeconds * 1000) }
+  }
+
+  // MARK: - The answer
+
+  private static let stopped = TransportError(.stopped, "the caller ended it")
+
+  /// Takes the next thing that comes; true at the answer's end.
+  private mutating func step(
+    _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> Bool {
+    if request.isCancelled() { throw Self.stopped }
+    switch parser.next() {
+    case .more: try wait()
+    case .malformed(let reason):
+      throw TransportError(parser.isOver ? .broken : .other, "\(url.host): \(reason)")
+    case .head(let head):
+      request.multiplexed(false)
+      guard begin(decoded(head)) else { throw Self.stopped }
+    case .body(let bytes): try hand(bytes, receive)
+    case .end:
+      do {
+        try decoder?.finish()
+      } catch {
+        throw TransportError(.broken, "\(url.host): the answer's gzip ends early")
+      }
+      return true
+    }
+    return false
+  }
+
+  /// The head as the page gets it, of a body without coding.
+  private mutating func decoded(_ head: AnswerParser.Head) -> NetworkHead {
+    let codings = head.list("content-encoding").filter { $0 != "identity" }
+    let hasBody = request.method != "HEAD" && ![204, 304].contains(head.status)
+    let isCoded = codings == ["gzip"] || codings == ["x-gzip"]
+    if isCoded, hasBody { decoder = StreamDecoder(.gzip) }
+    let gone: Set<String> = isCoded ? ["content-encoding", "content-length"] : []
+    return NetworkHead(
+      status: head.status,
+      headers: head.headers.filter { !gone.contains($0.name.lowercased()) }.map { ($0.name, $0.value) },
+      url: request.url)
+  }
+
+  private func hand(_ bytes: [UInt8], _ receive: (RawSpan) -> Bool) throws(TransportError) {
+    guard let decoder else {
+      guard receive(bytes.span.bytes) else { throw Self.stopped }
+      return
+    }
+    do {
+      try decoder.decode(bytes.span.bytes) { guard receive($0) else { throw Self.stopped } }
+    } catch let error as TransportError {
+      throw error
+    } catch {
+      throw TransportError(.broken, "\(url.host): the answer's gzip is damaged")
+    }
+  }
+
+  /// Waits for bytes, until the server was silent for too long.
+  private mutating func wait() throws(TransportError) {
+    let end = ContinuousClock.now.advanced(by: .seconds(stallSeconds))
+    while try !read(within: Self.slice) {
+      if request.isCancelled() { throw Self.stopped }
+      guard ContinuousClock.now < end else {
+        throw TransportError(.timedOut, "\(url.host) took too long to answer")
+      }
+    }
+  }
+
+  /// Gives the parser what came, or the connection's end; false where nothing did.
+  private mutating func read(within milliseconds: Int) throws(TransportError) -> Bool {
+    let stream = stream
+    var isSilent = false
+    let bytes = [UInt8](unsafeUninitializedCapacity: Self.piece) { buffer, count in
+      let read = stream.read(into: UnsafeMutableRawBufferPointer(buffer), within: milliseconds)
+      isSilent = read == nil
+      count = read ?? 0
+    }
+    if isSilent { return false }
+    if bytes.isEmpty { parser.close() } else { hasBegun = true }
+    parser.add(bytes)
+    return true
+  }
+}

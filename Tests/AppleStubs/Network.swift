@@ -1,0 +1,94 @@
+// swift-format-ignore-file
+// A stand-in for Apple's Network.framework: what `Engines/Apple` uses, from Apple's documentation.
+
+import Dispatch
+import Foundation
+@_exported import Security
+
+public struct IPv4Address: Hashable, Sendable {
+  public init?(_ rawValue: Data, _ interface: NWInterface? = nil) {}
+}
+
+public struct IPv6Address: Hashable, Sendable {
+  public init?(_ rawValue: Data, _ interface: NWInterface? = nil) {}
+}
+
+public struct NWInterface: Hashable, Sendable {}
+
+public enum NWError: Error, Equatable, Sendable {
+  case posix(Int32)
+  case dns(Int32)
+  case tls(Int32)
+}
+
+public enum NWEndpoint: Hashable, Sendable {
+  public enum Host: Hashable, Sendable {
+    case name(String, NWInterface?)
+    case ipv4(IPv4Address)
+    case ipv6(IPv6Address)
+  }
+
+  public struct Port: Hashable, RawRepresentable, Sendable {
+    public let rawValue: UInt16
+    public init?(rawValue: UInt16) { self.rawValue = rawValue }
+  }
+
+  case hostPort(host: NWEndpoint.Host, port: NWEndpoint.Port)
+  case unix(path: String)
+}
+
+public class NWProtocolOptions {}
+
+public enum NWProtocolTCP {
+  public final class Options: NWProtocolOptions {
+    public override init() {}
+    public var noDelay = false
+    public var enableKeepalive = false
+  }
+}
+
+public enum NWProtocolTLS {
+  public final class Options: NWProtocolOptions {
+    public override init() {}
+    public var securityProtocolOptions: sec_protocol_options_t { fatalError() }
+  }
+}
+
+public final class NWParameters: @unchecked Sendable {
+  public convenience init(tls: NWProtocolTLS.Options?, tcp: NWProtocolTCP.Options = NWProtocolTCP.Options()) { self.init() }
+  init() {}
+}
+
+public final class NWConnection: @unchecked Sendable {
+  public enum State: Equatable, Sendable {
+    case setup
+    case waiting(NWError)
+    case preparing
+    case ready
+    case failed(NWError)
+    case cancelled
+  }
+
+  public final class ContentContext: @unchecked Sendable {
+    public static let defaultMessage = ContentContext()
+    public static let finalMessage = ContentContext()
+  }
+
+  public enum SendCompletion {
+    case contentProcessed(@Sendable (NWError?) -> Void)
+    case idempotent
+  }
+
+  public init(to endpoint: NWEndpoint, using parameters: NWParameters) {}
+  public var stateUpdateHandler: (@Sendable (NWConnection.State) -> Void)?
+  public func start(queue: DispatchQueue) {}
+  public func cancel() {}
+  public func send(
+    content: Data?, contentContext: NWConnection.ContentContext = .defaultMessage, isComplete: Bool = true,
+    completion: NWConnection.SendCompletion
+  ) {}
+  public func receive(
+    minimumIncompleteLength: Int, maximumLength: Int,
+    completion: @escaping @Sendable (Data?, NWConnection.ContentContext?, Bool, NWError?) -> Void
+  ) {}
+}

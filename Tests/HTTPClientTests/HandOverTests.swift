@@ -1,0 +1,116 @@
+import System
+import Testing
+
+@testable import HTTPClient
+
+/// What a pool's thread and the thread that asked pass to one another, without libcurl.
+@Suite struct HandOverTests {
+  private func take(_ handOver: HandOver, _ bytes: [UInt8], spools: Bool) -> Bool {
+    bytes.withUnsafeBytes { handOver.take($0, spools: spools) }
+  }
+
+  /// Everything that is there, and how often the transfer was let go on.
+  private func read(_ handOver: HandOver) -> (bytes: [UInt8], resumed: Int) {
+    var bytes: [UInt8] = []
+    var resumed = 0
+    while let (step, goesOn) = handOver.next(within: .zero) {
+      if goesOn { resumed += 1 }
+      guard case .bytes(let piece) = step else { break }
+      bytes += piece
+    }
+    return (bytes, resumed)
+  }
+
+  private func piece(_ number: Int) -> [UInt8] {
+    (0..<16_384).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }
+  }
+
+  /// A transfer stands still while its reader has a quarter of a megabyte before it, and goes on once when half of that is gone.
+  @Test func aReaderThatWaitsStopsItsTransfer() {
+    let handOver = HandOver { _ in }
+    var sent: [UInt8] = []
+    while take(handOver, piece(sent.count), spools: false) {
+      sent += piece(sent.count)
+      #expect(sent.count <= 1 << 20)
+      if sent.count > 1 << 20 { return }
+    }
+    #expect(sent.count == 256 << 10)
+    let (bytes, resumed) = read(handOver)
+    #expect(bytes == sent && resumed == 1)
+    #expect(take(handOver, [1], spools: false) && read(handOver).bytes == [1])
+  }
+
+  /// What shares a connection never stands still: what the reader doesn't take waits in a file, in order.
+  @Test func whatSharesAConnectionGoesToAFile() {
+    let handOver = HandOver { _ in }
+    var sent: [UInt8] = []
+    var got: [UInt8] = []
+    for round in 0..<3 {
+      for number in 0..<100 {
+        let bytes = piece(round * 100 + number)
+        #expect(take(handOver, bytes, spools: true))
+        sent += bytes
+        // The reader takes one of four meanwhile.
+        if number % 4 == 0, case (.bytes(let piece), _)? = handOver.next(within: .zero) { got += piece }
+      }
+      // Then all, and memory is used again.
+      got += read(handOver).bytes
+      #expect(got == sent)
+    }
+  }
+
+  @Test func theHeadComesFirstAndTheEndLast() {
+    let handOver = HandOver { _ in }
+    handOver.take(HTTPReply(status: 200, fields: [], body: []))
+    #expect(take(handOver, [1, 2], spools: false) && take(handOver, [3], spools: false))
+    handOver.end(7)
+    var told: [String] = []
+    for _ in 0..<3 {
+      switch handOver.next(within: .zero)?.step {
+      case .head(let reply): told.append("\(reply.status)")
+      case .bytes(let bytes): told.append("\(bytes)")
+      case .end(let code): told.append("end \(code)")
+      default: told.append("?")
+      }
+    }
+    #expect(told == ["200", "[1, 2, 3]", "end 7"])
+  }
+
+  /// A body is asked for where it is read, and again from its start where libcurl begins anew.
+  @Test func bodiesAreGivenFromWhereTheyAreWanted() {
+    let handOver = HandOver { _ in }
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 4, alignment: 1)
+    defer { room.deallocate() }
+    #expect(handOver.read(at: 0, into: room) == 0)
+    guard case .wants(offset: 0)? = handOver.next(within: .zero)?.step else {
+      Issue.record("nothing is wanted"); return
+    }
+    handOver.give([1, 2, 3, 4, 5][...], at: 0)
+    #expect(handOver.read(at: 0, into: room) == 4 && Array(room) == [1, 2, 3, 4])
+    #expect(handOver.read(at: 4, into: room) == 1 && room[0] == 5)
+    // Nothing more is here, and then it begins again.
+    #expect(handOver.read(at: 5, into: room) == 0)
+    #expect(handOver.read(at: 0, into: room) == 0)
+    guard case .wants(offset: 0)? = handOver.next(within: .zero)?.step else {
+      Issue.record("nothing is wanted"); return
+    }
+  }
+
+  @Test func twoOnOneConnectionShareIt() {
+    let use = ConnectionUse()
+    let told = Locked<[String]>([])
+    let numbers = (0..<3).map { _ in use.begin() }
+    let send = { (place: Int, line: String) in
+      use.sent(numbers[place], on: line) { value in told.withLock { $0.append("\(place) \(value)") } }
+    }
+    send(0, "a")
+    send(1, "b")
+    #expect(told.withLock { $0 } == [])
+    // One after the other isn't at the same time.
+    use.end(numbers[0])
+    send(2, "a")
+    #expect(told.withLock { $0 } == [])
+    send(2, "b")
+    #expect(told.withLock { $0 } == ["1 true", "2 true"])
+  }
+}

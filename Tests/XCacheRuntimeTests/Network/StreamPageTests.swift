@@ -1,0 +1,167 @@
+import SocketServer
+import System
+import Testing
+import XCacheClient
+
+@testable import DeviceLinux
+@testable import XCacheRuntime
+
+/// Requests of pages by our own HTTP/1.1, over real sockets; `ExchangeTests` has what is sent and got.
+@Suite struct StreamPageTests {
+  private func fetcher(_ transport: StreamPageTransport) -> PageFetcher {
+    PageFetcher(transport, cookies: FakeCookies([]))
+  }
+
+  private func get(_ url: String, _ transport: StreamPageTransport) async -> Collected {
+    await Collected.fetch(NetworkRequest(url), by: fetcher(transport))
+  }
+
+  @Test func connectionsAreKept() async {
+    let server = SocketServer { .answer(body: $0.path.utf8) }
+    let transport = StreamPageTransport(LinuxProxyNetwork())
+    for number in 0..<5 {
+      #expect(await get("\(server.url)/\(number)", transport).body == Array("/\(number)".utf8))
+    }
+    #expect(server.connections == 1)
+    // On another network they are of no use.
+    transport.networkChanged()
+    #expect(await get(server.url, transport).error == nil && server.connections == 2)
+  }
+
+  /// The server hangs up behind each second answer, at the moment in which the next request comes.
+  @Test func aKeptConnectionThatIsGoneIsReplaced() async {
+    let counts = Locked<[Int: Int]>([:])
+    let server = SocketServer { request in
+      let count = counts.withLock { counts in
+        counts[request.connection, default: 0] += 1
+        return counts[request.connection] ?? 0
+      }
+      return count == 1 ? .answer(body: request.path.utf8) : [.close]
+    }
+    let transport = StreamPageTransport(LinuxProxyNetwork())
+    for number in 0..<5 {
+      let post = NetworkRequest("\(server.url)/\(number)", method: "POST", body: .bytes([1]))
+      let got = await Collected.fetch(post, by: fetcher(transport))
+      #expect(got.error == nil && got.body == Array("/\(number)".utf8))
+    }
+    #expect(server.connections == 5)
+  }
+
+  /// One that was made for the request isn't made twice.
+  @Test func aNewConnectionThatBreaksIsAFailure() async {
+    let server = SocketServer { _ in [.close] }
+    let transport = StreamPageTransport(LinuxProxyNetwork())
+    #expect(await get(server.url, transport).error?.kind == .broken && server.connections == 1)
+  }
+
+  @Test func answersThatBreakOffAreNone() async {
+    let server = SocketServer { request in
+      let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"
+      return request.path == "/first" ? .answer() : [.send(Array(head.utf8)), .close]
+    }
+    let transport = StreamPageTransport(LinuxProxyNetwork())
+    #expect(await get("\(server.url)/first", transport).error == nil)
+    let got = await get("\(server.url)/second", transport)
+    #expect(got.error?.kind == .broken && got.body == Array("half".utf8) && server.connections == 1)
+  }
+
+  @Test func aSilentServerIsGivenUp() async {
+    let goes = Monitor(false)
+    defer { goes.broadcasting { $0 = true } }
+    let server = SocketServer { _ in [.run { goes.waiting { $0 ? () : nil } }, .close] }
+    let got = await get(server.url, StreamPageTransport(LinuxProxyNetwork(), stallSeconds: 1))
+    #expect(got.error?.kind == .timedOut)
+  }
+
+  @Test func aRequestEndsWithItsTask() async {
+    let asked = Monitor(false)
+    let goes = Monitor(false)
+    defer { goes.broadcasting { $0 = true } }
+    let server = SocketServer { _ in
+      asked.broadcasting { $0 = true }
+      goes.waiting { $0 ? () : nil }
+      return [.close]
+    }
+    let transport = StreamPageTransport(LinuxProxyNetwork())
+    let task = Task { await self.get(server.url, transport).error?.kind }
+    while asked.withLock({ !$0 }) { try? await Task.sleep(for: .milliseconds(2)) }
+    task.cancel()
+    #expect(await task.value == .stopped)
+  }
+
+  /// A server that has enough of a body says so and hangs up; its answer counts.
+  @Test func anEarlyAnswerCounts() async {
+    struct Early: StreamNetwork {
+      func connect(to host: String, port: Int, isSecure: Bool) throws(TransportError) -> any ProxyStream {
+        let (here, there) = MemoryStream.pair()
+        there.say("HTTP/1.1 413 Too Much\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig")
+        there.close()
+        return here
+      }
+    }
+    let post = NetworkRequest(
+      "http://m.test/", method: "POST", body: .bytes([UInt8](repeating: 1, count: 1 << 20)))
+    let got = await Collected.fetch(post, by: fetcher(StreamPageTransport(Early())))
+    #expect(got.head?.status == 413 && got.body == Array("big".utf8))
+  }
+
+  @Test func eventsArriveAsTheyAreSent() async {
+    let got = Monitor("")
+    let server = SocketServer { _ in
+      [.send(Array("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".utf8))]
+        + (1...4).flatMap { number -> [SocketServer.Step] in
+          [
+            .send(Array("data: \(number)\n\n".utf8)),
+            .run { got.waiting { $0.contains("data: \(number)\n\n") ? () : nil } },
+          ]
+        } + [.close]
+    }
+    let fetcher = fetcher(StreamPageTransport(LinuxProxyNetwork()))
+    var isWhole = true
+    do throws(TransportError) {
+      try await fetcher.fetch(NetworkRequest(server.url)) { _ in
+        true
+      } receive: { bytes in
+        let text = String(decoding: bytes.withUnsafeBytes { Array($0) }, as: UTF8.self)
+        got.broadcasting { $0 += text }
+        return true
+      }
+    } catch {
+      isWhole = false
+    }
+    #expect(isWhole && got.withLock { $0 } == (1...4).map { "data: \($0)\n\n" }.joined())
+  }
+
+  @Test(arguments: [("X-Bad\r\nX: y", "a"), ("X-Own", "a\r\nX: y"), ("", "a"), ("X Y", "a")])
+  func headersThatWouldBreakTheRequestAreRefused(name: String, value: String) async {
+    let server = SocketServer { _ in .answer() }
+    let got = await Collected.fetch(
+      NetworkRequest(server.url, headers: [(name, value)]),
+      by: fetcher(StreamPageTransport(LinuxProxyNetwork())))
+    #expect(got.error?.kind == .other)
+  }
+
+  /// A kept connection is used for a minute, six at most are kept, and none of another network.
+  @Test func whatIsKeptHasItsLimits() {
+    let second: UInt64 = 1_000_000_000
+    var kept = KeptStreams()
+    let streams = (0..<8).map { _ in MemoryStream.pair().0 }
+    for (place, stream) in streams.enumerated() {
+      let isKept = kept.keep(stream, to: "https://m.test", of: 0, at: UInt64(place) * second)
+      #expect(isKept == (place < 6))
+    }
+    let other = kept.take("https://n.test", at: 0)
+    #expect(other == nil)
+    // The youngest first.
+    let youngest = kept.take("https://m.test", at: 64 * second)
+    #expect(youngest?.0 === streams[5])
+    let old = kept.take("https://m.test", at: 64 * second)
+    #expect(old == nil && streams[0].isGone && streams[4].isGone)
+    let again = kept.keep(streams[6], to: "https://m.test", of: 0, at: 0)
+    let all = kept.takeAll().count
+    #expect(again && all == 1)
+    let late = kept.keep(streams[7], to: "https://m.test", of: 0, at: 0)
+    let now = kept.keep(streams[7], to: "https://m.test", of: 1, at: 0)
+    #expect(!late && now)
+  }
+}
