@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """How fast pages open: without a cache, from the browser's, and by the web runtime, in Chromium over a slow line.
 
-    Benchmarks/open.py [XCACHE [RUNS [PAIRS]]]      XCACHE: the program (default: .build/release/xcache); RUNS: 15; PAIRS: 30
+    Benchmarks/open.py [XCACHE] [--runs N] [--pairs N] [--record FILE]      XCACHE: the program (default: .build/release/xcache)
+
+A machine that is quiet for some minutes at a time can measure in pieces: `--record FILE` takes each run down as a JSON line with the
+machine's load, and the tables are of all that the file has; `--runs 0 --pairs 0` prints them and measures nothing.
 
 Three published front ends in two releases each, with hashes of their content in their names, over a line of 100 ms each way and
 1.6 Mbit/s that site and origin share. The runs alternate; medians of first contentful paint and load, and the bytes that the line
 carried before load. (g) is what no cache can be faster than: page and files from the browser's own, without one request. Then, on a
 fast line, what the worker costs. Packages come from PyPI by pip, into ~/.cache/xcache-bench.
 """
-import gzip, hashlib, json, os, pathlib, statistics, subprocess, sys, tempfile, zipfile
+import argparse, gzip, hashlib, json, os, pathlib, statistics, subprocess, sys, tempfile, time, zipfile
 
 here = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(here.parent / "Tests/Browser/Worker"), str(here.parent / "Tests/Browser")]
@@ -159,7 +162,7 @@ class Bench:
                 build_folder = tempfile.mkdtemp(dir=self.folder)
                 subprocess.run([self.xcache, "web", "init", "--dir", build_folder, "--app", self.app, "--server", f"{self.line.url}/o"],
                                check=True, stdout=subprocess.DEVNULL, env={**os.environ, "XCACHE_APP": self.app})
-                runtime = {name: open(f"{build_folder}/{name}", "rb").read() for name in ("xcache-sw.js", "xcache.js")}
+                runtime = {name: open(f"{build_folder}/{name}", "rb").read() for name in ("xcache-sw.js", "xcache-sw-packs.js", "xcache.js")}
                 files.update(runtime)
                 version = self.origin.publish(self.app, self.line.url + path, files, "--index")
             self.site.files.update({path[1:] + name: file for name, file in files.items()})
@@ -202,7 +205,7 @@ class Bench:
             visitor.end()
         return results
 
-    def fast(self, front, pairs):
+    def fast(self, front, pairs, record):
         """What the worker costs where the line is fast: loads of a page that is cached both ways, in pairs; and requests that pass."""
         self.begin()
         version = self.deploy(front, 0)
@@ -213,21 +216,20 @@ class Bench:
         page.goto(ours)
         holds(page, version)
         page.goto(ours)
-        running, stopped = [], []
         for _ in range(pairs):
-            running.append(worker.opens(ours)["load"] - cached.opens(plain)["load"])
+            record.add(kind="running", load=worker.opens(ours)["load"] - cached.opens(plain)["load"])
         for _ in range(pairs):
             page.send("ServiceWorker.enable")
             page.send("ServiceWorker.stopAllWorkers")
-            stopped.append(worker.opens(ours)["load"] - cached.opens(plain)["load"])
+            record.add(kind="stopped", load=worker.opens(ours)["load"] - cached.opens(plain)["load"])
         ask = """(async () => { const all = []; for (let i = 0; i < 200; i++) { const t = performance.now();
           await (await fetch('/api?' + i, {cache: 'no-store'})).text(); all.push(performance.now() - t); } return all; })()"""
         bare = cached.page()
         bare.goto(plain)
-        passing = [statistics.median(page.eval(ask)) - statistics.median(bare.eval(ask)) for _ in range(5)]
+        for _ in range(5):
+            record.add(kind="passing", wait=statistics.median(page.eval(ask)) - statistics.median(bare.eval(ask)))
         cached.end()
         worker.end()
-        return running, stopped, passing
 
     def close(self):
         self.browser.close()
@@ -248,31 +250,74 @@ WORDS = {"a": "no cache", "b": "HTTP cache", "c": "HTTP cache, after a release",
          "f": "ours, offline", "g": "all on the device, nothing asked"}
 
 
-def main(xcache, runs, pairs):
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(xcache, folder)
-        try:
-            print(bench.browser.version, flush=True)
-            running, stopped, passing = bench.fast(FRONTS[0], pairs)
-            print(f"fast line, against no worker, median of {pairs} pairs (95 % interval):")
-            for words, values in (("worker running", running), ("worker stopped", stopped)):
+class Record:
+    """One JSON line for each run, in a file that further calls go on with; the tables are of all of them."""
+
+    def __init__(self, path, common=None):
+        self.path, self.common, self.lines = path, common or {}, []
+        if path and os.path.exists(path):
+            with open(path) as file:
+                self.lines = [json.loads(line) for line in file if line.strip()]
+
+    def add(self, **members):
+        """Takes a run down at once: one that is cut off loses itself alone."""
+        line = {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "machine": round(os.getloadavg()[0], 2), **self.common, **members}
+        self.lines.append(line)
+        if self.path:
+            with open(self.path, "a") as file:
+                file.write(json.dumps(line) + "\n")
+
+    def show(self):
+        loads = sorted(line["machine"] for line in self.lines)
+        if not loads:
+            return print("no runs yet")
+        for what in ("worker", "browser"):
+            if len({line[what] for line in self.lines}) > 1:
+                print(f"note: these are runs of more than one {what}")
+        print(f"{self.lines[-1]['browser']}, worker {self.lines[-1]['worker']}, the machine's load {loads[0]} to {loads[-1]}, median "
+              f"{statistics.median(loads)}")
+        for kind, words in (("running", "worker running"), ("stopped", "worker stopped")):
+            values = [line["load"] for line in self.lines if line["kind"] == kind]
+            if values:
                 low, high = interval(values)
-                print(f"  {words}: load {statistics.median(values):+.1f} ms ({low:+.1f} to {high:+.1f})")
-            print(f"  a request that passes through: {statistics.median(passing):+.2f} ms at the median", flush=True)
-            print(f"{LINE['delay']} ms each way, {LINE['rate']} Mbit/s; medians of {runs} alternating runs")
-            every = {front[0]: [] for front in FRONTS}
-            for number in range(runs):
+                print(f"fast line, against no worker, {words}: load {statistics.median(values):+.1f} ms ({low:+.1f} to {high:+.1f}), "
+                      f"{len(values)} pairs")
+        passing = [line["wait"] for line in self.lines if line["kind"] == "passing"]
+        if passing:
+            print(f"fast line, a request that passes through: {statistics.median(passing):+.2f} ms at the median")
+        for name in dict.fromkeys(line["front"] for line in self.lines if line["kind"] == "open"):
+            results = [line["ways"] for line in self.lines if line["kind"] == "open" and line["front"] == name]
+            print(f"{name}: {LINE['delay']} ms each way, {LINE['rate']} Mbit/s; medians of {len(results)} runs")
+            for key, words in WORDS.items():
+                median = {what: statistics.median(ways[key][what] for ways in results) for what in ("fcp", "load", "bytes")}
+                print(f"  ({key}) {words:34} FCP {median['fcp']:6.0f} ms  load {median['load']:6.0f} ms  {median['bytes']:9.0f} B")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("xcache", nargs="?", default=here.parent / ".build/release/xcache", help="the program")
+    parser.add_argument("--runs", type=int, default=15, help="over the slow line (15)")
+    parser.add_argument("--pairs", type=int, default=30, help="on the fast line, with the worker running and stopped (30)")
+    parser.add_argument("--record", metavar="FILE", help="a JSON line for each run; where it has some, the tables are of them, too")
+    options = parser.parse_args()
+    if options.runs < 1 and options.pairs < 1:
+        return Record(options.record).show()
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(os.path.abspath(options.xcache), folder)
+        try:
+            worker = here.parent / "public/runtime/dist/xcache-sw.js"
+            record = Record(options.record, {
+                "browser": bench.browser.version, "worker": hashlib.sha256(worker.read_bytes()).hexdigest()[:8]})
+            if options.pairs > 0:
+                bench.fast(FRONTS[0], options.pairs, record)
+            for number in range(options.runs):
                 for front in FRONTS:
-                    every[front[0]].append(bench.run(front))
-                print(f"  run {number + 1} of {runs}", file=sys.stderr)
-            for name, results in every.items():
-                print(name)
-                for key, words in WORDS.items():
-                    median = {what: statistics.median(result[key][what] for result in results) for what in ("fcp", "load", "bytes")}
-                    print(f"  ({key}) {words:34} FCP {median['fcp']:6.0f} ms  load {median['load']:6.0f} ms  {median['bytes']:9.0f} B")
+                    record.add(kind="open", front=front[0], ways=bench.run(front))
+                print(f"  run {number + 1} of {options.runs}", file=sys.stderr)
+            record.show()
         finally:
             bench.close()
 
 
 if __name__ == "__main__":
-    main(os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else here.parent / ".build/release/xcache"), *(int(word) for word in (sys.argv[2:4] + ["15", "30"][len(sys.argv[2:4]):])))
+    main()

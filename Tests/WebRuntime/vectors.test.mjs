@@ -121,7 +121,7 @@ test("lists.json", async () => {
   const { base, cases, version } = load("lists.json");
   const entries = Object.entries(base).sort(([a], [b]) => (a < b ? -1 : 1));
   for (const { bytes, urls, what } of cases) {
-    const made = await attempt(() => readChanges(bytesOf(bytes), +version, entries).arrivals.map(({ url }) => url));
+    const made = await attempt(async () => (await readChanges(bytesOf(bytes), +version, entries, pause)).arrivals.map(({ url }) => url));
     assert.deepEqual(made, urls ?? "error", what);
   }
 });

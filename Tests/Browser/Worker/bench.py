@@ -127,13 +127,15 @@ class App:
         self.web = web or bench.web()
         self.base = self.web.url + path
         self.worker = (DIST / "xcache-sw.js").read_bytes()
+        self.packs = (DIST / "xcache-sw-packs.js").read_bytes()
         self.settings = {"app": self.app, "server": bench.origin.url, **settings}
         self.page_settings = {}
 
     def runtime_files(self):
         head = f"self.xcacheSettings={json.dumps(self.settings)};\n".encode()
         page = f"self.xcacheSettings={json.dumps(self.page_settings)};\n".encode()
-        return {"xcache-sw.js": head + self.worker, "xcache.js": page + (DIST / "xcache.js").read_bytes()}
+        return {"xcache-sw.js": head + self.worker, "xcache-sw-packs.js": self.packs,
+                "xcache.js": page + (DIST / "xcache.js").read_bytes()}
 
     def deploy(self, files):
         """Replaces what the site has below the app's path."""

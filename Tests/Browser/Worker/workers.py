@@ -3,7 +3,7 @@ import json
 
 from bench import App, DIST, case, until
 from servers import says
-from steps import opens, new_worker, looks_for_worker, until_gone, until_waiting, until_active, forward
+from steps import opens, new_worker, second, takes, looks_for_worker, until_gone, until_waiting, until_active, forward
 
 
 @case("a newer worker waits until the pages of the older one are closed")
@@ -97,6 +97,89 @@ def _(bench):
     new_worker(app)
     tab.open(app.base)
     app.hold(tab)
+
+
+@case("a worker whose second script is missing isn't installed, and the next visit takes it")
+def _(bench):
+    app = App(bench)
+    app.release(1)
+    packs = app.web.files.pop("xcache-sw-packs.js")
+    tab = app.tab()
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    assert tab.eval("xcache.ready.then((r) => r === undefined)")
+    app.web.files["xcache-sw-packs.js"] = packs
+    tab.open(app.base)
+    app.hold(tab)
+
+
+@case("the second script is kept with the worker: an update by a pack without the site, after the worker was stopped")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    second(bench, app)
+    app.web.stop()
+    bench.stop_worker(tab)
+    takes(app, tab, "pack")
+
+
+@case("a second script with a syntax error leaves the worker before in place")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    app.packs = b"this is no script;"
+    new_worker(app, b"self.marked = 5;\n")
+    looks_for_worker(tab)
+    assert tab.state()["version"] == "1"
+    second(bench, app)
+    takes(app, tab, "pack")
+    bench.only_one_worker(app)
+    assert bench.worker(app).eval("self.marked") is None
+
+
+@case("a second script that is new brings a new worker")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    app.packs += b"\nself.markedPacks = 2;"
+    app.deploy(app.files(1))
+    looks_for_worker(tab)
+    until_waiting(tab)
+    tab.open("about:blank")
+    bench.only_one_worker(app)
+    tab.open(app.base)
+    second(bench, app)
+    takes(app, tab, "pack")
+    assert bench.worker(app).eval("self.markedPacks") == 2
+
+
+@case("reload opens the page anew though the worker doesn't answer, and though the page never loaded")
+def _(bench):
+    app = App(bench)
+    app.release(1, extra="<script>if (window.hangs) document.write('<img src=/hangs>')</script>")
+    tab = app.tab()
+    tab.open(app.base)
+    app.hold(tab)
+    tab.open(app.base)
+    bench.worker(app).eval("self.clients.matchAll = () => new Promise(() => {})")
+    tab.mark()
+    tab.eval("void xcache.reload('now')")
+    tab.until("window.mark === undefined && window.version === 1")
+    # An image that never comes keeps the load event away, and so whoever waits for the registration.
+    held = []
+
+    def hangs(request):
+        held.append(request)
+        until(lambda: not app.web.routes, "the end of the case")
+    app.web.routes["/hangs"] = hangs
+    tab.session.send("Page.addScriptToEvaluateOnNewDocument", source="window.hangs = true")
+    tab.session.send("Page.navigate", url=app.base)
+    until(lambda: held, "the image")
+    tab.until("window.hangs && window.xcache && document.readyState === 'interactive'")
+    tab.mark()
+    tab.eval("void xcache.reload('now')")
+    tab.until("window.hangs && window.mark === undefined && window.xcache")
+    app.web.routes = {}
 
 
 @case("a worker of somebody else at the scope isn't pushed aside under its pages")

@@ -1,5 +1,6 @@
 // What a service worker finds in a browser, over a folder and the runner's proxy: Cache Storage, IndexedDB, fetch.
 import { createHash } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
@@ -129,6 +130,8 @@ export function database(folder) {
 /** An answer through the proxy of `http_proxy`. */
 export function fetchByProxy(url, { method = "GET", headers = {}, body, signal } = {}, led = 0) {
   const proxy = new URL(process.env.http_proxy);
+  // Each step of a redirect listens.
+  if (signal) setMaxListeners(0, signal);
   return new Promise((resolve, reject) => {
     const failed = (error) => reject(new TypeError(`network error: ${error?.message}`));
     const request = http.request({

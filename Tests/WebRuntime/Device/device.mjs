@@ -7,7 +7,7 @@ import readline from "node:readline";
 import vm from "node:vm";
 import { cacheStorage, database, fetchByProxy } from "./browser.mjs";
 
-const script = new URL("../../../public/runtime/dist/xcache-sw.js", import.meta.url);
+const dist = new URL("../../../public/runtime/dist/", import.meta.url);
 const self = globalThis;
 /** @type {{[kind: string]: ((event: any) => void)[]}} */
 const listeners = {};
@@ -38,6 +38,9 @@ function dispatch(kind, event) {
   return work;
 }
 
+/** Whether the app has a host: one of its own is as the worker's. */
+const matchesHost = (name) => xcacheSettings.hosts.some((host) => host === name || (host.startsWith("*.") && `.${name}`.endsWith(host.slice(1))));
+
 /** A word of a page to the worker, and what it says. */
 function tell(question, page) {
   return new Promise((resolve) => {
@@ -54,6 +57,9 @@ async function request({ url, method = "GET", headers = {}, destination = "", mo
     url: URL.canParse(url) ? new URL(url).href : url, method, headers, destination, mode: isPage ? "navigate" : mode === "noCORS" ? "no-cors" : mode,
     credentials: credentials ? "include" : "same-origin",
   });
+  // A browser asks no worker for a page of another origin.
+  const from = headers.Origin ?? pages.get(`page-${page}`)?.url;
+  if (!isPage && from && !(URL.canParse(from) && matchesHost(new URL(from).hostname))) return undefined;
   let answer;
   dispatch("fetch", {
     request, clientId: isPage || page === undefined ? "" : `page-${page}`, resultingClientId: opens ? `page-${page}` : "",
@@ -96,6 +102,7 @@ const commands = {
         seen.push({ method: options.method, url: target, body: options.body ?? null });
         return Promise.reject(new TypeError("only to be seen"));
       },
+      importScripts: (name) => vm.runInThisContext(fs.readFileSync(new URL(name, dist), "utf8")),
       xcacheSettings: {
         app: settings.app, channel: settings.channel, server: settings.server, fallback: settings.fallback, hosts: settings.hosts,
         limit: settings.diskLimit, meteredLimit: settings.meteredLimit,
@@ -110,7 +117,7 @@ const commands = {
     self.setTimeout = (act, delay = 0, ...rest) =>
       delay > 1000 && delay <= 2000 && delay !== 1800 ? undefined
         : timer(act, delay === 20_000 ? 4000 : [200, 600, 1800].includes(delay) ? delay / 20 : delay, ...rest);
-    vm.runInThisContext(fs.readFileSync(script, "utf8"));
+    importScripts("xcache-sw.js");
     return {};
   },
   advance: ({ milliseconds }) => {

@@ -14,6 +14,8 @@ import { showOverlay } from "./overlay.js";
 /** `updated`: a new version is ready for pages that open from now on; `worker`: a new worker waits; `removed`: the worker is gone.
  * @typedef {"updated" | "worker" | "removed"} EventName */
 
+/** Milliseconds that a page which is to open anew waits for its workers: one that doesn't answer is a reason more to do so. */
+const RELOAD_WAIT = 2000;
 /** Milliseconds for which a page doesn't register anew where the kill switch removed the worker. */
 const REMOVED_TIME = 600_000;
 
@@ -64,8 +66,7 @@ export const xcache = {
    */
   async reload(when = "hidden") {
     if (when === "now") wantsReload = true;
-    (await xcache.ready)?.waiting?.postMessage({ xcache: { ask: "activate" } });
-    await ask({ ask: "reload" });
+    await Promise.race([tellOthers(), new Promise((resolve) => setTimeout(resolve, RELOAD_WAIT))]);
     if (when === "now") location.reload();
   },
 
@@ -101,6 +102,7 @@ async function register() {
     });
     watch(registration);
     await active(registration);
+    if (!registration.active) throw new Error("it can't be installed");
     // Numbers alone: how long this page took, and whether a script failed before it was there.
     const paint = performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
     const load = performance.timing.loadEventEnd - performance.timing.navigationStart;
@@ -142,12 +144,23 @@ function trigger() {
   void ask({ ask: "update" });
 }
 
+/** The registration as it is now; `ready` may have to wait for a page that never loads. */
+function registered() {
+  return container?.getRegistration(settings.scope ?? new URL(".", workerURL).href);
+}
+
+/** Lets a waiting worker take over, and other tabs open anew. */
+async function tellOthers() {
+  (await registered())?.waiting?.postMessage({ xcache: { ask: "activate" } });
+  await ask({ ask: "reload" });
+}
+
 /**
  * @param {object} question
  * @returns {Promise<any>} undefined where there is no worker
  */
 async function ask(question) {
-  const worker = (await container?.getRegistration(settings.scope ?? new URL(".", workerURL).href))?.active;
+  const worker = (await registered())?.active;
   if (!worker) return undefined;
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();

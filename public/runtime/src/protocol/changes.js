@@ -21,9 +21,10 @@ const MOST_STOOD_FOR = 64 << 20;
  * @param {Uint8Array} data
  * @param {number} version the pack's
  * @param {[string, Entry][]} entries of the base, in the order of their URLs
- * @returns {{touched: number[], arrivals: Arrival[]}}
+ * @param {() => Promise<void>} pause
+ * @returns {Promise<{touched: number[], arrivals: Arrival[]}>}
  */
-export function readChanges(data, version, entries) {
+export async function readChanges(data, version, entries, pause) {
   const reader = new Reader(data);
   /** @type {number[]} */
   const touched = [];
@@ -49,7 +50,7 @@ export function readChanges(data, version, entries) {
     return touched[partner];
   });
   const [starts, ends, middles] = [0, 1, 2].map(() => column(() => reader.number(4096)));
-  const urls = readURLs(reader, partners, starts, ends, middles, entries);
+  const urls = await readURLs(reader, partners, starts, ends, middles, entries, pause);
   const sources = Array.from(reader.bytes(count));
   sources.forEach((source, index) => {
     if (source > 7 || ([0, 1, 7].includes(source) && partners[index] === undefined)) fault(/* a source that can't be */);
@@ -70,6 +71,7 @@ export function readChanges(data, version, entries) {
   if (reader.left > 0) fault(/* the list goes on behind its end */);
 
   let stoodFor = 0;
+  await pause();
   const arrivals = urls.map((url, index) => {
     const partner = partners[index];
     const read = forms[places[index] - 1];
@@ -91,12 +93,13 @@ export function readChanges(data, version, entries) {
  * @param {number[]} ends
  * @param {number[]} middles
  * @param {[string, Entry][]} entries
+ * @param {() => Promise<void>} pause
  */
-function readURLs(reader, partners, starts, ends, middles, entries) {
+async function readURLs(reader, partners, starts, ends, middles, entries, pause) {
   /** @type {string[]} */
   const urls = [];
   let bytes = 0;
-  partners.forEach((partner, index) => {
+  for (const [index, partner] of partners.entries()) {
     const model = partner === undefined ? urls[index - 1] ?? "" : entries[partner][0];
     if (starts[index] + ends[index] > model.length) fault(/* a URL that shares more than there is */);
     const url = model.slice(0, starts[index]) + reader.ascii(middles[index]) + model.slice(model.length - ends[index]);
@@ -105,7 +108,8 @@ function readURLs(reader, partners, starts, ends, middles, entries) {
     bytes += url.length;
     if (bytes > MOST_STOOD_FOR) fault(/* a list that stands for too much */);
     urls.push(url);
-  });
+    if ((index & 255) === 255) await pause();
+  }
   return urls;
 }
 

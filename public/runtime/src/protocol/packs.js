@@ -64,7 +64,8 @@ export async function applyPack(pack, answer, held, holder) {
   await holder.pause();
 
   const entries = [...held.map].sort(([a], [b]) => (a < b ? -1 : 1));
-  const { touched, arrivals } = readChanges(list, version, entries);
+  await holder.pause();
+  const { touched, arrivals } = await readChanges(list, version, entries, holder.pause);
   await holder.pause();
   if (arrivals.filter(({ source }) => source <= 4).length !== records) fault(/* another number of records */);
   const pairs = wordPairs(

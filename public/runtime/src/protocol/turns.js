@@ -1,5 +1,5 @@
 /** Milliseconds of work after which others get their turn. */
-const SLICE = 8;
+export const SLICE = 8;
 
 /**
  * Lets what waits run, once a slice of work is over: long work calls it often, and no fetch waits for long.

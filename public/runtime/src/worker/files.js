@@ -5,11 +5,11 @@ import { fetchBytes } from "./network.js";
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
 
 /** Bytes of files that are kept in memory, and of the largest of them. */
-const MEMORY = { all: 10 << 20, one: 512 << 10 };
-/** Bytes above which a file's hash isn't computed again when it is read. */
+const MEMORY = { all: 10 << 20, one: 2 << 20 };
+/** Bytes above which only a file's length is looked at when it is read: its hash was right when it was kept. */
 const MOST_HASHED = 32 << 20;
 
-/** The files that are held: in Cache Storage, by their download URL, hashed before they are put there and when first read. */
+/** The files that are held: in Cache Storage, by their download URL, hashed before they are put there, and when they are read. */
 export class Files {
   /**
    * @param {import("./store.js").Store} store
@@ -18,8 +18,6 @@ export class Files {
   constructor(store, patience) {
     this.store = store;
     this.patience = patience;
-    /** @type {Set<string>} downloads that this worker hashed */
-    this.proven = new Set();
     /** @type {Map<string, Uint8Array>} bytes by SHA-256, the least recently used first */
     this.memory = new Map();
     this.remembered = 0;
@@ -76,19 +74,17 @@ export class Files {
     const files = await this.store.files();
     const response = await files.match(entry.download);
     if (!response) return undefined;
-    if (entry.size > MOST_HASHED || (this.proven.has(entry.download) && entry.size > MEMORY.one)) {
+    if (entry.size > MOST_HASHED) {
       const blob = await response.blob();
       if (blob.size === entry.size) return blob;
     } else {
       const bytes = new Uint8Array(await response.arrayBuffer());
-      if (this.proven.has(entry.download) ? bytes.length === entry.size : (await sha256(bytes)) === entry.sha256) {
-        this.proven.add(entry.download);
+      if ((await sha256(bytes)) === entry.sha256) {
         this.remember(entry, bytes);
         return bytes;
       }
     }
     this.damaged();
-    this.proven.delete(entry.download);
     await files.delete(entry.download);
     return undefined;
   }
@@ -125,7 +121,6 @@ export class Files {
   async keep(entry, bytes) {
     const headers = { "Content-Type": entry.ctype, "Content-Length": String(bytes.length) };
     await (await this.store.files()).put(entry.download, new Response(bytes, { headers }));
-    this.proven.add(entry.download);
     this.uses(entry.download);
   }
 
@@ -134,7 +129,6 @@ export class Files {
     const files = await this.store.files();
     for (const download of downloads) {
       await files.delete(download);
-      this.proven.delete(download);
       this.used.delete(download);
     }
   }

@@ -1,3 +1,4 @@
+import { decoding } from "./decoding.js";
 import { Runtime } from "./runtime.js";
 import { Settings } from "./settings.js";
 import { Store } from "./store.js";
@@ -22,14 +23,18 @@ worker.addEventListener("install", (event) => {
   try {
     event.waitUntil(Promise.resolve(addRoutes?.call(event, routes)).catch(() => {}));
   } catch {}
-  event.waitUntil(replaceBroken());
+  event.waitUntil(installs());
 });
 
 // What the older worker wrote after this one had read it.
 worker.addEventListener("activate", () => void (runtime.loading = runtime.load()));
 
-/** Takes the place of an older worker of this script that doesn't answer; any other one goes when its pages are closed. */
-async function replaceBroken() {
+/**
+ * A worker without the script that decodes isn't installed: what was before stays, and the next visit tries again. Takes the place of an
+ * older worker of this script that doesn't answer; any other one goes when its pages are closed.
+ */
+async function installs() {
+  decoding();
   const old = registration.active;
   if (old && old.scriptURL === worker.location.href && !(await ask(old, { ask: "ping" }))) await worker.skipWaiting();
 }

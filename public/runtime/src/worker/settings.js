@@ -8,6 +8,9 @@ import { matchesHost } from "./policy.js";
  *   is taken while bytes cost money (DESIGN §11); `patience`: milliseconds that a page waits for this worker's answer
  */
 
+/** What `hosts` may have: a name, or all below one. */
+const HOST = /^(\*\.)?([^*/:\s]+|\[[\da-f:.]+\])$/i;
+
 /** Bytes of an answer of the origin, or of another document. */
 export const DOCUMENT_LIMIT = 64 << 20;
 /** Milliseconds for which what left the manifest is kept, and longer where entries wait that could use it as their base. */
@@ -29,6 +32,8 @@ export class Settings {
     this.fallback = written.fallback ? base(written.fallback) : undefined;
     this.origin = new URL(script).origin;
     this.hosts = [new URL(script).hostname, ...(written.hosts ?? [])].map((host) => host.toLowerCase());
+    // Settings that nobody but `web init` should write: a worker with wrong ones isn't installed.
+    for (const host of this.hosts) if (!HOST.test(host)) throw new Error(`xcache: no host: ${host}`);
     this.limit = written.limit ?? 100e6;
     this.meteredLimit = written.meteredLimit ?? 256 << 10;
     this.patience = written.patience ?? 3000;

@@ -2,10 +2,10 @@ import { Fault, fault } from "../protocol/fault.js";
 import { applyPatch, digestOf, readMap, versionNumber } from "../protocol/entries.js";
 import { utf8 } from "../protocol/digests.js";
 import { isObject } from "../protocol/json.js";
-import { applyDelta, applyPack } from "../protocol/packs.js";
 import { Turns } from "../protocol/turns.js";
 import { matchKey } from "../protocol/urls.js";
 import { ask } from "./asking.js";
+import { decoding } from "./decoding.js";
 import { check, fetchEntry } from "./files.js";
 import { fetchBytes, fetchJSON } from "./network.js";
 import { isKilled, readPolicy } from "./policy.js";
@@ -242,7 +242,7 @@ class Update {
       report.bytes += bytes.length;
       const files = await this.holdings();
       const present = await runtime.files.present();
-      const map = await applyPack(bytes, data, held, {
+      const map = await decoding().applyPack(bytes, data, held, {
         pause: this.pause, limit: DOCUMENT_LIMIT,
         file: async (digest) => {
           for (const entry of files.get(digest) ?? []) {
@@ -362,7 +362,7 @@ class Update {
         const coded = await fetchBytes(delta.download, { limit: delta.size, priority: "low" });
         report.bytes += coded.length;
         const over = (await runtime.files.bytes(base)) ?? fault("a base that isn't held");
-        const bytes = await applyDelta(coded, over, { pause: this.pause, limit: entry.size });
+        const bytes = await decoding().applyDelta(coded, over, { pause: this.pause, limit: entry.size });
         await check(entry, bytes, this.pause);
         report.deltas += 1;
         return bytes;

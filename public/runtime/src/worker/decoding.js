@@ -1,0 +1,15 @@
+// What decodes packs and deltas is half as large as all the rest, and most of a worker's lives end without it.
+
+/** Beside the worker's own script, which has to be there when it is installed: later a worker may import nothing new. */
+const SCRIPT = "xcache-sw-packs.js";
+
+/**
+ * What decodes packs and deltas. The script is fetched when the worker is installed, the browser keeps it with the worker's own, and
+ * each life of the worker runs it when it first needs it.
+ * @returns {Pick<typeof import("../protocol/packs.js"), "applyDelta" | "applyPack">}
+ */
+export function decoding() {
+  const scope = /** @type {any} */ (self);
+  if (!scope.xcachePacks) scope.importScripts(SCRIPT);
+  return scope.xcachePacks;
+}
