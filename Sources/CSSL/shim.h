@@ -177,4 +177,15 @@ static inline int xcache_host_name(X509 *certificate, int index, char *out, int 
   return found;
 }
 
+// Writes whose certificate it is, as RFC 4514 writes names (`CN=origin,O=Example`): control characters are escaped, letters
+// of other alphabets aren't. The length.
+static inline int xcache_subject(X509 *certificate, char *out, int room) {
+  BIO *buffer = BIO_new(BIO_s_mem());
+  if (!buffer) return 0;
+  X509_NAME_print_ex(buffer, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+  int length = BIO_read(buffer, out, room);
+  BIO_free(buffer);
+  return length < 0 ? 0 : length;
+}
+
 static inline int xcache_is_resumed(SSL *ssl) { return SSL_session_reused(ssl); }

@@ -50,6 +50,22 @@ package final class Server: Sendable {
     keep(threads)
   }
 
+  /// Seconds that a loop has to hand over its access lines.
+  private static let handOverSeconds = 5
+
+  /// Goes on with another file for the access log, such as a new one after logrotate moved the old one away: what was
+  /// answered before the call stands in the old one.
+  package func continueAccessLog(in file: consuming Descriptor) {
+    guard let log = context.configuration.accessLog else { return }
+    let left = Monitor(context.mailboxes.count)
+    for mailbox in context.mailboxes {
+      mailbox.post(.handOverLines { left.signalling { $0 -= 1 } })
+    }
+    // A loop that is stuck for so long has worse to be told of than lines in the next file.
+    _ = left.waiting(for: .seconds(Self.handOverSeconds)) { $0 == 0 ? true : nil }
+    log.continue(in: file)
+  }
+
   /// Stops: no new connections, answers in flight get `graceSeconds` to finish. Returns when all is over.
   package func stop(graceSeconds: Int = 10) {
     let threads: [OSThread]? = stage.withLock { stage in

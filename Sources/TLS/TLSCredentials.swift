@@ -117,9 +117,9 @@ package final class TLSCredentials: @unchecked Sendable {
   }
 
   private static func subject(of certificate: OpaquePointer) -> String {
-    var room = [CChar](repeating: 0, count: 256)
-    X509_NAME_oneline(X509_get_subject_name(certificate), &room, Int32(room.count))
-    return String(decoding: room.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    var room = [CChar](repeating: 0, count: 1024)
+    let length = Int(xcache_subject(certificate, &room, Int32(room.count)))
+    return String(decoding: room[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   private static func end(of certificate: OpaquePointer) -> Int64 {

@@ -40,7 +40,8 @@ extension TLSError: CustomStringConvertible {
       "the key in \(key) isn't that of the certificate in \(certificate) (\(name)); give the key that the certificate "
         + "was made for, and put the server's own certificate first in the file, those that it is signed by behind it"
     case .refused(let path, let reason):
-      "the certificate in \(path) can't be used: \(reason); have one issued with an ECDSA P-256 key, or RSA of 2048 bits"
+      "the certificate in \(path) isn't safe enough to be used; have one issued with an ECDSA P-256 key, or RSA of 2048 "
+        + "bits (\(reason))"
     }
   }
 }

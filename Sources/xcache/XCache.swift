@@ -41,6 +41,7 @@ enum XCache {
 
   // An ordinary function: a closure written in main.swift would belong to the main actor.
   static func main() -> Never {
+    StandardStream.reserve()
     // Work in the background may be cut off anywhere: it is made again. It must not trip over the end, though.
     Libcrypto.keepUntilEnd()
     let environment = Environment.variables
@@ -87,13 +88,20 @@ enum XCache {
     _ command: Command, _ words: ArraySlice<String>, _ environment: [String: String], _ terminal: Terminal
   ) throws -> ExitCode {
     if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
-      terminal.say(command.help)
+      let isDocument = words.prefix(while: { $0 != "--" }).contains("--json")
+      if isDocument {
+        terminal.say(json: ["help": .string(command.help)])
+      } else {
+        terminal.say(command.help)
+      }
       return .done
     }
     var arguments = try Arguments(words, options: command.options + Command.common, environment: environment)
     let terminal = terminal.told(by: arguments)
     if terminal.isVerbose { arguments.trace = { terminal.note($0) } }
+    arguments.remark = { terminal.remark($0) }
     try command.checkActs(arguments.operands)
+    try command.checkOptions(arguments)
     return try command.run(arguments, terminal)
   }
 

@@ -123,7 +123,7 @@ struct BadInputTests {
         words: [
           "publish", "site", "--app", "shop", "--bundle", "main", "--base-url", "https://m.example.com/?a",
         ],
-        exitCode: 2, says: ["--base-url", "https://m.example.com/?a"]),
+        exitCode: 2, says: ["--base-url", "https://m.example.com/?… has a query"]),
       Case(
         testDescription: "no base URL", words: ["publish", "site", "--app", "shop", "--bundle", "main"],
         exitCode: 2,

@@ -1,4 +1,5 @@
 import Glibc
+import Manifests
 import System
 import Testing
 
@@ -42,7 +43,13 @@ struct HelpTests {
     let help = try Self.run(command, "--help").output
     #expect(try Self.run("help", command).output == help)
     #expect(try Self.run(command, "-h").output == help)
-    #expect(try Self.run(command, "--json", "--help", "--nonsense").output == help)
+    #expect(try Self.run(command, "--help", "--nonsense").output == help)
+    for outcome in try [
+      Self.run("help", command, "--json"), Self.run(command, "--json", "--help", "--nonsense"),
+    ] {
+      let document = try JSONValue.parse(Array(outcome.output.utf8))
+      #expect((document["help"]?.string).map { $0 + "\n" } == help)
+    }
   }
 
   @Test("No command at all is a usage error, told on standard error")

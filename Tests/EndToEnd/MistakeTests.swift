@@ -14,6 +14,8 @@ import Testing
     let code: String
     /// What the message has to say.
     let says: [String]
+    /// What it must not say: secrets, and words about something else.
+    let never: [String]
     /// Variables in the place of the usual ones.
     let env: [String: String]
     /// Files beside `site/a.js`.
@@ -30,6 +32,7 @@ import Testing
       exit = Int32(try #require(json["exit"]?.integer))
       code = try #require(json["code"]?.string)
       says = try #require(json["says"]?.array).compactMap(\.string)
+      never = (json["never"]?.array ?? []).compactMap(\.string)
       (env, files) = (texts("env"), texts("files"))
       first = (json["first"]?.array ?? []).compactMap(\.string)
     }
@@ -57,6 +60,35 @@ import Testing
       for fault in faults.withLock({ $0.sorted() }) { Issue.record("\(fault)") }
       #expect(try bench.state() == before)
     }
+  }
+
+  /// Kinds that take damage, an outage or a second machine, which no row has.
+  private static let untabled: Set<String> = [
+    "archive", "audit", "clashes", "damaged", "divergent", "duplicate-url", "no-address", "stopped",
+    "unfit-file", "unknown-outcome", "unreadable",
+  ]
+
+  @Test("Each kind of fault has one exit code, in every command, and the guide's table says which")
+  func exitCodes() throws {
+    var folder = DurableFile.parent(of: #filePath)
+    for _ in 0..<2 { folder = DurableFile.parent(of: folder) }
+    let guide = String(
+      decoding: try DurableFile.read(folder + "/docs/guide-commands.md") ?? [], as: UTF8.self)
+    var codes: [String: Int32] = [:]
+    for line in guide.split(separator: "\n") where line.hasPrefix("| `") {
+      let cells = line.split(separator: "|").map { $0.filter { $0 != " " } }
+      guard cells.count == 3, let exit = Int32(cells[1]) else { continue }
+      for code in cells[0].split(separator: ",").map({ String($0.filter { $0 != "`" }) }) {
+        #expect(codes.updateValue(exit, forKey: code) == nil, "\(code) is there twice")
+      }
+    }
+    let rows = try Self.rows()
+    for row in rows {
+      #expect(codes[row.code] == row.exit, "xcache \(row.run): \(row.code), \(row.exit)")
+    }
+    let seen = Set(rows.map(\.code)).union(Self.untabled)
+    #expect(codes.keys.filter { !seen.contains($0) } == [], "no mistake shows these")
+    #expect(Self.untabled.filter { codes[$0] == nil } == [])
   }
 
   /// An origin with all that mistakes are made about.
@@ -99,6 +131,7 @@ import Testing
       if plain.exitCode != row.exit { faults.append("exit code \(plain.exitCode), not \(row.exit)") }
       if !plain.output.isEmpty { faults.append("it prints a result: \(plain.output)") }
       for words in says where !plain.errors.contains(words) { faults.append("it doesn't say \(words)") }
+      for words in row.never where plain.errors.contains(words) { faults.append("it says \(words)") }
       if row.exit == 2, row.code == "usage", !plain.errors.contains("\nTry: xcache ") {
         faults.append("it doesn't say where the help is")
       }
@@ -111,6 +144,7 @@ import Testing
       if problem["code"]?.string != row.code { faults.append("code \(problem["code"]?.string ?? "none")") }
       if problem["exitCode"]?.integer != Int64(row.exit) { faults.append("another exitCode in the document") }
       let detail = problem["detail"]?.string ?? ""
+      for words in row.never where json.output.contains(words) { faults.append("the document says \(words)") }
       for words in says where !detail.contains(words) { faults.append("detail lacks \(words): \(detail)") }
       return faults
     }

@@ -21,6 +21,27 @@ struct OperationsTests {
     }
   }
 
+  @Test("What was answered before SIGHUP is in the old access log, also what no thread had written yet")
+  func lastLines() throws {
+    let scratch = try Scratch()
+    let log = scratch.path + "/access.log"
+    try Site.with(["--access-log", log]) { site throws in
+      for round in 1...3 {
+        // Lines wait for a second: these are still with the loops, which are two.
+        for part in ["a", "b", "c", "d"] {
+          #expect(try site.web.ask("/healthz?\(round)\(part)").status == 200)
+        }
+        #expect(rename(log, "\(log).\(round)") == 0)
+        site.server.signal(SIGHUP)
+        let told = "opened the access log \(log) anew"
+        #expect(Wait.until(60) { site.server.standardError.count(of: told) == round })
+        for part in ["a", "b", "c", "d"] {
+          #expect(Wait.until(60) { Self.text("\(log).\(round)").contains("healthz?\(round)\(part)") })
+        }
+      }
+    }
+  }
+
   @Test("SIGHUP leaves a server that has no access log alone, and one whose log can't be opened writes on")
   func nothingToReopen() throws {
     try Site.with { site throws in
@@ -48,6 +69,19 @@ struct OperationsTests {
     }
   }
 
+  @Test("Where the first start fails, its admin token is told all the same")
+  func tokenOfAFailedStart() throws {
+    try Site.with { site throws in
+      let scratch = try Scratch()
+      let child = try Child(
+        [Binary.path, "serve", "--data", "data", "--listen", "127.0.0.1:\(site.port)"], environment: [:],
+        in: scratch.path)
+      #expect(try child.wait() == 1)
+      #expect(child.standardError.contains("wrote an admin token to data/admin.token"))
+      #expect(child.standardError.contains("can't listen on"))
+    }
+  }
+
   @Test("Options of serve come from the environment where they aren't given")
   func environment() throws {
     let scratch = try Scratch()
@@ -63,6 +97,30 @@ struct OperationsTests {
     }
     let child = try start(["--max-head", "4096"], ["XCACHE_MAX_HEAD": "1"])
     #expect(Wait.until(30) { child.standardError.contains(" listens on ") })
+    child.signal(SIGTERM)
+    #expect(try child.wait() == 0)
+  }
+
+  @Test("Each option of serve has a variable") func variables() throws {
+    let help = try Outcome(try Child([Binary.path, "serve", "--help"], environment: [:], in: "/")).output
+    let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
+    let common = ["--json", "--quiet", "--verbose", "--no-color", "--help"]
+    var seen = 0
+    for (index, line) in lines.enumerated() where line.hasPrefix("  -") {
+      guard let start = line.firstRange(of: "--")?.lowerBound else { continue }
+      let name = line[start...].prefix { $0 != " " }
+      if common.contains(String(name)) { continue }
+      let variable = "[XCACHE_" + name.dropFirst(2).uppercased().replacing("-", with: "_") + "]"
+      // Behind a long name, the words are on the next line.
+      #expect((line + lines[index + 1]).contains(variable), "\(name)")
+      seen += 1
+    }
+    #expect(seen > 30)
+    let scratch = try Scratch()
+    let child = try Child(
+      [Binary.path, "serve", "--data", "data", "--listen", "127.0.0.1:0"],
+      environment: ["XCACHE_CDN": "push \(scratch.path)/www"], in: scratch.path)
+    #expect(Wait.until(60) { child.standardError.contains(" listens on ") }, "\(child.standardError)")
     child.signal(SIGTERM)
     #expect(try child.wait() == 0)
   }
@@ -120,4 +178,9 @@ struct OperationsTests {
   private static func text(_ path: String) -> String {
     String(decoding: (try? DurableFile.read(path)) ?? [], as: UTF8.self)
   }
+}
+
+extension String {
+  /// How often it holds `text`.
+  fileprivate func count(of text: String) -> Int { ranges(of: text).count }
 }

@@ -130,6 +130,64 @@ struct TLSTests {
     try site.seeOff()
   }
 
+  @Test(
+    "The way of a release by https, with --cacert: log in, publish, look, pull, copy, go back; without it, the reason"
+  )
+  func wholeWay() throws {
+    try Site.with(options) { site throws in
+      let home = try Scratch()
+      let url = "https://localhost:\(site.port)"
+      func run(_ words: String..., cacert: Bool = true) throws -> Outcome {
+        let environment = ["PATH": "/usr/bin:/bin", "HOME": home.path, "XCACHE_APP": "shop"]
+        let more = cacert ? ["--cacert", files.certificate] : []
+        return try Outcome(try Child([Binary.path] + words + more, environment: environment, in: home.path))
+      }
+      let token = "\(site.data)/admin.token"
+      let refused = try run("login", url, "--token-file", token, cacert: false)
+      #expect(refused.exitCode == 1)
+      #expect(
+        refused.errors.contains(
+          "no secure connection to localhost: nobody who is trusted signed its certificate"),
+        "\(refused.errors)")
+      // What OpenSSL says is behind that.
+      #expect(refused.errors.contains("--cacert ("), "\(refused.errors)")
+      #expect(try run("login", url, "--token-file", token).exitCode == 0)
+      try home.folder("dist", ["a.js": "1", "b.js": "22"])
+      for words in [
+        ["publish", "dist", "--bundle", "main", "--base-url", Site.base, "--now"], ["status"], ["log"],
+        ["channel", "list"], ["mirror", "--to", "www"], ["mirror", "verify", "www"], ["audit", "verify"],
+        ["pull", "--to", "phone", "--tree", Site.base],
+      ] {
+        // login keeps the file of certificates, too.
+        let outcome = try Outcome(
+          try Child(
+            [Binary.path] + words,
+            environment: ["PATH": "/usr/bin:/bin", "HOME": home.path, "XCACHE_APP": "shop"], in: home.path))
+        #expect(outcome.exitCode == 0, "\(words): \(outcome.errors)")
+      }
+      #expect(
+        try Scratch.files(below: home.path + "/phone/tree").texts.values.sorted() == ["1", "22"])
+      // By http, at the port of TLS.
+      let plain = try run("status", "--server", "http://localhost:\(site.port)")
+      #expect(plain.exitCode == 1 && plain.errors.contains("write https://"), "\(plain.errors)")
+    }
+  }
+
+  @Test("A certificate for another name is told so") func otherName() throws {
+    let named = try certificates.make("named", hosts: ["shop.test"])
+    try Site.with(["--tls-cert", named.certificate, "--tls-key", named.key]) { site throws in
+      let outcome = try Outcome(
+        try Child(
+          [
+            Binary.path, "status", "--app", "shop", "--cacert", named.certificate, "--server",
+            "https://localhost:\(site.port)",
+          ], environment: ["PATH": "/usr/bin:/bin"], in: site.scratch.path))
+      #expect(
+        outcome.exitCode == 1 && outcome.errors.contains("its certificate is for another name"),
+        "\(outcome.errors)")
+    }
+  }
+
   @Test("Plain HTTP at this port is told to come by https")
   func plainHTTP() throws {
     try Site.with(options) { site throws in

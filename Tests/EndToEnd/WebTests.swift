@@ -6,6 +6,8 @@ import Testing
 struct WebTests {
   private static let page = "<!doctype html><html><head><title>x</title></head><body></body></html>"
 
+  private static let wrote = "wrote xcache-sw.js\nwrote xcache-sw-packs.js\nwrote xcache.js\n"
+
   private static func run(_ scratch: Scratch, _ words: String...) throws -> Outcome {
     try Outcome(Child([Binary.path, "web"] + words, environment: [:], in: scratch.path))
   }
@@ -27,7 +29,7 @@ struct WebTests {
     ]
     let first = try Outcome(Child([Binary.path] + words, environment: [:], in: scratch.path))
     #expect(first.exitCode == 0, "\(first.errors)")
-    #expect(first.output == "wrote xcache-sw.js\nwrote xcache.js\nwrote help/b.html\nwrote index.html\n")
+    #expect(first.output == Self.wrote + "wrote help/b.html\nwrote index.html\n")
     let worker = try Self.text(scratch, "dist/xcache-sw.js")
     let head = #"""
       self.xcacheSettings={"app":"shop","fallback":"https://cdn.example.com","hosts":["*.static.example.com"],"limit":50000000,"server":"https://x.example.com/base"};
@@ -38,6 +40,9 @@ struct WebTests {
     let repository = DurableFile.parent(of: DurableFile.parent(of: DurableFile.parent(of: #filePath)))
     let built = try DurableFile.read("\(repository)/public/runtime/dist/xcache-sw.js")
     #expect(built.map { worker == head + "\n" + String(decoding: $0, as: UTF8.self) } == true)
+    let packs = try DurableFile.read("\(repository)/public/runtime/dist/xcache-sw-packs.js")
+    let written = try DurableFile.read("\(scratch.path)/dist/xcache-sw-packs.js")
+    #expect(packs != nil && packs == written)
     #expect(
       try Self.text(scratch, "dist/index.html")
         == "<!doctype html><html><head><title>x</title><script src=\"xcache.js\" async></script></head><body></body></html>"
@@ -46,7 +51,7 @@ struct WebTests {
       try Self.text(scratch, "dist/help/b.html")
         == "<script src=\"../xcache.js\" async></script><SCRIPT src=x.js></SCRIPT>")
     let again = try Outcome(Child([Binary.path] + words, environment: [:], in: scratch.path))
-    #expect(again.output == "wrote xcache-sw.js\nwrote xcache.js\n")
+    #expect(again.output == Self.wrote)
   }
 
   @Test("A worker of the build's own is refused until it is named, and takes this one in")
@@ -77,9 +82,10 @@ struct WebTests {
     let scratch = try Scratch()
     try scratch.folder("dist", ["index.html": Self.page])
     let outcome = try Self.run(scratch, "remove", "--dir", "dist")
-    #expect(outcome.exitCode == 0 && outcome.output == "wrote xcache-sw.js\nwrote xcache.js\n")
+    #expect(outcome.exitCode == 0 && outcome.output == Self.wrote)
     #expect(try Self.text(scratch, "dist/xcache-sw.js").contains("unregister"))
     #expect(try Self.text(scratch, "dist/xcache.js").hasPrefix("//"))
+    #expect(try Self.text(scratch, "dist/xcache-sw-packs.js").hasPrefix("//"))
   }
 
   @Test(
@@ -101,7 +107,7 @@ struct WebTests {
   @Test("publish warns of a build without the worker that the release before had")
   func warns() throws {
     try Site.with { site in
-      var files: Files = ["index.html": Self.page, "xcache-sw.js": "1"]
+      var files: Files = ["index.html": Self.page, "xcache-sw.js": "1", "xcache-sw-packs.js": "1"]
       func publish() throws -> Outcome {
         let folder = try site.scratch.folder("web", files)
         return try Outcome(
@@ -110,6 +116,10 @@ struct WebTests {
           ]))
       }
       #expect(try !publish().errors.contains("service worker"))
+      files["xcache-sw-packs.js"] = nil
+      let without = try publish()
+      #expect(
+        without.exitCode == 0 && without.errors.contains("without xcache-sw-packs.js"), "\(without.errors)")
       files["xcache-sw.js"] = nil
       let second = try publish()
       #expect(second.exitCode == 0 && second.errors.contains("had a service worker"), "\(second.errors)")

@@ -143,6 +143,10 @@ final class TestHandler: Handler {
       let body = Representation(HeadFields(), tag: EntityTag("f"), body: .file(Self.file.body))
       return .now(body.response(to: request))
     }
+    if path.equals("/cut") {
+      let file = TestFile(Self.pattern(1_000_000), left: 300_000, events)
+      return .now(Response(.ok, HeadFields(), .file(file.body)))
+    }
     if path.equals("/later") {
       let query = request.query?.text ?? ""
       return .later { Response(.ok, contentType: "text/plain", query) }
@@ -185,15 +189,20 @@ final class TestHandler: Handler {
 }
 
 /// A file without a name, for bodies.
-final class TestFile: Sendable {
+final class TestFile: FileOwner {
   private let descriptor: Descriptor
   private let count: Int
+  private let events: Events?
 
-  init(_ bytes: [UInt8]) {
+  /// - Parameter left: as many of its bytes are there when it is sent, as where somebody cuts it short on the disk.
+  init(_ bytes: [UInt8], left: Int? = nil, _ events: Events? = nil) {
+    self.events = events
     descriptor = TestFile.nameless()
     count = bytes.count
-    _ = bytes.withUnsafeBytes { write(descriptor.raw, $0.baseAddress, $0.count) }
+    _ = bytes.withUnsafeBytes { write(descriptor.raw, $0.baseAddress, left ?? $0.count) }
   }
+
+  func bytesAreMissing() { events?.add("bytes are missing") }
 
   /// An open file that has no name any more.
   static func nameless() -> Descriptor {

@@ -31,7 +31,7 @@ package final class Certificates: Sendable {
     let names = hosts.map { "DNS:\($0)" } + ["IP:127.0.0.1"]
     try Self.openssl(
       ["req", "-x509", "-newkey"] + algorithm + [
-        "-nodes", "-subj", "/CN=\(name)", "-days", "\(days)", "-addext",
+        "-nodes", "-utf8", "-subj", "/CN=\(name)", "-days", "\(days)", "-addext",
         "subjectAltName=\(names.joined(separator: ","))", "-keyout", pair.key, "-out", pair.certificate,
       ])
     return pair

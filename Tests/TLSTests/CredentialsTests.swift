@@ -49,6 +49,13 @@ import Testing
     #expect(try TLSCredentials(certificate: good.certificate, key: good.key).isKeyOpenToAll)
   }
 
+  @Test("One without host names is known by its subject, as people write it")
+  func subject() throws {
+    let pair = try certificates.make("Läden", hosts: [])
+    let credentials = try TLSCredentials(certificate: pair.certificate, key: pair.key)
+    #expect(credentials.hosts.isEmpty && credentials.name == "CN=Läden")
+  }
+
   @Test("One file may hold both, RSA is taken as well as elliptic curves, and the chain is sent")
   func forms() throws {
     let rsa = try certificates.make("rsa", algorithm: ["rsa:2048"])
@@ -70,6 +77,10 @@ import Testing
     #expect(words(good.certificate, good.certificate).contains("good.pem has no private key in PEM form"))
     #expect(words(try file("empty", ""), good.key).contains("has no certificate in PEM form"))
     #expect(words(folder, good.key).hasPrefix(folder))
+    // The signals' thread reads it at SIGHUP: it must not wait for somebody who writes.
+    let pipe = "\(folder)/pipe.pem"
+    #expect(mkfifo(pipe, 0o600) == 0)
+    #expect(words(pipe, good.key).contains("has no certificate in PEM form"))
 
     let other = try certificates.make("other")
     let mismatch = words(good.certificate, other.key)
@@ -87,7 +98,7 @@ import Testing
     #expect(words(good.certificate, sealed).contains("is sealed by a pass phrase"))
 
     let small = try certificates.make("small", algorithm: ["rsa:1024"])
-    #expect(words(small.certificate, small.key).contains("can't be used: ee key too small"))
+    #expect(words(small.certificate, small.key).contains("isn't safe enough to be used; have one issued"))
 
     let large = try file("large.pem", String(repeating: "x", count: (1 << 20) + 1))
     #expect(words(large, good.key).contains("is larger than 1 MB"))

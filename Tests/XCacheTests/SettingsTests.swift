@@ -197,3 +197,23 @@ private func words(_ body: () throws -> Void) -> String? {
     return "\(error)"
   }
 }
+
+/// What `login` keeps.
+@Suite struct ProfilesTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  @Test("Logins at once are all kept, for the owner alone") func together() throws {
+    let environment = ["XDG_CONFIG_HOME": folder.path + "/config"]
+    try Parallel.forEach(8, threads: 8) { number in
+      try Profiles.change(environment) {
+        $0.put(
+          .init(server: try BaseURL("https://origin\(number).example.com/"), token: "xcache_\(number)_x"))
+      }
+    }
+    let profiles = try Profiles(environment)
+    #expect(Set(profiles.profiles.map(\.token)) == Set((0..<8).map { "xcache_\($0)_x" }))
+    #expect((try Kernel.status(profiles.path)?.mode ?? 0) & 0o777 == 0o600)
+  }
+}

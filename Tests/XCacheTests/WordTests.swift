@@ -19,12 +19,16 @@ import Testing
   @Test("A time with its offset is what it says") func absolute() {
     #expect(TimeWord.parse("2026-11-22T20:00+08:00", now: 0) == Self.now)
     #expect(TimeWord.wireText("2026-11-22T20:00+08:00") == "2026-11-22T20:00+08:00")
+    // As the program prints times.
+    #expect(TimeWord.parse("2026-11-22 12:00:00 UTC", now: 0) == Self.now)
+    #expect(TimeWord.parse("2026-11-22 12:00 utc", now: 0) == Self.now)
   }
 
   @Test("A day and an hour are those of the clocks here") func local() throws {
     let today = try #require(TimeWord.parse("today 14:05", now: Self.now))
     #expect(TimeWord.parse("14:05", now: Self.now) == today)
     #expect(abs(today - Self.now) < 26 * 3_600_000)
+    #expect(TimeWord.parse("today 14:05:30", now: Self.now) == today + 30_000)
     let yesterday = try #require(TimeWord.parse("yesterday 14:05", now: Self.now))
     // 23 to 25 hours: clocks may have changed.
     #expect([23, 24, 25].contains((today - yesterday) / 3_600_000))
@@ -35,7 +39,8 @@ import Testing
     arguments: [
       "", "soon", "10m", "ago", "10x ago", "-1m ago", "0m ago", "yesterday", "yesterday 24:00",
       "yesterday 1:5",
-      "25:00", "1:2:3", "9999999999999m ago", "10m ago now", "2026-11-22T20:00", "٣m ago",
+      "25:00", "1:2:3", "1:02:60", "2026-11-22 25:00 UTC", "soon 12:00 UTC", "9999999999999m ago",
+      "10m ago now", "2026-11-22T20:00", "٣m ago",
     ])
   func none(_ text: String) { #expect(TimeWord.parse(text, now: Self.now) == nil) }
 }
@@ -78,4 +83,14 @@ import Testing
 
   @Test("Times", arguments: [(0.2, "1 s"), (99, "99 s"), (120, "2 min"), (7200, "2 h"), (1e300, "9999 h")])
   func times(_ seconds: Double, _ words: String) { #expect(ProgressMeter.time(seconds) == words) }
+}
+
+@Suite("Shares") struct ShareTests {
+  @Test(
+    "They are rounded to the nearest tenth, not cut",
+    arguments: [
+      (0, 3, "0.0 %"), (1, 3, "33.3 %"), (2, 3, "66.7 %"), (3, 3, "100.0 %"), (1999, 2000, "100.0 %"),
+      (1, 1001, "0.1 %"), (.max - 1, .max, "100.0 %"),
+    ] as [(Int64, Int64, String)])
+  func rounded(_ part: Int64, _ all: Int64, _ text: String) { #expect(Share.text(part, of: all) == text) }
 }

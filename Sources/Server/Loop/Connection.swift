@@ -107,10 +107,11 @@ struct WriteQueue {
     first = 0
   }
 
-  /// Copies what comes next behind what `buffer` has, until that is full; false where a file doesn't have its bytes.
-  mutating func copy(into buffer: RecordBuffer) -> Bool {
+  /// Copies what comes next behind what `buffer` has, until that is full; gives the file that doesn't have its bytes, where one
+  /// doesn't.
+  mutating func copy(into buffer: RecordBuffer) -> FileBody? {
     for index in first..<segments.count {
-      if buffer.space.isEmpty { return true }
+      if buffer.space.isEmpty { return nil }
       if case .made(let bytes) = segments[index] {
         segments[index] = .bytes(bytes.make(), 0..<bytes.count)
       }
@@ -118,11 +119,11 @@ struct WriteQueue {
       case .bytes(let bytes, let range):
         buffer.append(UnsafeRawBufferPointer(rebasing: bytes.address[range]))
       case .file(let file):
-        guard buffer.append(file) else { return false }
+        guard buffer.append(file) else { return file }
       case .made: break
       }
     }
-    return true
+    return nil
   }
 
   /// Bytes that a call lists before it has no more of them made. A client that takes nothing keeps them, so it is less than

@@ -127,7 +127,9 @@ extension EventLoop {
     guard let records else { return nil }
     records.removeAll()
     records.append(first)
-    return connection.queue.copy(into: records) ? records.bytes : nil
+    guard let short = connection.queue.copy(into: records) else { return records.bytes }
+    tell(of: short)
+    return nil
   }
 
   /// Sends bytes as records until the socket has room for no more; how many, or nil where the connection is gone.

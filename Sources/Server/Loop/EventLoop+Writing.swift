@@ -72,12 +72,20 @@ extension EventLoop {
     if first.isEmpty, case .file(let file) = connection.queue.next {
       let count = Int(min(file.count, UInt64(EventLoop.turnSize)))
       budget -= count
-      return Kernel.sendFile(file.descriptor, at: file.offset, count: count, to: socket)
+      let transfer = Kernel.sendFile(file.descriptor, at: file.offset, count: count, to: socket)
+      if transfer == .end { tell(of: file) }
+      return transfer
     }
     pieces.removeAll()
     if !first.isEmpty { pieces.append(first) }
     let fileFollows = connection.queue.gather(into: &pieces)
     return Kernel.send(socket, pieces, more: fileFollows)
+  }
+
+  /// Tells whoever keeps a file open that it doesn't have the bytes that its answer announced. The client sees that by the
+  /// end of the connection; nobody else would.
+  func tell(of file: FileBody) {
+    _ = context.pool.submit(always: true) { file.owner.bytesAreMissing() }
   }
 
   func sent(_ count: Int, _ connection: Connection) {

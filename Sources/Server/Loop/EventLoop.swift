@@ -173,6 +173,9 @@ final class EventLoop {
       takeProgress(of: receiver, response, connection(token))
     case .adopt(let descriptor, let address):
       open(Descriptor(owning: descriptor), address)
+    case .handOverLines(let done):
+      log?.flush()
+      done()
     case .stop(let deadline):
       drain(until: deadline)
     }

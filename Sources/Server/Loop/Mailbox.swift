@@ -10,6 +10,8 @@ enum Message: Sendable {
   case taken(token: UInt64, UploadReceiver, Response?)
   /// A connection that another loop accepted.
   case adopt(descriptor: Int32, SocketAddress)
+  /// The access lines that the loop has are to be handed over; `done` is told when they are.
+  case handOverLines(done: @Sendable () -> Void)
   /// The server stops: answers in flight until `deadline`, a monotonic time.
   case stop(deadline: UInt64)
 }

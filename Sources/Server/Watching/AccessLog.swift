@@ -14,17 +14,16 @@ package final class AccessLog: Sendable {
   }
 
   private struct State {
-    var buffers: [[UInt8]] = []
+    /// What the writer does next, in the order in which it was asked for.
+    var work: [Work] = []
     var bytes = 0
-    /// The file that what comes later goes to, where it is to be another one.
-    var nextFile: Int32?
     var ended = false
   }
 
-  /// What the writer does next: lines for the file as it is, then perhaps another file.
-  private struct Work {
-    let buffers: [[UInt8]]
-    let nextFile: Int32?
+  private enum Work {
+    case lines([UInt8])
+    /// What follows goes to this file; the one before is closed.
+    case file(Int32)
   }
 
   /// Bytes that may wait for the disk.
@@ -47,17 +46,19 @@ package final class AccessLog: Sendable {
       var file = Descriptor(owning: raw)
       var reported = false
       while let work = AccessLog.next(state) {
-        for buffer in work.buffers {
-          do throws(SystemError) {
-            try Kernel.write(buffer.span.bytes, to: file)
-          } catch {
-            if !reported { failed(error) }
-            reported = true
+        for item in work {
+          switch item {
+          case .lines(let lines):
+            do throws(SystemError) {
+              try Kernel.write(lines.span.bytes, to: file)
+            } catch {
+              if !reported { failed(error) }
+              reported = true
+            }
+          case .file(let next):
+            file = Descriptor(owning: next)
+            reported = false
           }
-        }
-        if let next = work.nextFile {
-          file = Descriptor(owning: next)
-          reported = false
         }
       }
     }
@@ -73,20 +74,17 @@ package final class AccessLog: Sendable {
         droppedLines.wrappingAdd(UInt64(count), ordering: .relaxed)
         return
       }
-      state.buffers.append(lines)
+      state.work.append(.lines(lines))
       state.bytes += lines.count
     }
   }
 
-  /// Goes on with another file, such as a new one of the same name after logrotate moved the old one away. Lines that wait
-  /// still go to the old one, which is closed behind them.
+  /// Goes on with another file, such as a new one of the same name after logrotate moved the old one away. Lines that were
+  /// handed over before still go to the old one, which is closed behind them. `Server.continueAccessLog` sees to those that
+  /// weren't, yet.
   package func `continue`(in file: consuming Descriptor) {
     let raw = file.release()
-    let unused = state.signalling { state in
-      defer { state.nextFile = raw }
-      return state.nextFile
-    }
-    if let unused { _ = Descriptor(owning: unused) }
+    state.signalling { $0.work.append(.file(raw)) }
   }
 
   /// Writes what waits, then closes the file; called after the server has stopped.
@@ -99,16 +97,15 @@ package final class AccessLog: Sendable {
   }
 
   /// Waits for work; nil once all is done.
-  private static func next(_ state: Monitor<State>) -> Work? {
-    let taken: (work: Work, ended: Bool) = state.waiting { state in
-      guard !state.buffers.isEmpty || state.nextFile != nil || state.ended else { return nil }
+  private static func next(_ state: Monitor<State>) -> [Work]? {
+    let work: [Work] = state.waiting { state in
+      guard !state.work.isEmpty || state.ended else { return nil }
       defer {
-        state.buffers = []
+        state.work = []
         state.bytes = 0
-        state.nextFile = nil
       }
-      return (Work(buffers: state.buffers, nextFile: state.nextFile), state.ended)
+      return state.work
     }
-    return taken.work.buffers.isEmpty && taken.work.nextFile == nil && taken.ended ? nil : taken.work
+    return work.isEmpty ? nil : work
   }
 }

@@ -37,21 +37,47 @@ extension Command {
     if !deeper.isEmpty { try check(words[1], among: deeper, after: [first]) }
   }
 
+  /// Sees that each option which was given is for the act that was asked for: one that did nothing might have been meant to
+  /// choose what is acted on, as `token revoke NAME --data DIR`.
+  func checkOptions(_ arguments: Arguments) throws(UsageError) {
+    guard let act = arguments.operands.first, acts.contains([act]) else { return }
+    for option in options where !option.acts.isEmpty && !option.acts.contains(act) {
+      // Of a name there may be one option for each act.
+      guard arguments.isGiven(option.name),
+        !options.contains(where: { $0.name == option.name && ($0.acts.isEmpty || $0.acts.contains(act)) })
+      else { continue }
+      let theirs = option.acts.filter { !$0.isEmpty }.map { "\(name) \($0)" }
+      throw UsageError("--\(option.name) isn't for \(name) \(act), but for \(theirs.alternatives)")
+    }
+  }
+
   private func check(_ word: String, among known: [String], after first: [String]) throws(UsageError) {
     if known.contains(word) { return }
     let names = known.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     let place = ([name] + first).joined(separator: " ")
     let suggestion = Spelling.suggestion(for: word, among: names)
     throw UsageError(
-      "there is no \"\(place) \(word)\"\(suggestion.isEmpty ? ";" : suggestion) it is \(names.alternatives)")
+      "there is no \"\(place) \(word)\"\(suggestion.isEmpty ? "; it is \(names.alternatives)" : suggestion)")
   }
 }
 
 extension Spelling {
   /// `; did you mean X?` where one of the candidates is near.
   static func suggestion(for word: String, among candidates: [String]) -> String {
-    nearest(to: word, among: candidates).map { "; did you mean \($0)?" } ?? ""
+    let meant = candidates.first { synonyms[$0]?.contains(word.lowercased()) ?? false }
+    return (meant ?? nearest(to: word, among: candidates)).map { "; did you mean \($0)?" } ?? ""
   }
+
+  /// What other programs call the same.
+  private static let synonyms: [String: Set<String>] = [
+    "thaw": ["unfreeze", "defrost", "unlock"], "freeze": ["lock"], "list": ["ls"],
+    "create": ["add", "new", "make"], "remove": ["rm", "delete", "del", "unpin"],
+    "revoke": ["rm", "delete", "remove"],
+    "forget": ["rm", "delete", "remove"], "add": ["create", "new"], "push": ["set", "upload"],
+    "set": ["push"],
+    "publish": ["upload", "deploy", "release"], "rollback": ["revert", "undo"], "log": ["history"],
+    "doctor": ["fsck"], "status": ["info"], "verify": ["check"],
+  ]
 }
 
 extension [String] {

@@ -1,3 +1,4 @@
+import HTTPClient
 import Manifests
 import System
 
@@ -11,6 +12,8 @@ struct Arguments: Sendable {
   private let options: [Option]
   /// Told each request that is made of a server, where --verbose asks for that.
   var trace: (@Sendable (String) -> Void)?
+  /// Told what is good to know at once: a warning, or that a request is tried again.
+  var remark: @Sendable (String) -> Void = { _ in }
 
   /// - Throws: `UsageError` for an option that the command doesn't know, one without its value, a switch with one.
   init(_ words: some Sequence<String>, options: [Option], environment: [String: String]) throws(UsageError) {
@@ -70,6 +73,9 @@ struct Arguments: Sendable {
   /// Whether a switch was given.
   func has(_ name: String) -> Bool { values[name] != nil }
 
+  /// Whether an option stands on the command line.
+  func isGiven(_ name: String) -> Bool { values[name] != nil }
+
   /// Every value given for an option, in order.
   func all(_ name: String) -> [String] { values[name] ?? [] }
 
@@ -81,6 +87,14 @@ struct Arguments: Sendable {
     if let value = given.first { return value }
     guard let variable = options.first(where: { $0.name == name })?.environment else { return nil }
     return environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// What gave the value of an option, for messages: `--server`, or its environment variable.
+  func source(_ name: String) -> String {
+    guard all(name).isEmpty, let variable = options.first(where: { $0.name == name })?.environment else {
+      return "--\(name)"
+    }
+    return variable
   }
 
   /// Every value of an option that may be repeated: from the command line, else from its environment variable, where spaces
@@ -96,7 +110,7 @@ struct Arguments: Sendable {
     guard let text = try value(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
       throw UsageError(
-        "--\(name) \(text): a whole number from \(range.lowerBound) to \(range.upperBound) is needed")
+        "\(source(name)) \(text): a whole number from \(range.lowerBound) to \(range.upperBound) is needed")
     }
     return number
   }
@@ -105,21 +119,27 @@ struct Arguments: Sendable {
   func operands(_ names: String...) throws(UsageError) -> [String] {
     if operands.count < names.count { throw UsageError("\(names[operands.count]) is missing") }
     if operands.count > names.count {
-      throw UsageError("nothing is expected after that: \(operands[names.count])")
+      throw UsageError("unexpected argument: \(operands[names.count])")
     }
     return operands
   }
 }
 
 extension Arguments {
+  /// What makes requests, and tells of them as these arguments ask for.
+  /// - Parameter authorities: a file of the certificates to trust, PEM; nil: the system's.
+  func http(authorities: String? = nil) -> HTTPClient {
+    HTTPClient(authorities: authorities, trace: trace, retrying: remark)
+  }
+
   /// A file's bytes.
   static func file(_ path: String, limit: Int = 16 << 20) throws -> [UInt8] {
     // The end of a folder's or a pipe's bytes says nothing; neither holds a document.
     if let kind = try Kernel.status(path)?.kind, kind == .folder {
-      throw Failure("\(path) is a folder; a file is needed")
+      throw Failure("\(path) is a folder; a file is needed", name: "no-files")
     }
     guard let bytes = try DurableFile.read(path, limit: limit) else {
-      throw Failure("there is no file \(path)")
+      throw Failure("there is no file \(path)", name: "no-files")
     }
     return bytes
   }

@@ -1,3 +1,5 @@
+import Manifests
+
 /// One verb of the command line.
 struct Command: Sendable {
   let name: String
@@ -83,7 +85,7 @@ struct Command: Sendable {
     "certificates to trust, PEM, in place of the system's: for a server with one of its own")
 
   /// Ends lists late.
-  static let all = Option.flag("all", "the whole list; else it ends after \(Terminal.listLimit) lines")
+  static let all = Option.flag("all", "the whole list; else it ends after \(Listing.limit) lines")
 
   /// Options that name a channel.
   static let channel: [Option] = [
@@ -113,7 +115,8 @@ extension [Option] {
       guard option.value != nil, option.environment == nil else { return option }
       let variable = "XCACHE_" + option.name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
       return Option(
-        name: option.name, short: option.short, value: option.value, help: option.help, environment: variable)
+        name: option.name, short: option.short, value: option.value, help: option.help, environment: variable,
+        choices: option.choices, acts: option.acts)
     }
   }
 }
@@ -163,14 +166,26 @@ struct Option: Sendable {
   let help: String
   /// The environment variable that gives the value where the command line doesn't.
   let environment: String?
+  /// Its values, where they are few words.
+  var choices: [String] = []
+  /// The first words of the acts that it is for, such as `create`, or an empty one where no act is said; none: it is for all.
+  var acts: [String] = []
 
   static func value(
-    _ name: String, _ value: String, short: Character? = nil, environment: String? = nil, _ help: String
+    _ name: String, _ value: String, short: Character? = nil, environment: String? = nil,
+    choices: [String] = [], _ help: String
   ) -> Option {
-    Option(name: name, short: short, value: value, help: help, environment: environment)
+    Option(name: name, short: short, value: value, help: help, environment: environment, choices: choices)
   }
 
   static func flag(_ name: String, short: Character? = nil, _ help: String) -> Option {
     Option(name: name, short: short, value: nil, help: help, environment: nil)
+  }
+
+  /// The same, for these acts of its command alone.
+  func only(_ acts: String...) -> Option {
+    var option = self
+    option.acts = acts
+    return option
   }
 }

@@ -6,60 +6,89 @@ struct Completions {
 
   // MARK: - bash
 
-  var bash: String {
-    let cases = commands.map { command in
-      let options = command.options + Command.common
-      let names = options.map { "--\($0.name)" } + options.compactMap { $0.short.map { "-\($0)" } }
-      let files = options.filter(\.takesFile).map { "--\($0.name)" }
-      let values = options.filter { $0.value != nil }.flatMap { option in
-        ["--\(option.name)"] + (option.short.map { ["-\($0)"] } ?? [])
-      }
-      return """
-            \(command.name))
-              options='\(names.joined(separator: " "))'
-              values=' \(values.joined(separator: " ")) '
-              files=' \(files.joined(separator: " ")) '
-              acts='\(command.acts.map { $0.joined(separator: " ") }.joined(separator: "|"))'
-              ;;
-        """
+  private static func names(_ option: Option) -> [String] {
+    ["--\(option.name)"] + (option.short.map { ["-\($0)"] } ?? [])
+  }
+
+  private static func bash(_ command: Command) -> String {
+    let options = command.options + Command.common
+    let general = options.filter(\.acts.isEmpty).flatMap(names)
+    let only = options.flatMap { option in option.acts.flatMap { act in names(option).map { "\(act):\($0)" } }
     }
+    let values = options.filter { $0.value != nil }.flatMap(names)
+    let files = options.filter(\.takesFile).flatMap(names)
+    let choices = options.filter { !$0.choices.isEmpty }.flatMap { option in
+      names(option).map { "\($0)=\(option.choices.joined(separator: ","))" }
+    }
+    return """
+          \(command.name))
+            options='\(general.joined(separator: " "))'
+            only='\(only.joined(separator: " "))'
+            values=' \(values.joined(separator: " ")) '
+            files=' \(files.joined(separator: " ")) '
+            choices='\(choices.joined(separator: " "))'
+            acts='\(command.acts.map { $0.joined(separator: "/") }.joined(separator: " "))'
+            ;;
+      """
+  }
+
+  var bash: String {
+    let general = Command.common.flatMap(Self.names).joined(separator: " ")
     return """
       # bash completion for xcache
       _xcache() {
-        local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-        local command=${COMP_WORDS[1]} options='' values='' files='' acts='' said='' act
+        local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} at=1
+        local commands='\(commands.map(\.name).joined(separator: " "))'
+        local options='' only='' values='' files='' choices='' acts='' said='' next='' item i
         COMPREPLY=()
-        if ((COMP_CWORD == 1)); then
-          COMPREPLY=($(compgen -W '\(commands.map(\.name).joined(separator: " "))' -- "$cur"))
+        # What every command takes may stand before it.
+        while ((at < COMP_CWORD)) && [[ ${COMP_WORDS[at]} == -* ]]; do ((at++)); done
+        if ((at == COMP_CWORD)); then
+          [[ $cur == -* ]] && commands='\(general)'
+          COMPREPLY=($(compgen -W "$commands" -- "$cur"))
           return
         fi
-        case $command in
+        case ${COMP_WORDS[at]} in
           help)
-            ((COMP_CWORD == 2)) && COMPREPLY=($(compgen -W '\(commands.map(\.name).joined(separator: " "))' -- "$cur"))
+            ((COMP_CWORD == at + 1)) && COMPREPLY=($(compgen -W "$commands" -- "$cur"))
             return
             ;;
-      \(cases.joined(separator: "\n"))
+      \(commands.filter { $0.name != "help" }.map(Self.bash).joined(separator: "\n"))
         esac
+        # --option=value comes as three words.
+        [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}
+        [[ $cur == = ]] && cur=''
         if [[ $values == *" $prev "* ]]; then
+          for item in $choices; do
+            [[ $item == "$prev="* ]] && next=${item#*=} && COMPREPLY=($(compgen -W "${next//,/ }" -- "$cur"))
+          done
+          local IFS=$'\n'
           [[ $files == *" $prev "* ]] && COMPREPLY=($(compgen -f -- "$cur"))
           return
         fi
+        for ((i = at + 1; i < COMP_CWORD; i++)); do
+          if [[ $values == *" ${COMP_WORDS[i]} "* ]]; then
+            ((i++))
+            [[ ${COMP_WORDS[i]} == = ]] && ((i++))
+          elif [[ ${COMP_WORDS[i]} != -* ]]; then
+            said+="${COMP_WORDS[i]}/"
+          fi
+        done
         if [[ $cur == -* ]]; then
+          for item in $only; do
+            [[ -z $said || ${item%%:*} == "${said%%/*}" ]] || continue
+            [[ " $options " == *" ${item#*:} "* ]] || options+=" ${item#*:}"
+          done
           COMPREPLY=($(compgen -W "$options" -- "$cur"))
           return
         fi
-        local i
-        for ((i = 2; i < COMP_CWORD; i++)); do
-          if [[ $values == *" ${COMP_WORDS[i]} "* ]]; then ((i++)); elif [[ ${COMP_WORDS[i]} != -* ]]; then said+="${COMP_WORDS[i]} "; fi
-        done
-        local IFS='|' next=''
-        for act in $acts; do
-          [[ "$act " == "$said"* && "$act " != "$said" ]] || continue
-          act=${act#"$said"}
-          [[ "|$next" == *"|${act%% *}|"* ]] || next+="${act%% *}|"
+        for item in $acts; do
+          [[ $item/ == "$said"* && $item/ != "$said" ]] || continue
+          item=${item#"$said"}
+          [[ " $next" == *" ${item%%/*} "* ]] || next+="${item%%/*} "
         done
         if [[ -n $next ]]; then COMPREPLY=($(compgen -W "$next" -- "$cur")); else
-          IFS=$'\\n'
+          local IFS=$'\n'
           COMPREPLY=($(compgen -f -- "$cur"))
         fi
       }
@@ -69,31 +98,53 @@ struct Completions {
 
   // MARK: - zsh
 
+  private static func zsh(_ option: Option) -> [String] {
+    names(option).map { name in
+      let values =
+        option.takesFile
+        ? "_files" : option.choices.isEmpty ? "" : "(\(option.choices.joined(separator: " ")))"
+      let value = option.value.map { ":\(zsh($0)):\(values)" } ?? ""
+      return "'*\(name)[\(zsh(option.help))]\(value)'"
+    }
+  }
+
+  private static func zsh(_ command: Command) -> String {
+    let options = command.options + Command.common
+    let first = command.acts.map { $0[0] }.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+    let second = command.acts.filter { $0.count > 1 }.map { $0[1] }
+    var words = options.filter(\.acts.isEmpty).flatMap { zsh($0) }
+    if !first.isEmpty { words.append("'1:act:(\(first.joined(separator: " ")))'") }
+    if !second.isEmpty { words.append("'2:act:(\(Set(second).sorted().joined(separator: " ")))'") }
+    words.append("'*:file:_files'")
+    // Before an act is said, any of them may be meant.
+    let only = ([""] + first).compactMap { act -> String? in
+      let own = options.filter { act.isEmpty ? !$0.acts.isEmpty : $0.acts.contains(act) }.flatMap { zsh($0) }
+      return own.isEmpty
+        ? nil : "          \(act.isEmpty ? "''|-*" : act)) arguments+=(\(own.joined(separator: " "))) ;;"
+    }
+    let cases =
+      only.isEmpty ? "" : "\n        case $words[2] in\n\(only.joined(separator: "\n"))\n        esac"
+    return """
+            \(command.name))
+              arguments=(\(words.joined(separator: " ")))\(cases)
+              ;;
+      """
+  }
+
   var zsh: String {
     let names = commands.map { "    '\(Self.zsh($0.name)):\(Self.zsh($0.summary))'" }
-    let cases = commands.map { command in
-      let options = (command.options + Command.common).flatMap { option in
-        (["--\(option.name)"] + (option.short.map { ["-\($0)"] } ?? [])).map { name in
-          let value = option.value.map { ":\(Self.zsh($0)):\(option.takesFile ? "_files" : "")" } ?? ""
-          return "        '*\(name)[\(Self.zsh(option.help))]\(value)'"
-        }
-      }
-      let first = Set(command.acts.map { $0[0] }).sorted()
-      let words =
-        first.isEmpty
-        ? ["        '*:file:_files'"]
-        : ["        '1:act:(\(first.joined(separator: " ")))'"] + second(command) + [
-          "        '*:file:_files'"
-        ]
-      return "      \(command.name)) _arguments -s \\\n\((options + words).joined(separator: " \\\n")) ;;"
-    }
     return """
       #compdef xcache
       _xcache() {
-        local -a commands
+        local -a commands arguments
         commands=(
       \(names.joined(separator: "\n"))
         )
+        # What every command takes may stand before it.
+        while ((CURRENT > 2)) && [[ $words[2] == -* ]]; do
+          shift words
+          ((CURRENT--))
+        done
         if ((CURRENT == 2)); then
           _describe command commands
           return
@@ -102,17 +153,12 @@ struct Completions {
         shift words
         ((CURRENT--))
         case $command in
-      \(cases.joined(separator: "\n"))
+      \(commands.map { Self.zsh($0) }.joined(separator: "\n"))
         esac
+        _arguments -s $arguments
       }
       _xcache "$@"
       """
-  }
-
-  /// Second words, such as `add` of `bypass add`.
-  private func second(_ command: Command) -> [String] {
-    let words = Set(command.acts.filter { $0.count > 1 }.map { $0[1] }).sorted()
-    return words.isEmpty ? [] : ["        '2:act:(\(words.joined(separator: " ")))'"]
   }
 
   private static func zsh(_ text: String) -> String {
@@ -133,13 +179,20 @@ struct Completions {
       lines.append(
         "complete -c xcache -n __fish_use_subcommand -a \(command.name) -d '\(Self.fish(command.summary))'")
       let seen = "__fish_seen_subcommand_from \(command.name)"
+      let first = command.acts.map { $0[0] }.joined(separator: " ")
       for option in command.options + Command.common {
         let short = option.short.map { " -s \($0)" } ?? ""
-        let value = option.value == nil ? "" : option.takesFile ? " -r -F" : " -x"
+        let choices = option.choices.isEmpty ? "" : " -a '\(option.choices.joined(separator: " "))'"
+        let value = option.value == nil ? "" : option.takesFile ? " -r -F" : " -x\(choices)"
+        let others = first.split(separator: " ").filter { !option.acts.contains(String($0)) }
+        // An act of others rules it out; before any is said, each may be meant.
+        let place =
+          option.acts.isEmpty || others.isEmpty
+          ? "" : "; and not __fish_seen_subcommand_from \(others.joined(separator: " "))"
         lines.append(
-          "complete -c xcache -n '\(seen)'\(short) -l \(option.name)\(value) -d '\(Self.fish(option.help))'")
+          "complete -c xcache -n '\(seen)\(place)'\(short) -l \(option.name)\(value) -d '\(Self.fish(option.help))'"
+        )
       }
-      let first = command.acts.map { $0[0] }.joined(separator: " ")
       for act in command.acts {
         let before =
           act.count == 1
@@ -159,5 +212,5 @@ struct Completions {
 
 extension Option {
   /// Whether its value is a path.
-  fileprivate var takesFile: Bool { value == "FILE" || value == "DIR" }
+  fileprivate var takesFile: Bool { value.map { $0.hasPrefix("FILE") || $0.hasPrefix("DIR") } ?? false }
 }

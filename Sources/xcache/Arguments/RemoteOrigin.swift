@@ -12,7 +12,11 @@ struct RemoteOrigin {
   let http: HTTPClient
   /// A file of the certificates to trust, PEM; nil: the system's.
   let certificates: String?
+  /// Where the token came from, for messages; nil: there is none.
+  let tokenSource: String?
   private let arguments: Arguments
+  /// Told each request, where --verbose asks for that.
+  var trace: (@Sendable (String) -> Void)? { arguments.trace }
 
   /// - Parameters:
   ///   - namesApp: false for commands that may be given several apps.
@@ -21,20 +25,24 @@ struct RemoteOrigin {
     self.arguments = arguments
     var given = Settings()
     // `value` looks into the environment, too, where the flag isn't given.
-    if let text = try arguments.value("server") { given.server = try SettingsValue.url(text, in: "--server") }
+    if let text = try arguments.value("server") {
+      given.server = try SettingsValue.url(text, in: arguments.source("server"))
+    }
     if namesApp, let text = try arguments.value("app") {
-      given.app = try SettingsValue.app(text, in: "--app")
+      given.app = try SettingsValue.app(text, in: arguments.source("app"))
     }
     if namesChannel, let text = try arguments.value("channel") {
-      given.channel = try SettingsValue.channel(text, in: "--channel")
+      given.channel = try SettingsValue.channel(text, in: arguments.source("channel"))
     }
-    given.token = try Self.token(arguments)
+    let token = try GivenToken(arguments)
+    given.token = token?.text
     var settings = given.over(try Settings.file(from: "."))
     let profile = try Self.profile(&settings, arguments)
     settings.token = settings.token ?? profile?.token
     self.settings = settings
-    certificates = try Self.certificates(arguments) ?? profile?.certificates
-    http = HTTPClient(authorities: certificates, trace: arguments.trace)
+    tokenSource = token?.source ?? profile.map { _ in "xcache login" }
+    certificates = try Self.certificates(arguments) ?? Self.certificates(of: profile)
+    http = arguments.http(authorities: certificates)
   }
 
   /// What is known of the server; where none is named, of the only one that is known.
@@ -49,41 +57,44 @@ struct RemoteOrigin {
       if needsIt { throw error }
       return nil
     }
-    if settings.server == nil, profiles.profiles.count == 1 { settings.server = profiles.profiles[0].server }
+    settings.server = settings.server ?? profiles.only?.server
     return settings.server.flatMap { profiles[$0] }
   }
 
-  /// - Throws: `Failure` for a file that isn't there.
+  /// The file of `--cacert`.
+  /// - Throws: `Failure` for one that holds no certificate.
   static func certificates(_ arguments: Arguments) throws -> String? {
     guard let path = try arguments.value("cacert") else { return nil }
-    guard try Kernel.status(path)?.kind == .file else {
-      throw Failure("--cacert \(path): there is no such file; it is a file of certificates in PEM")
+    return try checked(path, "\(arguments.source("cacert")) \(path)")
+  }
+
+  /// The file that `login --cacert` kept for a server.
+  private static func certificates(of profile: Profiles.Profile?) throws -> String? {
+    guard let path = profile?.certificates else { return nil }
+    return try checked(path, "\(path), which xcache login keeps for \(profile?.server.text ?? "")")
+  }
+
+  private static func checked(_ path: String, _ place: String) throws -> String {
+    if let kind = try Kernel.status(path)?.kind, kind != .file {
+      throw Failure(
+        "\(place) is \(kind == .folder ? "a folder" : "no file"); a file of certificates in PEM is needed",
+        name: "no-files")
+    }
+    guard try Kernel.status(path) != nil else {
+      throw Failure("\(place): there is no such file; it is a file of certificates in PEM", name: "no-files")
+    }
+    let mark = "-----BEGIN CERTIFICATE-----"
+    guard String(decoding: try Arguments.file(path), as: UTF8.self).contains(mark) else {
+      throw Failure(
+        "\(place) has no certificate in PEM form, which begins with \(mark)", name: "certificates")
     }
     return path
   }
 
-  /// The token that is given: on the command line before what the environment has.
-  static func token(_ arguments: Arguments) throws -> String? {
-    if arguments.all("token-file").isEmpty || !arguments.all("token").isEmpty,
-      let text = try arguments.value("token")
-    {
-      guard let token = Profiles.token(text) else {
-        throw UsageError(
-          "the token is none: it holds spaces, or characters that no token has; see XCACHE_TOKEN or --token")
-      }
-      return token
-    }
-    guard let path = try arguments.value("token-file") else { return nil }
-    let bytes = try Arguments.file(path, limit: 4096)
-    let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
-    guard let token = words.first.flatMap({ Profiles.token(String($0)) }) else {
-      throw Failure("\(path) holds no token")
-    }
-    return token
-  }
-
   var api: OriginClient {
-    get throws { OriginClient(server: try server, token: settings.token, http: http) }
+    get throws {
+      OriginClient(server: try server, token: settings.token, tokenSource: tokenSource, http: http)
+    }
   }
 
   var server: BaseURL {

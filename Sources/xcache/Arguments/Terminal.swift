@@ -45,25 +45,32 @@ struct Terminal: Sendable {
   /// Prints a line of the result.
   func say(_ line: String) { write(line + "\n", to: .output) }
 
-  /// Lines that a list has before it ends.
-  static let listLimit = 40
-
   /// Prints a list's lines; of a long one the first, and how many more there are.
   /// - Parameters:
   ///   - head: lines that are above it and don't count.
   ///   - all: whether it was asked for to the end.
   func say(list lines: [String], head: Int = 0, all: Bool) {
-    let limit = Self.listLimit + head
-    // Nobody is sent for one line more.
-    let shown = all || lines.count <= limit + 1 ? lines.count : limit
-    for line in lines.prefix(shown) { say(line) }
-    if shown < lines.count { say("… and \(lines.count - shown) more; --all lists them") }
+    for line in all ? lines : Listing.shown(lines, head: head, hint: Self.hint) { say(line) }
   }
+
+  /// The same as errors.
+  func note(list lines: [String], all: Bool) {
+    for line in all ? lines : Listing.shown(lines, hint: Self.hint) { note(line) }
+  }
+
+  private static let hint = "--all lists them"
 
   /// Prints a document of the result, as one line.
   func say(json document: JSONValue) {
     Self.hasDocument.store(true, ordering: .relaxed)
     write(document.canonical + [0x0a])
+  }
+
+  /// Prints a document of what was found; where that is a failure, programs find in it what a problem document says.
+  func say(json document: JSONValue, _ failure: Failure?) {
+    guard let failure, var members = document.object else { return say(json: document) }
+    for member in Fault(failure).json.object?.members ?? [] { members[member.key] = member.value }
+    say(json: .object(members))
   }
 
   /// Prints why there is no result, as one line; nothing where a document was printed that tells it.

@@ -57,7 +57,7 @@ struct Profiles {
 
   private mutating func read(_ json: JSONValue) throws(SettingsError) {
     for (key, node) in try SettingsNode(value: json, file: path).members() {
-      guard key == "servers" else { throw node.unknown }
+      guard key == "servers" else { throw node.unknown("servers") }
       for (server, node) in try node.members() {
         var profile = Profile(
           server: try SettingsValue.url(server, in: path, at: node.keys), token: "", certificates: nil)
@@ -67,7 +67,7 @@ struct Profiles {
             guard let token = Self.token(try value.text("a token")) else { throw value.wanted("a token") }
             profile.token = token
           case "cacert": profile.certificates = try value.text("a path")
-          default: throw value.unknown
+          default: throw value.unknown("token", "cacert")
           }
         }
         profiles.append(profile)
@@ -81,6 +81,9 @@ struct Profiles {
     return !text.isEmpty && text.utf8.count <= longestToken && isPrintable ? text : nil
   }
 
+  /// The one that is meant where no server is named; nil: there is none, or several.
+  var only: Profile? { profiles.count == 1 ? profiles[0] : nil }
+
   /// The one of exactly this server.
   subscript(server: BaseURL) -> Profile? { profiles.first { $0.server == server } }
 
@@ -92,13 +95,33 @@ struct Profiles {
 
   mutating func remove(_ server: BaseURL) { profiles.removeAll { $0.server == server } }
 
-  /// Writes the file, for its owner alone.
-  /// - Throws: `SettingsError` where nobody says where it is, `SystemError`.
-  func write() throws {
+  /// Changes what the file says, while no other login or logout does.
+  /// - Throws: `SettingsError`, also where nobody says where it is; `SystemError`; `Failure` where another one doesn't end.
+  static func change(_ environment: [String: String], _ body: (inout Profiles) throws -> Void) throws {
+    let path = path(environment)
     guard !path.isEmpty else {
       throw SettingsError(
         .unreadable("neither HOME nor XDG_CONFIG_HOME says where it is"), in: "servers.json")
     }
+    try Kernel.makeFolder(DurableFile.parent(of: path), mode: 0o700)
+    for _ in 0..<longestWait {
+      if let lock = try FileLock.take(path + ".lock") {
+        var profiles = try Profiles(environment)
+        try body(&profiles)
+        try profiles.write()
+        _ = consume lock
+        return
+      }
+      Clock.sleep(for: .milliseconds(10))
+    }
+    throw Failure("\(path) is being changed by another login or logout; try again")
+  }
+
+  /// In hundredths of a second; each change is a file's writing.
+  private static let longestWait = 1000
+
+  /// Writes the file, for its owner alone.
+  private func write() throws {
     var servers = JSONObject()
     for profile in profiles.sorted(by: { $0.server.text < $1.server.text }) {
       var members = JSONObject()
@@ -106,7 +129,6 @@ struct Profiles {
       members["token"] = .string(profile.token)
       servers[profile.server.text] = .object(members)
     }
-    try Kernel.makeFolder(DurableFile.parent(of: path), mode: 0o700)
     let text = PrettyJSON.text(["servers": .object(servers)]) + "\n"
     try DurableFile.write(Array(text.utf8), to: path, mode: 0o600)
   }

@@ -53,7 +53,7 @@ extension Settings {
           bundles.append(try BundleSettings(name, bundle, relativeTo: folder))
         }
       case "check": check = try CheckOptions(value)
-      default: throw value.unknown
+      default: throw value.unknown("server", "app", "channel", "bundles", "check")
       }
     }
   }
@@ -73,7 +73,7 @@ extension CheckOptions {
           off.insert(rule)
         }
       case "ignore": ignore = try value.globs()
-      default: throw value.unknown
+      default: throw value.unknown("off", "ignore")
       }
     }
   }
@@ -100,7 +100,8 @@ extension BundleSettings {
         headers = try value.headerRules()
         written += value.written(headers.map(\.pattern))
       case "index": mapsIndex = try value.bool()
-      default: throw value.unknown
+      default:
+        throw value.unknown("dirs", "baseURL", "include", "exclude", "ctypes", "headers", "index")
       }
     }
   }
@@ -118,7 +119,7 @@ extension BundleSettings.Folder {
         switch key {
         case "dir": path = try value.text("a path")
         case "baseURL": base = try SettingsValue.url(value.text("a URL"), in: value.file, at: value.keys)
-        default: throw value.unknown
+        default: throw value.unknown("dir", "baseURL")
         }
       }
     }
@@ -137,7 +138,11 @@ struct SettingsNode {
   /// The error that this isn't what it should be.
   func wanted(_ wanted: String) -> SettingsError { SettingsError(.value(wanted: wanted), in: file, at: keys) }
 
-  var unknown: SettingsError { SettingsError(.unknownKey, in: file, at: keys) }
+  /// The error that there is no such key; `known` are those that there are.
+  func unknown(_ known: String...) -> SettingsError {
+    let nearest = Spelling.nearest(to: keys.last ?? "", among: known)
+    return SettingsError(.unknownKey(nearest: nearest), in: file, at: keys)
+  }
 
   func text(_ what: String) throws(SettingsError) -> String {
     guard let text = value.string else { throw wanted(what) }

@@ -9,7 +9,37 @@ enum SettingsValue {
     do {
       return try BaseURL(text)
     } catch {
-      throw SettingsError(.value(wanted: "an http or https URL; \(error.words)"), in: place, at: keys)
+      throw SettingsError(
+        .value(wanted: "an http or https URL; \(words(error.problem, shown(text)))"), in: place, at: keys)
+    }
+  }
+
+  /// A text that was to be a URL, without what may hold a secret: a user name, a password, a query.
+  private static func shown(_ text: String) -> String {
+    let cut = text.prefix { $0 != "?" && $0 != "#" }
+    var shown = String(cut)
+    let start = cut.firstRange(of: "://")?.upperBound ?? cut.startIndex
+    let authority = cut[start...].prefix { $0 != "/" }
+    if let at = authority.lastIndex(of: "@") { shown = cut[..<start] + "…" + cut[at...] }
+    return cut.endIndex == text.endIndex ? shown : shown + "\(text[cut.endIndex])…"
+  }
+
+  /// What is wrong with a text that was to be the address of a server, or of a folder of files.
+  private static func words(_ problem: ResourceURLError.Problem, _ shown: String) -> String {
+    switch problem {
+    case .relative: "\(shown) has no scheme: write https://… or http://…"
+    case .scheme(let scheme): "\(shown) has the scheme \(scheme), and only http and https are possible"
+    case .lineBreak: "it has a tab or a line break in it"
+    case .userinfo: "\(shown) has a user name or a password in it; write it without"
+    case .noHost: "\(shown) has no host"
+    case .hostNotASCII: "the host of \(shown) has to be written in its ASCII form (xn--…)"
+    case .hostByte: "the host of \(shown) has a character that no host has"
+    case .ipv4, .ipv6: "the host of \(shown) is not an IP address"
+    case .port: "\(shown) has no valid port"
+    case .tooLong(let count): "it has \(count) bytes, of \(ResourceURL.limit) at most"
+    case .baseWithQuery: "\(shown) has a query or a fragment; write it without what follows the ? or #"
+    case .path: "the path of \(shown) has an empty part, . or .."
+    case .pathNotUTF8: "\(shown) isn't UTF-8"
     }
   }
 
@@ -61,7 +91,8 @@ struct SettingsError: Error, Hashable, Sendable {
   enum Problem: Hashable, Sendable {
     case unreadable(String)
     case notJSON(JSONError)
-    case unknownKey
+    /// `nearest`: the key that was probably meant.
+    case unknownKey(nearest: String?)
     /// Others than its owner may read or write it, though it holds secrets.
     case open
     /// Not what the key takes: `wanted` says what that is.
@@ -82,9 +113,22 @@ struct SettingsError: Error, Hashable, Sendable {
     self.keys = keys
   }
 
+  /// What is said of a page's address that is none; a user name, a password and a query aren't repeated.
+  static func words(ofPage page: String, in place: String) -> String {
+    let shown = page.contains("@") || page.contains("?") ? "" : " \(page)"
+    return "\(place)\(shown) is no absolute http or https URL without user name and password"
+  }
+
+  private static func shown(_ key: String) -> String {
+    String(
+      String.UnicodeScalarView(
+        key.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+  }
+
   /// What is wrong, where, and what to do.
   var words: String {
-    let key = keys.joined(separator: " / ")
+    // Whoever wrote the file, no character of a key moves the cursor.
+    let key = keys.map(Self.shown).joined(separator: " / ")
     let spot = key.isEmpty ? place : "\(place): \(key)"
     switch problem {
     case .unreadable(let reason): return "\(place) can't be read: \(reason)"
@@ -92,7 +136,9 @@ struct SettingsError: Error, Hashable, Sendable {
     case .notJSON(let error): return "\(place) isn't JSON: \(SettingsError.words(of: error))"
     case .unknownKey where keys.last == "token":
       return "\(spot): a token doesn't belong in a file that is shared; set XCACHE_TOKEN"
-    case .unknownKey: return "\(spot) is not a key that xcache.json has"
+    case .unknownKey(let nearest):
+      let file = place.split(separator: "/").last ?? "the file"
+      return "\(spot) is not a key that \(file) has\(nearest.map { "; did you mean \($0)?" } ?? "")"
     case .value(let wanted): return "\(spot) should be \(wanted)"
     case .noFolder(let name):
       return "bundle \(name) has no folder: name one, or give it \"dirs\" in xcache.json"

@@ -30,8 +30,7 @@ enum AdoptionChart {
     // What an origin tells may be no share.
     let polls = min(max(polls, 0), all)
     let filled = Int((Double(polls) / Double(all) * Double(width)).rounded())
-    let permille = polls * 1000 / all
-    let share = "\(permille / 10).\(permille % 10) %"
+    let share = Share.text(polls, of: all)
     func padded(_ text: String, _ count: Int) -> String {
       String(repeating: " ", count: max(0, count - text.count)) + text
     }
@@ -72,5 +71,15 @@ enum AdoptionChart {
     let most = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     let rest = most.count > mostURLs ? ["    and \(most.count - mostURLs) more"] : []
     return most.prefix(mostURLs).map { "    \($0.value) × \($0.key)" } + rest
+  }
+}
+
+/// A share in per cent, as people read it.
+enum Share {
+  /// `99.5 %`, rounded to the nearest tenth.
+  /// - Parameter all: more than none.
+  static func text(_ part: Int64, of all: Int64) -> String {
+    let permille = Int((Double(part) / Double(all) * 1000).rounded())
+    return "\(permille / 10).\(permille % 10) %"
   }
 }

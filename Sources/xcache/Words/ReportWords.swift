@@ -30,8 +30,7 @@ enum ReportWords {
     let all = counts[.local].addingClamped(counts[.passed])
     var words: [String] = []
     if all > 0 {
-      let permille = Int(Double(counts[.local]) / Double(all) * 1000)
-      words.append("\(permille / 10).\(permille % 10) % of \(all) requests from the device")
+      words.append("\(Share.text(counts[.local], of: all)) of \(all) requests from the device")
     }
     let faults: [(DeviceCount, String)] = [
       (.damaged, "files damaged"), (.pageFailed, "pages not up"), (.scriptFailed, "scripts failed"),

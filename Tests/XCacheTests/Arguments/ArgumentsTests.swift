@@ -104,7 +104,7 @@ import Testing
     let missing = #expect(throws: UsageError.self) { try arguments.operands("A", "B", "FILE") }
     #expect(missing?.message == "FILE is missing")
     let surplus = #expect(throws: UsageError.self) { try arguments.operands("A") }
-    #expect(surplus?.message == "nothing is expected after that: b")
+    #expect(surplus?.message == "unexpected argument: b")
   }
 
   @Test(

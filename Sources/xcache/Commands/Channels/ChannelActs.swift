@@ -5,8 +5,9 @@ import Publishing
 /// `xcache channel list | create | remove | freeze | thaw`.
 enum ChannelActs {
   static let options: [Option] = [
-    .value("public-url", "URL", "where devices download from (create; default: as serve says)"),
-    .value("reason", "TEXT", short: "m", "why it is frozen, for those whom it stops (freeze)"),
+    .value("public-url", "URL", "where devices download from (create; default: as serve says)").only(
+      "create"),
+    .value("reason", "TEXT", short: "m", "why it is frozen, for those whom it stops (freeze)").only("freeze"),
   ]
 
   static func list(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -19,7 +20,7 @@ enum ChannelActs {
       let there = Set(channels.map(\.app.text)).sorted().joined(separator: ", ")
       throw Failure(
         "there is no app \(app) with a channel that this token may read"
-          + (there.isEmpty ? "" : "; there is \(there)"))
+          + (there.isEmpty ? "" : "; there is \(there)"), name: "unknown-app")
     }
     if arguments.has("json") {
       terminal.say(json: answer.document)

@@ -25,7 +25,9 @@ enum ChannelCommand {
       line; freeze, thaw and set are about online where no channel is named. default-app NAME names the app that answers
       polls which name none: the first one that was made, until another is named; without NAME it is shown.
       """,
-    options: Command.remote + Command.channel + ChannelActs.options + ChannelSet.options + [Command.all],
+    options: Command.remote + Command.channel + ChannelActs.options + ChannelSet.options + [
+      Command.all.only("list")
+    ],
     run: { arguments, terminal in
       switch arguments.operands.first {
       case "list": return try ChannelActs.list(arguments, terminal)
@@ -41,9 +43,12 @@ enum ChannelCommand {
 /// `xcache channel set`: the interval between polls, the hosts of releases, the share of reports.
 enum ChannelSet {
   static let options: [Option] = [
-    .value("interval", "SECONDS", "how long devices wait between polls, 30 to 3600, or none (set)"),
-    .value("hosts", "NAMES", "the hosts that releases may name, with commas between, or * for all (set)"),
-    .value("reports", "PERCENT", "how many batches of counts devices send, 0 to 100, or none (set)"),
+    .value("interval", "SECONDS", "how long devices wait between polls, 30 to 3600, or none (set)").only(
+      "set"),
+    .value("hosts", "NAMES", "the hosts that releases may name, with commas between, or * for all (set)")
+      .only("set"),
+    .value("reports", "PERCENT", "how many batches of counts devices send, 0 to 100, or none (set)").only(
+      "set"),
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

@@ -48,7 +48,7 @@ enum DocumentLog {
         firstLine(version),
       ])
     }
-    for line in table.lines { terminal.say(line) }
+    terminal.say(list: table.lines, head: 1, all: arguments.has("all") || !arguments.all("limit").isEmpty)
   }
 
   private static func kind(_ version: DocumentVersion) -> String {

@@ -15,9 +15,18 @@ enum PinCommand {
       A pinned version stays, with every file that it names, until the pin is removed. V is a number, or a time at which
       the version was live; --at TIME stands for it, too.
       """,
-    options: Command.remote + Command.channel + [VersionWord.option, Command.all], run: run)
+    options: Command.remote + Command.channel + [VersionWord.option, Command.all.only("list")], run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    // A version of the user's own, or a word that was to be one of ours: that is told first.
+    if let word = arguments.operands.first, !["list", "remove"].contains(word),
+      try arguments.value("at") == nil, (try? VersionWord.read(word, in: "")) == nil
+    {
+      let suggestion = Spelling.suggestion(for: word, among: ["list", "remove"])
+      throw UsageError(
+        "\(word) is no version"
+          + (suggestion.isEmpty ? "; write pin V \"why\", pin list or pin remove V" : suggestion))
+    }
     let remote = try RemoteOrigin(arguments)
     let channel = try remote.address
     let document: JSONValue
@@ -32,14 +41,7 @@ enum PinCommand {
       let answer = try remote.api.unpin(version, in: channel)
       (document, lines) = (answer.document, ["version \(answer.value.version) is not pinned any more"])
     case nil: throw UsageError("pin V \"why\", pin list, or pin remove V?")
-    case let word?:
-      // A version of the user's own, or a word that was to be one of ours.
-      if try arguments.value("at") == nil, (try? VersionWord.read(word, in: "")) == nil {
-        let suggestion = Spelling.suggestion(for: word, among: ["list", "remove"])
-        throw UsageError(
-          "\(word) is no version\(suggestion.isEmpty ? ";" : suggestion) write pin V \"why\", "
-            + "pin list or pin remove V")
-      }
+    default:
       let words = try version(arguments, after: [], before: ["\"why\""])
       let pin = try remote.api.pin(PinRequest(version: words[0], reason: words[1]), in: channel)
       (document, lines) = (pin.document, ["pinned version \(pin.value.version)"])
@@ -61,7 +63,7 @@ enum PinCommand {
     let expected = (at == nil ? ["V, the version,"] : []) + rest
     if words.count < expected.count { throw UsageError("\(expected[words.count]) is missing") }
     if words.count > expected.count {
-      throw UsageError("nothing is expected after that: \(words[expected.count])")
+      throw UsageError("unexpected argument: \(words[expected.count])")
     }
     if let at { return [at] + words }
     return [try VersionWord.read(words[0], in: "")] + words.dropFirst()

@@ -31,15 +31,21 @@ enum PolicyCommand {
       set takes the whole policy as `show --json` has it under "policy". show --at TIME shows the policy of then.
       """,
     options: Command.remote + Command.channel + [
-      .value("for", "TIME", "until when kill or a bypass holds: 30m, 6h, 2d (default: until lifted)"),
-      .value("name", "NAME", "the script's name (default: the file's)"),
-      .value("signature", "SIG", "the script's signature in base64"),
+      .value("for", "TIME", "until when kill or a bypass holds: 30m, 6h, 2d (default: until lifted)").only(
+        "kill", "bypass"),
+      .value("name", "NAME", "the script's name (default: the file's)").only("script"),
+      .value("signature", "SIG", "the script's signature in base64").only("script"),
       .value(
-        "key", "FILE", "the key that signs the script, in place of --signature (script sign, script add)"),
-      .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "V", "refuse when the policy changed after version V, a number or a time"),
-      .value("version", "V", "show this version, not the newest"), VersionWord.option,
-      .value("limit", "N", "how many versions (log, default: 20)"),
+        "key", "FILE", "the key that signs the script, in place of --signature (script sign, script add)"
+      ).only("script"),
+      .value("message", "TEXT", short: "m", "why, for the log").only(
+        "set", "bypass", "kill", "resume", "script"),
+      .value("if-version", "V", "refuse when the policy changed after version V, a number or a time").only(
+        "set", "bypass", "kill", "resume", "script"),
+      .value("version", "V", "show this version, not the newest").only("show"),
+      VersionWord.option.only("show"),
+      .value("limit", "N", "how many versions (log, default: 20)").only("log"),
+      Command.all.only("log", "show", "set"),
     ],
     run: run)
 
@@ -98,7 +104,7 @@ enum PolicyCommand {
     terminal.say(
       terminal.colour("\(try remote.app) \(remote.channel)", .bold)
         + "  policy \(DocumentLog.line(record.value))")
-    for line in PolicyWords(record.value.policy).lines(terminal) { terminal.say(line) }
+    terminal.say(list: PolicyWords(record.value.policy).lines(terminal), all: arguments.has("all"))
   }
 
   // MARK: - Acts
@@ -131,7 +137,7 @@ enum PolicyCommand {
     let scripts = Policy(reading: now.policy ?? .null).scripts
     let checked = PolicyCheck(try Arguments.file(file), scripts: scripts)
     let remarks = Remarks(file: file, remarks: checked.remarks)
-    for line in remarks.lines(terminal) { terminal.note(line) }
+    terminal.note(list: remarks.lines(terminal), all: arguments.has("all"))
     if let failure = remarks.failure("nothing was changed") { throw failure }
     guard let policy = checked.policy else { return }
     var request = PolicyRequest(.set)

@@ -25,12 +25,15 @@ enum PrefetchCommand {
       config's own counter, or a time at which it was live.
       """,
     options: Command.remote + Command.channel + [
-      .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "V", "refuse when the config changed after version V, a number or a time"),
-      .value("version", "V", "show or check this version, not the newest"), VersionWord.option,
-      .value("to", "V", "the version whose content a rollback brings back"),
-      .value("url", "URL", "print the requests of this page (check)"),
-      .value("limit", "N", "how many versions (log, default: 20)"),
+      .value("message", "TEXT", short: "m", "why, for the log").only("push", "rollback"),
+      .value("if-version", "V", "refuse when the config changed after version V, a number or a time").only(
+        "push", "rollback"),
+      .value("version", "V", "show or check this version, not the newest").only("show", "check", "run"),
+      VersionWord.option.only("show", "check", "run", "rollback"),
+      .value("to", "V", "the version whose content a rollback brings back").only("rollback"),
+      .value("url", "URL", "print the requests of this page (check)").only("check"),
+      .value("limit", "N", "how many versions (log, default: 20)").only("log"),
+      Command.all.only("log", "push", "check"),
     ],
     run: run)
 
@@ -53,7 +56,7 @@ enum PrefetchCommand {
     let remote = try RemoteOrigin(arguments)
     let checked = PrefetchCheck(try Arguments.file(file))
     let remarks = Remarks(file: file, remarks: checked.remarks)
-    for line in remarks.lines(terminal) { terminal.note(line) }
+    terminal.note(list: remarks.lines(terminal), all: arguments.has("all"))
     if let failure = remarks.failure("nothing was pushed") { throw failure }
     guard let config = checked.config else { return }
     let request = try DocumentChange.filled(PrefetchPushRequest(document: config.json), arguments)
@@ -103,14 +106,15 @@ enum PrefetchCommand {
     let remarks = Remarks(file: name, remarks: checked.remarks)
     let page = try arguments.value("url")
     if let page, (try? ResourceURL(page)) == nil {
-      throw UsageError("--url \(page) is no absolute http(s) URL")
+      throw UsageError(SettingsError.words(ofPage: page, in: "--url"))
     }
+    let failure = remarks.failure("it can't be pushed like this")
     if arguments.has("json") {
-      terminal.say(json: json(checked, page))
+      terminal.say(json: json(checked, page), failure)
     } else {
-      for line in remarks.lines(terminal) { terminal.note(line) }
+      terminal.note(list: remarks.lines(terminal), all: arguments.has("all"))
     }
-    if let failure = remarks.failure("it can't be pushed like this") { throw failure }
+    if let failure { throw failure }
     guard let config = checked.config, !arguments.has("json") else { return }
     guard let page else {
       terminal.say("\(name): \(Self.words(config)); nothing is wrong")
@@ -141,14 +145,17 @@ enum PrefetchCommand {
     let (name, checked) = try subject(arguments, "run", "PAGE")
     guard let config = checked.config else { throw Failure("\(name) can't be used; prefetch check says why") }
     let outcomes = try PrefetchRun(plan: PrefetchPlan(checked: config), page: page).run()
+    let failed = outcomes.count { $0.failure != nil }
+    let failure =
+      failed > 0 ? Failure("\(Count.text(failed, "call")) got no answer", name: "unreachable") : nil
     if arguments.has("json") {
-      terminal.say(json: ["calls": .array(outcomes.map(\.json))])
+      terminal.say(json: ["calls": .array(outcomes.map(\.json))], failure)
     } else if outcomes.isEmpty {
       terminal.say("no entry is for this page, so a device sends nothing: \(page)")
     } else {
       for line in PrefetchRun.lines(outcomes) { terminal.say(line) }
     }
-    return outcomes.allSatisfy { $0.failure == nil } ? .done : .failed
+    return failure?.code ?? .done
   }
 
   private static func preview(_ config: PrefetchConfig, _ page: String) -> [String] {

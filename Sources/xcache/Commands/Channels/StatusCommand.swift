@@ -10,7 +10,7 @@ enum StatusCommand {
       .init("--app shop", "the newest version, its bundles, what devices run"),
       .init("--app shop --json", "all of it as a document"),
     ],
-    options: Command.remote + Command.channel, run: run)
+    options: Command.remote + Command.channel + [Command.all], run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
@@ -31,13 +31,15 @@ enum StatusCommand {
       return .done
     }
     for line in lines(overview, terminal) { terminal.say(line) }
+    terminal.say(list: damaged(overview, terminal), all: arguments.has("all"))
     var table = Table(["BUNDLE", "CHANGED IN", "RESOURCES", "SIZE"], rightAligned: [1, 2, 3])
     for bundle in overview.bundles {
       table.add([
         bundle.name.text, bundle.version.text, "\(bundle.resources)", Bytes.text(bundle.bytes),
       ])
     }
-    for line in [""] + table.lines { terminal.say(line) }
+    terminal.say("")
+    terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
     let adoption = AdoptionChart.lines(try remote.api.adoption(of: channel).value)
     if !adoption.isEmpty { terminal.say("") }
     for line in adoption { terminal.say(line) }
@@ -58,16 +60,19 @@ enum StatusCommand {
     if let hosts = overview.hosts { lines.append("hosts      \(hosts.joined(separator: ", "))") }
     if let rollback = overview.rollback { lines.append("rollback   version \(rollback) was the newest one") }
     if overview.isDefaultApp { lines.append("default    answers polls that name no app") }
-    return lines + documents(overview, terminal) + files(overview, terminal)
+    return lines + documents(overview, terminal) + files(overview)
   }
 
-  /// Whether the origin's files are whole, as far as it knows.
-  private static func files(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
+  /// When the origin looked at its files last.
+  private static func files(_ overview: ChannelOverview) -> [String] {
     let scrub = overview.scrub.oldest.map { "scrub      every file was read back since \($0.words)" }
-    return (scrub.map { [$0] } ?? [])
-      + overview.damagedURLs.map {
-        terminal.colour("DAMAGED", .red) + "    \($0.url): publish bundle \($0.bundle) again"
-      }
+    return scrub.map { [$0] } ?? []
+  }
+
+  private static func damaged(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
+    overview.damagedURLs.map {
+      terminal.colour("DAMAGED", .red) + "    \($0.url): publish bundle \($0.bundle) again"
+    }
   }
 
   private static func words(ofDeltas deltas: ChannelOverview.DeltaProgress) -> String {

@@ -37,15 +37,17 @@ enum DeviceCommand {
 
       """ + DeviceNames.notes,
     options: [
-      .value("to", "DIR", "the device's folder (needed)"),
-      .value("hosts", "HOSTS", "the app's hosts, such as m.example.com,*.static.example.com (needed)"),
-      .value("listen", "HOST:PORT", "where to listen, on loopback (default: 127.0.0.1:8090)"),
+      .value("to", "DIR", "the device's folder (needed)").only("run"),
+      .value("hosts", "HOSTS", "the app's hosts, such as m.example.com,*.static.example.com (needed)").only(
+        "run"),
+      .value("listen", "HOST:PORT", "where to listen, on loopback (default: 127.0.0.1:8090)").only("run"),
     ] + [Command.remote[0], Command.certificates] + Command.channel + [
       .value(
         "fallback", "URL", environment: "XCACHE_FALLBACK",
-        "the static copy that is asked once the origin failed five polls in a row"),
-      .value("preset", "FILE.zip", "the zip that the app ships, the origin's bundle/N.zip"),
-      .value("disk-limit", "SIZE", "what the device's files may take (default: 100MB)"),
+        "the static copy that is asked once the origin failed five polls in a row"
+      ).only("run"),
+      .value("preset", "FILE.zip", "the zip that the app ships, the origin's bundle/N.zip").only("run"),
+      .value("disk-limit", "SIZE", "what the device's files may take (default: 100MB)").only("run"),
     ] + DeviceNames.options,
     run: run)
 
@@ -68,7 +70,7 @@ enum DeviceCommand {
     let runtime = try wait {
       try await Runtime(
         settings,
-        transport: CurlTransport(10, 30, settings.device.connections, authorities: remote.certificates))
+        transport: remote.transport(connections: settings.device.connections))
     }
     if let fault = runtime.fault { throw Failure("\(fault)") }
     var configuration = ServerConfiguration(address: address)

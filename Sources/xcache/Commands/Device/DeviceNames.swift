@@ -16,13 +16,18 @@ enum DeviceNames {
     .value(
       "resolver", "URL",
       "the name service: DNS over HTTPS (https://dns.example.com/dns-query), or with vendor: in front that of a vendor "
-        + "(vendor:https://192.0.2.1/ACCOUNT) (dns)"),
-    .value("bootstrap", "IP", "an address of the name service; repeatable (dns)"),
+        + "(vendor:https://192.0.2.1/ACCOUNT) (dns)"
+    ).only("dns"),
+    .value("bootstrap", "IP", "an address of the name service; repeatable (dns)").only("dns"),
     .value(
-      "secret", "KEY", environment: "XCACHE_HTTPDNS_SECRET", "signs questions to a vendor's service (dns)"),
-    .value("order", "ORDER", "service-first (default), system-first or race (dns)"),
-    .flag("connect", "also make a request to each address (dns)"),
-    .value("port", "N", "the port of --connect (default: 443) (dns)"),
+      "secret", "KEY", environment: "XCACHE_HTTPDNS_SECRET", "signs questions to a vendor's service (dns)"
+    ).only("dns"),
+    .value(
+      "order", "ORDER", choices: ["service-first", "system-first", "race"],
+      "service-first (default), system-first or race (dns)"
+    ).only("dns"),
+    .flag("connect", "also make a request to each address (dns)").only("dns"),
+    .value("port", "N", "the port of --connect (default: 443) (dns)").only("dns"),
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -42,13 +47,17 @@ enum DeviceNames {
     let time = milliseconds(since: start)
     let connections =
       arguments.has("connect") ? (found?.addresses ?? []).map { Connection(host, port, $0) } : []
+    let isReached = !arguments.has("connect") || connections.contains { $0.status != nil }
+    let failure =
+      found == nil
+      ? Failure("no address of \(host) was found", name: "no-address")
+      : isReached ? nil : Failure("none of the addresses of \(host) answers", name: "unreachable")
     if arguments.has("json") {
-      terminal.say(json: json(reports, found, time, connections))
+      terminal.say(json: json(reports, found, time, connections), failure)
     } else {
       for line in lines(reports, found, time, connections) { terminal.say(line) }
     }
-    let isReached = !arguments.has("connect") || connections.contains { $0.status != nil }
-    return found != nil && isReached ? .done : .failed
+    return failure?.code ?? .done
   }
 
   private static func settings(_ arguments: Arguments) throws -> HTTPDNSSettings {

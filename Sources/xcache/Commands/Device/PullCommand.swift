@@ -33,7 +33,7 @@ enum PullCommand {
       .flag("complete", "also fetch every listed file that is missing or damaged"),
       .flag(
         "compare-gzip", "also say what the same files would have cost, fetched whole by gzip; takes a while"),
-      .flag("force", "poll although the last poll was less than the interval ago"),
+      .flag("force", "poll although the last poll was less than the interval ago"), Command.all,
     ],
     run: run)
 
@@ -50,7 +50,7 @@ enum PullCommand {
       try SettingsValue.url($0, in: "--fallback").text
     }
     settings.comparesWithGzip = arguments.has("compare-gzip")
-    let transport = CurlTransport(10, 30, settings.connections, authorities: remote.certificates)
+    let transport = remote.transport(connections: settings.connections)
     let device = try Device(settings, transport: transport)
     if device.wasDamaged {
       terminal.remark("\(folder)/index.json was damaged; starting from nothing, with the files as bases")
@@ -74,12 +74,17 @@ enum PullCommand {
     let completion = arguments.has("complete") ? try device.complete(progress: progress) : nil
     let tree = try arguments.value("tree").map { try device.writeTree(below: $0) }
     terminal.endProgress()
+    let clashes = tree?.clashes.count ?? 0
+    let failure =
+      clashes > 0
+      ? Failure("\(Count.text(clashes, "path")) of the tree would hold several files", name: "clashes") : nil
     if arguments.has("json") {
-      terminal.say(json: json(device, preset, update, completion, tree))
+      terminal.say(json: json(device, preset, update, completion, tree), failure)
     } else {
-      for line in (update.map(lines) ?? []) + lines(completion, tree) { terminal.say(line) }
+      terminal.say(
+        list: (update.map(lines) ?? []) + lines(completion, tree), all: arguments.has("all"))
     }
-    return tree.map { $0.clashes.isEmpty ? .done : .failed } ?? .done
+    return failure?.code ?? .done
   }
 
   private static func line(_ preset: PresetReport) -> String {

@@ -37,7 +37,7 @@ struct PullVersion {
 
   private func fetch(_ version: String, to path: String) throws {
     let url = "\(try remote.server)/\(remote.channel.space)/\(try remote.app)/bundle/\(version).zip"
-    let transport = CurlTransport(10, 30, 1, authorities: remote.certificates)
+    let transport = remote.transport(connections: 1)
     for _ in 0..<Self.patience {
       let file = try Kernel.open(path, [.write, .create, .truncate, .noFollow])
       var failure: SystemError?

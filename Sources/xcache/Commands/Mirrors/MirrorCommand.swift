@@ -27,21 +27,21 @@ enum MirrorCommand {
       the origin's own bytes; share the bytes by a file system with reflinks (XFS, btrfs) instead, which needs no flag.
       """,
     options: Command.remote + [
-      .value("to", "DIR|S3-URL", "the copy: a folder, or s3://bucket/prefix (needed)"),
+      .value("to", "DIR|S3-URL", "the copy: a folder, or s3://bucket/prefix (needed)").only(""),
       .value(
         "data", "DIR", environment: "XCACHE_DATA", "the origin's data folder, also beside a running server"),
       .value("channel", "NAME", "only channels of this name; may be repeated (default: all)"),
       .value("app", "NAME", "only channels of this app; may be repeated (default: all)"),
-      .value("keep", "N", "patches from the last N versions (default: 5)"),
-      .flag("zips", "the zips of these versions, and those from each to the newest, too"),
-      .flag("prune", "remove what no kept version of these channels has named for the grace time"),
-      .value("grace", "HOURS", "how long that stays (default: 24)"),
-      .flag("precompressed", "write .gz and .zst files beside what they make smaller"),
-      .flag("hard-link", "link files into the copy instead of copying them; see below"),
-      .flag("repair", "read every file back, and write those anew that are wrong"),
-      .value("max-age", "SECONDS", "verify: how long ago the last run may be"),
-      .flag("strict", "verify: let warnings, such as wrong content types, count as errors"),
-      .value("name", "TEXT", "what the origin calls this copy (default: where it is)"),
+      .value("keep", "N", "patches from the last N versions (default: 5)").only(""),
+      .flag("zips", "the zips of these versions, and those from each to the newest, too").only(""),
+      .flag("prune", "remove what no kept version of these channels has named for the grace time").only(""),
+      .value("grace", "HOURS", "how long that stays (default: 24)").only(""),
+      .flag("precompressed", "write .gz and .zst files beside what they make smaller").only(""),
+      .flag("hard-link", "link files into the copy instead of copying them; see below").only(""),
+      .flag("repair", "read every file back, and write those anew that are wrong").only(""),
+      .value("max-age", "SECONDS", "verify: how long ago the last run may be").only("verify"),
+      .flag("strict", "verify: let warnings, such as wrong content types, count as errors").only("verify"),
+      .value("name", "TEXT", "what the origin calls this copy (default: where it is)").only(""),
       Command.all,
     ] + s3Options,
     run: run)
@@ -68,16 +68,23 @@ enum MirrorCommand {
     defer { terminal.endProgress() }
     let report = try run.run()
     terminal.endProgress()
+    let failure =
+      report.isWhole
+      ? nil
+      : Failure(
+        "damaged or gone at the origin: files that \(report.stopped.isEmpty ? "zips" : "channels") need; publish them "
+          + "again, then run this again", name: "damaged")
     if arguments.has("json") {
-      terminal.say(json: report.json)
+      terminal.say(json: report.json, failure)
     } else {
+      terminal.say(list: report.channelLines, all: arguments.has("all"))
       for line in report.lines { terminal.say(line) }
     }
-    tellDamage(report, terminal)
-    return report.isWhole ? .done : .failed
+    tellDamage(report, arguments, terminal)
+    return failure?.code ?? .done
   }
 
-  private static func tellDamage(_ report: MirrorReport, _ terminal: Terminal) {
+  private static func tellDamage(_ report: MirrorReport, _ arguments: Arguments, _ terminal: Terminal) {
     for channel in report.stopped {
       terminal.note(
         "\(channel): stays in the copy as it was, since files of it are damaged or gone at the origin; publish them "
@@ -87,7 +94,7 @@ enum MirrorCommand {
       terminal.note("\(path): left out, since the origin can't make it of damaged files")
     }
     DamageWords.tell(
-      report.damaged, report.damagedURLs, "damaged or gone at the origin and not copied", terminal)
+      report.damaged, report.damagedURLs, "damaged or gone at the origin and not copied", arguments, terminal)
   }
 
   private static func source(_ arguments: Arguments) throws -> any MirrorSource {
@@ -103,7 +110,9 @@ enum MirrorCommand {
     }
     let remote = try RemoteOrigin(arguments, namesApp: false, namesChannel: false)
     return remote.settings.server.map {
-      ServerSource(server: $0, token: remote.settings.token, attempts: attempts, http: remote.http)
+      ServerSource(
+        server: $0, token: remote.settings.token, tokenSource: remote.tokenSource, attempts: attempts,
+        http: remote.http)
     }
   }
 
@@ -125,7 +134,7 @@ enum MirrorCommand {
   static func s3(_ place: String, _ arguments: Arguments) throws -> S3Settings {
     try S3Settings(
       place, endpoint: try arguments.value("endpoint"), region: try arguments.value("region"),
-      environment: Environment.variables)
+      environment: arguments.environment, http: arguments.http())
   }
 
   private static func options(_ arguments: Arguments) throws -> MirrorOptions {
@@ -145,9 +154,13 @@ enum MirrorCommand {
 extension MirrorReport {
   fileprivate var isWhole: Bool { stopped.isEmpty && lostZips.isEmpty }
 
+  fileprivate var channelLines: [String] {
+    channels.map { "\($0.app) \($0.channel): version \($0.version)" }
+      + gone.map { "\($0): the origin doesn't have it any more, so the copy doesn't name it any more" }
+  }
+
   fileprivate var lines: [String] {
-    var lines = channels.map { "\($0.app) \($0.channel): version \($0.version)" }
-    lines += gone.map { "\($0): the origin doesn't have it any more, so the copy doesn't name it any more" }
+    var lines: [String] = []
     if let words = readable.words {
       lines.append("the token may read \(words) only; nothing else was touched")
     }

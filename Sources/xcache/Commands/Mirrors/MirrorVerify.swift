@@ -1,4 +1,3 @@
-import HTTPClient
 import Manifests
 import Mirror
 import Publishing
@@ -18,14 +17,21 @@ enum MirrorVerify {
     defer { terminal.endProgress() }
     let report = try verification.run()
     terminal.endProgress()
+    let fails = arguments.has("strict") ? !report.divergences.isEmpty : report.hasErrors
+    let failure =
+      fails
+      ? Failure(
+        "the copy at \(place) has \(Count.text(report.divergences.count, "divergence"))", name: "divergent")
+      : nil
     if arguments.has("json") {
-      terminal.say(json: report.json)
+      terminal.say(json: report.json, failure)
     } else {
       for line in DivergenceWords.lines(report.divergences, all: arguments.has("all")) { terminal.say(line) }
-      for line in report.lines(terminal) { terminal.say(line) }
+      let (channels, end) = report.lines(terminal)
+      terminal.say(list: channels, all: arguments.has("all"))
+      for line in end { terminal.say(line) }
     }
-    let fails = arguments.has("strict") ? !report.divergences.isEmpty : report.hasErrors
-    return fails ? .failed : .done
+    return failure?.code ?? .done
   }
 
   /// The origin to compare with; nil: none is told, or one in the environment that no token opens.
@@ -44,13 +50,14 @@ enum MirrorVerify {
     let certificates = try RemoteOrigin.certificates(arguments)
     return WebReader(
       try SettingsValue.url(place, in: "the copy's address"),
-      http: HTTPClient(authorities: certificates, trace: arguments.trace))
+      http: arguments.http(authorities: certificates))
   }
 }
 
 extension Verification.Report {
-  fileprivate func lines(_ terminal: Terminal) -> [String] {
-    var words = channels.map { "\($0.app) \($0.channel): version \($0.version)" }
+  /// A line for each channel, and what is to be said of the copy as a whole.
+  fileprivate func lines(_ terminal: Terminal) -> (channels: [String], end: [String]) {
+    var words: [String] = []
     switch (compared, leftOut) {
     case (let readable?, _):
       if let limits = readable.words {
@@ -72,9 +79,10 @@ extension Verification.Report {
       hasErrors
       ? ([terminal.colour(Count.text(errors, "divergence"), .red)] + advice).joined(separator: "; ")
       : terminal.colour("right", .green)
-    return words + [
+    words.append(
       "\(Count.text(files, "file")), \(Bytes.text(bytes)): \(verdict)\(warnings > 0 ? ", " + Count.text(warnings, "warning") : "")"
-    ]
+    )
+    return (channels.map { "\($0.app) \($0.channel): version \($0.version)" }, words)
   }
 
   fileprivate var json: JSONValue {

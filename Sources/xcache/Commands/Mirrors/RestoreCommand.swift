@@ -25,10 +25,10 @@ enum RestoreCommand {
       to DIR/admin.token.
       """,
     options: [
-      .value("from-backup", "FROM", "the folder that `xcache backup` wrote"),
+      .value("from-backup", "DIR", "the folder that `xcache backup` wrote"),
       .value("from", "DIR|URL", "a static copy: a folder, an http(s) URL, or s3://bucket/prefix"),
       .value("data", "DIR", environment: "XCACHE_DATA", "the new origin's data folder (needed)"),
-      Command.certificates,
+      Command.certificates, Command.all,
     ] + MirrorCommand.s3Options,
     run: run)
 
@@ -40,7 +40,7 @@ enum RestoreCommand {
     switch (try arguments.value("from-backup"), try arguments.value("from")) {
     case (let backup?, nil): return try restore(backup: backup, to: data, arguments, terminal)
     case (nil, let copy?): return try restore(copy: copy, to: data, arguments, terminal)
-    default: throw UsageError("one of --from-backup FROM and --from DIR|URL is needed: what to restore")
+    default: throw UsageError("one of --from-backup DIR and --from DIR|URL is needed: what to restore")
     }
   }
 
@@ -52,15 +52,17 @@ enum RestoreCommand {
       progress.show("restoring", done, of: all)
     }
     terminal.endProgress()
+    let failure = DamageWords.failure(report.damaged, "missing from what was restored")
     if arguments.has("json") {
-      terminal.say(json: report.json)
+      terminal.say(json: report.json, failure)
     } else {
       terminal.say(
         "restored \(Count.text(report.copied, "file")) (\(Bytes.text(report.copiedBytes))) into \(data); "
           + "`xcache serve --data \(data)` runs it")
-      DamageWords.tell(report.damaged, report.damagedURLs, "missing or damaged in the backup", terminal)
+      DamageWords.tell(
+        report.damaged, report.damagedURLs, "missing or damaged in the backup", arguments, terminal)
     }
-    return report.damaged.isEmpty ? .done : .failed
+    return failure?.code ?? .done
   }
 
   private static func restore(
@@ -74,24 +76,32 @@ enum RestoreCommand {
     let store = try Store(path: data)
     let report = try restoration.restore(into: store)
     terminal.endProgress()
+    let failure =
+      report.isWhole
+      ? nil
+      : Failure(
+        "the copy is damaged: what it lacks is named in damagedDocuments and damagedURLs; everything else is restored",
+        name: "damaged")
     if arguments.has("json") {
-      terminal.say(json: report.json(store.folder))
-      return report.isWhole ? .done : .failed
+      terminal.say(json: report.json(store.folder), failure)
+      return failure?.code ?? .done
     }
-    for channel in report.channels {
-      terminal.say("\(channel.app) \(channel.channel): version \(channel.version)")
-    }
+    terminal.say(
+      list: report.channels.map { "\($0.app) \($0.channel): version \($0.version)" },
+      all: arguments.has("all"))
     for line in report.warnings { terminal.say(line) }
-    for document in report.damaged {
+    terminal.note(list: report.damaged.map { "not restored: \($0)" }, all: arguments.has("all"))
+    if !report.damaged.isEmpty {
       terminal.note(
-        "not restored: \(document); another copy may have it (restore that one into a new folder), and where the old "
-          + "origin still runs, `xcache mirror --repair` puts this one right")
+        "another copy may have what wasn't restored (restore that one into a new folder), and where the old origin still "
+          + "runs, `xcache mirror --repair` puts this one right")
     }
     terminal.say("\(Count.text(report.files, "file")), \(Bytes.text(report.bytes)) restored into \(data)")
     terminal.say("a new admin token is in \(store.folder.adminToken)")
     DamageWords.tell(
-      Array(Set(report.lost.map(\.sha256))), report.lost, "missing or damaged in the static copy", terminal)
-    return report.isWhole ? .done : .failed
+      Array(Set(report.lost.map(\.sha256))), report.lost, "missing or damaged in the static copy", arguments,
+      terminal)
+    return failure?.code ?? .done
   }
 }
 

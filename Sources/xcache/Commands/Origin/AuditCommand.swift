@@ -25,13 +25,16 @@ enum AuditCommand {
       server.
       """,
     options: Command.remote + [
-      .value("limit", "N", "how many rows (log, default: 20)"),
-      .value("before", "ROW", "only rows below ROW (log)"),
-      .value("since", "TIME", "only what was done since then: 2026-11-19T14:05+08:00, '10m ago' (log)"),
+      .value("limit", "N", "how many rows (log, default: 20)").only("log"),
+      .value("before", "ROW", "only rows below ROW (log)").only("log"),
+      .value("since", "TIME", "only what was done since then: 2026-11-19T14:05+08:00, '10m ago' (log)").only(
+        "log"),
       .value(
         "against", "ROW:HASH|DIR|URL",
-        "a receipt, or the copy that has one, which must be in the trail; may be repeated (verify)"),
-      .value("file", "FILE", "check this export (verify)"),
+        "a receipt, or the copy that has one, which must be in the trail; may be repeated (verify)"
+      ).only("verify"),
+      .value("file", "FILE", "check this export (verify)").only("verify"),
+      Command.all.only("log"),
     ],
     run: run)
 
@@ -66,7 +69,7 @@ enum AuditCommand {
         words(row.parameters), words(row.result),
       ])
     }
-    for line in table.lines { terminal.say(line) }
+    terminal.say(list: table.lines, head: 1, all: arguments.has("all") || !arguments.all("limit").isEmpty)
     return .done
   }
 
@@ -99,20 +102,21 @@ enum AuditCommand {
       try eachRow(try RemoteOrigin(arguments)) { chain.take($0) }
     }
     let broken = chain.finish()
+    let failure = broken.map { Failure("\($0)", code: .refused, name: "audit") }
     if arguments.has("json") {
       let answer: JSONValue = [
         "head": .string(chain.head.text), "intact": .bool(broken == nil),
         "problem": broken.map { .string($0.description) } ?? .null,
         "row": broken.map { .integer($0.row) } ?? .null,
       ]
-      terminal.say(json: answer)
+      terminal.say(json: answer, failure)
     } else if let broken {
       terminal.say(terminal.colour("\(broken)", .red))
     } else {
       for receipt in receipts { terminal.say("row \(receipt.row) is the one of the receipt") }
       terminal.say("intact: \(Count.text(chain.head.row, "row")), receipt \(chain.head.text)")
     }
-    return broken == nil ? .done : .refused
+    return failure?.code ?? .done
   }
 
   /// A receipt as it is written, or the one that a static copy has.
@@ -147,7 +151,9 @@ enum AuditCommand {
   }
 
   private static func rows(of file: String) throws -> [AuditRow] {
-    guard let bytes = try DurableFile.read(file) else { throw Failure("there is no file \(file)") }
+    guard let bytes = try DurableFile.read(file) else {
+      throw Failure("there is no file \(file)", name: "no-files")
+    }
     return try bytes.split(separator: 0x0a).enumerated().map { number, line in
       do {
         return try AuditRow(json: JSONValue.parse(Array(line)))

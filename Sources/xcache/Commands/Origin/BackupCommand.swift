@@ -11,28 +11,28 @@ enum BackupCommand {
       .init("--data /srv/xcache --to /backup/xcache --verify", "and read all of it back"),
     ],
     notes: """
-      Where TO holds an older backup of the same origin, only what is new is copied. A backup that is stopped leaves
-      the one from before. Files are shared where the file system can share blocks, else copied. `xcache doctor --deep
-      --data TO` checks a backup, `xcache restore --from-backup TO --data DIR` makes a data folder of it. The admin
-      token's file is not copied; tokens themselves are part of the database, as hashes.
+      Where the folder of --to has an older backup of the same origin, only what is new is copied. A backup that is
+      stopped leaves the one from before. Files are shared where the file system can share blocks, else copied.
+      `xcache doctor --deep --data BACKUP` checks a backup, `xcache restore --from-backup BACKUP --data NEW` makes a
+      data folder of it. The admin token's file is not copied; tokens themselves are part of the database, as hashes.
 
       The database's structure and the kept manifests are checked; where they are damaged, the backup from before
       stays. Every file is read back after it was copied. What is there from an earlier run is read back within 7 days,
       a part of it in each run, and copied anew where it is bad; --verify reads all of it now. A file that is damaged
-      in DIR is named with the URLs to publish again, and left out unless TO has a good copy; the rest is a good
+      at the origin is named with the URLs to publish again, and left out unless the backup has a good copy; the rest is a good
       backup. Exit code 1: something is damaged.
       """,
     options: [
       .value("data", "DIR", environment: "XCACHE_DATA", "the data folder (needed)"),
-      .value("to", "TO", "the folder of the backup (needed)"),
-      .flag("verify", "read back everything that is there from earlier runs"),
+      .value("to", "DIR", "the folder of the backup (needed)"),
+      .flag("verify", "read back everything that is there from earlier runs"), Command.all,
     ],
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     guard let target = try arguments.value("to") else {
-      throw UsageError("--to TO is needed: where the backup goes")
+      throw UsageError("--to DIR is needed: the folder of the backup")
     }
     let store = try KeepingWords.besideStore(arguments)
     let progress = ProgressLine(terminal)
@@ -40,8 +40,9 @@ enum BackupCommand {
       progress.show("copying", done, of: all)
     }
     terminal.endProgress()
+    let failure = DamageWords.failure(report.damaged, "left out of the backup")
     if arguments.has("json") {
-      terminal.say(json: report.json)
+      terminal.say(json: report.json, failure)
     } else {
       terminal.say(
         "backed up to \(target): \(Count.text(report.copied, "file")) copied (\(Bytes.text(report.copiedBytes))), "
@@ -53,9 +54,10 @@ enum BackupCommand {
         )
       }
       DamageWords.tell(
-        report.damaged, report.damagedURLs, "damaged at the source and left out of the backup", terminal)
+        report.damaged, report.damagedURLs, "damaged at the source and left out of the backup", arguments,
+        terminal)
     }
-    return report.damaged.isEmpty ? .done : .failed
+    return failure?.code ?? .done
   }
 }
 

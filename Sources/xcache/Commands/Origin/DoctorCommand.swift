@@ -29,13 +29,20 @@ enum DoctorCommand {
       progress.show("\(step)", done, of: all, .bytes, step == "files" ? nil : "")
     }
     terminal.endProgress()
+    let damage = checkup.findings.count { $0.kind == .damage }
+    let failure =
+      checkup.isClean
+      ? nil
+      : Failure(
+        "\(Count.text(damage, "finding")) of damage; restore what is damaged from a backup, or publish it again",
+        name: "damaged")
     if arguments.has("json") {
-      terminal.say(json: checkup.json)
+      terminal.say(json: checkup.json, failure)
     } else {
       terminal.say(list: findings(checkup, terminal), all: arguments.has("all"))
       for line in lines(checkup, terminal) { terminal.say(line) }
     }
-    return checkup.isClean ? .done : .failed
+    return failure?.code ?? .done
   }
 
   private static func findings(_ checkup: Checkup, _ terminal: Terminal) -> [String] {

@@ -24,7 +24,7 @@ enum GCCommand {
       """,
     options: Command.remote + policyOptions + [
       .flag("dry-run", "only say what would go"),
-      .value("data", "DIR", "work on this data folder instead of a server"),
+      .value("data", "DIR", "work on this data folder instead of a server"), Command.all,
     ],
     run: run)
 
@@ -56,25 +56,37 @@ enum GCCommand {
         GCRequest(dryRun: isDryRun, keepDays: policy.days, keepVersions: policy.versions))
       (report, document) = (answer.value, answer.document)
     }
+    let failure =
+      report.stoppedFor.isEmpty
+      ? nil
+      : Failure(
+        "stopped early for \(report.stoppedFor.joined(separator: ", ")); run it again when that has ended",
+        name: "stopped")
     if arguments.has("json") {
-      terminal.say(json: document)
+      terminal.say(json: document, failure)
     } else {
-      for line in lines(report, terminal) { terminal.say(line) }
+      terminal.say(list: channelLines(report, terminal), all: arguments.has("all"))
+      for line in lines(report) { terminal.say(line) }
     }
-    return report.stoppedFor.isEmpty ? .done : .failed
+    return failure?.code ?? .done
   }
 
-  private static func lines(_ report: GCReport, _ terminal: Terminal) -> [String] {
+  /// What is dropped and kept of each channel, and why.
+  private static func channelLines(_ report: GCReport, _ terminal: Terminal) -> [String] {
     let isDryRun = report.dryRun
-    var lines: [String] = []
-    for channel in report.channels {
+    return report.channels.flatMap { channel in
       let dropped = channel.dropped
-      lines.append(
+      return [
         terminal.colour("\(channel.app) \(channel.channel)", .bold)
           + "  \(isDryRun ? "would drop" : "dropped") \(Count.text(dropped.count, "version"))\(dropped.isEmpty ? "" : " (\(Ranges.text(dropped)))"), "
-          + "\(isDryRun ? "keep" : "kept") \(channel.kept.count)")
-      lines += reasons(channel.kept).map { "  " + $0 }
+          + "\(isDryRun ? "keep" : "kept") \(channel.kept.count)"
+      ] + reasons(channel.kept).map { "  " + $0 }
     }
+  }
+
+  private static func lines(_ report: GCReport) -> [String] {
+    let isDryRun = report.dryRun
+    var lines: [String] = []
     func words(_ files: GCReport.Files) -> String { "\(files.files) (\(Bytes.text(files.bytes)))" }
     lines.append(
       "\(isDryRun ? "would free" : "freed") \(Bytes.text(report.freedBytes)): files \(words(report.blobs)), "

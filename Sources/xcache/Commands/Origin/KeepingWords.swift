@@ -18,16 +18,24 @@ enum KeepingWords {
 /// Says which files are damaged, and what to publish again.
 enum DamageWords {
   /// One line for each URL, and for bytes that no live URL has one line for each digest.
-  static func tell(_ damaged: [SHA256], _ urls: [DamagedURL], _ what: String, _ terminal: Terminal) {
+  static func tell(
+    _ damaged: [SHA256], _ urls: [DamagedURL], _ what: String, _ arguments: Arguments, _ terminal: Terminal
+  ) {
     if damaged.isEmpty { return }
     terminal.note("\(what): \(Count.text(damaged.count, "file")); everything else is whole")
-    for place in urls {
-      terminal.note("publish again: \(place.url) (\(place.app) \(place.channel), bundle \(place.bundle))")
-    }
     let listed = Set(urls.map(\.sha256))
-    for sha256 in damaged where !listed.contains(sha256) {
-      terminal.note("in older versions only: \(sha256.hex)")
-    }
+    let lines =
+      urls.map { "publish again: \($0.url) (\($0.app) \($0.channel), bundle \($0.bundle))" }
+      + damaged.filter { !listed.contains($0) }.map { "in older versions only: \($0.hex)" }
+    terminal.note(list: lines, all: arguments.has("all"))
+  }
+
+  /// What ends a command that did all it could; nil where nothing is damaged.
+  static func failure(_ damaged: [SHA256], _ outcome: String) -> Failure? {
+    damaged.isEmpty
+      ? nil
+      : Failure(
+        "\(Count.text(damaged.count, "damaged file")) \(outcome); publish their URLs again", name: "damaged")
   }
 }
 

@@ -59,6 +59,7 @@ enum ServeCommand {
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let pushPlace = try ServeMirror.place(arguments)
+    let watched = try ServeMirror.watched(arguments)
     guard let data = try arguments.value("data") else {
       throw UsageError("--data DIR is needed: where everything is kept")
     }
@@ -77,8 +78,10 @@ enum ServeCommand {
     var options = try options(arguments, configuration, budget.openFiles, log)
     configuration.accessLog = try ServeLimits.accessLog(arguments, log)
     let store = try Store(path: data)
+    // At once: where the start fails after this, the next one makes no token and says nothing of it.
+    if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
     let server = try listen(configuration)
-    let watch = try ServeMirror.watch(arguments, store, log)
+    let watch = ServeMirror.watch(watched, store, log)
     let status = ServeStatus(store: store, data: data)
     options.metrics = {
       status.prometheusText + ServeTLS.prometheusText(tls) + server.metrics.prometheusText
@@ -95,14 +98,13 @@ enum ServeCommand {
       let place = stray.place.map { "it is in \($0) now" } ?? "it stays there, since it can't be moved"
       log("\(stray.path) is a folder where only xcache's own files belong; \(place)")
     }
-    if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
     log(
       "xcache \(XCache.version) listens on \(ServeTLS.scheme(tls))://\(server.address), data in \(data)"
     )
 
     try watch?.start()
     let end = try waitForEnd {
-      try ServeLimits.reopen(configuration.accessLog, arguments, log)
+      try ServeLimits.reopen(server, arguments, log)
       ServeTLS.reload(tls, log)
     }
     log("stopping on \(end)")

@@ -22,7 +22,7 @@ enum ServeLimits {
     .value(
       "trust-proxy", "CIDR", "take clients' addresses from this proxy's X-Forwarded-For; may be repeated"),
     .value("access-log", "FILE", "append a line for each request; -: to standard output"),
-    .value("access-log-format", "FORMAT", "common or json (default: common)"),
+    .value("access-log-format", "FORMAT", choices: ["common", "json"], "common or json (default: common)"),
   ]
 
   static func apply(_ arguments: Arguments, to configuration: inout ServerConfiguration) throws(UsageError) {
@@ -68,11 +68,11 @@ enum ServeLimits {
 
   /// Opens the file of the access log anew: logrotate has moved the old one away.
   static func reopen(
-    _ accessLog: AccessLog?, _ arguments: Arguments, _ log: @escaping @Sendable (String) -> Void
+    _ server: Server, _ arguments: Arguments, _ log: @escaping @Sendable (String) -> Void
   ) throws {
-    guard let accessLog, let path = try arguments.value("access-log"), path != "-" else { return }
+    guard let path = try arguments.value("access-log"), path != "-" else { return }
     do throws(SystemError) {
-      accessLog.continue(in: try file(path))
+      server.continueAccessLog(in: try file(path))
       log("opened the access log \(path) anew")
     } catch {
       log("error: the access log \(path) can't be opened anew; the old file is written on: \(error.reason)")

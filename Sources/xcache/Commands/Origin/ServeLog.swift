@@ -4,7 +4,9 @@ import System
 /// The server's own log: a line for what it does and for what goes wrong.
 enum ServeLog {
   static let options: [Option] = [
-    .value("log-format", "FORMAT", "of the server's own log, on standard error: text or json (default: text)")
+    .value(
+      "log-format", "FORMAT", choices: ["text", "json"],
+      "of the server's own log, on standard error: text or json (default: text)")
   ]
 
   /// What writes its lines.

@@ -9,22 +9,28 @@ enum ServeMirror {
   static let options: [Option] =
     [
       .value(
-        "cdn", "pull|push",
+        "cdn", "pull|push", choices: ["pull", "push"],
         "pull: the CDN asks the origin for what it lacks (default). "
-          + "push DIR or push s3://…: a release waits until its files are there"),
+          + "push DIR or push s3://…: a release waits until its files are there; the variable holds both words"
+      ),
       .value("watch-mirror", "URL", "look at this static copy every minute, and tell of it in /metrics"),
     ] + MirrorCommand.s3Options
 
   /// Where releases are pushed to first; nil: nowhere.
   static func place(_ arguments: Arguments) throws -> MirrorPlace? {
-    switch try arguments.value("cdn") {
-    case nil, "pull":
+    // As one word, in the variable, too: XCACHE_CDN='push /srv/www'.
+    let words = (try arguments.value("cdn") ?? "pull").split(separator: " ", maxSplits: 1).map(String.init)
+    switch words.first {
+    case "pull" where words.count == 1:
       _ = try arguments.operands()
       return nil
     case "push":
-      let text = try arguments.operands("DIR or s3://bucket/prefix after --cdn push")[0]
+      if words.count > 1 { _ = try arguments.operands() }
+      let text =
+        try words.count > 1 ? words[1] : arguments.operands("DIR or s3://bucket/prefix after --cdn push")[0]
       return text.hasPrefix("s3://") ? .s3(try MirrorCommand.s3(text, arguments)) : .folder(text)
-    case let text?: throw UsageError("--cdn \(text): it is pull or push")
+    default:
+      throw UsageError("\(arguments.source("cdn")) \(words.joined(separator: " ")): it is pull, or push DIR")
     }
   }
 
@@ -55,13 +61,19 @@ enum ServeMirror {
     }
   }
 
+  /// The static copy that is to be looked at; nil: none.
+  static func watched(_ arguments: Arguments) throws -> BaseURL? {
+    try arguments.value("watch-mirror").map {
+      try SettingsValue.url($0, in: arguments.source("watch-mirror"))
+    }
+  }
+
   static func watch(
-    _ arguments: Arguments, _ store: Store, _ log: @escaping @Sendable (String) -> Void
-  ) throws -> MirrorWatch? {
-    guard let text = try arguments.value("watch-mirror") else { return nil }
-    let reader = WebReader(try SettingsValue.url(text, in: "--watch-mirror"))
+    _ url: BaseURL?, _ store: Store, _ log: @escaping @Sendable (String) -> Void
+  ) -> MirrorWatch? {
+    guard let url else { return nil }
     return MirrorWatch(
-      reader,
+      WebReader(url),
       newest: {
         let channels = (try? store.channels()) ?? []
         return channels.filter { $0.version > .none }.map {

@@ -19,17 +19,24 @@ enum TokenCommand {
       new apps). Where the last admin token is lost, --data works on the data folder itself while no server runs.
       """,
     options: Command.remote + [
-      .value("app", "NAME", "limit it to this app (create; default: every app)"),
-      .value("channel", "NAME", "limit it to this channel of the app (create; default: every channel)"),
-      .value("name", "NAME", "whose token it is (create)"),
+      .value("app", "NAME", "limit it to this app (create; default: every app)").only("create"),
+      .value("channel", "NAME", "limit it to this channel of the app (create; default: every channel)").only(
+        "create"),
+      .value("name", "NAME", "whose token it is (create)").only("create"),
       .value(
-        "bundle", "GLOB", "limit it to bundles, with * and ? as wildcards (create; default: every bundle)"),
+        "bundle", "GLOB", "limit it to bundles, with * and ? as wildcards (create; default: every bundle)"
+      ).only("create"),
       .value(
         "hosts", "NAMES",
-        "limit it to URLs of these hosts, as m.example.com,*.example.org (create; default: every host)"),
-      .value("expires", "TIME", "end it after 90d, 12h or 2w, say (create; default: never)"),
-      .value("scope", "SCOPE", "read, publish or admin (create; default: publish)"),
-      .value("data", "DIR", "work on this data folder instead of a server"), Command.all,
+        "limit it to URLs of these hosts, as m.example.com,*.example.org (create; default: every host)"
+      ).only("create"),
+      .value("expires", "TIME", "end it after 90d, 12h or 2w, say (create; default: never)").only("create"),
+      .value(
+        "scope", "SCOPE", choices: ["read", "publish", "admin"],
+        "read, publish or admin (create; default: publish)"
+      ).only("create"),
+      .value("data", "DIR", "work on this data folder instead of a server").only("create"),
+      Command.all.only("list"),
     ],
     run: run)
 

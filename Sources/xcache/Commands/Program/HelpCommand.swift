@@ -10,13 +10,13 @@ enum HelpCommand {
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    guard let name = arguments.operands.first else {
-      terminal.say(overview)
-      return .done
+    var text = overview
+    if let name = arguments.operands.first {
+      let command = try XCache.command(name)
+      try command.checkActs(Array(arguments.operands.dropFirst()))
+      text = command.help
     }
-    let command = try XCache.command(name)
-    try command.checkActs(Array(arguments.operands.dropFirst()))
-    terminal.say(command.help)
+    if arguments.has("json") { terminal.say(json: ["help": .string(text)]) } else { terminal.say(text) }
     return .done
   }
 

@@ -31,7 +31,8 @@ enum CheckCommand {
     run: run)
 
   static let noCheck = Option.value(
-    "no-check", "RULE", "a rule that is not checked, or all; may be repeated")
+    "no-check", "RULE", choices: CheckRule.allCases.map(\.rawValue) + ["all"],
+    "a rule that is not checked, or all; may be repeated")
 
   private static var rules: String {
     let width = (CheckRule.allCases.map(\.rawValue.count).max() ?? 0) + 2
@@ -46,9 +47,9 @@ enum CheckCommand {
     for word in arguments.all("no-check") {
       if word == "all" { return .none }
       guard let rule = CheckRule(rawValue: word) else {
-        let nearest = Spelling.nearest(to: word, among: CheckRule.allCases.map(\.rawValue))
+        let suggestion = Spelling.suggestion(for: word, among: CheckRule.allCases.map(\.rawValue))
         throw UsageError(
-          "--no-check \(word) is no rule\(nearest.map { "; did you mean \($0)?" } ?? ""): \(CheckRule.list), or all"
+          "--no-check \(word) is no rule\(suggestion.isEmpty ? "; it is one of \(CheckRule.list), or all" : suggestion)"
         )
       }
       options.off.insert(rule)
@@ -63,17 +64,19 @@ enum CheckCommand {
     var options = try options(arguments, settings)
     options.others = settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
     let report = try LocalCheck.report(bundles, options)
+    let failure =
+      report.errors > 0 ? Failure(CheckWords.summary(report), code: .refused, name: "check") : nil
     if arguments.has("json") {
-      terminal.say(json: report.json)
+      terminal.say(json: report.json, failure)
     } else {
       // Of a long list the errors come first, so that none of them is behind its end.
-      let isLong = report.findings.count > Terminal.listLimit
+      let isLong = report.findings.count > Listing.limit
       let errors = report.findings.filter { $0.severity == .error }
       let findings = isLong ? errors + report.findings.filter { $0.severity != .error } : report.findings
       terminal.say(list: findings.map { CheckWords.line($0, terminal) }, all: arguments.has("all"))
       terminal.say(CheckWords.summary(report))
     }
-    return report.errors > 0 ? .refused : .done
+    return failure?.code ?? .done
   }
 
   // MARK: - What is checked

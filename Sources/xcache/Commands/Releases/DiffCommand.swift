@@ -52,7 +52,8 @@ enum DiffCommand {
     for line in transfers(diff) { terminal.say(line) }
     let bytes = (diff.added + diff.changed).clampedSum(\.size)
     terminal.say(
-      "+\(diff.added.count) ~\(diff.changed.count) −\(diff.removed.count), \(Bytes.text(bytes)) new")
+      "version \(diff.from) → \(diff.to): +\(diff.added.count) ~\(diff.changed.count) −\(diff.removed.count), \(Bytes.text(bytes)) new"
+    )
     return .done
   }
 

@@ -14,7 +14,7 @@ enum LogCommand {
     options: Command.remote + Command.channel + [
       .value("limit", "N", "how many (default: 20)"), .value("before", "V", "only versions below V"),
       .value("at", "TIME", "only what was released by then: 2026-11-19T14:05+08:00, '10m ago'"),
-      .value("since", "TIME", "only what was released since then"),
+      .value("since", "TIME", "only what was released since then"), Command.all,
     ],
     run: run)
 
@@ -50,7 +50,9 @@ enum LogCommand {
     var table = Table(
       ["VERSION", "WHEN", "KIND", "WHO", "BUNDLES", "CHANGES", "NEW", "MESSAGE"], rightAligned: [0, 6])
     for release in releases { table.add(row(release)) }
-    if !releases.isEmpty { for line in table.lines { terminal.say(line) } }
+    if !releases.isEmpty {
+      terminal.say(list: table.lines, head: 1, all: arguments.has("all") || !arguments.all("limit").isEmpty)
+    }
     return .done
   }
 

@@ -25,7 +25,8 @@ enum PublishCommand {
       exactly those of DIR; other bundles stay as they are. The build is checked before it is sent, as `xcache check`
       does: errors refuse the release (exit code 3), warnings are printed. What an update costs devices is worked out
       at the origin, from the files: --dry-run says what it will send, and sends it; what no release takes goes after a
-      day.
+      day. Files whose size and times are as they were aren't read again. A program that writes through a memory mapping
+      which it keeps open may change bytes and no time (on tmpfs it always does): then --rehash is needed.
       """,
     options: Command.remote + Command.channel + [
       .value("bundle", "NAME[=DIR]", "the bundle, and its folder; may be repeated"),
@@ -83,7 +84,7 @@ enum PublishCommand {
     let result = try publisher.publish(bundles, to: try remote.address, options)
     terminal.endProgress()
     for line in result.check.map({ CheckWords.warnings($0, terminal) }) ?? [] { terminal.remark(line) }
-    for plan in result.plans where WebBuild.losesWorker(plan) { terminal.remark(WebBuild.warning(plan)) }
+    for warning in result.plans.compactMap(WebBuild.warning) { terminal.remark(warning) }
     if arguments.has("json") {
       terminal.say(json: result.json(dryRun: isDryRun))
     } else {

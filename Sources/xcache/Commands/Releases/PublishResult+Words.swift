@@ -22,7 +22,8 @@ extension PublishResult {
       dryRun
         ? "dry run: \(counts), \(sent), would become version \(answer.version)"
         : "\(counts), \(sent), \(terminal.colour("version \(answer.version)", .bold))")
-    if let preparation = preparation?.value {
+    // What it costs is good to know, but no result.
+    if !terminal.isQuiet, let preparation = preparation?.value {
       if !dryRun, answer.previous != .none {
         lines.append(answer.visibility(after: preparation.milliseconds))
       }

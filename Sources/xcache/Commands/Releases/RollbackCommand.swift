@@ -109,7 +109,8 @@ enum RollbackCommand {
       return ["nothing changed: version \(release.version) has the content of version \(target)"] + prefetch
     }
     var lines: [String] = []
-    if dryRun { lines += cost(answer, of: release.previous) }
+    let cost = terminal.isQuiet ? [] : cost(answer, of: release.previous)
+    if dryRun { lines += cost }
     lines.append(
       dryRun
         ? "dry run: \(release.countWords), would become version \(release.version) with the content of version \(target)"
@@ -120,7 +121,7 @@ enum RollbackCommand {
       let more = bundle.releases.count > 5 ? " and \(bundle.releases.count - 5) more" : ""
       lines.append("takes back of \(bundle.bundle): " + words.joined(separator: ", ") + more)
     }
-    return lines + prefetch + (dryRun ? [] : cost(answer, of: release.previous) + release.endLines)
+    return lines + prefetch + (dryRun ? [] : cost + release.endLines)
   }
 
   /// Tells what a device would be sent.

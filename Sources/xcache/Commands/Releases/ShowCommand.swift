@@ -21,7 +21,7 @@ enum ShowCommand {
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     if arguments.operands.count > 1 {
-      throw UsageError("nothing is expected after that: \(arguments.operands[1])")
+      throw UsageError("unexpected argument: \(arguments.operands[1])")
     }
     let remote = try RemoteOrigin(arguments)
     let version = try VersionWord.one(arguments, arguments.operands.first) ?? remote.newestVersion

@@ -43,7 +43,7 @@ enum InitCommand {
     let found = folders.first { ((try? Kernel.status($0)) ?? nil)?.kind == .folder }
     let folder = try answer("dir", "the folder of the build", guess: found, arguments, terminal) { text in
       guard try Kernel.status(text).map({ $0.kind == .folder }) ?? true else {
-        throw UsageError("\(text) is no folder")
+        throw Failure("\(text) is no folder", name: "no-files")
       }
       return text
     }

@@ -1,4 +1,3 @@
-import HTTPClient
 import Manifests
 import OriginAPI
 import Platform
@@ -23,13 +22,16 @@ enum LoginCommand {
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let server = try server(arguments)
-    var profiles = try Profiles(arguments.environment)
+    let profiles = try Profiles(arguments.environment)
     let token = try token(arguments, for: server, terminal)
     let certificates = try RemoteOrigin.certificates(arguments).map { try Kernel.realPath($0) }
-    let http = HTTPClient(authorities: certificates, trace: arguments.trace)
-    let channels = try OriginClient(server: server, token: token, http: http).channels().value.channels.count
-    profiles.put(.init(server: server, token: token, certificates: certificates))
-    try profiles.write()
+    let client = OriginClient(
+      server: server, token: token.text, tokenSource: token.source,
+      http: arguments.http(authorities: certificates))
+    let channels = try client.channels().value.channels.count
+    try Profiles.change(arguments.environment) {
+      $0.put(.init(server: server, token: token.text, certificates: certificates))
+    }
     if server.isExposed {
       terminal.remark("the token goes to \(server) in the clear: use https where you can")
     }
@@ -38,9 +40,11 @@ enum LoginCommand {
         "channels": .integer(channels), "file": .string(profiles.path), "server": .string(server.text),
       ])
     } else {
-      terminal.say(
-        "logged in to \(server), where the token may read \(channels == 0 ? "no channel yet" : Count.text(channels, "channel")); it is kept in \(profiles.path)"
-      )
+      let reads =
+        channels == 0
+        ? "it has no channel yet that this token may read"
+        : "this token may read \(Count.text(channels, "channel"))"
+      terminal.say("logged in to \(server): \(reads); the token is kept in \(profiles.path)")
     }
     return .done
   }
@@ -48,7 +52,7 @@ enum LoginCommand {
   /// The server that is named; for `logout`, too.
   static func named(_ arguments: Arguments) throws -> BaseURL? {
     if arguments.operands.count > 1 {
-      throw UsageError("nothing is expected after that: \(arguments.operands[1])")
+      throw UsageError("unexpected argument: \(arguments.operands[1])")
     }
     let option = try arguments.value("server")
     if let operand = arguments.operands.first {
@@ -57,7 +61,7 @@ enum LoginCommand {
       }
       return try SettingsValue.url(operand, in: "the server's address")
     }
-    return try option.map { try SettingsValue.url($0, in: "--server") }
+    return try option.map { try SettingsValue.url($0, in: arguments.source("server")) }
   }
 
   private static func server(_ arguments: Arguments) throws -> BaseURL {
@@ -66,9 +70,9 @@ enum LoginCommand {
   }
 
   private static func token(_ arguments: Arguments, for server: BaseURL, _ terminal: Terminal) throws
-    -> String
+    -> GivenToken
   {
-    if let token = try RemoteOrigin.token(arguments) { return token }
+    if let token = try GivenToken(arguments) { return token }
     if StandardInput.isTerminal { terminal.ask("token for \(server): ") }
     let line = try StandardInput.line(echoes: false)
     if StandardInput.isTerminal { terminal.note("") }
@@ -79,7 +83,7 @@ enum LoginCommand {
     guard let token = Profiles.token(text) else {
       throw UsageError("that is no token: it holds spaces, or characters that no token has")
     }
-    return token
+    return GivenToken(text: token, source: "standard input")
   }
 }
 
@@ -88,14 +92,19 @@ enum LogoutCommand {
   static let command = Command(
     name: "logout", operands: "[URL]", summary: "forget a server's token",
     examples: [
-      .init("https://origin.example.com", "forget this one; without URL the only one that is known")
+      .init(
+        "https://origin.example.com",
+        "forget this one; without URL that of xcache.json, else the only one that is known")
     ],
     options: [Command.remote[0]], run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    var profiles = try Profiles(arguments.environment)
+    let profiles = try Profiles(arguments.environment)
     let known = profiles.profiles.map(\.server)
-    guard let server = try LoginCommand.named(arguments) ?? (known.count == 1 ? known[0] : nil) else {
+    guard
+      let server = try LoginCommand.named(arguments) ?? Settings.file(from: ".").server
+        ?? profiles.only?.server
+    else {
       throw UsageError(
         known.isEmpty
           ? "no server is known; xcache login URL keeps one"
@@ -106,8 +115,7 @@ enum LogoutCommand {
         "\(server) isn't known" + (known.isEmpty ? "" : "; there is \(known.map(\.text).alternatives)"),
         name: "unknown-server")
     }
-    profiles.remove(server)
-    try profiles.write()
+    try Profiles.change(arguments.environment) { $0.remove(server) }
     if arguments.has("json") {
       terminal.say(json: ["file": .string(profiles.path), "server": .string(server.text)])
     } else {
@@ -119,7 +127,7 @@ enum LogoutCommand {
 
 extension BaseURL {
   /// Whether others may read what goes there: without TLS, and not on this machine.
-  fileprivate var isExposed: Bool {
+  var isExposed: Bool {
     guard text.hasPrefix("http://") else { return false }
     let authority = text.dropFirst("http://".count).prefix { $0 != "/" }
     return !["127.0.0.1", "localhost", "[::1]"].contains { authority == $0 || authority.hasPrefix($0 + ":") }

@@ -6,6 +6,8 @@ import System
 /// The folder of a web build, into which the worker and its script are written.
 struct WebBuild {
   static let workerName = "xcache-sw.js"
+  /// What the worker imports when it is installed: without it, browsers take no worker.
+  static let packsName = "xcache-sw-packs.js"
   static let scriptName = "xcache.js"
 
   let folder: String
@@ -13,24 +15,28 @@ struct WebBuild {
   /// - Throws: `Failure` where it is no folder.
   init(folder: String) throws {
     guard try Kernel.status(folder)?.kind == .folder else {
-      throw Failure("there is no folder \(folder); build first, and name the folder that is published")
+      throw Failure(
+        "there is no folder \(folder); build first, and name the folder that is published", name: "no-files")
     }
     self.folder = folder
   }
 
-  /// Writes the worker and the pages' script; the names of both.
+  /// Writes the worker with what it imports, and the pages' script; their names.
   func write(_ settings: WebSettings, worker: String?) throws -> [String] {
     try write(Self.head(settings.json) + Self.bytes(xcache_web_worker()), to: Self.workerName)
+    try write(Self.bytes(xcache_web_packs()), to: Self.packsName)
     let page: JSONValue = worker.map { ["worker": .string($0)] } ?? [:]
     try write(Self.head(page) + Self.bytes(xcache_web_page()), to: Self.scriptName)
-    return [Self.workerName, Self.scriptName]
+    return [Self.workerName, Self.packsName, Self.scriptName]
   }
 
-  /// Writes the worker that removes the other one, and a script that registers none.
+  /// Writes the worker that removes the other one, and scripts that do nothing in the place of the other two.
   func writeRemover() throws -> [String] {
     try write(Self.bytes(xcache_web_remover()), to: Self.workerName)
-    try write(Array("// xcache was removed from this site.\n".utf8), to: Self.scriptName)
-    return [Self.workerName, Self.scriptName]
+    for name in [Self.packsName, Self.scriptName] {
+      try write(Array("// xcache was removed from this site.\n".utf8), to: name)
+    }
+    return [Self.workerName, Self.packsName, Self.scriptName]
   }
 
   private func write(_ bytes: [UInt8], to name: String) throws {
@@ -56,7 +62,9 @@ struct WebBuild {
   /// - Throws: `Failure` where the build has a worker that nobody spoke of, or hasn't the one that was named.
   func checkWorker(_ named: String?, takesIn: Bool) throws {
     if let named {
-      guard let text = try text(of: named) else { throw Failure("there is no worker \(folder)/\(named)") }
+      guard let text = try text(of: named) else {
+        throw Failure("there is no worker \(folder)/\(named)", name: "no-files")
+      }
       guard takesIn || text.contains(Self.workerName) else {
         throw Failure(
           "\(named) doesn't take the worker in: write \(Self.line); at its beginning, or give --inject",
@@ -111,11 +119,17 @@ struct WebBuild {
 
   // MARK: - Publishing
 
-  /// Whether a release takes a worker away that browsers have, without one that removes it.
-  static func losesWorker(_ plan: Plan) -> Bool { plan.remove.contains { $0.hasSuffix("/\(workerName)") } }
-
-  static func warning(_ plan: Plan) -> String {
-    "warning: bundle \(plan.bundle) had a service worker, \(workerName), and this build has none: browsers keep the one that "
-      + "they have. Run `xcache web init` after each build, or `xcache web remove` to be rid of it"
+  /// What to say of a release that takes a worker away which browsers have, without one that removes it, or what it imports.
+  static func warning(_ plan: Plan) -> String? {
+    func loses(_ name: String) -> Bool { plan.remove.contains { $0.hasSuffix("/\(name)") } }
+    if loses(workerName) {
+      return
+        "warning: bundle \(plan.bundle) had a service worker, \(workerName), and this build has none: browsers keep the one "
+        + "that they have. Run `xcache web init` after each build, or `xcache web remove` to be rid of it"
+    }
+    guard loses(packsName) else { return nil }
+    return
+      "warning: bundle \(plan.bundle) has the service worker \(workerName) without \(packsName), which it imports: browsers "
+      + "take no worker without it. Run `xcache web init` after each build, and deploy all that it writes"
   }
 }

@@ -13,28 +13,31 @@ enum WebCommand {
       .init("remove --dir dist", "take it away from the browsers that have it"),
     ],
     notes: """
-      init writes two files into the build: xcache-sw.js, the worker, with its settings, and xcache.js, which pages load;
-      --inject writes the line that does so into each page. Run it after each build, before publish. The worker is about
-      the folder that it is served from and all below it. Serve it with Cache-Control: no-cache.
+      init writes three files into the build: xcache-sw.js, the worker, with its settings; xcache-sw-packs.js, which the
+      worker imports when it is installed; and xcache.js, which pages load. --inject writes the line that does so into each
+      page. Run it after each build, before publish. The worker is about the folder that it is served from and all below it.
+      Serve both its files with Cache-Control: no-cache.
 
       A page has one worker. Where the build has one already, say which, and let it take this one in at its beginning:
       xcache web init … --worker sw.js; with --inject the line importScripts("xcache-sw.js") is written there.
 
-      remove writes a worker that empties its caches and unregisters itself at the next visit, and a script that does
-      nothing. Leave both in the build for as long as browsers may have the other worker.
+      remove writes a worker that empties its caches and unregisters itself at the next visit, and scripts that do nothing
+      in the place of the other two. Leave them in the build for as long as browsers may have the other worker.
       """,
     options: [
       .value("dir", "DIR", "the build's folder"),
-      .value("app", "NAME", environment: "XCACHE_APP", "the app"),
-      .value("channel", "NAME", environment: "XCACHE_CHANNEL", "the channel (default: online)"),
+      .value("app", "NAME", environment: "XCACHE_APP", "the app").only("init"),
+      .value("channel", "NAME", environment: "XCACHE_CHANNEL", "the channel (default: online)").only("init"),
       .value(
-        "server", "URL", environment: "XCACHE_SERVER", "the origin's address, as browsers reach it"),
-      .value("fallback", "URL", "the static copy that is asked while the origin is down"),
+        "server", "URL", environment: "XCACHE_SERVER", "the origin's address, as browsers reach it"
+      ).only("init"),
+      .value("fallback", "URL", "the static copy that is asked while the origin is down").only("init"),
       .value(
-        "host", "NAME", "another host whose files the worker may answer, or *.example.com; may be repeated"),
-      .value("limit", "SIZE", "what the files may take of a browser's store (default: 100MB)"),
-      .value("worker", "FILE", "the build's own worker, which takes this one in"),
-      .flag("inject", "write the line that loads xcache.js into each page"),
+        "host", "NAME", "another host whose files the worker may answer, or *.example.com; may be repeated"
+      ).only("init"),
+      .value("limit", "SIZE", "what the files may take of a browser's store (default: 100MB)").only("init"),
+      .value("worker", "FILE", "the build's own worker, which takes this one in").only("init"),
+      .flag("inject", "write the line that loads xcache.js into each page").only("init"),
     ],
     run: { arguments, terminal in
       switch arguments.operands.first {

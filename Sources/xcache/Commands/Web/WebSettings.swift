@@ -7,20 +7,29 @@ struct WebSettings {
 
   init(_ arguments: Arguments) throws {
     let file = try Settings.file(from: ".")
-    guard let app = try arguments.value("app").map({ try SettingsValue.app($0, in: "--app") }) ?? file.app
+    guard
+      let app = try arguments.value("app").map({ try SettingsValue.app($0, in: arguments.source("app")) })
+        ?? file.app
     else {
       throw UsageError("which app? Give --app NAME, set XCACHE_APP, or write \"app\" into xcache.json")
     }
     let server =
-      try arguments.value("server").map { try SettingsValue.url($0, in: "--server") } ?? file.server
+      try arguments.value("server").map { try SettingsValue.url($0, in: arguments.source("server")) }
+      ?? file.server ?? Profiles(arguments.environment).only?.server
     guard let server else {
       throw UsageError(
-        "which server do browsers ask? Give --server URL, or write \"server\" into xcache.json")
+        "which server do browsers ask? Give --server URL, write \"server\" into xcache.json, or log in to one alone: "
+          + "xcache login URL")
+    }
+    if server.isExposed {
+      arguments.remark(
+        "warning: pages that come by https ask nothing of \(server): give browsers an https address")
     }
     var settings = JSONObject()
     settings["app"] = .string(app.text)
     let channel =
-      try arguments.value("channel").map { try SettingsValue.channel($0, in: "--channel") } ?? file.channel
+      try arguments.value("channel").map { try SettingsValue.channel($0, in: arguments.source("channel")) }
+      ?? file.channel
     settings["channel"] = channel.map { .string($0.text) }
     settings["fallback"] = try arguments.value("fallback").map {
       .string(try SettingsValue.url($0, in: "--fallback").text)
