@@ -75,15 +75,15 @@ let package = Package(
       ["Archive", "Compression", "HTTPClient", "Manifests", "OriginAPI", "Platform", "System", "Store"]),
     library("Publishing", ["Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "System"]),
 
-    library("XCacheRuntime", ["HTTP", "HTTPDNS", "Manifests", "System", "XCacheClient"]),
+    library("XCacheRuntime", ["Compression", "HTTP", "HTTPDNS", "Manifests", "System", "XCacheClient"]),
 
     // Floor 5
     library(
       "DeviceLinux",
       ["CDeviceTLS", "HTTPClient", "HTTPDNS", "Platform", "System", "XCacheClient", "XCacheRuntime"]),
     .target(
-      name: "DeviceApple", dependencies: ["System", "XCacheClient", "XCacheRuntime"], path: "Engines/Apple",
-      swiftSettings: swift),
+      name: "DeviceApple", dependencies: ["HTTPDNS", "System", "XCacheClient", "XCacheRuntime"],
+      path: "Engines/Apple", swiftSettings: swift),
 
     .target(
       name: "XCacheFoundation", dependencies: ["System", "XCacheClient", "XCacheRuntime"],
@@ -154,7 +154,10 @@ let package = Package(
     tests("HTTPClientTests", ["HTTPClient", "System", "SocketServer"]),
     tests(
       "HTTPDNSTests",
-      ["DeviceLinux", "HTTPClient", "HTTPDNS", "SocketServer", "System", "TestSupport", "XCacheClient"],
+      [
+        "DeviceLinux", "HTTPClient", "HTTPDNS", "SocketServer", "System", "TestSupport", "XCacheClient",
+        "XCacheRuntime",
+      ],
       exclude: ["Support/tls_server.py"]),
     tests("BuildCheckTests", ["BuildCheck", "Manifests", "System"]),
     tests("OriginAPITests", ["HTTPClient", "OriginAPI", "Manifests", "SocketServer", "System"]),
