@@ -48,6 +48,8 @@ package enum ZstdFault: Error, Equatable, Sendable {
   case reservedModes
   /// The description of a distribution isn't one (§4.1.1).
   case distribution
+  /// The description of a distribution goes on behind the end of its block (§4.1.1).
+  case distributionEnd
   /// The sequences use the table of a block before them, and there was none (§3.1.1.3.2.1).
   case noTable
   /// The bits of the sequences don't end with the last one (§3.1.1.3.2.1.2).

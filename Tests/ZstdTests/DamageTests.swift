@@ -8,10 +8,10 @@ import Zstd
   private static let frames: [(coded: [UInt8], dictionary: [UInt8])] = {
     var random = SplitMix(seed: 3)
     func frame(_ count: Int, _ making: Reference.Making) -> (coded: [UInt8], dictionary: [UInt8]) {
-      (Reference.encode(Corpus.piece(count, &random), making), making.dictionary)
+      (Reference.encode(Corpus.words(count, &random), making), making.dictionary)
     }
     let run = Reference.encode([UInt8](repeating: 7, count: 2000))
-    let base = Corpus.piece(2000, &random)
+    let base = Corpus.words(2000, &random)
     return [
       frame(0, .init(hasChecksum: true)), frame(30, .init(level: 1)),
       frame(150, .init(level: 3, hasChecksum: true)),
@@ -31,7 +31,7 @@ import Zstd
     return [
       Reference.Making(level: 3), .init(level: 19, hasChecksum: true), .init(level: 1, hasSize: false),
       .init(level: 12, hasSize: false, flush: 3000), .init(level: -3, windowLog: 10),
-    ].map { Reference.encode(Corpus.piece(12_000, &random), $0) }
+    ].map { Reference.encode(Corpus.words(12_000, &random), $0) }
   }()
 
   @Test(arguments: frames.indices) func everyPrefix(index: Int) {

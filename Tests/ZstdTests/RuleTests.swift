@@ -134,6 +134,11 @@ import Testing
       Bits.header + Bits.compressed(abc + Bits.sequence(literals: 36, offset: 0, match: 0)),
       .corrupted(.distribution, at: 6)
     ),
+    // libzstd, at least up to 1.5.5, takes such a description: it reads its last bits again and again.
+    (
+      "a distribution that goes on behind the block",
+      Bits.header + Bits.compressed(abc + [2, 8, 83, 130, 93, 138, 8]), .corrupted(.distributionEnd, at: 6)
+    ),
     (
       "bits that are left",
       Bits.header + Bits.compressed(abc + Bits.sequence(literals: 3, offset: 0, match: 0, bits: "0")),

@@ -28,7 +28,7 @@ enum FSE {
     let end = count * 8
     // The next bit. It is at most `end` wherever bits are loaded.
     var position = 4
-    guard count > 0 else { throw .distribution }
+    guard count > 0 else { throw .distributionEnd }
     func peek(_ count: Int) -> Int {
       let word = UInt32(littleEndian: (start + position >> 3).loadUnaligned(as: UInt32.self))
       return Int(word &>> UInt32(position & 7)) & (1 &<< count &- 1)
@@ -39,7 +39,8 @@ enum FSE {
     var remaining = 1 << log + 1
     var symbol = 0
     while remaining > 1 {
-      guard symbol < symbols, position <= end else { throw .distribution }
+      guard position <= end else { throw .distributionEnd }
+      guard symbol < symbols else { throw .distribution }
       // The values from 0 to `remaining` need `bits` bits; the first of them one less.
       let bits = Int.bitWidth - remaining.leadingZeroBitCount
       let threshold = 1 << (bits - 1)
@@ -59,7 +60,7 @@ enum FSE {
       guard probability == 0 else { continue }
       var flag = 3
       while flag == 3 {
-        guard position <= end else { throw .distribution }
+        guard position <= end else { throw .distributionEnd }
         flag = peek(2)
         position += 2
         guard symbol + flag <= symbols else { throw .distribution }
@@ -69,7 +70,7 @@ enum FSE {
         }
       }
     }
-    guard position <= end else { throw .distribution }
+    guard position <= end else { throw .distributionEnd }
     return Distribution(log: log, symbols: symbol, byteCount: (position + 7) >> 3)
   }
 

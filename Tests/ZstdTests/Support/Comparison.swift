@@ -64,6 +64,8 @@ enum Comparison {
     case .literals: return true
     // A block of no bytes has neither of its sections; it takes it for one that gives nothing.
     case .emptyBlock: return true
+    // Where the description of a table ends behind its block, it counts bits modulo 32 and reads the last ones again.
+    case .distributionEnd: return true
     // Up to 1.5.5 it updates the states behind the last sequence too, and so takes bits that aren't there.
     case .sequences: return true
     // "Must be all-zeroes": looked at from 1.5.6 on.

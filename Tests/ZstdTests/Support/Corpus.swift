@@ -34,6 +34,31 @@ enum Corpus {
     let start = Int(random.next() % UInt64(max(1, text.count - count)))
     return Array(text[start..<min(text.count, start + count)])
   }
+
+  /// Text that is the same in every version of this repository: what is damaged at each bit shall not be another frame
+  /// after every commit.
+  static func words(_ count: Int, _ random: inout SplitMix) -> [UInt8] {
+    var text: [UInt8] = []
+    while text.count < count {
+      // Small numbers are frequent, as few words of a text are.
+      let word = Int(random.next() % 64 * (random.next() % 64) / 64)
+      text += vocabulary[word % vocabulary.count].utf8
+      text.append(random.next() % 9 == 0 ? 10 : 32)
+      if random.next() % 5 == 0 { text += String(random.next() % 10_000, radix: 16).utf8 }
+    }
+    return Array(text.prefix(count))
+  }
+
+  private static let vocabulary = [
+    "let", "return", "func", "=", "{", "}", "guard", "else", "throw", "the", "a", "of", "///", "string",
+    "bytes.count",
+    "try", "self", "if", "in", "import", "where", "is", "private", "static", "for", "while", "value", "var",
+    "init", "0",
+    "->", "[UInt8]", "public", "struct", "document", "window.location.href", "addEventListener", "#expect(",
+    ")", ",",
+    "manifest", "version", "https://m.example.com/static/js/", ".chunk.js", "sha256", "Content-Type:",
+    "text/html", "not",
+  ]
 }
 
 /// The same numbers in every run.
