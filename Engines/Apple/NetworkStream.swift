@@ -160,7 +160,7 @@
     }
 
     /// Milliseconds until a connection to a resolver's address must stand. The system's answer gets all the time.
-    private static let patience = 4_000
+    private static let timeout = 4_000
 
     func connect(to host: String, port: Int, isSecure: Bool) throws(TransportError) -> any ProxyStream {
       let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
@@ -170,7 +170,7 @@
       return try dialer.dial(bare) { address throws(TransportError) -> any ProxyStream in
         let stream = NetworkStream(
           .hostPort(host: Self.place(of: address, or: bare), port: port), bare, isSecure: isSecure,
-          within: address == nil ? milliseconds : min(milliseconds, Self.patience))
+          within: address == nil ? milliseconds : min(milliseconds, Self.timeout))
         guard let stream else { throw TransportError(.unreachable, "\(host): no connection") }
         return stream
       }

@@ -61,7 +61,7 @@ public final class URLSessionPageTransport: PageTransport {
   ]
 
   private func read(
-    _ exchange: Exchange, of task: URLSessionDataTask, _ request: NetworkRequest,
+    _ exchange: SessionExchange, of task: URLSessionDataTask, _ request: NetworkRequest,
     _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
   ) throws(TransportError) {
     let stopped = TransportError(.stopped, "the caller ended it")

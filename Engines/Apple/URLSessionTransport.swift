@@ -81,7 +81,7 @@ public final class URLSessionTransport: Transport {
   }
 
   private static func read(
-    _ exchange: Exchange, of task: URLSessionDataTask, _ request: TransportRequest,
+    _ exchange: SessionExchange, of task: URLSessionDataTask, _ request: TransportRequest,
     begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
     var status = 0
@@ -112,8 +112,8 @@ public final class URLSessionTransport: Transport {
         guard count <= request.limit else {
           throw TransportError(.tooLong, "the answer is longer than \(request.limit) bytes")
         }
-        let goesOn = bytes.withUnsafeBytes { receive($0.bytes) }
-        guard goesOn else { throw TransportError(.stopped, "the caller ended it") }
+        let shouldContinue = bytes.withUnsafeBytes { receive($0.bytes) }
+        guard shouldContinue else { throw TransportError(.stopped, "the caller ended it") }
       case .end(let error?): throw TransportError(error, host: task.originalRequest?.url?.host ?? "")
       case .end(nil):
         let received = task.countOfBytesReceived

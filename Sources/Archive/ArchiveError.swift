@@ -73,7 +73,7 @@ extension ArchiveError: CustomStringConvertible {
     switch self {
     case .notAnArchive: "it is no ZIP archive, or its end is missing"
     case .damaged(let part, let entry):
-      "\(part.words) is damaged" + (entry.map { ", at \($0.debugDescription)" } ?? "")
+      "\(part.message) is damaged" + (entry.map { ", at \($0.debugDescription)" } ?? "")
     case .severalDisks: "it is one part of an archive in several files; join them first"
     case .wrongChecksum(let name): "the bytes of \(name.debugDescription) don't have the checksum they should"
     case .wrongSize(let name): "\(name.debugDescription) doesn't have the size that the archive says"
@@ -85,7 +85,7 @@ extension ArchiveError: CustomStringConvertible {
     case .link(let name):
       "\(name.debugDescription) is a symbolic link; pack what it leads to (zip without -y)"
     case .notAFile(let name): "\(name.debugDescription) is neither a file nor a folder"
-    case .unsafeName(let name, let problem): "the name \(name.debugDescription) \(problem.words)"
+    case .unsafeName(let name, let problem): "the name \(name.debugDescription) \(problem.message)"
     case .tooMany(let entries, let limit): "it has \(entries) entries, \(limit) at most are read"
     case .tooLarge(let bytes, let limit): "it would unpack to \(bytes) bytes, \(limit) at most are unpacked"
     case .tooDense(let bytes, let packed, let limit):
@@ -97,7 +97,7 @@ extension ArchiveError: CustomStringConvertible {
 }
 
 extension ArchiveError.Part {
-  fileprivate var words: String {
+  fileprivate var message: String {
     switch self {
     case .directory: "the directory"
     case .localHeader: "a file's header"
@@ -109,7 +109,7 @@ extension ArchiveError.Part {
 }
 
 extension ArchiveError.NameProblem {
-  fileprivate var words: String {
+  fileprivate var message: String {
     switch self {
     case .empty: "is empty"
     case .notUTF8: "isn't UTF-8"

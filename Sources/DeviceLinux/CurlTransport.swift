@@ -61,7 +61,7 @@ public final class CurlTransport: Transport {
             begin: { reply in
               let head = TransportHead(status: reply.status, asked: request.start) { reply.field($0) }
               hasBegun = true
-              guard let head else { throw OtherRange() }
+              guard let head else { throw RangeMismatch() }
               guard begin(head) else { throw Stopped() }
             })
           let reply = try send(ask, isUntouched: { !hasBegun }) { ask throws(HTTPClientError) in
@@ -112,7 +112,7 @@ public final class CurlTransport: Transport {
 
   private struct Stopped: Error {}
   /// The server sent other bytes than were asked for.
-  struct OtherRange: Error {}
+  struct RangeMismatch: Error {}
 }
 
 extension Int {
@@ -128,11 +128,11 @@ extension TransportError {
       case .timedOut: .timedOut
       case .reset: .broken
       case .answerTooLong: .tooLong
-      case .callback(is CurlTransport.OtherRange): .other
+      case .callback(is CurlTransport.RangeMismatch): .other
       case .callback, .cancelled: .stopped
       case .badURL, .badField, .notHTTP, .redirect, .bodyEnded, .failed: .other
       }
-    if case .callback(is CurlTransport.OtherRange) = error {
+    if case .callback(is CurlTransport.RangeMismatch) = error {
       self.init(.other, "the server sent another part of the file than was asked for")
     } else {
       self.init(kind, "\(error)")

@@ -28,7 +28,7 @@ public struct LinuxNetwork: Sendable {
   /// Without NetworkManager, or where it can't tell, the network is unmetered.
   public func look() -> Conditions.Network {
     guard hasDefaultRoute else { return .offline }
-    return MeteredQuestion.ask(bus) == true ? .metered : .unmetered
+    return MeteredQuery.ask(bus) == true ? .metered : .unmetered
   }
 
   private var hasDefaultRoute: Bool { !defaultRoutes.isEmpty }

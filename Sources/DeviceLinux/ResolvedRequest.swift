@@ -9,7 +9,7 @@ struct ResolvedRequest {
   let request: HTTPRequest
 
   /// Milliseconds until a connection to a resolver's address must stand. The system's answer gets the request's own time.
-  private static let patience = 4_000
+  private static let timeout = 4_000
   /// Times that the resolver is asked: its first addresses may be stale or wrong.
   private static let attempts = 2
 
@@ -39,7 +39,7 @@ struct ResolvedRequest {
   ) -> (result: Result<HTTPReply, HTTPClientError>, failed: Bool) {
     var ask = request
     ask.addresses = resolution.addresses.map(\.authority)
-    ask.timeouts.connect = min(request.timeouts.connect, Self.patience)
+    ask.timeouts.connect = min(request.timeouts.connect, Self.timeout)
     let taken = Locked<HTTPRoute?>(nil)
     ask.routed = { route in taken.withLock { $0 = route } }
     let result = Result { () throws(HTTPClientError) in try perform(ask) }

@@ -32,7 +32,7 @@ final class EasyHandle {
     _ request: HTTPRequest, into sink: HTTPSink, by handOver: HandOver? = nil,
     run: (UnsafeMutableRawPointer) throws(HTTPClientError) -> CURLcode = { curl_easy_perform($0) }
   ) throws(HTTPClientError) -> HTTPReply {
-    let exchange = Exchange(request, sink, handOver)
+    let exchange = HTTPExchange(request, sink, handOver)
     // Keeps "live connections, the Session ID cache, the DNS cache, the cookies" (curl_easy_reset(3)).
     curl_easy_reset(handle)
     details.pointee = 0
@@ -107,7 +107,7 @@ final class EasyHandle {
     xcache_setopt_callback(handle, CURLOPT_READFUNCTION) { buffer, size, count, context in
       guard let context, let buffer else { return Int(CURL_READFUNC_ABORT) }
       let room = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
-      switch Exchange.at(context).read(into: room) {
+      switch HTTPExchange.at(context).read(into: room) {
       case .bytes(let count): return count
       case .later: return Int(CURL_READFUNC_PAUSE)
       case .stop: return Int(CURL_READFUNC_ABORT)
@@ -116,7 +116,7 @@ final class EasyHandle {
     xcache_setopt_callback(handle, CURLOPT_WRITEFUNCTION) { buffer, size, count, context in
       guard let context else { return 0 }
       let bytes = UnsafeRawBufferPointer(start: buffer, count: size * count)
-      switch Exchange.at(context).write(bytes) {
+      switch HTTPExchange.at(context).write(bytes) {
       case .taken: return size * count
       case .later: return Int(CURL_WRITEFUNC_PAUSE)
       case .stop: return 0
@@ -125,19 +125,19 @@ final class EasyHandle {
     xcache_setopt_callback(handle, CURLOPT_HEADERFUNCTION) { buffer, size, count, context in
       guard let context else { return 0 }
       let line = UnsafeRawBufferPointer(start: buffer, count: size * count)
-      return Exchange.at(context).header(line) ? size * count : 0
+      return HTTPExchange.at(context).header(line) ? size * count : 0
     }
     xcache_setopt_seek(handle) { context, offset, origin in
       guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
-      Exchange.at(context).seek(to: Int64(offset))
+      HTTPExchange.at(context).seek(to: Int64(offset))
       return CURL_SEEKFUNC_OK
     }
     xcache_setopt_progress(handle) { context, _, _, _, _ in
       guard let context else { return 0 }
-      return Exchange.at(context).progress() ? 0 : 1
+      return HTTPExchange.at(context).progress() ? 0 : 1
     }
     xcache_setopt_prereq(handle) { context, _, local, _, port in
-      if let context, let local { Exchange.at(context).isReady(on: "\(String(cString: local)) \(port)") }
+      if let context, let local { HTTPExchange.at(context).isReady(on: "\(String(cString: local)) \(port)") }
       return CURL_PREREQFUNC_OK
     }
     for option in [
@@ -214,9 +214,9 @@ final class EasyHandle {
   }
 }
 
-extension Exchange {
-  static func at(_ context: UnsafeMutableRawPointer) -> Exchange {
-    Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+extension HTTPExchange {
+  static func at(_ context: UnsafeMutableRawPointer) -> HTTPExchange {
+    Unmanaged<HTTPExchange>.fromOpaque(context).takeUnretainedValue()
   }
 }
 

@@ -40,7 +40,7 @@ extension HTTPClientError: CustomStringConvertible {
     case .timedOut(let host, let port): "\(host) port \(port) took too long to answer"
     case .tls(let host, let reason):
       "no secure connection to \(host): "
-        + (Self.words(ofTLS: reason).map { "\($0) (\(reason))" } ?? reason)
+        + (Self.message(ofTLS: reason).map { "\($0) (\(reason))" } ?? reason)
     case .reset(let host, let port): "\(host) port \(port) broke the connection"
     case .notHTTP(let host, let reason): "the answer of \(host) can't be read: \(reason)"
     case .answerTooLong(let limit): "the answer is longer than \(limit) bytes"
@@ -53,7 +53,7 @@ extension HTTPClientError: CustomStringConvertible {
   }
 
   /// What is wrong with a handshake, and what to do, where OpenSSL's own words tell; nil: they have to do.
-  private static func words(ofTLS reason: String) -> String? {
+  private static func message(ofTLS reason: String) -> String? {
     let reason = reason.lowercased()
     func says(_ texts: String...) -> Bool { texts.contains(where: reason.contains) }
     // What it says of bytes that are no TLS record: an HTTP server's answer, mostly.

@@ -99,12 +99,12 @@ final class HandOver: Sendable {
   // MARK: - On the thread that asked
 
   /// What came next, and whether the transfer may go on now; nil: nothing for so long.
-  func next(within duration: Duration) -> (step: Step, goesOn: Bool)? {
+  func next(within duration: Duration) -> (step: Step, shouldContinue: Bool)? {
     state.waiting(for: duration) { state in
       guard let step = Self.take(from: &state) else { return nil }
-      let goesOn = state.isPaused && state.spool == nil && state.size <= Self.room / 2
-      if goesOn { state.isPaused = false }
-      return (step, goesOn)
+      let shouldContinue = state.isPaused && state.spool == nil && state.size <= Self.room / 2
+      if shouldContinue { state.isPaused = false }
+      return (step, shouldContinue)
     }
   }
 

@@ -124,8 +124,8 @@ final class PoolDriver: @unchecked Sendable {  // see above
     while true {
       let next = handOver.next(within: .milliseconds(500))
       if let watch = request.watch, !watch(HTTPProgress(sent: sent, received: received)) { throw .cancelled }
-      guard let (step, goesOn) = next else { continue }
-      if goesOn { add(.goOn(job)) }
+      guard let (step, shouldContinue) = next else { continue }
+      if shouldContinue { add(.goOn(job)) }
       do {
         switch step {
         case .head(let reply): try begin(reply)

@@ -14,7 +14,7 @@ package struct RetryPolicy: Sendable {
     case status(Int, retryAfter: Int?)
   }
 
-  /// Attempts in all, the first included.
+  /// LoginAttempts in all, the first included.
   package let attempts: Int
   /// Milliseconds before the second attempt; each further wait is twice as long, up to `longest`.
   package let first: Int

@@ -19,7 +19,7 @@ extension HTTPDNSResolver {
     }
     var plan = LookupPlan(
       settings.order, hasService: sources[.service] != nil && !isNoHelp, stale: stale,
-      headStart: Int64(settings.headStart), patience: Int64(settings.patience), at: start)
+      headStart: Int64(settings.headStart), timeout: Int64(settings.timeout), at: start)
     let waiter = Waiter([:])
     var known: LookupPlan.Outcomes = [:]
     while true {

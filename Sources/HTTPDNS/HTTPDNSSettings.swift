@@ -33,7 +33,7 @@ public struct HTTPDNSSettings: Sendable {
   /// Milliseconds after which whoever is asked first counts as late.
   public var headStart = 400
   /// Milliseconds that a lookup takes at most. Then the system connects as it always does.
-  public var patience = 3_000
+  public var timeout = 3_000
 
   /// Settings for a service that is asked first.
   public init(
@@ -78,9 +78,9 @@ extension HTTPDNSSettings {
     case .dnsOverHTTPS(let url):
       let base = try Self.base(url)
       guard base.text.hasPrefix("https:") else { throw .badURL(url) }
-      return DoHService(endpoint: ServiceEndpoint(base, addresses, exchange, milliseconds: patience))
+      return DoHService(endpoint: ServiceEndpoint(base, addresses, exchange, milliseconds: timeout))
     case .vendor(let url, let secret, let list):
-      let endpoint = ServiceEndpoint(try Self.base(url), addresses, exchange, milliseconds: patience)
+      let endpoint = ServiceEndpoint(try Self.base(url), addresses, exchange, milliseconds: timeout)
       return VendorService(endpoint: endpoint, secret: secret, list: list, now: now)
     }
   }

@@ -9,7 +9,7 @@ package enum MirrorError: Error, Sendable {
   /// Thrown when there is no whole answer.
   case unreachable(url: String, HTTPClientError)
   /// Thrown when a server answers with a failure; its own words where it gave some.
-  case refused(url: String, status: Int, words: String)
+  case refused(url: String, status: Int, message: String)
   /// Thrown when a document isn't what its name says.
   case unreadable(path: String, reason: String)
   /// Thrown when no channel of a mirror can be restored; with the first document that is damaged.

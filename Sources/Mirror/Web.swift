@@ -1,7 +1,7 @@
 import HTTPClient
 import System
 
-/// HTTP with patience: what may be cured by asking again is asked again.
+/// HTTP with timeout: what may be cured by asking again is asked again.
 struct Web: Sendable {
   var http = HTTPClient()
   var attempts = 6
@@ -50,7 +50,7 @@ struct Web: Sendable {
       (HTTPRequest("GET", url, fields: fields, redirects: 5), .memory(limit: limit))
     }
     if reply.status == 404 { return nil }
-    guard reply.isSuccess else { throw .refused(url: url, status: reply.status, words: "") }
+    guard reply.isSuccess else { throw .refused(url: url, status: reply.status, message: "") }
     return reply
   }
 
@@ -65,7 +65,7 @@ struct Web: Sendable {
       )
     }
     if reply.status == 404 { return false }
-    guard reply.isSuccess else { throw .refused(url: url, status: reply.status, words: "") }
+    guard reply.isSuccess else { throw .refused(url: url, status: reply.status, message: "") }
     return true
   }
 }

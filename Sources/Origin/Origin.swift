@@ -15,12 +15,12 @@ package final class Origin: Sendable {
   let api: APIEndpoint
   let deltas: DeltaEndpoint
   let packs: PackEndpoint
-  let adoption: AdoptionDesk
-  private let desk: DeltaDesk
+  let adoption: AdoptionService
+  private let service: DeltaService
   private let backlog: BacklogWorker
   let builder: AnswerBuilder
   let renderer: AnswerRenderer
-  private let keeper: Housekeeper
+  private let keeper: MaintenanceService
   private let scrubber: Scrubber?
   let pages = Pages()
   /// What `/metrics` shows.
@@ -64,67 +64,68 @@ package final class Origin: Sendable {
   package init(store: Store, options: Options) throws(StoreError) {
     self.store = store
     catalog = Published(try Catalog(store))
-    var wishes = DeltaDesk.Options()
+    var wishes = DeltaService.Options()
     if let wait = options.deltaWait { wishes.wait = wait }
     if let threads = options.deltaThreads { wishes.threads = threads }
     (wishes.packs, wishes.isPushing, wishes.log) = (options.packs, options.push != nil, options.log)
-    let desk = DeltaDesk(store: store, options: wishes)
+    let service = DeltaService(store: store, options: wishes)
     let builder: AnswerBuilder
     do throws(SystemError) {
       builder = try AnswerBuilder(
         store: store, catalog: catalog, packs: PackOffers(store: store, arePushed: options.push != nil),
-        packCounters: desk.packs.counters)
+        packCounters: service.packs.counters)
     } catch {
       throw StoreError(error)
     }
     self.builder = builder
     configure = ConfigureEndpoint(builder: builder)
     packs = PackEndpoint(store: store, log: options.log)
-    let adoption = AdoptionDesk(store: store, log: options.log)
-    deltas = DeltaEndpoint(store: store, counters: desk.counters, log: options.log)
+    let adoption = AdoptionService(store: store, log: options.log)
+    deltas = DeltaEndpoint(store: store, counters: service.counters, log: options.log)
     downloads = DownloadEndpoint(
       store: store, coded: CodedFiles(store: store, log: options.log), deltas: deltas, log: options.log)
     info = InfoEndpoint(builder: builder)
     let renderer = AnswerRenderer(
-      store: store, catalog: catalog, builder: builder, desk: desk, log: options.log)
+      store: store, catalog: catalog, builder: builder, service: service, log: options.log)
     self.renderer = renderer
-    let source = DeltaZipSource(store: store, backlog: desk.backlog)
-    var zipOptions = ZipDesk.Options(deltas: options.zipDeltas ?? source.deltas) {
+    let source = DeltaZipSource(store: store, backlog: service.backlog)
+    var zipOptions = ZipService.Options(deltas: options.zipDeltas ?? source.deltas) {
       (channel) throws(StoreError) in
-      try desk.backlogBases(of: channel) + store.pins(of: channel).map(\.version)
+      try service.backlogBases(of: channel) + store.pins(of: channel).map(\.version)
     }
     zipOptions.room = options.zipRoom
     zipOptions.log = options.log
     do throws(SystemError) {
-      zips = ZipEndpoint(desk: try ZipDesk(store: store, zipOptions), store: store, log: options.log)
+      zips = ZipEndpoint(service: try ZipService(store: store, zipOptions), store: store, log: options.log)
     } catch {
       throw StoreError(error)
     }
-    let documents = DocumentDesk(store: store, catalog: catalog, renderer: renderer)
-    let releases = ReleaseDesk(
+    let documents = DocumentService(store: store, catalog: catalog, renderer: renderer)
+    let releases = ReleaseService(
       store: store, catalog: catalog, builder: builder, renderer: renderer, publicURL: options.publicURL,
-      deltas: desk, packs: desk.packs, documents: documents, push: options.push, log: options.log)
+      deltas: service, packs: service.packs, documents: documents, push: options.push, log: options.log)
     api = APIEndpoint(
-      store: store, releases: releases, deltas: desk, documents: documents, adoption: adoption,
+      store: store, releases: releases, deltas: service, documents: documents, adoption: adoption,
       largestUpload: options.largestUpload, log: options.log)
     self.adoption = adoption
-    keeper = Housekeeper(
+    keeper = MaintenanceService(
       store: store, adoption: adoption, answers: builder, plans: api.plans, gc: options.gc, log: options.log)
     let scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: options.log) }
     self.scrubber = scrubber
-    self.desk = desk
+    self.service = service
     backlog = BacklogWorker(
-      store: store, catalog: catalog, builder: builder, desk: desk, push: options.push, log: options.log)
+      store: store, catalog: catalog, builder: builder, service: service, push: options.push, log: options.log
+    )
     // A delta or pack that was found damaged, or gone, is told of no more, and made again.
-    store.changes.subscribe { [catalog, desk] in
+    store.changes.subscribe { [catalog, service] in
       for channel in catalog.current.channels {
-        desk.backlog.add(channel.channel.id, at: channel.version, isStale: true)
+        service.backlog.add(channel.channel.id, at: channel.version, isStale: true)
       }
     }
     metrics = { [attempts = api.attempts, metrics = options.metrics] in
       metrics() + (scrubber?.prometheusText ?? "") + Scrubber.damageText(store) + adoption.prometheusText
-        + attempts.metrics + desk.counters.prometheusText(pending: desk.backlog.pending)
-        + desk.packs.counters.prometheusText + desk.packBytesText + builder.prometheusText
+        + attempts.metrics + service.counters.prometheusText(pending: service.backlog.pending)
+        + service.packs.counters.prometheusText + service.packBytesText + builder.prometheusText
     }
     openFiles = options.openFiles
   }
@@ -144,7 +145,7 @@ package final class Origin: Sendable {
   /// From now on `/readyz` says that this origin takes no more work.
   package func beginStopping() {
     stopping.store(true, ordering: .relaxed)
-    desk.stop()
+    service.stop()
     renderer.beginStopping()
     keeper.beginStopping()
     scrubber?.beginStopping()

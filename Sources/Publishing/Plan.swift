@@ -2,7 +2,7 @@ import Manifests
 import OriginAPI
 
 /// A resource as it is to be: its URL, its bytes and the file they are in.
-package struct LocalResource: Hashable, Sendable {
+package struct BuildFile: Hashable, Sendable {
   package let url: ResourceURL
   package let content: ResourceContent
   package let file: HashedFile
@@ -20,7 +20,7 @@ package struct Plan: Hashable, Sendable {
   /// The bundle's version that the plan starts from.
   package let base: ManifestVersion
   /// New, or with other bytes, another type or other headers; by URL.
-  package private(set) var put: [LocalResource] = []
+  package private(set) var put: [BuildFile] = []
   /// URLs that are to go, sorted.
   package private(set) var remove: [String] = []
   package private(set) var added = 0
@@ -30,7 +30,7 @@ package struct Plan: Hashable, Sendable {
   /// - Parameters:
   ///   - local: by URL, each once.
   ///   - remote: what the origin holds now.
-  package init(_ bundle: BundleName, local: [LocalResource], remote: RemoteBundle) {
+  package init(_ bundle: BundleName, local: [BuildFile], remote: RemoteBundle) {
     self.bundle = bundle
     base = remote.version
     var old = remote.entries[...]

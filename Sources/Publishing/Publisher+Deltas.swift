@@ -10,7 +10,7 @@ extension Publisher {
   /// - Throws: `overBudget`, `costUnknown`, `alwaysOvertaken`.
   func releasePrepared(
     _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress, _ options: PublishOptions,
-    newest: ManifestVersion, _ kept: KeptBytes
+    newest: ManifestVersion, _ kept: RetainedBytes
   ) throws(PublishError) -> (OriginAnswer<ReleaseAnswer>, OriginAnswer<PreparationAnswer>?) {
     var isOvertaken = false
     for _ in 0..<Self.attempts {

@@ -10,10 +10,10 @@ extension Publisher {
   func publishUnchanged(
     _ found: FoundFiles, to channel: ChannelAddress, _ options: PublishOptions
   ) throws(PublishError) -> PublishResult? {
-    var seen: [SeenState] = []
+    var seen: [ScanState] = []
     for (bundle, local) in zip(found.bundles, found.states) {
       let key = RemoteChannel.stateKey(bundle.source.name, api, channel)
-      guard local.isSettled, let state = cache.read(.states, key).flatMap({ SeenState(cached: $0) }),
+      guard local.isSettled, let state = cache.read(.states, key).flatMap({ ScanState(cached: $0) }),
         state.local == local.sha256
       else { return nil }
       seen.append(state)
@@ -37,7 +37,7 @@ extension Publisher {
   private static let leadsToWholeWay: Set<String> = ["unknown-base", "other-version", "missing-blobs"]
 
   private func release(
-    unchanged plans: [Plan], _ seen: [SeenState], _ idle: [Finding], _ channel: ChannelAddress,
+    unchanged plans: [Plan], _ seen: [ScanState], _ idle: [Finding], _ channel: ChannelAddress,
     _ options: PublishOptions, newest: ManifestVersion
   ) throws(PublishError) -> PublishResult? {
     var release = options.release
@@ -46,7 +46,7 @@ extension Publisher {
     let request = ReleaseRequest(changes: plans.map(\.change), options: release)
     let answer: OriginAnswer<ReleaseAnswer>
     do {
-      answer = try self.release(request, plans, channel, plan: nil, KeptBytes())
+      answer = try self.release(request, plans, channel, plan: nil, RetainedBytes())
     } catch .origin(.refused(let problem)) where Self.leadsToWholeWay.contains(problem.code) {
       return nil
     }

@@ -43,7 +43,7 @@ package struct Publisher: Sendable {
   }
 
   let api: OriginClient
-  let cache: CacheFolder
+  let cache: PublishCache
   /// Name and version of what publishes.
   let program: String
   let progress: @Sendable (Progress) -> Void
@@ -52,7 +52,7 @@ package struct Publisher: Sendable {
   ///   - program: name and version of what publishes: what another one found unchanged isn't believed.
   ///   - progress: called often, from any thread, one call at a time for each kind.
   package init(
-    _ api: OriginClient, cache: CacheFolder, program: String = "",
+    _ api: OriginClient, cache: PublishCache, program: String = "",
     progress: @escaping @Sendable (Progress) -> Void = { _ in }
   ) {
     self.api = api
@@ -143,19 +143,19 @@ package struct Publisher: Sendable {
   ) throws(PublishError) -> OriginAnswer<ReleaseAnswer> {
     try release(
       ReleaseRequest(changes: bundles.map { .unpublish($0) }, options: options), [], channel, plan: nil,
-      KeptBytes())
+      RetainedBytes())
   }
 
   // MARK: Local files
 
   /// What is here: the resources of each bundle by URL, and how many files were read for it.
   struct LocalBundles {
-    var bundles: [(source: BundleSource, resources: [LocalResource], state: LocalState)] = []
+    var bundles: [(source: BundleSource, resources: [BuildFile], state: LocalState)] = []
     var filesRead = 0
     /// Patterns that match nothing.
     var idle: [BundleSource.WrittenPattern] = []
     /// Of small files that were read.
-    let kept = KeptBytes()
+    let kept = RetainedBytes()
 
     var bytes: Int64 { bundles.reduce(0) { $0 + $1.resources.reduce(0) { $0 + $1.content.size } } }
 
@@ -181,14 +181,14 @@ package struct Publisher: Sendable {
       let hashed = try hash(bundle.source, files.map(\.file), keeping: local.kept, rehash: rehash)
       local.filesRead += hashed.read
       local.bundles.append(
-        (bundle.source, zip(files, hashed.files).map { LocalResource($0, $1) }, state))
+        (bundle.source, zip(files, hashed.files).map { BuildFile($0, $1) }, state))
     }
     return local
   }
 
   /// The digests of `files`, with the help of what was kept for the bundle's folders.
   private func hash(
-    _ bundle: BundleSource, _ files: [SourceFile], keeping bytes: KeptBytes, rehash: Bool
+    _ bundle: BundleSource, _ files: [SourceFile], keeping bytes: RetainedBytes, rehash: Bool
   ) throws(PublishError) -> (files: [HashedFile], read: Int) {
     let folders = bundle.folders.map { (try? Kernel.realPath($0.path)) ?? $0.path }
     let key = ([bundle.name.text] + folders).joined(separator: "\n")
@@ -220,7 +220,7 @@ package struct Publisher: Sendable {
 
   // For a dry run, too, files are sent: what devices would download is worked out where the older files are. What no release
   // takes is dropped there after a day.
-  private func send(_ files: [HashedFile], _ kept: KeptBytes) throws(PublishError) {
+  private func send(_ files: [HashedFile], _ kept: RetainedBytes) throws(PublishError) {
     if files.isEmpty { return }
     let total = files.reduce(0) { $0 + $1.digest.size }
     let progress = self.progress
@@ -240,7 +240,7 @@ package struct Publisher: Sendable {
   /// attempt are dropped after a day, and a damaged one when it is found.
   func release(
     _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress, plan: SHA256?,
-    _ kept: KeptBytes
+    _ kept: RetainedBytes
   ) throws(PublishError) -> OriginAnswer<ReleaseAnswer> {
     progress(.releasing)
     var attempts = 3
@@ -285,7 +285,7 @@ package struct Publisher: Sendable {
 }
 
 extension RemoteBundle.Entry {
-  init(_ resource: LocalResource) {
+  init(_ resource: BuildFile) {
     self.init(
       url: resource.url.text, form: Form(resource.content), md5: resource.content.md5,
       sha256: resource.content.sha256, size: resource.content.size)

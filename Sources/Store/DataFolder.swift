@@ -1,7 +1,7 @@
 import System
 
 /// A folder that stood where only files of this program belong.
-package struct StrayFolder: Hashable, Sendable {
+package struct UnexpectedFolder: Hashable, Sendable {
   /// Where it was found.
   package let path: String
   /// Where it was put; nil: it stays, since it couldn't be moved.

@@ -9,7 +9,7 @@ package final class Store: Sendable {
   /// Whether this call made the folder's first admin token, which then is in `folder.adminToken`.
   package let madeAdminToken: Bool
   /// Folders in the way of what arrives, as they were found at the start.
-  package var strays: [StrayFolder] { blobs.strays }
+  package var strays: [UnexpectedFolder] { blobs.strays }
   /// What can be made again.
   package let derived: DerivedStore
   /// Tells of files that are to be opened anew.
@@ -19,7 +19,7 @@ package final class Store: Sendable {
   let clock: @Sendable () -> Int64
   /// Held by the one garbage collection that runs.
   let collecting = Locked<Void>(())
-  let lastPlan = LastPlan()
+  let lastPlan = RecentPlan()
   let tokenUses = Locked<[String: Int64]>([:])
   // Held as long as the store lives; the kernel lifts it when the process ends, however it ends.
   private let lock: FileLock?
@@ -30,7 +30,7 @@ package final class Store: Sendable {
     package var creates = true
     /// Read beside the process that has the folder, without its lock. Such a store is for reading, for leases and for
     /// registering mirrors; a lease keeps what is read from being removed meanwhile.
-    package var isBeside = false
+    package var isSecondary = false
     /// The steps by which bytes become durable.
     package var disk = Disk.real
     /// Milliseconds since 1970.
@@ -46,20 +46,20 @@ package final class Store: Sendable {
     let folder = DataFolder(path: path)
     clock = options.clock
     self.folder = folder
-    if options.isBeside {
+    if options.isSecondary {
       try Self.require(folder)
       lock = nil
     } else {
       lock = try Self.takeFolder(folder, creates: options.creates)
     }
-    connections = try Connections(path: folder.database, isBeside: options.isBeside)
+    connections = try Connections(path: folder.database, isSecondary: options.isSecondary)
     derived = try DerivedStore(
-      folder, changes: changes, clock: options.clock, isBeside: options.isBeside)
+      folder, changes: changes, clock: options.clock, isSecondary: options.isSecondary)
     blobs = try BlobStore(
       folder: folder, disk: options.disk, connections: connections, clock: options.clock, changes: changes,
-      cleansUp: !options.isBeside)
+      cleansUp: !options.isSecondary)
     madeAdminToken =
-      options.isBeside ? false : try Self.makeFirstToken(connections, folder, now: options.clock())
+      options.isSecondary ? false : try Self.makeFirstToken(connections, folder, now: options.clock())
   }
 
   private static func require(_ folder: DataFolder) throws(StoreError) {

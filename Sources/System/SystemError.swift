@@ -38,12 +38,12 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 
   package var description: String {
-    if let subject, call.description == "mkdir" { return Self.folderWords(subject, code, reason) }
+    if let subject, call.description == "mkdir" { return Self.folderMessage(subject, code, reason) }
     return if let subject { "\(subject): \(reason) (\(call))" } else { "\(reason) (\(call))" }
   }
 
   /// The kernel's own words for a folder that can't be made tell of names that are there or missing, not of why.
-  private static func folderWords(_ path: String, _ code: Errno, _ reason: String) -> String {
+  private static func folderMessage(_ path: String, _ code: Errno, _ reason: String) -> String {
     switch code {
     case _ where path.isEmpty: "a folder has an empty name; name one"
     case .fileExists:

@@ -116,7 +116,7 @@ package final class TLSSession {
   }
 
   /// Says that nothing more will be sent (RFC 8446 §6.1), as far as there is room to say it.
-  package func sayGoodbye() {
+  package func sendCloseNotify() {
     guard !isMute else { return }
     isMute = true
     begin()

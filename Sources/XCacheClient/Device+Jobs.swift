@@ -150,7 +150,7 @@ extension Device {
       report(entry, error)
     }
     var run = FetchRun(fetcher: fetcher, gate: gate, progress: progress)
-    run.goesOn = { gate.conditions.allowsLargeUpdates }
+    run.shouldContinue = { gate.conditions.allowsLargeUpdates }
     _ = try run.run(entries, to: { folder.staged($0.sha256) }) { entry throws(ClientError) in
       try cache.withLock { cache throws(ClientError) in
         try cache.place(folder.staged(entry.sha256), for: entry)

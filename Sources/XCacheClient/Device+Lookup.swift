@@ -87,7 +87,7 @@ extension Device {
   package func noteUse(_ file: ListedFile) { uses.use(file.entry.name) }
 
   /// The manifest that is held now.
-  package var snapshot: HeldManifest { HeldManifest(index) }
+  package var snapshot: DeviceManifest { DeviceManifest(index) }
 
   /// Whether interception is off for every page, by the policy that is held.
   package var isKilled: Bool { runtimePolicy.isKilled(at: now()) }
@@ -97,7 +97,7 @@ extension Device {
 }
 
 /// A manifest that was held at some moment, for pages that were opened then.
-package struct HeldManifest: Sendable {
+package struct DeviceManifest: Sendable {
   private let index: DeviceIndex
 
   init(_ index: DeviceIndex) { self.index = index }

@@ -22,7 +22,7 @@ extension Device {
     let installer = PackInstaller(answer, over: held, try packSources(held), in: folder, limits: limits)
     var download = PackDownload(
       answer.pack, by: transport(for: .files), pauses: settings.retryPauses, progress: progress)
-    download.goesOn = { self.allows(answer.pack.size) }
+    download.shouldContinue = { self.allows(answer.pack.size) }
     download.pause = { self.gate.pause($0) }
     var report = PackReport()
     if let saved = folder.savedPack(answer.pack, limit: settings.manifestLimit) {

@@ -41,7 +41,7 @@ extension Device {
   }
 
   private func unpack(
-    _ entries: [HeldEntry], from preset: Preset, _ deltas: DeltaBook,
+    _ entries: [HeldEntry], from preset: Preset, _ deltas: DeltaTable,
     _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) {
     let total = entries.clampedSum(\.size)

@@ -110,7 +110,7 @@ extension Device {
     if try !copyHeld(entry, to: part) {
       var fetcher = fetcher(for: index.version, forPageUntil: signal)
       if let offer = cache.withLock({ $0.backlog.offer(for: entry) }), let base = held(offer.base) {
-        fetcher.deltas = DeltaBook([offer], bases: [offer.base: base])
+        fetcher.deltas = DeltaTable([offer], bases: [offer.base: base])
       }
       received = try fetcher.fetch(entry, to: part)
     }

@@ -216,9 +216,9 @@ extension Device {
   }
 
   /// The offered deltas with every file that can be their base: those of the manifest held, and what was set aside.
-  func deltaBook(_ offers: [DeltaOffer], from held: DeviceIndex) throws(ClientError) -> DeltaBook {
-    guard !offers.isEmpty else { return DeltaBook([], bases: [:]) }
-    return DeltaBook(offers, bases: try bases(holding: held))
+  func deltaBook(_ offers: [DeltaOffer], from held: DeviceIndex) throws(ClientError) -> DeltaTable {
+    guard !offers.isEmpty else { return DeltaTable([], bases: [:]) }
+    return DeltaTable(offers, bases: try bases(holding: held))
   }
 
   /// Every file that can be a base.
@@ -293,7 +293,7 @@ extension Device {
 
   /// Fetches what the conditions allow, and gives the bytes that came over the wire and what they don't.
   private func stage(
-    _ entries: [HeldEntry], of version: ManifestVersion, _ deltas: DeltaBook,
+    _ entries: [HeldEntry], of version: ManifestVersion, _ deltas: DeltaTable,
     _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> (bytes: Int64, skipped: [HeldEntry]) {
     let (folder, cost) = (folder, deltas.cost(of: entries))
@@ -301,7 +301,7 @@ extension Device {
     var fetcher = fetcher(for: version)
     fetcher.deltas = deltas
     var run = FetchRun(fetcher: fetcher, gate: gate, progress: progress)
-    run.goesOn = { self.allows(cost) }
+    run.shouldContinue = { self.allows(cost) }
     let left = { entries.filter { folder.status(folder.staged($0.sha256)) == nil } }
     do {
       return (try run.run(entries, to: { folder.staged($0.sha256) }), [])

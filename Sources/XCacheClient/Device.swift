@@ -28,7 +28,7 @@ public final class Device: Sendable {
   let reporter: FailureReporter
   /// Files that were found damaged since somebody asked.
   let damage = Locked<Int64>(0)
-  let gate: FetchGate
+  let gate: DownloadGate
 
   /// Opens the device's folder, makes it where it is missing, and finishes what a crash left undone.
   ///
@@ -57,7 +57,7 @@ public final class Device: Sendable {
     cache = Locked(opened)
     documents = Locked(DeviceDocuments(folder))
     reporter = FailureReporter(transport, checked)
-    gate = FetchGate(width: checked.connections)
+    gate = DownloadGate(width: checked.connections)
     let saved = try? DurableFile.read(folder.poll, limit: 1 << 16)
     policy = Locked(
       PollPolicy(saved: saved, server: checked.server.text, hasFallback: checked.fallback != nil))

@@ -3,7 +3,7 @@ import XCacheClient
 
 extension Runtime {
   /// How long `close` waits for a transport that doesn't ask whether it is to end.
-  private static let patience: Duration = .seconds(5)
+  private static let timeout: Duration = .seconds(5)
 
   /// Ends this runtime: what runs is stopped, the notes are written, and the folder is let go of, so that another runtime may
   /// start on it when this returns. Every later request is passed on, and no trigger leads to a poll.
@@ -18,9 +18,9 @@ extension Runtime {
     prefetches?.close()
     if let device {
       device.beginClosing()
-      await pageThreads.idle(within: Self.patience)
-      await fetchThreads.idle(within: Self.patience)
-      await updateThread.idle(within: Self.patience)
+      await pageThreads.idle(within: Self.timeout)
+      await fetchThreads.idle(within: Self.timeout)
+      await updateThread.idle(within: Self.timeout)
       sendCounts(isLast: true)
       await notes.run {
         // The process didn't end while the page loads.

@@ -7,7 +7,7 @@ extension Runtime {
   struct Open {
     let page: OpenPage
     /// What was held when it was opened.
-    let held: HeldManifest?
+    let held: DeviceManifest?
     /// The manifest version that its own document came from; nil where that came from the network, or not yet.
     private(set) var source: String?
     /// Of which the adapter told.
@@ -18,7 +18,7 @@ extension Runtime {
     /// Updates that wait for its first answer.
     var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
-    init(_ page: OpenPage, _ held: HeldManifest?) {
+    init(_ page: OpenPage, _ held: DeviceManifest?) {
       self.page = page
       self.held = held
     }

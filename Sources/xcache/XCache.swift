@@ -59,7 +59,7 @@ enum XCache {
     } catch {
       let fault = Fault(error)
       let hint = fault.name == "usage" ? "\nTry: xcache \(hint(words))--help" : ""
-      terminal.note("xcache: \(fault.words)\(hint)")
+      terminal.note("xcache: \(fault.message)\(hint)")
       if words.prefix(while: { $0 != "--" }).contains("--json") { terminal.say(problem: fault.json) }
       return fault.exitCode
     }

@@ -51,7 +51,7 @@ import Testing
     }
     let archive = try Archive(ArchiveBytes(try written(files, threads: 4)))
     #expect(archive.entries.map(\.name) == files.map(\.name))
-    #expect(PackPlan(files).batch.last == 2)
+    #expect(ZipPlan(files).batch.last == 2)
   }
 
   /// More than 65,535 entries need the ZIP64 end.

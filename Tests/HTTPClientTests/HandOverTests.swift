@@ -13,8 +13,8 @@ import Testing
   private func read(_ handOver: HandOver) -> (bytes: [UInt8], resumed: Int) {
     var bytes: [UInt8] = []
     var resumed = 0
-    while let (step, goesOn) = handOver.next(within: .zero) {
-      if goesOn { resumed += 1 }
+    while let (step, shouldContinue) = handOver.next(within: .zero) {
+      if shouldContinue { resumed += 1 }
       guard case .bytes(let piece) = step else { break }
       bytes += piece
     }

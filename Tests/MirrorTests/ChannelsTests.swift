@@ -43,7 +43,7 @@ struct ChannelsTests {
         }
         for item in try whole.manifest().items {
           let path = try #require(DownloadPlace(item.entry.download)).path.filePath
-          let file = try FileCheck.digest("\(www)/\(path)")
+          let file = try CopyCheck.digest("\(www)/\(path)")
           #expect(file?.sha256 == item.entry.sha256, "\(folder)/\(name) names \(path)")
         }
       }
@@ -85,7 +85,7 @@ struct ChannelsTests {
       let after = try Bench.files(bench.www)
       for (path, bytes) in before where after[path] != bytes {
         let isAbout = try Self.isAbout(path, narrow)
-        #expect(isAbout, "after \(calls) calls: a run about \(narrow.words ?? "all") changed \(path)")
+        #expect(isAbout, "after \(calls) calls: a run about \(narrow.message ?? "all") changed \(path)")
       }
       let index = try bench.index
       #expect(Set(index.channels.map(\.name.description)) == Set(Self.places))
@@ -213,7 +213,7 @@ struct ChannelsTests {
     let report = try bench.mirror(from: LimitedSource(bench.store, to: "mall")) {
       ($0.prunes, $0.grace) = (true, 0)
     }
-    #expect(report.readable.words == "app mall" && report.untouched.map(\.description) == ["shop online"])
+    #expect(report.readable.message == "app mall" && report.untouched.map(\.description) == ["shop online"])
     try Self.requireNothingMissing(bench.www, ["shop online", "mall online"])
     #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)
   }

@@ -126,7 +126,7 @@ struct DamagedDocumentTests {
     #expect(try restore(bench).report.damaged.map(\.path) == ["xcache_test/shop/configure/1.json"])
     let found = try Verification(FolderReader(bench.www)).run().divergences
     #expect(
-      found.contains { $0.path.hasSuffix("shop/configure/1.json") && $0.words.contains("can't be read") })
+      found.contains { $0.path.hasSuffix("shop/configure/1.json") && $0.message.contains("can't be read") })
   }
 
   @Test("No copy goes into an origin's data")

@@ -101,7 +101,7 @@ struct DamagedIndexTests {
       try DurableFile.write(Array(text.replacing(part, with: other).utf8), to: bench.www + "/mirror.json")
       let reader = FolderReader(bench.www)
       _ = try? Verification(reader, maxAge: 5).run()
-      MirrorWatch(reader, newest: { [] }, log: { _ in }).look()
+      MirrorMonitor(reader, newest: { [] }, log: { _ in }).look()
       let store = try Store(path: "\(bench.folder)/new-\(Clock.monotonicNanoseconds())")
       _ = try? Restoration(from: reader).restore(into: store)
       try bench.mirror { ($0.prunes, $0.grace) = (true, 1000) }

@@ -64,7 +64,7 @@ import Testing
   /// Everything that reads a mirror; what each makes of it doesn't matter here.
   private func readAll(_ bench: Bench) throws {
     let reader = FolderReader(bench.www)
-    let watch = MirrorWatch(reader, newest: { [] }, log: { _ in })
+    let watch = MirrorMonitor(reader, newest: { [] }, log: { _ in })
     watch.look()
     #expect(watch.prometheusText.contains("xcache_mirror_up"))
     _ = try? Verification(reader, maxAge: 60).run()

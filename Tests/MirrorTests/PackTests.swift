@@ -77,7 +77,7 @@ struct PackTests {
     try bench.mirror()
     try VerifyTests.change(bench.path(".xpk")) { $0[$0.count / 2] ^= 1 }
     let found = try bench.verify()
-    #expect(found.map(\.words) == ["its bytes are others than mirror.json says"])
+    #expect(found.map(\.message) == ["its bytes are others than mirror.json says"])
     #expect(found[0].path.hasSuffix(".xpk"))
     // And --repair puts it right.
     #expect(try bench.mirror { $0.repairs = true }.written == 2)
@@ -94,7 +94,7 @@ struct PackTests {
     let found = try bench.verify()
     #expect(found.count == 1)
     #expect(found.first?.path.hasSuffix("update/2-3.json") == true)
-    #expect(found.first?.words.hasPrefix("the pack ") == true)
+    #expect(found.first?.message.hasPrefix("the pack ") == true)
   }
 
   @Test func aRestoredOriginNeedsNoPack() throws {

@@ -9,7 +9,7 @@ import Testing
 struct PlanTests {
   /// A change of these bytes writes every document of every copy anew: it needs a reason and a new `format`.
   @Test func canonicalBytes() throws {
-    let state = ChannelState(
+    let state = MirroredChannelState(
       app: try AppName("shop"), appID: 3, channel: .online, publicURL: try BaseURL("https://cdn.test/x"),
       version: ManifestVersion(7), digest: .of([2]), versions: [ManifestVersion(6), ManifestVersion(7)],
       extras: AnswerExtras(interval: 60, policy: nil, prefetch: 4), scripts: [])

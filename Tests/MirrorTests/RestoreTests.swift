@@ -91,7 +91,7 @@ struct RestoreTests {
   }
 
   @Test("The same folder again changes nothing, and a changed bundle replaces itself alone")
-  func goesOn() throws {
+  func shouldContinue() throws {
     let bench = try Bench()
     try bench.release("help", ["help.html": "<p>help"])
     try bench.mirror { $0.keep = 1 }

@@ -36,7 +36,7 @@ import Testing
     try Self.with(200, answer, requests) { source, _ in
       let origin = try source.origin()
       #expect(origin.id == "o" && origin.defaultApp?.text == "shop" && origin.audit?.row == 3)
-      #expect(origin.readable.words == "app shop")
+      #expect(origin.readable.message == "app shop")
       let channel = try #require(try source.channels(keep: 5).first)
       #expect(channel.name.description == "shop online" && channel.versions.map(\.text) == ["6", "7"])
       #expect(channel.extras == AnswerExtras(interval: 60, prefetch: 2))

@@ -83,7 +83,7 @@ struct VerifyTests {
       let report = try Verification(reader).run()
       #expect(report.hasErrors)
       #expect(
-        report.divergences.contains { $0.path.hasSuffix(fault.path) && $0.words.hasPrefix(fault.words) },
+        report.divergences.contains { $0.path.hasSuffix(fault.path) && $0.message.hasPrefix(fault.words) },
         "\(report.divergences)")
     }
     try bench.mirror { $0.repairs = true }
@@ -98,7 +98,7 @@ struct VerifyTests {
     let report = try Verification(WebReader(try BaseURL(server.url))).run()
     #expect(report.divergences.count == 2 && !report.hasErrors)
     #expect(
-      report.divergences.map(\.words).contains("it is served as text/plain, not as text/css;charset=UTF-8"))
+      report.divergences.map(\.message).contains("it is served as text/plain, not as text/css;charset=UTF-8"))
   }
 
   @Test("What a host refuses is named, file by file, and the others are read")
@@ -108,7 +108,7 @@ struct VerifyTests {
     let hidden = ["bundle/3.zip", "app.2.js", "configure/2.json"]
     let server = bench.serve(refusing: hidden)
     let report = try Verification(WebReader(try BaseURL(server.url))).run()
-    #expect(report.hasErrors && Set(report.divergences.map(\.words)) == ["the host answers 403"])
+    #expect(report.hasErrors && Set(report.divergences.map(\.message)) == ["the host answers 403"])
     for name in hidden { #expect(report.divergences.contains { $0.path.hasSuffix(name) }, "\(name)") }
     #expect(report.divergences.count == hidden.count, "\(report.divergences)")
   }

@@ -92,7 +92,7 @@ import Testing
       Self.error { () throws(OriginError) in _ = try client.send(OriginCall("GET", "x")) })
     #expect(error.problem?.status == status && error.problem?.code == code && error.problem?.detail == "why")
     #expect(error.exitCode == exitCode && !error.isOutage && script.requests.count == 1)
-    #expect(error.words.hasPrefix("why"))
+    #expect(error.message.hasPrefix("why"))
   }
 
   /// Whatever answers there isn't an origin: a proxy's page, JSON that is cut off, members of another kind.

@@ -117,7 +117,7 @@ import Testing
     let offer = DeltaOffer(
       url: try ResourceURL("https://m.example.com/index.html"), base: SHA256.of([1]),
       download: "https://cdn.example.com/delta", size: 5)
-    let desk = try ZipDesk(
+    let service = try ZipService(
       store: store,
       .init(deltas: { _, _, _ in
         isDone.load(ordering: .relaxed) ? .done([ZipDelta(offer, path: delta)]) : .pending
@@ -125,12 +125,12 @@ import Testing
     let channel = try store.channel(try AppName("shop"), .online)
     let (from, to) = (ManifestVersion(1), ManifestVersion(2))
     let zip = isLean ? BundleZip.deltas(from: from, to: to) : .update(from: from, to: to)
-    switch try desk.zip(zip, of: channel) {
+    switch try service.zip(zip, of: channel) {
     case .notYet: break
     default: Issue.record("the deltas aren't done")
     }
     isDone.store(true, ordering: .relaxed)
-    guard case .ready(let stored) = try desk.zip(zip, of: channel) else {
+    guard case .ready(let stored) = try service.zip(zip, of: channel) else {
       Issue.record("the zip is there")
       return
     }
@@ -184,10 +184,10 @@ import Testing
   @Test func manyAtOnceMakeOne() throws {
     let origin = try Self.published()
     let channel = try origin.store.channel(try AppName("shop"), .online)
-    let desk = try ZipDesk(store: origin.store, .init(deltas: { _, _, _ in .done([]) }) { _ in [] })
+    let service = try ZipService(store: origin.store, .init(deltas: { _, _, _ in .done([]) }) { _ in [] })
     let threads = try (0..<8).map { index in
       try OSThread(name: "ask-\(index)") {
-        for _ in 0..<20 { _ = try? desk.zip(.whole(ManifestVersion(2)), of: channel) }
+        for _ in 0..<20 { _ = try? service.zip(.whole(ManifestVersion(2)), of: channel) }
       }
     }
     for thread in threads { thread.join() }
@@ -300,15 +300,15 @@ import Testing
   @Test func theLastOfTheDiskStaysFree() throws {
     let origin = try Self.ten()
     let channel = try origin.store.channel(try AppName("shop"), .online)
-    var options = ZipDesk.Options(deltas: { _, _, _ in .done([]) }) { _ in [ManifestVersion(9)] }
+    var options = ZipService.Options(deltas: { _, _, _ in .done([]) }) { _ in [ManifestVersion(9)] }
     options.disk = { (_) throws(SystemError) in DiskSpace(size: 1_000_000, available: 50_001) }
-    let desk = try ZipDesk(store: origin.store, options)
-    guard case .noRoom(isNewest: true) = try desk.zip(.whole(ManifestVersion(10)), of: channel) else {
+    let service = try ZipService(store: origin.store, options)
+    guard case .noRoom(isNewest: true) = try service.zip(.whole(ManifestVersion(10)), of: channel) else {
       Issue.record("a twentieth of the disk is not for zips")
       return
     }
     options.disk = { (_) throws(SystemError) in DiskSpace(size: 1_000_000, available: 60_000) }
-    let other = try ZipDesk(store: origin.store, options)
+    let other = try ZipService(store: origin.store, options)
     guard case .ready = try other.zip(.whole(ManifestVersion(10)), of: channel) else {
       Issue.record("there is enough for it")
       return

@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func damageIsAsGoodAsNothing() throws {
-    let cache = CacheFolder(path: folder.path + "/cache")
+    let cache = PublishCache(path: folder.path + "/cache")
     try cache.write(.hashes, "key", [1, 2, 3])
     #expect(cache.read(.hashes, "key") == [1, 2, 3])
     #expect(cache.read(.hashes, "other") == nil)
@@ -92,7 +92,7 @@ import Testing
     (["XDG_CACHE_HOME": "relative", "HOME": "/h"], "/h/.cache/xcache"),
   ])
   func whereTheCacheIs(_ environment: [String: String], _ path: String) {
-    #expect("\(CacheFolder(environment: environment))".contains("\"\(path)\""))
+    #expect("\(PublishCache(environment: environment))".contains("\"\(path)\""))
   }
 
   @Test func aFileThatChangesWhileItIsReadIsNamed() throws {

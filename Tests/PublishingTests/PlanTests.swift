@@ -104,11 +104,11 @@ import Testing
     }
   }
 
-  static func resource(_ path: String, _ text: String) throws -> LocalResource {
+  static func resource(_ path: String, _ text: String) throws -> BuildFile {
     let status = try #require(try Kernel.status("/"))
     let bytes = Array(text.utf8)
     let source = SourceFile(location: path, path: path, status: status)
-    return LocalResource(
+    return BuildFile(
       MappedFile(
         url: try ResourceURL("https://h/\(path)"), ctype: ContentType.of(fileName: path),
         headers: EntryHeaders(), file: source),

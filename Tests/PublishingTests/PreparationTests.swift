@@ -30,7 +30,7 @@ import Testing
     let source = BundleSource(
       try BundleName("main"),
       folders: [.init("\(folder.path)/site", baseURL: try BaseURL("https://m.example.com/main/"))])
-    return try Publisher(api, cache: CacheFolder(path: folder.path + "/cache"))
+    return try Publisher(api, cache: PublishCache(path: folder.path + "/cache"))
       .publish([source], to: ChannelAddress(try AppName("shop"), .online), options)
   }
 
@@ -70,7 +70,7 @@ import Testing
       let error = #expect(throws: PublishError.self) { try publish(maxUpdate: limit) }
       #expect(
         error?.exitCode == 3
-          && error?.words.contains("1.3 KB, and --max-update allows 1.3 KB (1 B less)") == true)
+          && error?.message.contains("1.3 KB, and --max-update allows 1.3 KB (1 B less)") == true)
       #expect(origin.with { $0.version } == 1 && asked.withLock { $0 } == 5)
     } else {
       let result = try publish(maxUpdate: limit)
@@ -84,7 +84,7 @@ import Testing
     try folder.write("site/a.js", "two")
     _ = beLate(doneAfter: 2) { _ in [:] }
     let error = #expect(throws: PublishError.self) { try publish(maxUpdate: 1 << 40) }
-    #expect(error?.exitCode == 3 && error?.words.contains("--max-update can't be kept") == true)
+    #expect(error?.exitCode == 3 && error?.message.contains("--max-update can't be kept") == true)
     #expect(origin.with { $0.version } == 1)
     // Without one the release only tells of no cost.
     #expect(try publish().preparation?.value.cost.isKnown == false && origin.with { $0.version } == 2)
@@ -184,7 +184,7 @@ import Testing
     try folder.write("site/a.js", "two")
     overtake(1) { $0 == 1 ? 1000 : 100_000 }
     let error = #expect(throws: PublishError.self) { try publish(maxUpdate: 1300) }
-    #expect(error?.exitCode == 3 && error?.words.contains("100.3 KB") == true)
+    #expect(error?.exitCode == 3 && error?.message.contains("100.3 KB") == true)
     #expect(origin.with { $0.releases.count } == 1)
     overtake(2) { _ in 1000 }
     let result = try publish(maxUpdate: 1300)
@@ -198,7 +198,7 @@ import Testing
     try folder.write("site/a.js", "two")
     overtake(.max) { _ in 1000 }
     let error = #expect(throws: PublishError.self) { try publish(maxUpdate: 1300) }
-    #expect(error?.exitCode == 3 && error?.words.contains("came between again and again") == true)
+    #expect(error?.exitCode == 3 && error?.message.contains("came between again and again") == true)
     #expect(origin.with { $0.releases.count } == 1)
   }
 
@@ -240,7 +240,7 @@ import Testing
   @Test func oneThatIsGoneEachTimeEndsThePublish() throws {
     let counts = prepare(isReady: false) { _, _ in nil }
     let error = #expect(throws: PublishError.self) { try publish() }
-    #expect(error?.words.contains("no release is prepared") == true)
+    #expect(error?.message.contains("no release is prepared") == true)
     #expect(counts.withLock { $0 } == (4, 4) && origin.with { $0.version } == 0)
   }
 

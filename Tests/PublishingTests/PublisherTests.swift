@@ -32,7 +32,7 @@ import Testing
     let api = OriginClient(
       server: try BaseURL(server ?? origin.url), token: token,
       retries: { RetryPolicy(attempts: 12, first: 1, hasAnswered: $0) })
-    return Publisher(api, cache: CacheFolder(path: folder.path + "/cache"), progress: progress)
+    return Publisher(api, cache: PublishCache(path: folder.path + "/cache"), progress: progress)
   }
 
   @discardableResult
@@ -90,7 +90,7 @@ import Testing
     for index in 0..<50 { try folder.write("site/f\(index).js", "content \(index)") }
     try publish()
     let other = Publisher(
-      OriginClient(server: try BaseURL(origin.url), token: "secret"), cache: CacheFolder(path: nil))
+      OriginClient(server: try BaseURL(origin.url), token: "secret"), cache: PublishCache(path: nil))
     try folder.write("elsewhere/f0.js", "theirs")
     let theirs = BundleSource(
       try BundleName("main"),
@@ -291,7 +291,7 @@ import Testing
     let error = #expect(throws: PublishError.self) { try publish() }
     #expect(error?.exitCode == 3)
     #expect(
-      error?.words
+      error?.message
         == "2 URLs are in another bundle with other bytes\n  https://m/a is in bundle x\n  https://m/b is in bundle y"
     )
   }
@@ -301,7 +301,7 @@ import Testing
     let refused = #expect(throws: PublishError.self) {
       try publisher(token: "wrong").publish([bundle()], to: try channel)
     }
-    #expect(refused?.words == "no such token; give one with --token or XCACHE_TOKEN, or by xcache login")
+    #expect(refused?.message == "no such token; give one with --token or XCACHE_TOKEN, or by xcache login")
     #expect(refused?.exitCode == 1)
     #expect(!"\(try #require(refused))".contains("wrong"))
     let port = SocketServer { _ in [] }.port
@@ -311,7 +311,7 @@ import Testing
     }
     let unreachable =
       "http://127.0.0.1:\(port) can't be reached: nothing answers at 127.0.0.1 port \(port); see that "
-    #expect(nobody?.words.hasPrefix(unreachable) == true)
+    #expect(nobody?.message.hasPrefix(unreachable) == true)
     #expect(Clock.monotonicNanoseconds() - start < 1_000_000_000)
   }
 

@@ -47,19 +47,19 @@ import Testing
       try Self.api(server).send(OriginCall("POST", "gc", EmptyRequest()))
     }
     #expect(keys.withLock { $0 }.count == 6)
-    #expect(error?.words.contains("may have done what was asked") == true)
+    #expect(error?.message.contains("may have done what was asked") == true)
     let busy: [SocketServer.Step] = .answer(503, body: #"{"code":"busy","detail":"later"}"#.utf8)
     let (refusing, _) = Self.server(Array(repeating: busy, count: 20))
     let refusal = #expect(throws: OriginError.self) {
       try Self.api(refusing).send(OriginCall("DELETE", "tokens/ci"))
     }
-    #expect(refusal?.words == "later")
+    #expect(refusal?.message == "later")
     // The first attempt may have been carried out; that the origin is busy now doesn't say that it wasn't.
     let (broken, _) = Self.server([[.reset]] + Array(repeating: busy, count: 20))
     let open = #expect(throws: OriginError.self) {
       try Self.api(broken).send(OriginCall("DELETE", "tokens/ci"))
     }
-    #expect(open?.words.contains("may have done what was asked") == true)
+    #expect(open?.message.contains("may have done what was asked") == true)
   }
 
   @Test func whatMayBeSentTwiceHasNone() throws {

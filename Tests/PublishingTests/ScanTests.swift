@@ -112,7 +112,7 @@ func words(_ body: () throws -> Void) -> String? {
     try body()
     return nil
   } catch let error as PublishError {
-    return error.words
+    return error.message
   } catch {
     return "\(error)"
   }

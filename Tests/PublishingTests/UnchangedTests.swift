@@ -47,7 +47,7 @@ extension PublisherTests {
     }
     func publish(_ program: String) throws -> PublishResult {
       let api = OriginClient(server: try BaseURL(origin.url), token: "secret")
-      let publisher = Publisher(api, cache: CacheFolder(path: folder.path + "/cache"), program: program)
+      let publisher = Publisher(api, cache: PublishCache(path: folder.path + "/cache"), program: program)
       return try publisher.publish([bundle()], to: try channel)
     }
     #expect(try publish("").filesRead == 0)
@@ -99,7 +99,7 @@ extension PublisherTests {
         try BundleName("main"),
         folders: [.init(folder.path + "/elsewhere", baseURL: try BaseURL("https://m.example.com/main"))])
       let other = Publisher(
-        OriginClient(server: try BaseURL(origin.url), token: "secret"), cache: CacheFolder(path: nil))
+        OriginClient(server: try BaseURL(origin.url), token: "secret"), cache: PublishCache(path: nil))
       _ = try other.publish([theirs], to: try channel)
       #expect(try publish().answer.isChanged)
       try expectMirrored()

@@ -64,7 +64,7 @@ import Testing
       #expect {
         try bench.publish([bench.bundle("main", name)])
       } throws: { error in
-        let said = (error as? PublishError)?.words ?? ""
+        let said = (error as? PublishError)?.message ?? ""
         return said.contains(words) && said.contains(name)
       }
     }

@@ -50,7 +50,7 @@ final class TestClient {
 
   /// Sends no more, and goes on reading.
   func finishSending() {
-    tls?.sayGoodbye()
+    tls?.sendCloseNotify()
     _ = Glibc.shutdown(socket, Int32(SHUT_WR))
   }
 

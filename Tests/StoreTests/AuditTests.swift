@@ -28,7 +28,7 @@ import Testing
     _ = try store.pin(ManifestVersion(1), of: channel, reason: "the app ships it", by: anna)
     try store.unpin(ManifestVersion(1), of: channel, by: anna)
     _ = try store.keepScript([1], for: channel, by: anna)
-    var policy = KeepPolicy()
+    var policy = RetentionPolicy()
     (policy.versions, policy.days) = (1, 0)
     _ = try store.collect(policy, by: anna)
     // What changes nothing leaves no row.

@@ -27,7 +27,7 @@ import Testing
   func aLeaseFromATimeThatHasNotComeHoldsNothing(minutes: Int64, holds: Bool) throws {
     let (store, now, scratch) = try aged()
     defer { withExtendedLifetime(scratch) {} }
-    var policy = KeepPolicy()
+    var policy = RetentionPolicy()
     policy.versions = 1
     now.withLock { $0 += minutes * 60_000 }
     _ = try store.takeLease(holder: "mirror", seconds: 60)
@@ -45,7 +45,7 @@ import Testing
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("one")])
     var options = Store.Options()
-    options.isBeside = true
+    options.isSecondary = true
     let beside = try scratch.open(options)
     let lease = try beside.takeLease(holder: "mirror", seconds: 60)
     #expect(try store.leases() == [lease])
@@ -58,7 +58,7 @@ import Testing
   @Test func aReaderBesideNeedsAFolder() {
     let scratch = Scratch()
     var options = Store.Options()
-    options.isBeside = true
+    options.isSecondary = true
     #expect(throws: StoreError.self) { try scratch.open(options) }
   }
 
@@ -93,7 +93,7 @@ import Testing
   }
 
   private func dropped(_ store: Store) throws -> [Int64] {
-    var policy = KeepPolicy()
+    var policy = RetentionPolicy()
     policy.versions = 1
     return try store.collect(policy, dryRun: true).channels[0].dropped.map(\.number)
   }

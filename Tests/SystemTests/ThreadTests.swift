@@ -33,8 +33,8 @@ import Testing
     let outcome = Monitor<Bool?>(nil)
     let thread = BackgroundThread()
     try thread.start("test") {
-      let goesOn = thread.pause(for: .milliseconds(1))
-      outcome.broadcasting { $0 = goesOn }
+      let shouldContinue = thread.pause(for: .milliseconds(1))
+      outcome.broadcasting { $0 = shouldContinue }
     }
     #expect(outcome.waiting { $0 })
     thread.stop()

@@ -104,7 +104,7 @@ package final class TLSPeer {
   }
 
   /// Says that it sends no more.
-  package func sayGoodbye() { _ = SSL_shutdown(ssl) }
+  package func sendCloseNotify() { _ = SSL_shutdown(ssl) }
   /// Asks for new keys in the way of TLS 1.2.
   package func renegotiate() -> Step {
     SSL_renegotiate(ssl)

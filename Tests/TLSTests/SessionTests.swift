@@ -183,12 +183,12 @@ import Testing
   func ends() throws {
     let pair = try Pair(acceptor)
     #expect(pair.shakeHands() == .done(isResumed: false))
-    pair.client.sayGoodbye()
+    pair.client.sendCloseNotify()
     #expect(pair.serverReceives() == .end)
     // It may still be answered.
     #expect(pair.serverSends(Array("bye".utf8)) == .bytes(3))
     #expect(pair.clientReads() == Array("bye".utf8))
-    pair.server.sayGoodbye()
+    pair.server.sendCloseNotify()
     var buffer = [UInt8](repeating: 0, count: 8)
     #expect(pair.client.receive(into: &buffer) == .end)
   }

@@ -128,7 +128,7 @@ private final class CountingService: ServiceExchange {
     }
     while !asked.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
     await runtime.close()
-    // `close` has some patience and then goes; who waits for an answer has to have it by itself.
+    // `close` has some timeout and then goes; who waits for an answer has to have it by itself.
     #expect(await task.value)
     #expect(try await bench.runtime().fault == nil)
   }

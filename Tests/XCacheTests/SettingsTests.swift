@@ -175,7 +175,8 @@ import Testing
     #expect(settings.check.off == [.weight, .name] && settings.check.ignore.map(\.text) == ["old/*"])
     let wrong = try JSONValue.parse(Array(#"{"check":{"off":["wieght"]}}"#.utf8))
     let error = #expect(throws: SettingsError.self) { try Settings(json: wrong, file: "/x/xcache.json") }
-    #expect(error?.words.contains("/x/xcache.json: check / off / 1 should be a rule: missing, case") == true)
+    #expect(
+      error?.message.contains("/x/xcache.json: check / off / 1 should be a rule: missing, case") == true)
   }
 
   @Test func whatIsMissingIsSaid() throws {
@@ -192,7 +193,7 @@ private func words(_ body: () throws -> Void) -> String? {
     try body()
     return nil
   } catch let error as SettingsError {
-    return error.words
+    return error.message
   } catch {
     return "\(error)"
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import xcache
 
-@Suite("Times as people write them") struct TimeWordTests {
+@Suite("Times as people write them") struct TimeArgumentTests {
   /// 2026-11-22T12:00:00Z
   private static let now: Int64 = 1_795_348_800_000
 
@@ -13,23 +13,23 @@ import Testing
       ("1w ago", 604_800),
     ] as [(String, Int64)])
   func ago(_ text: String, _ seconds: Int64) {
-    #expect(TimeWord.parse(text, now: Self.now) == Self.now - seconds * 1000)
+    #expect(TimeArgument.parse(text, now: Self.now) == Self.now - seconds * 1000)
   }
 
   @Test("A time with its offset is what it says") func absolute() {
-    #expect(TimeWord.parse("2026-11-22T20:00+08:00", now: 0) == Self.now)
-    #expect(TimeWord.wireText("2026-11-22T20:00+08:00") == "2026-11-22T20:00+08:00")
+    #expect(TimeArgument.parse("2026-11-22T20:00+08:00", now: 0) == Self.now)
+    #expect(TimeArgument.wireText("2026-11-22T20:00+08:00") == "2026-11-22T20:00+08:00")
     // As the program prints times.
-    #expect(TimeWord.parse("2026-11-22 12:00:00 UTC", now: 0) == Self.now)
-    #expect(TimeWord.parse("2026-11-22 12:00 utc", now: 0) == Self.now)
+    #expect(TimeArgument.parse("2026-11-22 12:00:00 UTC", now: 0) == Self.now)
+    #expect(TimeArgument.parse("2026-11-22 12:00 utc", now: 0) == Self.now)
   }
 
   @Test("A day and an hour are those of the clocks here") func local() throws {
-    let today = try #require(TimeWord.parse("today 14:05", now: Self.now))
-    #expect(TimeWord.parse("14:05", now: Self.now) == today)
+    let today = try #require(TimeArgument.parse("today 14:05", now: Self.now))
+    #expect(TimeArgument.parse("14:05", now: Self.now) == today)
     #expect(abs(today - Self.now) < 26 * 3_600_000)
-    #expect(TimeWord.parse("today 14:05:30", now: Self.now) == today + 30_000)
-    let yesterday = try #require(TimeWord.parse("yesterday 14:05", now: Self.now))
+    #expect(TimeArgument.parse("today 14:05:30", now: Self.now) == today + 30_000)
+    let yesterday = try #require(TimeArgument.parse("yesterday 14:05", now: Self.now))
     // 23 to 25 hours: clocks may have changed.
     #expect([23, 24, 25].contains((today - yesterday) / 3_600_000))
   }
@@ -42,7 +42,7 @@ import Testing
       "25:00", "1:2:3", "1:02:60", "2026-11-22 25:00 UTC", "soon 12:00 UTC", "9999999999999m ago",
       "10m ago now", "2026-11-22T20:00", "٣m ago",
     ])
-  func none(_ text: String) { #expect(TimeWord.parse(text, now: Self.now) == nil) }
+  func none(_ text: String) { #expect(TimeArgument.parse(text, now: Self.now) == nil) }
 }
 
 @Suite("The progress line") struct ProgressMeterTests {

@@ -12,12 +12,12 @@ final class PackJob: Sendable {
   }
 
   private let inputs: [ArchiveInput]
-  private let plan: PackPlan
+  private let plan: ZipPlan
   private let state = Monitor(State())
 
   init(_ inputs: [ArchiveInput]) {
     self.inputs = inputs
-    plan = PackPlan(inputs)
+    plan = ZipPlan(inputs)
   }
 
   /// Packs entries until none is left or the writer gave up.
@@ -65,7 +65,7 @@ final class PackJob: Sendable {
 ///
 /// Entries are cut into batches of consecutive ones. Within a batch the largest is packed first: a large one at the
 /// end would leave the other threads with nothing to do. What is packed ahead of the writer is at most two batches.
-struct PackPlan: Sendable {
+struct ZipPlan: Sendable {
   /// Bytes of a batch, before packing.
   static let batchBytes: Int64 = 48 << 20
 

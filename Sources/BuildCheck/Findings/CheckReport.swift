@@ -31,7 +31,7 @@ extension Finding {
   fileprivate var json: JSONValue {
     [
       "column": column.map { .integer($0) } ?? .null, "file": place.map { .string($0) } ?? .null,
-      "line": line.map { .integer($0) } ?? .null, "message": .string(words), "rule": .string(rule.rawValue),
+      "line": line.map { .integer($0) } ?? .null, "message": .string(message), "rule": .string(rule.rawValue),
       "severity": .string(severity.rawValue),
     ]
   }

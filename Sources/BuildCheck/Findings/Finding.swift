@@ -36,7 +36,7 @@ package struct Finding: Hashable, Sendable {
 
 extension Finding {
   /// `file:line:column: severity: what, and what to do [rule]`.
-  package var text: String { "\(spot)\(severity.rawValue): \(words) [\(rule.rawValue)]" }
+  package var text: String { "\(spot)\(severity.rawValue): \(message) [\(rule.rawValue)]" }
 
   /// `file:line:column: `, as far as it is known.
   package var spot: String {
@@ -48,14 +48,15 @@ extension Finding {
   }
 
   /// What is wrong, and what to do.
-  package var words: String {
-    if repeats == 0 { return problem.words }
-    return problem.words + (rule == .sourcemap ? " (and \(repeats) more)" : " (\(repeats) more in this file)")
+  package var message: String {
+    if repeats == 0 { return problem.message }
+    return problem.message
+      + (rule == .sourcemap ? " (and \(repeats) more)" : " (\(repeats) more in this file)")
   }
 }
 
 extension CheckProblem {
-  var words: String {
+  var message: String {
     switch self {
     case .missing(let kind, let target, let reason): Self.missing(kind, target, reason)
     case .query(let kind, let target):

@@ -2,13 +2,13 @@ import Manifests
 
 /// The answers that are held, and for how long.
 struct AddressCache: Sendable {
-  private struct Held: Sendable {
+  private struct CachedAnswer: Sendable {
     var answer: LookupAnswer
     /// Milliseconds since 1970 until which it is fresh.
     var expires: Int64
   }
 
-  private var held: [HostName: Held] = [:]
+  private var held: [HostName: CachedAnswer] = [:]
   /// Hosts that there were none of, as the service said, and until when that counts. A file has none of them.
   private var absent: [HostName: Int64] = [:]
 
@@ -38,7 +38,7 @@ struct AddressCache: Sendable {
   /// Keeps an answer.
   mutating func keep(_ answer: LookupAnswer, of host: HostName, at now: Int64) {
     let seconds = answer.seconds.map { min(max($0, Self.times.lowerBound), Self.times.upperBound) }
-    held[host] = Held(answer: answer, expires: now + Int64(seconds ?? Self.untold) * 1000)
+    held[host] = CachedAnswer(answer: answer, expires: now + Int64(seconds ?? Self.untold) * 1000)
     absent[host] = nil
     guard held.count > Self.limit, let oldest = held.min(by: { $0.value.expires < $1.value.expires }) else {
       return
@@ -92,7 +92,8 @@ extension AddressCache {
         let answer = LookupAnswer(addresses.compactMap { IPAddress($0) }, seconds: nil)
       else { continue }
       // A clock that was set back makes nothing fresh for longer than it ever was.
-      held[host] = Held(answer: answer, expires: min(expires, now + Int64(Self.times.upperBound) * 1000))
+      held[host] = CachedAnswer(
+        answer: answer, expires: min(expires, now + Int64(Self.times.upperBound) * 1000))
     }
   }
 }

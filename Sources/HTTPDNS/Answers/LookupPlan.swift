@@ -32,7 +32,7 @@ struct LookupPlan {
   ///   - hasService: whether the service is worth asking.
   ///   - headStart: milliseconds that the first source has before the second one is asked, too.
   init(
-    _ order: HTTPDNSSettings.Order, hasService: Bool, stale: LookupAnswer?, headStart: Int64, patience: Int64,
+    _ order: HTTPDNSSettings.Order, hasService: Bool, stale: LookupAnswer?, headStart: Int64, timeout: Int64,
     at now: Int64
   ) {
     switch order {
@@ -42,7 +42,7 @@ struct LookupPlan {
     isRace = order == .race
     self.stale = stale
     self.headStart = headStart
-    deadline = now + patience
+    deadline = now + timeout
   }
 
   /// What is to be done now.

@@ -69,14 +69,14 @@ package enum JSONKind: String, Hashable, Sendable {
 
 extension DocumentProblem {
   /// What is wrong and what to do; the place is said in front of it.
-  package var words: String {
+  package var message: String {
     switch self {
     case .notJSON(let error, let line?, let column?):
       "\(error.fault) at line \(line), column \(column); \(error.remedy)"
     case .notJSON(let error, _, _): "\(error)"
     case .empty: "there is nothing; write at least []"
     case .kind(.boolean, let needed): "is a boolean; \(Self.list(needed)) is needed"
-    case .kind(let found, let needed): "is \(found.words); \(Self.list(needed)) is needed"
+    case .kind(let found, let needed): "is \(found.message); \(Self.list(needed)) is needed"
     case .unknownKey(let nearest?, _): "there is no such key; did you mean \(quote(nearest))?"
     case .unknownKey(nil, let known): "there is no such key; known are \(known.joined(separator: ", "))"
     case .missing(let key, let meaning): "\(quote(key)) is missing: \(meaning)"
@@ -86,11 +86,11 @@ extension DocumentProblem {
       "the config takes \(bytes) bytes, and \(limit) is the most; devices fetch it whole, so drop pages"
     case .url(let error): error.description
     case .fragment: "a URL that is sent can't have a #fragment; write it without"
-    default: configWords
+    default: configMessage
     }
   }
 
-  private var configWords: String {
+  private var configMessage: String {
     switch self {
     case .documentName(let name):
       "the document is named \(quote(name)), not \"prefetchConfig\"; is it another one?"
@@ -112,11 +112,11 @@ extension DocumentProblem {
     case .unusedParamTypes: "types count in the body alone; add \"bodyParam\":true or remove them"
     case .actsBeforeTheUser(let method):
       "a \(method) is sent when the page opens, before the user does anything"
-    default: policyWords
+    default: policyMessage
     }
   }
 
-  private var policyWords: String {
+  private var policyMessage: String {
     switch self {
     case .pattern(let error): error.description
     case .samePattern(let first): "the pattern is listed already, at \(first); remove one"
@@ -132,12 +132,12 @@ extension DocumentProblem {
   }
 
   private static func list(_ kinds: [JSONKind]) -> String {
-    kinds.map(\.words).joined(separator: " or ")
+    kinds.map(\.message).joined(separator: " or ")
   }
 }
 
 extension JSONKind {
-  fileprivate var words: String {
+  fileprivate var message: String {
     switch self {
     case .null: "null"
     case .boolean: "true or false"

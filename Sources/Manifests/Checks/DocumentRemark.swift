@@ -24,12 +24,12 @@ package struct DocumentRemark: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// `error: $.config[0].url: …`
-  package var description: String { "\(severity.rawValue): \(path): \(problem.words)" }
+  package var description: String { "\(severity.rawValue): \(path): \(problem.message)" }
 
   /// The remark as answers of the API have it.
   package var json: JSONValue {
     [
-      "message": .string(problem.words), "path": .string(path.text), "severity": .string(severity.rawValue),
+      "message": .string(problem.message), "path": .string(path.text), "severity": .string(severity.rawValue),
     ]
   }
 }

@@ -68,7 +68,7 @@ protocol Destination: Sendable {
   /// Lets readers see the documents that came since the last call, in their order. The caller settles first.
   func show() throws(MirrorError)
   /// Waits until what came so far survives a power cut.
-  func settle() throws(MirrorError)
+  func sync() throws(MirrorError)
   func remove(_ paths: [String]) throws(MirrorError)
   /// Every file below the spaces.
   func list() throws(MirrorError) -> [String]

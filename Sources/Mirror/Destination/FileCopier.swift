@@ -25,7 +25,7 @@ final class FileCopier: Sendable {
       }
       return try Self.write(from, to, target, most: file.size ?? .max)
     }
-    guard let copied else { return try FileCheck.require(file, at: target) }
+    guard let copied else { return try CopyCheck.require(file, at: target) }
     guard copied.size == file.size ?? copied.size, copied.sha256 == file.sha256 ?? copied.sha256 else {
       throw .wrongBytes(path: file.path)
     }
@@ -55,7 +55,7 @@ final class FileCopier: Sendable {
 }
 
 /// Reads files back.
-enum FileCheck {
+enum CopyCheck {
   /// What the file at `path` is.
   /// - Throws: `wrongBytes` where that isn't what was to be placed.
   static func require(_ placement: Placement, at path: String) throws(MirrorError) -> MirrorIndex.File {

@@ -14,7 +14,7 @@ final class FolderDestination: Destination {
   private let lock = Locked<FileLock?>(nil)
   private let counter = Atomic<Int>(0)
   private let copier = FileCopier()
-  private let unsettled = Unsettled()
+  private let unsettled = UnsyncedFiles()
   /// Documents that nobody sees yet: where they are, and where they belong.
   private let waiting = Locked<[(staged: String, path: String)]>([])
   // syncfs(2): "Since Linux 5.8, syncfs() will also report an error if one or more inodes failed to be written back
@@ -92,7 +92,7 @@ final class FolderDestination: Destination {
       let file: MirrorIndex.File?
       do throws(MirrorError) {
         _ = try readable(path(paths[index]))
-        file = try FileCheck.digest(path(paths[index]))
+        file = try CopyCheck.digest(path(paths[index]))
       } catch .system(let error) where error.isOfFile {
         file = nil
       }
@@ -146,7 +146,7 @@ final class FolderDestination: Destination {
         try placed(batch[index], file)
       }
       // Bytes first, then names: a name never leads to bytes that a power cut took.
-      try settle()
+      try sync()
       let staged = names.withLock { $0 }
       try Parallel.forEach(batch.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
         if !staged[index].isEmpty { try move(staged[index], to: batch[index].path) }
@@ -160,7 +160,7 @@ final class FolderDestination: Destination {
     if !isThere, hardLinks { isThere = try link(local.path, to: target) }
     let found: MirrorIndex.File
     if isThere {
-      found = try FileCheck.require(file, at: target)
+      found = try CopyCheck.require(file, at: target)
     } else {
       found = try copier.copy(file, from: local.path, to: target)
     }
@@ -218,7 +218,7 @@ final class FolderDestination: Destination {
     for (staged, path) in documents { try move(staged, to: path) }
   }
 
-  func settle() throws(MirrorError) {
+  func sync() throws(MirrorError) {
     try MirrorError.disk { () throws(SystemError) in
       // syncfs waits for what others write, too; a few files are sooner safe alone.
       guard let (files, folders) = unsettled.take() else { return try Kernel.syncFileSystem(handle) }
@@ -270,7 +270,7 @@ final class FolderDestination: Destination {
 }
 
 /// The files that have new bytes and the folders that have new names since the last sync. Any thread may call it.
-final class Unsettled: Sendable {
+final class UnsyncedFiles: Sendable {
   private let state = Locked(State())
 
   private struct State {

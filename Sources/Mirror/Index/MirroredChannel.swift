@@ -60,11 +60,11 @@ package struct ChannelSelection: Hashable, Sendable {
     ChannelSelection(
       apps: apps.subtracting(channels.map(\.app)),
       channels: self.channels.subtracting(channels.map(\.channel))
-    ).words
+    ).message
   }
 
   /// `app shop, channel online or test`; nil for all.
-  package var words: String? {
+  package var message: String? {
     func list(_ kind: String, _ names: [String]) -> String? {
       names.isEmpty ? nil : "\(kind) \(names.sorted().joined(separator: " or "))"
     }

@@ -41,9 +41,9 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
   package let kind: Kind
   package var severity: Severity = .error
 
-  package var description: String { "\(severity.rawValue): \(path): \(words)" }
+  package var description: String { "\(severity.rawValue): \(path): \(message)" }
 
-  package var words: String {
+  package var message: String {
     switch kind {
     case .missing: "it is missing"
     case .size(let size, let expected): "it has \(size) bytes, not \(expected)"
@@ -86,6 +86,6 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
   }
 
   package var json: JSONValue {
-    ["path": .string(path), "severity": .string(severity.rawValue), "what": .string(words)]
+    ["path": .string(path), "severity": .string(severity.rawValue), "what": .string(message)]
   }
 }

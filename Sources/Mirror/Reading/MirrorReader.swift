@@ -54,7 +54,7 @@ package struct FolderReader: MirrorReader {
   }
 
   package func facts(_ path: String) throws(MirrorError) -> FileFacts? {
-    try FileCheck.digest("\(name)/\(path)").map { FileFacts(file: $0, type: nil) }
+    try CopyCheck.digest("\(name)/\(path)").map { FileFacts(file: $0, type: nil) }
   }
 
   package func local(_ path: String, at target: String, size: Int64) throws(MirrorError) -> LocalFile? {
@@ -101,7 +101,7 @@ package struct WebReader: MirrorReader {
       )
     }
     if reply.status == 404 { return nil }
-    guard reply.isSuccess else { throw .refused(url: url(path), status: reply.status, words: "") }
+    guard reply.isSuccess else { throw .refused(url: url(path), status: reply.status, message: "") }
     return FileFacts(file: sum.withLock { $0.file }, type: reply.field("content-type"))
   }
 

@@ -83,7 +83,7 @@ package struct Verification {
       channels: channels.map { .init(app: $0.app, channel: $0.channel, version: $0.version) },
       leftOut: index.leftOut?.filter { selection.contains($0) }, compared: compared, files: files.count,
       bytes: files.clampedSum(\.file.size),
-      divergences: Set(divergences).sorted { ($0.path, $0.words) < ($1.path, $1.words) })
+      divergences: Set(divergences).sorted { ($0.path, $0.message) < ($1.path, $1.message) })
   }
 
   /// Holds the copy's channels against the origin's, which it gives, too.

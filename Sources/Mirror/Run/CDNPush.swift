@@ -34,7 +34,7 @@ package final class CDNPush: Sendable {
     let there = try destination.sizes(of: files.map(\.path))
     let missing = zip(files, there).filter { $0.size != $1 }.map(\.0)
     try destination.place(missing) { _, _ in }
-    try destination.settle()
+    try destination.sync()
   }
 
   /// Brings a pack; once this returns, it answers where devices download.
@@ -56,7 +56,7 @@ package final class CDNPush: Sendable {
       return LocalFile(path: store.derived.packFile(pack, of: channel), isTemporary: false)
     }
     try destination.place([file]) { _, _ in }
-    try destination.settle()
+    try destination.sync()
   }
 
   private func resources(of release: PreparedRelease) throws(MirrorError) -> [Placement] {

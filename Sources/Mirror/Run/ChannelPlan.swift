@@ -4,7 +4,7 @@ import System
 
 /// All that a channel's mirror consists of. What is mirrored is listed here and nowhere else.
 struct ChannelPlan: Sendable {
-  let state: ChannelState
+  let state: MirroredChannelState
   /// In the order in which they are written.
   let documents: [PlannedDocument]
   /// That the patches name, each once, with its size.
@@ -19,7 +19,10 @@ struct ChannelPlan: Sendable {
   /// Goes up when the files that are made of the same inputs become others.
   private static let format = 2
 
-  init(_ state: ChannelState, of origin: OriginState, from source: any MirrorSource, options: MirrorOptions)
+  init(
+    _ state: MirroredChannelState, of origin: OriginState, from source: any MirrorSource,
+    options: MirrorOptions
+  )
     throws(MirrorError)
   {
     self.state = state
@@ -40,7 +43,9 @@ struct ChannelPlan: Sendable {
 
   /// All that the files are made from. Its bytes are compared with those of other builds of this program: a text that
   /// a compiler makes of a value has no place here.
-  static func facts(_ state: ChannelState, _ origin: String, _ options: MirrorOptions, _ patches: [SHA256])
+  static func facts(
+    _ state: MirroredChannelState, _ origin: String, _ options: MirrorOptions, _ patches: [SHA256]
+  )
     -> JSONValue
   {
     func number(_ number: Int64?) -> JSONValue { number.map { .integer($0) } ?? .null }
@@ -70,7 +75,7 @@ struct ChannelPlan: Sendable {
   func path(of zip: BundleZip) -> String { "\(state.folder)/\(zip)" }
 
   /// The patches are made first: they tell which deltas there are by now.
-  private static func patches(_ state: ChannelState, _ source: any MirrorSource) throws(MirrorError)
+  private static func patches(_ state: MirroredChannelState, _ source: any MirrorSource) throws(MirrorError)
     -> [(path: String, bytes: [UInt8])]
   {
     var patches: [(path: String, bytes: [UInt8])] = []
@@ -82,7 +87,7 @@ struct ChannelPlan: Sendable {
   }
 
   /// The answers that name a pack, as far as packs are made by now.
-  private static func updates(_ state: ChannelState, _ source: any MirrorSource) throws(MirrorError)
+  private static func updates(_ state: MirroredChannelState, _ source: any MirrorSource) throws(MirrorError)
     -> [(path: String, bytes: [UInt8], pack: PackPath, size: Int64)]
   {
     var updates: [(path: String, bytes: [UInt8], pack: PackPath, size: Int64)] = []
@@ -128,7 +133,7 @@ struct ChannelPlan: Sendable {
   }
 
   private static func documents(
-    _ state: ChannelState, _ source: any MirrorSource, _ patches: [(path: String, bytes: [UInt8])]
+    _ state: MirroredChannelState, _ source: any MirrorSource, _ patches: [(path: String, bytes: [UInt8])]
   ) -> [PlannedDocument] {
     let newest = NewestManifest(state, source)
     func document(
@@ -161,11 +166,11 @@ struct ChannelPlan: Sendable {
 
 /// The newest manifest, asked for once: its map stands in two documents.
 private final class NewestManifest: Sendable {
-  private let state: ChannelState
+  private let state: MirroredChannelState
   private let source: any MirrorSource
   private let bytes = Locked<[UInt8]?>(nil)
 
-  init(_ state: ChannelState, _ source: any MirrorSource) {
+  init(_ state: MirroredChannelState, _ source: any MirrorSource) {
     self.state = state
     self.source = source
   }

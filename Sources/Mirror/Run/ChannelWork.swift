@@ -283,7 +283,7 @@ struct ChannelWork {
 
   /// What the documents name is safe before they are seen, and so are their own bytes.
   private func show() throws(MirrorError) {
-    try run.destination.settle()
+    try run.destination.sync()
     try run.destination.show()
   }
 
@@ -339,7 +339,7 @@ struct ChannelWork {
       : zip(siblings, try run.destination.sizes(of: siblings)).filter { $1 != nil }.map(\.0)
     if stale.isEmpty { return }
     try run.markUnfinished()
-    try run.destination.settle()
+    try run.destination.sync()
     try run.destination.remove(stale)
   }
 }

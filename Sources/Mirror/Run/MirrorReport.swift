@@ -77,7 +77,7 @@ package struct MirrorProgress: Sendable {
 
 extension MirrorReport {
   /// Notes a channel that stays as it was, and where its damaged files are listed now.
-  mutating func note(_ files: [MirroredResource], of state: ChannelState, _ source: any MirrorSource)
+  mutating func note(_ files: [MirroredResource], of state: MirroredChannelState, _ source: any MirrorSource)
     throws(MirrorError)
   {
     stopped.append(state.name)
@@ -95,7 +95,7 @@ extension MirrorReport {
   }
 
   /// The bundle of each URL in the newest release.
-  private static func bundles(_ state: ChannelState, _ source: any MirrorSource) throws(MirrorError)
+  private static func bundles(_ state: MirroredChannelState, _ source: any MirrorSource) throws(MirrorError)
     -> [String: String]
   {
     let bytes = try source.document(.release(state.version), of: state)
@@ -108,7 +108,7 @@ extension MirrorReport {
     return bundles
   }
 
-  private static func items(_ state: ChannelState, _ source: any MirrorSource) throws(MirrorError)
+  private static func items(_ state: MirroredChannelState, _ source: any MirrorSource) throws(MirrorError)
     -> [ManifestItem]
   {
     let document = MirrorDocument.whole(state.version)

@@ -122,7 +122,7 @@ package final class MirrorRun {
 
   /// The channels of the copy that this run doesn't bring: those that stay as they are, since it isn't about them, and
   /// those that the origin doesn't have any more.
-  private func carried(_ old: MirrorIndex?, _ origin: OriginState, _ states: [ChannelState])
+  private func carried(_ old: MirrorIndex?, _ origin: OriginState, _ states: [MirroredChannelState])
     throws(MirrorError) -> (kept: [MirrorIndex.Channel], gone: [MirroredChannel])
   {
     let there = Set(states.map(\.name))
@@ -140,12 +140,13 @@ package final class MirrorRun {
     return (kept, there.isEmpty ? [] : gone.sorted())
   }
 
-  private func nothing(_ unknown: String?, _ states: [ChannelState], _ origin: OriginState) -> String {
+  private func nothing(_ unknown: String?, _ states: [MirroredChannelState], _ origin: OriginState) -> String
+  {
     let there = states.map(\.name.description).sorted().joined(separator: ", ")
-    let limits = origin.readable.words.map { " that the token may read (\($0))" } ?? ""
+    let limits = origin.readable.message.map { " that the token may read (\($0))" } ?? ""
     if there.isEmpty { return "the origin has no channel with a release\(limits)" }
     return
-      "no channel\(limits) with a release is \(unknown ?? options.selection.words ?? "there"); there is \(there)"
+      "no channel\(limits) with a release is \(unknown ?? options.selection.message ?? "there"); there is \(there)"
   }
 
   // MARK: - Bringing
@@ -153,7 +154,8 @@ package final class MirrorRun {
   /// Brings one channel.
   /// - Throws: `damaged`.
   private func bring(
-    _ state: ChannelState, _ origin: OriginState, _ known: MirrorIndex.Channel?, _ report: inout MirrorReport
+    _ state: MirroredChannelState, _ origin: OriginState, _ known: MirrorIndex.Channel?,
+    _ report: inout MirrorReport
   ) throws(MirrorError) -> MirrorIndex.Channel {
     for _ in 0..<Self.plans {
       let plan = try ChannelPlan(state, of: origin, from: source, options: options)
@@ -208,7 +210,8 @@ package final class MirrorRun {
   // MARK: - The end
 
   private func finish(
-    _ old: MirrorIndex?, _ origin: OriginState, _ states: [ChannelState], _ channels: [MirrorIndex.Channel],
+    _ old: MirrorIndex?, _ origin: OriginState, _ states: [MirroredChannelState],
+    _ channels: [MirrorIndex.Channel],
     _ report: inout MirrorReport
   ) throws(MirrorError) {
     let now = Clock.unixMilliseconds()
@@ -236,7 +239,8 @@ package final class MirrorRun {
 
   /// What the origin has and the copy doesn't; of what the token doesn't show, what was known before.
   private func leftOut(
-    _ old: MirrorIndex?, _ origin: OriginState, _ states: [ChannelState], _ channels: [MirrorIndex.Channel]
+    _ old: MirrorIndex?, _ origin: OriginState, _ states: [MirroredChannelState],
+    _ channels: [MirrorIndex.Channel]
   ) -> [MirroredChannel] {
     let hidden = (old?.leftOut ?? []).filter { !origin.readable.contains($0) }
     return Set(states.map(\.name) + hidden).subtracting(channels.map(\.name)).sorted()
@@ -248,12 +252,12 @@ package final class MirrorRun {
     let wrote = isMarked || mark != nil || meter.written.0 > 0
     try destination.write(
       document, as: MirrorIndex.path, FileHead(type: "application/json", isImmutable: false))
-    try destination.settle()
+    try destination.sync()
     try destination.show()
     meter.wrote(Int64(document.count))
     // Where nothing else changed, the mark isn't there, and losing this mirror.json leaves the one before it.
     if wrote {
-      try destination.settle()
+      try destination.sync()
       try destination.remove([RunMark.path])
       (isMarked, mark) = (false, nil)
     }
@@ -261,7 +265,7 @@ package final class MirrorRun {
 
   /// Finds what no kept version has named since the grace time began to run; `index` goes on naming it as leaving.
   private func prune(
-    _ index: inout MirrorIndex, _ old: MirrorIndex?, _ origin: OriginState, _ states: [ChannelState],
+    _ index: inout MirrorIndex, _ old: MirrorIndex?, _ origin: OriginState, _ states: [MirroredChannelState],
     _ stopped: [MirroredChannel], _ now: Int64
   ) throws(MirrorError) -> [String] {
     var apps: [Int64: AppName] = [:]
@@ -284,12 +288,12 @@ package final class MirrorRun {
     let document = index.document
     try destination.write(
       document, as: MirrorIndex.path, FileHead(type: "application/json", isImmutable: false))
-    try destination.settle()
+    try destination.sync()
     try destination.show()
   }
 
   /// What the origin doesn't have any more, or doesn't show, can't be registered.
-  private func register(_ index: MirrorIndex, _ origin: OriginState, _ states: [ChannelState])
+  private func register(_ index: MirrorIndex, _ origin: OriginState, _ states: [MirroredChannelState])
     throws(MirrorError)
   {
     let there = Set(states.map(\.name))
@@ -297,7 +301,7 @@ package final class MirrorRun {
       channel.versions.map { MirroredVersion(app: channel.app, channel: channel.channel, version: $0) }
     }
     // One token's words don't replace those of another that reads other channels of the same copy.
-    let limits = origin.readable.words.map { " (\($0))" } ?? ""
+    let limits = origin.readable.message.map { " (\($0))" } ?? ""
     try source.register(options.name ?? destination.name + limits, versions)
   }
 }

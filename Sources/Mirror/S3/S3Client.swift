@@ -66,7 +66,7 @@ struct S3Client: Sendable {
     let text = String(decoding: reply.body, as: UTF8.self)
     let words = [XMLText.first("Code", in: text), XMLText.first("Message", in: text)].compactMap { $0 }
     return .refused(
-      url: "\(settings.name) (\(key))", status: reply.status, words: words.joined(separator: ", "))
+      url: "\(settings.name) (\(key))", status: reply.status, message: words.joined(separator: ", "))
   }
 
   // MARK: - Objects

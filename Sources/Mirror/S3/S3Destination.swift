@@ -100,7 +100,7 @@ final class S3Destination: Destination {
       let path = "\(folder.path)/\(index)"
       let checked = try file.unlessLost { () throws(MirrorError) in
         let local = try file.source(path)
-        return (local, try FileCheck.require(file, at: local.path))
+        return (local, try CopyCheck.require(file, at: local.path))
       }
       // Also what came of a file that wasn't whole.
       defer { try? Kernel.remove(path) }
@@ -132,7 +132,7 @@ final class S3Destination: Destination {
   func show() throws(MirrorError) {}
 
   /// A PUT that was answered is kept.
-  func settle() throws(MirrorError) {}
+  func sync() throws(MirrorError) {}
 
   func remove(_ paths: [String]) throws(MirrorError) {
     try lock.requireHeld()

@@ -11,7 +11,7 @@ package final class DataSource: MirrorSource {
   /// Opens the folder; a server may have it at the same time.
   package init(data: String) throws(MirrorError) {
     var options = Store.Options()
-    options.isBeside = true
+    options.isSecondary = true
     store = try MirrorError.store { () throws(StoreError) in try Store(path: data, options: options) }
   }
 
@@ -25,14 +25,14 @@ package final class DataSource: MirrorSource {
     }
   }
 
-  package func channels(keep: Int) throws(MirrorError) -> [ChannelState] {
+  package func channels(keep: Int) throws(MirrorError) -> [MirroredChannelState] {
     try MirrorError.store { () throws(StoreError) in
-      var states: [ChannelState] = []
+      var states: [MirroredChannelState] = []
       for info in try store.channels() {
         guard info.version > .none, let digest = info.digest else { continue }
         infos.withLock { $0[info.name, default: [:]][info.app] = info }
         states.append(
-          ChannelState(
+          MirroredChannelState(
             app: info.app, appID: info.appID, channel: info.name, publicURL: info.publicURL,
             version: info.version, digest: digest, versions: try store.keptVersions(of: info, keep: keep),
             extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info)))
@@ -41,7 +41,7 @@ package final class DataSource: MirrorSource {
     }
   }
 
-  package func resources(of channel: ChannelState) throws(MirrorError) -> [MirroredResource] {
+  package func resources(of channel: MirroredChannelState) throws(MirrorError) -> [MirroredResource] {
     let info = info(channel)
     return try MirrorError.store { () throws(StoreError) in
       try store.mirroredResources(
@@ -49,7 +49,9 @@ package final class DataSource: MirrorSource {
     }
   }
 
-  package func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8] {
+  package func document(_ document: MirrorDocument, of channel: MirroredChannelState) throws(MirrorError)
+    -> [UInt8]
+  {
     let info = info(channel)
     return try MirrorError.store { () throws(StoreError) in try store.mirrorDocument(document, of: info) }
   }
@@ -70,7 +72,7 @@ package final class DataSource: MirrorSource {
     return LocalFile(path: store.derived.deltaFile(delta.target, on: delta.base), isTemporary: false)
   }
 
-  package func file(of pack: PackPath, _ channel: ChannelState, at path: String) throws(MirrorError)
+  package func file(of pack: PackPath, _ channel: MirroredChannelState, at path: String) throws(MirrorError)
     -> LocalFile
   {
     let info = info(channel)
@@ -81,7 +83,7 @@ package final class DataSource: MirrorSource {
     return LocalFile(path: store.derived.packFile(pack, of: info.id), isTemporary: false)
   }
 
-  package func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool {
+  package func has(_ zip: BundleZip, of channel: MirroredChannelState) throws(MirrorError) -> Bool {
     guard let base = zip.base else { return true }
     let info = info(channel)
     return try MirrorError.store { () throws(StoreError) in
@@ -91,7 +93,7 @@ package final class DataSource: MirrorSource {
   }
 
   /// What the origin made already, or else one that is made for the mirror alone: the same bytes.
-  package func file(of zip: BundleZip, _ channel: ChannelState, at path: String) throws(MirrorError)
+  package func file(of zip: BundleZip, _ channel: MirroredChannelState, at path: String) throws(MirrorError)
     -> LocalFile
   {
     let info = info(channel)
@@ -105,7 +107,7 @@ package final class DataSource: MirrorSource {
   }
 
   /// The channel as it was when the run began.
-  private func info(_ channel: ChannelState) -> ChannelInfo {
+  private func info(_ channel: MirroredChannelState) -> ChannelInfo {
     guard let info = infos.withLock({ $0[channel.channel]?[channel.app] }) else {
       fatalError("a channel that this source didn't give")
     }

@@ -3,7 +3,7 @@ import Store
 import System
 
 /// A channel as it is to be mirrored: one version, which doesn't change while the run lasts.
-package struct ChannelState: Hashable, Sendable {
+package struct MirroredChannelState: Hashable, Sendable {
   package let app: AppName
   package let appID: Int64
   package let channel: ChannelName
@@ -42,21 +42,23 @@ package struct LocalFile: Sendable {
 package protocol MirrorSource: Sendable {
   func origin() throws(MirrorError) -> OriginState
   /// Every channel with a release that may be read, with the `keep` versions before the newest.
-  func channels(keep: Int) throws(MirrorError) -> [ChannelState]
+  func channels(keep: Int) throws(MirrorError) -> [MirroredChannelState]
   /// Every resource that a kept version names, each once.
-  func resources(of channel: ChannelState) throws(MirrorError) -> [MirroredResource]
-  func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8]
+  func resources(of channel: MirroredChannelState) throws(MirrorError) -> [MirroredResource]
+  func document(_ document: MirrorDocument, of channel: MirroredChannelState) throws(MirrorError) -> [UInt8]
   /// A file with the resource's bytes; one that is made for this is made at `path`. They aren't checked yet.
   func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile
   /// The same of a delta that a patch names.
   func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile
   /// The same of a pack that an update names.
-  func file(of pack: PackPath, _ channel: ChannelState, at path: String) throws(MirrorError) -> LocalFile
+  func file(of pack: PackPath, _ channel: MirroredChannelState, at path: String) throws(MirrorError)
+    -> LocalFile
 
   /// Whether a zip can be had now; one of an update waits until the deltas are made that belong into it.
-  func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool
+  func has(_ zip: BundleZip, of channel: MirroredChannelState) throws(MirrorError) -> Bool
   /// A zip that can be had.
-  func file(of zip: BundleZip, _ channel: ChannelState, at path: String) throws(MirrorError) -> LocalFile
+  func file(of zip: BundleZip, _ channel: MirroredChannelState, at path: String) throws(MirrorError)
+    -> LocalFile
 
   /// Sees to it that nothing is removed at the origin for `seconds` from now.
   func hold(_ seconds: Int) throws(MirrorError)

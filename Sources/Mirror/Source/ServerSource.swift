@@ -57,17 +57,17 @@ package final class ServerSource: MirrorSource {
         channels: Set([overview.limits?.channel].compactMap(\.self))))
   }
 
-  package func channels(keep: Int) throws(MirrorError) -> [ChannelState] {
+  package func channels(keep: Int) throws(MirrorError) -> [MirroredChannelState] {
     try ask("mirror?channels=*&keep=\(keep)") { (api) throws(OriginError) in
-      try api.mirrorOverview(channels: "*", keep: keep).channels.map(ChannelState.init)
+      try api.mirrorOverview(channels: "*", keep: keep).channels.map(MirroredChannelState.init)
     }
   }
 
-  private func path(_ channel: ChannelState) -> String {
+  private func path(_ channel: MirroredChannelState) -> String {
     "\(ChannelAddress(channel.app, channel.channel).path)/mirror"
   }
 
-  package func resources(of channel: ChannelState) throws(MirrorError) -> [MirroredResource] {
+  package func resources(of channel: MirroredChannelState) throws(MirrorError) -> [MirroredResource] {
     let first = channel.versions.first ?? channel.version
     let path = "\(path(channel))/resources?from=\(first)&version=\(channel.version)"
     let bytes = try bytes(path)
@@ -78,7 +78,9 @@ package final class ServerSource: MirrorSource {
     }
   }
 
-  package func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8] {
+  package func document(_ document: MirrorDocument, of channel: MirroredChannelState) throws(MirrorError)
+    -> [UInt8]
+  {
     try bytes("\(path(channel))/document?\(document.query)")
   }
 
@@ -90,13 +92,13 @@ package final class ServerSource: MirrorSource {
     try fetch(delta.text, size: 1 << 40, to: path)
   }
 
-  package func file(of pack: PackPath, _ channel: ChannelState, at path: String) throws(MirrorError)
+  package func file(of pack: PackPath, _ channel: MirroredChannelState, at path: String) throws(MirrorError)
     -> LocalFile
   {
     try fetch(pack.text, size: 1 << 40, to: path)
   }
 
-  package func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool {
+  package func has(_ zip: BundleZip, of channel: MirroredChannelState) throws(MirrorError) -> Bool {
     let url = "\(server)/\(channel.folder)/\(zip)"
     // The answer waits some seconds for a zip that is made just now, and is asked for again.
     let fields = authorization
@@ -105,12 +107,12 @@ package final class ServerSource: MirrorSource {
     }
     if reply.status == 500 { throw .lost(path: "\(channel.folder)/\(zip)") }
     guard reply.isSuccess || reply.status == 404 || reply.status == 503 else {
-      throw .refused(url: url, status: reply.status, words: "")
+      throw .refused(url: url, status: reply.status, message: "")
     }
     return reply.isSuccess
   }
 
-  package func file(of zip: BundleZip, _ channel: ChannelState, at path: String) throws(MirrorError)
+  package func file(of zip: BundleZip, _ channel: MirroredChannelState, at path: String) throws(MirrorError)
     -> LocalFile
   {
     try fetch("\(channel.folder)/\(zip)", size: .max, to: path, authorization)
@@ -167,19 +169,19 @@ extension MirrorError {
     // An act without an answer is a lease or a registration, which the next run takes anew.
     case .unreachable(_, let error), .unknownOutcome(_, .error(let error)):
       self = .unreachable(url: url, error)
-    case .unknownOutcome(_, .status(let status, _)): self = .refused(url: url, status: status, words: "")
+    case .unknownOutcome(_, .status(let status, _)): self = .refused(url: url, status: status, message: "")
     case .notAnOrigin(_, let found, let status):
       self =
         status == 200
-        ? .unreadable(path: url, reason: found) : .refused(url: url, status: status, words: "")
+        ? .unreadable(path: url, reason: found) : .refused(url: url, status: status, message: "")
     case .refused(let problem):
-      self = .refused(url: url, status: problem.status, words: problem.detail == nil ? "" : problem.words)
+      self = .refused(url: url, status: problem.status, message: problem.detail == nil ? "" : problem.message)
     case .body(let error): self = .unreadable(path: url, reason: "\(error)")
     }
   }
 }
 
-extension ChannelState {
+extension MirroredChannelState {
   fileprivate init(_ channel: MirrorOverview.Channel) {
     self.init(
       app: channel.app, appID: Int64(clamping: channel.appID), channel: channel.channel,

@@ -37,7 +37,7 @@ final class FailureReceiver: BodyReceiver {
     let url = document["url"]?.string.flatMap {
       HumanText.problem(of: $0, .line(bytes: 2048)) == nil ? $0 : nil
     }
-    origin.adoption.saw(
+    origin.adoption.record(
       reason, version: version > channel.version.number ? PollCount.other : version,
       url: url ?? "", of: channel.channel.id)
     return Self.thanks
@@ -48,7 +48,7 @@ final class FailureReceiver: BodyReceiver {
       let batch = try DeviceBatch(json: document)
       // What isn't kept, or isn't there yet, counts for nothing.
       if batch.version > .none, batch.version <= channel.version {
-        origin.adoption.saw(batch, of: channel.channel.id)
+        origin.adoption.record(batch, of: channel.channel.id)
       }
       return Self.thanks
     } catch {

@@ -4,7 +4,7 @@ import Synchronization
 /// One event loop's count of polls by channel and reported version.
 ///
 /// The loop alone adds; a poll costs it a few atomic operations on memory that it alone touches, no lock and no
-/// allocation. The desk's thread takes the counts out every few seconds. There are two tables, so that keys which
+/// allocation. The service's thread takes the counts out every few seconds. There are two tables, so that keys which
 /// are out of use can be cleared in the one that the loop has left.
 final class PollCounter: Sendable {
   private let tables = (PollTable(), PollTable())
@@ -21,7 +21,7 @@ final class PollCounter: Sendable {
 
   /// Notes a poll that counts for `version`.
   @inline(__always)
-  func saw(_ version: Int64, of channel: Int64) {
+  func count(_ version: Int64, of channel: Int64) {
     // Not picked and then asked: that would count an owner of it.
     if active.load(ordering: .acquiring) == 0 {
       tables.0.add(channel, version)

@@ -38,7 +38,7 @@ final class AnswerBuilder: Sendable {
   }
 
   enum PatchOutcome: Sendable {
-    case patch(PatchAnswer)
+    case patch(RenderedPatch)
     /// No manifest of the base's number is kept.
     case unknownBase
     case failed(StoreError)
@@ -179,7 +179,7 @@ final class AnswerBuilder: Sendable {
 
   /// Keeps what was made of a channel, also where another one took its place that says the same.
   private func keep(
-    _ channel: ChannelCatalog, where isRight: (ChannelCatalog) -> Bool, _ keep: (HeldManifest) -> Void
+    _ channel: ChannelCatalog, where isRight: (ChannelCatalog) -> Bool, _ keep: (ResidentManifest) -> Void
   ) {
     keep(channel.held)
     let now = newest(channel)
@@ -215,11 +215,11 @@ final class AnswerBuilder: Sendable {
 
   /// The patch from `base`; nil where no manifest of that number is kept.
   private func patch(to channel: ChannelCatalog, from base: ManifestVersion) throws(StoreError)
-    -> PatchAnswer?
+    -> RenderedPatch?
   {
     guard base < channel.version, let digest = try store.digest(channel.channel, at: base) else { return nil }
     let changes = try store.changes(channel.channel, from: base, to: channel.version)
-    let answer = try PatchAnswer(
+    let answer = try RenderedPatch(
       channel, from: base, digest: digest,
       changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) },
       deltas: try DeltaOffers(store: store).render(changes, channel.channel, from: base)
@@ -232,15 +232,15 @@ final class AnswerBuilder: Sendable {
 extension AnswerBuilder {
   /// The same answer, naming a pack to those that take one.
   func offering(
-    _ offer: PackOffer?, _ answer: PatchAnswer, _ channel: ChannelCatalog, from base: ManifestVersion
-  ) -> PatchAnswer {
+    _ offer: PackOffer?, _ answer: RenderedPatch, _ channel: ChannelCatalog, from base: ManifestVersion
+  ) -> RenderedPatch {
     if offer != nil { packCounters.announced() }
     return answer.offering(offer, channel, from: base)
   }
 }
 
 extension AnswerBuilder.PatchOutcome {
-  fileprivate init(_ patch: PatchAnswer?) { self = patch.map(Self.patch) ?? .unknownBase }
+  fileprivate init(_ patch: RenderedPatch?) { self = patch.map(Self.patch) ?? .unknownBase }
 }
 
 extension AnswerBuilder {

@@ -8,20 +8,20 @@ final class AnswerRenderer: Sendable {
   private let store: Store
   private let catalog: Published<Catalog>
   private let builder: AnswerBuilder
-  private let desk: DeltaDesk
+  private let service: DeltaService
   private let log: @Sendable (String) -> Void
   /// Channels, by id.
   private let queue = WorkQueue<Int64>()
   private let threads = (0..<min(2, Environment.cores)).map { _ in BackgroundThread() }
 
   init(
-    store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, desk: DeltaDesk,
+    store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, service: DeltaService,
     log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
     self.catalog = catalog
     self.builder = builder
-    self.desk = desk
+    self.service = service
     self.log = log
   }
 
@@ -53,7 +53,7 @@ final class AnswerRenderer: Sendable {
   func render(_ id: Int64) {
     guard let channel = catalog.current.channel(id: id), channel.version != .none else { return }
     do throws(StoreError) {
-      let bases = try desk.backlogBases(of: channel.channel)
+      let bases = try service.backlogBases(of: channel.channel)
       builder.patches.update { $0.pin(bases, of: id) }
     } catch {
       log("error: the versions that the devices of \(channel.channel.app) are at can't be read: \(error)")

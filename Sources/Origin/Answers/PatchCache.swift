@@ -9,13 +9,13 @@ struct PatchCache: Sendable {
   /// What is known of a base.
   final class Kept: Sendable {
     /// nil: no manifest of that number is kept.
-    let patch: PatchAnswer?
+    let patch: RenderedPatch?
     fileprivate let version: ManifestVersion
     fileprivate let extras: AnswerExtras
     fileprivate let cost: Int
     private let lastUse: Atomic<UInt64>
 
-    fileprivate init(_ patch: PatchAnswer?, to channel: ChannelCatalog, now: UInt64) {
+    fileprivate init(_ patch: RenderedPatch?, to channel: ChannelCatalog, now: UInt64) {
       self.patch = patch
       version = channel.version
       extras = channel.extras
@@ -81,7 +81,7 @@ struct PatchCache: Sendable {
   /// - Parameters:
   ///   - patch: nil where no manifest of the base's number is kept.
   ///   - renewal: as it was before the answer was made; what was renewed since is newer than the answer.
-  mutating func insert(_ patch: PatchAnswer?, from base: Int64, to channel: ChannelCatalog, renewal: Int) {
+  mutating func insert(_ patch: RenderedPatch?, from base: Int64, to channel: ChannelCatalog, renewal: Int) {
     let id = channel.channel.id
     guard patch.map({ $0.extras == channel.extras }) ?? true, renewal == self.renewal(of: id) else { return }
     let place = Place(channel: id, base: base)
@@ -104,7 +104,7 @@ struct PatchCache: Sendable {
   /// Pins these bases of a channel and no others; what is there of the others may go.
   mutating func pin(_ bases: [ManifestVersion], of channel: Int64) {
     pins[channel] = Set(bases.prefix(Self.mostPins).map(\.number))
-    settle(channel)
+    rearrange(channel)
   }
 
   /// Pins one more base, in the place of the oldest where there are too many.
@@ -113,7 +113,7 @@ struct PatchCache: Sendable {
     bases.insert(base.number)
     if bases.count > Self.mostPins, let oldest = bases.min() { bases.remove(oldest) }
     pins[channel] = bases
-    settle(channel)
+    rearrange(channel)
   }
 
   /// Forgets what leads to older versions of a channel.
@@ -159,7 +159,7 @@ struct PatchCache: Sendable {
   }
 
   /// Puts each answer of a channel where it belongs after its pins changed.
-  private mutating func settle(_ channel: Int64) {
+  private mutating func rearrange(_ channel: Int64) {
     for place in places(of: channel) {
       guard let kept = self[place], isPinned(place.base, of: channel) != (others[place] == nil) else {
         continue

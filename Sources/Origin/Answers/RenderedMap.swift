@@ -68,7 +68,7 @@ struct WholeManifest: Sendable {
   }
 
   /// The same manifest with other words beside it.
-  func saying(_ extras: AnswerExtras) -> WholeManifest {
+  func with(_ extras: AnswerExtras) -> WholeManifest {
     WholeManifest(channel, map, digest: digest, extras)
   }
 

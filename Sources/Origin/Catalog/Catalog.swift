@@ -3,7 +3,7 @@ import Manifests
 import Store
 
 /// Everything that polls are answered from: one value, replaced as a whole. What a poll with nothing new needs is in
-/// it for every channel; manifests are held beside it (`HeldManifest`).
+/// it for every channel; manifests are held beside it (`ResidentManifest`).
 struct Catalog: Sendable {
   private(set) var channels: [ChannelCatalog] = []
   /// Channels by the hash of app and channel name; a bucket holds their places.

@@ -15,7 +15,7 @@ final class ChannelCatalog: Sendable {
   let documents: ChannelDocuments
   /// What every answer says beside its news.
   let extras: AnswerExtras
-  let held: HeldManifest
+  let held: ResidentManifest
 
   private let app: [UInt8]
   private let name: [UInt8]
@@ -27,7 +27,7 @@ final class ChannelCatalog: Sendable {
     self.documents = documents
     extras = documents.extras.with(rollback: channel.rollback)
     nothingNew = .json(Documents.nothingNew(channel.version, extras: extras))
-    held = HeldManifest(map)
+    held = ResidentManifest(map)
     app = Array(channel.app.text.utf8)
     name = Array(channel.name.text.utf8)
   }
@@ -36,9 +36,9 @@ final class ChannelCatalog: Sendable {
 
   /// The same manifest with other documents; of the answers that name the old ones only the whole manifest is made
   /// again, for which its map needn't be coded.
-  func saying(_ documents: ChannelDocuments) -> ChannelCatalog {
+  func with(_ documents: ChannelDocuments) -> ChannelCatalog {
     let next = ChannelCatalog(channel: channel, map: held.map, documents: documents)
-    if let whole = held.whole { next.held.keep(whole: whole.saying(next.extras)) }
+    if let whole = held.whole { next.held.keep(whole: whole.with(next.extras)) }
     return next
   }
 

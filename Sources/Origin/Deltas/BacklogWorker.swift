@@ -10,37 +10,37 @@ struct BacklogWorker: Sendable {
   let store: Store
   let catalog: Published<Catalog>
   let builder: AnswerBuilder
-  let desk: DeltaDesk
+  let service: DeltaService
   /// Brings packs to where devices download them; nil: the CDN fetches what it lacks.
   let push: ReleasePush?
   let log: @Sendable (String) -> Void
 
-  /// Works from now on until the desk is stopped.
+  /// Works from now on until the service is stopped.
   func start() throws(SystemError) { try thread.start("deltas") { run() } }
 
   private func run() {
-    desk.backlog.begin()
-    for channel in catalog.current.channels { desk.backlog.add(channel.channel.id, at: channel.version) }
-    var later = LaterPacks()
+    service.backlog.begin()
+    for channel in catalog.current.channels { service.backlog.add(channel.channel.id, at: channel.version) }
+    var later = PackQueue()
     // By channel the version whose packs could not be pushed, until they are tried again.
     var unpushed: [Int64: ManifestVersion] = [:]
     while true {
-      switch desk.backlog.next(within: .seconds(min(later.pause, Self.longestPause))) {
+      switch service.backlog.next(within: .seconds(min(later.pause, Self.longestPause))) {
       case .end: return
       case .pause: break
       case .channel(let id):
         guard let channel = catalog.current.channel(id: id)?.channel else { break }
         do throws(StoreError) {
-          if try advance(channel, &later, &unpushed) { desk.backlog.again(id) }
+          if try advance(channel, &later, &unpushed) { service.backlog.again(id) }
         } catch {
           log("error: deltas of \(channel.app) \(channel.name) are left until the next release: \(error)")
-          desk.backlog.update(id, at: channel.version) { $0.pending = 0 }
+          service.backlog.update(id, at: channel.version) { $0.pending = 0 }
         }
       }
-      desk.dropDrafts()
+      service.dropDrafts()
       for id in later.takeDue(hasRoom) {
         unpushed[id] = nil
-        desk.backlog.again(id)
+        service.backlog.again(id)
       }
     }
   }
@@ -49,22 +49,22 @@ struct BacklogWorker: Sendable {
   private static let longestPause = 60.0
 
   private func hasRoom(for size: Int64) -> Bool {
-    (try? store.hasPackRoom(desk.packs.limits.room, for: size)) ?? false
+    (try? store.hasPackRoom(service.packs.limits.room, for: size)) ?? false
   }
 
   /// Does the newest base that is left; true where more are.
   private func advance(
-    _ channel: ChannelInfo, _ later: inout LaterPacks, _ unpushed: inout [Int64: ManifestVersion]
+    _ channel: ChannelInfo, _ later: inout PackQueue, _ unpushed: inout [Int64: ManifestVersion]
   ) throws(StoreError) -> Bool {
-    if desk.backlog.takeStale(channel.id) { try builder.refreshPatches(of: channel.id) }
-    guard desk.awaitPreparations() else { return false }
+    if service.backlog.takeStale(channel.id) { try builder.refreshPatches(of: channel.id) }
+    guard service.awaitPreparations() else { return false }
     var left: [ManifestVersion] = []
-    for base in try desk.backlogBases(of: channel).sorted(by: >) where !later.holds(channel, base) {
+    for base in try service.backlogBases(of: channel).sorted(by: >) where !later.holds(channel, base) {
       if try !store.derived.isDone(channel.id, from: base, to: channel.version) { left.append(base) }
     }
-    desk.backlog.update(channel.id, at: channel.version) { $0.pending = left.count }
-    guard let base = left.first, !desk.isStopping else {
-      desk.dropPackDrafts(of: channel.id, before: channel.version)
+    service.backlog.update(channel.id, at: channel.version) { $0.pending = left.count }
+    guard let base = left.first, !service.isStopping else {
+      service.dropPackDrafts(of: channel.id, before: channel.version)
       return false
     }
     let manifest = BaseManifest(store, channel, at: base)
@@ -73,7 +73,7 @@ struct BacklogWorker: Sendable {
     if pack == .isNew { later.pushed(channel) }
     // Some deltas may be those of a preparation, which went on behind its release.
     if made.count > 0 || pack == .isNew || left.count == 1 { try builder.refreshPatches(of: channel.id) }
-    guard made.isComplete, pack != .isStopped else { return !desk.isStopping }
+    guard made.isComplete, pack != .isStopped else { return !service.isStopping }
     switch pack {
     case .noRoom(let size): later.note(channel, base, .room(size))
     case .isUnpushed(let words):
@@ -82,8 +82,8 @@ struct BacklogWorker: Sendable {
       if unpushed.updateValue(channel.version, forKey: channel.id) != channel.version { log(words) }
     default: try store.derived.markDone(channel.id, from: base, to: channel.version)
     }
-    desk.backlog.update(channel.id, at: channel.version) { $0.pending = left.count - 1 }
-    if left.count == 1 { desk.dropPackDrafts(of: channel.id, before: channel.version) }
+    service.backlog.update(channel.id, at: channel.version) { $0.pending = left.count - 1 }
+    if left.count == 1 { service.dropPackDrafts(of: channel.id, before: channel.version) }
     return left.count > 1 || catalog.current.channel(id: channel.id)?.version != channel.version
   }
 
@@ -94,11 +94,11 @@ struct BacklogWorker: Sendable {
     let new = changes.compactMap { change in change.now.map { (url: change.url, content: $0) } }
     guard !new.isEmpty else { return (0, true) }
     let (id, version) = (channel.id, channel.version)
-    let result = try desk.search(threads: desk.options.threads, isUrgent: false).run(
+    let result = try service.search(threads: service.options.threads, isUrgent: false).run(
       new, on: base,
-      goesOn: goesOn(channel),
-      progress: { [desk] done, all in
-        desk.backlog.update(id, at: version) { progress in
+      shouldContinue: shouldContinue(channel),
+      progress: { [service] done, all in
+        service.backlog.update(id, at: version) { progress in
           progress.filesDone = done
           progress.files = all
         }
@@ -107,10 +107,10 @@ struct BacklogWorker: Sendable {
   }
 
   /// A newer release makes this one's deltas and packs old before anyone has seen them.
-  private func goesOn(_ channel: ChannelInfo) -> @Sendable () -> Bool {
+  private func shouldContinue(_ channel: ChannelInfo) -> @Sendable () -> Bool {
     let (id, version) = (channel.id, channel.version)
-    return { [desk, catalog] in
-      desk.awaitPreparations() && catalog.current.channel(id: id)?.version == version
+    return { [service, catalog] in
+      service.awaitPreparations() && catalog.current.channel(id: id)?.version == version
     }
   }
 
@@ -143,7 +143,7 @@ struct BacklogWorker: Sendable {
     case .kept(let pack): return try bring(pack, channel)
     case .noRoom(let size): return .noRoom(size)
     case .otherFiles, .notWorth: return .nothing
-    case nil: return goesOn(channel)() ? .nothing : .isStopped
+    case nil: return shouldContinue(channel)() ? .nothing : .isStopped
     }
   }
 
@@ -154,7 +154,7 @@ struct BacklogWorker: Sendable {
       try push.pack(pack, channel)
     } catch {
       guard case .pushFailed = error else { throw error }
-      return .isUnpushed(error.words(ofPackTo: channel, at: channel.version))
+      return .isUnpushed(error.message(ofPackTo: channel, at: channel.version))
     }
     try store.derived.notePushed(pack, of: channel.id)
     return .isNew
@@ -168,22 +168,23 @@ struct BacklogWorker: Sendable {
     let older = try base.contents()
     func keep(_ draft: PackDraft) throws(StoreError) -> PackBuilder.Outcome {
       let base = PackBase(older, wanted: Set(draft.holders.keys))
-      return try desk.packs.keep(draft, changes, on: base, ends, of: channel.id)
+      return try service.packs.keep(draft, changes, on: base, ends, of: channel.id)
     }
     // The release's own preparation may have coded these files.
-    for draft in desk.packDrafts(of: channel.id) {
+    for draft in service.packDrafts(of: channel.id) {
       let outcome = try keep(draft)
       if case .otherFiles = outcome { continue }
       return outcome
     }
-    guard try desk.packs.hasAnyRoom(ends, of: channel.id) else { return .noRoom(1) }
-    let coded = try desk.packs.draft(
-      changes, on: older, threads: desk.options.threads, isUrgent: false, goesOn: goesOn(channel))
+    guard try service.packs.hasAnyRoom(ends, of: channel.id) else { return .noRoom(1) }
+    let coded = try service.packs.draft(
+      changes, on: older, threads: service.options.threads, isUrgent: false,
+      shouldContinue: shouldContinue(channel))
     switch coded {
     case .draft(let draft): return try keep(draft)
     case .nothing: return nil
     case .tooLarge(let what):
-      try desk.packs.tellOf(what, ends, of: channel.id)
+      try service.packs.tellOf(what, ends, of: channel.id)
       return .notWorth
     }
   }

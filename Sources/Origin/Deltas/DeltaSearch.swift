@@ -16,11 +16,11 @@ struct DeltaSearch: Sendable {
   /// Makes every delta that is missing.
   ///
   /// - Parameters:
-  ///   - goesOn: asked before each file; false leaves the rest undone.
+  ///   - shouldContinue: asked before each file; false leaves the rest undone.
   ///   - progress: told how many files are looked at and how many of them are done.
   /// - Returns: how many deltas were made, and whether every file was looked at.
   func run(
-    _ new: Contents, on base: BaseManifest, goesOn: @escaping @Sendable () -> Bool = { true },
+    _ new: Contents, on base: BaseManifest, shouldContinue: @escaping @Sendable () -> Bool = { true },
     progress: @escaping @Sendable (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> (made: Int, isComplete: Bool) {
     let (targets, known) = try unmade(DeltaFile.each(new), on: base)
@@ -38,7 +38,7 @@ struct DeltaSearch: Sendable {
     // The largest first: whatever is last is short.
     let order = targets.sorted { $0.size > $1.size }
     Parallel.forEach(order.count, threads: threads, priority: isUrgent ? nil : .background) { index in
-      guard goesOn() else { return state.withLock { $0.isComplete = false } }
+      guard shouldContinue() else { return state.withLock { $0.isComplete = false } }
       let target = order[index]
       guard let sketch = sketches[target.sha256] else { return }
       let file = BaseFinder.File(name: target.name, size: target.size, sketch: sketch)

@@ -79,10 +79,10 @@ final class Preparation: Sendable {
     preview.withLock { $0 = nil }
   }
 
-  /// Does all of it, on the calling thread and a crew of its own.
-  func run(_ search: DeltaSearch, _ packs: PackBuilder, goesOn: @escaping @Sendable () -> Bool) {
+  /// Does all of it, on the calling thread and threads of its own.
+  func run(_ search: DeltaSearch, _ packs: PackBuilder, shouldContinue: @escaping @Sendable () -> Bool) {
     do throws(StoreError) {
-      try work(search, packs, goesOn)
+      try work(search, packs, shouldContinue)
     } catch {
       // What can't be prepared is fetched plain; the release itself says what is wrong with the store.
       becomeReady()
@@ -91,7 +91,7 @@ final class Preparation: Sendable {
   }
 
   private func work(
-    _ search: DeltaSearch, _ packs: PackBuilder, _ goesOn: @escaping @Sendable () -> Bool
+    _ search: DeltaSearch, _ packs: PackBuilder, _ shouldContinue: @escaping @Sendable () -> Bool
   ) throws(StoreError) {
     guard let preview = preview.withLock({ $0 }) else { return }
     let facts = DerivedFacts(store: search.store)
@@ -103,13 +103,13 @@ final class Preparation: Sendable {
     if let channel = preview.channel, channel.version != .none {
       let versions =
         [channel.version] + (try search.store.versions(channel, below: channel.version, limit: 4))
-      for distance in Self.distances where distance <= versions.count && goesOn() {
+      for distance in Self.distances where distance <= versions.count && shouldContinue() {
         let base = BaseManifest(search.store, channel, at: versions[distance - 1])
         let earlier = try search.store.diff(channel, from: base.version, to: channel.version)
         let update = Update(
           channel: channel, base: base, changes: Self.changes(preview, after: earlier),
           entries: try entries(preview, since: base.version, in: channel, search.store), sizes: sizes)
-        try prepare(update, distance, search, packs, facts, goesOn)
+        try prepare(update, distance, search, packs, facts, shouldContinue)
         if distance == 1 {
           becomeReady()
           current = try base.contents()
@@ -118,7 +118,7 @@ final class Preparation: Sendable {
     }
     becomeReady()
     // The costs of updates come first: whoever finds this one without them knows that there is nothing to be updated.
-    guard goesOn() else { return }
+    guard shouldContinue() else { return }
     let next = Self.next(current, preview)
     var whole = UpdateCost(whole: next, facts)
     if let channel = preview.planned {
@@ -168,10 +168,10 @@ final class Preparation: Sendable {
 
   private func prepare(
     _ update: Update, _ distance: Int, _ search: DeltaSearch, _ packs: PackBuilder,
-    _ facts: DerivedFacts, _ goesOn: @escaping @Sendable () -> Bool
+    _ facts: DerivedFacts, _ shouldContinue: @escaping @Sendable () -> Bool
   ) throws(StoreError) {
     let (new, gone) = update.changes
-    let made = try search.run(new, on: update.base, goesOn: goesOn) { [state] done, all in
+    let made = try search.run(new, on: update.base, shouldContinue: shouldContinue) { [state] done, all in
       state.withLock { state in
         guard distance == 1 else { return }
         state.filesDone = done
@@ -190,7 +190,7 @@ final class Preparation: Sendable {
       to: update.version)
     // A full disk, perhaps: devices take the patch.
     let coded = try? packs.draft(
-      changes, on: older, threads: search.threads, isUrgent: true, goesOn: goesOn)
+      changes, on: older, threads: search.threads, isUrgent: true, shouldContinue: shouldContinue)
     if case .draft(let draft) = coded {
       drafts.withLock { $0.append(draft) }
       let nearer = state.withLock { $0.costs.values.reduce(Int64(0)) { $0.addingClamped($1.pack ?? 0) } }

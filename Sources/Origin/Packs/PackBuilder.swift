@@ -51,10 +51,10 @@ struct PackBuilder: Sendable {
   ///   - changes: sorted by URL; of the new entries the numbers don't matter.
   ///   - older: the manifest that the pack starts from, sorted by URL.
   ///   - threads: that code, at low priority unless it is urgent.
-  ///   - goesOn: asked before each file; false: there will be none.
+  ///   - shouldContinue: asked before each file; false: there will be none.
   func draft(
     _ changes: [Manifests.EntryChange], on older: ContentTable, threads: Int,
-    isUrgent: Bool, goesOn: @escaping @Sendable () -> Bool = { true }
+    isUrgent: Bool, shouldContinue: @escaping @Sendable () -> Bool = { true }
   ) throws(StoreError) -> Coded {
     let entries = changes.compactMap(\.new)
     let targets = Set(entries.map(\.sha256))
@@ -70,7 +70,7 @@ struct PackBuilder: Sendable {
     guard let plan = PackPlan(changes, on: base, deltaBases: deltaBases) else { return .nothing }
     let coder = RecordCoder(plan, entries, deltaBases, self)
     let records: [PackDraft.Record]
-    switch try coder.run(threads: threads, isUrgent: isUrgent, goesOn: goesOn) {
+    switch try coder.run(threads: threads, isUrgent: isUrgent, shouldContinue: shouldContinue) {
     case .records(let coded): records = coded
     case .nothing: return .nothing
     case .tooLarge(let what): return .tooLarge(what)
@@ -137,7 +137,7 @@ struct PackBuilder: Sendable {
       frames = ScratchFile(in: builder.store.folder)
     }
 
-    func run(threads: Int, isUrgent: Bool, goesOn: @escaping @Sendable () -> Bool) throws(StoreError)
+    func run(threads: Int, isUrgent: Bool, shouldContinue: @escaping @Sendable () -> Bool) throws(StoreError)
       -> Outcome
     {
       let largest = jobs.map(\.size).max() ?? 0
@@ -148,7 +148,7 @@ struct PackBuilder: Sendable {
       try Parallel.forEach(order.count, threads: threads, priority: isUrgent ? nil : .background) {
         (index) throws(StoreError) in
         guard !progress.withLock({ $0.isGivenUp }) else { return }
-        let record = goesOn() ? try code(jobs[order[index]]) : nil
+        let record = shouldContinue() ? try code(jobs[order[index]]) : nil
         progress.withLock { progress in
           progress.records[order[index]] = record
           progress.bytes += Int64(record?.frame.count ?? 0)

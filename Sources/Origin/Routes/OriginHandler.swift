@@ -99,7 +99,7 @@ final class OriginHandler: Handler {
       let kept = memo.entry(for: query, edition: catalog.currentEdition),
       kept.patches == PollMemo.noPatch || kept.patches == patches.currentEdition
     {
-      polls.saw(kept.version, of: kept.channel)
+      polls.count(kept.version, of: kept.channel)
       return .now(kept.document.response(to: request))
     }
     return reading(request) { request in
@@ -123,7 +123,7 @@ final class OriginHandler: Handler {
   }
 
   private func poll(_ channel: ChannelCatalog, _ query: PollQuery, _ request: borrowing Request) -> Answer {
-    polls.saw(PollCounter.version(query.version, of: channel), of: channel.channel.id)
+    polls.count(PollCounter.version(query.version, of: channel), of: channel.channel.id)
     return origin.configure.answer(channel, query, patches.current, request)
   }
 

@@ -4,7 +4,7 @@ import Store
 
 /// Answers `bundle/553.zip`, `bundle/552-553.zip` and `bundle/552-553.delta.zip` (DESIGN §3 "Bundles") from files that are made once.
 struct ZipEndpoint: Sendable {
-  let desk: ZipDesk
+  let service: ZipService
   let store: Store
   let log: @Sendable (String) -> Void
 
@@ -33,7 +33,7 @@ struct ZipEndpoint: Sendable {
     _ zip: BundleZip, _ channel: ChannelInfo, _ token: String?, _ request: StoredRequest
   ) -> Response {
     do throws(StoreError) {
-      switch try desk.zip(zip, of: channel, isTrusted: try isTrusted(token, channel)) {
+      switch try service.zip(zip, of: channel, isTrusted: try isTrusted(token, channel)) {
       case .ready(let stored): return representation(stored).response(to: request.request)
       case .notYet: return Self.notYet(zip)
       case .notOffered:

@@ -25,7 +25,7 @@ package struct ReleaseInfo: Codable, Sendable {
   /// Where the content of a rollback or promotion came from.
   @OrNull package var source: Source?
   /// Why it was made though the channel was frozen, and by whom it was.
-  @OrNull package var breakGlass: BrokenGlass?
+  @OrNull package var breakGlass: EmergencyOverride?
   /// What it costs devices that are at the version before; nil in lists, for the oldest that is kept, and from an older
   /// origin.
   package var cost: TransferCost?
@@ -60,7 +60,7 @@ package struct ReleaseInfo: Codable, Sendable {
   }
 
   /// Why a release was made while its channel was frozen.
-  package struct BrokenGlass: Codable, Sendable {
+  package struct EmergencyOverride: Codable, Sendable {
     package let reason: String
     package let frozenBy: String
 
@@ -73,7 +73,7 @@ package struct ReleaseInfo: Codable, Sendable {
   package init(
     version: ManifestVersion, kind: String, at: Moment, author: String, message: String, digest: SHA256,
     counts: ReleaseCounts, bundles: [Bundle], newBytes: Int64, resources: Int, bytes: Int64,
-    source: Source?, breakGlass: BrokenGlass?
+    source: Source?, breakGlass: EmergencyOverride?
   ) {
     self.version = version
     self.kind = kind

@@ -30,7 +30,7 @@ package enum OriginError: Error, Sendable {
 
 extension OriginError {
   /// What is wrong, where, and what to do.
-  package var words: String {
+  package var message: String {
     switch self {
     case .unreachable(let server, .reset) where server.hasPrefix("http:"):
       "\(server) can't be reached: it broke the connection; where it speaks TLS, write https:// in the address"
@@ -42,7 +42,7 @@ extension OriginError {
     case .unknownOutcome(let server, let outcome):
       "\(server) gave no answer (\(outcome)), but may have done what was asked: look at `xcache log` and "
         + "`xcache audit log` before you repeat it"
-    case .refused(let problem): problem.words
+    case .refused(let problem): problem.message
     case .body(let error): "what was to be sent can't be read: \(error)"
     }
   }
@@ -55,7 +55,7 @@ extension OriginError {
 
 extension Problem {
   /// The origin's own words, with what this side knows to do about it.
-  package var words: String {
+  package var message: String {
     guard let detail else {
       return title
         + Listing.below(conflicts.map { "\($0.url) is in bundle \($0.bundle)" }, hint: "--json has them all")

@@ -31,7 +31,7 @@ package struct BlobAnswer: Codable, Sendable {
 }
 
 /// `POST /blobs`: how many files of a pack are stored now.
-package struct PackAnswer: Codable, Sendable {
+package struct PackUploadAnswer: Codable, Sendable {
   package let stored: Int
 
   package init(stored: Int) { self.stored = stored }

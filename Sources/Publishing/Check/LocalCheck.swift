@@ -36,7 +36,7 @@ extension CheckedBundle {
     self.init(files.map { File($0.url, $0.ctype, $0.file) }, of: bundle)
   }
 
-  init(_ resources: [LocalResource], of bundle: BundleSource) {
+  init(_ resources: [BuildFile], of bundle: BundleSource) {
     self.init(resources.map { File($0.url, $0.content.ctype, $0.file.source) }, of: bundle)
   }
 

@@ -11,11 +11,11 @@ package struct HashedFile: Hashable, Sendable {
 /// Reads files once for both digests, on all cores, each through one buffer of 256 KB.
 package struct Hashing: Sendable {
   private let cache: HashCache
-  private let kept: KeptBytes?
+  private let kept: RetainedBytes?
   private let threads: Int
 
   /// - Parameter kept: takes the bytes of small files that are read.
-  package init(cache: HashCache = HashCache(), keeping kept: KeptBytes? = nil, threads: Int? = nil) {
+  package init(cache: HashCache = HashCache(), keeping kept: RetainedBytes? = nil, threads: Int? = nil) {
     self.cache = cache
     self.kept = kept
     self.threads = threads ?? Environment.cores
@@ -61,11 +61,11 @@ private final class HashJob: Sendable {
   }
 
   private let files: [SourceFile]
-  private let kept: KeptBytes?
+  private let kept: RetainedBytes?
   private let progress: @Sendable (Int, Int64) -> Void
   private let state: Locked<State>
 
-  init(_ files: [SourceFile], _ kept: KeptBytes?, _ progress: @escaping @Sendable (Int, Int64) -> Void) {
+  init(_ files: [SourceFile], _ kept: RetainedBytes?, _ progress: @escaping @Sendable (Int, Int64) -> Void) {
     self.files = files
     self.kept = kept
     self.progress = progress
@@ -103,7 +103,7 @@ private final class HashJob: Sendable {
   private func hash(_ source: SourceFile, _ buffer: UnsafeMutableRawBufferPointer) throws(PublishError)
     -> HashedFile
   {
-    if source.status.size <= KeptBytes.small, let bytes = try FileReader.small(source, into: buffer) {
+    if source.status.size <= RetainedBytes.small, let bytes = try FileReader.small(source, into: buffer) {
       var hasher = FileHasher()
       hasher.update(bytes.span.bytes)
       kept?.keep(bytes, of: source.location)

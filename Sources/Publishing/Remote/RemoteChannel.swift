@@ -5,7 +5,7 @@ import System
 /// Reads what a channel's bundles hold, from the cache and the little that changed since.
 struct RemoteChannel {
   let api: OriginClient
-  private let cache: CacheFolder
+  private let cache: PublishCache
   let address: ChannelAddress
   /// What the origin says of it; nil where the first release will make the channel.
   let overview: ChannelOverview?
@@ -15,7 +15,7 @@ struct RemoteChannel {
   /// Bytes that the origin had and lost.
   var damaged: Set<SHA256> { Set(overview?.damaged ?? []) }
 
-  init(_ api: OriginClient, _ cache: CacheFolder, _ address: ChannelAddress) throws(PublishError) {
+  init(_ api: OriginClient, _ cache: PublishCache, _ address: ChannelAddress) throws(PublishError) {
     self.api = api
     self.cache = cache
     self.address = address
@@ -79,7 +79,7 @@ struct RemoteChannel {
     _ state: LocalState, at version: ManifestVersion, resources: Int64, bytes: Int64, as name: BundleName
   ) {
     guard let overview else { return }
-    let seen = SeenState(
+    let seen = ScanState(
       local: state.sha256, origin: overview.origin, version: version, resources: resources, bytes: bytes)
     try? cache.write(.states, Self.stateKey(name, api, address), seen.cached)
   }

@@ -106,7 +106,7 @@ struct LocalState {
 }
 
 /// What was last seen: a state of the folders, and what the origin held as the same.
-struct SeenState: Equatable {
+struct ScanState: Equatable {
   let local: SHA256
   /// The origin's id.
   let origin: String
@@ -125,13 +125,13 @@ struct SeenState: Equatable {
 
   /// Nil where `cached` didn't write it.
   init?(cached: [UInt8]) {
-    let read = cached.withUnsafeBytes { buffer -> SeenState? in
+    let read = cached.withUnsafeBytes { buffer -> ScanState? in
       var reader = ByteReader(buffer)
       guard let sha256 = reader.take(SHA256.byteCount).flatMap({ SHA256(bytes: $0.bytes) }),
         let origin = reader.text(), let version = reader.integer(), version >= 0,
         let resources = reader.integer(), let bytes = reader.integer(), reader.isAtEnd
       else { return nil }
-      return SeenState(
+      return ScanState(
         local: sha256, origin: origin, version: ManifestVersion(version), resources: resources, bytes: bytes)
     }
     guard let read else { return nil }

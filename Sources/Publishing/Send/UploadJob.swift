@@ -13,7 +13,7 @@ final class UploadJob: Sendable {
 
   private static let connections = 4
 
-  private let kept: KeptBytes
+  private let kept: RetainedBytes
   private let api: OriginClient
   private let progress: @Sendable (Int64) -> Void
   private let state: Locked<State>
@@ -24,7 +24,7 @@ final class UploadJob: Sendable {
   ///   - kept: what was read of them before.
   ///   - progress: called with the bytes sent so far, from any thread.
   static func send(
-    _ files: [HashedFile], _ kept: KeptBytes, _ api: OriginClient,
+    _ files: [HashedFile], _ kept: RetainedBytes, _ api: OriginClient,
     _ progress: @escaping @Sendable (Int64) -> Void
   ) throws(PublishError) {
     let plan = UploadPlan(files, connections: connections)
@@ -34,7 +34,7 @@ final class UploadJob: Sendable {
   }
 
   private init(
-    _ units: [UploadPlan.Unit], _ kept: KeptBytes, _ api: OriginClient,
+    _ units: [UploadPlan.Unit], _ kept: RetainedBytes, _ api: OriginClient,
     _ progress: @escaping @Sendable (Int64) -> Void
   ) {
     self.kept = kept
@@ -100,12 +100,12 @@ final class UploadJob: Sendable {
 
   /// False once another request failed, which stops this one.
   private func tell(_ more: Int64) -> Bool {
-    let (sent, goesOn) = state.withLock { state in
+    let (sent, shouldContinue) = state.withLock { state in
       state.sent += more
       return (state.sent, state.failure == nil)
     }
     if more > 0 { progress(sent) }
-    return goesOn
+    return shouldContinue
   }
 
   // MARK: Bodies

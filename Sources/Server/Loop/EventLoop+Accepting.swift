@@ -10,7 +10,7 @@ extension EventLoop {
   func accept() {
     repeat {
       switch Kernel.accept(context.listener.raw) {
-      case .connection(let descriptor, let address): settle(descriptor, address)
+      case .connection(let descriptor, let address): assign(descriptor, address)
       case .lost: break
       case .none: return
       case .exhausted: return outOfDescriptors()
@@ -19,7 +19,7 @@ extension EventLoop {
   }
 
   /// Gives the connection to this loop, or to one that has clearly fewer.
-  private func settle(_ descriptor: consuming Descriptor, _ address: SocketAddress) {
+  private func assign(_ descriptor: consuming Descriptor, _ address: SocketAddress) {
     if !isDraining, let other = context.lessBusy(than: index) {
       context.mailboxes[other].post(.adopt(descriptor: descriptor.release(), address))
     } else {

@@ -13,7 +13,7 @@ extension EventLoop {
       let refusal = error(.contentTooLarge, path: request.path.text)
       return respond(refusal, to: connection, closing: true)
     }
-    connection.upload = Upload(receiver: UploadReceiver(make, on: pool))
+    connection.upload = Upload(receiver: StreamingUpload(make, on: pool))
   }
 
   /// Reads a body of known length into the chunk itself.
@@ -62,7 +62,7 @@ extension EventLoop {
   }
 
   /// A worker took a piece of a body; `connection` is nil when its client has gone.
-  func takeProgress(of receiver: UploadReceiver, _ response: Response?, _ connection: Connection?) {
+  func takeProgress(of receiver: StreamingUpload, _ response: Response?, _ connection: Connection?) {
     guard let connection, connection.upload?.receiver === receiver else {
       if response == nil { abort(receiver) }
       return
@@ -100,7 +100,7 @@ extension EventLoop {
     if !upload.isBusy, upload.wasBegun { abort(upload.receiver) }
   }
 
-  private func abort(_ receiver: UploadReceiver) {
+  private func abort(_ receiver: StreamingUpload) {
     // A pool that has stopped takes nothing: then the receiver aborts when it is let go of.
     _ = receiver.pool.submit(always: true) { receiver.abort() }
   }

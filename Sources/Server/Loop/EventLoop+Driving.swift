@@ -42,7 +42,7 @@ extension EventLoop {
         putAside(connection)
         return schedule(connection)
       case .close:
-        connection.tls?.sayGoodbye()
+        connection.tls?.sendCloseNotify()
         workspace.input.removeAll()
         return close(connection)
       default: actMore(action, for: connection)
@@ -64,7 +64,7 @@ extension EventLoop {
     case .abandonBody(let status): abandonBody(connection, status)
     case .leave: connection.http.leave(unacknowledged: connection.unacknowledged)
     case .shutdownSending:
-      connection.tls?.sayGoodbye()
+      connection.tls?.sendCloseNotify()
       Kernel.shutdownSending(connection.descriptor.raw)
       connection.http.sendingEnded(unacknowledged: connection.unacknowledged, now)
     case .read, .dispatch, .flush, .wait, .close: break

@@ -101,7 +101,7 @@ final class EventLoop {
   }
 
   private func round() {
-    let count = events.wait(epoll, milliseconds: patience)
+    let count = events.wait(epoll, milliseconds: waitTimeout)
     now = Clock.monotonicNanoseconds()
     if now >= secondEnds { tick() }
     for index in 0..<count {
@@ -130,7 +130,7 @@ final class EventLoop {
   }
 
   /// How long to wait for events at most, in milliseconds.
-  private var patience: Int32 {
+  private var waitTimeout: Int32 {
     if !again.isEmpty { return 0 }
     let next = min(deadlines.next ?? .max, drainDeadline ?? .max)
     guard next != .max else { return -1 }

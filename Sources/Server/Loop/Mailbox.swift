@@ -7,7 +7,7 @@ enum Message: Sendable {
   /// A worker made the answer.
   case answer(token: UInt64, Response)
   /// A worker took a piece of a body; with an answer when it was the last it takes.
-  case taken(token: UInt64, UploadReceiver, Response?)
+  case taken(token: UInt64, StreamingUpload, Response?)
   /// A connection that another loop accepted.
   case adopt(descriptor: Int32, SocketAddress)
   /// The access lines that the loop has are to be handed over; `done` is told when they are.

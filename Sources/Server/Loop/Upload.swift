@@ -3,7 +3,7 @@ import Synchronization
 
 /// A loop's side of a body that is being received.
 struct Upload {
-  let receiver: UploadReceiver
+  let receiver: StreamingUpload
   /// What arrived and isn't with a worker yet.
   var filling: BodyChunk?
   /// A worker has a piece.
@@ -43,7 +43,7 @@ final class BodyChunk: @unchecked Sendable {
 }
 
 /// A body receiver with its life: made, fed and ended on worker threads, one job at a time.
-final class UploadReceiver: @unchecked Sendable {
+final class StreamingUpload: @unchecked Sendable {
   // Unchecked: `receiver` and `ended` are touched by one worker job at a time; the loop submits the next one
   // when the last has reported back.
   private let make: @Sendable () -> any BodyReceiver

@@ -46,7 +46,7 @@ extension Store {
     defer { withExtendedLifetime(lock) {} }
     if let id = try target.originID(), try id != originID() { throw .foreignBackup(path: path) }
     try target.removePartialDatabase()
-    var lease = try LeaseKeeper(self, holder: "backup")
+    var lease = try LeaseRenewer(self, holder: "backup")
     do {
       let report = try copyAll(to: target, verify: verify, &lease, progress)
       try lease.end()
@@ -58,7 +58,7 @@ extension Store {
   }
 
   private func copyAll(
-    to target: BackupFolder, verify: Bool, _ lease: inout LeaseKeeper, _ progress: (Int64, Int64) -> Void
+    to target: BackupFolder, verify: Bool, _ lease: inout LeaseRenewer, _ progress: (Int64, Int64) -> Void
   ) throws(StoreError) -> BackupReport {
     var report = BackupReport()
     let now = clock()

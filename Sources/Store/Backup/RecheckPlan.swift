@@ -66,7 +66,7 @@ extension BackupFolder {
   /// Whether a file's bytes are those of its name.
   func isWhole(_ sha256: SHA256) throws(SystemError) -> Bool {
     do throws(SystemError) {
-      return switch try DiskDigest.of(folder.blob(sha256), goesOn: { _ in true }) {
+      return switch try DiskDigest.of(folder.blob(sha256), shouldContinue: { _ in true }) {
       case .read(sha256, _): true
       default: false
       }

@@ -42,7 +42,7 @@ extension BlobStore {
   private func store(_ files: [WholeFile]) throws(StoreError) {
     if files.isEmpty { return }
     let digests = files.map(\.digest.sha256)
-    try promise(digests)
+    try reserve(digests)
     let rows = try connections.reading { (db) throws(StoreError) in
       try digests.map { (sha256) throws(StoreError) in try BlobRow.find(sha256, in: db)?.isQuarantined }
     }
@@ -72,7 +72,7 @@ extension BlobStore {
     if let failure = written.failure {
       // On a full disk the part of a file that found room is the rest of it, which a start may need. What has the name is
       // never removed from under a release that placed other bytes there meanwhile.
-      if let half = written.half { _ = try? removeUnreleased(half, isPromised: true) }
+      if let half = written.half { _ = try? removeUnreleased(half, isReserved: true) }
       throw StoreError(failure)
     }
     for file in others + written.taken { try storeAlone(file) }
@@ -125,7 +125,7 @@ extension BlobStore {
   }
 
   /// A mark's time is that of the newest file, or up to so much older: 1 h, in milliseconds.
-  static let betweenMarks = patience / 24
+  static let betweenMarks = gracePeriod / 24
 
   private func storeAlone(_ file: WholeFile) throws(StoreError) {
     var incoming = try IncomingBlob(file.file.claim, in: self)

@@ -9,7 +9,7 @@ extension BlobStore {
       state.named.shrink()
       state.placed.shrink()
       state.placing.shrink()
-      state.promised.shrink()
+      state.reserved.shrink()
       state.verified.shrink()
     }
   }

@@ -57,7 +57,7 @@ extension BlobStore {
   /// Waits while files of these names are being removed; none is from then on, since these count as being placed.
   private func awaitRemoval(of digests: [SHA256]) {
     while state.withLock({ state in
-      !(state.going.isEmpty && state.leaving.isEmpty) && digests.contains(where: state.isLeaving)
+      !(state.beingRemoved.isEmpty && state.leaving.isEmpty) && digests.contains(where: state.isLeaving)
     }) {
       Clock.sleep(for: .milliseconds(1))
     }
@@ -166,7 +166,7 @@ extension BlobStore {
   ) throws(StoreError) -> Survey {
     var seen: Set<SHA256> = []
     let digests = contents.map(\.content.sha256).filter { seen.insert($0).inserted }
-    let stamp = try promise(digests)
+    let stamp = try reserve(digests)
     // What arrived a moment ago has no row, or has it from a release that came just now: then it is renamed once more.
     var known = arrived(digests)
     var survey = Survey()

@@ -65,7 +65,7 @@ extension BlobStore {
     let now = clock()
     let path = folder.blob(sha256)
     // Setting aside is for the process that has the folder, whose loops may have the file open.
-    if isBeside { return true }
+    if isSecondary { return true }
     // First of all: from here on nobody opens it unhashed, whatever fails below.
     state.withLock { state in
       state.verified[sha256] = nil

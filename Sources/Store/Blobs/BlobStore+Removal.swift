@@ -2,19 +2,19 @@ import System
 
 // How bytes go that nothing needs, while others may be about to need them again.
 //
-// A publisher is told that bytes are there, and commits a release with them later: what it was told is a promise,
+// A publisher is told that bytes are there, and commits a release with them later: what it was told is a reservation,
 // which gc keeps for a while. Rows are removed while gc's thread has the one connection that writes; whoever makes a
-// promise at that moment waits for the end of it, and then looks. Before that connection is given back, the files of
-// those rows are marked as going, but for those that a release is placing: a release that comes to place one later
+// reservation at that moment waits for the end of it, and then looks. Before that connection is given back, the files of
+// those rows are marked as beingRemoved, but for those that a release is placing: a release that comes to place one later
 // waits until it is gone. So the files themselves go beside releases.
 extension BlobStore {
-  /// How long a promise lasts whose release doesn't come: 1 h, in milliseconds.
-  static let promiseTime: Int64 = 3600 * 1000
+  /// How long a reservation lasts whose release doesn't come: 1 h, in milliseconds.
+  static let reservationTime: Int64 = 3600 * 1000
 
   /// Promises that those of `digests` whose bytes are stored stay for now; made before looking whether they are.
-  /// - Returns: what `withdraw` knows these promises by.
+  /// - Returns: what `withdraw` knows these reservations by.
   @discardableResult
-  func promise(_ digests: some Swift.Collection<SHA256>) throws(StoreError) -> Int64 {
+  func reserve(_ digests: some Swift.Collection<SHA256>) throws(StoreError) -> Int64 {
     let stamp = state.withLock { state in
       state.lastPromise = max(clock(), state.lastPromise + 1)
       return state.lastPromise
@@ -26,7 +26,7 @@ extension BlobStore {
       let some = rest.prefix(Self.atOnce)
       rest = rest.dropFirst(Self.atOnce)
       let removing = state.withLock { state in
-        for sha256 in some { state.promised[sha256] = stamp }
+        for sha256 in some { state.reserved[sha256] = stamp }
         return state.isRemoving
       }
       isRemoving = isRemoving || removing
@@ -35,31 +35,31 @@ extension BlobStore {
     return stamp
   }
 
-  /// Takes promises back of which the bytes turned out not to be stored, unless others made them again since: who names
+  /// Takes reservations back of which the bytes turned out not to be stored, unless others made them again since: who names
   /// digests that nobody has keeps no memory.
   func withdraw(_ digests: some Sequence<SHA256>, _ stamp: Int64) {
     state.withLock { state in
-      for sha256 in digests where state.promised[sha256] == stamp { state.promised[sha256] = nil }
+      for sha256 in digests where state.reserved[sha256] == stamp { state.reserved[sha256] = nil }
     }
   }
 
   /// Digests that are looked up with the lock held once.
   static let atOnce = 1000
 
-  /// Ends promises: their release is made.
+  /// Ends reservations: their release is made.
   func endPromises(_ digests: some Sequence<SHA256>) {
-    state.withLock { state in for sha256 in digests { state.promised[sha256] = nil } }
+    state.withLock { state in for sha256 in digests { state.reserved[sha256] = nil } }
   }
 
   /// Removes blobs that no resource names: their rows, as one transaction; the files are then for `unlink`.
-  /// - Returns: those whose rows are gone, and how many stay for a promise.
+  /// - Returns: those whose rows are gone, and how many stay for a reservation.
   func removeRows(of digests: some Swift.Collection<SHA256>, now: Int64) throws(StoreError)
-    -> (removed: Set<SHA256>, promised: Int)
+    -> (removed: Set<SHA256>, reserved: Int)
   {
     try connections.writing { (db) throws(StoreError) in
       let free = state.withLock { state in
         state.isRemoving = true
-        return digests.filter { state.promised[$0] == nil }
+        return digests.filter { state.reserved[$0] == nil }
       }
       defer { state.withLock { $0.isRemoving = false } }
       let gone = try db.write { () throws(StoreError) in
@@ -68,7 +68,7 @@ extension BlobStore {
         for sha256 in free where try BlobRow.deleteUnneeded(sha256, in: db) { gone.insert(sha256) }
         return gone
       }
-      markGoing(gone)
+      markForRemoval(gone)
       return (gone, digests.count - free.count)
     }
   }
@@ -85,47 +85,48 @@ extension BlobStore {
       for sha256 in digests where try BlobRow.find(sha256, in: db) == nil {
         let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(folder.blob(sha256)) }
         guard let status else { continue }
-        if status.modified / 1_000_000 <= now - Self.patience {
+        if status.modified / 1_000_000 <= now - Self.gracePeriod {
           state.withLock { $0.placed[sha256] = nil }
         }
         sizes[sha256] = status.size
       }
-      let going = markGoing(sizes.keys)
-      return sizes.filter { going.contains($0.key) }
+      let beingRemoved = markForRemoval(sizes.keys)
+      return sizes.filter { beingRemoved.contains($0.key) }
     }
   }
 
-  /// Forgets promises that were not kept in time.
+  /// Forgets reservations that ran out.
   func forgetPromises(now: Int64) {
-    state.withLock { state in state.promised = state.promised.filter { $0.value > now - Self.promiseTime } }
+    state.withLock { state in state.reserved = state.reserved.filter { $0.value > now - Self.reservationTime }
+    }
   }
 
-  /// Marks files as going, but for those that a release is about to count on; called with the writing connection.
+  /// Marks files as beingRemoved, but for those that a release is about to count on; called with the writing connection.
   @discardableResult
-  private func markGoing(_ digests: some Swift.Collection<SHA256>) -> Set<SHA256> {
+  private func markForRemoval(_ digests: some Swift.Collection<SHA256>) -> Set<SHA256> {
     state.withLock { state in
-      let going = digests.filter {
+      let beingRemoved = digests.filter {
         state.placed[$0] == nil && state.placing[$0] == nil && state.named[$0] == nil
           && !state.arriving.contains($0) && !state.leaving.contains($0)
       }
-      state.going.formUnion(going)
-      for sha256 in going { state.verified[sha256] = nil }
-      return Set(going)
+      state.beingRemoved.formUnion(beingRemoved)
+      for sha256 in beingRemoved { state.verified[sha256] = nil }
+      return Set(beingRemoved)
     }
   }
 
-  /// Removes the files that are marked as going.
+  /// Removes the files that are marked as beingRemoved.
   ///
   /// On file systems mounted with `discard` each waits for the disk (measured: 0.8 ms), one behind the other; several
   /// threads wait at once (0.1 ms). What fails stays on the disk, an orphan for the next round.
   func unlink() throws(StoreError) {
-    let going = Array(state.withLock { $0.going })
-    defer { state.withLock { $0.going.subtract(going) } }
+    let beingRemoved = Array(state.withLock { $0.beingRemoved })
+    defer { state.withLock { $0.beingRemoved.subtract(beingRemoved) } }
     try StoreError.disk { () throws(SystemError) in
-      let threads = min(Self.mostThreads, 1 + going.count / Self.filesForAThread)
-      try Parallel.forEach(going.count, threads: threads) { [self] (index) throws(SystemError) in
-        try disk.before("unlink", folder.blob(going[index]))
-        try folder.remove(folder.blob(going[index]), as: going[index].hex, now: clock())
+      let threads = min(Self.mostThreads, 1 + beingRemoved.count / Self.filesForAThread)
+      try Parallel.forEach(beingRemoved.count, threads: threads) { [self] (index) throws(SystemError) in
+        try disk.before("unlink", folder.blob(beingRemoved[index]))
+        try folder.remove(folder.blob(beingRemoved[index]), as: beingRemoved[index].hex, now: clock())
       }
     }
   }
@@ -174,11 +175,11 @@ extension BlobStore {
 
   /// Removes a file under `blobs/` that no release took, unless somebody counts on it; whoever places one of its name from
   /// here on waits until it is gone.
-  /// - Parameter isPromised: whether it goes though a publisher was told that its bytes are there, somewhere else.
+  /// - Parameter isReserved: whether it goes though a publisher was told that its bytes are there, somewhere else.
   /// - Returns: whether it is gone.
-  func removeUnreleased(_ sha256: SHA256, isPromised: Bool = false) throws(StoreError) -> Bool {
+  func removeUnreleased(_ sha256: SHA256, isReserved: Bool = false) throws(StoreError) -> Bool {
     let isFree = state.withLock { state in
-      guard isPromised ? state.named[sha256] == nil : state.promised[sha256] == nil,
+      guard isReserved ? state.named[sha256] == nil : state.reserved[sha256] == nil,
         state.placing[sha256] == nil, state.placed[sha256] == nil, !state.arriving.contains(sha256),
         !state.isLeaving(sha256)
       else { return false }

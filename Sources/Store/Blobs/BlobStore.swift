@@ -12,14 +12,14 @@ final class BlobStore: Sendable {
   let clock: @Sendable () -> Int64
   let changes: FileChanges
   /// Another process has the folder: nothing is changed in it.
-  let isBeside: Bool
+  let isSecondary: Bool
   // syncfs(2): "Since Linux 5.8, syncfs() will also report an error if one or more inodes failed to be written back
   // since the last syncfs() call", counted for each open file: so it is open before anything is written.
   let root: Descriptor
   let state: Locked<State>
 
   /// Folders that the start found in the way of what arrives.
-  let strays: [StrayFolder]
+  let strays: [UnexpectedFolder]
 
   /// What is known of files beyond the rows of the database.
   struct State {
@@ -42,11 +42,11 @@ final class BlobStore: Sendable {
     /// Those being renamed to their names under `blobs/`, and by how many releases at once.
     var placing: [SHA256: Int] = [:]
     /// Those whose files are being removed: no row names them, and a release that needs one waits.
-    var going: Set<SHA256> = []
+    var beingRemoved: Set<SHA256> = []
     /// The same of files that no row ever named.
     var leaving: Set<SHA256> = []
     /// What publishers were told is there, and when, in milliseconds since 1970.
-    var promised: [SHA256: Int64] = [:]
+    var reserved: [SHA256: Int64] = [:]
     /// The newest of those times; each call has one of its own.
     var lastPromise: Int64 = 0
     /// Rows of blobs are being removed.
@@ -55,7 +55,7 @@ final class BlobStore: Sendable {
   }
 
   /// How long a whole file waits for a release: 24 h, in milliseconds.
-  static let patience: Int64 = 24 * 3600 * 1000
+  static let gracePeriod: Int64 = 24 * 3600 * 1000
 
   init(
     folder: DataFolder, disk: Disk, connections: Connections, clock: @escaping @Sendable () -> Int64,
@@ -66,7 +66,7 @@ final class BlobStore: Sendable {
     self.connections = connections
     self.clock = clock
     self.changes = changes
-    isBeside = !cleansUp
+    isSecondary = !cleansUp
     root = try StoreError.disk { () throws(SystemError) in
       try Kernel.open(folder.path, [.read, .directory])
     }
@@ -78,10 +78,10 @@ final class BlobStore: Sendable {
   /// Removes what a stopped process left half received or too old, and sets folders aside; gives the whole files that
   /// stay.
   private static func cleanUp(_ folder: DataFolder, now: Int64) throws(StoreError)
-    -> (whole: Set<SHA256>, hasNames: Bool, strays: [StrayFolder])
+    -> (whole: Set<SHA256>, hasNames: Bool, strays: [UnexpectedFolder])
   {
     try StoreError.disk { () throws(SystemError) in
-      var strays: [StrayFolder] = []
+      var strays: [UnexpectedFolder] = []
       var kept: Set<SHA256> = []
       let incoming = try Folder.textNames(folder.temporary).filter { $0.hasPrefix("incoming-") }
         .map { (name: $0, path: "\(folder.temporary)/\($0)", sha256: SHA256?.none) }
@@ -91,8 +91,9 @@ final class BlobStore: Sendable {
         guard let status = try Kernel.status(file.path, followLinks: false) else { continue }
         if status.kind == .folder {
           let place = try? folder.setAside(file.path, as: "tmp-\(file.name)", now: now)
-          strays.append(StrayFolder(path: file.path, place: place))
-        } else if let sha256 = file.sha256, status.kind == .file, status.modified / 1_000_000 > now - patience
+          strays.append(UnexpectedFolder(path: file.path, place: place))
+        } else if let sha256 = file.sha256, status.kind == .file,
+          status.modified / 1_000_000 > now - gracePeriod
         {
           kept.insert(sha256)
         } else {
@@ -100,7 +101,7 @@ final class BlobStore: Sendable {
         }
       }
       let marked = try Kernel.status(folder.unreleased)
-      return (kept, marked.map { $0.modified / 1_000_000 > now - patience } ?? false, strays)
+      return (kept, marked.map { $0.modified / 1_000_000 > now - gracePeriod } ?? false, strays)
     }
   }
 
@@ -118,7 +119,7 @@ final class BlobStore: Sendable {
   @discardableResult
   func sweep() throws(StoreError) -> [Int64] {
     let now = clock()
-    let limit = now - Self.patience
+    let limit = now - Self.gracePeriod
     forgetPromises(now: now)
     let named = try sweepNamed(before: limit)
     return try named
@@ -146,7 +147,7 @@ final class BlobStore: Sendable {
   /// Forgets a whole file, unless a release that is planned or made counts on it.
   private func forgetsWhole(_ sha256: SHA256) -> Bool {
     state.withLock { state in
-      if state.promised[sha256] != nil || state.placing[sha256] != nil { return false }
+      if state.reserved[sha256] != nil || state.placing[sha256] != nil { return false }
       state.forgetWhole(sha256)
       return true
     }
@@ -158,7 +159,7 @@ extension BlobStore.State {
   func arrived(_ sha256: SHA256) -> FileDigest? { named[sha256] ?? whole[sha256] ?? placed[sha256] }
 
   /// Whether a file's name under `blobs/` is being removed.
-  func isLeaving(_ sha256: SHA256) -> Bool { going.contains(sha256) || leaving.contains(sha256) }
+  func isLeaving(_ sha256: SHA256) -> Bool { beingRemoved.contains(sha256) || leaving.contains(sha256) }
 
   /// Forgets a checked file that isn't placed.
   mutating func forgetWhole(_ sha256: SHA256) {

@@ -86,7 +86,7 @@ extension BlobStore {
   /// Takes over a checked file: whole files wait for their release, and a quarantined blob is whole again.
   func accept(_ digest: FileDigest, from path: String) throws(StoreError) -> IncomingBlob.Result {
     let sha256 = digest.sha256
-    try promise([sha256])
+    try reserve([sha256])
     let row = try row(of: sha256)
     if let row, !row.isQuarantined { return .alreadyThere }
     if state.withLock({ $0.arrived(sha256) != nil }) { return .alreadyThere }
@@ -116,7 +116,7 @@ extension BlobStore {
 
   /// Those of `digests` whose bytes must be sent before a release can name them, in order.
   func missing(of digests: [SHA256]) throws(StoreError) -> [SHA256] {
-    let stamp = try promise(digests)
+    let stamp = try reserve(digests)
     let arrived = arrived(digests)
     let rest = digests.filter { arrived[$0] == nil }
     let stored = try stored(rest)

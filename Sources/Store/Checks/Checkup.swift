@@ -2,7 +2,7 @@ import Manifests
 import System
 
 /// One thing that a check-up of a data folder found.
-package struct Finding: Hashable, Sendable {
+package struct CheckupFinding: Hashable, Sendable {
   /// How bad it is.
   package enum Kind: String, Sendable {
     /// Something that the origin promises does not hold.
@@ -18,17 +18,19 @@ package struct Finding: Hashable, Sendable {
   /// What, and where.
   package let text: String
 
-  static func damage(_ code: String, _ text: String) -> Finding {
-    Finding(kind: .damage, code: code, text: text)
+  static func damage(_ code: String, _ text: String) -> CheckupFinding {
+    CheckupFinding(kind: .damage, code: code, text: text)
   }
 
-  static func note(_ code: String, _ text: String) -> Finding { Finding(kind: .note, code: code, text: text) }
+  static func note(_ code: String, _ text: String) -> CheckupFinding {
+    CheckupFinding(kind: .note, code: code, text: text)
+  }
 }
 
 /// What a check-up looked at, and what it found.
 package struct Checkup: Sendable {
   /// In the order in which they were found.
-  package internal(set) var findings: [Finding] = []
+  package internal(set) var findings: [CheckupFinding] = []
   /// Kept releases, of all channels.
   package internal(set) var releases = 0
   /// Blobs whose files were looked at.
@@ -65,7 +67,7 @@ extension Store {
       }
       for rule in Invariant.all {
         checkup.findings += try db.all(rule.breaches) { (row) in
-          .damage(rule.code, "\(rule.words): \(row.get(0, as: String.self))")
+          .damage(rule.code, "\(rule.message): \(row.get(0, as: String.self))")
         }
       }
       checkup.findings += try db.scriptFindings()
@@ -172,7 +174,7 @@ extension Store {
 
 extension Database {
   /// Scripts whose bytes are not those of their name.
-  func scriptFindings() throws(StoreError) -> [Finding] {
+  func scriptFindings() throws(StoreError) -> [CheckupFinding] {
     try all("SELECT sha256, bytes FROM policy_script") { row in
       (sha256: row.get(0, as: SHA256.self), bytes: row.get(1, as: [UInt8].self))
     }
@@ -196,14 +198,14 @@ extension Database {
   }
 
   /// What SQLite's own checks say: of the file's structure, and of references between rows.
-  func structureFindings(deep: Bool) throws(StoreError) -> [Finding] {
+  func structureFindings(deep: Bool) throws(StoreError) -> [CheckupFinding] {
     // "PRAGMA quick_check is like integrity_check except that it does not verify UNIQUE constraints and does not
     // verify that index content matches table content."
     let words =
       deep
       ? try all("PRAGMA integrity_check(20)") { $0.get(0, as: String.self) }
       : try all("PRAGMA quick_check(20)") { $0.get(0, as: String.self) }
-    var findings = words.filter { $0 != "ok" }.map { Finding.damage("sqlite", $0) }
+    var findings = words.filter { $0 != "ok" }.map { CheckupFinding.damage("sqlite", $0) }
     findings += try all("PRAGMA foreign_key_check") { row in
       .damage(
         "foreign-key",

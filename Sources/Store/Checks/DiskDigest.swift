@@ -42,8 +42,8 @@ struct DiskDigest {
   }
 
   /// The digest of what the disk has under a name.
-  /// - Parameter goesOn: asked after each slice, with its bytes; false ends it.
-  static func of(_ path: String, goesOn: (Int) -> Bool) throws(SystemError) -> Result {
+  /// - Parameter shouldContinue: asked after each slice, with its bytes; false ends it.
+  static func of(_ path: String, shouldContinue: (Int) -> Bool) throws(SystemError) -> Result {
     guard let named = try Kernel.named(path) else { return .missing }
     guard named.kind == .file else { return .unreadable(inode: named.inode) }
     guard var file = try DiskFile(path) else { return .missing }
@@ -64,7 +64,7 @@ struct DiskDigest {
       offset += Int64(count)
       // O_DIRECT reads at aligned offsets alone: a short read is the end of the file.
       if count % DiskFile.alignment != 0 { return .read(hasher.finish(), inode: file.status.inode) }
-      guard goesOn(count) else { return .stopped }
+      guard shouldContinue(count) else { return .stopped }
     }
   }
 }

@@ -4,14 +4,14 @@
 struct Invariant: Sendable {
   let code: String
   /// What a breach is, in words that its text is put behind.
-  let words: String
+  let message: String
   let breaches: StaticString
 
   static let all: [Invariant] = entries + counters
 
   private static let entries: [Invariant] = [
     Invariant(
-      code: "entry-overlap", words: "a bundle holds a URL twice in one version",
+      code: "entry-overlap", message: "a bundle holds a URL twice in one version",
       breaches: """
         SELECT u.text FROM entry AS a
         JOIN entry AS b ON b.url_id = a.url_id AND b.bundle_id = a.bundle_id AND b.since > a.since
@@ -20,7 +20,7 @@ struct Invariant: Sendable {
         """),
     Invariant(
       code: "entry-disagreement",
-      words: "two bundles hold a URL with other bytes, another type or other headers",
+      message: "two bundles hold a URL with other bytes, another type or other headers",
       breaches: """
         SELECT u.text FROM entry AS a
         JOIN entry AS b ON b.url_id = a.url_id AND b.bundle_id > a.bundle_id AND b.resource_id <> a.resource_id
@@ -28,7 +28,8 @@ struct Invariant: Sendable {
         WHERE (a.until IS NULL OR a.until > b.since) AND (b.until IS NULL OR b.until > a.since) LIMIT 5
         """),
     Invariant(
-      code: "entry-channel", words: "an entry is about the URL of another channel, or another URL's resource",
+      code: "entry-channel",
+      message: "an entry is about the URL of another channel, or another URL's resource",
       breaches: """
         SELECT u.text FROM entry AS e
         JOIN url AS u ON u.id = e.url_id
@@ -37,7 +38,7 @@ struct Invariant: Sendable {
         WHERE b.channel_id <> u.channel_id OR r.url_id <> e.url_id LIMIT 5
         """),
     Invariant(
-      code: "entry-future", words: "an entry begins or ends in a version that is not made yet",
+      code: "entry-future", message: "an entry begins or ends in a version that is not made yet",
       breaches: """
         SELECT u.text FROM entry AS e
         JOIN url AS u ON u.id = e.url_id
@@ -45,27 +46,28 @@ struct Invariant: Sendable {
           > (SELECT coalesce(max(version), 0) FROM release WHERE channel_id = u.channel_id) LIMIT 5
         """),
     Invariant(
-      code: "url-match", words: "two live URLs of a channel match each other",
+      code: "url-match", message: "two live URLs of a channel match each other",
       breaches: """
         SELECT min(u.text) || ' and ' || max(u.text) FROM url AS u
         WHERE EXISTS (SELECT 1 FROM entry AS e WHERE e.url_id = u.id AND e.until IS NULL)
         GROUP BY u.channel_id, coalesce(u.match_key, u.text) HAVING count(*) > 1 LIMIT 5
         """),
     Invariant(
-      code: "resource-version", words: "a resource has a version that its URL never gave",
+      code: "resource-version", message: "a resource has a version that its URL never gave",
       breaches: """
         SELECT u.text FROM resource AS r JOIN url AS u ON u.id = r.url_id
         WHERE r.version > u.versions LIMIT 5
         """),
     Invariant(
-      code: "resource-future", words: "a resource was brought in by a version that is not made yet",
+      code: "resource-future", message: "a resource was brought in by a version that is not made yet",
       breaches: """
         SELECT u.text FROM resource AS r JOIN url AS u ON u.id = r.url_id
         WHERE r.brought_in > (SELECT coalesce(max(version), 0) FROM release WHERE channel_id = u.channel_id)
         LIMIT 5
         """),
     Invariant(
-      code: "blob-missing", words: "a live URL's bytes were found damaged and set aside; publish them again",
+      code: "blob-missing",
+      message: "a live URL's bytes were found damaged and set aside; publish them again",
       breaches: """
         SELECT DISTINCT u.text FROM blob AS b
         JOIN resource AS r ON r.blob_id = b.id
@@ -77,14 +79,14 @@ struct Invariant: Sendable {
 
   private static let counters: [Invariant] = [
     Invariant(
-      code: "release-time", words: "a release is older than the one before it",
+      code: "release-time", message: "a release is older than the one before it",
       breaches: """
         SELECT 'version ' || version FROM (
           SELECT version, at, lag(at) OVER (PARTITION BY channel_id ORDER BY version) AS before FROM release)
         WHERE at < before LIMIT 5
         """),
     Invariant(
-      code: "release-total", words: "the newest release counts other resources or bytes than are live",
+      code: "release-total", message: "the newest release counts other resources or bytes than are live",
       breaches: """
         SELECT a.name || ' ' || c.name || ' version ' || r.version
         FROM release AS r JOIN channel AS c ON c.id = r.channel_id JOIN app AS a ON a.id = c.app_id
@@ -98,7 +100,7 @@ struct Invariant: Sendable {
           WHERE u.channel_id = r.channel_id) LIMIT 5
         """),
     Invariant(
-      code: "bundle-total", words: "a bundle counts other resources or bytes than it holds",
+      code: "bundle-total", message: "a bundle counts other resources or bytes than it holds",
       breaches: """
         SELECT n.name FROM bundle AS n
         WHERE (n.resources, n.bytes) IS NOT (
@@ -108,7 +110,7 @@ struct Invariant: Sendable {
           WHERE e.bundle_id = n.id AND e.until IS NULL) LIMIT 5
         """),
     Invariant(
-      code: "bundle-future", words: "a bundle changed in a version that is not made yet",
+      code: "bundle-future", message: "a bundle changed in a version that is not made yet",
       breaches: """
         SELECT n.name FROM bundle AS n
         WHERE n.version > (SELECT coalesce(max(version), 0) FROM release WHERE channel_id = n.channel_id) LIMIT 5

@@ -97,12 +97,12 @@ extension Store {
   }
 
   /// Reads a file from the disk; a bad one is set aside or dropped, and whoever has it open told.
-  /// - Parameter goesOn: asked after each slice, with its bytes: the place to wait; false ends it.
-  package func scrub(_ item: ScrubItem, _ goesOn: (Int) -> Bool) throws(StoreError) -> ScrubResult {
+  /// - Parameter shouldContinue: asked after each slice, with its bytes: the place to wait; false ends it.
+  package func scrub(_ item: ScrubItem, _ shouldContinue: (Int) -> Bool) throws(StoreError) -> ScrubResult {
     do throws(StoreError) {
       switch item.kind {
-      case .blob(let sha256): return try blobs.scrub(sha256, goesOn)
-      case .derived(let path): return try derived.scrub(path, goesOn)
+      case .blob(let sha256): return try blobs.scrub(sha256, shouldContinue)
+      case .derived(let path): return try derived.scrub(path, shouldContinue)
       }
     } catch {
       // One file that can't be read, as for its permissions, keeps nobody from the others.
@@ -141,13 +141,13 @@ extension Store {
   }
 
   /// Reads every file now.
-  /// - Parameter goesOn: asked before each file, with its size in bytes; false ends the round.
+  /// - Parameter shouldContinue: asked before each file, with its size in bytes; false ends the round.
   /// - Returns: the digests of the bad blobs.
-  package func scrub(_ goesOn: (Int64) -> Bool) throws(StoreError) -> [SHA256] {
+  package func scrub(_ shouldContinue: (Int64) -> Bool) throws(StoreError) -> [SHA256] {
     try listZips()
     var bad: [SHA256] = []
     for item in try nextToScrub(limit: .max) {
-      guard goesOn(item.size) else { break }
+      guard shouldContinue(item.size) else { break }
       if try scrub(item, { _ in true }) == .bad, case .blob(let sha256) = item.kind { bad.append(sha256) }
     }
     return bad
@@ -171,12 +171,12 @@ extension BlobStore {
   /// Reads a blob from the disk, whether or not it was hashed before, and sets a bad one aside.
   ///
   /// Read once more before it is set aside: a bad cable or a bit of the reader's memory isn't the file.
-  /// - Parameter goesOn: asked after each slice, with its bytes; false ends it.
-  func scrub(_ sha256: SHA256, _ goesOn: (Int) -> Bool) throws(StoreError) -> ScrubResult {
+  /// - Parameter shouldContinue: asked after each slice, with its bytes; false ends it.
+  func scrub(_ sha256: SHA256, _ shouldContinue: (Int) -> Bool) throws(StoreError) -> ScrubResult {
     var found = DiskDigest.Result.missing
     for _ in 0..<2 {
       found = try StoreError.disk { () throws(SystemError) in
-        try DiskDigest.of(folder.blob(sha256), goesOn: goesOn)
+        try DiskDigest.of(folder.blob(sha256), shouldContinue: shouldContinue)
       }
       switch found {
       case .stopped: return .stopped

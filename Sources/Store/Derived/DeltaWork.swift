@@ -45,7 +45,7 @@ extension ReleasePreview {
 }
 
 extension Store {
-  /// What a release would do. What it names stays for now, as `missing` promises: its deltas are made from it.
+  /// What a release would do. What it names stays for now, as `missing` reserves: its deltas are made from it.
   /// - Throws: the refusals of `commit`, except for bytes that are missing.
   package func preview(_ request: ReleaseInput) throws(StoreError) -> ReleasePreview {
     let (plan, edition) = try plan(request)

@@ -101,9 +101,11 @@ extension DerivedStore {
   }
 
   /// Reads a file from the disk, and drops it where its bytes are others.
-  func scrub(_ name: String, _ goesOn: (Int) -> Bool) throws(StoreError) -> ScrubResult {
+  func scrub(_ name: String, _ shouldContinue: (Int) -> Bool) throws(StoreError) -> ScrubResult {
     let path = path(name)
-    let found = try StoreError.disk { () throws(SystemError) in try DiskDigest.of(path, goesOn: goesOn) }
+    let found = try StoreError.disk { () throws(SystemError) in
+      try DiskDigest.of(path, shouldContinue: shouldContinue)
+    }
     switch found {
     case .stopped: return .stopped
     case .missing:

@@ -9,47 +9,48 @@ package final class DerivedStore: Sendable {
   let clock: @Sendable () -> Int64
   /// Zips that were hashed since the start, by path, with their inodes.
   let wholeZips = Locked<[String: ZipOnDisk]>([:])
-  private let connection: Locked<Held>
+  private let connection: Locked<ConnectionBox>
 
-  private struct Held: @unchecked Sendable {  // only the thread that holds the lock uses it
+  private struct ConnectionBox: @unchecked Sendable {  // only the thread that holds the lock uses it
     let database: Database
   }
 
   /// Opens what there is, or begins anew where it is missing, damaged or of another format.
   ///
-  /// - Parameter isBeside: another process has it; then nothing is begun anew.
+  /// - Parameter isSecondary: another process has it; then nothing is begun anew.
   init(
-    _ folder: DataFolder, changes: FileChanges, clock: @escaping @Sendable () -> Int64, isBeside: Bool = false
+    _ folder: DataFolder, changes: FileChanges, clock: @escaping @Sendable () -> Int64,
+    isSecondary: Bool = false
   ) throws(StoreError) {
     self.folder = folder
     self.changes = changes
     self.clock = clock
-    if isBeside {
-      connection = Locked(Held(database: try Self.openBeside(folder.derivedDatabase)))
+    if isSecondary {
+      connection = Locked(ConnectionBox(database: try Self.openBeside(folder.derivedDatabase)))
       return
     }
     try StoreError.disk { () throws(SystemError) in
       if try Kernel.status(folder.derived) == nil { try Kernel.makeFolder(folder.derived, mode: 0o750) }
     }
     do {
-      connection = Locked(Held(database: try Self.open(folder.derivedDatabase)))
+      connection = Locked(ConnectionBox(database: try Self.open(folder.derivedDatabase)))
     } catch {
       try StoreError.disk { () throws(SystemError) in
         for ending in ["", "-wal", "-shm"] where try Kernel.status(folder.derivedDatabase + ending) != nil {
           try Kernel.remove(folder.derivedDatabase + ending)
         }
       }
-      connection = Locked(Held(database: try Self.open(folder.derivedDatabase)))
+      connection = Locked(ConnectionBox(database: try Self.open(folder.derivedDatabase)))
     }
   }
 
   /// What another process has, as it is. A folder that was restored and never served has no tables, and one that an older
   /// or newer server runs on has others: then nothing counts as derived.
   private static func openBeside(_ path: String) throws(StoreError) -> Database {
-    let database = try Database(path: path, .beside)
+    let database = try Database(path: path, .secondary)
     database.leavesLog()
     if try database.value(Int64.self, "PRAGMA user_version") == DerivedSchema.format { return database }
-    let empty = try Database(path: ":memory:", .beside)
+    let empty = try Database(path: ":memory:", .secondary)
     try empty.script(DerivedSchema.sql + DerivedSchema.packs)
     return empty
   }

@@ -172,7 +172,7 @@ extension Database {
 }
 
 /// Holds a lease for as long as some work takes, renewing it on the way.
-struct LeaseKeeper {
+struct LeaseRenewer {
   private let store: Store
   private let lease: Lease
   private var renewed: UInt64

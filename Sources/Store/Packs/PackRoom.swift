@@ -58,7 +58,7 @@ extension Store {
       let isGood = try StoreError.disk { () throws(SystemError) in
         guard try Kernel.status(path)?.size == pack.size else { return false }
         guard deep else { return true }
-        if case .read(let sha256, _) = try DiskDigest.of(path, goesOn: { _ in true }) {
+        if case .read(let sha256, _) = try DiskDigest.of(path, shouldContinue: { _ in true }) {
           return sha256 == pack.sha256
         }
         return false

@@ -82,9 +82,9 @@ extension Store {
   {
     var outcome =
       plan.isChange ? ReleaseOutcome.dryRun(plan, missing: missing, now: clock()) : .unchanged(plan)
-    if let wish = request.prefetch {
+    if let carryOver = request.prefetch {
       outcome.prefetch = try connections.reading { (db) throws(StoreError) in
-        try db.forecast(wish, in: plan.channel, by: PrefetchFollower(request))
+        try db.forecast(carryOver, in: plan.channel, by: PrefetchReconciler(request))
       }
     }
     return outcome
@@ -94,9 +94,9 @@ extension Store {
   private func follow(
     _ request: ReleaseInput, _ channel: ChannelInfo, in db: Database, _ outcome: inout ReleaseOutcome
   ) throws(StoreError) {
-    guard let wish = request.prefetch else { return }
+    guard let carryOver = request.prefetch else { return }
     try outcome.follow(
-      wish, in: channel, at: outcome.version, by: PrefetchFollower(request), now: clock(), in: db)
+      carryOver, in: channel, at: outcome.version, by: PrefetchReconciler(request), now: clock(), in: db)
   }
 
   /// Tells before the bytes go to the disk what the transaction would say.

@@ -30,7 +30,7 @@ package struct ReleaseInput: Sendable {
   /// Where a promotion's content comes from.
   package var source: ReleaseSource?
   /// The prefetch config that is promoted with it.
-  package var prefetch: PrefetchWish?
+  package var prefetch: PrefetchCarryOver?
 
   /// A request without an address, a source or a config.
   package init(

@@ -130,10 +130,11 @@ package struct ReleaseOutcome: Sendable {
 extension ReleaseOutcome {
   /// Has a prefetch config come along with what is made in this transaction.
   mutating func follow(
-    _ wish: PrefetchWish, in channel: ChannelInfo, at version: ManifestVersion, by follower: PrefetchFollower,
+    _ carryOver: PrefetchCarryOver, in channel: ChannelInfo, at version: ManifestVersion,
+    by follower: PrefetchReconciler,
     now: Int64, in db: Database
   ) throws(StoreError) {
-    let made = try db.follow(wish, in: channel, at: version, by: follower, now: now)
+    let made = try db.follow(carryOver, in: channel, at: version, by: follower, now: now)
     prefetch = made
     guard made.changed else { return }
     extras = try db.extras(of: channel.id)

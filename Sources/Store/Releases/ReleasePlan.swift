@@ -2,7 +2,7 @@ import Manifests
 import System
 
 /// What a bundle holds under a URL: a resource row and its content.
-struct Held: Hashable, Sendable {
+struct HeldContent: Hashable, Sendable {
   let resource: Int64
   let content: ResourceContent
 }
@@ -12,7 +12,7 @@ struct ReleasePlan: Sendable {
   /// One row of one bundle that ends, begins, or is replaced.
   struct Step: Sendable {
     let url: ResourceURL
-    let old: Held?
+    let old: HeldContent?
     let new: ResourceContent?
   }
 

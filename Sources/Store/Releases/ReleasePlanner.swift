@@ -6,7 +6,7 @@ struct ReleasePlanner {
   private let db: Database
   private let request: ReleaseInput
   private let channel: ChannelInfo?
-  private var touched: [TouchedURL] = []
+  private var touched: [AffectedURL] = []
   /// Where each stands in `touched`, as far as a URL may come twice.
   private var places: [ResourceURL: Int] = [:]
   private var comesTwice = true
@@ -15,19 +15,19 @@ struct ReleasePlanner {
 
   /// A URL that the release may change. There may be 100,000, nearly all of one bundle that holds nothing there yet: such
   /// a one has nothing elsewhere in memory.
-  struct TouchedURL {
+  struct AffectedURL {
     typealias Desired = (bundle: Int, content: ResourceContent?)
 
     let url: ResourceURL
     /// nil where the channel never saw it.
     let id: Int64?
     /// What each bundle holds now, by the bundle's row.
-    let holders: [(bundle: Int64, held: Held)]
+    let holders: [(bundle: Int64, held: HeldContent)]
     /// What one of the request's bundles, by its place there, is to hold.
     private(set) var first: Desired
     private var others: [Desired] = []
 
-    init(_ url: ResourceURL, id: Int64?, holders: [(bundle: Int64, held: Held)], desired: Desired) {
+    init(_ url: ResourceURL, id: Int64?, holders: [(bundle: Int64, held: HeldContent)], desired: Desired) {
       self.url = url
       self.id = id
       self.holders = holders
@@ -49,7 +49,7 @@ struct ReleasePlanner {
       }
     }
 
-    func held(by bundle: Int64) -> Held? { holders.first { $0.bundle == bundle }?.held }
+    func held(by bundle: Int64) -> HeldContent? { holders.first { $0.bundle == bundle }?.held }
   }
 
   private init(_ request: ReleaseInput, _ channel: ChannelInfo?, in db: Database) {
@@ -142,11 +142,11 @@ struct ReleasePlanner {
     touched.append(try load(url, desired: (index, content)))
   }
 
-  private func load(_ url: ResourceURL, desired: TouchedURL.Desired) throws(StoreError) -> TouchedURL {
+  private func load(_ url: ResourceURL, desired: AffectedURL.Desired) throws(StoreError) -> AffectedURL {
     guard let channel, let id = try URLRow.id(of: url, in: channel.id, db) else {
-      return TouchedURL(url, id: nil, holders: [], desired: desired)
+      return AffectedURL(url, id: nil, holders: [], desired: desired)
     }
-    return TouchedURL(url, id: id, holders: try db.liveHolders(ofURL: id), desired: desired)
+    return AffectedURL(url, id: id, holders: try db.liveHolders(ofURL: id), desired: desired)
   }
 
   // MARK: - From what is wanted to what changes
@@ -201,14 +201,14 @@ struct ReleasePlanner {
   }
 
   /// What bundles that the request leaves alone at this URL go on holding.
-  private func bystanders(_ state: TouchedURL) -> [(bundle: Int64, held: Held)] {
+  private func bystanders(_ state: AffectedURL) -> [(bundle: Int64, held: HeldContent)] {
     if state.holders.isEmpty { return [] }
     let changing = state.desired.compactMap { infos[$0.bundle]?.id }
     return state.holders.filter { !changing.contains($0.bundle) }
   }
 
   /// What the channel holds after the release, where there is no conflict.
-  private func contentAfter(_ state: TouchedURL) -> ResourceContent? {
+  private func contentAfter(_ state: AffectedURL) -> ResourceContent? {
     if let content = state.first.content { return content }
     for case (_, .some(let content)) in state.desired { return content }
     return bystanders(state).first?.held.content

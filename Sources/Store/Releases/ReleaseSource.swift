@@ -32,10 +32,10 @@ package struct ReleaseDetails: Hashable, Sendable {
   /// For a rollback or a promotion.
   package let source: Source?
   /// nil: the channel wasn't frozen.
-  package let brokenGlass: BrokenGlass?
+  package let brokenGlass: EmergencyOverride?
 
   /// Why it was made though the channel was frozen, and by whom it was.
-  package struct BrokenGlass: Hashable, Sendable {
+  package struct EmergencyOverride: Hashable, Sendable {
     /// Why.
     package let reason: String
     /// Who had frozen it.
@@ -81,7 +81,7 @@ extension Database {
     let glass = try first(
       "SELECT reason, frozen_by FROM broken_glass WHERE channel_id = ? AND version = ?", channel,
       version.number
-    ) { ReleaseDetails.BrokenGlass(reason: $0.get(0), frozenBy: $0.get(1)) }
+    ) { ReleaseDetails.EmergencyOverride(reason: $0.get(0), frozenBy: $0.get(1)) }
     return ReleaseDetails(source: source, brokenGlass: glass)
   }
 }

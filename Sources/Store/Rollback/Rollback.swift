@@ -20,8 +20,9 @@ extension Store {
         let plan = try RollbackPlan(request, in: db)
         var outcome = plan.outcome(plan.release(changed: plan.isChange, now: clock()))
         if request.withPrefetch {
-          let wish = try db.prefetchWish(takingBack: plan.channel, to: plan.target, request.target)
-          outcome.release.prefetch = try db.forecast(wish, in: plan.channel, by: PrefetchFollower(request))
+          let carryOver = try db.prefetchCarryOver(takingBack: plan.channel, to: plan.target, request.target)
+          outcome.release.prefetch = try db.forecast(
+            carryOver, in: plan.channel, by: PrefetchReconciler(request))
         }
         return outcome
       }
@@ -96,9 +97,9 @@ extension Store {
     _ release: inout ReleaseOutcome
   ) throws(StoreError) {
     guard request.withPrefetch else { return }
-    let wish = try db.prefetchWish(takingBack: plan.channel, to: plan.target, request.target)
+    let carryOver = try db.prefetchCarryOver(takingBack: plan.channel, to: plan.target, request.target)
     try release.follow(
-      wish, in: plan.channel, at: version, by: PrefetchFollower(request), now: clock(), in: db)
+      carryOver, in: plan.channel, at: version, by: PrefetchReconciler(request), now: clock(), in: db)
   }
 }
 

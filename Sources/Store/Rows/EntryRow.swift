@@ -74,8 +74,8 @@ struct EntryRow {
 // What planning a release reads: rows of single URLs, each by an index.
 extension Database {
   /// What each bundle holds live under a URL.
-  func liveHolders(ofURL url: Int64) throws(StoreError) -> [(bundle: Int64, held: Held)] {
-    var holders: [(bundle: Int64, held: Held)] = []
+  func liveHolders(ofURL url: Int64) throws(StoreError) -> [(bundle: Int64, held: HeldContent)] {
+    var holders: [(bundle: Int64, held: HeldContent)] = []
     try each(
       """
       SELECT e.bundle_id, e.resource_id, b.md5, b.sha256, b.size, t.text, t.headers
@@ -87,7 +87,7 @@ extension Database {
       """, url
     ) { (row) throws(StoreError) in
       holders.append(
-        (row.get(0), Held(resource: row.get(1), content: try ResourceContent(row, from: 2))))
+        (row.get(0), HeldContent(resource: row.get(1), content: try ResourceContent(row, from: 2))))
     }
     return holders
   }

@@ -7,35 +7,35 @@ import System
 /// (sqlite.org/wal.html).
 final class Connections: Sendable {
   private let path: String
-  private let isBeside: Bool
-  private let writer: Locked<Held>
+  private let isSecondary: Bool
+  private let writer: Locked<ConnectionBox>
   private let writers = Atomic<Int>(0)
   private let editions = Atomic<Int>(0)
-  private let idle = Locked<[Held]>([])
+  private let idle = Locked<[ConnectionBox]>([])
   private static let mostIdle = 8
 
   /// A connection at rest or in one thread's hands.
-  private struct Held: @unchecked Sendable {  // only the thread that took it out of a Locked uses it
+  private struct ConnectionBox: @unchecked Sendable {  // only the thread that took it out of a Locked uses it
     let database: Database
   }
 
   /// Opens the database at `path` and brings its schema up to date.
-  /// - Parameter isBeside: another process has it: a schema that isn't up to date is refused, and neither a commit nor
+  /// - Parameter isSecondary: another process has it: a schema that isn't up to date is refused, and neither a commit nor
   ///   the end waits for the disk. What is committed so are leases and mirrors' names; a power cut ends those anyway.
-  init(path: String, isBeside: Bool = false) throws(StoreError) {
+  init(path: String, isSecondary: Bool = false) throws(StoreError) {
     self.path = path
-    self.isBeside = isBeside
+    self.isSecondary = isSecondary
     // Even opening another program's database would change it: to write-ahead logging.
     let header = try StoreError.disk { () throws(SystemError) in try DatabaseHeader(path: path) }
     if let header, !Migrations.mayOwn(header) { throw .foreignDatabase }
-    let database = try Database(path: path, isBeside ? .beside : .writing)
-    if isBeside {
+    let database = try Database(path: path, isSecondary ? .secondary : .writing)
+    if isSecondary {
       database.leavesLog()
       try Migrations.embedded.check(database)
     } else {
       try Migrations.embedded.apply(to: database)
     }
-    writer = Locked(Held(database: database))
+    writer = Locked(ConnectionBox(database: database))
   }
 
   /// Whether someone writes or waits to: what isn't urgent waits for a better time.
@@ -65,12 +65,12 @@ final class Connections: Sendable {
 
   /// Runs `body` over one state of the database, beside the writer and other readers.
   func reading<Result>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result {
-    let held: Held
+    let held: ConnectionBox
     if let rested = idle.withLock({ $0.popLast() }) {
       held = rested
     } else {
-      held = Held(database: try Database(path: path, .reading))
-      if isBeside { held.database.leavesLog() }
+      held = ConnectionBox(database: try Database(path: path, .reading))
+      if isSecondary { held.database.leavesLog() }
     }
     defer { idle.withLock { if $0.count < Self.mostIdle { $0.append(held) } } }
     return try held.database.snapshot { () throws(StoreError) in try body(held.database) }

@@ -9,7 +9,7 @@ final class Database {
   enum Access: Sendable {
     case writing, reading
     /// As `writing`, for rows that a power cut may take: those of a program beside the one that has the folder.
-    case beside
+    case secondary
   }
 
   /// Opens the file at `path`, which is created where it is missing and may be written.
@@ -48,7 +48,7 @@ final class Database {
     // "Writers sync the WAL on every transaction commit if PRAGMA synchronous is set to FULL" (sqlite.org/wal.html):
     // an acknowledged release survives power loss (guarantee 1). "WAL mode is always consistent with
     // synchronous=NORMAL", where a power cut may take the last commits.
-    try script(access == .beside ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL")
+    try script(access == .secondary ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL")
     // "Foreign key constraints are disabled by default (for backwards compatibility), so must be enabled separately
     // for each database connection."
     try script("PRAGMA foreign_keys = ON")

@@ -33,7 +33,7 @@ package enum ZipRoom: Hashable, Sendable {
 extension Store {
   /// Removes the zips and packs that a stopped process left half written; not what another one may be writing now.
   package func sweepZips() throws(StoreError) {
-    let limit = (clock() - BlobStore.patience) * 1_000_000
+    let limit = (clock() - BlobStore.gracePeriod) * 1_000_000
     try StoreError.disk { () throws(SystemError) in
       let packs = try folder.packNames().map { "\(folder.packs)/\($0.channel)/\($0.name)" }
       for path in try folder.zipFiles() + packs where path.hasSuffix(".part") {

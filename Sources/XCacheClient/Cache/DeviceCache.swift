@@ -62,7 +62,7 @@ struct DeviceCache: ~Copyable {
     _ folder: CacheFolder, for owner: DeviceIndex.Owner, hosts: HostList, limit: Int64? = nil, at now: Int64
   ) throws(ClientError) -> DeviceCache {
     if try folder.isForeign() {
-      throw .otherContents(folder: folder.root, holds: "other files", asked: owner.words)
+      throw .otherContents(folder: folder.root, holds: "other files", asked: owner.message)
     }
     try folder.make()
     let taken = try onDisk(folder.lock) { () throws(SystemError) in try FileLock.take(folder.lock) }
@@ -74,7 +74,7 @@ struct DeviceCache: ~Copyable {
     }
     let held = bytes.flatMap { DeviceIndex.parse($0, hosts: hosts) }
     if let held, held.owner != owner {
-      throw .otherContents(folder: folder.root, holds: held.owner.words, asked: owner.words)
+      throw .otherContents(folder: folder.root, holds: held.owner.message, asked: owner.message)
     }
     var cache = DeviceCache(
       folder, owner, held?.index ?? .none(hosts), limit: limit, wasDamaged: bytes != nil && held == nil,
@@ -115,7 +115,7 @@ extension DeviceCache {
     index = next
     isSettled = false
     proven = proven.filter { before.names[$0.key] == next.names[$0.key] }
-    try settle(after: before, at: now)
+    try apply(after: before, at: now)
     isSettled = true
     try folder.removeStaged(keeping: backlog)
     try folder.forgetPack()
@@ -132,14 +132,14 @@ extension DeviceCache {
     files = [:]
     for (name, size) in try folder.listed() { files[names.shared(name)] = size }
     bytes = files.values.clampedSum(\.self)
-    try settle(after: nil, at: now)
+    try apply(after: nil, at: now)
     isSettled = true
   }
 
   /// Brings `files` in line with the index: what isn't listed is set aside, what is staged takes its place.
   ///
   /// `before` is the manifest that the files were right for; nil where that isn't known, and they are read.
-  private mutating func settle(after before: DeviceIndex?, at now: Int64) throws(ClientError) {
+  private mutating func apply(after before: DeviceIndex?, at now: Int64) throws(ClientError) {
     let staged = Set(try folder.digests(in: folder.staging))
     for name in files.keys {
       if let listed = index.names[name] {
@@ -258,7 +258,7 @@ extension DeviceCache {
 }
 
 extension DeviceIndex.Owner {
-  fileprivate var words: String { "channel \(channel) of app \(app)" }
+  fileprivate var message: String { "channel \(channel) of app \(app)" }
 }
 
 // MARK: - What is left for later

@@ -9,7 +9,7 @@ struct PackDownload {
   private let pauses: [UInt32]
   private let progress: (@Sendable (Progress) -> Void)?
   /// Asked between any two pieces; false gives the pack up.
-  var goesOn: () -> Bool = { true }
+  var shouldContinue: () -> Bool = { true }
   /// Waits so many milliseconds.
   var pause: (UInt32) -> Void = { Clock.sleep(for: .milliseconds($0)) }
   /// Bytes that came over the wire.
@@ -87,7 +87,7 @@ struct PackDownload {
         count += Int64(bytes.byteCount)
         let old = Int(min(passed, Int64(bytes.byteCount)))
         passed -= Int64(old)
-        guard goesOn() else {
+        guard shouldContinue() else {
           stop = .failure(.givenUp)
           return false
         }

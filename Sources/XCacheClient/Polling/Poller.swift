@@ -20,7 +20,7 @@ struct Poller: Sendable {
     /// Where `kind` is `pack`: one that starts from what is held.
     var pack: PackAnswer?
 
-    fileprivate func saying(_ extras: AnswerExtras) -> Offer {
+    fileprivate func with(_ extras: AnswerExtras) -> Offer {
       Offer(kind: kind, version: version, extras: extras, index: index, deltas: deltas, pack: pack)
     }
   }
@@ -48,7 +48,7 @@ struct Poller: Sendable {
     let takesPacks = takesPacks && held.version > .none
     switch source {
     case .origin: return try askOrigin(holding: held, takesPacks)
-    case .mirror: return try askMirror(holding: held, takesPacks)
+    case .mirror: return try pollMirror(holding: held, takesPacks)
     }
   }
 
@@ -63,7 +63,7 @@ struct Poller: Sendable {
   }
 
   /// A mirror is files: the small "nothing new" document first, then a pack's or a patch, else the whole manifest.
-  private func askMirror(holding held: DeviceIndex, _ takesPacks: Bool) throws(ClientError) -> Offer {
+  private func pollMirror(holding held: DeviceIndex, _ takesPacks: Bool) throws(ClientError) -> Offer {
     let url = settings.mirrorURL("version.json")
     guard case .upToDate(let newest, let extras)? = try read(url) else {
       throw .unreadable(url: url, reason: "it has a manifest, where only a version belongs")
@@ -75,9 +75,9 @@ struct Poller: Sendable {
     // The numbers of the other documents are those of version.json: these are written once, and stay.
     for folder in held.version == .none ? [] : takesPacks ? ["update", "patch"] : ["patch"] {
       let url = settings.mirrorURL("\(folder)/\(held.version)-\(newest).json")
-      if case .offer(let offer)? = try? read(url, holding: held) { return offer.saying(extras) }
+      if case .offer(let offer)? = try? read(url, holding: held) { return offer.with(extras) }
     }
-    return try whole(settings.mirrorURL("configure.json")).saying(extras)
+    return try whole(settings.mirrorURL("configure.json")).with(extras)
   }
 
   private func whole(_ url: String) throws(ClientError) -> Offer {

@@ -13,7 +13,7 @@ struct GatedTransport: Transport {
   }
 
   let inner: any Transport
-  let gate: FetchGate
+  let gate: DownloadGate
   let use: Use
   /// Ends what a page waits for; a job has its own in the gate.
   var signal = StopSignal()
@@ -29,7 +29,7 @@ struct GatedTransport: Transport {
   func get(
     _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
-    guard goesOn else { throw TransportError(.stopped, "stopped") }
+    guard shouldContinue else { throw TransportError(.stopped, "stopped") }
     // Each answer that doesn't come takes half a minute of everybody who waits for the update.
     if use == .files, gate.isLineDead {
       throw TransportError(.timedOut, "nothing came of what was asked before, so no more is asked for now")
@@ -40,11 +40,11 @@ struct GatedTransport: Transport {
     }
     var request = request
     request.isOneOfMany = isOneOfMany
-    request.isCancelled = { [self] in !goesOn }
-    if use == .page { request.stallSeconds = FetchGate.pagePatience }
+    request.isCancelled = { [self] in !shouldContinue }
+    if use == .page { request.stallSeconds = DownloadGate.pagePatience }
     do {
       let reply = try inner.get(request, begin: begin) { bytes in
-        guard use == .files ? gate.piece() : goesOn else { return false }
+        guard use == .files ? gate.piece() : shouldContinue else { return false }
         return receive(bytes)
       }
       if isOneOfMany, reply.isMultiplexed { gate.widen() }
@@ -60,7 +60,7 @@ struct GatedTransport: Transport {
     }
   }
 
-  private var goesOn: Bool { use == .page ? !gate.isOver(signal) : !gate.isStopped }
+  private var shouldContinue: Bool { use == .page ? !gate.isOver(signal) : !gate.isStopped }
 
   func tell(_ document: [UInt8], to url: String) { inner.tell(document, to: url) }
 }

@@ -3,10 +3,10 @@ import System
 /// Fetches a list of files, several at a time, and counts.
 struct FetchRun: Sendable {
   let fetcher: Fetcher
-  let gate: FetchGate
+  let gate: DownloadGate
   let progress: (@Sendable (Progress) -> Void)?
   /// Asked between any two pieces; false ends the run, which then throws that it was stopped.
-  var goesOn: @Sendable () -> Bool = { true }
+  var shouldContinue: @Sendable () -> Bool = { true }
 
   /// Fetches each entry to where `target` says and gives the bytes that came over the wire.
   ///
@@ -17,7 +17,7 @@ struct FetchRun: Sendable {
   ) throws(ClientError) -> Int64 {
     let total = entries.clampedSum(\.size)
     let state = Locked(State(progress: Progress(filesTotal: entries.count, bytesTotal: total)))
-    let (fetcher, gate, report, mayGoOn) = (fetcher, gate, progress, goesOn)
+    let (fetcher, gate, report, mayGoOn) = (fetcher, gate, progress, shouldContinue)
     try Parallel.forEach(entries.count, threads: gate.threads) { index throws(ClientError) in
       let entry = entries[index]
       do throws(ClientError) {
@@ -25,9 +25,9 @@ struct FetchRun: Sendable {
           // What waited for its turn until now isn't begun any more; the failure is thrown by whom it met.
           if state.withLock({ $0.hasFailed }) { return 0 }
           let received = try fetcher.fetch(entry, to: target(entry)) { count in
-            let (now, goesOn) = state.withLock { $0.came(count) }
+            let (now, shouldContinue) = state.withLock { $0.came(count) }
             report?(now)
-            return goesOn && mayGoOn()
+            return shouldContinue && mayGoOn()
           }
           try done(entry)
           return received
@@ -48,7 +48,7 @@ struct FetchRun: Sendable {
     /// Then the other connections stop, too.
     var hasFailed = false
 
-    mutating func came(_ count: Int) -> (Progress, goesOn: Bool) {
+    mutating func came(_ count: Int) -> (Progress, shouldContinue: Bool) {
       // A second attempt brings some bytes again.
       progress.bytes = min(progress.bytes.addingClamped(Int64(count)), progress.bytesTotal)
       return (progress, !hasFailed)

@@ -11,7 +11,7 @@ struct Fetcher: Sendable {
   /// Waits so many milliseconds.
   var pause: @Sendable (UInt32) -> Void = { Clock.sleep(for: .milliseconds($0)) }
   /// Deltas to try before the plain body.
-  var deltas: DeltaBook?
+  var deltas: DeltaTable?
   /// Told of each file that can't be had.
   var failed: @Sendable (HeldEntry, ClientError) -> Void = { _, _ in }
 
@@ -52,7 +52,8 @@ struct Fetcher: Sendable {
   }
 
   /// Makes the bytes of a delta; what went over the wire for it is in the book's counts.
-  private func make(_ entry: HeldEntry, to target: String, of deltas: DeltaBook) throws(ClientError) -> Bool {
+  private func make(_ entry: HeldEntry, to target: String, of deltas: DeltaTable) throws(ClientError) -> Bool
+  {
     let part = folder.incoming()
     guard deltas.make(entry, into: part, by: transport) else {
       try folder.remove(part)
@@ -65,14 +66,14 @@ struct Fetcher: Sendable {
   private func attempt(
     _ entry: HeldEntry, to target: String, isUncoded: Bool, _ arrived: (Int) -> Bool
   ) throws(ClientError) -> Int64 {
-    let goesOn = !isForPage && entry.size >= Self.large
-    let part = goesOn ? folder.half(entry.sha256) : folder.incoming()
+    let shouldContinue = !isForPage && entry.size >= Self.large
+    let part = shouldContinue ? folder.half(entry.sha256) : folder.incoming()
     do {
       let reply = try receive(entry, into: part, isUncoded: isUncoded, arrived)
       try folder.move(part, to: target)
       return reply.received
     } catch {
-      if !goesOn || !error.leavesBytes { try folder.remove(part) }
+      if !shouldContinue || !error.leavesBytes { try folder.remove(part) }
       throw error
     }
   }

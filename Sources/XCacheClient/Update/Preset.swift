@@ -69,7 +69,7 @@ struct Preset: Sendable {
 
   /// Writes an entry's bytes to `target`, checked: those that it has, else what a delta of its makes.
   func extract(
-    _ entry: HeldEntry, to target: String, in folder: CacheFolder, _ deltas: DeltaBook
+    _ entry: HeldEntry, to target: String, in folder: CacheFolder, _ deltas: DeltaTable
   ) throws(ClientError) {
     let part = folder.incoming()
     do throws(ClientError) {
@@ -88,7 +88,7 @@ struct Preset: Sendable {
   }
 
   private func make(
-    _ entry: HeldEntry, of packed: Archive.Entry, _ deltas: DeltaBook, into part: String
+    _ entry: HeldEntry, of packed: Archive.Entry, _ deltas: DeltaTable, into part: String
   ) throws(ClientError) {
     let delta: [UInt8]
     do {

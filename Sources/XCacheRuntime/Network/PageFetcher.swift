@@ -15,7 +15,7 @@ public final class PageFetcher: Sendable {
 
   private let transport: any PageTransport
   let cookies: any CookieStore
-  let gate: HostGate
+  let gate: HostLimiter
 
   /// - Parameters:
   ///   - transport: makes one exchange at a time on each thread.
@@ -24,7 +24,7 @@ public final class PageFetcher: Sendable {
   public init(_ transport: any PageTransport, cookies: any CookieStore, connections: Int = 6) {
     self.transport = transport
     self.cookies = cookies
-    gate = HostGate(width: max(1, connections))
+    gate = HostLimiter(width: max(1, connections))
   }
 
   /// The device has another network: what is under way goes on as far as it gets, requests from now on take new connections.

@@ -11,7 +11,7 @@ struct PrefetchTable {
     let url: String
   }
 
-  private struct Held {
+  private struct PendingAnswer {
     let id: Int
     let body: [UInt8]
     /// What `Cookie` said, and what it says since the answer's own cookies were taken.
@@ -32,7 +32,7 @@ struct PrefetchTable {
     case underWay(Int)
   }
 
-  private var held: [Key: [Held]] = [:]
+  private var held: [Key: [PendingAnswer]] = [:]
   private var nextID = 0
   /// Bytes of answers.
   private(set) var size = 0
@@ -47,7 +47,7 @@ struct PrefetchTable {
   /// A call was sent; gives its number.
   mutating func begin(_ key: Key, body: [UInt8], cookies: String?, at now: Int64) -> Int {
     nextID += 1
-    held[key, default: []].append(Held(id: nextID, body: body, cookies: [cookies], start: now))
+    held[key, default: []].append(PendingAnswer(id: nextID, body: body, cookies: [cookies], start: now))
     counts.sent += 1
     return nextID
   }

@@ -30,7 +30,7 @@ public protocol ProxyNetwork: StreamNetwork {
 
 extension ProxyStream {
   /// Milliseconds that an engine may take for what it asked for.
-  static var patience: Int { 120_000 }
+  static var timeout: Int { 120_000 }
 
-  func write(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { write($0, within: Self.patience) } }
+  func write(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { write($0, within: Self.timeout) } }
 }

@@ -31,11 +31,11 @@ struct Command: Sendable {
   struct Example: Sendable {
     /// Behind the command's name.
     let line: String
-    let words: String
+    let message: String
 
-    init(_ line: String, _ words: String) {
+    init(_ line: String, _ message: String) {
       self.line = line
-      self.words = words
+      self.message = message
     }
   }
 
@@ -55,8 +55,8 @@ struct Command: Sendable {
     let column = lines.map(\.count).filter { $0 <= 62 }.max() ?? 0
     return zip(lines, examples).flatMap { line, example in
       line.count > 62
-        ? ["# \(example.words)", line]
-        : ["\(line)\(String(repeating: " ", count: column - line.count))  # \(example.words)"]
+        ? ["# \(example.message)", line]
+        : ["\(line)\(String(repeating: " ", count: column - line.count))  # \(example.message)"]
     }
   }
 
@@ -129,7 +129,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
   case refused = 3
 
   /// What it stands for.
-  var words: String {
+  var message: String {
     switch self {
     case .done: "done, or there was nothing to do"
     case .failed:

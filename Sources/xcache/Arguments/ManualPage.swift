@@ -31,7 +31,7 @@ struct ManualPage {
         + "read it.",
     ]
     lines.append(".SH EXIT STATUS")
-    for code in ExitCode.allCases { lines += [".TP", ".B \(code.rawValue)", Self.line(code.words)] }
+    for code in ExitCode.allCases { lines += [".TP", ".B \(code.rawValue)", Self.line(code.message)] }
     return lines.joined(separator: "\n")
   }
 

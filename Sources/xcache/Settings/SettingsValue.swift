@@ -10,7 +10,7 @@ enum SettingsValue {
       return try BaseURL(text)
     } catch {
       throw SettingsError(
-        .value(wanted: "an http or https URL; \(words(error.problem, shown(text)))"), in: place, at: keys)
+        .value(wanted: "an http or https URL; \(message(error.problem, shown(text)))"), in: place, at: keys)
     }
   }
 
@@ -25,7 +25,7 @@ enum SettingsValue {
   }
 
   /// What is wrong with a text that was to be the address of a server, or of a folder of files.
-  private static func words(_ problem: ResourceURLError.Problem, _ shown: String) -> String {
+  private static func message(_ problem: ResourceURLError.Problem, _ shown: String) -> String {
     switch problem {
     case .relative: "\(shown) has no scheme: write https://… or http://…"
     case .scheme(let scheme): "\(shown) has the scheme \(scheme), and only http and https are possible"
@@ -114,7 +114,7 @@ struct SettingsError: Error, Hashable, Sendable {
   }
 
   /// What is said of a page's address that is none; a user name, a password and a query aren't repeated.
-  static func words(ofPage page: String, in place: String) -> String {
+  static func message(ofPage page: String, in place: String) -> String {
     let shown = page.contains("@") || page.contains("?") ? "" : " \(page)"
     return "\(place)\(shown) is no absolute http or https URL without user name and password"
   }
@@ -126,14 +126,14 @@ struct SettingsError: Error, Hashable, Sendable {
   }
 
   /// What is wrong, where, and what to do.
-  var words: String {
+  var message: String {
     // Whoever wrote the file, no character of a key moves the cursor.
     let key = keys.map(Self.shown).joined(separator: " / ")
     let spot = key.isEmpty ? place : "\(place): \(key)"
     switch problem {
     case .unreadable(let reason): return "\(place) can't be read: \(reason)"
     case .open: return "\(place) may be read by others, and it holds a secret: run chmod 600 \(place)"
-    case .notJSON(let error): return "\(place) isn't JSON: \(SettingsError.words(of: error))"
+    case .notJSON(let error): return "\(place) isn't JSON: \(SettingsError.message(of: error))"
     case .unknownKey where keys.last == "token":
       return "\(spot): a token doesn't belong in a file that is shared; set XCACHE_TOKEN"
     case .unknownKey(let nearest):
@@ -147,7 +147,7 @@ struct SettingsError: Error, Hashable, Sendable {
     }
   }
 
-  private static func words(of error: JSONError) -> String {
+  private static func message(of error: JSONError) -> String {
     switch error {
     case .ended: "it ends too early"
     case .unexpected(let at), .trailing(let at): "unexpected character at byte \(at)"

@@ -102,7 +102,7 @@ import Testing
   ])
   func plans(_ item: Case) {
     var plan = LookupPlan(
-      item.order, hasService: item.hasService, stale: item.stale, headStart: 400, patience: 3000, at: 0)
+      item.order, hasService: item.hasService, stale: item.stale, headStart: 400, timeout: 3000, at: 0)
     for moment in item.moments {
       for step in moment.steps { #expect(plan.next(moment.known, at: moment.time) == step) }
     }

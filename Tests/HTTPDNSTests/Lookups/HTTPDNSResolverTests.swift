@@ -14,7 +14,7 @@ import Testing
   ) -> HTTPDNSResolver {
     var settings = HTTPDNSSettings(nil, order: order, file: file)
     settings.headStart = headStart
-    settings.patience = 60_000
+    settings.timeout = 60_000
     return HTTPDNSResolver(settings, system: system, service: service, now: clock.now)
   }
 
@@ -88,7 +88,7 @@ import Testing
     let clock = Clock.unixMilliseconds
     var settings = HTTPDNSSettings(nil)
     settings.headStart = 20
-    settings.patience = 60_000
+    settings.timeout = 60_000
     let resolver = HTTPDNSResolver(settings, system: system, service: service, now: clock)
     service.isHanging = true
     defer { service.isHanging = false }
@@ -100,7 +100,7 @@ import Testing
   @Test func aSystemThatHangsCostsItsHeadStart() {
     var settings = HTTPDNSSettings(nil, order: .systemFirst)
     settings.headStart = 20
-    settings.patience = 60_000
+    settings.timeout = 60_000
     let resolver = HTTPDNSResolver(settings, system: system, service: service, now: Clock.unixMilliseconds)
     system.isHanging = true
     defer { system.isHanging = false }
@@ -110,7 +110,7 @@ import Testing
 
   @Test func whereAllHangTheSystemIsLeftToItself() {
     var settings = HTTPDNSSettings(nil, order: .race)
-    settings.patience = 30
+    settings.timeout = 30
     let resolver = HTTPDNSResolver(settings, system: system, service: service, now: Clock.unixMilliseconds)
     system.isHanging = true
     service.isHanging = true
@@ -124,7 +124,7 @@ import Testing
 
   @Test func lookupsThatHangAreBounded() {
     var settings = HTTPDNSSettings(nil)
-    settings.patience = 10
+    settings.timeout = 10
     let resolver = HTTPDNSResolver(settings, system: system, service: nil, now: Clock.unixMilliseconds)
     system.isHanging = true
     defer { system.isHanging = false }

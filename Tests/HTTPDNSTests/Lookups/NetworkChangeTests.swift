@@ -48,7 +48,7 @@ import Testing
   private func resolver(_ service: any NameSource, system: [String: [String]] = [:]) -> HTTPDNSResolver {
     var settings = HTTPDNSSettings(nil)
     settings.headStart = 60_000
-    settings.patience = 60_000
+    settings.timeout = 60_000
     return HTTPDNSResolver(settings, system: FakeNames(system), service: service, now: Clock.unixMilliseconds)
   }
 
@@ -118,7 +118,7 @@ import Testing
   @Test func whatHangsOnTheLastNetworkHoldsUpNothing() {
     let names = FakeNames()
     var settings = HTTPDNSSettings(nil)
-    settings.patience = 10
+    settings.timeout = 10
     let resolver = HTTPDNSResolver(settings, system: names, service: nil, now: Clock.unixMilliseconds)
     names.isHanging = true
     defer { names.isHanging = false }
@@ -171,7 +171,7 @@ import Testing
   @Test(arguments: [false, true]) func aLateListOfTheServiceIsNotTaken(isCurrent: Bool) throws {
     let exchange = Exchange()
     var settings = HTTPDNSSettings(.vendor(url: "https://dns.test/1", list: "ss"), bootstrap: ["192.0.2.9"])
-    settings.patience = 60_000
+    settings.timeout = 60_000
     let service = try #require(try settings.source(exchange, now: Clock.unixMilliseconds))
     service.refresh { isCurrent }
     _ = try service.lookUp(HostName.of("m.test"))

@@ -11,7 +11,7 @@ import XCacheClient
   private func resolver(system: [String: [String]], service: [String: [String]]) -> HTTPDNSResolver {
     var settings = HTTPDNSSettings(nil)
     settings.headStart = 60_000
-    settings.patience = 60_000
+    settings.timeout = 60_000
     return HTTPDNSResolver(
       settings, system: FakeNames(system), service: FakeNames(service), now: Clock.unixMilliseconds)
   }
@@ -110,7 +110,7 @@ import XCacheClient
     let exchange = CurlServiceExchange(authorities: server.authorities)
     var settings = HTTPDNSSettings(
       .dnsOverHTTPS(url: server.url("dns.test") + "dns-query"), bootstrap: ["127.0.0.1"])
-    settings.patience = 20_000
+    settings.timeout = 20_000
     settings.headStart = 20_000
     let resolver = try HTTPDNSResolver(settings, exchange: exchange)
     #expect(
@@ -132,7 +132,7 @@ import XCacheClient
 
     try server.setZone(#"{"hang":[]}"#)
     settings = HTTPDNSSettings(settings.service, bootstrap: ["127.0.0.1"])
-    settings.patience = 300
+    settings.timeout = 300
     settings.headStart = 50
     #expect(try HTTPDNSResolver(settings, exchange: exchange).resolve("third.test") == nil)
   }

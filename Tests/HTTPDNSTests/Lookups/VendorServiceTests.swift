@@ -45,7 +45,7 @@ import Testing
   ) throws -> HTTPDNSResolver {
     var settings = HTTPDNSSettings(
       .vendor(url: "http://192.0.2.99:\(server.port)/1234", secret: secret, list: list), bootstrap: bootstrap)
-    settings.patience = 20_000
+    settings.timeout = 20_000
     settings.headStart = 20_000
     return HTTPDNSResolver(
       settings, system: FakeNames(), service: try settings.source(CurlServiceExchange(), now: clock.now),

@@ -123,7 +123,7 @@ import Testing
       #expect(try destination.sizes(of: Self.paths) == Self.paths.map { _ in nil })
       let placed = try Self.place(contents.map { Self.placement($0, $1) }, in: destination)
       #expect(placed == contents.mapValues { SHA256.of($0) })
-      try destination.settle()
+      try destination.sync()
       #expect(try destination.sizes(of: Self.paths) == Self.paths.map { Int64(contents[$0]?.count ?? -1) })
     }
     // Another run, which knows nothing of the first.
@@ -144,7 +144,7 @@ import Testing
     try Self.run(place.open()) { destination in
       let files = [Self.placement("xcache/1/empty", []), Self.placement("xcache/1/large", large)]
       #expect(try Self.place(files, in: destination).count == 2)
-      try destination.settle()
+      try destination.sync()
     }
     let later = try place.open()
     #expect(try later.read("xcache/1/empty") == [])
@@ -173,7 +173,7 @@ import Testing
       ) { (_) throws(MirrorError) in throw .lost(path: "xcache/1/gone") }
       let there = Self.placement("xcache/1/there", Array("there".utf8))
       #expect(try Self.place([gone, there], in: destination).keys.sorted() == ["xcache/1/there"])
-      try destination.settle()
+      try destination.sync()
     }
     #expect(lost.load(ordering: .relaxed) == 1)
     #expect(try place.open().list() == ["xcache/1/there"])
@@ -186,9 +186,9 @@ import Testing
       for text in ["one", "two, and longer", "3"] {
         try destination.write(Array(text.utf8), as: "xcache/shop/configure.json", Self.page)
         try destination.write(Array("v\(text)".utf8), as: "xcache/shop/version.json", Self.page)
-        try destination.settle()
+        try destination.sync()
         try destination.show()
-        try destination.settle()
+        try destination.sync()
         let reader = try place.open()
         #expect(try reader.read("xcache/shop/configure.json") == Array(text.utf8))
         #expect(try reader.read("xcache/shop/version.json") == Array("v\(text)".utf8))
@@ -200,7 +200,7 @@ import Testing
     let place = try Place(kind)
     try Self.run(place.open()) { destination in
       _ = try Self.place(Self.paths.map { Self.placement($0, Array($0.utf8)) }, in: destination)
-      try destination.settle()
+      try destination.sync()
       // One of them isn't there, which is what was wanted.
       try destination.remove([Self.paths[0], Self.paths[1], "xcache/1/none"])
     }
@@ -214,7 +214,7 @@ import Testing
       _ = try Self.place([Self.placement("xcache/1/own", [1])], in: destination)
       try destination.write([2], as: "mirror.json", Self.page)
       try destination.show()
-      try destination.settle()
+      try destination.sync()
     }
     #expect(try place.open().list() == ["xcache/1/own"])
   }
@@ -224,7 +224,7 @@ import Testing
     let path = "xcache/1/file"
     try Self.run(place.open()) { destination in
       _ = try Self.place([Self.placement(path, Array("right".utf8))], in: destination)
-      try destination.settle()
+      try destination.sync()
     }
     try place.damage(path, Array("wrong".utf8))
     let later = try place.open()

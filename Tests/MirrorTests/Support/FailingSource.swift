@@ -1,5 +1,5 @@
 import Manifests
-import struct Mirror.ChannelState
+import struct Mirror.MirroredChannelState
 import Store
 import System
 
@@ -25,14 +25,14 @@ final class FailingSource: MirrorSource {
   }
 
   func origin() throws(MirrorError) -> OriginState { try source.origin() }
-  func channels(keep: Int) throws(MirrorError) -> [ChannelState] { try source.channels(keep: keep) }
+  func channels(keep: Int) throws(MirrorError) -> [MirroredChannelState] { try source.channels(keep: keep) }
 
-  func resources(of channel: ChannelState) throws(MirrorError) -> [MirroredResource] {
+  func resources(of channel: MirroredChannelState) throws(MirrorError) -> [MirroredResource] {
     try count()
     return try source.resources(of: channel)
   }
 
-  func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8] {
+  func document(_ document: MirrorDocument, of channel: MirroredChannelState) throws(MirrorError) -> [UInt8] {
     try count()
     return try source.document(document, of: channel)
   }
@@ -47,15 +47,19 @@ final class FailingSource: MirrorSource {
     return try source.file(of: delta, at: path)
   }
 
-  func file(of pack: PackPath, _ channel: ChannelState, at path: String) throws(MirrorError) -> LocalFile {
+  func file(of pack: PackPath, _ channel: MirroredChannelState, at path: String) throws(MirrorError)
+    -> LocalFile
+  {
     try source.file(of: pack, channel, at: path)
   }
 
-  func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool {
+  func has(_ zip: BundleZip, of channel: MirroredChannelState) throws(MirrorError) -> Bool {
     try source.has(zip, of: channel)
   }
 
-  func file(of zip: BundleZip, _ channel: ChannelState, at path: String) throws(MirrorError) -> LocalFile {
+  func file(of zip: BundleZip, _ channel: MirroredChannelState, at path: String) throws(MirrorError)
+    -> LocalFile
+  {
     try source.file(of: zip, channel, at: path)
   }
 
@@ -84,15 +88,15 @@ struct LimitedSource: MirrorSource {
       id: state.id, defaultApp: state.defaultApp, audit: state.audit, readable: ChannelSelection(apps: [app]))
   }
 
-  func channels(keep: Int) throws(MirrorError) -> [ChannelState] {
+  func channels(keep: Int) throws(MirrorError) -> [MirroredChannelState] {
     try source.channels(keep: keep).filter { $0.app == app }
   }
 
-  func resources(of channel: ChannelState) throws(MirrorError) -> [MirroredResource] {
+  func resources(of channel: MirroredChannelState) throws(MirrorError) -> [MirroredResource] {
     try source.resources(of: channel)
   }
 
-  func document(_ document: MirrorDocument, of channel: ChannelState) throws(MirrorError) -> [UInt8] {
+  func document(_ document: MirrorDocument, of channel: MirroredChannelState) throws(MirrorError) -> [UInt8] {
     try source.document(document, of: channel)
   }
 
@@ -104,13 +108,17 @@ struct LimitedSource: MirrorSource {
     try source.file(of: delta, at: path)
   }
 
-  func file(of pack: PackPath, _ channel: ChannelState, at path: String) throws(MirrorError) -> LocalFile {
+  func file(of pack: PackPath, _ channel: MirroredChannelState, at path: String) throws(MirrorError)
+    -> LocalFile
+  {
     try source.file(of: pack, channel, at: path)
   }
 
-  func has(_ zip: BundleZip, of channel: ChannelState) throws(MirrorError) -> Bool { false }
+  func has(_ zip: BundleZip, of channel: MirroredChannelState) throws(MirrorError) -> Bool { false }
 
-  func file(of zip: BundleZip, _ channel: ChannelState, at path: String) throws(MirrorError) -> LocalFile {
+  func file(of zip: BundleZip, _ channel: MirroredChannelState, at path: String) throws(MirrorError)
+    -> LocalFile
+  {
     try source.file(of: zip, channel, at: path)
   }
 

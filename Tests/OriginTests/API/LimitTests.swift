@@ -61,9 +61,9 @@ import Testing
 
   @Test func wrongTokensShutAnAddressOutForAWhile() throws {
     let time = Locked<Int64>(0)
-    let attempts = Attempts(now: { time.withLock { $0 } })
+    let attempts = LoginAttempts(now: { time.withLock { $0 } })
     let (evil, good) = (PeerAddress(ipv4: 1), PeerAddress(ipv4: 2))
-    for _ in 0..<Attempts.free {
+    for _ in 0..<LoginAttempts.free {
       #expect(attempts.wait(evil) == nil)
       attempts.noteFailure(evil)
     }
@@ -88,7 +88,7 @@ import Testing
   @Test func anAddressThatFailsTooOftenIsToldToWait() throws {
     let origin = try TestOrigin()
     var statuses: [Int] = []
-    for _ in 0...Attempts.free + 1 {
+    for _ in 0...LoginAttempts.free + 1 {
       statuses.append(try origin.api("GET", "tokens", token: "xcache_wrong").status)
     }
     #expect(statuses.dropLast().allSatisfy { $0 == 401 } && statuses.last == 429)
@@ -103,11 +103,11 @@ import Testing
     try origin.publish(["a.js": "a"])
     let wrong = "xcache_0123456789ab_" + String(repeating: "A", count: 43)
     var statuses: [Int] = []
-    for _ in 0..<(Attempts.free + 3) {
+    for _ in 0..<(LoginAttempts.free + 3) {
       statuses.append(
         try origin.ask("GET", "/api/v1/apps", ["Authorization: Bearer \(wrong)"]).status)
       #expect(try origin.api("GET", Self.online).status == 200)
     }
-    #expect(statuses == Array(repeating: 401, count: Attempts.free + 1) + [429, 429])
+    #expect(statuses == Array(repeating: 401, count: LoginAttempts.free + 1) + [429, 429])
   }
 }

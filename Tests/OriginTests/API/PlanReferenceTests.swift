@@ -106,10 +106,10 @@ import Testing
 
   @Test func thereIsRoomForFew() throws {
     let now = Locked<UInt64>(0)
-    let plans = KeptPlans(mostBytes: 100_000, mostBytesOfToken: 45_000) { now.withLock { $0 } }
-    func names(_ token: String) throws -> [KeptPlans.Name] {
+    let plans = PlanCache(mostBytes: 100_000, mostBytesOfToken: 45_000) { now.withLock { $0 } }
+    func names(_ token: String) throws -> [PlanCache.Name] {
       try (0..<20).map {
-        KeptPlans.Name(
+        PlanCache.Name(
           token: token, app: try AppName("shop"), channel: try ChannelName("online"),
           sha256: SHA256.of([UInt8($0)]))
       }

@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func aVersionThatIsNotKeptCountsAsOther() throws {
-    var policy = KeepPolicy()
+    var policy = RetentionPolicy()
     policy.versions = 1
     _ = try origin.store.collect(policy)
     _ = try origin.ask("GET", "/configure.json?app=shop&version=1")
@@ -89,7 +89,7 @@ import Testing
     #expect(failures.map(\.failures) == [3, 1, 1])
     #expect(failures.map(\.url) == ["https://m.example.com/a.js", "", ""])
     #expect(failures.map(\.version) == [3, 3, PollCount.other])
-    for name in 0..<5000 { origin.origin.adoption.saw(.other, version: 3, url: "\(name)", of: 1) }
+    for name in 0..<5000 { origin.origin.adoption.record(.other, version: 3, url: "\(name)", of: 1) }
     origin.origin.adoption.flush()
     #expect(
       try origin.store.failures(of: origin.store.channels()[0], days: 1).count <= 4 + Store.urlsOfFailures)
@@ -99,7 +99,7 @@ import Testing
     let counter = origin.origin.adoption.makeCounter()
     let channel = try #require(origin.origin.catalog.current.channel(id: 1))
     for number in 0..<100_000 as Range<Int64> {
-      counter.saw(PollCounter.version(.number(number), of: channel), of: 1)
+      counter.count(PollCounter.version(.number(number), of: channel), of: 1)
     }
     let polls = counter.drain()
     #expect(polls.count == 5)

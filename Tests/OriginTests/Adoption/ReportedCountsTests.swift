@@ -54,7 +54,7 @@ import Testing
     #expect(try report(["local": 1], version: "2").status == 200)
     #expect(try told() == ["2 local=1", "1 local=1"])
     #expect(try report(["local": 1], version: "1").status == 200)
-    var policy = KeepPolicy()
+    var policy = RetentionPolicy()
     policy.versions = 1
     _ = try origin.store.collect(policy)
     #expect(try told() == [])
@@ -90,7 +90,7 @@ import Testing
     #expect(try origin.store.reported(of: channel, limit: 1).first?.counts[.local] == 1 << 53 - 1)
     // Versions that nobody has make no row, however many are told.
     for number in 0..<2_000 as Range<Int64> {
-      origin.origin.adoption.saw(
+      origin.origin.adoption.record(
         DeviceBatch(version: ManifestVersion(number), counts: counts), of: channel.id)
     }
     #expect(try told().count == 3)

@@ -79,7 +79,7 @@ import Testing
     // One poller's flood, larger than the room for what isn't pinned.
     let document = CodedDocument.json(.bytes(SharedBytes([UInt8](repeating: 0, count: 9 << 20))), tag: "x")
     for base in 1...30 {
-      let patch = PatchAnswer(document, extras: channel.extras)
+      let patch = RenderedPatch(document, extras: channel.extras)
       origin.origin.builder.patches.update {
         $0.insert(patch, from: Int64(base), to: channel, renewal: $0.renewal(of: channel.channel.id))
       }
@@ -96,7 +96,7 @@ import Testing
     let document = CodedDocument.json(.bytes(SharedBytes([UInt8](repeating: 0, count: 15 << 20))), tag: "x")
     var patches = PatchCache()
     for base in 1...20 as ClosedRange<Int64> {
-      patches.insert(PatchAnswer(document, extras: channel.extras), from: base, to: channel, renewal: 0)
+      patches.insert(RenderedPatch(document, extras: channel.extras), from: base, to: channel, renewal: 0)
       // One is used all the time.
       #expect(patches.answer(from: 1, to: channel) != nil)
     }
@@ -137,10 +137,10 @@ import Testing
     for isPinned in [false, true] {
       var patches = PatchCache()
       if isPinned { patches.pin(ManifestVersion(1), of: new.channel.id) }
-      patches.insert(PatchAnswer(document, extras: old.extras), from: 1, to: old, renewal: 0)
-      patches.insert(PatchAnswer(document, extras: new.extras), from: 1, to: new, renewal: 0)
+      patches.insert(RenderedPatch(document, extras: old.extras), from: 1, to: old, renewal: 0)
+      patches.insert(RenderedPatch(document, extras: new.extras), from: 1, to: new, renewal: 0)
       #expect(patches.answer(from: 1, to: new) != nil)
-      patches.insert(PatchAnswer(document, extras: old.extras), from: 1, to: old, renewal: 0)
+      patches.insert(RenderedPatch(document, extras: old.extras), from: 1, to: old, renewal: 0)
       #expect(patches.answer(from: 1, to: new) != nil && patches.count == 1)
     }
   }
@@ -186,6 +186,6 @@ import Testing
       }
     }
     let whole = try #require(origin.origin.catalog.current.channels.first?.held.whole)
-    #expect(whole.saying(AnswerExtras(interval: 60)).map === whole.map)
+    #expect(whole.with(AnswerExtras(interval: 60)).map === whole.map)
   }
 }

@@ -39,8 +39,8 @@ import Testing
     #expect(try origin.store.derived.packs().count == 1)
     try origin.origin.startBackgroundWork()
     defer { origin.origin.beginStopping() }
-    let desk = origin.origin.api.releases.deltas
-    #expect(try PackServingTests.becomesTrue { desk.backlog.pending == 0 })
+    let service = origin.origin.api.releases.deltas
+    #expect(try PackServingTests.becomesTrue { service.backlog.pending == 0 })
     // Nothing is to be done, and nothing is forgotten.
     let metrics = try origin.ask("GET", "/metrics").text
     #expect(metrics.contains("xcache_packs_without_room_total 1\n"))
@@ -50,7 +50,7 @@ import Testing
     #expect(try origin.api("POST", "apps/shop/channels/online/releases", gone).status == 201)
     #expect(
       try PackServingTests.becomesTrue { try PackServingTests.pack(origin, Self.poll("test", 1)) != nil })
-    #expect(try PackServingTests.becomesTrue { desk.backlog.pending == 0 })
+    #expect(try PackServingTests.becomesTrue { service.backlog.pending == 0 })
   }
 
   /// A place that can't be reached for a while is tried again without another release; deltas don't wait for it.
@@ -71,10 +71,11 @@ import Testing
     lines.withLock { $0 = [] }
     try origin.origin.startBackgroundWork()
     defer { origin.origin.beginStopping() }
-    let desk = origin.origin.api.releases.deltas
+    let service = origin.origin.api.releases.deltas
     // Both bases, the newer one first; then the rest of the work is done.
     #expect(
-      try PackServingTests.becomesTrue { attempts.withLock { $0.count } >= 2 && desk.backlog.pending == 0 })
+      try PackServingTests.becomesTrue { attempts.withLock { $0.count } >= 2 && service.backlog.pending == 0 }
+    )
     #expect(attempts.withLock { $0 } == [2, 1])
     let deltas = try origin.ask("GET", Self.poll("online", 1)).json["data"]?["deltas"]
     #expect(deltas?.object?.members.count == 1)
@@ -101,7 +102,7 @@ import Testing
     try origin.publish(["a.js": "1"])
     let channel = try #require(try origin.store.channels().first)
     let base = ManifestVersion(0)
-    var later = LaterPacks()
+    var later = PackQueue()
     #expect(later.pause == .infinity && !later.holds(channel, base))
     later.note(channel, base, .push)
     #expect(later.holds(channel, base) && later.pause > 1 && later.pause <= 2)
@@ -118,12 +119,12 @@ import Testing
     try origin.publish(["a.js": Self.script("a", 1)])
     let channel = try #require(try origin.store.channels().first)
     _ = try PackCostTests.prepare(origin, try origin.release(["a.js": Self.script("a", 2)]))
-    let desk = origin.origin.api.releases.deltas
-    #expect(desk.packDrafts(of: channel.id).count == 1)
-    desk.dropDrafts()
-    #expect(desk.packDrafts(of: channel.id).count == 1)
-    desk.dropDrafts(olderThan: 0)
-    #expect(desk.packDrafts(of: channel.id).isEmpty)
+    let service = origin.origin.api.releases.deltas
+    #expect(service.packDrafts(of: channel.id).count == 1)
+    service.dropDrafts()
+    #expect(service.packDrafts(of: channel.id).count == 1)
+    service.dropDrafts(olderThan: 0)
+    #expect(service.packDrafts(of: channel.id).isEmpty)
   }
 
   /// A large pack is there before the transaction that shows its release, so that others needn't wait for it.

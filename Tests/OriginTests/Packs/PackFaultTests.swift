@@ -18,7 +18,7 @@ import Testing
     #expect(try PackServingTests.names(origin.restarted(), from: 2))
     now.withLock { $0 += 100 * 24 * 3_600_000 }
     if byClock {
-      var policy = KeepPolicy()
+      var policy = RetentionPolicy()
       (policy.versions, policy.days) = (1, 0)
       _ = try origin.origin.builder.collecting(origin.store) { () throws(StoreError) in
         try origin.store.collect(policy)
@@ -49,7 +49,7 @@ import Testing
     try flip(file)
     if isRemoved {
       var options = Store.Options()
-      options.isBeside = true
+      options.isSecondary = true
       let beside = try Store(path: origin.folder, options: options)
       let name = try #require(PackPath(download: pack.offer(of: channel).download))
       #expect(try beside.derived.openPack(name, of: channel.id) == nil)

@@ -51,7 +51,7 @@ import Testing
     let now = Locked<Int64>(1_763_500_000_000)
     let origin = try TestOrigin(clock: { now.withLock { $0 } })
     try Self.publish(origin, upTo: 2)
-    var policy = KeepPolicy()
+    var policy = RetentionPolicy()
     (policy.versions, policy.days) = (1, 0)
     now.withLock { $0 += Self.day }
     _ = try origin.store.collect(policy)

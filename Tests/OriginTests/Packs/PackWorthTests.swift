@@ -20,8 +20,8 @@ import Testing
     }
     try origin.origin.startBackgroundWork()
     defer { origin.origin.beginStopping() }
-    let desk = origin.origin.api.releases.deltas
-    #expect(try PackServingTests.becomesTrue { desk.backlog.pending == 0 })
+    let service = origin.origin.api.releases.deltas
+    #expect(try PackServingTests.becomesTrue { service.backlog.pending == 0 })
     let isLeftOut = what != "small"
     #expect(try PackServingTests.names(origin, from: 1) == !isLeftOut)
     let metrics = try origin.ask("GET", "/metrics").text

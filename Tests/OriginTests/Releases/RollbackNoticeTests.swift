@@ -60,7 +60,7 @@ import Testing
     for text in ["one", "two"] { try origin.publish(["a.js": text]) }
     _ = try origin.api("POST", "\(Self.online)/rollback", Self.back)
     for text in ["four", "five"] { try origin.publish(["a.js": text]) }
-    var policy = KeepPolicy()
+    var policy = RetentionPolicy()
     policy.versions = 1
     _ = try origin.store.collect(policy)
     #expect(try origin.api("GET", "\(Self.online)/releases/3").status == 404)

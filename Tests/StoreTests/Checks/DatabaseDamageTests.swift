@@ -35,7 +35,7 @@ import Testing
       }
     }
     var beside = Store.Options()
-    beside.isBeside = true
+    beside.isSecondary = true
     let path = scratch.data + "/xcache.db"
     let good = try answers(try Store(path: scratch.data, options: beside))
     for ending in ["-wal", "-shm"] { try Kernel.remove(path + ending) }

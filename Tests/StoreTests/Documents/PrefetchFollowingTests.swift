@@ -132,7 +132,7 @@ import Testing
         [try store.change("main", base: 0, set: ["f.js": Sample("content 3")])], dryRun: dryRun)
       request.channel = test
       request.source = ReleaseSource(channel: shop, version: shop.version, bundle: nil)
-      request.prefetch = PrefetchWish(content: Array("[3]".utf8), source: 3, from: .online)
+      request.prefetch = PrefetchCarryOver(content: Array("[3]".utf8), source: 3, from: .online)
       request.message = ""
       return try store.commit(request)
     }
@@ -149,7 +149,7 @@ import Testing
     var told = 0
     var request = try store.request([try store.change("main", base: 0, set: ["f.js": Sample("content 3")])])
     request.channel = test
-    request.prefetch = PrefetchWish(content: Array("[3]".utf8), source: 3, from: .online)
+    request.prefetch = PrefetchCarryOver(content: Array("[3]".utf8), source: 3, from: .online)
     #expect(try store.commit(request, committed: { _ in told += 1 }).prefetch?.version == 3)
     #expect(told == 1)
     #expect(try store.verifyAudit().0 == nil)

@@ -113,7 +113,7 @@ import Testing
       }
     }
     #expect(try kept().count == 4)
-    var policy = KeepPolicy()
+    var policy = RetentionPolicy()
     policy.versions = 2
     #expect(try store.collect(policy).resources == 2)
     #expect(try kept() == ["c", "d"].map { "{\"X-Frame-Options\":\"\($0)\"}" })

@@ -65,7 +65,7 @@ import Testing
       return "\(error)".contains("xcache whose 0001_origin.sql differs")
     }
     #expect(throws: StoreError.self) { _ = try Connections(path: path) }
-    #expect(throws: StoreError.self) { _ = try Connections(path: path, isBeside: true) }
+    #expect(throws: StoreError.self) { _ = try Connections(path: path, isSecondary: true) }
   }
 
   /// The step that rebuilds a table which others refer to: rows, ids and references stay what they were.

@@ -6,11 +6,11 @@ import Testing
 /// Jobs stand back while a page loads.
 @Suite struct PagesFirstTests {
   /// A page that is never quiet for long enough.
-  let gate = FetchGate(width: 2, quiet: .seconds(600), longestLoad: .seconds(600))
+  let gate = DownloadGate(width: 2, quiet: .seconds(600), longestLoad: .seconds(600))
 
   /// What happens, in its order: the piece on a thread of its own, and the end of the page's loading here.
   private func order(
-    on gate: FetchGate? = nil, _ end: @escaping @Sendable (FetchGate) -> Void
+    on gate: DownloadGate? = nil, _ end: @escaping @Sendable (DownloadGate) -> Void
   ) -> [String] {
     let gate = gate ?? self.gate
     let order = Locked<[String]>([])
@@ -18,8 +18,8 @@ import Testing
     gate.pageOpens(1)
     let thread = try? OSThread(name: "job") {
       isWaiting.withLock { $0 = true }
-      let goesOn = gate.piece()
-      order.withLock { $0.append("piece \(goesOn)") }
+      let shouldContinue = gate.piece()
+      order.withLock { $0.append("piece \(shouldContinue)") }
     }
     while !isWaiting.withLock({ $0 }) { Clock.sleep(for: .milliseconds(1)) }
     order.withLock { $0.append("page") }
@@ -36,7 +36,7 @@ import Testing
     "A page that is quiet, and one that goes on asking without an end",
     arguments: [(quiet: 20, longest: 600_000), (quiet: 600_000, longest: 20)])
   func nobodyIsStarved(quiet: Int64, longest: Int64) throws {
-    let gate = FetchGate(
+    let gate = DownloadGate(
       width: 2, quiet: .milliseconds(quiet), longestLoad: .milliseconds(longest))
     gate.pageOpens(1)
     gate.pageAsks(1)

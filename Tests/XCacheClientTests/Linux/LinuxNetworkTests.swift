@@ -101,16 +101,16 @@ import Testing
     """
 
   @Test func aRealBusIsUnderstood() throws {
-    #expect(MeteredQuestion.read(try #require(Base64.decode(Self.real))) == .value(3))
+    #expect(MeteredQuery.read(try #require(Base64.decode(Self.real))) == .value(3))
   }
 
   /// However it is cut.
   @Test func piecesAreWaitedFor() {
     let whole = Self.metered(3)
     for count in 0..<whole.count {
-      #expect(MeteredQuestion.read(Array(whole[..<count])) == .more, "\(count)")
+      #expect(MeteredQuery.read(Array(whole[..<count])) == .more, "\(count)")
     }
-    #expect(MeteredQuestion.read(whole) == .value(3))
+    #expect(MeteredQuery.read(whole) == .value(3))
   }
 }
 

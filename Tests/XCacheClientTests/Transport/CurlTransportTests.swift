@@ -142,12 +142,12 @@ import Testing
   }
 
   private func outcome(
-    limit: Int64 = 1000, stallSeconds: Int = 30, goesOn: Bool = true, _ steps: [SocketServer.Step]
+    limit: Int64 = 1000, stallSeconds: Int = 30, shouldContinue: Bool = true, _ steps: [SocketServer.Step]
   ) -> Result<TransportReply, TransportError> {
     let server = SocketServer { _ in steps }
     return Result { () throws(TransportError) in
       try CurlTransport(stallSeconds: stallSeconds)
-        .get(TransportRequest("\(server.url)/x", limit: limit)) { _ in goesOn }
+        .get(TransportRequest("\(server.url)/x", limit: limit)) { _ in shouldContinue }
     }
   }
 
@@ -166,8 +166,8 @@ import Testing
       (.broken, 1000, true, [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab".utf8)), .close]),
       (.other, 1000, true, [.send(Array("SSH-2.0-x\r\n".utf8)), .close]),
     ] as [(TransportError.Kind, Int64, Bool, [SocketServer.Step])])
-  func errors(kind: TransportError.Kind, limit: Int64, goesOn: Bool, steps: [SocketServer.Step]) {
-    guard case .failure(let error) = outcome(limit: limit, goesOn: goesOn, steps) else {
+  func errors(kind: TransportError.Kind, limit: Int64, shouldContinue: Bool, steps: [SocketServer.Step]) {
+    guard case .failure(let error) = outcome(limit: limit, shouldContinue: shouldContinue, steps) else {
       Issue.record("there is an answer")
       return
     }

@@ -11,7 +11,7 @@ private let chunk = "https://m.test/chunk.1.js"
 @Suite struct SetAsideTests {
   let bench: Bench
   let device: Device
-  let old: HeldManifest
+  let old: DeviceManifest
   var origin: FakeOrigin { bench.origin }
 
   init() throws {

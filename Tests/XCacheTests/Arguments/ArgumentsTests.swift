@@ -125,10 +125,10 @@ import Testing
   }
 
   @Test func versionsByNumberOrTime() throws {
-    #expect(try VersionWord.read("12", in: "") == "12")
-    #expect(try VersionWord.read("2026-11-19T14:05+08:00", in: "--to") == "2026-11-19T14:05+08:00")
+    #expect(try VersionArgument.read("12", in: "") == "12")
+    #expect(try VersionArgument.read("2026-11-19T14:05+08:00", in: "--to") == "2026-11-19T14:05+08:00")
     for text in ["", "-1", "1.0", "yesterday", "2026-11-19T14:05", "9007199254740993"] {
-      #expect(throws: UsageError.self) { try VersionWord.read(text, in: "--to") }
+      #expect(throws: UsageError.self) { try VersionArgument.read(text, in: "--to") }
     }
   }
 }

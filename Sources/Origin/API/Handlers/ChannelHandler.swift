@@ -7,7 +7,7 @@ import Store
 struct ChannelHandler: APIHandler {
   let context: RequestContext
 
-  private var releases: ReleaseDesk { context.api.releases }
+  private var releases: ReleaseService { context.api.releases }
 
   /// `GET /apps`: every channel that a token may read.
   func list() throws -> Response {

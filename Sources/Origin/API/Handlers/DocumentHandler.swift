@@ -159,7 +159,7 @@ extension RequestContext {
     }
     let record = key.map { key in
       AnswerRecord<DocumentOutcome>(key) { outcome in
-        refusal() == nil ? (try? answer(outcome)).map { KeptAnswer($0) } : nil
+        refusal() == nil ? (try? answer(outcome)).map { StoredAnswer($0) } : nil
       }
     }
     let outcome = try api.documents.change(request, record: record, change)

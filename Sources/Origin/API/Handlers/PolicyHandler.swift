@@ -70,7 +70,7 @@ private struct PolicyAct {
     guard let next = check.policy else {
       throw Problem(
         .unprocessableContent, "invalid-document",
-        check.remarks.map { "\($0.path): \($0.problem.words)" }.joined(separator: "\n"),
+        check.remarks.map { "\($0.path): \($0.problem.message)" }.joined(separator: "\n"),
         [.init(key: "remarks", value: .array(check.remarks.map(\.json)))])
     }
     if next.scripts != policy.scripts { try checkScripts() }

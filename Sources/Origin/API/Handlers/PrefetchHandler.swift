@@ -16,7 +16,7 @@ struct PrefetchHandler: APIHandler {
     guard let config = check.config else {
       throw Problem(
         .unprocessableContent, "invalid-document",
-        check.errors.map { "\($0.path): \($0.problem.words)" }.joined(separator: "\n"),
+        check.errors.map { "\($0.path): \($0.problem.message)" }.joined(separator: "\n"),
         [.init(key: "remarks", value: .array(check.remarks.map(\.json)))])
     }
     let content = config.json.canonical

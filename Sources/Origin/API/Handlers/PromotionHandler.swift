@@ -8,7 +8,7 @@ import System
 struct PromotionHandler: APIHandler {
   let context: RequestContext
 
-  private var releases: ReleaseDesk { context.api.releases }
+  private var releases: ReleaseService { context.api.releases }
 
   func promote(_ body: PromotionRequest) throws -> Response {
     let names = try context.names
@@ -78,11 +78,11 @@ struct PromotionHandler: APIHandler {
 
   /// The prefetch config that goes with what is promoted, its URLs rewritten like the others.
   private func prefetch(_ body: PromotionRequest, _ source: ReleaseSource, _ rewriting: URLRewriting)
-    throws -> PrefetchWish
+    throws -> PrefetchCarryOver
   {
     let name = try VersionName.read(body.version, member: "version")
     let record = try store.prefetch(of: source.channel, while: source.version, as: name)
-    guard let record else { return PrefetchWish(content: nil, source: 0, from: source.channel.name) }
+    guard let record else { return PrefetchCarryOver(content: nil, source: 0, from: source.channel.name) }
     let config = (try? JSONValue.parse(record.content)) ?? []
     let rewritten: JSONValue
     do {
@@ -95,9 +95,10 @@ struct PromotionHandler: APIHandler {
       throw Problem(
         .conflict, "prefetch-conflict",
         "rewritten by \"map\", the prefetch config can't be used: "
-          + check.errors.map { "\($0.path): \($0.problem.words)" }.joined(separator: "\n"))
+          + check.errors.map { "\($0.path): \($0.problem.message)" }.joined(separator: "\n"))
     }
-    return PrefetchWish(content: checked.json.canonical, source: record.version, from: source.channel.name)
+    return PrefetchCarryOver(
+      content: checked.json.canonical, source: record.version, from: source.channel.name)
   }
 
   private typealias Contents = [BundleName: [ResourceURL: ResourceContent]]

@@ -8,7 +8,7 @@ import System
 struct ReleaseHandler: APIHandler {
   let context: RequestContext
 
-  private var releases: ReleaseDesk { context.api.releases }
+  private var releases: ReleaseService { context.api.releases }
 
   func release(_ body: ReleaseDocument) throws -> Response {
     let options = try body.decodeMembers(as: ReleaseOptions.self)
@@ -38,7 +38,7 @@ struct ReleaseHandler: APIHandler {
   }
 
   /// What becomes of each bundle: as the document says, or as a preparation was given it.
-  private func bundles(_ body: ReleaseDocument, _ plan: KeptPlans.Name?) throws -> [BundleChange] {
+  private func bundles(_ body: ReleaseDocument, _ plan: PlanCache.Name?) throws -> [BundleChange] {
     guard let plan else {
       guard let bundles = body.bundles else { throw ReleaseDocument.noBundles }
       return bundles
@@ -54,9 +54,9 @@ struct ReleaseHandler: APIHandler {
     return bundles
   }
 
-  private func name(of sha256: SHA256) throws(Problem) -> KeptPlans.Name {
+  private func name(of sha256: SHA256) throws(Problem) -> PlanCache.Name {
     let names = try context.names
-    return KeptPlans.Name(token: caller.id, app: names.app, channel: names.channel, sha256: sha256)
+    return PlanCache.Name(token: caller.id, app: names.app, channel: names.channel, sha256: sha256)
   }
 
   /// `POST …/preparations`: begins to make a release's deltas, or, with `id` alone, says how far they are.

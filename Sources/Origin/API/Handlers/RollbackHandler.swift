@@ -8,7 +8,7 @@ import Store
 struct RollbackHandler: APIHandler {
   let context: RequestContext
 
-  private var releases: ReleaseDesk { context.api.releases }
+  private var releases: ReleaseService { context.api.releases }
 
   func rollback(_ body: RollbackRequest) throws -> Response {
     let input = try input(body)
@@ -52,7 +52,7 @@ struct RollbackHandler: APIHandler {
     let changes: [String: RollbackDetails.Change]
     let cost: RollbackDetails.Cost
 
-    init(_ forecast: ReleaseDesk.RollbackForecast) {
+    init(_ forecast: ReleaseService.RollbackForecast) {
       let release = forecast.outcome.release
       hasDeltas = forecast.hasDeltas
       preparation = forecast.preparation?.id

@@ -33,7 +33,7 @@ struct TokenHandler: APIHandler {
       }
     }
     // Of a client that doesn't make the secret itself. Its answer can't be kept, so a retry is told what to do.
-    let record = context.key.map { AnswerRecord<AccessToken>($0) { KeptAnswer(Self.lost($0)) } }
+    let record = context.key.map { AnswerRecord<AccessToken>($0) { StoredAnswer(Self.lost($0)) } }
     let made = try store.createToken(
       name: name, scope: scope, app: app, channel: channel, bundles: bundles, hosts: hosts,
       expiresAt: expiresAt, by: actor, record: record)

@@ -52,7 +52,7 @@ extension Response {
   }
 }
 
-extension KeptAnswer {
+extension StoredAnswer {
   /// An answer of more bytes isn't kept: only a report of gc over very many versions has as many.
   private static let limit = 1 << 20
 

@@ -9,18 +9,18 @@ import System
 /// The event loop only splits the request; who asks, and what is answered, is worked out on the worker pool.
 struct APIEndpoint: Sendable {
   let store: Store
-  let releases: ReleaseDesk
-  let deltas: DeltaDesk
-  let documents: DocumentDesk
-  let adoption: AdoptionDesk
+  let releases: ReleaseService
+  let deltas: DeltaService
+  let documents: DocumentService
+  let adoption: AdoptionService
   /// Bytes.
   let largestUpload: UInt64
   let log: @Sendable (String) -> Void
   /// Who showed wrong tokens of late.
-  let attempts = Attempts()
+  let attempts = LoginAttempts()
   let running = RunningRequests()
   /// What preparations were given.
-  let plans = KeptPlans()
+  let plans = PlanCache()
   /// What documents may take of the memory at once; the largest that anybody publishes fits several times.
   let bodies = BodyBudget(limit: 64 << 20)
 

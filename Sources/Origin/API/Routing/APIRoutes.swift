@@ -12,7 +12,7 @@ extension APIRoute {
       [.post: .document(.scope(.publish), limit: digests) { _ in StreamedDocument(DigestDocument()) }]),
     APIRoute("blobs/*", [.put: .upload(.scope(.publish), BlobSink.init)]),
     APIRoute("default-app", [.post: .change(.everything, ChannelHandler.nameDefaultApp)]),
-    APIRoute("gc", [.post: .change(.everything, KeepingHandler.collect)]),
+    APIRoute("gc", [.post: .change(.everything, MaintenanceHandler.collect)]),
     APIRoute("leases", [.post: .change(.scope(.read), MirrorHandler.takeLease)]),
     APIRoute(
       "leases/*",
@@ -46,11 +46,11 @@ extension APIRoute {
     channel(
       "/pins",
       [
-        .get: .reply(.channel(.read), KeepingHandler.pins),
-        .post: .change(.wholeChannel(.publish), KeepingHandler.pin),
+        .get: .reply(.channel(.read), MaintenanceHandler.pins),
+        .post: .change(.wholeChannel(.publish), MaintenanceHandler.pin),
       ]),
-    channel("/pins/*", [.delete: .reply(.wholeChannel(.publish), KeepingHandler.unpin)]),
-    channel("/adoption", [.get: .reply(.channel(.read), KeepingHandler.adoption)]),
+    channel("/pins/*", [.delete: .reply(.wholeChannel(.publish), MaintenanceHandler.unpin)]),
+    channel("/adoption", [.get: .reply(.channel(.read), MaintenanceHandler.adoption)]),
     channel(
       "/prefetch",
       [

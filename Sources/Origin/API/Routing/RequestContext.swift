@@ -11,7 +11,7 @@ struct RequestContext: Sendable {
   /// The token that asks.
   let caller: AccessToken
   /// By what an act keeps its answer for retries; nil: it isn't kept.
-  var key: RequestKey?
+  var key: IdempotencyKey?
   /// sha256 of the document that was sent, decoded; nil before all of it has arrived.
   var body: SHA256?
 
@@ -59,7 +59,7 @@ struct RequestContext: Sendable {
     _ answer: @escaping @Sendable (Outcome) -> APIAnswer,
     to act: (AnswerRecord<Outcome>?) throws -> Outcome
   ) throws -> Response {
-    let record = key.map { AnswerRecord<Outcome>($0) { KeptAnswer(answer($0)) } }
+    let record = key.map { AnswerRecord<Outcome>($0) { StoredAnswer(answer($0)) } }
     let result = answer(try act(record))
     // Nothing changed, perhaps since this very act was staged by an earlier attempt and made just now.
     if let key, result.status == .ok, let kept = try store.keptAnswer(to: key), kept.status == 201 {

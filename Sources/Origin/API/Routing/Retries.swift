@@ -17,7 +17,7 @@ extension APIEndpoint {
     guard let name = context.request.name else { return try act(context) }
     guard name.isWellFormed else { throw Problem.badKey }
     let caller = context.caller
-    let key = RequestKey(
+    let key = IdempotencyKey(
       token: caller.id, text: name.key, request: name.digest(of: caller.rights, body: body()))
     // A proxy gives up long before a release that waits for its deltas.
     guard running.begin(key) else { throw Problem.stillRunning }
@@ -45,11 +45,11 @@ final class RunningRequests: Sendable {
   private let names = Locked<Set<Name>>([])
 
   /// Whether nobody else is at it.
-  func begin(_ key: RequestKey) -> Bool {
+  func begin(_ key: IdempotencyKey) -> Bool {
     names.withLock { $0.insert(Name(token: key.token, key: key.text)).inserted }
   }
 
-  func end(_ key: RequestKey) {
+  func end(_ key: IdempotencyKey) {
     names.withLock { _ = $0.remove(Name(token: key.token, key: key.text)) }
   }
 }

@@ -25,7 +25,7 @@ final class BodyBudget: Sendable {
     /// Of that, by token.
     var parts: [String: Int] = [:]
     /// The token whose document goes beside the budget.
-    var beside: String?
+    var extra: String?
   }
 
   private let limit: Int
@@ -48,9 +48,9 @@ final class BodyBudget: Sendable {
     private let token: String
     private let begin: UInt64
     private var held = 0
-    private var isBeside = false
+    private var isExtra = false
 
-    private enum Place { case within, beside }
+    private enum Place { case within, extra }
 
     fileprivate init(_ budget: BodyBudget, _ token: String) {
       self.budget = budget
@@ -59,8 +59,8 @@ final class BodyBudget: Sendable {
     }
 
     deinit {
-      budget.state.withLock { [token, held, isBeside] state in
-        if isBeside { state.beside = nil } else { state.change(token, by: -held) }
+      budget.state.withLock { [token, held, isExtra] state in
+        if isExtra { state.extra = nil } else { state.change(token, by: -held) }
       }
     }
 
@@ -68,23 +68,23 @@ final class BodyBudget: Sendable {
     func hold(_ count: Int) -> Verdict {
       guard count > max(held, BodyBudget.free) else { return .granted }
       guard budget.clock() &- begin <= BodyBudget.longest else { return .late }
-      if isBeside { return .granted }
+      if isExtra { return .granted }
       let place = budget.state.withLock { [token, held, limit = budget.limit] state -> Place? in
         let (more, own) = (count - held, state.parts[token] ?? 0)
         let fits = state.used + more <= limit
-        let most = state.beside == nil ? limit / 4 : state.beside == token ? limit / 2 : limit
+        let most = state.extra == nil ? limit / 4 : state.extra == token ? limit / 2 : limit
         if fits, own + more <= limit / 4 || own == held && own + more <= most {
           state.change(token, by: more)
           return .within
         }
-        guard state.beside == nil else { return nil }
-        state.beside = token
+        guard state.extra == nil else { return nil }
+        state.extra = token
         state.change(token, by: -held)
-        return .beside
+        return .extra
       }
       guard let place else { return .full }
       held = place == .within ? count : 0
-      isBeside = place == .beside
+      isExtra = place == .extra
       return .granted
     }
   }

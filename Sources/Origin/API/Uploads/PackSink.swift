@@ -40,7 +40,7 @@ final class PackSink: UploadSink {
     guard pending.isEmpty, head == nil else {
       throw Problem.badRequest("the pack ends inside its file number \(stored + 1)")
     }
-    return .json(PackAnswer(stored: stored))
+    return .json(PackUploadAnswer(stored: stored))
   }
 
   /// Stores the files that are here to their end; gives the bytes that they had with their heads.

@@ -25,16 +25,16 @@ enum ChannelCommand {
       line; freeze, thaw and set are about online where no channel is named. default-app NAME names the app that answers
       polls which name none: the first one that was made, until another is named; without NAME it is shown.
       """,
-    options: Command.remote + Command.channel + ChannelActs.options + ChannelSet.options + [
+    options: Command.remote + Command.channel + ChannelActions.options + ChannelSet.options + [
       Command.all.only("list")
     ],
     run: { arguments, terminal in
       switch arguments.operands.first {
-      case "list": return try ChannelActs.list(arguments, terminal)
+      case "list": return try ChannelActions.list(arguments, terminal)
       case let verb? where ["create", "remove", "freeze", "thaw"].contains(verb):
-        return try ChannelActs.act(verb, arguments, terminal)
+        return try ChannelActions.act(verb, arguments, terminal)
       case "set": return try ChannelSet.run(arguments, terminal)
-      case "default-app": return try ChannelActs.defaultApp(arguments, terminal)
+      case "default-app": return try ChannelActions.defaultApp(arguments, terminal)
       default: throw UsageError("channel list, create, remove, freeze, thaw, set or default-app?")
       }
     })
@@ -61,17 +61,17 @@ enum ChannelSet {
         interval.map { "devices are asked to wait \($0) s between polls" } ?? "no interval is asked for")
     }
     if let text = try arguments.value("hosts") {
-      let hosts = try HostWords.list(text)
+      let hosts = try HostOutput.list(text)
       request.hosts = hosts.map { .strings($0.names) } ?? .null
       words.append(
         hosts.map { "releases may name \($0.names.joined(separator: ", ")) alone; what is live stays" }
           ?? "releases may name every host")
     }
     if let text = try arguments.value("reports") {
-      let share = text == "none" ? nil : try ReportShare.read(text)
+      let share = text == "none" ? nil : try Percentage.read(text)
       request.reports = share.map { .integer($0) } ?? .null
       words.append(
-        share.map { "devices are asked for \(ReportShare.text($0)) of their batches of counts" }
+        share.map { "devices are asked for \(Percentage.text($0)) of their batches of counts" }
           ?? "no share of reports is asked for: devices send all")
     }
     guard !words.isEmpty else {
@@ -100,7 +100,7 @@ enum ChannelSet {
 }
 
 /// `--hosts`, of a channel or a token.
-enum HostWords {
+enum HostOutput {
   /// The hosts that are named; nil for `*`, which stands for all. None is an error: an unset variable lifts no limit.
   static func list(_ text: String) throws -> HostList? {
     let names = text.split { $0 == "," || $0 == " " }.map(String.init)
@@ -117,7 +117,7 @@ enum HostWords {
 }
 
 /// `--reports`: a share of batches, in hundredths of a percent.
-enum ReportShare {
+enum Percentage {
   /// Reads `10`, `10%` or `0.25%`.
   static func read(_ text: String) throws -> Int {
     let number = text.hasSuffix("%") ? text.dropLast() : text[...]

@@ -44,7 +44,8 @@ enum DocumentLog {
     var table = Table(["VERSION", "WHEN", "KIND", "WHO", "MANIFEST", "MESSAGE"], rightAligned: [0, 4])
     for version in log.value.versions {
       table.add([
-        version.version.text, version.at.words, kind(version), version.author, version.manifestVersion.text,
+        version.version.text, version.at.formatted, kind(version), version.author,
+        version.manifestVersion.text,
         firstLine(version),
       ])
     }
@@ -62,7 +63,7 @@ enum DocumentLog {
   /// `version 4 (push by ci, 2026-11-20 15:17:27 UTC: message)`
   static func line(_ version: DocumentVersion) -> String {
     let message = firstLine(version)
-    return "version \(version.version) (\(kind(version)) by \(version.author), \(version.at.words)"
+    return "version \(version.version) (\(kind(version)) by \(version.author), \(version.at.formatted)"
       + (message.isEmpty ? ")" : ": \(message))")
   }
 
@@ -71,7 +72,7 @@ enum DocumentLog {
 }
 
 /// A policy as `policy show` and `status` say it.
-struct PolicyWords {
+struct PolicyOutput {
   private let policy: Policy
   private let now = Instant(milliseconds: Clock.unixMilliseconds())
 

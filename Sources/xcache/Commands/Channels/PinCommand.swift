@@ -15,12 +15,12 @@ enum PinCommand {
       A pinned version stays, with every file that it names, until the pin is removed. V is a number, or a time at which
       the version was live; --at TIME stands for it, too.
       """,
-    options: Command.remote + Command.channel + [VersionWord.option, Command.all.only("list")], run: run)
+    options: Command.remote + Command.channel + [VersionArgument.option, Command.all.only("list")], run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     // A version of the user's own, or a word that was to be one of ours: that is told first.
     if let word = arguments.operands.first, !["list", "remove"].contains(word),
-      try arguments.value("at") == nil, (try? VersionWord.read(word, in: "")) == nil
+      try arguments.value("at") == nil, (try? VersionArgument.read(word, in: "")) == nil
     {
       let suggestion = Spelling.suggestion(for: word, among: ["list", "remove"])
       throw UsageError(
@@ -59,19 +59,19 @@ enum PinCommand {
     throws(UsageError) -> [String]
   {
     let words = Array(arguments.operands.dropFirst(first.count))
-    let at = try VersionWord.at(arguments)
+    let at = try VersionArgument.at(arguments)
     let expected = (at == nil ? ["V, the version,"] : []) + rest
     if words.count < expected.count { throw UsageError("\(expected[words.count]) is missing") }
     if words.count > expected.count {
       throw UsageError("unexpected argument: \(words[expected.count])")
     }
     if let at { return [at] + words }
-    return [try VersionWord.read(words[0], in: "")] + words.dropFirst()
+    return [try VersionArgument.read(words[0], in: "")] + words.dropFirst()
   }
 
   private static func table(_ pins: [PinInfo]) -> [String] {
     var table = Table(["VERSION", "SINCE", "BY", "WHY"], rightAligned: [0])
-    for pin in pins { table.add([pin.version.text, pin.at.words, pin.author, pin.reason]) }
+    for pin in pins { table.add([pin.version.text, pin.at.formatted, pin.author, pin.reason]) }
     return table.lines
   }
 }

@@ -43,7 +43,7 @@ enum PolicyCommand {
       .value("if-version", "V", "refuse when the policy changed after version V, a number or a time").only(
         "set", "bypass", "kill", "resume", "script"),
       .value("version", "V", "show this version, not the newest").only("show"),
-      VersionWord.option.only("show"),
+      VersionArgument.option.only("show"),
       .value("limit", "N", "how many versions (log, default: 20)").only("log"),
       Command.all.only("log", "show", "set"),
     ],
@@ -98,13 +98,13 @@ enum PolicyCommand {
   private static func show(_ arguments: Arguments, _ terminal: Terminal) throws {
     _ = try arguments.operands("show")
     let remote = try RemoteOrigin(arguments)
-    let version = try VersionWord.one(arguments, try arguments.value("version"))
+    let version = try VersionArgument.one(arguments, try arguments.value("version"))
     let record = try remote.api.policy(of: try remote.address, version: version)
     if arguments.has("json") { return terminal.say(json: record.document) }
     terminal.say(
       terminal.colour("\(try remote.app) \(remote.channel)", .bold)
         + "  policy \(DocumentLog.line(record.value))")
-    terminal.say(list: PolicyWords(record.value.policy).lines(terminal), all: arguments.has("all"))
+    terminal.say(list: PolicyOutput(record.value.policy).lines(terminal), all: arguments.has("all"))
   }
 
   // MARK: - Acts

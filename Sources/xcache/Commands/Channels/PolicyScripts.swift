@@ -47,7 +47,7 @@ enum PolicyScripts {
   }
 
   /// The request that adds a script, signed here or before.
-  static func adding(_ arguments: Arguments) throws -> (PolicyRequest, words: String) {
+  static func adding(_ arguments: Arguments) throws -> (PolicyRequest, message: String) {
     let file = try arguments.operands("script", "add", "FILE")[2]
     let (given, path) = (try arguments.value("signature"), try arguments.value("key"))
     guard (given == nil) != (path == nil) else {

@@ -29,7 +29,7 @@ enum PrefetchCommand {
       .value("if-version", "V", "refuse when the config changed after version V, a number or a time").only(
         "push", "rollback"),
       .value("version", "V", "show or check this version, not the newest").only("show", "check", "run"),
-      VersionWord.option.only("show", "check", "run", "rollback"),
+      VersionArgument.option.only("show", "check", "run", "rollback"),
       .value("to", "V", "the version whose content a rollback brings back").only("rollback"),
       .value("url", "URL", "print the requests of this page (check)").only("check"),
       .value("limit", "N", "how many versions (log, default: 20)").only("log"),
@@ -61,10 +61,10 @@ enum PrefetchCommand {
     guard let config = checked.config else { return }
     let request = try DocumentChange.filled(PrefetchPushRequest(document: config.json), arguments)
     let answer = try remote.api.pushPrefetch(request, to: try remote.address)
-    DocumentChange.tell(answer, Self.words(config), replaces: true, arguments, terminal)
+    DocumentChange.tell(answer, Self.message(config), replaces: true, arguments, terminal)
   }
 
-  private static func words(_ config: PrefetchConfig) -> String {
+  private static func message(_ config: PrefetchConfig) -> String {
     let (pages, calls) = (config.pages.count, config.callCount)
     return "\(pages) \(pages == 1 ? "page" : "pages"), \(calls) \(calls == 1 ? "call" : "calls")"
   }
@@ -83,13 +83,13 @@ enum PrefetchCommand {
   private static func record(_ remote: RemoteOrigin, _ arguments: Arguments) throws
     -> OriginAnswer<DocumentAnswer>
   {
-    let version = try VersionWord.one(arguments, try arguments.value("version"))
+    let version = try VersionArgument.one(arguments, try arguments.value("version"))
     return try remote.api.prefetch(of: try remote.address, version: version)
   }
 
   private static func rollback(_ arguments: Arguments, _ terminal: Terminal) throws {
     _ = try arguments.operands("rollback")
-    guard let version = try VersionWord.one(arguments, try arguments.value("to")) else {
+    guard let version = try VersionArgument.one(arguments, try arguments.value("to")) else {
       throw UsageError("--to V or --at TIME is needed: the version whose content comes back")
     }
     let remote = try RemoteOrigin(arguments)
@@ -106,7 +106,7 @@ enum PrefetchCommand {
     let remarks = Remarks(file: name, remarks: checked.remarks)
     let page = try arguments.value("url")
     if let page, (try? ResourceURL(page)) == nil {
-      throw UsageError(SettingsError.words(ofPage: page, in: "--url"))
+      throw UsageError(SettingsError.message(ofPage: page, in: "--url"))
     }
     let failure = remarks.failure("it can't be pushed like this")
     if arguments.has("json") {
@@ -117,7 +117,7 @@ enum PrefetchCommand {
     if let failure { throw failure }
     guard let config = checked.config, !arguments.has("json") else { return }
     guard let page else {
-      terminal.say("\(name): \(Self.words(config)); nothing is wrong")
+      terminal.say("\(name): \(Self.message(config)); nothing is wrong")
       return
     }
     for line in preview(config, page) { terminal.say(line) }

@@ -39,7 +39,7 @@ struct PrefetchRun {
   /// All calls at once, as a device sends them; in the config's order.
   func run() throws -> [Outcome] {
     guard let url = try? ResourceURL(page) else {
-      throw UsageError(SettingsError.words(ofPage: page, in: "--url"))
+      throw UsageError(SettingsError.message(ofPage: page, in: "--url"))
     }
     let requests = plan.requests(for: page)
     let fetcher = PageFetcher(CurlPageTransport(stallSeconds: 30), cookies: NoCookies())

@@ -51,11 +51,11 @@ enum StatusCommand {
     if let freeze = overview.freeze {
       lines.append(
         terminal.colour("FROZEN", .red)
-          + "     by \(freeze.author) since \(freeze.at.words): \(freeze.reason.onOneLine)")
+          + "     by \(freeze.author) since \(freeze.at.formatted): \(freeze.reason.onOneLine)")
     }
-    lines.append("released   \(overview.at.words)")
+    lines.append("released   \(overview.at.formatted)")
     lines.append("holds      \(Count.text(overview.resources, "resource")), \(Bytes.text(overview.bytes))")
-    if let deltas = overview.deltas { lines.append("deltas     \(words(ofDeltas: deltas))") }
+    if let deltas = overview.deltas { lines.append("deltas     \(message(ofDeltas: deltas))") }
     lines.append("public URL \(overview.publicURL)")
     if let hosts = overview.hosts { lines.append("hosts      \(hosts.joined(separator: ", "))") }
     if let rollback = overview.rollback { lines.append("rollback   version \(rollback) was the newest one") }
@@ -65,7 +65,7 @@ enum StatusCommand {
 
   /// When the origin looked at its files last.
   private static func files(_ overview: ChannelOverview) -> [String] {
-    let scrub = overview.scrub.oldest.map { "scrub      every file was read back since \($0.words)" }
+    let scrub = overview.scrub.oldest.map { "scrub      every file was read back since \($0.formatted)" }
     return scrub.map { [$0] } ?? []
   }
 
@@ -75,7 +75,7 @@ enum StatusCommand {
     }
   }
 
-  private static func words(ofDeltas deltas: ChannelOverview.DeltaProgress) -> String {
+  private static func message(ofDeltas deltas: ChannelOverview.DeltaProgress) -> String {
     guard let pending = deltas.pending else { return "on older versions: being looked for" }
     if pending == 0 { return "all made" }
     return
@@ -87,13 +87,13 @@ enum StatusCommand {
   private static func documents(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
     var lines: [String] = []
     if let policy = overview.policy {
-      if let alarm = PolicyWords(policy.policy).alarm(terminal) { lines.append(alarm) }
+      if let alarm = PolicyOutput(policy.policy).alarm(terminal) { lines.append(alarm) }
       lines.append("policy     \(DocumentLog.line(policy))")
     }
     if let prefetch = overview.prefetch { lines.append("prefetch   \(DocumentLog.line(prefetch))") }
     if let interval = overview.interval { lines.append("interval   \(interval) s between polls") }
     if let share = overview.reports {
-      lines.append("reports    \(ReportShare.text(share)) of devices' batches")
+      lines.append("reports    \(Percentage.text(share)) of devices' batches")
     }
     return lines
   }

@@ -103,7 +103,7 @@ enum DeviceNames {
       route = taken.withLock { $0 }
     }
 
-    var words: String {
+    var message: String {
       guard let status else { return "\(address.text)  \(failure ?? "")" }
       return "\(address.text)  connected in \(route?.connectMilliseconds ?? 0) ms, status \(status)"
     }
@@ -115,13 +115,13 @@ enum DeviceNames {
     _ reports: [LookupReport], _ found: Resolution?, _ time: Double, _ connections: [Connection]
   ) -> [String] {
     var table = Table(["asked", "ms", "answer"], rightAligned: [1])
-    for report in reports { table.add([report.source, one(report.milliseconds), words(report)]) }
+    for report in reports { table.add([report.source, one(report.milliseconds), message(report)]) }
     let taken = found.map { "\($0.source.rawValue): " + $0.addresses.map(\.text).joined(separator: " ") }
     table.add(["device", one(time), taken ?? "nothing: the system connects as it always does"])
-    return table.lines + connections.map(\.words)
+    return table.lines + connections.map(\.message)
   }
 
-  private static func words(_ report: LookupReport) -> String {
+  private static func message(_ report: LookupReport) -> String {
     switch report.outcome {
     case .success(let answer):
       answer.addresses.map(\.text).joined(separator: " ") + (answer.seconds.map { "  for \($0) s" } ?? "")
@@ -141,7 +141,7 @@ enum DeviceNames {
       let answer = try? report.outcome.get()
       return [
         "addresses": .strings((answer?.addresses ?? []).map(\.text)),
-        "error": answer == nil ? .string(words(report)) : .null,
+        "error": answer == nil ? .string(message(report)) : .null,
         "milliseconds": .number(one(report.milliseconds)),
         "source": .string(report.source), "ttl": answer?.seconds.map { .integer($0) } ?? .null,
       ]

@@ -28,7 +28,7 @@ enum PullCommand {
         "preset", "FILE.zip",
         "first take what is newer from this zip, the origin's bundle/N.zip, bundle/A-B.zip or bundle/A-B.delta.zip"
       ),
-      .value("version", "V", "be a device that holds version V, not the newest"), VersionWord.option,
+      .value("version", "V", "be a device that holds version V, not the newest"), VersionArgument.option,
       .value("tree", "BASE-URL", "also write the files below this URL as paths, into DIR/tree"),
       .flag("complete", "also fetch every listed file that is missing or damaged"),
       .flag(
@@ -64,7 +64,7 @@ enum PullCommand {
     defer { terminal.endProgress() }
     var preset = try arguments.value("preset").map { try device.install(preset: $0, progress: progress) }
     if let preset, !arguments.has("json") { terminal.say(line(preset)) }
-    let word = try VersionWord.one(arguments, try arguments.value("version"))
+    let word = try VersionArgument.one(arguments, try arguments.value("version"))
     if let word {
       if preset != nil { throw UsageError("--preset or a version: which of them?") }
       preset = try PullVersion(remote: remote, device: device, folder: folder).run(word, progress: progress)

@@ -12,7 +12,7 @@ struct PullVersion {
   let folder: String
 
   /// Seconds that a zip may take to be made.
-  private static let patience = 600
+  private static let timeout = 600
 
   /// Makes the device one that holds the version of `word`, a number or a time.
   func run(_ word: String, progress: @escaping @Sendable (Progress) -> Void) throws -> PresetReport {
@@ -38,7 +38,7 @@ struct PullVersion {
   private func fetch(_ version: String, to path: String) throws {
     let url = "\(try remote.server)/\(remote.channel.space)/\(try remote.app)/bundle/\(version).zip"
     let transport = remote.transport(connections: 1)
-    for _ in 0..<Self.patience {
+    for _ in 0..<Self.timeout {
       let file = try Kernel.open(path, [.write, .create, .truncate, .noFollow])
       var failure: SystemError?
       let reply: TransportReply
@@ -62,6 +62,6 @@ struct PullVersion {
       guard reply.status == 503 else { throw Failure("\(url): \(words ?? "status \(reply.status)")") }
       Clock.sleep(for: .seconds(1))
     }
-    throw Failure("\(url): the origin didn't finish the zip within \(Self.patience) s; try again later")
+    throw Failure("\(url): the origin didn't finish the zip within \(Self.timeout) s; try again later")
   }
 }

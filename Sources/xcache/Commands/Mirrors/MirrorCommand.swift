@@ -93,7 +93,7 @@ enum MirrorCommand {
     for path in report.lostZips {
       terminal.note("\(path): left out, since the origin can't make it of damaged files")
     }
-    DamageWords.tell(
+    DamageOutput.tell(
       report.damaged, report.damagedURLs, "damaged or gone at the origin and not copied", arguments, terminal)
   }
 
@@ -161,7 +161,7 @@ extension MirrorReport {
 
   fileprivate var lines: [String] {
     var lines: [String] = []
-    if let words = readable.words {
+    if let words = readable.message {
       lines.append("the token may read \(words) only; nothing else was touched")
     }
     let whole = Set(untouched).subtracting(unfinished)

@@ -14,7 +14,7 @@ enum MirrorRegistrations {
     var table = Table(["NAME", "LAST RUN", "KEEPS", "VERSIONS"])
     for mirror in answer.value.mirrors {
       table.add([
-        mirror.name, mirror.at.words, mirror.keeps ?? true ? "yes" : "no", words(mirror.versions),
+        mirror.name, mirror.at.formatted, mirror.keeps ?? true ? "yes" : "no", message(mirror.versions),
       ])
     }
     terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
@@ -40,7 +40,7 @@ enum MirrorRegistrations {
   }
 
   /// `shop online 3-7, 9; mall online 2`
-  private static func words(_ versions: [ChannelVersion]) -> String {
+  private static func message(_ versions: [ChannelVersion]) -> String {
     var channels: [(name: String, versions: [ManifestVersion])] = []
     for item in versions {
       let name = "\(item.app) \(item.channel)"

@@ -26,7 +26,7 @@ enum MirrorVerify {
     if arguments.has("json") {
       terminal.say(json: report.json, failure)
     } else {
-      for line in DivergenceWords.lines(report.divergences, all: arguments.has("all")) { terminal.say(line) }
+      for line in DivergenceOutput.lines(report.divergences, all: arguments.has("all")) { terminal.say(line) }
       let (channels, end) = report.lines(terminal)
       terminal.say(list: channels, all: arguments.has("all"))
       for line in end { terminal.say(line) }
@@ -60,7 +60,7 @@ extension Verification.Report {
     var words: [String] = []
     switch (compared, leftOut) {
     case (let readable?, _):
-      if let limits = readable.words {
+      if let limits = readable.message {
         words.append("the token may read \(limits) only: whether anything else is missing isn't known")
       }
     case (nil, let leftOut?):

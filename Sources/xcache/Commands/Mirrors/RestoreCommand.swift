@@ -52,14 +52,14 @@ enum RestoreCommand {
       progress.show("restoring", done, of: all)
     }
     terminal.endProgress()
-    let failure = DamageWords.failure(report.damaged, "missing from what was restored")
+    let failure = DamageOutput.failure(report.damaged, "missing from what was restored")
     if arguments.has("json") {
       terminal.say(json: report.json, failure)
     } else {
       terminal.say(
         "restored \(Count.text(report.copied, "file")) (\(Bytes.text(report.copiedBytes))) into \(data); "
           + "`xcache serve --data \(data)` runs it")
-      DamageWords.tell(
+      DamageOutput.tell(
         report.damaged, report.damagedURLs, "missing or damaged in the backup", arguments, terminal)
     }
     return failure?.code ?? .done
@@ -98,7 +98,7 @@ enum RestoreCommand {
     }
     terminal.say("\(Count.text(report.files, "file")), \(Bytes.text(report.bytes)) restored into \(data)")
     terminal.say("a new admin token is in \(store.folder.adminToken)")
-    DamageWords.tell(
+    DamageOutput.tell(
       Array(Set(report.lost.map(\.sha256))), report.lost, "missing or damaged in the static copy", arguments,
       terminal)
     return failure?.code ?? .done

@@ -49,7 +49,7 @@ enum AuditCommand {
 
   private static func log(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands("log")
-    let since = try VersionWord.at(arguments, "since").flatMap { Timestamp.parse($0) }
+    let since = try VersionArgument.at(arguments, "since").flatMap { Timestamp.parse($0) }
     let limit = try arguments.number("limit", in: 1...1000) ?? (since == nil ? 20 : 1000)
     let api = try RemoteOrigin(arguments).api
     let answer = try api.audit(limit: limit, before: try arguments.number("before", in: 1...Int.max))
@@ -65,8 +65,9 @@ enum AuditCommand {
     for row in rows {
       let place = [row.app, row.channel].compactMap(\.self).joined(separator: " ")
       table.add([
-        "\(row.id)", OriginAPI.Moment(milliseconds: row.at).words, row.author, row.address, row.act, place,
-        words(row.parameters), words(row.result),
+        "\(row.id)", OriginAPI.Moment(milliseconds: row.at).formatted, row.author, row.address, row.act,
+        place,
+        message(row.parameters), message(row.result),
       ])
     }
     terminal.say(list: table.lines, head: 1, all: arguments.has("all") || !arguments.all("limit").isEmpty)
@@ -74,7 +75,7 @@ enum AuditCommand {
   }
 
   /// The members of a row's document that say something, as `name value`.
-  private static func words(_ document: String) -> String {
+  private static func message(_ document: String) -> String {
     guard let object = (try? JSONValue.parse(Array(document.utf8)))?.object else { return "" }
     return object.members.compactMap { member in
       switch member.value {

@@ -34,13 +34,13 @@ enum BackupCommand {
     guard let target = try arguments.value("to") else {
       throw UsageError("--to DIR is needed: the folder of the backup")
     }
-    let store = try KeepingWords.besideStore(arguments)
+    let store = try MaintenanceOutput.besideStore(arguments)
     let progress = ProgressLine(terminal)
     let report = try store.backUp(to: target, verify: arguments.has("verify")) { done, all in
       progress.show("copying", done, of: all)
     }
     terminal.endProgress()
-    let failure = DamageWords.failure(report.damaged, "left out of the backup")
+    let failure = DamageOutput.failure(report.damaged, "left out of the backup")
     if arguments.has("json") {
       terminal.say(json: report.json, failure)
     } else {
@@ -53,7 +53,7 @@ enum BackupCommand {
           "read back \(Count.text(report.verified, "file")) of earlier runs; \(report.repaired) were bad and copied anew"
         )
       }
-      DamageWords.tell(
+      DamageOutput.tell(
         report.damaged, report.damagedURLs, "damaged at the source and left out of the backup", arguments,
         terminal)
     }

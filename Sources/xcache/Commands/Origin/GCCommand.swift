@@ -33,8 +33,8 @@ enum GCCommand {
     .value("keep-days", "N", "days that a version stays after devices used it, 0 to 90 (default: 90)"),
   ]
 
-  static func policy(_ arguments: Arguments) throws(UsageError) -> KeepPolicy {
-    var policy = KeepPolicy()
+  static func policy(_ arguments: Arguments) throws(UsageError) -> RetentionPolicy {
+    var policy = RetentionPolicy()
     policy.versions = try arguments.number("keep-versions", in: 1...1_000_000) ?? policy.versions
     policy.days = try arguments.number("keep-days", in: 0...90) ?? policy.days
     return policy
@@ -87,11 +87,11 @@ enum GCCommand {
   private static func lines(_ report: GCReport) -> [String] {
     let isDryRun = report.dryRun
     var lines: [String] = []
-    func words(_ files: GCReport.Files) -> String { "\(files.files) (\(Bytes.text(files.bytes)))" }
+    func message(_ files: GCReport.Files) -> String { "\(files.files) (\(Bytes.text(files.bytes)))" }
     lines.append(
-      "\(isDryRun ? "would free" : "freed") \(Bytes.text(report.freedBytes)): files \(words(report.blobs)), "
-        + "orphans \(words(report.orphans)), derived \(words(report.derived)), "
-        + "temporary \(words(report.temporary)); \(Count.text(report.entries, "row")) of history")
+      "\(isDryRun ? "would free" : "freed") \(Bytes.text(report.freedBytes)): files \(message(report.blobs)), "
+        + "orphans \(message(report.orphans)), derived \(message(report.derived)), "
+        + "temporary \(message(report.temporary)); \(Count.text(report.entries, "row")) of history")
     if report.promised > 0 {
       lines.append("left \(Count.text(report.promised, "file")) that publishers at work count on")
     }
@@ -104,25 +104,25 @@ enum GCCommand {
 
   /// Versions that are kept for the same reason alone share a line.
   private static func reasons(_ kept: [GCReport.Kept]) -> [String] {
-    var lines: [(words: String, versions: [ManifestVersion])] = []
+    var lines: [(message: String, versions: [ManifestVersion])] = []
     for kept in kept {
-      let words = kept.reasons.map(words).joined(separator: "; ")
-      if lines.last?.words == words {
+      let words = kept.reasons.map(message).joined(separator: "; ")
+      if lines.last?.message == words {
         lines[lines.count - 1].versions.append(kept.version)
       } else {
         lines.append((words, [kept.version]))
       }
     }
-    return lines.map { "\(Ranges.text($0.versions)): \($0.words)" }
+    return lines.map { "\(Ranges.text($0.versions)): \($0.message)" }
   }
 
-  private static func words(_ reason: GCReport.Reason) -> String {
+  private static func message(_ reason: GCReport.Reason) -> String {
     switch reason.why {
     case "live": "live"
     case "recent": "one of the newest"
     case "reported":
       "in use: reported by \(Count.text(reason.polls ?? 0, "poll")) in \(Count.text(reason.hours ?? 0, "hour")), "
-        + "last in that of \(reason.last.words)"
+        + "last in that of \(reason.last.formatted)"
     case "pinned": "pinned by \(reason.author ?? ""): \(reason.reason ?? "")"
     case "mirrored": "named by mirror \(reason.mirror ?? "")"
     case "lastNumber": "the last number of a removed channel"

@@ -70,14 +70,14 @@ enum ServeMirror {
 
   static func watch(
     _ url: BaseURL?, _ store: Store, _ log: @escaping @Sendable (String) -> Void
-  ) -> MirrorWatch? {
+  ) -> MirrorMonitor? {
     guard let url else { return nil }
-    return MirrorWatch(
+    return MirrorMonitor(
       WebReader(url),
       newest: {
         let channels = (try? store.channels()) ?? []
         return channels.filter { $0.version > .none }.map {
-          MirrorWatch.Newest(app: $0.app, channel: $0.name, version: $0.version)
+          MirrorMonitor.Newest(app: $0.app, channel: $0.name, version: $0.version)
         }
       }, log: log)
   }

@@ -34,12 +34,12 @@ enum ServeTLS {
       try acceptor.reload()
       describe(acceptor.credentials, acceptor.keyPath, log)
     } catch {
-      log("error: the old certificate (\(words(acceptor.credentials))) is shown on: \(error)")
+      log("error: the old certificate (\(message(acceptor.credentials))) is shown on: \(error)")
     }
   }
 
   private static func describe(_ credentials: TLSCredentials, _ key: String, _ log: (String) -> Void) {
-    log("shows the certificate \(words(credentials))")
+    log("shows the certificate \(message(credentials))")
     if credentials.isKeyOpenToAll {
       log("warning: anybody on this machine may read the key \(key); take that away: chmod o= \(key)")
     }
@@ -48,7 +48,7 @@ enum ServeTLS {
     }
   }
 
-  private static func words(_ credentials: TLSCredentials) -> String {
+  private static func message(_ credentials: TLSCredentials) -> String {
     let hosts = credentials.hosts.isEmpty ? credentials.name : credentials.hosts.joined(separator: ", ")
     return "for \(hosts), until \(CivilTime(seconds: credentials.expires).text)"
   }

@@ -98,7 +98,7 @@ enum TokenCommand {
     if let glob, bundles == nil {
       throw UsageError("--bundle \(glob): a bundle's name, with * and ? as wildcards")
     }
-    let hosts = try arguments.value("hosts").flatMap { try HostWords.list($0) }
+    let hosts = try arguments.value("hosts").flatMap { try HostOutput.list($0) }
     if hosts != nil, scope == .admin { throw UsageError("--hosts: an admin is not limited to hosts") }
     let life = try life(arguments)
     if let data = try arguments.value("data") {
@@ -133,9 +133,9 @@ enum TokenCommand {
     for token in tokens {
       table.add([
         token.name + (token.revokedAt == nil ? "" : " (revoked)"), token.scope, token.app?.text ?? "all",
-        token.channel?.text ?? "all", token.bundles ?? "all", HostWords.cell(token.hosts),
-        token.createdAt.words, token.lastUsedAt.words,
-        token.expiresAt.words, token.id,
+        token.channel?.text ?? "all", token.bundles ?? "all", HostOutput.cell(token.hosts),
+        token.createdAt.formatted, token.lastUsedAt.formatted,
+        token.expiresAt.formatted, token.id,
       ])
     }
     return table.lines

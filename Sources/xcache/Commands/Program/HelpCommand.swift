@@ -28,7 +28,7 @@ enum HelpCommand {
           "  \(command.name)\(String(repeating: " ", count: width - command.name.count))\(command.summary)"
         }.joined(separator: "\n")
     }
-    let codes = ExitCode.allCases.map { "\($0.rawValue)  \($0.words)" }
+    let codes = ExitCode.allCases.map { "\($0.rawValue)  \($0.message)" }
     return """
       xcache publishes web builds to mobile apps, which open them offline.
 

@@ -65,7 +65,7 @@ enum CheckCommand {
     options.others = settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
     let report = try LocalCheck.report(bundles, options)
     let failure =
-      report.errors > 0 ? Failure(CheckWords.summary(report), code: .refused, name: "check") : nil
+      report.errors > 0 ? Failure(CheckOutput.summary(report), code: .refused, name: "check") : nil
     if arguments.has("json") {
       terminal.say(json: report.json, failure)
     } else {
@@ -73,8 +73,8 @@ enum CheckCommand {
       let isLong = report.findings.count > Listing.limit
       let errors = report.findings.filter { $0.severity == .error }
       let findings = isLong ? errors + report.findings.filter { $0.severity != .error } : report.findings
-      terminal.say(list: findings.map { CheckWords.line($0, terminal) }, all: arguments.has("all"))
-      terminal.say(CheckWords.summary(report))
+      terminal.say(list: findings.map { CheckOutput.line($0, terminal) }, all: arguments.has("all"))
+      terminal.say(CheckOutput.summary(report))
     }
     return failure?.code ?? .done
   }

@@ -15,11 +15,13 @@ enum DiffCommand {
       A version is a number, or a time at which it was live: 2026-11-19T14:05+08:00, '10m ago'. --at TIME stands for A;
       without B the newest version is meant.
       """,
-    options: Command.remote + Command.channel + [VersionWord.option, FileSums.option, Command.all], run: run)
+    options: Command.remote + Command.channel + [VersionArgument.option, FileStatistics.option, Command.all],
+    run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    var words = (try VersionWord.at(arguments)).map { [$0] } ?? []
-    words += try arguments.operands.map { (text) throws(UsageError) in try VersionWord.read(text, in: "") }
+    var words = (try VersionArgument.at(arguments)).map { [$0] } ?? []
+    words += try arguments.operands.map { (text) throws(UsageError) in try VersionArgument.read(text, in: "")
+    }
     if words.isEmpty { throw UsageError("A, the older version, is missing") }
     if words.count > 2 {
       throw UsageError("a diff is between two versions, but there is a third: \(words[2])")
@@ -32,12 +34,12 @@ enum DiffCommand {
       return .done
     }
     let diff = answer.value
-    let marks: [([DiffAnswer.File], FileSums.Change, String, Terminal.Colour)] = [
+    let marks: [([DiffAnswer.File], FileStatistics.Change, String, Terminal.Colour)] = [
       (diff.added, .added, "+", .green), (diff.changed, .changed, "~", .yellow),
       (diff.removed, .removed, "−", .red),
     ]
     if arguments.has("stat") {
-      var sums = FileSums()
+      var sums = FileStatistics()
       for (files, change, _, _) in marks { for file in files { sums.add(file.url, change, file.size) } }
       for line in sums.lines { terminal.say(line) }
     } else {
@@ -77,7 +79,7 @@ enum DiffCommand {
     for file in new.prefix(10) {
       table.add([file.delta.map(Bytes.text) ?? "—", Bytes.text(file.plain ?? 0), file.url])
     }
-    let cost = "an update downloads \(diff.cost.words)"
+    let cost = "an update downloads \(diff.cost.formatted)"
     return ["", "the biggest of the update:"] + table.lines + [cost]
   }
 }

@@ -21,7 +21,7 @@ enum LogCommand {
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
-    let since = try VersionWord.at(arguments, "since").flatMap { Timestamp.parse($0) }
+    let since = try VersionArgument.at(arguments, "since").flatMap { Timestamp.parse($0) }
     let limit = try arguments.number("limit", in: 1...1000) ?? (since == nil ? 20 : 1000)
     let before = try arguments.value("before").map { (text) throws(UsageError) in
       guard let version = ManifestVersion(text: text) else {
@@ -30,7 +30,7 @@ enum LogCommand {
       return version
     }
     let log = try remote.api.log(
-      of: try remote.address, limit: limit, before: before, at: try VersionWord.at(arguments))
+      of: try remote.address, limit: limit, before: before, at: try VersionArgument.at(arguments))
     let releases = log.value.releases.filter { release in since.map { release.at.milliseconds >= $0 } ?? true
     }
     if arguments.has("json") {
@@ -65,7 +65,7 @@ enum LogCommand {
 
   private static func row(_ release: ReleaseInfo) -> [String] {
     [
-      release.version.text, release.at.words, kind(release), release.author,
+      release.version.text, release.at.formatted, kind(release), release.author,
       release.bundles.map(\.bundle).joined(separator: " "),
       "+\(release.added) ~\(release.changed) −\(release.removed)", Bytes.text(release.newBytes),
       release.message.split(separator: "\n").first.map(String.init) ?? "",

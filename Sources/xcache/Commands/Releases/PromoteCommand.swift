@@ -28,7 +28,7 @@ enum PromoteCommand {
       .value("bundle", "NAME", "this bundle alone"),
       .value("map", "URL=URL", "URLs below the first lie below the second; may be repeated"),
       .value("version", "V", "the version of --from that is promoted (default: the newest)"),
-      VersionWord.option,
+      VersionArgument.option,
       .flag("with-prefetch", "promote the prefetch config, too"),
     ]
       + Command.release(
@@ -50,7 +50,7 @@ enum PromoteCommand {
     request.from = source.text
     request.bundle = try arguments.value("bundle").map { try SettingsValue.bundle($0, in: "--bundle").text }
     request.map = try arguments.all("map").map(rule)
-    request.version = try VersionWord.one(arguments, try arguments.value("version"))
+    request.version = try VersionArgument.one(arguments, try arguments.value("version"))
     request.withPrefetch = arguments.has("with-prefetch")
     let answer = try remote.api.promote(
       try request.filled(arguments), to: ChannelAddress(try remote.app, target))
@@ -81,7 +81,7 @@ enum PromoteCommand {
     lines += answer.left.map {
       "bundle \($0) stays in \(channel), though \(answer.from) holds nothing of it any more"
     }
-    let prefetch = answer.prefetch.map { [$0.words(from: answer.from, dryRun: dryRun)] } ?? []
+    let prefetch = answer.prefetch.map { [$0.message(from: answer.from, dryRun: dryRun)] } ?? []
     guard release.isChanged else {
       return lines + ["nothing changed: \(channel) \(release.version) has the content of \(source)"]
         + prefetch
@@ -89,8 +89,8 @@ enum PromoteCommand {
     let version = "version \(release.version)"
     lines.append(
       dryRun
-        ? "dry run: \(release.countWords), would become \(channel) \(version)"
-        : "\(release.countWords), \(channel) \(terminal.colour(version, .bold)) with the content of \(source)"
+        ? "dry run: \(release.countMessage), would become \(channel) \(version)"
+        : "\(release.countMessage), \(channel) \(terminal.colour(version, .bold)) with the content of \(source)"
     )
     return lines + prefetch + (dryRun ? [] : release.endLines)
   }

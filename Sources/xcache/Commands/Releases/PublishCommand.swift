@@ -75,7 +75,7 @@ enum PublishCommand {
     options.check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
     let drawn = ProgressLine(terminal)
     let publisher = Publisher(
-      try remote.api, cache: CacheFolder(environment: Environment.variables),
+      try remote.api, cache: PublishCache(environment: Environment.variables),
       program: "xcache/\(XCache.version)"
     ) {
       tell($0, drawn, dryRun: isDryRun ? terminal : nil)
@@ -83,7 +83,7 @@ enum PublishCommand {
     defer { terminal.endProgress() }
     let result = try publisher.publish(bundles, to: try remote.address, options)
     terminal.endProgress()
-    for line in result.check.map({ CheckWords.warnings($0, terminal) }) ?? [] { terminal.remark(line) }
+    for line in result.check.map({ CheckOutput.warnings($0, terminal) }) ?? [] { terminal.remark(line) }
     for warning in result.plans.compactMap(WebBuild.warning) { terminal.remark(warning) }
     if arguments.has("json") {
       terminal.say(json: result.json(dryRun: isDryRun))
@@ -96,7 +96,7 @@ enum PublishCommand {
   /// A number or a time, as the API takes it.
   static func ifVersion(_ arguments: Arguments) throws -> String? {
     try arguments.value("if-version").map { (text) throws(UsageError) in
-      try VersionWord.read(text, in: "--if-version")
+      try VersionArgument.read(text, in: "--if-version")
     }
   }
 

@@ -22,11 +22,11 @@ enum RollbackCommand {
       """,
     options: Command.remote + Command.channel + [
       .value("to", "V", "the version whose content comes back"),
-      VersionWord.option,
+      VersionArgument.option,
       .value("steps", "N", "so many distinct contents back"),
       .value("bundle", "NAME", "this bundle alone"), .flag("all-bundles", "the whole channel"),
       .flag("with-prefetch", "bring the prefetch config of then back, too"),
-      FileSums.option, Command.all,
+      FileStatistics.option, Command.all,
     ]
       + Command.release(
         ifVersion: "something of it changed",
@@ -93,7 +93,7 @@ enum RollbackCommand {
     var request = RollbackRequest()
     request.bundle = try bundle.map { try SettingsValue.bundle($0, in: "--bundle").text }
     request.allBundles = bundle == nil
-    request.to = try VersionWord.one(arguments, try arguments.value("to"))
+    request.to = try VersionArgument.one(arguments, try arguments.value("to"))
     request.steps = try arguments.number("steps", in: 1...1_000_000).map { Int64($0) }
     guard (request.to != nil) != (request.steps != nil) else {
       throw UsageError("how far back? Give --to V, --at TIME, or --steps N")
@@ -104,7 +104,7 @@ enum RollbackCommand {
 
   private static func lines(_ answer: RollbackAnswer, dryRun: Bool, _ terminal: Terminal) -> [String] {
     let (release, target) = (answer.release, answer.target)
-    let prefetch = answer.prefetch.map { [$0.words(dryRun: dryRun)] } ?? []
+    let prefetch = answer.prefetch.map { [$0.message(dryRun: dryRun)] } ?? []
     guard release.isChanged else {
       return ["nothing changed: version \(release.version) has the content of version \(target)"] + prefetch
     }
@@ -113,8 +113,8 @@ enum RollbackCommand {
     if dryRun { lines += cost }
     lines.append(
       dryRun
-        ? "dry run: \(release.countWords), would become version \(release.version) with the content of version \(target)"
-        : "\(release.countWords), \(terminal.colour("version \(release.version)", .bold)) with the content of version \(target)"
+        ? "dry run: \(release.countMessage), would become version \(release.version) with the content of version \(target)"
+        : "\(release.countMessage), \(terminal.colour("version \(release.version)", .bold)) with the content of version \(target)"
     )
     for bundle in answer.takesBack {
       let words = bundle.releases.prefix(5).map { "version \($0.version) by \($0.author)" }
@@ -129,12 +129,12 @@ enum RollbackCommand {
     _ answer: RollbackAnswer, _ files: [String: DiffAnswer.File], _ arguments: Arguments, _ terminal: Terminal
   ) {
     guard answer.release.isChanged else { return }
-    var sums = FileSums()
+    var sums = FileStatistics()
     let lines = (answer.patch?.object?.members ?? []).map { member in
       let bytes = member.value["size"]?.integer
       let size = bytes.map { "  " + Bytes.text($0) } ?? ""
       // A patch may hold nulls in an entry, too: headers that it loses.
-      let change = FileSums.Change(
+      let change = FileStatistics.Change(
         answer.changes?[member.key] ?? (member.value.isNull ? .removed : .added))
       sums.add(member.key, change, bytes ?? 0)
       let mark = terminal.colour(change.mark, change.colour)
@@ -150,7 +150,7 @@ enum RollbackCommand {
   /// What devices on the version that is taken back download.
   private static func cost(_ answer: RollbackAnswer, of version: ManifestVersion) -> [String] {
     guard let cost = answer.cost else { return [] }
-    if let update = cost.update { return ["devices on version \(version) download \(update.words)"] }
+    if let update = cost.update { return ["devices on version \(version) download \(update.formatted)"] }
     return [
       "devices on version \(version) take a patch of \(Bytes.text(cost.patchBytes)) "
         + "(\(Bytes.text(cost.patchGzipBytes)) gzipped) and \(Count.text(cost.files, "file")), \(Bytes.text(cost.fileBytes)), "

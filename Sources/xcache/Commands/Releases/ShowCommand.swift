@@ -15,7 +15,7 @@ enum ShowCommand {
       canonical resourcemap, byte for byte as devices got it: its sha256 is the release's digest.
       """,
     options: Command.remote + Command.channel + [
-      VersionWord.option, .flag("manifest", "print the resourcemap instead"),
+      VersionArgument.option, .flag("manifest", "print the resourcemap instead"),
     ],
     run: run)
 
@@ -24,7 +24,7 @@ enum ShowCommand {
       throw UsageError("unexpected argument: \(arguments.operands[1])")
     }
     let remote = try RemoteOrigin(arguments)
-    let version = try VersionWord.one(arguments, arguments.operands.first) ?? remote.newestVersion
+    let version = try VersionArgument.one(arguments, arguments.operands.first) ?? remote.newestVersion
     if arguments.has("manifest") {
       terminal.write(try remote.api.manifest(version, of: try remote.address).canonical)
       return .done
@@ -41,12 +41,12 @@ enum ShowCommand {
   private static func lines(_ release: ReleaseInfo, _ terminal: Terminal) -> [String] {
     var lines = [
       terminal.colour("version \(release.version)", .bold) + "  \(LogCommand.kind(release))",
-      "released  \(release.at.words) by \(release.author)",
+      "released  \(release.at.formatted) by \(release.author)",
       "changes   +\(release.added) ~\(release.changed) −\(release.removed), \(Bytes.text(release.newBytes)) new",
       "holds     \(Count.text(release.resources, "resource")), \(Bytes.text(release.bytes))",
       "digest    \(release.digest)",
     ]
-    if let cost = release.cost { lines.append("update    \(cost.words)") }
+    if let cost = release.cost { lines.append("update    \(cost.formatted)") }
     if let glass = release.breakGlass {
       lines.append("in spite of the freeze by \(glass.frozenBy): \(glass.reason)")
     }

@@ -24,7 +24,7 @@ enum UnpublishCommand {
     let remote = try RemoteOrigin(arguments)
     let bundles = try arguments.all("bundle").map { try SettingsValue.bundle($0, in: "--bundle") }
     guard !bundles.isEmpty else { throw UsageError("which bundle? Give --bundle NAME") }
-    let publisher = Publisher(try remote.api, cache: CacheFolder(path: nil))
+    let publisher = Publisher(try remote.api, cache: PublishCache(path: nil))
     let answer = try publisher.unpublish(
       bundles, from: try remote.address, try ReleaseOptions().filled(arguments))
     if arguments.has("json") {

@@ -107,7 +107,7 @@ enum InitCommand {
       do {
         return try read(text)
       } catch {
-        terminal.note(Fault(error).words)
+        terminal.note(Fault(error).message)
       }
     }
     throw UsageError("\(question) wasn't said; --\(option) gives it")

@@ -153,7 +153,7 @@ extension ControlPage {
     for (name, flag) in Self.flags { shownConditions[name] = .bool(conditions[keyPath: flag]) }
     var passed = JSONObject()
     for (reason, count) in counts.passed { passed[reason.rawValue] = .integer(count) }
-    let held = Held(runtime)
+    let held = Snapshot(runtime)
     let files = held.files.map { file -> JSONValue in
       [
         "held": .bool(file.path != nil), "sha256": .string(file.sha256), "size": .integer(file.size),
@@ -182,7 +182,7 @@ extension ControlPage {
   }
 
   /// What the manifest held lists, and how much of it isn't there.
-  private struct Held {
+  private struct Snapshot {
     let files: [HeldFile]
     let waiting: Int
     let waitingBytes: Int64
@@ -196,7 +196,7 @@ extension ControlPage {
   }
 
   private func page() -> Answer {
-    let held = Held(runtime)
+    let held = Snapshot(runtime)
     let conditions = runtime.conditions
     let switches = Self.flags.map { name, flag in
       let isOn = conditions[keyPath: flag]
@@ -225,11 +225,11 @@ extension ControlPage {
   /// Rows of files that the page shows.
   private static let mostRows = 1000
 
-  private func overview(_ held: Held) -> [(String, String)] {
+  private func overview(_ held: Snapshot) -> [(String, String)] {
     let activity = runtime.activity
     let work =
       activity.isUpdating ? "updating" : activity.fetchesBacklog ? "fetching what updates left" : "idle"
-    let lastPoll = log.lastPoll.map { "\($0.time): \($0.words)" } ?? "none was answered yet"
+    let lastPoll = log.lastPoll.map { "\($0.time): \($0.message)" } ?? "none was answered yet"
     return [
       ("Files", "\(held.files.count - held.waiting) of \(held.files.count) are held"),
       (
@@ -258,7 +258,7 @@ extension ControlPage {
   }
 
   private func events() -> String {
-    log.lines.reversed().map { "<tr><td>\($0.time)<td>\(Self.escaped($0.words))" }.joined()
+    log.lines.reversed().map { "<tr><td>\($0.time)<td>\(Self.escaped($0.message))" }.joined()
   }
 
   private func button(_ path: String, _ words: String) -> String {

@@ -9,7 +9,7 @@ final class EventLog: Sendable {
   struct Line: Sendable {
     /// RFC 3339, UTC.
     let time: String
-    let words: String
+    let message: String
     let json: JSONValue
   }
 
@@ -79,7 +79,7 @@ final class EventLog: Sendable {
     var json = JSONObject()
     for (key, value) in members { json[key] = value }
     json["time"] = .string(time)
-    return Line(time: time, words: words, json: .object(json))
+    return Line(time: time, message: words, json: .object(json))
   }
 
   private static func describe(_ event: RuntimeEvent) -> (String, [(String, JSONValue)])? {

@@ -1,0 +1,153 @@
+import Foundation
+import System
+
+#if !canImport(Darwin)
+  import FoundationNetworking
+#endif
+
+/// One request's answer, on its way from the session's queue to the thread that waits for it.
+final class SessionExchange: Sendable {
+  enum Step {
+    case head(HTTPURLResponse)
+    case bytes(Data)
+    case end((any Error)?)
+  }
+
+  private struct State {
+    var steps: [Step] = []
+    /// Bytes in `steps`.
+    var waiting = 0
+    var isSuspended = false
+    var isMultiplexed = false
+  }
+
+  private let state = Monitor(State())
+
+  /// Bytes that wait at most, but for the pieces that are on their way when the task is told to pause.
+  private static let limit = 1 << 20
+
+  /// Whether it went over a connection that others can use at the same time.
+  var isMultiplexed: Bool { state.withLock { $0.isMultiplexed } }
+
+  /// What happens next, for which the thread sleeps; nil where nothing happens for `duration`.
+  func next(within duration: Duration, of task: URLSessionTask) -> Step? {
+    guard let (step, resumes) = state.waiting(for: duration, { Self.take(&$0) }) else { return nil }
+    if resumes { task.resume() }
+    return step
+  }
+
+  private static func take(_ state: inout State) -> (Step, resumes: Bool)? {
+    if state.steps.isEmpty { return nil }
+    let step = state.steps.removeFirst()
+    if case .bytes(let bytes) = step { state.waiting -= bytes.count }
+    let resumes = state.isSuspended && state.waiting <= limit / 2
+    if resumes { state.isSuspended = false }
+    return (step, resumes)
+  }
+
+  /// Takes a piece. A disk that is slower than the network has the task pause rather than fill the memory.
+  ///
+  /// On Apple's systems alone: with Linux's Foundation, where tests run, a task that was paused has once given more bytes than
+  /// the server sent.
+  func add(_ bytes: Data, of task: URLSessionTask) {
+    state.broadcasting { state in
+      state.steps.append(.bytes(bytes))
+      state.waiting += bytes.count
+      #if canImport(Darwin)
+        guard state.waiting > Self.limit, !state.isSuspended else { return }
+        state.isSuspended = true
+        // Under the lock, so that the thread that takes the pieces resumes it afterwards, never before.
+        task.suspend()
+      #endif
+    }
+  }
+
+  func add(_ response: HTTPURLResponse) { state.broadcasting { $0.steps.append(.head(response)) } }
+
+  func end(_ error: (any Error)?) { state.broadcasting { $0.steps.append(.end(error)) } }
+
+  func noteMultiplexed() { state.withLock { $0.isMultiplexed = true } }
+}
+
+/// The session's delegate: hands what happens to the exchange that it belongs to.
+///
+/// Its calls come one after another, on the session's own queue, and none of them waits.
+final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
+  private struct Running {
+    let exchange: SessionExchange
+    var redirects = 0
+    var stream: (@Sendable () -> InputStream?)?
+  }
+
+  private let running = Locked<[Int: Running]>([:])
+
+  /// Redirects that are followed.
+  private let mostRedirects: Int
+
+  init(redirects: Int) { mostRedirects = redirects }
+
+  /// Starts `task`.
+  /// - Parameter stream: gives its body once more, where a connection turned out to be gone.
+  func begin(_ task: URLSessionTask, stream: (@Sendable () -> InputStream?)? = nil) -> SessionExchange {
+    let exchange = SessionExchange()
+    running.withLock { $0[task.taskIdentifier] = Running(exchange: exchange, stream: stream) }
+    task.resume()
+    return exchange
+  }
+
+  private func exchange(of task: URLSessionTask) -> SessionExchange? {
+    running.withLock { $0[task.taskIdentifier]?.exchange }
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {
+    guard let response = response as? HTTPURLResponse, let exchange = exchange(of: dataTask) else {
+      return completionHandler(.cancel)
+    }
+    exchange.add(response)
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    exchange(of: dataTask)?.add(data, of: dataTask)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    let isOneTooMany = running.withLock { running -> Bool in
+      guard var own = running[task.taskIdentifier] else { return true }
+      own.redirects += 1
+      running[task.taskIdentifier] = own
+      return own.redirects > mostRedirects
+    }
+    // Without a request the redirect itself is the answer, and its status no success.
+    completionHandler(isOneTooMany ? nil : request)
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    running.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.exchange.end(error)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+  ) {
+    let stream = running.withLock { $0[task.taskIdentifier]?.stream }
+    completionHandler(stream?())
+  }
+
+  #if canImport(Darwin)
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+    ) {
+      guard let name = metrics.transactionMetrics.last?.networkProtocolName,
+        name.hasPrefix("h2") || name.hasPrefix("h3")
+      else { return }
+      exchange(of: task)?.noteMultiplexed()
+    }
+  #endif
+}

@@ -1,0 +1,226 @@
+import CCurl
+
+/// One request on its way: what libcurl's callbacks read from and write to.
+///
+/// Lives on the thread that makes the request, inside one call.
+final class HTTPExchange {
+  private let body: HTTPBody
+  private let sink: HTTPSink
+  private let handOver: HandOver?
+  private let watch: (@Sendable (HTTPProgress) -> Bool)?
+  private let multiplexed: (@Sendable (Bool) -> Void)?
+  private let decodes: Bool
+
+  private var sent: Int64 = 0
+  private var received: Int64 = 0
+  private var hasBegun = false
+  private(set) var fields: [HTTPField] = []
+  private(set) var status = 0
+  private(set) var kept: [UInt8] = []
+  /// Why a callback stopped the exchange; libcurl's own code then only says that one did.
+  private(set) var failure: HTTPClientError?
+
+  /// Whether the answer came on a connection that takes several requests at once.
+  private var isMultiplexed = false
+
+  init(_ request: HTTPRequest, _ sink: HTTPSink, _ handOver: HandOver?) {
+    body = request.body
+    self.sink = sink
+    self.handOver = handOver
+    watch = request.watch
+    multiplexed = request.multiplexed
+    decodes = request.decodes
+  }
+
+  /// What there is to send.
+  enum Reading {
+    case bytes(Int)
+    /// Nothing yet: the transfer stands still until it is told to go on.
+    case later
+    case stop
+  }
+
+  /// What became of bytes that came.
+  enum Writing {
+    case taken
+    /// Nobody has room: the same bytes come again when the transfer is told to go on.
+    case later
+    case stop
+  }
+
+  /// Fills `buffer` with the next bytes to send.
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
+    let left = (body.length ?? 0) - sent
+    guard left > 0 else { return .bytes(0) }
+    let room = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(min(left, Int64(buffer.count)))))
+    if let handOver, case .stream = body {
+      let count = handOver.read(at: sent, into: room)
+      sent += Int64(count)
+      return count > 0 ? .bytes(count) : .later
+    }
+    guard let count = fill(room) else { return .stop }
+    guard count > 0 else {
+      failure = .bodyEnded(at: sent)
+      return .stop
+    }
+    sent += Int64(count)
+    return .bytes(count)
+  }
+
+  /// The request is about to go out on the connection that `line` names.
+  func isReady(on line: String) { handOver?.isReady(on: line) }
+
+  private func fill(_ room: UnsafeMutableRawBufferPointer) -> Int? {
+    switch body {
+    case .none: return 0
+    case .bytes(let bytes):
+      bytes.withUnsafeBytes {
+        room.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.dropFirst(Int(sent)).prefix(room.count)))
+      }
+      return room.count
+    case .stream(_, let read):
+      do {
+        return try min(read(sent, room), room.count)
+      } catch {
+        failure = .callback(error)
+        return nil
+      }
+    }
+  }
+
+  /// Starts the body again: libcurl asks when a kept connection turned out to be gone.
+  func seek(to offset: Int64) { sent = offset }
+
+  /// Takes one header line, its line end included; false stops.
+  func header(_ line: UnsafeRawBufferPointer) -> Bool {
+    let text = String(decoding: line, as: UTF8.self)
+    if text.hasPrefix("HTTP/") {
+      fields = []
+      isMultiplexed = text.hasPrefix("HTTP/2") || text.hasPrefix("HTTP/3")
+      status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
+    } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
+      let value = text[text.index(after: colon)...]
+      fields.append(HTTPField(String(text[..<colon]), trimmed(value)))
+    } else if text == "\r\n" || text == "\n" {
+      return headEnded()
+    }
+    return true
+  }
+
+  /// An answer of 1xx has another one behind it, and trailers end like a head.
+  private func headEnded() -> Bool {
+    guard case .page(let begin, _) = sink, status >= 200, !hasBegun else { return true }
+    hasBegun = true
+    multiplexed?(isMultiplexed)
+    if let handOver {
+      handOver.take(HTTPReply(status: status, fields: fields, body: []))
+      return true
+    }
+    do {
+      try begin(HTTPReply(status: status, fields: fields, body: []))
+      return true
+    } catch {
+      failure = .callback(error)
+      return false
+    }
+  }
+
+  private func trimmed(_ text: Substring) -> String {
+    let isSpace = { (c: Character) in c == " " || c == "\t" || c == "\r\n" || c == "\n" || c == "\r" }
+    var text = text.drop(while: isSpace)
+    while let last = text.last, isSpace(last) { text.removeLast() }
+    return String(text)
+  }
+
+  /// Takes the next bytes of the answer's body.
+  func write(_ bytes: UnsafeRawBufferPointer) -> Writing {
+    guard let handOver else { return take(bytes) ? .taken : .stop }
+    // While one request of a shared connection stands still, libcurl 7 reads nothing of the others; and what a small piece of a
+    // coded body stands for has no limit.
+    let isCoded = decodes && fields.contains { $0.name.lowercased() == "content-encoding" }
+    guard handOver.take(bytes, spools: isMultiplexed || isCoded) else { return .later }
+    received += Int64(bytes.count)
+    return .taken
+  }
+
+  private func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    received += Int64(bytes.count)
+    switch sink {
+    case .memory(let limit):
+      guard received <= Int64(limit) else { return tooLong(Int64(limit)) }
+      kept.append(contentsOf: bytes)
+    case .stream(let limit, let write, let begin):
+      guard (200..<300).contains(status) else {
+        kept.append(contentsOf: bytes.prefix(max(0, 65_536 - kept.count)))
+        return received <= 16 << 20 ? true : tooLong(16 << 20)
+      }
+      guard received <= limit else { return tooLong(limit) }
+      do {
+        if let begin, !hasBegun { try begin(HTTPReply(status: status, fields: fields, body: [])) }
+        hasBegun = true
+        try write(bytes)
+      } catch {
+        failure = .callback(error)
+        return false
+      }
+    case .page(_, let write):
+      do {
+        try write(bytes)
+      } catch {
+        failure = .callback(error)
+        return false
+      }
+    }
+    return true
+  }
+
+  private func tooLong(_ limit: Int64) -> Bool {
+    failure = .answerTooLong(limit: limit)
+    return false
+  }
+
+  /// Tells how far it is; false stops.
+  func progress() -> Bool {
+    // Whoever waits for the answer asks itself.
+    guard let watch, handOver == nil else { return true }
+    if watch(HTTPProgress(sent: sent, received: received)) { return true }
+    failure = .cancelled
+    return false
+  }
+}
+
+extension HTTPRequest {
+  /// The URL's host; nil where it has none.
+  package var host: String? { Target(url)?.host }
+}
+
+/// Where a URL leads, as libcurl reads it.
+struct Target {
+  let host: String
+  let port: Int
+  let isSecure: Bool
+
+  /// Nil unless `url` is absolute, with scheme http or https and without a user or password.
+  init?(_ url: String) {
+    guard let parsed = curl_url() else { return nil }
+    defer { curl_url_cleanup(parsed) }
+    guard !url.utf8.contains(0), curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK,
+      let scheme = Target.part(CURLUPART_SCHEME, of: parsed), scheme == "http" || scheme == "https",
+      Target.part(CURLUPART_USER, of: parsed) == nil,
+      let host = Target.part(CURLUPART_HOST, of: parsed),
+      let port = Target.part(CURLUPART_PORT, of: parsed).flatMap({ Int($0) })
+    else { return nil }
+    self.host = host
+    self.port = port
+    isSecure = scheme == "https"
+  }
+
+  private static func part(_ part: CURLUPart, of parsed: OpaquePointer) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    guard curl_url_get(parsed, part, &text, UInt32(CURLU_DEFAULT_PORT)) == CURLUE_OK, let text else {
+      return nil
+    }
+    defer { curl_free(text) }
+    return String(cString: text)
+  }
+}

@@ -1,0 +1,113 @@
+// The errors of this module in words: what is wrong, where, what to do.
+
+extension NameError: CustomStringConvertible {
+  package var description: String {
+    let (thing, rule) = kind.message
+    let quoted = quote(text)
+    return switch problem {
+    case .empty: "the \(thing) is empty; \(rule)"
+    case .tooLong(let limit): "\(quoted) is too long for the \(thing): \(limit) characters at most"
+    case .start: "the \(thing) \(quoted) can't begin like this; \(rule)"
+    case .character(let scalar): "the \(thing) \(quoted) can't hold \(name(scalar)); \(rule)"
+    case .reserved: "\(quoted) can't be the \(thing), since the word is used in paths; choose another"
+    }
+  }
+}
+
+extension NameError.Kind {
+  fileprivate var message: (thing: String, rule: String) {
+    switch self {
+    case .app: ("app's name", "write a letter, then letters, digits, - and _")
+    case .channel: ("channel's name", "write a small letter, then small letters, digits and -")
+    case .bundle: ("bundle's name", "write a letter or digit, then letters, digits, ., - and _")
+    }
+  }
+}
+
+extension HumanText.Problem: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .tooLong(let limit): "longer than \(limit) bytes; say it in fewer words"
+    case .character(let scalar): "it can't hold \(name(scalar)); take it out"
+    }
+  }
+}
+
+extension ResourceURLError: CustomStringConvertible {
+  package var description: String {
+    // A text with a user name may hold a password, which belongs in no log.
+    if problem == .userinfo { return "a URL with a user name or password can't be used; write it without" }
+    return "\(quote(text)): \(problem.message)"
+  }
+}
+
+extension ResourceURLError.Problem {
+  fileprivate var message: String {
+    switch self {
+    case .relative: "no absolute URL; write it with http:// or https:// in front"
+    case .scheme(let scheme): "the scheme is \(quote(scheme)); only http and https can be used"
+    case .lineBreak: "a URL can't hold tabs or line breaks; take them out"
+    case .userinfo: "a URL can't hold a user name"
+    case .noHost: "the host is missing; write https://host/…"
+    case .hostNotASCII: "the host has characters outside ASCII; write it as punycode (xn--…)"
+    case .hostByte(let byte): "the host can't hold \(name(Unicode.Scalar(byte))); check its spelling"
+    case .ipv4: "the host ends in a number, but is no IPv4 address; check its spelling"
+    case .ipv6: "what stands in brackets is no IPv6 address; check its spelling"
+    case .port: "the port is no number from 0 to 65535; check what follows the host's colon"
+    case .tooLong(let count): "the URL is \(count) bytes long; \(ResourceURL.limit) is the most"
+    case .baseWithQuery: "a base URL can't have a ? or #; write it without"
+    case .path: "a path can't have an empty part, . or ..; write it relative to its folder"
+    case .pathNotUTF8: "the file's name isn't UTF-8; rename it"
+    }
+  }
+}
+
+extension JSONError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .ended: "the JSON ends in the middle of a value; it was probably cut off"
+    case .unexpected(let at): "not JSON: a byte that can't stand at offset \(at)"
+    case .trailing(let at): "not JSON: something follows the value at offset \(at)"
+    case .tooDeep(let at):
+      "the JSON at offset \(at) is nested deeper than \(JSONReader.depthLimit) levels; flatten it"
+    case .tooLarge(let at):
+      "the JSON at offset \(at) has a member longer than \(JSONStream.partLimit) bytes; shorten it"
+    case .number(let at): "not JSON: no number at offset \(at)"
+    case .escape(let at): "not JSON: no valid escape at offset \(at)"
+    case .encoding(let at): "not JSON: the string at offset \(at) isn't UTF-8"
+    case .duplicateKey(let key): "the JSON has the key \(quote(key)) twice; keep one"
+    case .member(let key): "the JSON's member \(quote(key)) is missing or isn't what it should be"
+    }
+  }
+}
+
+extension ManifestMismatch: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .base(let expected, let held):
+      "the patch is for version \(expected), not for \(held), which is here; ask for the whole manifest"
+    case .digest(let expected, let actual):
+      "the manifest's digest is \(actual), not \(expected) as announced; ask for the whole manifest"
+    case .entry(let url, let error): "the entry of \(quote(url.text)) is broken: \(error)"
+    }
+  }
+}
+
+/// The text in quotes, without control characters, at most 200 characters of it.
+private func quote(_ text: String) -> String {
+  var quoted = "\""
+  for scalar in text.unicodeScalars.prefix(200) {
+    quoted.unicodeScalars.append(scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar)
+  }
+  return quoted + (text.unicodeScalars.count > 200 ? "…\"" : "\"")
+}
+
+/// A character as a reader sees it, or its number where there is nothing to see.
+private func name(_ scalar: Unicode.Scalar) -> String {
+  if scalar == " " { return "a space" }
+  if scalar.value > 0x20 && scalar.value != 0x7F && !(0x80...0x9F).contains(scalar.value) {
+    return "\"\(scalar)\""
+  }
+  let digits = String(scalar.value, radix: 16, uppercase: true)
+  return "U+" + String(repeating: "0", count: 4 - min(4, digits.count)) + digits
+}

@@ -1,0 +1,77 @@
+import HTTP
+import Synchronization
+import System
+
+/// Slows down those who show wrong tokens, address by address; a right token is taken at any time.
+///
+/// The first few failures cost nothing. After each further one, wrong tokens of the address are refused with 429 for
+/// twice as long as after the one before, up to half a minute; after ten quiet minutes it is forgotten.
+final class LoginAttempts: Sendable {
+  private let addresses = Locked<[PeerAddress: Record]>([:])
+  private let failures = Atomic<Int>(0)
+  private let refusals = Atomic<Int>(0)
+  private let now: @Sendable () -> Int64
+
+  static let free = 10
+  static let longest: Int64 = 30_000
+  private static let quiet: Int64 = 600_000
+  private static let mostAddresses = 4096
+
+  private struct Record {
+    var failures = 0
+    var last: Int64 = 0
+    var shutUntil: Int64 = 0
+  }
+
+  /// - Parameter now: milliseconds of a clock that never goes back.
+  init(now: @escaping @Sendable () -> Int64 = { Int64(Clock.monotonicNanoseconds() / 1_000_000) }) {
+    self.now = now
+  }
+
+  /// Whole seconds for which an address is shut out; nil where it may try.
+  func wait(_ peer: PeerAddress) -> Int? {
+    let now = now()
+    let until = addresses.withLock { $0[peer.holder]?.shutUntil ?? 0 }
+    guard until > now else { return nil }
+    refusals.add(1, ordering: .relaxed)
+    return Int((until - now + 999) / 1000)
+  }
+
+  func noteFailure(_ peer: PeerAddress) {
+    failures.add(1, ordering: .relaxed)
+    let now = now()
+    addresses.withLock { addresses in
+      if addresses.count >= Self.mostAddresses, addresses[peer.holder] == nil {
+        Self.makeRoom(&addresses, now)
+      }
+      var record = addresses[peer.holder] ?? Record()
+      if now - record.last > Self.quiet { record = Record() }
+      record.failures += 1
+      record.last = now
+      let over = record.failures - Self.free
+      if over > 0 { record.shutUntil = now + min(Self.longest, 1000 << Int64(min(over - 1, 20))) }
+      addresses[peer.holder] = record
+    }
+  }
+
+  /// Forgets the quiet ones; where all are busy, the one that failed longest ago.
+  private static func makeRoom(_ addresses: inout [PeerAddress: Record], _ now: Int64) {
+    addresses = addresses.filter { now - $0.value.last <= quiet }
+    guard addresses.count >= mostAddresses, let oldest = addresses.min(by: { $0.value.last < $1.value.last })
+    else { return }
+    addresses[oldest.key] = nil
+  }
+
+  /// Prometheus text.
+  var metrics: String {
+    """
+    # HELP xcache_token_failures_total Requests that showed a token which is none.
+    # TYPE xcache_token_failures_total counter
+    xcache_token_failures_total \(failures.load(ordering: .relaxed))
+    # HELP xcache_token_refusals_total Wrong tokens from addresses that failed too often.
+    # TYPE xcache_token_refusals_total counter
+    xcache_token_refusals_total \(refusals.load(ordering: .relaxed))
+
+    """
+  }
+}

@@ -1,0 +1,169 @@
+import Manifests
+import Store
+import System
+
+/// What devices tell of themselves, counted: the versions that polls report, failures, and batches of counts. No device is told apart
+/// from another.
+final class AdoptionService: Sendable {
+  private let store: Store
+  private let log: @Sendable (String) -> Void
+  private let counters = Locked<[PollCounter]>([])
+  private let failures = Locked<[FailureKey: Int]>([:])
+  private let reports = Locked<[ReportKey: DeviceCounts]>([:])
+  private let window = Locked(PollWindow())
+  /// When each channel's polls were last taken out of the counters, in monotonic nanoseconds.
+  private let polled = Locked<[Int64: UInt64]>([:])
+
+  private struct FailureKey: Hashable {
+    let channel: Int64
+    let version: Int64
+    let reason: FailureReason
+    let url: String
+  }
+
+  private struct ReportKey: Hashable {
+    let channel: Int64
+    let version: ManifestVersion
+  }
+
+  /// Versions of which batches are kept between two writes.
+  private static let mostReports = 512
+
+  /// Kinds of failures that are told apart between two writes.
+  private static let mostFailures = 2048
+
+  init(store: Store, log: @escaping @Sendable (String) -> Void) {
+    self.store = store
+    self.log = log
+  }
+
+  /// A counter for one event loop.
+  func makeCounter() -> PollCounter {
+    let counter = PollCounter()
+    counters.withLock { $0.append(counter) }
+    return counter
+  }
+
+  /// Notes a device's failure; where too many kinds came, without its URL, and where those are too many, not.
+  func record(_ reason: FailureReason, version: Int64, url: String, of channel: Int64) {
+    failures.withLock { failures in
+      for url in [url, ""] {
+        let key = FailureKey(channel: channel, version: version, reason: reason, url: url)
+        if failures[key] != nil || failures.count < Self.mostFailures {
+          failures[key, default: 0] += 1
+          return
+        }
+      }
+    }
+  }
+
+  /// Adds what a device counted; where batches of too many versions came, not.
+  func record(_ batch: DeviceBatch, of channel: Int64) {
+    let key = ReportKey(channel: channel, version: batch.version)
+    reports.withLock { reports in
+      guard reports[key] != nil || reports.count < Self.mostReports else { return }
+      reports[key, default: DeviceCounts()].add(batch.counts)
+    }
+  }
+
+  /// Writes what was counted since the last call.
+  func flush() {
+    var polls: [PollCount: Int] = [:]
+    for counter in counters.withLock({ $0 }) {
+      for count in counter.drain() {
+        polls[PollCount(channel: count.channel, version: count.version, polls: 0), default: 0] += count.polls
+      }
+    }
+    let now = Clock.monotonicNanoseconds()
+    let counted = polls.map { (PollWindow.Key(channel: $0.key.channel, version: $0.key.version), $0.value) }
+    window.withLock { $0.add(Dictionary(uniqueKeysWithValues: counted), now: now) }
+    let channels = Set(polls.keys.map(\.channel))
+    polled.withLock { for channel in channels { $0[channel] = now } }
+    let seen = failures.withLock { failures in
+      defer { failures = [:] }
+      return failures
+    }
+    let reported = reports.withLock { reports in
+      defer { reports = [:] }
+      return reports
+    }
+    do throws(StoreError) {
+      try store.count(
+        reported.map { ReportedCounts(channel: $0.key.channel, version: $0.key.version, counts: $0.value) })
+      try store.count(
+        polls.map { PollCount(channel: $0.key.channel, version: $0.key.version, polls: $0.value) })
+      try store.count(
+        seen.map { key, count in
+          FailureCount(
+            channel: key.channel, version: key.version, reason: key.reason, url: key.url, failures: count)
+        })
+    } catch {
+      // Counts are for looking at; an origin that can't write them has worse troubles, and tells them here, too.
+      log("error: polls of the last seconds are not counted: \(error)")
+    }
+  }
+
+  /// Whether anybody polled a channel since a moment, in monotonic nanoseconds, as far as polls are flushed.
+  func isPolled(_ channel: Int64, since moment: UInt64) -> Bool {
+    polled.withLock { $0[channel] ?? 0 } >= moment
+  }
+
+  /// Polls of the last hour, failures of the last day, and what devices counted under the newest versions, in the
+  /// Prometheus text format.
+  var prometheusText: String {
+    guard let channels = try? store.channels() else { return "" }
+    var polls = ""
+    var failures = ""
+    var counts = ""
+    let sums = window.withLock { $0.sums(now: Clock.monotonicNanoseconds()) }
+    let polled = Dictionary(grouping: sums, by: \.key.channel)
+    for channel in channels {
+      let labels = "app=\"\(channel.app)\",channel=\"\(channel.name)\""
+      let shares = (polled[channel.id] ?? []).sorted {
+        ($1.value, $1.key.version) < ($0.value, $0.key.version)
+      }
+      for share in shares.prefix(Self.mostSamples) {
+        polls +=
+          "xcache_polls_last_hour{\(labels),version=\"\(Self.name(share.key.version))\"} \(share.value)\n"
+      }
+      var reasons: [String: Int] = [:]
+      for failure in (try? store.failures(of: channel, days: 1)) ?? [] {
+        reasons[
+          "version=\"\(Self.name(failure.version))\",reason=\"\(failure.reason.rawValue)\"", default: 0] +=
+          failure.failures
+      }
+      for (key, count) in reasons.sorted(by: { $0.key < $1.key }).prefix(Self.mostSamples) {
+        failures += "xcache_device_failures_today{\(labels),\(key)} \(count)\n"
+      }
+      for report in (try? store.reported(of: channel, limit: Self.versionsOfCounts)) ?? [] {
+        for (count, times) in report.counts.all {
+          counts +=
+            "xcache_device_events_total{\(labels),version=\"\(report.version)\",event=\"\(count.name)\"} \(times)\n"
+        }
+      }
+    }
+    return """
+      # HELP xcache_polls_last_hour Polls of the last 60 minutes, and since the start, by the version that they reported.
+      # TYPE xcache_polls_last_hour gauge
+      \(polls)# HELP xcache_device_failures_today Failures that devices told today (UTC).
+      # TYPE xcache_device_failures_today gauge
+      \(failures)# HELP xcache_device_events_total What devices counted while they had one of the two newest versions told.
+      # TYPE xcache_device_events_total counter
+      \(counts)
+      """
+  }
+
+  /// Of one channel.
+  private static let mostSamples = 100
+  /// Of which counts are shown: each has fewer than 50 names.
+  private static let versionsOfCounts = 2
+
+  /// What a reported version is called.
+  static func name(_ version: Int64) -> String {
+    switch version {
+    case PollCount.none: "none"
+    case PollCount.other: "other"
+    default: String(version)
+    }
+  }
+}

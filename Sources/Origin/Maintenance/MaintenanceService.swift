@@ -1,0 +1,141 @@
+import Store
+import System
+
+/// When garbage is collected each day, and what stays.
+package struct DailyCollection: Sendable {
+  /// Minutes after midnight, in the machine's time zone.
+  package let minute: Int
+  package let policy: RetentionPolicy
+
+  package init(minute: Int, policy: RetentionPolicy) {
+    self.minute = minute
+    self.policy = policy
+  }
+
+  /// Whether a minute of the day is the one; a round that someone's reading put off is tried again for two hours.
+  func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
+}
+
+/// What is done by the clock: counts are written, and plans that nobody came for dropped, every 10 seconds; memory that large
+/// work needed is given back some seconds after it; the files of packs that answers name are looked at each minute; uploads
+/// that no release took, and manifests that nobody polls, are looked for every 10 minutes; garbage is collected once a day.
+final class MaintenanceService: Sendable {
+  private let store: Store
+  private let adoption: AdoptionService
+  private let plans: PlanCache
+  private let answers: AnswerBuilder
+  private let gc: DailyCollection?
+  private let log: @Sendable (String) -> Void
+  private let secondsBetweenSweeps: Int
+  private let thread = BackgroundThread()
+
+  private static let flushSeconds = 10
+  private static let secondsBetweenTrims = 5
+  private static let secondsBetweenPackLooks = 60
+  private static let secondsBetweenTries = 300
+  /// Who the audit trail says that it was.
+  private static let actor = Actor(name: "serve", address: "")
+
+  init(
+    store: Store, adoption: AdoptionService, answers: AnswerBuilder, plans: PlanCache = PlanCache(),
+    gc: DailyCollection?, secondsBetweenSweeps: Int = 600,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    self.store = store
+    self.adoption = adoption
+    self.plans = plans
+    self.answers = answers
+    self.gc = gc
+    self.secondsBetweenSweeps = secondsBetweenSweeps
+    self.log = log
+  }
+
+  func start() throws(SystemError) {
+    try thread.start("housekeeping", .awaited) { [self] in run() }
+  }
+
+  func beginStopping() { thread.beginStopping() }
+
+  /// Ends the thread and writes what was counted last.
+  func finish() {
+    thread.stop()
+    adoption.flush()
+  }
+
+  private func run() {
+    var second = 0
+    var lastTry = -Self.secondsBetweenTries
+    var isDone = true
+    var memory = MemoryTrim()
+    while thread.pause(for: .seconds(1)) {
+      second += 1
+      if second % Self.flushSeconds == 0 {
+        adoption.flush()
+        plans.dropOld()
+      }
+      if second % Self.secondsBetweenTrims == 0 { memory.look(store) }
+      if second % Self.secondsBetweenPackLooks == 0 { lookAtPacks() }
+      if second % secondsBetweenSweeps == 0 {
+        sweep()
+        forgetUnpolled()
+      }
+      guard let gc else { continue }
+      let isDue = gc.isDue(atMinute: Self.minuteOfDay)
+      if !isDue { isDone = false }
+      guard isDue, !isDone, second - lastTry >= Self.secondsBetweenTries else { continue }
+      lastTry = second
+      isDone = collect(gc.policy)
+    }
+  }
+
+  /// A channel that nobody polled for a day goes from memory.
+  private func forgetUnpolled() {
+    let now = Clock.monotonicNanoseconds()
+    guard now > Self.unpolledNanoseconds else { return }
+    let moment = now - Self.unpolledNanoseconds
+    answers.forgetUnpolled(since: moment) { adoption.isPolled($0, since: moment) }
+  }
+
+  private static let unpolledNanoseconds: UInt64 = 24 * 3600 * 1_000_000_000
+
+  private func lookAtPacks() {
+    do throws(StoreError) {
+      try answers.lookAtPacks(store, log)
+    } catch {
+      log("error: whether packs are there can't be told: \(error)")
+    }
+  }
+
+  private func sweep() {
+    do throws(StoreError) {
+      let swept = try store.sweepUploads()
+      if swept.files > 0 {
+        log("removed \(swept.files) files (\(swept.bytes) bytes) that arrived a day ago and no release took")
+      }
+    } catch {
+      log("error: files that no release took can't be removed: \(error)")
+    }
+  }
+
+  /// - Returns: whether the round is over.
+  private func collect(_ policy: RetentionPolicy) -> Bool {
+    do throws(StoreError) {
+      let report = try answers.collecting(store) { () throws(StoreError) in
+        try store.collect(policy, by: Self.actor)
+      }
+      log(
+        "gc dropped \(report.channels.reduce(0) { $0 + $1.dropped.count }) versions and "
+          + "freed \(report.freedBytes) bytes")
+      return report.stoppedFor.isEmpty
+    } catch {
+      log("gc: \(error)")
+      guard case .leased = error else { return true }
+      return false
+    }
+  }
+
+  private static var minuteOfDay: Int {
+    let now = CivilTime.local(seconds: Clock.unixMilliseconds() / 1000)
+    return now.hour * 60 + now.minute
+  }
+}

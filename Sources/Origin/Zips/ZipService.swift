@@ -1,0 +1,181 @@
+import Manifests
+import Store
+import System
+
+/// Makes zips of channels' files, one after another beside the worker pool, and each once.
+final class ZipService: Sendable {
+  /// What a service has to know of the rest of the origin, and of the disk.
+  struct Options: Sendable {
+    /// Tells the deltas of an update's zip.
+    var deltas: ZipDeltas.Source
+    /// The older versions that anybody may have zips of, and of the updates from them.
+    var bases: @Sendable (ChannelInfo) throws(StoreError) -> [ManifestVersion]
+    /// What all zips may take.
+    var room = ZipRoom.standard
+    /// The space of the disk that they are on.
+    var disk: @Sendable (String) throws(SystemError) -> DiskSpace = { (path) throws(SystemError) in
+      try Kernel.space(path)
+    }
+    var log: @Sendable (String) -> Void = { _ in }
+  }
+
+  private let store: Store
+  private let options: Options
+  private let jobs = WorkQueue<@Sendable () -> Void>()
+  private let thread = BackgroundThread()
+  private let state = Locked(State())
+
+  private struct State {
+    var builds: [Job: Build] = [:]
+    var waiters = 0
+  }
+
+  private struct Job: Hashable {
+    let channel: Int64
+    let zip: BundleZip
+  }
+
+  /// A zip that is being made.
+  private final class Build: Sendable {
+    let outcome = Monitor<Result<Void, StoreError>?>(nil)
+  }
+
+  /// Requests that may wait for a zip on the worker pool at a time, and for how long: it has other work, too.
+  private static let waitLimit = (waiters: 2, seconds: 8)
+
+  init(store: Store, _ options: Options) throws(SystemError) {
+    self.store = store
+    self.options = options
+    jobs.add { [store] in try? store.sweepZips() }
+    // Of usual priority: the threads that pack go behind others.
+    try thread.start("zips", nil) { [jobs] in
+      while let job = jobs.next() { job() }
+    }
+  }
+
+  deinit { jobs.stop() }
+
+  enum Outcome: ~Copyable {
+    case ready(StoredZip)
+    /// It is being made, or waits for its deltas.
+    case notYet
+    /// It isn't among those that are made for whoever asks.
+    case notOffered
+    /// It made way for others, and is never made again.
+    case dropped
+    /// Older zips have no room for it; nor has the disk, where it is the newest version's.
+    case noRoom(isNewest: Bool)
+  }
+
+  /// A zip, made now where there is none; waits a while for it.
+  ///
+  /// - Parameter isTrusted: it is asked for by someone who may have the zips of every kept version.
+  /// - Throws: `unknownVersion` where a manifest isn't kept, or what kept the zip from being made.
+  func zip(_ zip: BundleZip, of channel: ChannelInfo, isTrusted: Bool = false) throws(StoreError) -> Outcome {
+    if let stored = try store.zip(zip, of: channel) { return .ready(stored) }
+    guard try isOffered(zip, of: channel, isTrusted) else { return .notOffered }
+    var list: [ZipDelta] = []
+    if let from = zip.base {
+      if try store.isDropped(zip, of: channel) { return .dropped }
+      guard case .done(let made) = try options.deltas(channel, from, zip.version) else { return .notYet }
+      list = made
+    }
+    // Of updates there are as many as bases, and anybody may ask for them: these go within the room.
+    let isNewest = zip == .whole(channel.version)
+    guard try makeRoom(for: try store.largestSize(of: zip, channel, deltas: list), isNewest: isNewest) else {
+      return .noRoom(isNewest: isNewest)
+    }
+    let build = build(zip, of: channel, list)
+    guard let outcome = wait(for: build) else { return .notYet }
+    try outcome.get()
+    guard let stored = try store.zip(zip, of: channel) else { return .notYet }
+    return .ready(stored)
+  }
+
+  /// Updates lead to the newest version. Of older ones those are made that devices may well be at, as deltas are: else
+  /// anybody could fill the disk, pair by pair.
+  private func isOffered(_ zip: BundleZip, of channel: ChannelInfo, _ isTrusted: Bool) throws(StoreError)
+    -> Bool
+  {
+    if zip.base != nil, zip.version != channel.version { return false }
+    let version = zip.base ?? zip.version
+    if isTrusted || version == channel.version { return true }
+    return try options.bases(channel).contains(version)
+  }
+
+  private func makeRoom(for size: Int64, isNewest: Bool) throws(StoreError) -> Bool {
+    let disk: DiskSpace
+    do throws(SystemError) {
+      disk = try options.disk(store.folder.path)
+    } catch {
+      throw StoreError(error)
+    }
+    return try store.makeRoom(options.room, on: disk, for: size, isNewest: isNewest)
+  }
+
+  private func build(_ zip: BundleZip, of channel: ChannelInfo, _ deltas: [ZipDelta]) -> Build {
+    let job = Job(channel: channel.id, zip: zip)
+    let (build, isNew) = state.withLock { state in
+      if let build = state.builds[job] { return (build, false) }
+      let build = Build()
+      state.builds[job] = build
+      return (build, true)
+    }
+    if isNew { jobs.add { self.make(job, channel, deltas, build) } }
+    return build
+  }
+
+  private func make(_ job: Job, _ channel: ChannelInfo, _ deltas: [ZipDelta], _ build: Build) {
+    var outcome = Result<Void, StoreError>.success(())
+    do throws(StoreError) {
+      // Another request may have had it made between this one's look and its turn.
+      if try store.zip(job.zip, of: channel) == nil {
+        try store.makeZip(job.zip, of: channel, deltas: deltas, threads: Environment.cores)
+        _ = try makeRoom(for: 0, isNewest: true)
+      }
+    } catch {
+      options.log("error: \(channel.app)/\(job.zip): \(error)")
+      outcome = .failure(error)
+    }
+    state.withLock { $0.builds[job] = nil }
+    build.outcome.broadcasting { $0 = outcome }
+  }
+
+  /// What came of it; nil where too many wait here already, or it takes too long.
+  private func wait(for build: Build) -> Result<Void, StoreError>? {
+    let mayWait = state.withLock { state in
+      guard state.waiters < Self.waitLimit.waiters else { return false }
+      state.waiters += 1
+      return true
+    }
+    guard mayWait else { return nil }
+    defer { state.withLock { $0.waiters -= 1 } }
+    return build.outcome.waiting(for: .seconds(Self.waitLimit.seconds)) { $0 }
+  }
+}
+
+/// The deltas that belong into the zip of an update.
+package enum ZipDeltas: Sendable {
+  /// Some are still to be made: the zip waits for them, since it is never made again.
+  case pending
+  case done([ZipDelta])
+
+  /// Tells them for a channel, the update's base and its version; called on the worker pool.
+  package typealias Source =
+    @Sendable (ChannelInfo, _ from: ManifestVersion, _ to: ManifestVersion) throws(StoreError) -> ZipDeltas
+}
+
+/// Tells which deltas belong into the zip of an update: those that are offered to devices, once all are made.
+struct DeltaZipSource: Sendable {
+  let store: Store
+  let backlog: Backlog
+
+  func deltas(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
+    -> ZipDeltas
+  {
+    if try !store.derived.isDone(channel.id, from: from, to: to), backlog.isBusy(channel.id, at: to) {
+      return .pending
+    }
+    return .done(try store.zipDeltas(channel, from: from, to: to))
+  }
+}

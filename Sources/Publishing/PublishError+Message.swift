@@ -1,0 +1,86 @@
+import Archive
+import BuildCheck
+import Manifests
+import OriginAPI
+
+extension PublishError {
+  /// What is wrong, where, and what to do: one sentence or two, without a full stop's worth of ceremony. Long lists
+  /// follow on lines of their own.
+  package var message: String {
+    switch self {
+    case .noFolder(let folder): "there is no folder \(folder)"
+    case .notAFolder(let path): "\(path) is neither a folder nor a zip: name what holds the files to publish"
+    case .archive(let path, let error): "\(path) can't be published: \(error)"
+    case .nothingToPublish(let folder):
+      "\(folder) holds no file to publish; use `xcache unpublish` to take a bundle away"
+    case .unreadable(let path, let error): "\(path) can't be read: \(error.reason)"
+    case .notAFile(let path): "\(path) is neither a file nor a folder: remove or exclude it"
+    case .notUTF8(let path): "the name of \(path) isn't UTF-8, so it has no URL: rename or exclude it"
+    case .linkToNothing(let path): "the symbolic link \(path) leads to nothing: remove or exclude it"
+    case .linkInCircle(let path): "the symbolic link \(path) leads in a circle: remove or exclude it"
+    case .linkLeaves(let path, let target):
+      "the symbolic link \(path) leaves the folder, to \(target): copy what it names, or exclude it"
+    case .changedWhileRead(let path):
+      "\(path) changed while it was read: publish again when the build is done"
+    case .noURL(let file, let error): "\(file) can't be a resource: \(error.message)"
+    case .duplicates(let list):
+      "files with the same URL:"
+        + Listing.below(
+          list.map { "\($0.url): \($0.files.joined(separator: ", "))" }, hint: "mend these first")
+    case .bundleTwice(let name): "bundle \(name) is given twice: name all its folders in xcache.json"
+    case .broken(let report): PublishError.message(of: report)
+    case .origin(let error): error.message
+    case .overBudget(let bytes, let limit):
+      "devices on the current version would download \(Bytes.text(bytes)), and --max-update allows "
+        + "\(Bytes.text(limit))\(Bytes.text(bytes) == Bytes.text(limit) ? " (\(bytes - limit) B less)" : ""): "
+        + "nothing was released"
+    case .costUnknown:
+      "the origin can't say what the update costs devices, so --max-update can't be kept: nothing was released. Publish "
+        + "again, or without --max-update"
+    case .alwaysOvertaken:
+      "other releases came between again and again while it was worked out what the update costs devices, so --max-update "
+        + "can't be kept: nothing was released. Publish again in a moment, or without --max-update"
+    case .damagedOnTheWay(let path):
+      "\(path) arrives at the origin with other bytes than it has here: something on the way changes them"
+    }
+  }
+
+  /// 3 where the origin refuses what is asked, 2 where it can't be meant, 1 for all else.
+  package var exitCode: Int32 {
+    switch self {
+    case .overBudget, .costUnknown, .alwaysOvertaken, .broken: 3
+    case .origin(let error): error.exitCode
+    case .bundleTwice: 2
+    default: 1
+    }
+  }
+
+  private static func message(of report: CheckReport) -> String {
+    let errors = report.findings.filter { $0.severity == .error }.map(\.text)
+    return
+      "the build has \(errors.count) \(errors.count == 1 ? "error" : "errors"); nothing was released. Correct "
+      + "\(errors.count == 1 ? "it" : "them"), or publish with --no-check RULE:"
+      + Listing.below(errors, hint: "xcache check lists them all")
+  }
+}
+
+extension ResourceURLError {
+  /// What is wrong with the text.
+  package var message: String {
+    switch problem {
+    case .relative: "\(text) has no scheme: write https://… or http://…"
+    case .scheme(let scheme): "\(text) has the scheme \(scheme): only http and https have pages"
+    case .lineBreak: "\(text.debugDescription) holds a tab or a line break"
+    case .userinfo: "a URL with a user name or password can't be published"
+    case .noHost: "\(text) has no host"
+    case .hostNotASCII: "the host of \(text) has to be written in its ASCII form (xn--…)"
+    case .hostByte: "the host of \(text) holds a character that no host has"
+    case .ipv4, .ipv6: "the host of \(text) is not an IP address"
+    case .port: "\(text) has no valid port"
+    case .tooLong(let count): "its URL has \(count) bytes, \(ResourceURL.limit) at most"
+    case .baseWithQuery: "the base URL \(text) has a ? or a #"
+    case .path: "\(text) has an empty part, . or .."
+    case .pathNotUTF8: "\(text) isn't UTF-8"
+    }
+  }
+}

@@ -1,0 +1,170 @@
+import Manifests
+
+/// The prefetch config that comes along with a rollback or a promotion.
+package struct PrefetchCarryOver: Hashable, Sendable {
+  /// Canonical JSON: the config array. nil: there is none where it comes from, and what is live here stays.
+  package let content: [UInt8]?
+  /// The version that it was where it comes from; 0: there was none.
+  package let source: Int64
+  /// The channel that it is promoted from; nil: it comes back in its own.
+  package let from: ChannelName?
+
+  /// A config by its content and where it comes from.
+  package init(content: [UInt8]?, source: Int64, from: ChannelName?) {
+    self.content = content
+    self.source = source
+    self.from = from
+  }
+}
+
+/// What became of a prefetch config that came along, or, of a dry run, would.
+package struct PrefetchOutcome: Hashable, Sendable {
+  /// False: it was that already, or it is kept.
+  package let changed: Bool
+  /// The newest version afterwards.
+  package let version: Int64
+  /// The version whose content it has, where that comes from.
+  package let source: Int64
+  /// There was none to come along, so what is live stays.
+  package var isKept = false
+}
+
+/// Who has a prefetch config come along, and why.
+struct PrefetchReconciler {
+  let actor: Actor
+  let message: String
+  let breakGlass: String?
+  /// The hosts that the token is limited to; nil: all.
+  let hosts: HostList?
+
+  init(_ request: ReleaseInput) {
+    actor = Actor(name: request.author, address: request.address)
+    message = request.message
+    breakGlass = request.breakGlass
+    hosts = request.hosts
+  }
+
+  init(_ request: RollbackInput) {
+    actor = request.actor
+    message = request.message
+    breakGlass = request.breakGlass
+    hosts = request.hosts
+  }
+}
+
+extension Database {
+  /// The document that devices had at a moment, else last while `version` was the newest; nil: none.
+  /// - Throws: `unknownDocument` where the versions of then aren't kept.
+  func live(
+    _ name: ChannelDocument, of channel: Int64, while version: ManifestVersion = .none,
+    at moment: Int64? = nil
+  ) throws(StoreError) -> DocumentRecord? {
+    let live = try value(
+      Int64.self,
+      """
+      SELECT version FROM document
+      WHERE channel_id = ?1 AND name = ?4 AND CASE WHEN ?3 IS NULL THEN manifest_version <= ?2 ELSE at <= ?3 END
+      ORDER BY version DESC LIMIT 1
+      """, channel, version.number, moment, name.rawValue)
+    if let live { return try document(name, of: channel, at: live) }
+    // An origin that was restored from a mirror knows the newest one alone. The first number after a restore is the
+    // first version of all where there was none before.
+    let oldest =
+      try value(
+        Int64?.self, "SELECT min(version) FROM document WHERE channel_id = ? AND name = ?", channel,
+        name.rawValue) ?? nil
+    if let oldest, oldest > 1, oldest != (try leastNext(name, of: channel)) {
+      throw .unknownDocument(name, oldestKept: oldest)
+    }
+    return nil
+  }
+
+  /// The prefetch config that a rollback brings back.
+  func prefetchCarryOver(
+    takingBack channel: ChannelInfo, to target: ManifestVersion, _ name: RollbackInput.Target
+  )
+    throws(StoreError) -> PrefetchCarryOver
+  {
+    var moment: Int64?
+    if case .version(.moment(let at)) = name { moment = at }
+    let live = try self.live(.prefetch, of: channel.id, while: target, at: moment)
+    return PrefetchCarryOver(
+      content: live?.content ?? ChannelExtras.noPrefetch, source: live?.version ?? 0, from: nil)
+  }
+
+  /// What making a channel's prefetch config the wished one would do.
+  /// - Throws: `foreignHosts`.
+  func forecast(_ carryOver: PrefetchCarryOver, in channel: ChannelInfo?, by follower: PrefetchReconciler)
+    throws(StoreError) -> PrefetchOutcome
+  {
+    var held: DocumentRecord?
+    if let channel { held = try newest(.prefetch, of: channel.id) }
+    // A channel that never had a config says nothing of what another one should have: an empty one is pushed.
+    guard let content = carryOver.content else {
+      return PrefetchOutcome(changed: false, version: held?.version ?? 0, source: 0, isKept: true)
+    }
+    try HostBounds(channel, token: follower.actor.name, follower.hosts).check(prefetch: content)
+    let isChange = held.map { $0.content != content } ?? (content != ChannelExtras.noPrefetch)
+    var version = held?.version ?? 0
+    if isChange {
+      version =
+        try channel.map { (channel) throws(StoreError) in
+          try nextVersion(of: .prefetch, in: channel.id)
+        } ?? 1
+    }
+    return PrefetchOutcome(changed: isChange, version: version, source: carryOver.source)
+  }
+
+  /// Makes a channel's prefetch config the wished one, in the transaction of the release that it comes along with.
+  /// - Parameter version: the channel's newest after it.
+  /// - Throws: `frozen`, `foreignHosts`.
+  func follow(
+    _ carryOver: PrefetchCarryOver, in channel: ChannelInfo, at version: ManifestVersion,
+    by follower: PrefetchReconciler,
+    now: Int64
+  ) throws(StoreError) -> PrefetchOutcome {
+    let outcome = try forecast(carryOver, in: channel, by: follower)
+    guard outcome.changed, let content = carryOver.content else { return outcome }
+    if follower.breakGlass == nil, let freeze = try freeze(of: channel.id) {
+      throw .frozen(channel.app, channel.name, freeze)
+    }
+    var request = DocumentRequest(
+      app: channel.app, channel: channel.name, document: .prefetch,
+      kind: carryOver.from == nil ? .rollback : .push,
+      author: follower.actor.name, message: carryOver.message(follower.message),
+      source: carryOver.from == nil ? carryOver.source : nil)
+    request.address = follower.actor.address
+    let held = try newest(.prefetch, of: channel.id)
+    _ = try make(
+      request, content, after: held, in: channel, at: version, now: now,
+      more: [
+        .init(key: "breakGlass", value: follower.breakGlass.map { .string($0) } ?? .null),
+        .init(key: "from", value: carryOver.from.map { .string($0.text) } ?? .null),
+        .init(key: "fromVersion", value: .string(String(carryOver.source))),
+      ])
+    return outcome
+  }
+}
+
+extension Store {
+  /// The prefetch config that devices of a channel had last while `version` was the newest one; where it is named by a
+  /// moment, at that one. nil: none.
+  /// - Throws: `unknownDocument` where the versions of then aren't kept.
+  package func prefetch(of channel: ChannelInfo, while version: ManifestVersion, as name: VersionName?)
+    throws(StoreError) -> DocumentRecord?
+  {
+    var moment: Int64?
+    if case .moment(let at) = name { moment = at }
+    return try connections.reading { [moment] (db) throws(StoreError) in
+      try db.live(.prefetch, of: channel.id, while: version, at: moment)
+    }
+  }
+}
+
+extension PrefetchCarryOver {
+  /// The log has no column for the channel that a config was promoted from.
+  fileprivate func message(_ given: String) -> String {
+    guard let from, given.isEmpty else { return given }
+    return "promoted from \(from), version \(source)"
+  }
+}

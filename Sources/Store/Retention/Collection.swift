@@ -1,0 +1,282 @@
+import Manifests
+import System
+
+extension Store {
+  /// Drops manifest history beyond the policy, and then every file that nothing needs any more.
+  ///
+  /// Safe at any moment and after any crash: first a channel's releases go, in one transaction, then the rows that no
+  /// release needs, then the files that no row names. Each step asks anew what is needed, so one that was cut off is
+  /// finished by the next round. Transactions are small, and a publisher who waits goes first. Beside polls it is called
+  /// on a thread that lets others have the processor.
+  /// - Parameters:
+  ///   - dryRun: only works out what would go.
+  ///   - record: keeps the report for retries, once the round is over: one that was cut off is begun anew.
+  /// - Throws: `leased` where someone reads (mirror, backup) and nothing was begun.
+  package func collect(
+    _ policy: RetentionPolicy = RetentionPolicy(), dryRun: Bool = false, by actor: Actor = .local,
+    record: AnswerRecord<CollectionReport>? = nil
+  ) throws(StoreError) -> CollectionReport {
+    if dryRun { return try CollectionForecast(self, policy).report() }
+    return try collecting.withLock { (_) throws(StoreError) -> CollectionReport in
+      let holders = try connections.reading { (db) throws(StoreError) in try db.leaseHolders(now: clock()) }
+      guard holders.isEmpty else { throw .leased(by: holders) }
+      var collection = Collection(store: self, policy: policy, actor: actor)
+      do throws(StoreError) {
+        try collection.run()
+      } catch {
+        guard case .leased(let holders) = error else { throw error }
+        collection.report.stoppedFor = holders
+      }
+      return try note(collection, record)
+    }
+  }
+
+  /// Files go before their rows and outside of transactions, so the trail tells of them when they are gone.
+  private func note(_ collection: Collection, _ record: AnswerRecord<CollectionReport>?) throws(StoreError)
+    -> CollectionReport
+  {
+    let (report, actor) = (collection.report, collection.actor)
+    let act = report.act(collection.policy)
+    if act == nil, record == nil { return report }
+    return try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) in
+      if let act { try db.audit(act, by: actor, now: clock()) }
+      return report
+    }
+  }
+
+  /// What `collect` goes by: why each version of a channel would stay.
+  package func keptVersions(of channel: ChannelInfo, _ policy: RetentionPolicy) throws(StoreError)
+    -> [RetainedVersion]
+  {
+    try connections.reading { (db) throws(StoreError) in
+      try db.retainedVersions(of: channel.id, policy, now: clock())
+    }
+  }
+}
+
+/// One round of garbage collection.
+struct Collection {
+  let store: Store
+  let policy: RetentionPolicy
+  let actor: Actor
+  var report = CollectionReport()
+
+  private var pace = Pace()
+
+  init(store: Store, policy: RetentionPolicy, actor: Actor) {
+    self.store = store
+    self.policy = policy
+    self.actor = actor
+  }
+
+  mutating func run() throws(StoreError) {
+    defer { report.longestWrite = pace.longest }
+    let removed = try store.connections.reading { (db) throws(StoreError) in try db.channels(removed: true) }
+    let channels = try store.channels() + removed
+    for channel in channels where channel.version > .none { try dropReleases(of: channel) }
+    for channel in channels {
+      report.entries += try drop { (db) throws(StoreError) in
+        try EntryRow.unneeded(of: channel.id, in: db)
+      } _: { (row, db) throws(StoreError) in
+        try row.deleteUnneeded(in: db)
+        return true
+      }
+    }
+    report.resources += try drop(ResourceRow.unneeded, ResourceRow.deleteUnneeded)
+    _ = try drop(ContentTypeRow.unneeded, ContentTypeRow.deleteUnneeded)
+    report.urls += try drop(URLRow.unneeded, URLRow.deleteUnneeded)
+    for channel in removed {
+      try transaction { (db) throws(StoreError) in try db.forgetBundles(ofRemoved: channel.id) }
+    }
+    try dropBlobs()
+    try dropOrphans()
+    try dropTemporary()
+    try dropDerived()
+    let now = store.clock()
+    try transaction { (db) throws(StoreError) in try db.forgetCounts(before: now) }
+  }
+
+  /// Runs `body` as one transaction, unless someone reads what it may remove.
+  private mutating func transaction<Result: Sendable>(
+    rows: Int = 1, _ body: (Database) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try store.step("gc")
+    let (result, took) = try store.connections.writing { (db) throws(StoreError) in
+      let begin = Clock.monotonicNanoseconds()
+      let result = try db.write { () throws(StoreError) in
+        try db.refuseLeased(now: store.clock())
+        return try body(db)
+      }
+      return (result, Int64(Clock.monotonicNanoseconds() - begin))
+    }
+    pace.took(took, rows: rows)
+    rest()
+    return result
+  }
+
+  /// Lets others have the disk, and the connection that writes, which is handed over in no order.
+  private func rest() {
+    Clock.sleep(for: .microseconds(500))
+    var rounds = 0
+    while store.connections.isWriting, rounds < 50 {
+      Clock.sleep(for: .milliseconds(1))
+      rounds += 1
+    }
+  }
+
+  // MARK: - Rows
+
+  private mutating func dropReleases(of channel: ChannelInfo) throws(StoreError) {
+    let (policy, actor, now) = (policy, actor, store.clock())
+    let outcome = try transaction { (db) throws(StoreError) -> CollectionReport.Channel in
+      try db.forgetNotes(ofRemoved: channel.id)
+      let kept = try db.retainedVersions(of: channel.id, policy, now: now)
+      let staying = Set(kept.map(\.version))
+      let dropped = try db.versions(of: channel.id).filter { !staying.contains($0) }
+      for version in dropped { try ReleaseRow.delete(version, of: channel.id, in: db) }
+      let outcome = CollectionReport.Channel(
+        app: channel.app, name: channel.name, dropped: dropped, kept: kept)
+      if let act = outcome.act(policy) { try db.audit(act, by: actor, now: now) }
+      return outcome
+    }
+    report.channels.append(outcome)
+  }
+
+  /// Drops the rows that `find` gives, each where it is needed as little as then.
+  /// - Returns: how many went.
+  private mutating func drop<Row: Sendable>(
+    _ find: (Database) throws(StoreError) -> [Row], _ delete: (Row, Database) throws(StoreError) -> Bool
+  ) throws(StoreError) -> Int {
+    var rest = try store.connections.reading(find)[...]
+    var gone = 0
+    while !rest.isEmpty {
+      let part = rest.prefix(pace.rows)
+      rest = rest.dropFirst(part.count)
+      gone += try transaction(rows: part.count) { (db) throws(StoreError) in
+        var gone = 0
+        for row in part where try delete(row, db) { gone += 1 }
+        return gone
+      }
+    }
+    return gone
+  }
+
+  // MARK: - Files
+
+  private mutating func dropBlobs() throws(StoreError) {
+    let rows = try store.connections.reading(BlobRow.unneeded)
+    store.blobs.forgetPromises(now: store.clock())
+    var rest = rows[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(pace.rows)
+      rest = rest.dropFirst(part.count)
+      try store.step("gc")
+      let begin = Clock.monotonicNanoseconds()
+      let outcome = try store.blobs.removeRows(of: part.map(\.sha256), now: store.clock())
+      pace.took(Int64(Clock.monotonicNanoseconds() - begin), rows: part.count)
+      try store.blobs.unlink()
+      for file in part where outcome.removed.contains(file.sha256) { report.blobs.add(file.size) }
+      report.promised += outcome.reserved
+      self.rest()
+    }
+  }
+
+  private mutating func dropOrphans() throws(StoreError) {
+    // The files first: one that is listed and has no row afterwards belongs to no release that was acknowledged.
+    let files = try store.blobs.files()
+    let named = try store.connections.reading(BlobRow.names)
+    for part in files.filter({ !named.contains($0) }).batches(of: 500) {
+      try store.step("gc")
+      let sizes = try store.blobs.markOrphans(part, now: store.clock()).values
+      try store.blobs.unlink()
+      for size in sizes { report.orphans.add(size) }
+      rest()
+    }
+  }
+
+  private mutating func dropTemporary() throws(StoreError) {
+    for size in try store.blobs.sweep() { report.temporary.add(size) }
+    for size in try store.blobs.sweepQuarantine() { report.temporary.add(size) }
+  }
+
+  private mutating func dropDerived() throws(StoreError) {
+    let sweep = DerivedSweep(store: store)
+    let unneeded = try sweep.unneeded()
+    // Their digests first: a file without one counts as none.
+    try store.derived.forgetFiles(unneeded)
+    for path in unneeded {
+      try store.step("gc")
+      let size = try StoreError.disk { () throws(SystemError) -> Int64 in
+        let size = try Kernel.status(path)?.size ?? 0
+        try store.derived.removeFile(path)
+        return size
+      }
+      report.derived.add(size)
+    }
+  }
+}
+
+extension Array {
+  /// The place of the first element that `isBehind` holds for, in an array where it holds for all after that.
+  package func partitionPoint(_ isBehind: (Element) -> Bool) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if isBehind(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+
+  /// Slices of up to `size` elements, in order.
+  func batches(of size: Int) -> [ArraySlice<Element>] {
+    stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+  }
+}
+
+extension Store {
+  /// Tells the disk of a test that a step comes next.
+  func step(_ name: StaticString) throws(StoreError) {
+    try StoreError.disk { () throws(SystemError) in try blobs.disk.before(name, folder.path) }
+  }
+}
+
+/// How many rows one transaction of gc takes, so that whoever wants to write waits for it only shortly.
+struct Pace {
+  /// Rows of the next transaction.
+  private(set) var rows = 200
+  /// The longest time for which one had the connection that writes, in nanoseconds.
+  private(set) var longest: Int64 = 0
+
+  /// What a transaction should take: 15 ms.
+  private static let aim: Int64 = 15_000_000
+  private static let fewest = 20
+  private static let most = 5000
+
+  /// Notes what a transaction of so many rows took.
+  mutating func took(_ nanoseconds: Int64, rows count: Int) {
+    longest = max(longest, nanoseconds)
+    // One that was small tells nothing of a large one.
+    guard count >= rows || nanoseconds > Self.aim else { return }
+    let wanted = Int64(count) * Self.aim / max(1, nanoseconds)
+    rows = min(Self.most, max(Self.fewest, Int(min(wanted, Int64(rows) * 2))))
+  }
+}
+
+// What is left of a channel that was removed: its row, its last release, and the newest of its documents, so that its
+// numbers go on rising should it be made again.
+extension Database {
+  /// Forgets what was noted of a removed channel and what would keep its releases: nobody can unpin or look any more.
+  func forgetNotes(ofRemoved channel: Int64) throws(StoreError) {
+    guard try isRemoved(channel) else { return }
+    try run("DELETE FROM pin WHERE channel_id = ?", channel)
+    try run("DELETE FROM poll_count WHERE channel_id = ?", channel)
+    try run("DELETE FROM failure_count WHERE channel_id = ?", channel)
+    try deleteOlderDocuments(of: channel)
+  }
+
+  /// Forgets bundles of a removed channel of which no row tells any more.
+  func forgetBundles(ofRemoved channel: Int64) throws(StoreError) {
+    guard try isRemoved(channel) else { return }
+    try BundleRow.deleteUnneeded(of: channel, in: self)
+  }
+}

@@ -1,0 +1,102 @@
+import System
+
+/// Lets so many requests to one server be under way, and many more where they share a connection; the others wait for their
+/// turn, in order.
+final class HostLimiter: Sendable {
+  private struct Host {
+    var running = 0
+    /// In the order in which they came, by their numbers.
+    var waiting: [(number: UInt64, continuation: CheckedContinuation<Bool, Never>)] = []
+  }
+
+  private struct State {
+    var hosts: [String: Host] = [:]
+    var last: UInt64 = 0
+    /// Those who were cancelled before they began to wait.
+    var gone: Set<UInt64> = []
+    /// Servers whose requests share a connection.
+    var multiplexed: Set<String> = []
+  }
+
+  private let width: Int
+  /// Requests that share a connection; servers allow some 100 (RFC 9113 §6.5.2).
+  private static let sharedWidth = 100
+  /// Servers that are remembered; of more, all are forgotten, which costs the next request of each its neighbours' company.
+  private static let limit = 1_000
+  private let state = Locked(State())
+
+  init(width: Int) { self.width = width }
+
+  /// Requests that wait for their turn.
+  var waiting: Int { state.withLock { $0.hosts.values.reduce(0) { $0 + $1.waiting.count } } }
+
+  /// Comes back when it is the caller's turn; then `leave` is called once. False, and no turn, where the calling task is cancelled
+  /// before.
+  func enter(_ host: String) async -> Bool {
+    let number = state.withLock { state in
+      state.last += 1
+      return state.last
+    }
+    // Those who were cancelled when they had their turn already.
+    defer { state.withLock { _ = $0.gone.remove(number) } }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let turn = state.withLock { state -> Bool? in
+          if state.gone.remove(number) != nil { return false }
+          guard state.hosts[host, default: Host()].running >= width(of: host, state) else {
+            state.hosts[host, default: Host()].running += 1
+            return true
+          }
+          state.hosts[host]?.waiting.append((number, continuation))
+          return nil
+        }
+        if let turn { continuation.resume(returning: turn) }
+      }
+    } onCancel: {
+      let waiting = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+        guard let place = state.hosts[host]?.waiting.firstIndex(where: { $0.number == number }) else {
+          state.gone.insert(number)
+          return nil
+        }
+        return state.hosts[host]?.waiting.remove(at: place).continuation
+      }
+      waiting?.resume(returning: false)
+    }
+  }
+
+  private func width(of host: String, _ state: State) -> Int {
+    state.multiplexed.contains(host) ? max(width, Self.sharedWidth) : width
+  }
+
+  /// Hands the place on.
+  func leave(_ host: String) {
+    change(host) { state in state.hosts[host]?.running -= 1 }
+  }
+
+  /// It turned out whether a server takes several requests on one connection.
+  func isMultiplexed(_ host: String, _ value: Bool) {
+    change(host) { state in
+      if value {
+        if state.multiplexed.count >= Self.limit { state.multiplexed = [] }
+        state.multiplexed.insert(host)
+      } else {
+        state.multiplexed.remove(host)
+      }
+    }
+  }
+
+  /// Changes something and lets those go whose turn it is then.
+  private func change(_ host: String, _ change: (inout State) -> Void) {
+    let next = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
+      change(&state)
+      guard var own = state.hosts[host] else { return [] }
+      let free = max(0, min(width(of: host, state) - own.running, own.waiting.count))
+      let next = own.waiting.prefix(free).map(\.continuation)
+      own.waiting.removeFirst(free)
+      own.running += free
+      state.hosts[host] = own.running == 0 ? nil : own
+      return next
+    }
+    for continuation in next { continuation.resume(returning: true) }
+  }
+}

@@ -1,0 +1,72 @@
+import System
+
+/// A moment as people write it: with its offset, as so long ago, or by day and hour of this machine's time zone.
+enum TimeArgument {
+  /// What may be written, for messages.
+  static let forms =
+    "2026-11-19T14:05+08:00, '2026-11-19 06:05 UTC', '10m ago' (s, m, h, d, w), 'yesterday 14:05', 'today 9:00' or 14:05"
+
+  /// Milliseconds since 1970; nil where it is none of these forms.
+  /// - Parameter now: milliseconds since 1970.
+  static func parse(_ text: String, now: Int64 = Clock.unixMilliseconds()) -> Int64? {
+    if let moment = Timestamp.parse(text) { return moment }
+    let words = text.lowercased().split(separator: " ").map(String.init)
+    switch (words.count, words.first) {
+    case (1, "now"): return now
+    case (2, let span?) where words[1] == "ago":
+      return Arguments.seconds(of: span, in: "smhdw").map { now - $0 * 1000 }
+    case (2, "yesterday"): return local(words[1], daysAgo: 1, now)
+    case (2, "today"): return local(words[1], daysAgo: 0, now)
+    // As this program prints it.
+    case (3, let day?) where words[2] == "utc": return Timestamp.parse("\(day)T\(words[1])Z")
+    case (1, let time?): return local(time, daysAgo: 0, now)
+    default: return nil
+    }
+  }
+
+  /// The same as the API takes it: in UTC.
+  static func wireText(_ text: String) -> String? {
+    Timestamp.parse(text) == nil ? parse(text).map { Timestamp.text($0) } : text
+  }
+
+  /// Seconds from midnight of `14:05` or `14:05:30`.
+  private static func seconds(ofDay time: String) -> Int64? {
+    let parts = time.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+    guard (2...3).contains(parts.count), (1...2).contains(parts[0].utf8.count),
+      parts.dropFirst().allSatisfy({ $0.utf8.count == 2 }), let hour = Int(parts[0]), (0..<24).contains(hour),
+      let minute = Int(parts[1]), (0..<60).contains(minute),
+      let second = parts.count == 3 ? Int(parts[2]) : 0,
+      (0..<60).contains(second)
+    else { return nil }
+    return Int64(hour * 3600 + minute * 60 + second)
+  }
+
+  /// The moment at which clocks here showed `14:05` that many days ago.
+  private static func local(_ time: String, daysAgo: Int64, _ now: Int64) -> Int64? {
+    guard let seconds = seconds(ofDay: time) else { return nil }
+    let today = CivilTime.local(seconds: now / 1000)
+    guard let start = CivilTime.seconds(year: today.year, month: today.month, day: today.day) else {
+      return nil
+    }
+    return here(start - daysAgo * 86_400 + seconds)
+  }
+
+  /// The moment, in milliseconds, at which clocks here show what is given in seconds as if it were UTC.
+  private static func here(_ wanted: Int64) -> Int64? {
+    // As if the zone were UTC, then by what the zone's clocks show at that moment; twice, for the days of its changes.
+    var moment = wanted
+    for _ in 0..<2 {
+      guard let shown = seconds(shownAt: moment) else { return nil }
+      moment += wanted - shown
+    }
+    return moment * 1000
+  }
+
+  /// What clocks here show at a moment, as if it were UTC.
+  private static func seconds(shownAt moment: Int64) -> Int64? {
+    let shown = CivilTime.local(seconds: moment)
+    return CivilTime.seconds(year: shown.year, month: shown.month, day: shown.day).map {
+      $0 + Int64(shown.hour * 3600 + shown.minute * 60 + shown.second)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import Manifests
+import System
+
+/// A version on the command line: a number, or a time at which it was live.
+enum VersionArgument {
+  /// The word as the API takes it.
+  /// - Parameter place: the option that has it; empty for an operand.
+  /// - Throws: `UsageError` for what is neither.
+  static func read(_ text: String, in place: String) throws(UsageError) -> String {
+    if ManifestVersion(text: text) != nil { return text }
+    if let moment = TimeArgument.wireText(text) { return moment }
+    throw UsageError(
+      "\(place.isEmpty ? "" : place + " ")\(text) is no version: write a number, or a time such as \(TimeArgument.forms)"
+    )
+  }
+
+  /// The value of an option that takes a time, as the API takes it; nil where it isn't given.
+  static func at(_ arguments: Arguments, _ name: String = "at") throws(UsageError) -> String? {
+    guard let text = try arguments.value(name) else { return nil }
+    guard let moment = TimeArgument.wireText(text) else {
+      throw UsageError("--\(name) \(text) is no time; write it like \(TimeArgument.forms)")
+    }
+    return moment
+  }
+
+  /// The one version that an operand names, or `--at`; nil where neither is given.
+  static func one(_ arguments: Arguments, _ operand: String?) throws(UsageError) -> String? {
+    let at = try at(arguments)
+    if let operand, at != nil { throw UsageError("which version: \(operand), or the one of --at?") }
+    return try operand.map { (text) throws(UsageError) in try read(text, in: "") } ?? at
+  }
+
+  static let option = Option.value(
+    "at", "TIME", "the version that was live then: 2026-11-19T14:05+08:00, '10m ago', 'yesterday 14:05'")
+}

@@ -1,0 +1,138 @@
+import Manifests
+import OriginAPI
+import Publishing
+
+/// `xcache channel list | create | remove | freeze | thaw`.
+enum ChannelActions {
+  static let options: [Option] = [
+    .value("public-url", "URL", "where devices download from (create; default: as serve says)").only(
+      "create"),
+    .value("reason", "TEXT", short: "m", "why it is frozen, for those whom it stops (freeze)").only("freeze"),
+  ]
+
+  static func list(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands("list")
+    let remote = try RemoteOrigin(arguments)
+    let answer = try remote.api.channels()
+    let channels = answer.value.channels
+    // A misspelt name has no channel, which isn't the same as an app without any.
+    if let app = remote.settings.app, !channels.contains(where: { $0.app == app }) {
+      let there = Set(channels.map(\.app.text)).sorted().joined(separator: ", ")
+      throw Failure(
+        "there is no app \(app) with a channel that this token may read"
+          + (there.isEmpty ? "" : "; there is \(there)"), name: "unknown-app")
+    }
+    if arguments.has("json") {
+      terminal.say(json: answer.document)
+      return .done
+    }
+    var table = Table(
+      ["APP", "CHANNEL", "VERSION", "RELEASED", "RESOURCES", "SIZE", "HOSTS", "STATE"],
+      rightAligned: [2, 4, 5])
+    for channel in channels where remote.settings.app.map({ $0 == channel.app }) ?? true {
+      table.add([
+        channel.app.text, channel.channel.text, channel.version.text, channel.at.formatted,
+        "\(channel.resources)", Bytes.text(channel.bytes), HostOutput.cell(channel.hosts),
+        channel.freeze.map { "frozen by \($0.author): \($0.reason)" } ?? "open",
+      ])
+    }
+    if table.isEmpty {
+      terminal.say("there is no channel yet; the first publish with an admin token makes one")
+    } else {
+      terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
+    }
+    if let app = answer.value.defaultApp { terminal.say(defaultMessage(app, answer.value)) }
+    return .done
+  }
+
+  /// Who answers polls that name no app.
+  /// - Parameter list: the origin's apps and channels.
+  private static func defaultMessage(_ app: AppName, _ list: ChannelList) -> String {
+    guard list.channels.contains(where: { $0.app == app }) else {
+      return "the default app is \(app), which has no channel: polls that name no app get 404; "
+        + "`xcache channel default-app NAME` names another app"
+    }
+    return "polls that name no app are answered by \(app)"
+  }
+
+  /// Names the app that answers where none is named, or tells which one does.
+  static func defaultApp(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let api = try RemoteOrigin(arguments).api
+    let document: JSONValue
+    var line: String
+    if arguments.operands.count > 1 {
+      // By its name alone, not by a setting that happens to be around.
+      let name = try SettingsValue.app(try arguments.operands("default-app", "NAME")[1], in: "NAME")
+      let answer = try api.nameDefaultApp(DefaultAppRequest(app: name))
+      document = answer.document
+      line = "polls that name no app are answered by \(name)"
+      switch (answer.value.changed, answer.value.was) {
+      case (false, _): line += " already"
+      case (true, let before?): line += " now; before, \(before) did"
+      case (true, nil): break
+      }
+    } else {
+      let list = try api.channels().value
+      document = ["defaultApp": list.defaultApp.map { .string($0.text) } ?? .null]
+      line =
+        list.defaultApp.map { defaultMessage($0, list) }
+        ?? "no app is the default, or none that this token may read"
+    }
+    if arguments.has("json") { terminal.say(json: document) } else { terminal.say(line) }
+    return .done
+  }
+
+  /// One of the acts on the channel that is named.
+  static func act(_ verb: String, _ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands(verb)
+    // A channel is made and removed by its name, not by a setting that happens to be around.
+    if ["create", "remove"].contains(verb), arguments.all("channel").isEmpty {
+      throw UsageError("which channel? Give --channel NAME")
+    }
+    let remote = try RemoteOrigin(arguments)
+    let (document, words) = try act(verb, remote, arguments)
+    if arguments.has("json") { terminal.say(json: document) } else { terminal.say(words) }
+    return .done
+  }
+
+  private static func act(_ verb: String, _ remote: RemoteOrigin, _ arguments: Arguments) throws
+    -> (JSONValue, String)
+  {
+    let (api, channel) = (try remote.api, try remote.address)
+    let name = "\(channel.channel) of \(channel.app)"
+    switch verb {
+    case "create":
+      let url = try arguments.value("public-url").map { try SettingsValue.url($0, in: "--public-url") }
+      let answer = try api.create(channel, ChannelRequest(publicURL: url))
+      return (
+        answer.document, "created channel \(name); its next version is above \(answer.value.version)"
+      )
+    case "remove":
+      let answer = try api.remove(channel)
+      let words = "removed channel \(name); nobody is answered for it any more"
+      guard answer.value.leavesNoDefault else { return (answer.document, words) }
+      return (
+        answer.document,
+        words + "\npolls that name no app aren't either: that was the default app's last channel, and "
+          + "`xcache channel default-app NAME` names another app"
+      )
+    case "freeze":
+      guard let reason = try arguments.value("reason"), !reason.isEmpty else {
+        throw UsageError("why? Give --reason TEXT, for those whom the freeze stops")
+      }
+      let answer = try api.freeze(channel, FreezeRequest(reason: reason))
+      let replaced = answer.value.replaced.map {
+        "\nit was frozen already, by \($0.author) since \($0.at.formatted): \($0.reason.onOneLine); that reason is gone"
+      }
+      return (
+        answer.document, "channel \(name) is frozen: it refuses releases until it is thawed\(replaced ?? "")"
+      )
+    default:
+      let answer = try api.thaw(channel)
+      return (
+        answer.document,
+        answer.value.changed ? "channel \(name) takes releases again" : "channel \(name) was not frozen"
+      )
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import Manifests
+import OriginAPI
+import Publishing
+
+extension PublishResult {
+  /// What happened, for people.
+  func lines(dryRun: Bool, _ terminal: Terminal) -> [String] {
+    guard answer.isChanged else {
+      let unchanged =
+        "nothing changed: version \(answer.version) has \(files == 1 ? "this" : "these") \(Count.text(files, "file")) already"
+      if uploaded == 0 { return [unchanged] }
+      return [
+        unchanged, "\(dryRun ? "would send" : "sent") \(uploaded) that were damaged at the origin again",
+      ]
+    }
+    var lines: [String] = []
+    if answer.createdApp { lines.append(dryRun ? "would create the app" : "created the app") }
+    if answer.createdChannel { lines.append(dryRun ? "would create the channel" : "created the channel") }
+    let counts = "+\(added) ~\(changed) −\(removed)"
+    let sent = "\(sendsFiles ? "sent" : "would send") \(Bytes.text(uploadedBytes)) of \(Bytes.text(bytes))"
+    lines.append(
+      dryRun
+        ? "dry run: \(counts), \(sent), would become version \(answer.version)"
+        : "\(counts), \(sent), \(terminal.colour("version \(answer.version)", .bold))")
+    // What it costs is good to know, but no result.
+    if !terminal.isQuiet, let preparation = preparation?.value {
+      if !dryRun, answer.previous != .none {
+        lines.append(answer.visibility(after: preparation.milliseconds))
+      }
+      if isOvertaken {
+        lines.append(
+          "another release came between: "
+            + (dryRun
+              ? "ask again for what this one costs devices"
+              : "`xcache show \(answer.version)` says what this one costs devices"))
+      } else {
+        lines += preparation.lines(of: answer.version, dryRun: dryRun)
+      }
+    }
+    if hasNoLimit { lines.append("--max-update doesn't count: no device has an earlier version") }
+    for bundle in answer.bundles {
+      guard let replaced = bundle.replaced else { continue }
+      lines.append(
+        terminal.colour(
+          "bundle \(bundle.bundle): replaces version \(replaced.version), which \(replaced.author) released "
+            + "at \(replaced.at.wireText) while this publish was under way", .yellow))
+    }
+    if let afterwards {
+      lines.append(
+        terminal.colour(
+          "the release is live; what it costs devices could not be asked: \(afterwards.message)", .yellow))
+    }
+    return lines + answer.receiptLines
+  }
+
+  /// The same as one document: the origin's answer, and what this side did for it.
+  func json(dryRun: Bool) -> JSONValue {
+    var document = release.document.object ?? JSONObject()
+    if let check { document["check"] = check.json }
+    document["dryRun"] = .bool(dryRun)
+    var deltas = preparation?.document.object
+    if isOvertaken { deltas?["cost"] = nil }
+    document["deltas"] = deltas.map { .object($0) }
+    document["files"] = .integer(files)
+    document["filesRead"] = .integer(filesRead)
+    document["totalBytes"] = .integer(bytes)
+    document["uploaded"] = .integer(uploaded)
+    document["uploadedBytes"] = .integer(uploadedBytes)
+    document["sentBytes"] = .integer(bytesSent)
+    return .object(document)
+  }
+}
+
+extension PreparationAnswer {
+  /// What devices download, for people.
+  fileprivate func lines(of version: ManifestVersion, dryRun: Bool) -> [String] {
+    guard cost.isKnown else {
+      return dryRun
+        ? ["what it costs devices can't be worked out"]
+        : ["what it costs devices isn't known yet: `xcache show \(version)` will say it"]
+    }
+    var lines: [String] = []
+    let rows: [(String, TransferCost?, Bool)] = [
+      ("at the current version", cost.last1, ready), ("2 versions back", cost.last2, done),
+      ("5 versions back", cost.last5, done), ("that are new", cost.new, true),
+    ]
+    for (who, update, isExact) in rows {
+      guard let update else { continue }
+      lines.append("devices \(who) download \(isExact ? "" : "at most ")\(update.formatted)")
+    }
+    if !done, !dryRun {
+      lines.append(
+        "more is being worked out: `xcache show \(version)`, and `xcache diff A \(version)` from a version A")
+    }
+    return lines
+  }
+}
+
+extension TransferCost {
+  /// What a device downloads: `4.6 KB in 2 requests, 68 files as a pack (5.9 MB as whole files)`.
+  var formatted: String {
+    let saved =
+      (pack != nil || deltas > 0) && plainBytes > wireBytes
+      ? " (\(Bytes.text(plainBytes)) as whole files)" : ""
+    let what = Count.text(files, "file")
+    guard let requests else { return "\(Bytes.text(bytes)) in \(what)\(saved)" }
+    let how = pack == nil ? what : "\(what) as a pack"
+    return "\(Bytes.text(wireBytes)) in \(Count.text(requests, "request")), \(how)\(saved)"
+  }
+}

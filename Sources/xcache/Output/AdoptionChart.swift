@@ -1,0 +1,85 @@
+import Manifests
+import OriginAPI
+import System
+
+/// What devices run and what went wrong on them, as `status` shows it.
+enum AdoptionChart {
+  private static let width = 24
+  private static let mostVersions = 8
+  private static let mostURLs = 3
+
+  static func lines(_ adoption: AdoptionAnswer) -> [String] {
+    var lines: [String] = []
+    for (span, words) in [
+      (adoption.hour, "last hour"), (adoption.day, "last day"), (adoption.week, "last week"),
+    ] where span.polls > 0 {
+      lines.append("polls \(words): \(span.polls)")
+      let versions = span.versions.sorted { $0.polls > $1.polls }
+      for version in versions.prefix(mostVersions) {
+        lines.append(line(version.version, version.polls, of: span.polls))
+      }
+      if versions.count > mostVersions {
+        let rest = versions.dropFirst(mostVersions).clampedSum(\.polls)
+        lines.append(line("further", rest, of: span.polls))
+      }
+    }
+    return lines + failures(adoption.failures) + ReportOutput.lines(adoption.reports ?? [])
+  }
+
+  private static func line(_ name: String, _ polls: Int64, of all: Int64) -> String {
+    // What an origin tells may be no share.
+    let polls = min(max(polls, 0), all)
+    let filled = Int((Double(polls) / Double(all) * Double(width)).rounded())
+    let share = Share.text(polls, of: all)
+    func padded(_ text: String, _ count: Int) -> String {
+      String(repeating: " ", count: max(0, count - text.count)) + text
+    }
+    return "  \(padded(name, 8)) \(String(repeating: "█", count: filled))"
+      + "\(String(repeating: "░", count: width - filled)) \(padded(share, 7))"
+  }
+
+  /// Failures by version, the reasons of each after it.
+  private static func failures(_ failures: [AdoptionAnswer.Failure]) -> [String] {
+    var order: [String] = []
+    var reasons: [String: [(String, Int64)]] = [:]
+    for failure in failures {
+      let version = failure.version
+      if reasons[version] == nil { order.append(version) }
+      if let place = reasons[version]?.firstIndex(where: { $0.0 == failure.reason }) {
+        let known = reasons[version]?[place].1 ?? 0
+        reasons[version]?[place].1 = known.addingClamped(failure.failures)
+      } else {
+        reasons[version, default: []].append((failure.reason, failure.failures))
+      }
+    }
+    guard !order.isEmpty else { return [] }
+    var lines = ["failures that devices told, last week:"]
+    for version in order.prefix(mostVersions) {
+      let words = (reasons[version] ?? []).map { "\($0.1) × \($0.0)" }
+      lines.append("  version \(version): " + words.joined(separator: ", "))
+      lines += urls(failures.filter { $0.version == version })
+    }
+    return lines
+  }
+
+  /// The URLs that failed most, the most frequent first.
+  private static func urls(_ failures: [AdoptionAnswer.Failure]) -> [String] {
+    var counts: [String: Int64] = [:]
+    for failure in failures where !failure.url.isEmpty {
+      counts[failure.url] = (counts[failure.url] ?? 0).addingClamped(failure.failures)
+    }
+    let most = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    let rest = most.count > mostURLs ? ["    and \(most.count - mostURLs) more"] : []
+    return most.prefix(mostURLs).map { "    \($0.value) × \($0.key)" } + rest
+  }
+}
+
+/// A share in per cent, as people read it.
+enum Share {
+  /// `99.5 %`, rounded to the nearest tenth.
+  /// - Parameter all: more than none.
+  static func text(_ part: Int64, of all: Int64) -> String {
+    let permille = Int((Double(part) / Double(all) * 1000).rounded())
+    return "\(permille / 10).\(permille % 10) %"
+  }
+}

@@ -1,0 +1,27 @@
+import Mirror
+import Publishing
+
+/// What a static copy has that isn't as it should be: what is said of many files is said once.
+enum DivergenceOutput {
+  /// Files that are named of each kind.
+  private static let named = 3
+
+  /// - Parameter all: each on a line of its own.
+  static func lines(_ divergences: [Divergence], all: Bool) -> [String] {
+    if all { return divergences.map(\.description) }
+    var order: [String] = []
+    var groups: [String: [Divergence]] = [:]
+    for divergence in divergences {
+      let key = "\(divergence.severity.rawValue): \(divergence.message)"
+      if groups[key] == nil { order.append(key) }
+      groups[key, default: []].append(divergence)
+    }
+    return order.flatMap { key -> [String] in
+      let group = groups[key] ?? []
+      guard group.count > named, let first = group.first else { return group.map(\.description) }
+      return ["\(first.severity.rawValue): \(Count.text(group.count, "file")): \(first.message)"]
+        + group.prefix(named).map { "  \($0.path)" }
+        + ["  … and \(group.count - named) more; --all lists them"]
+    }
+  }
+}

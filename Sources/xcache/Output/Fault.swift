@@ -1,0 +1,95 @@
+import Manifests
+import Mirror
+import Origin
+import OriginAPI
+import Publishing
+import Store
+import System
+import XCacheClient
+
+/// What a command's failure is: words for people, a code for the shell, a name for programs.
+struct Fault {
+  /// What is wrong, where, and what to do.
+  let message: String
+  let exitCode: ExitCode
+  /// Stays the same: `usage`, `unreachable`, `url-conflict`.
+  let name: String
+  /// What else the origin said of it.
+  private var members = JSONObject()
+
+  init(_ error: any Error) {
+    switch error {
+    case let error as UsageError: self.init(error.message, .usage, "usage")
+    case let error as SettingsError: self.init(error.message, .usage, "settings")
+    case let failure as Failure: self.init(failure.message, failure.code, failure.name)
+    case PublishError.origin(let error), let error as OriginError: self.init(error)
+    case let error as PublishError:
+      self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, error.name)
+    case let error as StoreError: self.init(error)
+    // What a device was told to be comes from the command line.
+    case ClientError.badSetting: self.init("\(error)", .usage, "usage")
+    case ClientError.noAnswer: self.init("\(error)", .failed, "unreachable")
+    case MirrorError.unreachable: self.init("\(error)", .failed, "unreachable")
+    // ClientError, MirrorError and SystemError say themselves what is wrong, where and what to do.
+    default: self.init("\(error)", .failed, "failed")
+    }
+  }
+
+  private init(_ message: String, _ exitCode: ExitCode, _ name: String) {
+    self.message = message
+    self.exitCode = exitCode
+    self.name = name
+  }
+
+  private init(_ error: OriginError) {
+    let name =
+      switch error {
+      case .unreachable: "unreachable"
+      case .notAnOrigin: "not-an-origin"
+      case .unknownOutcome: "unknown-outcome"
+      case .refused(let problem): problem.code
+      case .body: "unreadable"
+      }
+    self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, name)
+    guard let problem = error.problem else { return }
+    members = problem.members
+    members["status"] = .integer(problem.status)
+  }
+
+  /// What a data folder refuses is called as where its server says it.
+  private init(_ error: StoreError) {
+    let problem = Problem(error)
+    let isKnown = problem.code != "internal"
+    self.init(
+      error.description, problem.status == 409 ? .refused : .failed, isKnown ? problem.code : "failed")
+    members = problem.members
+  }
+
+  /// A problem document (RFC 9457), with the exit code among its members.
+  var json: JSONValue {
+    var document = members
+    document["code"] = .string(name)
+    document["detail"] = .string(message)
+    document["exitCode"] = .integer(Int(exitCode.rawValue))
+    document["title"] = .string("\(exitCode)")
+    document["type"] = "about:blank"
+    return .object(document)
+  }
+}
+
+extension PublishError {
+  /// What programs know it by.
+  fileprivate var name: String {
+    switch self {
+    case .noFolder, .notAFolder, .nothingToPublish: "no-files"
+    case .archive: "archive"
+    case .unreadable, .changedWhileRead, .damagedOnTheWay: "unreadable"
+    case .notAFile, .notUTF8, .linkToNothing, .linkInCircle, .linkLeaves, .noURL: "unfit-file"
+    case .duplicates: "duplicate-url"
+    case .bundleTwice: "usage"
+    case .broken: "check"
+    case .overBudget, .costUnknown, .alwaysOvertaken: "budget"
+    case .origin: "origin"
+    }
+  }
+}

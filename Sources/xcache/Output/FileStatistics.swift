@@ -1,0 +1,74 @@
+import Manifests
+import OriginAPI
+import Publishing
+
+/// How many files of each type a change adds, changes and removes, as `--stat` shows it.
+struct FileStatistics {
+  /// What becomes of a file.
+  enum Change: Int, CaseIterable {
+    case added, changed, removed
+
+    init(_ change: RollbackDetails.Change) {
+      self =
+        switch change {
+        case .added: .added
+        case .changed: .changed
+        case .removed: .removed
+        }
+    }
+
+    var mark: String {
+      switch self {
+      case .added: "+"
+      case .changed: "~"
+      case .removed: "−"
+      }
+    }
+
+    var colour: Terminal.Colour {
+      switch self {
+      case .added: .green
+      case .changed: .yellow
+      case .removed: .red
+      }
+    }
+  }
+
+  private struct Sum {
+    var files = [0, 0, 0]
+    /// Of what is added and changed.
+    var bytes: Int64 = 0
+
+    mutating func add(_ more: Int64) { bytes = bytes.addingClamped(more) }
+  }
+
+  static let option = Option.flag("stat", "sum the files up by type instead of listing them")
+
+  private var types: [String: Sum] = [:]
+
+  mutating func add(_ url: String, _ change: Change, _ bytes: Int64) {
+    let type = Self.type(of: url)
+    types[type, default: Sum()].files[change.rawValue] += 1
+    if change != .removed { types[type]?.add(bytes) }
+  }
+
+  var lines: [String] {
+    if types.isEmpty { return [] }
+    var table = Table(["TYPE", "ADDED", "CHANGED", "REMOVED", "SIZE"], rightAligned: [1, 2, 3, 4])
+    for (type, sum) in types.sorted(by: { ($1.value.bytes, $0.key) < ($0.value.bytes, $1.key) }) {
+      table.add([type] + sum.files.map(String.init) + [Bytes.text(sum.bytes)])
+    }
+    return table.lines
+  }
+
+  /// What stands behind the last dot of a URL's last part.
+  private static func type(of url: String) -> String {
+    let path = url.prefix { $0 != "?" && $0 != "#" }
+    let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+    let parts = name.split(separator: ".")
+    guard parts.count > 1, let last = parts.last, last.count <= 12 else {
+      return name.isEmpty ? "page" : "other"
+    }
+    return last.lowercased()
+  }
+}

@@ -1,0 +1,68 @@
+import Manifests
+import OriginAPI
+
+extension Command {
+  /// The options that `ReleaseMembers.filled` reads.
+  /// - Parameters:
+  ///   - what: what must not have changed since a version.
+  ///   - waits: whether it can be told not to wait for its deltas.
+  static func release(ifVersion what: String, waits: Bool = true, dryRun: String) -> [Option] {
+    [
+      .value("message", "TEXT", short: "m", "why, for the log"),
+      .value("if-version", "V", "refuse when \(what) after version V, a number or a time"),
+      .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
+    ] + (waits ? [.flag("now", "make it visible without waiting for deltas")] : [])
+      + [.flag("dry-run", dryRun)]
+  }
+}
+
+extension ReleaseMembers {
+  /// The same with what `-m`, `--if-version`, `--break-glass`, `--now` and `--dry-run` say.
+  func filled(_ arguments: Arguments) throws -> Self {
+    var request = self
+    request.message = try arguments.value("message") ?? ""
+    request.ifVersion = try PublishCommand.ifVersion(arguments)
+    request.breakGlass = try arguments.breakGlass()
+    request.now = arguments.has("now")
+    request.dryRun = arguments.has("dry-run")
+    return request
+  }
+}
+
+// What the outputs of the commands that make releases have in common.
+extension ReleaseAnswer {
+  /// `+1 ~2 −3`
+  var countMessage: String { "+\(added) ~\(changed) −\(removed)" }
+
+  /// The row of the audit trail that tells of it.
+  var receiptLines: [String] { receipt.map { ["receipt \($0)"] } ?? [] }
+
+  /// Whether it waited for its deltas.
+  /// - Parameter milliseconds: how long they took to make, where that is known.
+  func visibility(after milliseconds: Int64? = nil) -> String {
+    if added + changed == 0 { return "visible; what only removes files needs no deltas" }
+    guard deltasStored else {
+      return "visible before its deltas were made: devices fetch whole files until they are"
+    }
+    return "visible with its deltas" + (milliseconds.map { ", made in \($0 / 100 * 100) ms" } ?? "")
+  }
+
+  /// Whether it waited for its deltas, and the receipt.
+  var endLines: [String] { [visibility()] + receiptLines }
+}
+
+extension PrefetchResult {
+  /// What became of a prefetch config that came along.
+  /// - Parameter source: the channel that it was to come from, where that is another one.
+  func message(from source: ChannelName? = nil, dryRun: Bool) -> String {
+    if kept {
+      let kept = version == .none ? "there is none here either" : "version \(version) stays as it is"
+      return "prefetch config: \(source?.text ?? "the source") has none to promote; \(kept)"
+    }
+    guard changed else { return "prefetch config: nothing changed, version \(version) is that already" }
+    let content =
+      self.source == .none ? "empty, as there was none then" : "the content of version \(self.source)"
+    let place = source.map { " of \($0)" } ?? ""
+    return "prefetch config: \(content)\(place), \(dryRun ? "would become" : "now") version \(version)"
+  }
+}

@@ -1,0 +1,80 @@
+import Manifests
+import OriginAPI
+import System
+
+/// What devices counted, as `status` shows it.
+enum ReportOutput {
+  private static let mostVersions = 3
+
+  static func lines(_ reports: [AdoptionAnswer.Report]) -> [String] {
+    let shown = reports.prefix(mostVersions).map { ($0.version, Self.counts($0)) }.filter { !$0.1.isEmpty }
+    if shown.isEmpty { return [] }
+    return ["counted by devices, by the version that they had:"]
+      + shown.flatMap { version, counts in
+        ["  version \(version): \(requests(counts))"]
+          + ([statuses(counts)] + DeviceCount.Milestone.allCases.map { times(counts, $0) }).filter {
+            !$0.isEmpty
+          }
+          .map { "    \($0)" }
+      }
+  }
+
+  /// What an origin tells may be anything; names that aren't known here are passed over.
+  private static func counts(_ report: AdoptionAnswer.Report) -> DeviceCounts {
+    var counts = DeviceCounts()
+    for (name, times) in report.counts { if let count = DeviceCount(name: name) { counts.add(count, times) } }
+    return counts
+  }
+
+  private static func requests(_ counts: DeviceCounts) -> String {
+    let all = counts[.local].addingClamped(counts[.passed])
+    var words: [String] = []
+    if all > 0 {
+      words.append("\(Share.text(counts[.local], of: all)) of \(all) requests from the device")
+    }
+    let faults: [(DeviceCount, String)] = [
+      (.damaged, "files damaged"), (.pageFailed, "pages not up"), (.scriptFailed, "scripts failed"),
+      (.bodyLost, "bodies lost"),
+    ]
+    words += faults.filter { counts[$0.0] > 0 }.map { "\(counts[$0.0]) \($0.1)" }
+    return words.joined(separator: ", ")
+  }
+
+  private static func statuses(_ counts: DeviceCounts) -> String {
+    let classes = [(200, "2xx"), (300, "3xx"), (400, "4xx"), (500, "5xx"), (0, "no answer")]
+    let told = classes.compactMap { status, name in
+      DeviceCount.status(status).flatMap { counts[$0] > 0 ? "\(counts[$0]) × \(name)" : nil }
+    }
+    return told.isEmpty ? "" : "of the network: " + told.joined(separator: ", ")
+  }
+
+  /// The half and the nine tenths of the pages that came first to a milestone.
+  private static func times(_ counts: DeviceCounts, _ milestone: DeviceCount.Milestone) -> String {
+    let sources = [(true, "from the device"), (false, "from the network")].compactMap { isLocal, name in
+      share(0.5, counts, milestone, isLocal).flatMap { half in
+        share(0.9, counts, milestone, isLocal).map { "\(name) half \(half), 90 % \($0)" }
+      }
+    }
+    if sources.isEmpty { return "" }
+    return (milestone == .paint ? "first paint: " : "load: ") + sources.joined(separator: "; ")
+  }
+
+  /// The bound by which a share of the pages was there.
+  private static func share(
+    _ share: Double, _ counts: DeviceCounts, _ milestone: DeviceCount.Milestone, _ isLocal: Bool
+  ) -> String? {
+    let bounds = DeviceCount.bounds
+    let classes = (bounds + [.max]).map { bound in
+      DeviceCount.time(milestone, isLocal: isLocal, bound).map { counts[$0] } ?? 0
+    }
+    let all = classes.clampedSum { $0 }
+    guard all > 0 else { return nil }
+    var sum: Int64 = 0
+    for (place, count) in classes.enumerated() {
+      sum = sum.addingClamped(count)
+      guard Double(sum) >= Double(all) * share else { continue }
+      return place < bounds.count ? "within \(bounds[place]) ms" : "over \(bounds[bounds.count - 1]) ms"
+    }
+    return nil
+  }
+}

@@ -1,0 +1,114 @@
+import Manifests
+import System
+import Testing
+
+@testable import Store
+
+/// What gc does where others are at work, and with what nobody can ask for any more.
+@Suite struct RemovalTests {
+  let scratch = Scratch()
+
+  @Test func aRemovedChannelLeavesItsNumbersAlone() throws {
+    let store = try scratch.open()
+    for version in 0..<5 {
+      try store.publish(
+        base: Int64(version), set: ["a.js": Sample("a\(version)"), "b\(version).js": Sample("b\(version)")])
+    }
+    let shop = try store.shop()
+    _ = try store.pin(ManifestVersion(2), of: shop, reason: "a test", by: .local)
+    try store.count([PollCount(channel: shop.id, version: 3, polls: 1)])
+    _ = try store.commit(try store.request([BundleChange(try BundleName("main"), .unpublish)]))
+    _ = try store.removeChannel(shop.app, shop.name, by: .local)
+    let forecast = try store.collect(dryRun: true)
+    let report = try store.collect()
+    #expect(report.channels.map { $0.dropped.map(\.number) } == [[1, 2, 3, 4, 5]])
+    #expect(report.channels.map { $0.kept.map(\.reasons) } == [[[.lastNumber]]])
+    #expect(forecast.entries == report.entries && forecast.urls == report.urls && report.urls == 6)
+    for table in ["entry", "resource", "url", "blob", "pin", "poll_count"] {
+      let rows = try store.connections.reading { (db) throws(StoreError) in
+        // Names of tables can't be parameters.
+        var count = 0
+        switch table {
+        case "entry": count = try db.value(Int.self, "SELECT count(*) FROM entry") ?? 0
+        case "resource": count = try db.value(Int.self, "SELECT count(*) FROM resource") ?? 0
+        case "url": count = try db.value(Int.self, "SELECT count(*) FROM url") ?? 0
+        case "blob": count = try db.value(Int.self, "SELECT count(*) FROM blob") ?? 0
+        case "pin": count = try db.value(Int.self, "SELECT count(*) FROM pin") ?? 0
+        default: count = try db.value(Int.self, "SELECT count(*) FROM poll_count") ?? 0
+        }
+        return count
+      }
+      #expect(rows == 0, "\(table)")
+    }
+    #expect(try store.blobs.files().isEmpty)
+    let again = try store.createChannel(shop.app, shop.name, publicURL: shop.publicURL, by: .local)
+    #expect(again.version.number == 6)
+    #expect(try store.publish(base: 0, set: ["a.js": Sample("new")]).version.number == 7)
+    #expect(try store.checkup(deep: true).findings.isEmpty)
+  }
+
+  @Test func aMirrorKeepsWhatItNamesOfARemovedChannel() throws {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a.js": Sample("a")])
+    let shop = try store.shop()
+    try store.register(
+      mirror: "cdn", [MirroredVersion(app: shop.app, channel: shop.name, version: ManifestVersion(1))])
+    _ = try store.commit(try store.request([BundleChange(try BundleName("main"), .unpublish)]))
+    _ = try store.removeChannel(shop.app, shop.name, by: .local)
+    #expect(try store.collect().blobs.count == 0)
+    try store.register(mirror: "cdn", [])
+    #expect(try store.collect().blobs.count == 1)
+  }
+
+  /// A publisher sends bytes whose file is just being removed: its release waits for the end of that.
+  @Test func bytesThatComeBackWhileTheirFileGoesStay() throws {
+    let other = Locked<(@Sendable () -> Void)?>(nil)
+    var options = Store.Options()
+    options.disk = Disk { step, _ in
+      // Once, at the first file.
+      if "\(step)" == "unlink" {
+        other.withLock { take in
+          defer { take = nil }; return take
+        }?()
+      }
+    }
+    let store = try scratch.open(options)
+    try store.publish(base: 0, set: ["a.js": Sample("old")])
+    try store.publish(base: 1, set: ["a.js": Sample("new")])
+    let thread = Locked<OSThread?>(nil)
+    let version = Locked<Int64>(0)
+    other.withLock {
+      $0 = {
+        let begun = Locked(false)
+        let made = try? OSThread(name: "publisher") {
+          begun.withLock { $0 = true }
+          let outcome = try? store.publish(base: 2, set: ["a.js": Sample("old")])
+          version.withLock { $0 = outcome?.version.number ?? -1 }
+        }
+        thread.withLock { $0 = made }
+        while !begun.withLock({ $0 }) {}
+      }
+    }
+    var policy = RetentionPolicy()
+    policy.versions = 1
+    _ = try store.collect(policy)
+    thread.withLock { $0 }?.join()
+    #expect(version.withLock { $0 } == 3)
+    #expect(throws: Never.self) { _ = try store.open(Sample("old").claim.sha256) }
+    #expect(try store.checkup(deep: true).isClean)
+  }
+
+  /// Batches grow while they are quick and shrink when they are not.
+  @Test func transactionsAimAtATime() {
+    var pace = Pace()
+    for _ in 0..<20 { pace.took(Int64(pace.rows) * 1000, rows: pace.rows) }
+    #expect(pace.rows == 5000)
+    pace.took(300_000_000, rows: pace.rows)
+    #expect(pace.rows == 250 && pace.longest == 300_000_000)
+    // One that had little to do says nothing.
+    pace.took(1000, rows: 1)
+    #expect(pace.rows == 250)
+    for _ in 0..<20 { pace.took(1_000_000_000, rows: pace.rows) }
+    #expect(pace.rows == 20)
+  }
+}

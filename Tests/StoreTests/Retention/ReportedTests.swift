@@ -1,0 +1,129 @@
+import Manifests
+import System
+import Testing
+
+@testable import Store
+
+/// Which versions polls keep: those that devices use, not those that anybody once asked about.
+@Suite struct ReportedTests {
+  private let scratch = Scratch()
+  private let now = Locked<Int64>(1_760_000_000_000)
+
+  private func filled(_ versions: Int64) throws -> (Store, ChannelInfo) {
+    var options = Store.Options()
+    options.clock = { [now] in now.withLock { $0 } }
+    let store = try scratch.open(options)
+    for version in 0..<versions { try store.publish(base: version, set: ["a.js": Sample("\(version)")]) }
+    return (store, try store.shop())
+  }
+
+  private func dropped(_ store: Store) throws -> [Int64] {
+    var policy = RetentionPolicy()
+    policy.versions = 1
+    return try store.collect(policy, dryRun: true).channels[0].dropped.map(\.number)
+  }
+
+  @Test func onePollOfEachVersionKeepsNone() throws {
+    let (store, shop) = try filled(40)
+    try store.count((1...40).map { PollCount(channel: shop.id, version: $0, polls: 1) })
+    #expect(try dropped(store) == Array(1...39))
+    // Nor do a few, spread over two hours of a channel that nobody else polls.
+    now.withLock { $0 += 3_600_000 }
+    try store.count((1...40).map { PollCount(channel: shop.id, version: $0, polls: 8) })
+    #expect(try dropped(store) == Array(1...39))
+    #expect(try store.collect().channels[0].dropped.isEmpty, "the newest 50 stay for another reason")
+  }
+
+  /// Ten polls of each version, which anybody may send within a minute, keep no more than a hundred.
+  @Test func tenPollsOfEachVersionKeepNoMoreThanAHundred() throws {
+    let (store, shop) = try filled(130)
+    // Each has more than 1 % of that day's polls, as no more than some are sent a day.
+    for first in stride(from: Int64(1), through: 130, by: 65) {
+      try store.count((first..<first + 65).map { PollCount(channel: shop.id, version: $0, polls: 10) })
+      now.withLock { $0 += 86_400_000 }
+    }
+    #expect(try dropped(store).count == 130 - 101)
+  }
+
+  /// Polls of version 1 and of the newest on one day, in how many hours, and whether version 1 stays.
+  @Test(arguments: [
+    (10, 0, 1, true), (9, 0, 1, false), (10, 990, 1, true), (10, 1_090, 1, false), (10, 1_090, 2, true),
+    (10, 9_990, 1, false), (10, 9_990, 2, true), (10, 10_500, 2, true), (10, 12_000, 2, false),
+    (1_000, 99_000, 1, true), (1_000, 999_000, 1, false), (1_000, 999_000, 2, true),
+    (1_000, 1_200_000, 2, false),
+  ])
+  func aShareOfADaysPollsKeepsAVersion(polls: Int, others: Int, hours: Int, isKept: Bool) throws {
+    let (store, shop) = try filled(3)
+    let last = now.withLock { $0 } / 3_600_000 * 3_600_000
+    if hours == 2 {
+      now.withLock { $0 -= 3_600_000 }
+      try store.count([PollCount(channel: shop.id, version: 1, polls: 1)])
+      now.withLock { $0 += 3_600_000 }
+    }
+    try store.count([
+      PollCount(channel: shop.id, version: 1, polls: polls - (hours - 1)),
+      PollCount(channel: shop.id, version: 3, polls: others),
+    ])
+    // Other days' polls don't count against it.
+    now.withLock { $0 += 86_400_000 }
+    try store.count([PollCount(channel: shop.id, version: 3, polls: 5_000_000)])
+    #expect(try dropped(store) == (isKept ? [2] : [1, 2]))
+    let reasons = try store.keptVersions(of: shop, Self.one).first { $0.version.number == 1 }?.reasons
+    #expect(
+      reasons
+        == (isKept
+          ? [.reported(polls: polls, hours: hours, last: last)] : nil))
+    // And not for ever.
+    now.withLock { $0 += 90 * 86_400_000 }
+    #expect(try dropped(store) == [1, 2])
+  }
+
+  private static var one: RetentionPolicy {
+    var policy = RetentionPolicy()
+    policy.versions = 1
+    return policy
+  }
+
+  /// A rarely used version: a device or two that come again.
+  @Test func pollsInSeveralHoursKeepAVersion() throws {
+    let (store, shop) = try filled(3)
+    for (hour, isKept) in [(0, false), (30, false), (700, true)] as [(Int64, Bool)] {
+      now.withLock { $0 = 1_760_000_000_000 + hour * 3_600_000 }
+      try store.count([
+        PollCount(channel: shop.id, version: 1, polls: 1),
+        PollCount(channel: shop.id, version: 3, polls: 1_000_000),
+      ])
+      #expect(try dropped(store) == (isKept ? [2] : [1, 2]), "hour \(hour)")
+    }
+  }
+
+  /// Who polls every version every hour keeps a hundred of them, and not those that others use more.
+  @Test func whoPollsEverythingEveryHourKeepsNoMoreThanAHundred() throws {
+    let (store, shop) = try filled(130)
+    for hour in 0..<5 {
+      now.withLock { $0 = 1_760_000_000_000 + Int64(hour) * 3_600_000 }
+      var polls = (1...130).map { PollCount(channel: shop.id, version: $0, polls: $0 == 7 ? 2 : 1) }
+      if hour > 2 { polls = [PollCount(channel: shop.id, version: 9, polls: 1)] }
+      polls.append(PollCount(channel: shop.id, version: 20, polls: 5_000))
+      try store.count(polls)
+    }
+    let dropped = Set(try dropped(store))
+    // The newest and a hundred more, the most used first.
+    #expect(dropped.count == 130 - 101)
+    #expect(dropped.isDisjoint(with: [7, 9, 20, 130]))
+    #expect(dropped.contains(1))
+  }
+
+  /// What most devices have since an hour stays, though others poll as many old versions as there are places for longer.
+  @Test func aVersionOfMostDevicesStaysBesideVersionsOfManyHours() throws {
+    let (store, shop) = try filled(102)
+    for hour in 0..<4 {
+      now.withLock { $0 = 1_760_000_000_000 + Int64(hour) * 3_600_000 }
+      var polls = (1...100).map { PollCount(channel: shop.id, version: $0, polls: 1) }
+      if hour == 3 { polls.append(PollCount(channel: shop.id, version: 101, polls: 600)) }
+      try store.count(polls)
+    }
+    // Of the others, the oldest has no place.
+    #expect(try dropped(store) == [1])
+  }
+}
