@@ -71,19 +71,19 @@ extension ArchiveError: CustomStringConvertible {
   /// What is wrong, and where; the archive's own path is the caller's to name.
   package var description: String {
     switch self {
-    case .notAnArchive: "it is no ZIP archive, or its end is missing"
+    case .notAnArchive: "it is not a ZIP archive, or its end is missing"
     case .damaged(let part, let entry):
       "\(part.message) is damaged" + (entry.map { ", at \($0.debugDescription)" } ?? "")
     case .severalDisks: "it is one part of an archive in several files; join them first"
-    case .wrongChecksum(let name): "the bytes of \(name.debugDescription) don't have the checksum they should"
-    case .wrongSize(let name): "\(name.debugDescription) doesn't have the size that the archive says"
+    case .wrongChecksum(let name): "the bytes of \(name.debugDescription) don't match their checksum"
+    case .wrongSize(let name): "\(name.debugDescription) doesn't have its announced size"
     case .overlap(let a, let b): "\(a.debugDescription) and \(b.debugDescription) share bytes of the archive"
     case .sameName(let name): "it holds \(name.debugDescription) twice"
-    case .encrypted(let name): "\(name.debugDescription) is encrypted; pack it without a password"
+    case .encrypted(let name): "\(name.debugDescription) is encrypted; create it without a password"
     case .unknownMethod(let name, let method):
-      "\(name.debugDescription) is packed with method \(method); only stored and deflate are read"
+      "\(name.debugDescription) uses compression method \(method); only stored and deflate are supported"
     case .link(let name):
-      "\(name.debugDescription) is a symbolic link; pack what it leads to (zip without -y)"
+      "\(name.debugDescription) is a symbolic link; include its target instead (zip without -y)"
     case .notAFile(let name): "\(name.debugDescription) is neither a file nor a folder"
     case .unsafeName(let name, let problem): "the name \(name.debugDescription) \(problem.message)"
     case .tooMany(let entries, let limit): "it has \(entries) entries, \(limit) at most are read"
@@ -114,8 +114,8 @@ extension ArchiveError.NameProblem {
     case .empty: "is empty"
     case .notUTF8: "isn't UTF-8"
     case .absolute: "is an absolute path"
-    case .backslash: "holds a backslash"
-    case .control: "holds a control character"
+    case .backslash: "contains a backslash"
+    case .control: "contains a control character"
     case .dots: "has an empty part, . or .."
     case .tooLong: "is longer than 65535 bytes"
     }

@@ -184,7 +184,7 @@ final class EasyHandle {
         : .notHTTP(
           host: host,
           reason: target?.isSecure == false
-            ? "it isn't HTTP; where it speaks TLS, write https://" : "it isn't HTTP")
+            ? "it isn't HTTP; if it uses TLS, use https://" : "it isn't HTTP")
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: return .couldNotResolve(host: host)
     case CURLE_COULDNT_CONNECT: return .couldNotConnect(host: host, port: port)
     case CURLE_OPERATION_TIMEDOUT: return .timedOut(host: host, port: port)

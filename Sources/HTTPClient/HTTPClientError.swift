@@ -2,7 +2,7 @@
 package enum HTTPClientError: Error, Sendable {
   /// Thrown when the text isn't an absolute http or https URL.
   case badURL(String)
-  /// Thrown when the method or a field holds a control character, or has no name.
+  /// Thrown when the method or a field contains a control character, or has no name.
   case badField(String)
   /// Thrown when the host name has no address.
   case couldNotResolve(host: String)
@@ -34,18 +34,18 @@ extension HTTPClientError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .badURL(let text): "\(text) is not an http or https URL"
-    case .badField(let name): "the header field \"\(name)\" has no name or holds a control character"
-    case .couldNotResolve(let host): "there is no host named \(host)"
+    case .badField(let name): "the header field \"\(name)\" has no name or contains a control character"
+    case .couldNotResolve(let host): "no host named \(host)"
     case .couldNotConnect(let host, let port): "nothing answers at \(host) port \(port)"
     case .timedOut(let host, let port): "\(host) port \(port) took too long to answer"
     case .tls(let host, let reason):
       "no secure connection to \(host): "
         + (Self.message(ofTLS: reason).map { "\($0) (\(reason))" } ?? reason)
-    case .reset(let host, let port): "\(host) port \(port) broke the connection"
+    case .reset(let host, let port): "\(host) port \(port) closed the connection"
     case .notHTTP(let host, let reason): "the answer of \(host) can't be read: \(reason)"
     case .answerTooLong(let limit): "the answer is longer than \(limit) bytes"
     case .redirect(let reason): "a redirect that isn't followed: \(reason)"
-    case .bodyEnded(let offset): "the bytes to send ended early, at \(offset)"
+    case .bodyEnded(let offset): "the request body ended early, at \(offset)"
     case .callback(let error): "\(error)"
     case .cancelled: "stopped"
     case .failed(_, let reason): reason
@@ -58,23 +58,23 @@ extension HTTPClientError: CustomStringConvertible {
     func says(_ texts: String...) -> Bool { texts.contains(where: reason.contains) }
     // What it says of bytes that are no TLS record: an HTTP server's answer, mostly.
     if says("wrong version number", "packet length too long", "record layer failure") {
-      return "what answers there speaks plain http: write http:// in the address"
+      return "the server there uses plain http: use http:// in the address"
     }
     if says("self-signed", "self signed", "unable to get local issuer") {
       return
-        "nobody who is trusted signed its certificate; where that is one of your own, name its issuer's file with "
+        "its certificate is not signed by a trusted issuer; if it is a private one, give its issuer's file with "
         + "--cacert"
     }
-    if says("certificate has expired") { return "its certificate has expired; its owner has to renew it" }
+    if says("certificate has expired") { return "its certificate has expired and must be renewed" }
     if says("not yet valid") { return "its certificate isn't valid yet; look at the clocks of both machines" }
     if says("alert protocol version", "unsupported protocol") {
-      return "it doesn't speak TLS 1.2 or 1.3"
+      return "it doesn't support TLS 1.2 or 1.3"
     }
     if says("no alternative certificate subject name", "hostname mismatch", "does not match target host") {
-      return "its certificate is for another name; use the name that it is for"
+      return "its certificate is for another name; use that name"
     }
     if says("error setting certificate", "error adding trust anchors", "problem with the ssl ca cert") {
-      return "the file of certificates to trust can't be used; it has to be PEM (--cacert)"
+      return "the file of trusted certificates is invalid; it must be PEM (--cacert)"
     }
     return nil
   }

@@ -57,8 +57,8 @@ public enum HTTPDNSError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .badURL(let text):
-      "\"\(text)\" is no address of a name service; write it like https://dns.example.com/dns-query"
-    case .badAddress(let text): "\"\(text)\" is no IP address; write it like 192.0.2.1 or 2001:db8::1"
+      "\"\(text)\" is not a DNS service URL such as https://dns.example.com/dns-query"
+    case .badAddress(let text): "\"\(text)\" is not an IP address such as 192.0.2.1 or 2001:db8::1"
     }
   }
 }

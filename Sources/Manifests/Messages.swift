@@ -7,9 +7,9 @@ extension NameError: CustomStringConvertible {
     return switch problem {
     case .empty: "the \(thing) is empty; \(rule)"
     case .tooLong(let limit): "\(quoted) is too long for the \(thing): \(limit) characters at most"
-    case .start: "the \(thing) \(quoted) can't begin like this; \(rule)"
-    case .character(let scalar): "the \(thing) \(quoted) can't hold \(name(scalar)); \(rule)"
-    case .reserved: "\(quoted) can't be the \(thing), since the word is used in paths; choose another"
+    case .start: "the \(thing) \(quoted) can't begin like that; \(rule)"
+    case .character(let scalar): "the \(thing) \(quoted) can't contain \(name(scalar)); \(rule)"
+    case .reserved: "\(quoted) can't be the \(thing), because it is used in paths; choose another"
     }
   }
 }
@@ -27,8 +27,8 @@ extension NameError.Kind {
 extension HumanText.Problem: CustomStringConvertible {
   package var description: String {
     switch self {
-    case .tooLong(let limit): "longer than \(limit) bytes; say it in fewer words"
-    case .character(let scalar): "it can't hold \(name(scalar)); take it out"
+    case .tooLong(let limit): "longer than \(limit) bytes; shorten it"
+    case .character(let scalar): "it can't contain \(name(scalar)); remove it"
     }
   }
 }
@@ -44,17 +44,17 @@ extension ResourceURLError: CustomStringConvertible {
 extension ResourceURLError.Problem {
   fileprivate var message: String {
     switch self {
-    case .relative: "no absolute URL; write it with http:// or https:// in front"
+    case .relative: "not an absolute URL; write it with http:// or https:// in front"
     case .scheme(let scheme): "the scheme is \(quote(scheme)); only http and https can be used"
-    case .lineBreak: "a URL can't hold tabs or line breaks; take them out"
-    case .userinfo: "a URL can't hold a user name"
+    case .lineBreak: "a URL can't contain tabs or line breaks; remove them"
+    case .userinfo: "a URL can't contain a user name"
     case .noHost: "the host is missing; write https://host/…"
     case .hostNotASCII: "the host has characters outside ASCII; write it as punycode (xn--…)"
-    case .hostByte(let byte): "the host can't hold \(name(Unicode.Scalar(byte))); check its spelling"
-    case .ipv4: "the host ends in a number, but is no IPv4 address; check its spelling"
-    case .ipv6: "what stands in brackets is no IPv6 address; check its spelling"
-    case .port: "the port is no number from 0 to 65535; check what follows the host's colon"
-    case .tooLong(let count): "the URL is \(count) bytes long; \(ResourceURL.limit) is the most"
+    case .hostByte(let byte): "the host can't contain \(name(Unicode.Scalar(byte))); check its spelling"
+    case .ipv4: "the host ends in a number, but is not an IPv4 address; check its spelling"
+    case .ipv6: "the part in brackets is not an IPv6 address; check its spelling"
+    case .port: "the port is not a number from 0 to 65535; check the part after the host's colon"
+    case .tooLong(let count): "the URL is \(count) bytes long; the limit is \(ResourceURL.limit)"
     case .baseWithQuery: "a base URL can't have a ? or #; write it without"
     case .path: "a path can't have an empty part, . or ..; write it relative to its folder"
     case .pathNotUTF8: "the file's name isn't UTF-8; rename it"
@@ -65,18 +65,18 @@ extension ResourceURLError.Problem {
 extension JSONError: CustomStringConvertible {
   package var description: String {
     switch self {
-    case .ended: "the JSON ends in the middle of a value; it was probably cut off"
-    case .unexpected(let at): "not JSON: a byte that can't stand at offset \(at)"
-    case .trailing(let at): "not JSON: something follows the value at offset \(at)"
+    case .ended: "the JSON ends inside a value; it was probably cut off"
+    case .unexpected(let at): "not JSON: unexpected byte at offset \(at)"
+    case .trailing(let at): "not JSON: data after the value at offset \(at)"
     case .tooDeep(let at):
       "the JSON at offset \(at) is nested deeper than \(JSONReader.depthLimit) levels; flatten it"
     case .tooLarge(let at):
       "the JSON at offset \(at) has a member longer than \(JSONStream.partLimit) bytes; shorten it"
-    case .number(let at): "not JSON: no number at offset \(at)"
-    case .escape(let at): "not JSON: no valid escape at offset \(at)"
+    case .number(let at): "not JSON: invalid number at offset \(at)"
+    case .escape(let at): "not JSON: invalid escape at offset \(at)"
     case .encoding(let at): "not JSON: the string at offset \(at) isn't UTF-8"
     case .duplicateKey(let key): "the JSON has the key \(quote(key)) twice; keep one"
-    case .member(let key): "the JSON's member \(quote(key)) is missing or isn't what it should be"
+    case .member(let key): "the JSON's member \(quote(key)) is missing or invalid"
     }
   }
 }

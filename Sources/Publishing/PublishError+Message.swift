@@ -8,25 +8,25 @@ extension PublishError {
   /// follow on lines of their own.
   package var message: String {
     switch self {
-    case .noFolder(let folder): "there is no folder \(folder)"
-    case .notAFolder(let path): "\(path) is neither a folder nor a zip: name what holds the files to publish"
+    case .noFolder(let folder): "no such folder: \(folder)"
+    case .notAFolder(let path): "\(path) is neither a folder nor a zip: give a folder or zip file to publish"
     case .archive(let path, let error): "\(path) can't be published: \(error)"
     case .nothingToPublish(let folder):
-      "\(folder) holds no file to publish; use `xcache unpublish` to take a bundle away"
+      "\(folder) contains no files to publish; use `xcache unpublish` to remove a bundle"
     case .unreadable(let path, let error): "\(path) can't be read: \(error.reason)"
     case .notAFile(let path): "\(path) is neither a file nor a folder: remove or exclude it"
     case .notUTF8(let path): "the name of \(path) isn't UTF-8, so it has no URL: rename or exclude it"
     case .linkToNothing(let path): "the symbolic link \(path) leads to nothing: remove or exclude it"
-    case .linkInCircle(let path): "the symbolic link \(path) leads in a circle: remove or exclude it"
+    case .linkInCircle(let path): "the symbolic link \(path) leads back to itself: remove or exclude it"
     case .linkLeaves(let path, let target):
-      "the symbolic link \(path) leaves the folder, to \(target): copy what it names, or exclude it"
+      "the symbolic link \(path) points outside the folder, to \(target): copy its target, or exclude it"
     case .changedWhileRead(let path):
       "\(path) changed while it was read: publish again when the build is done"
     case .noURL(let file, let error): "\(file) can't be a resource: \(error.message)"
     case .duplicates(let list):
       "files with the same URL:"
         + Listing.below(
-          list.map { "\($0.url): \($0.files.joined(separator: ", "))" }, hint: "mend these first")
+          list.map { "\($0.url): \($0.files.joined(separator: ", "))" }, hint: "fix these first")
     case .bundleTwice(let name): "bundle \(name) is given twice: name all its folders in xcache.json"
     case .broken(let report): PublishError.message(of: report)
     case .origin(let error): error.message
@@ -35,13 +35,13 @@ extension PublishError {
         + "\(Bytes.text(limit))\(Bytes.text(bytes) == Bytes.text(limit) ? " (\(bytes - limit) B less)" : ""): "
         + "nothing was released"
     case .costUnknown:
-      "the origin can't say what the update costs devices, so --max-update can't be kept: nothing was released. Publish "
+      "the origin can't compute the update's cost for devices, so --max-update can't be checked: nothing was released. Publish "
         + "again, or without --max-update"
     case .alwaysOvertaken:
-      "other releases came between again and again while it was worked out what the update costs devices, so --max-update "
-        + "can't be kept: nothing was released. Publish again in a moment, or without --max-update"
+      "other releases kept arriving while the update's cost for devices was computed, so --max-update "
+        + "can't be checked: nothing was released. Publish again in a moment, or without --max-update"
     case .damagedOnTheWay(let path):
-      "\(path) arrives at the origin with other bytes than it has here: something on the way changes them"
+      "\(path) arrived at the origin with different bytes: something in between changes them"
     }
   }
 

@@ -6,34 +6,35 @@ extension StoreError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .inUse(let path, let process): Self.inUseMessage(path, process)
-    case .noDataFolder(let path): "\(path) holds no origin's data; `xcache serve --data \(path)` makes it"
-    case .foreignDatabase: "xcache.db is a database of another program; give another folder with --data"
+    case .noDataFolder(let path):
+      "\(path) is not an origin's data folder; `xcache serve --data \(path)` creates one"
+    case .foreignDatabase: "xcache.db is another program's database; choose another folder with --data"
     case .newerDatabase(let migration):
       "the database was made by a newer xcache (it has \(migration)); run that version or a later one"
     case .olderDatabase:
       "the database was made by an older xcache; start this version's `xcache serve` on it once, then try again"
     case .pushFailed(let place, let reason):
-      "the release is staged, since its files could not be pushed to \(place): \(reason); the origin goes on trying "
-        + "and shows it once they are there, unless it is restarted; publishing once more sends nothing again"
-    case .tooManyPushes: "other releases are on their way to the CDN; try again in a moment"
-    case .unpushed: "other releases came each time that its files had been pushed; publish once more"
+      "the release is staged, since its files could not be pushed to \(place): \(reason); the origin keeps trying "
+        + "and shows it once they are there, unless it is restarted; publishing once more won't upload anything again"
+    case .tooManyPushes: "other releases are being pushed to the CDN; try again in a moment"
+    case .unpushed: "other releases kept arriving while its files were pushed; publish again"
     case .foreignLease: "the lease was taken with another token; an admin without limits may end it"
     case .tooManyLeases(let limit):
-      "the token holds \(limit) leases, and that is the most; wait for a mirror run to end, or use another token"
+      "the token holds \(limit) leases, which is the limit; wait for a mirror run to end, or use another token"
     case .leaseTooOld(let hours):
-      "a lease lasts \(hours) hours at most; run again, what was copied stays"
+      "a lease lasts \(hours) hours at most; run it again, copied files are kept"
     case .foreignMirror(let name):
       "the mirror \(name) was registered with another token; use that one, a token of an admin without limits, or "
         + "another --name"
     case .unknownMirror(let name):
       "no mirror \(name) is registered; `xcache mirror list` names those that are"
     case .tooManyMirrors(let limit):
-      "the token has registered \(limit) mirrors, and that is the most; forget one (`xcache mirror forget NAME`), or "
+      "the token has registered \(limit) mirrors, which is the limit; forget one (`xcache mirror forget NAME`), or "
         + "use another token"
-    case .unknownLease: "the lease has ended; what was read under it may have been removed, so begin anew"
-    case .notEmpty(let path): "\(path) holds an origin's data already; give a new folder with --data"
+    case .unknownLease: "the lease has ended; files read under it may have been removed, so start over"
+    case .notEmpty(let path): "\(path) already contains an origin's data; choose a new folder with --data"
     case .alteredMigration(let name):
-      "the database was made by an xcache whose \(name) differs from this one's; run the one that made it"
+      "the database was made by an xcache whose \(name) differs from this one's; use the xcache that created it"
     case .corruptRow(let text):
       "the database holds a value that xcache never writes: \"\(text)\"; restore it from a backup"
     case .damagedDatabase(let path, let findings):
@@ -42,46 +43,46 @@ extension StoreError: CustomStringConvertible {
     case .database(let error): "SQLite: \(error.message) (code \(error.code)) in: \(error.statement)"
     case .system(let error): error.description
     case .diskFull(let place):
-      "no space left on the disk for \(place); nothing was changed; make room and try again"
+      "no space left on the disk for \(place); nothing was changed; free some space and try again"
     case .digestMismatch(let announced, let received): Self.mismatchMessage(announced, received)
-    case .unknownBlob(let sha256): "no bytes are stored with sha256 \(sha256)"
+    case .unknownBlob(let sha256): "no stored file has sha256 \(sha256)"
     case .corruptBlob(let sha256):
       "the stored bytes of sha256 \(sha256) are damaged and were set aside; publish the file again"
     case .unknownApp(let app):
-      "no app named \"\(app)\"; `xcache channel list` shows those there are, and an admin's first publish makes one"
+      "no app named \"\(app)\"; `xcache channel list` shows all apps, and an admin's first publish creates one"
     case .unknownChannel(let app, let channel):
-      "app \"\(app)\" has no channel named \"\(channel)\"; `xcache channel list` shows those it has"
+      "app \"\(app)\" has no channel named \"\(channel)\"; `xcache channel list` shows its channels"
     case .unknownBundle(let bundle):
-      "no bundle named \"\(bundle)\" in this channel; `xcache status` shows those it has"
+      "no bundle named \"\(bundle)\" in this channel; `xcache status` shows its bundles"
     case .appNameTaken(let app, let other):
       """
       no app is named \"\(app)\", but there is \"\(other)\": write it like that, or choose a name that differs in more \
       than case
       """
     case .unknownBase(let bundle, let base):
-      "version \(base) of bundle \"\(bundle)\" is not kept; fetch the bundle's entries and plan again"
+      "version \(base) of bundle \"\(bundle)\" is not kept; read the bundle's entries and plan again"
     case .changedSince(let bundle, let limit, let release): Self.changedMessage(bundle, limit, release)
     case .otherVersion(let planned, let newest):
-      "the release was to replace version \(planned), and the newest is \(newest); plan it again"
+      "the release replaces version \(planned), but the newest is \(newest); plan it again"
     case .urlConflicts(let conflicts): Self.conflictMessage(conflicts)
     case .duplicateURLs(let duplicates):
       Self.list("the same resource under two spellings", duplicates) { "\($0.url) and \($0.other)" }
         + "\nrename one of each, or leave it out (--exclude)"
     case .foreignHosts(let foreign): Self.foreignMessage(foreign)
     case .missingBlobs(let digests):
-      "the bytes of \(digests.count) files are not stored; send them, then commit again"
+      "the bytes of \(digests.count) files are not stored; upload them, then commit again"
     case .contentMismatch(let url, let claimed, let stored): Self.contentMessage(url, claimed, stored)
     case .badRequest(let fault): fault.description
     case .unknownVersion(.none):
-      "there is no release of that time; the first one came later (versions begin with 1)"
+      "no release at that time; the first one came later (versions begin with 1)"
     case .unknownVersion(let version): "version \(version) is not kept; the log shows those that are"
     case .unknownMoment(let oldest):
-      "the version of that moment is not kept any more; the oldest one that is: \(oldest)"
+      "the version of that time is no longer kept; the oldest one is \(oldest)"
     case .unknownDocument(let document, let oldest):
-      "the \(document.rawValue) document of then is not kept; the oldest version that is: \(oldest)"
+      "the \(document.rawValue) document of that time is no longer kept; the oldest version is \(oldest)"
     case .tooManySteps(let steps, let kept):
-      "\(steps) steps back lead beyond what is kept: \(kept) distinct contents lie before the one that is live; "
-        + "`xcache log` shows them, and --to names one"
+      "\(steps) steps back is too far: \(kept) distinct contents before the live one are kept; "
+        + "`xcache log` shows them; choose one with --to"
     case .frozen(let app, let channel, let freeze): Self.frozenMessage(app, channel, freeze)
     case .channelExists(let app, let channel):
       "app \"\(app)\" has a channel \"\(channel)\" already; `xcache channel list` shows it"
@@ -92,31 +93,31 @@ extension StoreError: CustomStringConvertible {
       channel "\(channel)" of app "\(app)" holds \(resources) \(resources == 1 ? "resource" : "resources"); unpublish its bundles first, so that devices \
       let go of them
       """
-    case .archive(let error): "a zip of the channel's files can't be made: \(error)"
-    case .notPinned(let version): "version \(version) is not pinned; `xcache pin list` shows those that are"
+    case .archive(let error): "a zip file of the channel can't be created: \(error)"
+    case .notPinned(let version): "version \(version) is not pinned; `xcache pin list` shows the pinned ones"
     case .leased(let holders):
-      "nothing was removed, since someone reads just now: \(holders.joined(separator: ", ")); try again later"
+      "nothing was removed, because data is being read by \(holders.joined(separator: ", ")); try again later"
     case .noBackup(let path):
-      "\(path) holds no backup that was finished; `xcache backup --to \(path)` makes one"
+      "\(path) contains no complete backup; `xcache backup --to \(path)` creates one"
     case .foreignBackup(let path):
-      "\(path) holds the data or a backup of another origin, or is this one's data folder; give a folder of its own"
+      "\(path) holds the data or a backup of another origin, or is this one's data folder; choose another folder"
     case .badBackupPlace(let path, let reason):
-      "no backup was made in \(path): \(reason); give a new folder with --to"
-    case .alreadyDone: "this request was carried out before"
+      "no backup was made in \(path): \(reason); choose a new folder with --to"
+    case .alreadyDone: "this request was already carried out"
     case .requestKeyReused:
-      "this Idempotency-Key was another request's; make a new one for each act, and send it again only with the same "
+      "this Idempotency-Key belongs to another request; use a new one for each action, and repeat it only with the same "
         + "method, path and body"
     case .tokenNameTaken(let name):
-      "a token named \"\(name)\" is in use; revoke it first or choose another name"
+      "a token named \"\(name)\" already exists; revoke it first or choose another name"
     case .unknownToken(let name):
-      "no token in use has the id or name \"\(name)\"; `xcache token list` shows those there are"
-    case .tokenEnded(let name): "the token \"\(name)\" was revoked meanwhile, or has expired"
+      "no valid token has the id or name \"\(name)\"; `xcache token list` shows all tokens"
+    case .tokenEnded(let name): "the token \"\(name)\" was revoked or has expired"
     }
   }
 
   private static func inUseMessage(_ path: String, _ process: Int32?) -> String {
     let holder = process.map { "process \($0)" } ?? "another process"
-    return "\(path) is in use by \(holder); stop it, or give another folder with --data"
+    return "\(path) is in use by \(holder); stop it, or choose another folder with --data"
   }
 
   private static func mismatchMessage(_ announced: BlobClaim, _ received: FileDigest) -> String {
@@ -145,10 +146,10 @@ extension StoreError: CustomStringConvertible {
   }
 
   private static func conflictMessage(_ conflicts: [URLConflict]) -> String {
-    list("held by another bundle with other bytes, another type or other headers", conflicts) {
+    list("already published by another bundle with different content, type or headers", conflicts) {
       "\($0.url) (bundle \"\($0.bundle)\", sha256 \($0.sha256))"
     }
-      + "\nleave them out (--exclude), or release them with the other bundle; `xcache unpublish --bundle` takes a bundle away"
+      + "\nexclude them (--exclude), or release them with the other bundle; `xcache unpublish --bundle` removes a bundle"
   }
 
   private static func foreignMessage(_ foreign: ForeignURLs) -> String {
@@ -157,12 +158,12 @@ extension StoreError: CustomStringConvertible {
       case .channel(let name):
         (
           "channel \"\(name)\"",
-          "an admin adds hosts by `xcache channel set --hosts`, or lifts the list with --hosts '*'"
+          "an admin can add hosts with `xcache channel set --hosts`, or allow all with --hosts '*'"
         )
       case .token(let name):
         (
           "token \"\(name)\"",
-          "use a token that is made for their hosts (`xcache token create --hosts`)"
+          "use a token for these hosts (`xcache token create --hosts`)"
         )
       }
     let more = foreign.count - foreign.first.count
@@ -191,8 +192,8 @@ extension ReleaseInput.Fault: CustomStringConvertible {
   /// What is wrong with the request.
   package var description: String {
     switch self {
-    case .noBundle: "a release names at least one bundle"
-    case .bundleTwice(let bundle): "a release names each bundle once; twice: \"\(bundle)\""
+    case .noBundle: "a release needs at least one bundle"
+    case .bundleTwice(let bundle): "a release can name each bundle only once; given twice: \"\(bundle)\""
     case .setAndRemoved(let url): "\(url) is both set and removed"
     }
   }

@@ -121,7 +121,7 @@ package enum StoreError: Error, Sendable {
   // Tokens.
   case tokenNameTaken(String)
   case unknownToken(String)
-  /// Thrown when the token that something was asked for with was revoked meanwhile, or has expired.
+  /// Thrown when the token that something was asked for with was revoked or has expired.
   case tokenEnded(String)
 
   init(_ error: SQLiteError) {

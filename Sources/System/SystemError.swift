@@ -45,14 +45,14 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
   /// The kernel's own words for a folder that can't be made tell of names that are there or missing, not of why.
   private static func folderMessage(_ path: String, _ code: Errno, _ reason: String) -> String {
     switch code {
-    case _ where path.isEmpty: "a folder has an empty name; name one"
+    case _ where path.isEmpty: "the folder name is empty"
     case .fileExists:
-      "\(path) is a file, or a link that leads nowhere, and no folder; remove it, or name another folder"
+      "\(path) is a file or a dangling link, not a folder; remove it, or choose another folder"
     case .notDirectory:
-      "the folder \(path) can't be made, since a file stands in its way; name another folder"
+      "the folder \(path) can't be created, because a file is in the way; choose another folder"
     case .noSuchFileOrDirectory:
-      "the folder \(path) can't be made: no folder can be made there (mkdir: \(reason)); name another one"
-    default: "the folder \(path) can't be made: \(reason) (mkdir)"
+      "the folder \(path) can't be created there (mkdir: \(reason)); choose another one"
+    default: "the folder \(path) can't be created: \(reason) (mkdir)"
     }
   }
 

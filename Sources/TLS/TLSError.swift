@@ -26,21 +26,21 @@ extension TLSError: CustomStringConvertible {
     switch self {
     case .unreadable(let error): "\(error)"
     case .tooLarge(let path):
-      "\(path) is larger than 1 MB: name the file of the certificate or of its key, in PEM form"
+      "\(path) is larger than 1 MB: give the certificate's or its key's file in PEM form"
     case .noCertificate(let path):
-      "\(path) has no certificate in PEM form, which begins with -----BEGIN CERTIFICATE-----"
+      "\(path) contains no PEM certificate, which begins with -----BEGIN CERTIFICATE-----"
     case .damagedCertificate(let path, let number):
-      "certificate \(number) in \(path) is damaged; copy the file again from who issued it"
+      "certificate \(number) in \(path) is damaged; get the file again from its issuer"
     case .noKey(let path):
-      "\(path) has no private key in PEM form, which begins with -----BEGIN PRIVATE KEY-----"
+      "\(path) contains no PEM private key, which begins with -----BEGIN PRIVATE KEY-----"
     case .sealedKey(let path):
-      "the key in \(path) is sealed by a pass phrase, and nobody could type it; write it without one: "
+      "the key in \(path) is encrypted with a passphrase, which can't be entered here; decrypt it: "
         + "openssl pkey -in \(path) -out plain.pem"
     case .otherKey(let certificate, let key, let name):
-      "the key in \(key) isn't that of the certificate in \(certificate) (\(name)); give the key that the certificate "
-        + "was made for, and put the server's own certificate first in the file, those that it is signed by behind it"
+      "the key in \(key) doesn't match the certificate in \(certificate) (\(name)); give the key that the certificate "
+        + "was issued for, and put the server's own certificate first in the file, followed by its chain"
     case .refused(let path, let reason):
-      "the certificate in \(path) isn't safe enough to be used; have one issued with an ECDSA P-256 key, or RSA of 2048 "
+      "the certificate in \(path) is too weak; get one with an ECDSA P-256 key, or RSA of 2048 "
         + "bits (\(reason))"
     }
   }

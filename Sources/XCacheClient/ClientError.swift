@@ -67,7 +67,7 @@ extension ClientError: CustomStringConvertible {
     case .status(let url, let code, let message):
       "\(url) answered \(code)\(message.map { ": \($0)" } ?? ""). \(Self.advice(for: code))"
     case .unreadable(let url, let reason):
-      "The answer of \(url) can't be used: \(reason). Is this the address of an xcache server?"
+      "The answer of \(url) can't be used: \(reason). Is this an xcache server?"
     case .wrongDigest(let url, let version, let expected, let computed):
       """
       The manifest \(version) of \(url) has digest \(computed), but says \(expected); \
@@ -88,7 +88,7 @@ extension ClientError: CustomStringConvertible {
       If a CDN is in between, purge that URL there.
       """
     case .preset(let path, let reason):
-      "\(path) can't be used as a preset: \(reason). Fetch it again from the origin's bundle/ path."
+      "\(path) can't be used as a preset: \(reason). Download it again from the origin's bundle/ path."
     case .presetDelta(let path, let url, let instead):
       """
       \(path) can't be used as a preset: its delta of \(url) is damaged, or the device lacks the file that it is over. \
@@ -113,9 +113,9 @@ extension ClientError: CustomStringConvertible {
 
   private static func advice(for code: Int) -> String {
     switch code {
-    case 404: "Check the names of app and channel, and the address."
-    case 401, 403: "Something in between asks for a login."
-    case 500...: "The server has trouble; try again later."
+    case 404: "Check the app and channel names, and the address."
+    case 401, 403: "Something in between requires a login."
+    case 500...: "The server failed; try again later."
     default: "Check the address."
     }
   }

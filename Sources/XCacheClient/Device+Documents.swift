@@ -82,7 +82,7 @@ extension Device {
     let held = next.version(kind)
     guard next.take(kind, bytes) else {
       let url = settings.url(kind, from: source)
-      throw .unreadable(url: url, reason: "it isn't the document that belongs there")
+      throw .unreadable(url: url, reason: "it is not the expected document")
     }
     // A cache in between may still have an older one.
     let isUnwritten = next.unwritten.contains(kind) && next.version(kind) == held
@@ -118,7 +118,7 @@ extension Device {
       return nil
     }
     guard isAllowed(script.download) else {
-      throw .unreadable(url: script.download, reason: "the app doesn't name the host of this script")
+      throw .unreadable(url: script.download, reason: "the script's host is not one of the app's hosts")
     }
     guard let key = settings.scriptKey else {
       throw .badSetting(name: "The key that scripts are signed by", value: "")
@@ -134,7 +134,7 @@ extension Device {
       }
     guard SHA256.of(bytes) == sha256 else {
       if held != nil { try folder.remove(path) }
-      throw .unreadable(url: script.download, reason: "the script has another sha256 than the policy says")
+      throw .unreadable(url: script.download, reason: "the script's SHA-256 differs from the policy's")
     }
     guard let signature = Base64.decode(script.signature), Ed25519.verifies(signature, of: bytes, by: key)
     else {

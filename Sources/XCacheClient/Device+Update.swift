@@ -39,7 +39,7 @@ extension Device {
     }
     // Before it counts as a poll.
     if gate.isStopped {
-      throw .noAnswer(url: settings.server.text, TransportError(.stopped, "nobody wants it any more"))
+      throw .noAnswer(url: settings.server.text, TransportError(.stopped, "cancelled"))
     }
     switch policy.withLock({ $0.begin(at: now(), force: force) }) {
     case .wait(let milliseconds):

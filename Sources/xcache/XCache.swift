@@ -16,17 +16,17 @@ enum XCache {
       ]
     ),
     (
-      "Look",
+      "Inspect",
       [
         StatusCommand.command, LogCommand.command, ShowCommand.command, DiffCommand.command,
         AuditCommand.command,
       ]
     ),
     (
-      "Steer devices",
+      "Control devices",
       [PrefetchCommand.command, PolicyCommand.command, ChannelCommand.command, PinCommand.command]
     ),
-    ("Be a device", [PullCommand.command, DeviceCommand.command]),
+    ("Act as a device", [PullCommand.command, DeviceCommand.command]),
     (
       "Run an origin",
       [
@@ -110,10 +110,10 @@ enum XCache {
     if let command = commands.first(where: { $0.name == name }) { return command }
     if name.hasPrefix("-") {
       throw UsageError(
-        "there is no option \(name) before a command; options stand behind their command")
+        "unknown option \(name) before a command; options stand behind their command")
     }
     throw UsageError(
-      "there is no command \(name)\(Spelling.suggestion(for: name, among: commands.map(\.name)))")
+      "unknown command \(name)\(Spelling.suggestion(for: name, among: commands.map(\.name)))")
   }
 
   /// The command that the words begin with, for the line that says where its help is.

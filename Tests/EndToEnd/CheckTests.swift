@@ -116,7 +116,7 @@ struct CheckTests {
       #expect(try site.run("prefetch", "push", file, "--app", "shop").exitCode == 0)
       let outcome = try Self.publish(site, "main", ["index.html": Self.page("2")], base: base)
       #expect(outcome.exitCode == 0)
-      #expect(outcome.errors.contains("names the page \(base)/gone.html, which no bundle holds"))
+      #expect(outcome.errors.contains("names the page \(base)/gone.html, which is in no bundle"))
       #expect(outcome.errors.split(separator: "\n").count == 1, "\(outcome.errors)")
     }
   }
@@ -137,10 +137,10 @@ struct CheckTests {
       try write()
       let path = "\(try Kernel.realPath(site.scratch.path))/xcache.json"
       let lines = [
-        "\(path): warning: bundles / main / exclude: the pattern \"*.map\" leaves nothing out: correct it, or take it "
-          + "away [pattern]",
-        "\(path): warning: bundles / main / headers: the pattern \"*.htm\" matches no file that is published: correct "
-          + "it, or take it away [pattern]",
+        "\(path): warning: bundles / main / exclude: the pattern \"*.map\" excludes nothing: correct or remove it "
+          + "[pattern]",
+        "\(path): warning: bundles / main / headers: the pattern \"*.htm\" matches no published file: correct "
+          + "or remove it [pattern]",
       ]
       let checked = try site.run("check", token: "none")
       #expect(checked.exitCode == 0)

@@ -203,7 +203,7 @@ struct DeviceProcessTests {
       (["--hosts", "m.test", "--listen", "0.0.0.0:0"], "loopback"),
       (["--hosts", "m.test", "--listen", "m.test:80"], "loopback"),
       (["--hosts", "m.test", "--listen", "localhost"], "loopback"),
-      (["--listen", "127.0.0.1:0"], "--hosts is needed"),
+      (["--listen", "127.0.0.1:0"], "--hosts is required"),
     ] {
       let child = try Child(
         [Binary.path, "device", "run", "--to", "held", "--app", "shop", "--server", "http://127.0.0.1:1"]

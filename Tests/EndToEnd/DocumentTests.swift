@@ -69,7 +69,7 @@ import Testing
         #expect(refused.exitCode == 3)
         #expect(
           refused.errors.contains(
-            "\(bad): error: $[0].interfaces[0].apii: there is no such key; did you mean"))
+            "\(bad): error: $[0].interfaces[0].apii: unknown key; did you mean"))
       }
       #expect(try site.run("prefetch", "check", "absent.json").exitCode == 1)
       #expect(try site.run("prefetch", "chek").exitCode == 2)

@@ -141,7 +141,8 @@ import Testing
         #expect(
           outcome.errors
             == (isWarned
-              ? "warning: anybody on this machine may read the token in \(path): run chmod o= \(path)\n" : "")
+              ? "warning: other users of this machine can read the token in \(path): run chmod o= \(path)\n"
+              : "")
         )
       }
     }
@@ -156,14 +157,14 @@ import Testing
         ["login", site.url, "--token-file", "\(site.data)/admin.token"], in: scratch)
       #expect(login.exitCode == 0, "\(login.errors)")
       #expect(
-        login.output.hasPrefix("logged in to \(site.url): it has no channel yet that this token may read;"))
+        login.output.hasPrefix("logged in to \(site.url): there is no channel yet that this token may read;"))
       let words = ["web", "init", "--dir", "dist", "--app", "shop"]
       let made = try Self.run(words, in: scratch)
       #expect(made.exitCode == 0 && made.errors.isEmpty, "\(made.errors)")
       let worker = try DurableFile.read(scratch.path + "/dist/xcache-sw.js") ?? []
       #expect(String(decoding: worker.prefix(200), as: UTF8.self).contains(site.url))
       let plain = try Self.run(words + ["--server", "http://origin.example.com"], in: scratch)
-      #expect(plain.exitCode == 0 && plain.errors.contains("give browsers an https address"))
+      #expect(plain.exitCode == 0 && plain.errors.contains("give browsers an https URL"))
       // The server of the project goes before the only one that is known.
       try scratch.write("xcache.json", #"{"server":"\#(site.url)"}"#)
       let out = try Self.run(["logout"], in: scratch)

@@ -31,7 +31,7 @@ import Testing
       #expect(again.exitCode == 0, "\(again.errors)")
       #expect(try site.run("gc", "--keep-versions", "0").exitCode == 2)
       let ci = try site.run("token", "create", "ci").output.filter { !$0.isWhitespace }
-      #expect(try site.run("gc", token: ci).errors.contains("admin token without limits"))
+      #expect(try site.run("gc", token: ci).errors.contains("unrestricted admin token"))
       #expect(try site.run("doctor", "--deep", "--data", site.data).exitCode == 0)
     }
   }
@@ -115,7 +115,7 @@ import Testing
       #expect(outcome.output.contains("from a backup"))
       #expect(
         try site.run("doctor", "--data", site.scratch.path + "/none").errors.contains(
-          "holds no origin's data"))
+          "is not an origin's data folder"))
     }
   }
 

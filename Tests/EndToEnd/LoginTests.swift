@@ -108,7 +108,7 @@ import Testing
   @Test("Who breaks off a connection without TLS may want one with it") func plain() throws {
     let server = SocketServer { _ in [.reset] }
     let outcome = try Self.run(["status", "--server", server.url], in: try Scratch())
-    #expect(outcome.exitCode == 1 && outcome.errors.contains("write https://"), "\(outcome.errors)")
+    #expect(outcome.exitCode == 1 && outcome.errors.contains("use https://"), "\(outcome.errors)")
   }
 
   @Test("A first xcache.json, by options; publish follows it; nothing is written over unless it is told so")

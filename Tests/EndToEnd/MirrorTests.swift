@@ -83,7 +83,7 @@ struct MirrorTests {
       }
       if let lock = try FileLock.take(site.scratch.path + "/www/.xcache-mirror/lock") {
         let refused = try site.run("mirror", "--to", "www")
-        #expect(refused.exitCode == 1 && refused.errors.contains("another run works on"))
+        #expect(refused.exitCode == 1 && refused.errors.contains("another run is using"))
         _ = consume lock
       }
       // A process that another test starts just now holds a copy of the lock until it becomes its program.

@@ -15,14 +15,14 @@ struct NoFolderTests {
   }
 
   static let places = [
-    Place(path: "/proc/nowhere", says: "/proc/nowhere can't be made"),
-    Place(path: "/proc/nowhere/at/all", says: "/proc/nowhere can't be made"),
-    Place(path: "/proc/self/fd/nowhere/", says: "/proc/self/fd/nowhere can't be made"),
+    Place(path: "/proc/nowhere", says: "/proc/nowhere can't be created"),
+    Place(path: "/proc/nowhere/at/all", says: "/proc/nowhere can't be created"),
+    Place(path: "/proc/self/fd/nowhere/", says: "/proc/self/fd/nowhere can't be created"),
     Place(path: "file", says: "file is a file", deviceSays: "file: Not a directory"),
-    Place(path: "file/below/it", says: "a file stands in its way"),
-    Place(path: "link", says: "link is a file, or a link that leads nowhere"),
-    Place(path: "link/below/it", says: "link is a file, or a link that leads nowhere"),
-    Place(path: "", says: "is given an empty name", exitCode: 2),
+    Place(path: "file/below/it", says: "a file is in the way"),
+    Place(path: "link", says: "link is a file or a dangling link"),
+    Place(path: "link/below/it", says: "link is a file or a dangling link"),
+    Place(path: "", says: "has an empty value", exitCode: 2),
   ]
 
   @Test("Every command that makes a folder", arguments: places)

@@ -14,7 +14,7 @@ struct OperationsTests {
       #expect(Wait.until(20) { Self.text(log).contains("first") })
       #expect(rename(log, log + ".1") == 0)
       site.server.signal(SIGHUP)
-      #expect(Wait.until(20) { site.server.standardError.contains("opened the access log \(log) anew") })
+      #expect(Wait.until(20) { site.server.standardError.contains("reopened the access log \(log)") })
       #expect(try site.web.ask("/healthz?second").status == 200)
       #expect(Wait.until(20) { Self.text(log).contains("second") })
       #expect(!Self.text(log).contains("first") && !Self.text(log + ".1").contains("second"))
@@ -33,7 +33,7 @@ struct OperationsTests {
         }
         #expect(rename(log, "\(log).\(round)") == 0)
         site.server.signal(SIGHUP)
-        let told = "opened the access log \(log) anew"
+        let told = "reopened the access log \(log)"
         #expect(Wait.until(60) { site.server.standardError.count(of: told) == round })
         for part in ["a", "b", "c", "d"] {
           #expect(Wait.until(60) { Self.text("\(log).\(round)").contains("healthz?\(round)\(part)") })

@@ -14,8 +14,8 @@ struct PollingTests {
       ("/configure.json?app=\(String(repeating: "a", count: 200))", 404, "no app"),
       ("/xcache/nobody/configure.json", 404, "no app named \"nobody\""),
       ("/xcache_test/shop/configure.json", 404, "channel"),
-      ("/xcache/shop/nothing.json", 404, "nothing is here"),
-      ("/nothing", 404, "nothing is here"),
+      ("/xcache/shop/nothing.json", 404, "not found"),
+      ("/nothing", 404, "not found"),
       ("/xcache/1/1/1/cb71c52a-bf85-8f6e-9634-144a40500112/x", 404, "no resource"),
     ])
   func failures(_ path: String, _ code: Int, _ words: String) throws {

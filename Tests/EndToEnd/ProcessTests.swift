@@ -291,7 +291,7 @@ struct ProcessTests {
 }
 
 extension Site {
-  /// The newest manifest; nil where there is no app yet.
+  /// The newest manifest; nil where no app yet.
   fileprivate func site() throws -> (version: Int64, map: JSONObject)? {
     let answer = try web.ask("/configure.json?app=shop")
     if answer.status == 404 { return nil }

@@ -48,7 +48,8 @@ struct TLSTests {
   func addresses() throws {
     try Site.with(options) { site throws in
       #expect(site.server.standardError.contains(" listens on https://127.0.0.1:\(site.port),"))
-      #expect(site.server.standardError.contains("shows the certificate for localhost, shop.test, until 20"))
+      #expect(
+        site.server.standardError.contains("serving the certificate for localhost, shop.test, until 20"))
       let made = try curl(
         site, "/api/v1/apps/shop/channels/online/create", "-H", "Authorization: Bearer \(site.token)", "-d",
         "{}")
@@ -147,7 +148,7 @@ struct TLSTests {
       #expect(refused.exitCode == 1)
       #expect(
         refused.errors.contains(
-          "no secure connection to localhost: nobody who is trusted signed its certificate"),
+          "no secure connection to localhost: its certificate is not signed by a trusted issuer"),
         "\(refused.errors)")
       // What OpenSSL says is behind that.
       #expect(refused.errors.contains("--cacert ("), "\(refused.errors)")
@@ -169,7 +170,7 @@ struct TLSTests {
         try Scratch.files(below: home.path + "/phone/tree").texts.values.sorted() == ["1", "22"])
       // By http, at the port of TLS.
       let plain = try run("status", "--server", "http://localhost:\(site.port)")
-      #expect(plain.exitCode == 1 && plain.errors.contains("write https://"), "\(plain.errors)")
+      #expect(plain.exitCode == 1 && plain.errors.contains("use https://"), "\(plain.errors)")
     }
   }
 
@@ -229,7 +230,8 @@ struct TLSTests {
       #expect(rename(next.key, files.key) == 0)
       site.server.signal(SIGHUP)
       #expect(
-        Wait.until(20) { site.server.standardError.contains("shows the certificate for localhost, until ") })
+        Wait.until(20) { site.server.standardError.contains("serving the certificate for localhost, until ") }
+      )
       waitForMore(20)
       for _ in 0..<50 { site.server.signal(SIGHUP) }
       waitForMore(50)
@@ -260,9 +262,9 @@ struct TLSTests {
     for (words, exitCode, said) in [
       (["--tls-cert", files.certificate], 2, "--tls-cert needs --tls-key FILE"),
       (["--tls-key", files.key], 2, "--tls-key needs --tls-cert FILE"),
-      (["--tls-cert", files.certificate, "--tls-key", other.key], 1, "isn't that of the certificate in"),
+      (["--tls-cert", files.certificate, "--tls-key", other.key], 1, "doesn't match the certificate in"),
       (["--tls-cert", "/nowhere.pem", "--tls-key", files.key], 1, "/nowhere.pem: No such file or directory"),
-      (["--tls-cert", files.key, "--tls-key", files.key], 1, "has no certificate in PEM form"),
+      (["--tls-cert", files.key, "--tls-key", files.key], 1, "contains no PEM certificate"),
     ] as [([String], Int32, String)] {
       let child = try Child(
         [Binary.path, "serve", "--data", scratch.path + "/data", "--listen", "127.0.0.1:0"] + words,
@@ -274,7 +276,8 @@ struct TLSTests {
     #expect(chmod(files.key, 0o644) == 0)
     try Site.with(options) { site throws in
       #expect(
-        site.server.standardError.contains("warning: anybody on this machine may read the key \(files.key)"))
+        site.server.standardError.contains(
+          "warning: other users of this machine can read the key \(files.key)"))
     }
   }
 }

@@ -27,10 +27,10 @@ struct TokenTests {
     arguments: [
       Case(
         made: nil, words: publish + ["--app", "shop"], exitCode: 1,
-        says: "token is unknown, expired or was revoked"),
+        says: "token is unknown, expired or revoked"),
       Case(
         made: nil, words: status + ["--app", "shop"], exitCode: 1,
-        says: "token is unknown, expired or was revoked"),
+        says: "token is unknown, expired or revoked"),
       Case(made: ["--scope", "read"], words: status + ["--app", "shop"], exitCode: 0),
       Case(made: ["--scope", "read"], words: ["log", "--app", "shop"], exitCode: 0),
       Case(made: ["--scope", "read"], words: ["diff", "1", "2", "--app", "shop"], exitCode: 0),
@@ -115,7 +115,7 @@ struct TokenTests {
       #expect(try site.run("token", "create", "x", "--bundle", "a/b").exitCode == 2)
       let body: JSONValue = ["expiresIn": 1, "name": "short", "scope": "read"]
       let short = try site.api("POST", "tokens", body).json["token"]?.string
-      let refused = "token is unknown, expired or was revoked"
+      let refused = "token is unknown, expired or revoked"
       #expect(
         try Wait.until(30) { try site.run("status", "--app", "shop", token: short).errors.contains(refused) })
     }

@@ -91,11 +91,12 @@ struct WebTests {
   @Test(
     "What is missing is named",
     arguments: [
-      ([], "web init or web remove?"), (["stop"], "there is no \"web stop\""), (["init"], "--dir DIR"),
+      ([], "expected web init or web remove"), (["stop"], "unknown command \"web stop\""),
+      (["init"], "--dir DIR"),
       (["init", "--dir", "dist"], "--app NAME"), (["init", "--dir", "dist", "--app", "a"], "--server URL"),
-      (["init", "--dir", "gone", "--app", "a", "--server", "http://x"], "there is no folder gone"),
+      (["init", "--dir", "gone", "--app", "a", "--server", "http://x"], "no such folder: gone"),
       (["init", "--dir", "dist", "--app", "a", "--server", "http://x", "--host", "*"], "hosts are names"),
-      (["init", "--dir", "dist", "--app", "a", "--server", "http://x", "--limit", "many"], "is no size"),
+      (["init", "--dir", "dist", "--app", "a", "--server", "http://x", "--limit", "many"], "is not a size"),
     ])
   func refuses(_ words: [String], _ says: String) throws {
     let scratch = try Scratch()

@@ -92,7 +92,7 @@ import Testing
       return 1
     }
     #expect(
-      failure(of: HTTPRequest("PUT", server.url, body: body)) == "the bytes to send ended early, at 4")
+      failure(of: HTTPRequest("PUT", server.url, body: body)) == "the request body ended early, at 4")
   }
 
   @Test func errorsOfCallbacksComeThrough() throws {

@@ -13,11 +13,11 @@ import Testing
       "https://bücher.de/",
       "\"https://bücher.de/\": the host has characters outside ASCII; write it as punycode (xn--…)"
     ),
-    ("m.example.com", "\"m.example.com\": no absolute URL; write it with http:// or https:// in front"),
-    ("https://a b", "\"https://a b\": the host can't hold a space; check its spelling"),
+    ("m.example.com", "\"m.example.com\": not an absolute URL; write it with http:// or https:// in front"),
+    ("https://a b", "\"https://a b\": the host can't contain a space; check its spelling"),
     (
       "https://a/\u{1B}[1m\t",
-      "\"https://a/\u{FFFD}[1m\u{FFFD}\": a URL can't hold tabs or line breaks; take them out"
+      "\"https://a/\u{FFFD}[1m\u{FFFD}\": a URL can't contain tabs or line breaks; remove them"
     ),
   ])
   func urls(_ text: String, _ words: String) {
@@ -29,7 +29,7 @@ import Testing
     let error = #expect(throws: NameError.self) { try AppName("sh\u{7}p") }
     #expect(
       error?.description
-        == "the app's name \"sh\u{FFFD}p\" can't hold U+0007; write a letter, then letters, digits, - and _")
+        == "the app's name \"sh\u{FFFD}p\" can't hold U+0007; use a letter, then letters, digits, - and _")
   }
 
   @Test func longTextsAreCut() {

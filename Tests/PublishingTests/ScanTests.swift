@@ -78,7 +78,7 @@ import Testing
     let path = folder.path
     #expect(
       words { _ = try Scan.files(in: path) }
-        == "\(path) holds no file to publish; use `xcache unpublish` to take a bundle away")
+        == "\(path) contains no files to publish; use `xcache unpublish` to remove a bundle")
     #expect(words { _ = try Scan.files(in: path + "/no") } == "there is no folder \(path)/no")
     try folder.write("file", "x")
     #expect(

@@ -73,20 +73,20 @@ import Testing
     let folder = certificates.folder
     #expect(words("\(folder)/none.pem", good.key).hasPrefix("\(folder)/none.pem: No such file or directory"))
     #expect(words(good.certificate, "\(folder)/none.key").hasPrefix("\(folder)/none.key: No such file"))
-    #expect(words(good.key, good.key).contains("good.key has no certificate in PEM form"))
-    #expect(words(good.certificate, good.certificate).contains("good.pem has no private key in PEM form"))
-    #expect(words(try file("empty", ""), good.key).contains("has no certificate in PEM form"))
+    #expect(words(good.key, good.key).contains("good.key contains no PEM certificate"))
+    #expect(words(good.certificate, good.certificate).contains("good.pem contains no PEM private key"))
+    #expect(words(try file("empty", ""), good.key).contains("contains no PEM certificate"))
     #expect(words(folder, good.key).hasPrefix(folder))
     // The signals' thread reads it at SIGHUP: it must not wait for somebody who writes.
     let pipe = "\(folder)/pipe.pem"
     #expect(mkfifo(pipe, 0o600) == 0)
-    #expect(words(pipe, good.key).contains("has no certificate in PEM form"))
+    #expect(words(pipe, good.key).contains("contains no PEM certificate"))
 
     let other = try certificates.make("other")
     let mismatch = words(good.certificate, other.key)
     #expect(
       mismatch.contains(
-        "the key in \(other.key) isn't that of the certificate in \(good.certificate) (shop.test)"))
+        "the key in \(other.key) doesn't match the certificate in \(good.certificate) (shop.test)"))
 
     let damaged = try file(
       "damaged.pem", text(good.certificate) + "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
@@ -95,10 +95,10 @@ import Testing
 
     let sealed = "\(folder)/sealed.key"
     try Certificates.openssl(["pkey", "-in", good.key, "-aes128", "-passout", "pass:secret", "-out", sealed])
-    #expect(words(good.certificate, sealed).contains("is sealed by a pass phrase"))
+    #expect(words(good.certificate, sealed).contains("is encrypted with a passphrase"))
 
     let small = try certificates.make("small", algorithm: ["rsa:1024"])
-    #expect(words(small.certificate, small.key).contains("isn't safe enough to be used; have one issued"))
+    #expect(words(small.certificate, small.key).contains("is too weak to be used; have one issued"))
 
     let large = try file("large.pem", String(repeating: "x", count: (1 << 20) + 1))
     #expect(words(large, good.key).contains("is larger than 1 MB"))

@@ -72,7 +72,7 @@ import Testing
     for await case .failed(let error) in events { failures.append(error) }
     #expect(failures.count == 2)
     #expect(
-      failures.map(\.description).contains { $0.contains("the app doesn't name the host of this script") })
+      failures.map(\.description).contains { $0.contains("the script's host is not one of the app's hosts") })
   }
 
   @Test func onlyPagesOfTheAppGetThem() async throws {

@@ -146,7 +146,7 @@ import Testing
     (
       #"{"bundles":{"main":{"headers":{"*.html":{"X-Frame-Options":"DENY\r\nSet-Cookie: a=b"}}}}}"#,
       ": bundles / main / headers / *.html / X-Frame-Options should be a header's value, one line of ASCII: "
-        + "the value has a line break at byte 4; write it in one line"
+        + "the value has a line break at byte 4; write it on one line"
     ),
     (
       #"{"bundles":{"main":{"headers":{"*.html":{"X-Frame-Options":7}}}}}"#,

@@ -37,22 +37,22 @@ package enum CheckRule: String, CaseIterable, Comparable, Sendable {
   /// What it finds, in a few words.
   package var summary: String {
     switch self {
-    case .missing: "references to files that aren't there"
-    case .case: "names that differ only in the case of letters"
+    case .missing: "references to files that don't exist"
+    case .case: "names that differ only in case"
     case .empty: "empty files"
     case .name: "names with characters that break in URLs"
-    case .charset: "pages that don't name their charset"
-    case .mixed: "http inside https"
+    case .charset: "pages without a charset"
+    case .mixed: "http references in https pages"
     case .removed: "URLs that this release removes and another live bundle needs"
-    case .prefetch: "pages of the prefetch config that no bundle holds"
-    case .query: "references whose query keeps devices from their copy"
-    case .outside: "references that leave the bundle by a wrong base path"
+    case .prefetch: "pages of the prefetch config that are in no bundle"
+    case .query: "references with a query, which devices don't answer from their copy"
+    case .outside: "references that leave the bundle through a wrong base path"
     case .bare: "modules imported by a bare name"
-    case .link: "links to pages that aren't there"
-    case .sourcemap: "source maps that are missing or none"
-    case .manifest: "web app manifests that can't be read"
-    case .weight: "files that no device needs"
-    case .pattern: "patterns of xcache.json that match no file"
+    case .link: "links to pages that don't exist"
+    case .sourcemap: "missing or invalid source maps"
+    case .manifest: "invalid web app manifests"
+    case .weight: "files that devices don't need"
+    case .pattern: "patterns in xcache.json that match no file"
     }
   }
 }

@@ -1,3 +1,5 @@
+import Manifests
+
 /// Something that is wrong with a build, and where.
 package struct Finding: Hashable, Sendable {
   /// How much a finding matters: an error refuses a release.
@@ -60,52 +62,52 @@ extension CheckProblem {
     switch self {
     case .missing(let kind, let target, let reason): Self.missing(kind, target, reason)
     case .query(let kind, let target):
-      "\(kind.noun) \(target) is published without that query, so devices fetch it from the network: drop the query"
+      "\(kind.noun) \(target) is published without that query, so devices fetch it from the network: remove the query"
     case .outside(let kind, let target, let url, let inside):
       "\(kind.noun) \(target) leads to \(url), outside the bundle, which has \(inside): build with the bundle's base path"
     case .bare(let name):
-      "import \(name.debugDescription) names no file: bundle it, or give it an address in an import map"
+      "import \(name.debugDescription) doesn't name a file: bundle it, or map it in an import map"
     case .mixed(let kind, let target):
       "\(kind.noun) \(target) is http in an https page, where it is not loaded: use https"
     case .noCharset:
-      "the page names no charset in its first 1,024 bytes: put <meta charset=\"utf-8\"> first in <head>"
+      "the page has no charset in its first 1,024 bytes: put <meta charset=\"utf-8\"> first in <head>"
     case .empty: "the file is empty: build again, or exclude it"
     case .name(let characters):
-      "the name holds \(characters), which every URL of it has to escape: rename the file"
+      "the name contains \(characters), which must be escaped in URLs: rename the file"
     case .sameButCase(let other):
-      "the name differs from \(other) in the case of letters only, and some devices' disks hold one of them: rename one"
-    case .notSourceMap: "this is no source map: build again, or exclude it"
-    case .notManifest: "this is no web app manifest, since it isn't a JSON object: correct it"
+      "the name differs from \(other) only in case, and some devices can store only one of them: rename one"
+    case .notSourceMap: "this is not a source map: rebuild, or exclude it"
+    case .notManifest: "this is not a web app manifest, because it isn't a JSON object: fix it"
     case .removed(let url, let bundle):
       "bundle \(bundle) needs \(url), which this release removes: keep the file, or publish \(bundle) without the "
         + "reference first"
     case .notRead(let bundle, let files):
-      "\(files) \(files == 1 ? "file" : "files") of bundle \(bundle) were not read for references to what this release "
-        + "removes: look there yourself"
+      "\(files) \(files == 1 ? "file" : "files") of bundle \(bundle) were not checked for references to files this release "
+        + "removes: check them yourself"
     case .prefetchPage(let url):
-      "the prefetch config names the page \(url), which no bundle holds: publish the page, or push a config without it"
+      "the prefetch config names the page \(url), which is in no bundle: publish the page, or remove it from the config"
     case .weight(let what, let files, let bytes, let exclude):
-      "\(what), \(files) of \(bytes) bytes, are of no use to a device: leave them out with "
+      "\(files) \(what) (\(Bytes.text(bytes))) \(files == 1 ? "is" : "are") not needed on devices: leave \(files == 1 ? "it" : "them") out with "
         + exclude.map { "--exclude '\($0)'" }.joined(separator: " ")
     case .idlePattern(let pattern, let keys, let excludes):
-      "\(keys): the pattern \(pattern.debugDescription) \(excludes ? "leaves nothing out" : "matches no file that is published"): "
-        + "correct it, or take it away"
+      "\(keys): the pattern \(pattern.debugDescription) \(excludes ? "excludes nothing" : "matches no published file"): "
+        + "correct or remove it"
     }
   }
 
   private static func missing(_ kind: Reference.Kind, _ target: String, _ reason: Reason) -> String {
     switch reason {
     case .unknown where kind == .sourceMap:
-      "\(kind.noun) \(target) is not in the bundle: no device asks for it, but build without the comment that names it"
+      "\(kind.noun) \(target) is not in the bundle: devices don't request it; build without the comment that names it"
     case .elsewhere(let there):
       "\(kind.noun) \(target) is not in the bundle, but \(there) is: build with the bundle's base path"
     case .unknown: "\(kind.noun) \(target) is not in the bundle: build again, or correct the reference"
     case .excluded:
-      "\(kind.noun) \(target) is left out by include or exclude: let it in, or take the reference away"
+      "\(kind.noun) \(target) is left out by include or exclude: include it, or remove the reference"
     case .otherCase(let there):
-      "\(kind.noun) \(target) is not in the bundle, but \(there) is: write the same capital and small letters"
+      "\(kind.noun) \(target) is not in the bundle, but \(there) is: match the case"
     case .ending(let there):
-      "\(kind.noun) \(target) is not in the bundle, but \(there) is: browsers add no ending, so write it out"
+      "\(kind.noun) \(target) is not in the bundle, but \(there) is: browsers don't add an extension, so write it in full"
     }
   }
 }

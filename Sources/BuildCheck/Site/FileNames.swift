@@ -83,7 +83,8 @@ enum FileNames {
 
 /// A kind of files that are published though no device ever asks for them.
 struct Weight: Sendable {
-  private let what: String
+  private let one: String
+  private let several: String
   private let patterns: [Pattern]
   /// Whether only a copy of a file that is there counts: its name with one more ending.
   private let isCopy: Bool
@@ -111,17 +112,18 @@ struct Weight: Sendable {
     }
   }
 
-  private init(_ what: String, _ patterns: [String], isCopy: Bool = false) {
-    self.what = what
+  private init(_ one: String, _ several: String, _ patterns: [String], isCopy: Bool = false) {
+    self.one = one
+    self.several = several
     self.patterns = patterns.map(Pattern.init)
     self.isCopy = isCopy
   }
 
   private static let kinds = [
-    Weight("source maps", ["*.js.map", "*.mjs.map", "*.css.map"]),
-    Weight("packed copies", ["*.gz", "*.br", "*.zst"], isCopy: true),
-    Weight("files of a desktop", ["._*", "Thumbs.db", "desktop.ini"]),
-    Weight("backups of an editor", ["*~", "*.swp", "*.swo", "*.bak", "*.orig"]),
+    Weight("source map", "source maps", ["*.js.map", "*.mjs.map", "*.css.map"]),
+    Weight("compressed copy", "compressed copies", ["*.gz", "*.br", "*.zst"], isCopy: true),
+    Weight("desktop file", "desktop files", ["._*", "Thumbs.db", "desktop.ini"]),
+    Weight("editor backup", "editor backups", ["*~", "*.swp", "*.swo", "*.bak", "*.orig"]),
   ]
 
   static func findings(_ files: [CheckedBundle.File]) -> [Finding] {
@@ -157,7 +159,8 @@ struct Weight: Sendable {
     return Finding(
       rule: .weight, severity: .warning, place: nil, position: nil,
       problem: .weight(
-        what: what, files: found.count, bytes: found.reduce(0) { $0 + $1.file.size },
+        what: found.count == 1 ? one : several, files: found.count,
+        bytes: found.reduce(0) { $0 + $1.file.size },
         exclude: Set(found.map(\.pattern)).sorted()))
   }
 }

@@ -74,18 +74,18 @@ extension DocumentProblem {
     case .notJSON(let error, let line?, let column?):
       "\(error.fault) at line \(line), column \(column); \(error.remedy)"
     case .notJSON(let error, _, _): "\(error)"
-    case .empty: "there is nothing; write at least []"
+    case .empty: "the file is empty; write at least []"
     case .kind(.boolean, let needed): "is a boolean; \(Self.list(needed)) is needed"
     case .kind(let found, let needed): "is \(found.message); \(Self.list(needed)) is needed"
-    case .unknownKey(let nearest?, _): "there is no such key; did you mean \(quote(nearest))?"
-    case .unknownKey(nil, let known): "there is no such key; known are \(known.joined(separator: ", "))"
+    case .unknownKey(let nearest?, _): "unknown key; did you mean \(quote(nearest))?"
+    case .unknownKey(nil, let known): "unknown key; known keys are \(known.joined(separator: ", "))"
     case .missing(let key, let meaning): "\(quote(key)) is missing: \(meaning)"
-    case .code(let code): "the document says code \(code), a failure; push one that says 200"
-    case .version: "the version is no decimal number in quotes; leave it out, the origin counts"
+    case .code(let code): "the document says code \(code), a failure; push one with code 200"
+    case .version: "the version is not a decimal number in quotes; leave it out, the origin assigns it"
     case .tooLarge(let bytes, let limit):
-      "the config takes \(bytes) bytes, and \(limit) is the most; devices fetch it whole, so drop pages"
+      "the config has \(bytes) bytes, but \(limit) is the limit; devices download it whole, so remove pages"
     case .url(let error): error.description
-    case .fragment: "a URL that is sent can't have a #fragment; write it without"
+    case .fragment: "a request URL can't have a #fragment; remove it"
     default: configMessage
     }
   }
@@ -93,23 +93,23 @@ extension DocumentProblem {
   private var configMessage: String {
     switch self {
     case .documentName(let name):
-      "the document is named \(quote(name)), not \"prefetchConfig\"; is it another one?"
-    case .method(let text, let nearest?): "\(quote(text)) can't be sent ahead; did you mean \(nearest)?"
+      "the document is named \(quote(name)), not \"prefetchConfig\"; is it a different document?"
+    case .method(let text, let nearest?): "\(quote(text)) can't be prefetched; did you mean \(nearest)?"
     case .method(let text, nil): "\(quote(text)) can't be sent ahead; write GET, POST, PUT or DELETE"
-    case .paramType(let text): "\(quote(text)) is no type of a parameter; write \"number\" or \"string\""
-    case .noParameterName: "a parameter has a name; write it as the key"
+    case .paramType(let text): "\(quote(text)) is not a parameter type; write \"number\" or \"string\""
+    case .noParameterName: "a parameter needs a name; write it as the key"
     case .tooManyCalls(let count, let limit):
-      "the page has \(count) calls, and \(limit) is the most; a device sends them all at once"
+      "the page has \(count) calls, but \(limit) is the limit; devices send them all at once"
     case .samePage(let first): "the page is listed already, at \(first); put the calls of both under one"
     case .sameCall(let first): "the call is listed already, at \(first); remove one"
     case .tooDeep(let limit):
-      "the body is nested deeper than \(limit) levels, which not every device can read; make it flatter"
+      "the body is nested deeper than \(limit) levels, which not every device can read; flatten it"
     case .number(let text):
-      "the number \(text) is not the same in every reader of JSON; write it as a string, or with fewer digits"
+      "the number \(text) is not read the same everywhere; write it as a string, or with fewer digits"
     case .noCalls: "the page has no calls, so nothing is sent for it; add one or remove the page"
     case .bodyOfGET: "iOS doesn't send the body of a GET; use POST, or put the values into the api's query"
     case .bodyParamOfGET: "iOS doesn't send the body of a GET; use \"urlParam\", or POST"
-    case .unusedParamTypes: "types count in the body alone; add \"bodyParam\":true or remove them"
+    case .unusedParamTypes: "types apply only to the body; add \"bodyParam\":true or remove them"
     case .actsBeforeTheUser(let method):
       "a \(method) is sent when the page opens, before the user does anything"
     default: policyMessage
@@ -121,9 +121,9 @@ extension DocumentProblem {
     case .pattern(let error): error.description
     case .samePattern(let first): "the pattern is listed already, at \(first); remove one"
     case .tooManyPatterns(let count, let limit):
-      "the policy has \(count) patterns, and \(limit) is the most; put several under one with *"
-    case .time(let text): "\(quote(text)) is no time; write it like 2026-12-01T00:00:00Z"
-    case .endOfNothing: "nothing here ends: interception is on and nothing is bypassed; leave it out"
+      "the policy has \(count) patterns, but \(limit) is the limit; combine some with *"
+    case .time(let text): "\(quote(text)) is not a valid time; expected one such as 2026-12-01T00:00:00Z"
+    case .endOfNothing: "there is nothing to end: interception is on and nothing is bypassed; leave it out"
     case .endOfUnknown: "this pattern isn't in \"bypass\"; add it there or remove it here"
     case .unknownScript(let name):
       "the channel has no script \(quote(name)) with these members; add scripts with `policy script add`"
@@ -163,10 +163,10 @@ extension JSONError {
 
   fileprivate var fault: String {
     switch self {
-    case .trailing: "not JSON: something follows the document"
+    case .trailing: "not JSON: data after the document"
     case .tooDeep: "the JSON is nested deeper than \(JSONReader.depthLimit) levels"
-    case .number: "not JSON: no number"
-    case .escape: "not JSON: no valid escape"
+    case .number: "not JSON: invalid number"
+    case .escape: "not JSON: invalid escape"
     case .encoding: "not JSON: the string isn't UTF-8"
     default: "not JSON: an unexpected character"
     }
@@ -178,7 +178,7 @@ extension JSONError {
     case .encoding: "save the file as UTF-8"
     case .escape: "write \\\\ for a backslash"
     case .trailing: "remove it"
-    default: "check for a missing quote or a comma too many"
+    default: "check for a missing quote or an extra comma"
     }
   }
 }

@@ -163,7 +163,7 @@ extension EntryHeaders.Fault: CustomStringConvertible {
     switch self {
     case .form: "headers are an object of names, each with its value as a text"
     case .unknown(let name):
-      "\(name.debugDescription) is no header that an entry has; there are "
+      "\(name.debugDescription) is not a header that an entry can have; known are "
         + EntryHeaders.Name.allCases.map(\.rawValue).joined(separator: ", ")
     case .twice(let name): "\(name.rawValue) comes twice"
     case .value(let name, let fault): "\(name.rawValue): \(fault)"
@@ -177,9 +177,9 @@ extension EntryHeaders.Value.Fault: CustomStringConvertible {
     switch self {
     case .empty: "the value is empty"
     case .space: "the value begins or ends with a space"
-    case .long(let bytes): "the value has \(bytes) bytes; \(EntryHeaders.Value.limit) are the most"
+    case .long(let bytes): "the value has \(bytes) bytes; the limit is \(EntryHeaders.Value.limit)"
     case .byte(10, let at), .byte(13, let at):
-      "the value has a line break at byte \(at); write it in one line"
+      "the value has a line break at byte \(at); write it on one line"
     case .byte(let byte, let at) where byte < 0x80: "the value has a control character at byte \(at)"
     case .byte(_, let at): "the value has a character that isn't ASCII at byte \(at)"
     }

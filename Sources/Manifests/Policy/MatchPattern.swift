@@ -152,9 +152,9 @@ package struct MatchPatternError: Error, Hashable, Sendable, CustomStringConvert
   package var description: String {
     switch problem {
     case .scheme: "a pattern begins with http://, https:// or *://; write it like https://third.example.com/*"
-    case .hostWildcard: "in a host, * stands for all of it or for its first labels; write *.example.com"
-    case .noPath: "the pattern ends with the host; write /* behind it for all its pages"
-    case .fragment: "a pattern can't have a #fragment, which pages don't send; write it without"
+    case .hostWildcard: "in a host, * stands for the whole host or its first labels; write *.example.com"
+    case .noPath: "the pattern ends with the host; append /* for all its pages"
+    case .fragment: "a pattern can't have a #fragment, which is never sent; remove it"
     case .tooLong(let limit): "the pattern is longer than \(limit) bytes; shorten it with *"
     case .url(let problem):
       // A text with a user name may hold a password, which belongs in no log.

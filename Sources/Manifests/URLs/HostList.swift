@@ -83,10 +83,11 @@ package enum HostListError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong and what to do.
   package var description: String {
     switch self {
-    case .empty: "no host is named; name those of the app's pages, such as m.example.com or *.example.com"
-    case .tooMany(let count): "there are \(count) hosts, and \(HostList.limit) at most; use *.example.com"
+    case .empty: "no hosts given; list those of the app's pages, such as m.example.com or *.example.com"
+    case .tooMany(let count):
+      "there are \(count) hosts, but \(HostList.limit) is the limit; use *.example.com"
     case .name(let text):
-      "\"\(text)\" is no host; write its name alone, such as m.example.com or *.example.com"
+      "\"\(text)\" is not a host; write only its name, such as m.example.com or *.example.com"
     }
   }
 }

@@ -32,7 +32,7 @@ final class FolderDestination: Destination {
     }
     if let data {
       throw .badPlace(
-        "\(path) is in \(data), which holds an origin's data; a copy is public, so give it a folder elsewhere"
+        "\(path) is in \(data), which holds an origin's data; a copy is public, so choose another folder"
       )
     }
     root = try MirrorError.disk { () throws(SystemError) in

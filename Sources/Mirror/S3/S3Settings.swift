@@ -27,12 +27,12 @@ package struct S3Settings: Sendable {
     let rest = place.dropFirst("s3://".count)
     let parts = rest.split(separator: "/", maxSplits: 1)
     guard place.hasPrefix("s3://"), let bucket = parts.first else {
-      throw .badPlace("\(place) is no s3://bucket/prefix")
+      throw .badPlace("\(place) is not of the form s3://bucket/prefix")
     }
     // Keys don't belong there, and would be repeated in messages and in the host's name.
     guard !bucket.contains("@") else {
       throw .badPlace(
-        "the bucket of s3://… has an @ in it: write s3://bucket/prefix, and give keys by AWS_ACCESS_KEY_ID and "
+        "the bucket of s3://… contains an @: write s3://bucket/prefix, and set the keys in AWS_ACCESS_KEY_ID and "
           + "AWS_SECRET_ACCESS_KEY")
     }
     self.bucket = String(bucket)
@@ -49,7 +49,7 @@ package struct S3Settings: Sendable {
     guard let url = try? BaseURL(text) else {
       let shown = text.contains("@") || text.contains("?") ? "the endpoint" : text
       throw .badPlace(
-        "\(shown) is no http or https URL without user, password and query; give the store's address with --endpoint"
+        "\(shown) is not a plain http or https URL; give the store's URL with --endpoint, without user, password or query"
       )
     }
     self.endpoint = url

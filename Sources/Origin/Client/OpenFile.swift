@@ -27,7 +27,7 @@ final class OpenFile: FileOwner {
           "error: bytes of blob \(sha256) were missing in a file that was open; the one that is there now is whole"
         )
       } catch {
-        log("error: a download was broken off: \(error)")
+        log("error: a download was aborted: \(error)")
       }
     }
   }
@@ -51,7 +51,7 @@ final class OpenFile: FileOwner {
   ) -> @Sendable () -> Void {
     {
       log(
-        "error: a download was broken off: bytes of \(path) are missing; it is read again, and made again where it is bad"
+        "error: a download was aborted: bytes of \(path) are missing; it is read again, and made again where it is bad"
       )
       do throws(StoreError) {
         try store.recheckDerived(path)

@@ -64,7 +64,7 @@ extension ReleaseService {
     } catch .unpushed {
       guard let large else { throw .unpushed }
       _ = pack(of: large)
-      // It is found there, unless another release came between: then it is put together after all.
+      // It is found there, unless another release was made in the meantime: then it is put together after all.
       return try commit { (_) in }
     }
   }

@@ -52,7 +52,7 @@ final class OriginHandler: Handler {
       let rest = path.extracting(prefix.byteCount..<path.byteCount)
       if rest.starts(with: "/xcache") { return client(rest, request) }
     }
-    return .now(ClientFailure.notFound("nothing is here"))
+    return .now(ClientFailure.notFound("not found"))
   }
 
   /// What the mirror has under the same paths: `/{space}/…` (DESIGN §6).
@@ -140,11 +140,11 @@ final class OriginHandler: Handler {
     default:
       .now(
         ClientFailure.response(
-          .methodNotAllowed, "only GET and HEAD are answered here", allow: "GET, HEAD, OPTIONS"))
+          .methodNotAllowed, "only GET and HEAD are supported here", allow: "GET, HEAD, OPTIONS"))
     }
   }
 
-  static let nothing = ClientFailure.notFound("nothing is here")
+  static let nothing = ClientFailure.notFound("not found")
 
   /// The answer to `OPTIONS *`: every method that is answered anywhere (RFC 9110 §9.3.7).
   private static let wholeServer = Response(
@@ -160,7 +160,7 @@ final class OriginHandler: Handler {
 
   static func noApp(_ query: PollQuery, _ catalog: Catalog) -> Response {
     guard let app = query.app.text ?? catalog.defaultApp?.text else {
-      return ClientFailure.notFound("no app has been created yet; publish one")
+      return ClientFailure.notFound("no app exists yet; publish one")
     }
     return noApp(app, channel: query.channel.text ?? ChannelName.online.text)
   }

@@ -40,9 +40,9 @@ struct ZipEndpoint: Sendable {
         return ClientFailure.notFound(
           "\(zip) isn't made: there are zips of version \(channel.version) and of the last few that devices are at, "
             + "and of updates from those to version \(channel.version)")
-      case .dropped: return ClientFailure.notFound("\(zip) made way for newer zips")
+      case .dropped: return ClientFailure.notFound("\(zip) was removed for newer zip files")
       case .noRoom(isNewest: false):
-        return ClientFailure.notFound("there is no room for \(zip) beside newer zips")
+        return ClientFailure.notFound("there is no space for \(zip)")
       case .noRoom(isNewest: true):
         return ClientFailure.response(.serviceUnavailable, "the origin's disk is too full for \(zip)")
       }
@@ -56,7 +56,7 @@ struct ZipEndpoint: Sendable {
 
   /// An update's zip is 404 until it is there, as on a mirror; a whole one is only a matter of moments.
   private static func notYet(_ zip: BundleZip) -> Response {
-    let words = "\(zip) is being made; ask again in \(pause) s"
+    let words = "\(zip) is being created; try again in \(pause) s"
     switch zip {
     case .whole: return ClientFailure.response(.serviceUnavailable, words)
     case .update, .deltas: return ClientFailure.response(.notFound, words, retryAfter: pause)

@@ -15,7 +15,7 @@ package struct ChannelOverview: Codable, Sendable {
   package let bundles: [Bundle]
   /// Where devices download from.
   package let publicURL: BaseURL
-  /// Whether polls that name no app are answered by this one.
+  /// Whether polls without an app are answered by this one.
   package let isDefaultApp: Bool
   /// Nil: it takes releases.
   @OrNull package var freeze: FreezeInfo?

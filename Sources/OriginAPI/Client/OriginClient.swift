@@ -62,7 +62,7 @@ package final class OriginClient: Sendable {
         throw .notAnOrigin(
           server: server.text,
           found:
-            "it redirects to \(Self.shown(place)), and tokens don't follow; give the address of the origin itself",
+            "it redirects to \(Self.shown(place)), and tokens are not sent along; give the origin's own address",
           status: reply.status)
       }
       // What proxies say, each in its words, to http that comes to a port of theirs for TLS.
@@ -70,7 +70,7 @@ package final class OriginClient: Sendable {
         String(decoding: reply.body.prefix(4096), as: UTF8.self).uppercased().contains("HTTPS")
       {
         throw .notAnOrigin(
-          server: server.text, found: "that port speaks TLS: write https:// in the address", status: 400)
+          server: server.text, found: "that port uses TLS: use https:// in the address", status: 400)
       }
       throw .notAnOrigin(
         server: server.text, found: "status \(reply.status) without a reason", status: reply.status)

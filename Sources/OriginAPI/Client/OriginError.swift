@@ -33,9 +33,9 @@ extension OriginError {
   package var message: String {
     switch self {
     case .unreachable(let server, .reset) where server.hasPrefix("http:"):
-      "\(server) can't be reached: it broke the connection; where it speaks TLS, write https:// in the address"
+      "\(server) can't be reached: it closed the connection; if it uses TLS, use https:// in the address"
     case .unreachable(let server, .couldNotConnect(let host, let port)):
-      "\(server) can't be reached: nothing answers at \(host) port \(port); see that `xcache serve` runs there, or name another "
+      "\(server) can't be reached: nothing answers at \(host) port \(port); make sure 'xcache serve' is running there, or give another "
         + "server with --server or XCACHE_SERVER"
     case .unreachable(let server, let error): "\(server) can't be reached: \(error)"
     case .notAnOrigin(let server, let found, _): "\(server) doesn't answer like an xcache origin: \(found)"
@@ -43,7 +43,7 @@ extension OriginError {
       "\(server) gave no answer (\(outcome)), but may have done what was asked: look at `xcache log` and "
         + "`xcache audit log` before you repeat it"
     case .refused(let problem): problem.message
-    case .body(let error): "what was to be sent can't be read: \(error)"
+    case .body(let error): "the data to send can't be read: \(error)"
     }
   }
 
@@ -58,7 +58,7 @@ extension Problem {
   package var message: String {
     guard let detail else {
       return title
-        + Listing.below(conflicts.map { "\($0.url) is in bundle \($0.bundle)" }, hint: "--json has them all")
+        + Listing.below(conflicts.map { "\($0.url) is in bundle \($0.bundle)" }, hint: "--json lists all")
     }
     guard code == "token" else { return detail }
     return tokenSource.map { "\(detail). It came from \($0)" }

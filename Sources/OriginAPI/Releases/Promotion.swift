@@ -40,7 +40,7 @@ package struct PromotionDetails: Codable, Sendable {
   package let fromVersion: ManifestVersion
   /// Bundles that are still here though `from` holds nothing of them any more.
   package let left: [String]
-  /// The URLs of files whose text names a host that is rewritten.
+  /// The URLs of files whose text contains a host that is rewritten.
   package let warnings: [String]
   /// Nil where none was to come along.
   @OrNull package var prefetch: PrefetchResult?

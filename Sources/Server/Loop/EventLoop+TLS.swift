@@ -33,7 +33,7 @@ extension EventLoop {
   private func refusePlainText(_ connection: Connection) {
     connection.start = now
     connection.http.handshaken(more: true, now)
-    let text = "400 Bad Request: this port speaks TLS, and the request came without; ask again by https://\n"
+    let text = "400 Bad Request: this port uses TLS; use https://\n"
     respond(
       Response(.badRequest, contentType: "text/plain; charset=utf-8", text), to: connection, closing: true)
   }

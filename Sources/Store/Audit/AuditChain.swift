@@ -52,11 +52,11 @@ extension AuditChain.Break: CustomStringConvertible {
   /// In words.
   package var description: String {
     switch self {
-    case .altered(let row): "row \(row) was altered, or doesn't follow the row before it"
-    case .missing(let row): "row \(row) was dropped"
+    case .altered(let row): "row \(row) was changed, or doesn't follow the row before it"
+    case .missing(let row): "row \(row) was removed"
     case .reordered(let row): "row \(row) was moved"
     case .rewritten(let row):
-      "row \(row) is not the one that the receipt was given for: history was rewritten"
+      "row \(row) doesn't match the receipt: history was rewritten"
     }
   }
 

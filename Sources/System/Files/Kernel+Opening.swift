@@ -51,7 +51,7 @@ package struct OpenFlags: OptionSet, Sendable {
 /// What has a name that should be a regular file's.
 package enum NamedFile: ~Copyable {
   case file(Descriptor, FileStatus)
-  /// A folder, a FIFO, a socket, a device or a link that leads in a circle: it has no bytes of its own.
+  /// A folder, a FIFO, a socket, a device or a link that leads back to itself: it has no bytes of its own.
   case other(inode: UInt64)
   case missing
 }

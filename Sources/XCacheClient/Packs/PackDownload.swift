@@ -47,7 +47,7 @@ struct PackDownload {
     var slices = Self.fewSlices + pack.size / Self.much
     while !installer.isAtEnd {
       let start = installer.position
-      guard start < pack.size else { throw .unusable("it is longer than the answer said") }
+      guard start < pack.size else { throw .unusable("it is longer than announced") }
       switch try exchange(into: installer) {
       case .skip: continue
       case .whole:
@@ -55,7 +55,7 @@ struct PackDownload {
       case .slice:
         slices -= 1
         guard installer.isAtEnd || installer.position > start && slices > 0 else {
-          throw .unusable("the server sends too little of it at a time")
+          throw .unusable("the server sends too little at a time")
         }
       case .torn(let reason):
         if installer.position - start >= Self.much { pauses = self.pauses[...] }
@@ -135,7 +135,7 @@ struct PackDownload {
       throw .unusable("the server sent another part of it")
     }
     if let known = installer.entityTag, let tag = head.entityTag, known != tag {
-      throw .unusable("it changed while it came")
+      throw .unusable("it changed during the download")
     }
     installer.entityTag = installer.entityTag ?? head.entityTag
     return start - head.start

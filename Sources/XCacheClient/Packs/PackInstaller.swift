@@ -252,7 +252,7 @@ extension PackInstaller {
   func index() throws(PackFailure) -> DeviceIndex {
     guard isAtEnd, let reading = plan else { throw .unusable("it ended too early") }
     if counts.lacking > 0 {
-      throw .unusable("\(counts.lacking) of its files are over files that aren't here")
+      throw .unusable("\(counts.lacking) of its files are based on files that are missing here")
     }
     do {
       return try reading.index(over: held)

@@ -106,7 +106,7 @@ extension DownloadGate {
       // Nobody else wanted it any more; this one still does.
       if case .failure(let error)? = outcome, error.isStop { continue }
       guard let outcome else {
-        throw .noAnswer(url: "", TransportError(.stopped, "nobody wants it any more"))
+        throw .noAnswer(url: "", TransportError(.stopped, "cancelled"))
       }
       return try outcome.get()
     }

@@ -15,7 +15,7 @@ struct Preset: Sendable {
     do {
       archive = try Archive(ArchiveFile(path))
       let document = archive[BundleZip.manifestName] ?? archive[BundleZip.patchName]
-      guard let document else { throw ClientError.preset(path: path, reason: "it holds no manifest") }
+      guard let document else { throw ClientError.preset(path: path, reason: "it contains no manifest") }
       answer = try ConfigureAnswer.parse(archive.bytes(of: document, limit: Int(clamping: manifestLimit)))
     } catch {
       throw Self.error(error, path)
@@ -34,11 +34,11 @@ struct Preset: Sendable {
         guard answer.version > held.version else { return (answer.version, nil) }
         guard answer.base == held.version else {
           let holds = held.version == .none ? "nothing yet" : "version \(held.version)"
-          throw refused("it leads from version \(answer.base), and the device holds \(holds)")
+          throw refused("it updates version \(answer.base), but the device has \(holds)")
         }
         let manifest = try held.manifest.applying(answer)
         return (answer.version, try index(manifest, answer.digest, held.hosts))
-      case .upToDate, .pack, .failure: throw refused("its manifest is none")
+      case .upToDate, .pack, .failure: throw refused("its manifest is invalid")
       }
     } catch {
       throw Self.error(error, path)
@@ -52,7 +52,7 @@ struct Preset: Sendable {
     let index = try DeviceIndex(manifest, digest: digest, hosts: hosts)
     if index.entries.isEmpty, let foreign = index.foreign {
       throw refused(
-        "all of its files are of hosts that the app doesn't name, such as \(foreign.host); is it another app's?"
+        "all its files are on hosts that aren't the app's, such as \(foreign.host); is it for another app?"
       )
     }
     return index
@@ -78,7 +78,7 @@ struct Preset: Sendable {
       } else if let packed = archive[BundleZip.path(ofDelta: entry.name.text)] {
         try make(entry, of: packed, deltas, into: part)
       } else {
-        throw refused("it lacks the bytes of \(entry.url)")
+        throw refused("it doesn't contain \(entry.url)")
       }
       try folder.move(part, to: target)
     } catch {
@@ -120,7 +120,7 @@ struct Preset: Sendable {
       throw Self.error(error, part)
     }
     guard hasher.finish() == entry.bytes else {
-      throw refused("its bytes of \(entry.url) are not those that its manifest lists")
+      throw refused("its bytes of \(entry.url) differ from its manifest")
     }
   }
 

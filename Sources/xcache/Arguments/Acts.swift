@@ -57,7 +57,8 @@ extension Command {
     let place = ([name] + first).joined(separator: " ")
     let suggestion = Spelling.suggestion(for: word, among: names)
     throw UsageError(
-      "there is no \"\(place) \(word)\"\(suggestion.isEmpty ? "; it is \(names.alternatives)" : suggestion)")
+      "unknown command \"\(place) \(word)\"\(suggestion.isEmpty ? "; expected \(names.alternatives)" : suggestion)"
+    )
   }
 }
 

@@ -37,11 +37,11 @@ struct Arguments: Sendable {
     let equals = word.hasPrefix("--") ? word.firstIndex(of: "=") : nil
     let written = equals.map { String(word[..<$0]) } ?? word
     guard let option = option(written) else {
-      throw UsageError("there is no option \(written)\(suggestion(for: written))")
+      throw UsageError("unknown option \(written)\(suggestion(for: written))")
     }
     let attached = equals.map { String(word[word.index(after: $0)...]) }
     guard let placeholder = option.value else {
-      if attached != nil { throw UsageError("--\(option.name) takes no value") }
+      if attached != nil { throw UsageError("--\(option.name) doesn't take a value") }
       values[option.name, default: []].append("")
       return
     }
@@ -51,11 +51,11 @@ struct Arguments: Sendable {
     // `--app --json` lacks a name; a value that begins so is given with an equals sign.
     if attached == nil, value.hasPrefix("--"), self.option(value) != nil {
       throw UsageError(
-        "--\(option.name) needs a value, and \(value) is an option: --\(option.name) \(placeholder)")
+        "--\(option.name) needs a value, but \(value) is an option: --\(option.name) \(placeholder)")
     }
     // What a script's variable leaves that isn't set.
     if value.isEmpty, ["DIR", "FILE", "FROM", "TO"].contains(where: placeholder.hasPrefix) {
-      throw UsageError("--\(option.name) is given an empty name; it takes \(placeholder)")
+      throw UsageError("--\(option.name) has an empty value; it takes \(placeholder)")
     }
     values[option.name, default: []].append(value)
   }
@@ -110,7 +110,7 @@ struct Arguments: Sendable {
     guard let text = try value(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
       throw UsageError(
-        "\(source(name)) \(text): a whole number from \(range.lowerBound) to \(range.upperBound) is needed")
+        "\(source(name)) \(text): expected an integer from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
@@ -136,10 +136,10 @@ extension Arguments {
   static func file(_ path: String, limit: Int = 16 << 20) throws -> [UInt8] {
     // The end of a folder's or a pipe's bytes says nothing; neither holds a document.
     if let kind = try Kernel.status(path)?.kind, kind == .folder {
-      throw Failure("\(path) is a folder; a file is needed", name: "no-files")
+      throw Failure("\(path) is a folder, not a file", name: "no-files")
     }
     guard let bytes = try DurableFile.read(path, limit: limit) else {
-      throw Failure("there is no file \(path)", name: "no-files")
+      throw Failure("no such file: \(path)", name: "no-files")
     }
     return bytes
   }
@@ -148,7 +148,7 @@ extension Arguments {
   func breakGlass() throws(UsageError) -> String? {
     guard let reason = try value("break-glass") else { return nil }
     guard !reason.isEmpty else {
-      throw UsageError("--break-glass needs the reason, which is recorded: --break-glass REASON")
+      throw UsageError("--break-glass needs a reason, which is recorded: --break-glass REASON")
     }
     return reason
   }
@@ -157,7 +157,7 @@ extension Arguments {
   func moment(ahead name: String) throws(UsageError) -> Instant? {
     guard let text = try value(name) else { return nil }
     guard let seconds = Self.seconds(of: text, in: "smhd") else {
-      throw UsageError("--\(name) \(text) is no span of time; write it like 30m, 6h or 2d")
+      throw UsageError("--\(name) \(text) is not a duration; expected one such as 30m, 6h or 2d")
     }
     return Instant(seconds: Clock.unixMilliseconds() / 1000 + seconds)
   }

@@ -62,30 +62,30 @@ struct Command: Sendable {
 
   /// Options of every command.
   static let common: [Option] = [
-    .flag("json", "print the result, or what went wrong, as one JSON document"),
-    .flag("quiet", short: "q", "print results and errors only: no progress, no remarks"),
-    .flag("verbose", short: "v", "say on standard error what is asked of servers, and how long it takes"),
-    .flag("no-color", "no colours, as with NO_COLOR in the environment"),
-    .flag("help", short: "h", "print this text"),
+    .flag("json", "print the result or the error as one JSON document"),
+    .flag("quiet", short: "q", "print only results and errors, no progress or hints"),
+    .flag("verbose", short: "v", "log each request to a server, and its duration, to standard error"),
+    .flag("no-color", "disable colors, as NO_COLOR does"),
+    .flag("help", short: "h", "show this help"),
   ]
 
   /// Options of every command that talks to an origin.
   static let remote: [Option] = [
-    .value("server", "URL", environment: "XCACHE_SERVER", "the origin's address, e.g. http://127.0.0.1:8080"),
+    .value("server", "URL", environment: "XCACHE_SERVER", "the origin's URL, such as http://127.0.0.1:8080"),
     .value(
       "token", "TOKEN", environment: "XCACHE_TOKEN",
-      "the token that the origin gave; better in the environment"),
-    .value("token-file", "FILE", environment: "XCACHE_TOKEN_FILE", "a file that holds the token"),
+      "API token (prefer XCACHE_TOKEN)"),
+    .value("token-file", "FILE", environment: "XCACHE_TOKEN_FILE", "a file that contains the token"),
     certificates,
   ]
 
   /// Whom to trust.
   static let certificates = Option.value(
     "cacert", "FILE", environment: "XCACHE_CACERT",
-    "certificates to trust, PEM, in place of the system's: for a server with one of its own")
+    "trust these certificates (PEM) instead of the system's, for a server with a private one")
 
   /// Ends lists late.
-  static let all = Option.flag("all", "the whole list; else it ends after \(Listing.limit) lines")
+  static let all = Option.flag("all", "print the whole list, not only the first \(Listing.limit) lines")
 
   /// Options that name a channel.
   static let channel: [Option] = [
@@ -131,13 +131,13 @@ enum ExitCode: Int32, CaseIterable, Sendable {
   /// What it stands for.
   var message: String {
     switch self {
-    case .done: "done, or there was nothing to do"
+    case .done: "success, or there was nothing to do"
     case .failed:
-      "failed: not there, not reached, not allowed, damaged, or no room; with an origin's 5xx, worth a try later"
+      "failure: not found, unreachable, not allowed, damaged or out of space; after a 5xx, try again later"
     case .usage:
-      "usage: the command line, a variable, xcache.json or the profiles can't be followed as they are written"
+      "usage: the command line, an environment variable, xcache.json or a saved profile is invalid"
     case .refused:
-      "refused: a conflict, a freeze, a list of hosts, a budget or a check says no; nothing was changed"
+      "refused by a conflict, a freeze, a host list, a size limit or a check; nothing was changed"
     }
   }
 }

@@ -22,7 +22,8 @@ struct GivenToken {
     {
       let source = arguments.source("token")
       guard let token = Profiles.token(text) else {
-        throw UsageError("\(source) holds no token: there are spaces in it, or characters that no token has")
+        throw UsageError(
+          "\(source) doesn't contain a token: it has spaces or characters that tokens don't have")
       }
       self.init(text: token, source: source)
       return
@@ -30,11 +31,12 @@ struct GivenToken {
     guard let path = try arguments.value("token-file") else { return nil }
     let bytes = try Arguments.file(path, limit: 4096)
     if let mode = try Kernel.status(path)?.mode, mode & 0o007 != 0 {
-      arguments.remark("warning: anybody on this machine may read the token in \(path): run chmod o= \(path)")
+      arguments.remark(
+        "warning: other users of this machine can read the token in \(path): run chmod o= \(path)")
     }
     let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
     guard let token = words.first.flatMap({ Profiles.token(String($0)) }) else {
-      throw Failure("\(path) holds no token")
+      throw Failure("\(path) contains no token")
     }
     self.init(text: token, source: path)
   }

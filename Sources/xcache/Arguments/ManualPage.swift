@@ -20,14 +20,14 @@ struct ManualPage {
       for command in group.commands { lines += section(command) }
     }
     lines += [
-      ".SH ENVIRONMENT", "Each option that names a variable takes its value from there where it isn't given.",
+      ".SH ENVIRONMENT", "An option with a variable takes its value from it if the option isn't given.",
     ]
     lines += [
-      ".SH FILES", ".TP", ".I xcache.json", "Settings of a project, in the working folder or one above it.",
+      ".SH FILES", ".TP", ".I xcache.json", "A project's settings, in the current folder or one above it.",
     ]
     lines += [
       ".TP", ".I ~/.config/xcache/servers.json",
-      "The servers that `xcache login` knows, with their tokens; below XDG_CONFIG_HOME where that is set. Nobody else may "
+      "The servers and tokens saved by 'xcache login'; in XDG_CONFIG_HOME if that is set. Only its owner can "
         + "read it.",
     ]
     lines.append(".SH EXIT STATUS")

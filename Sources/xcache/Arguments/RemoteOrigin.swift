@@ -77,16 +77,16 @@ struct RemoteOrigin {
   private static func checked(_ path: String, _ place: String) throws -> String {
     if let kind = try Kernel.status(path)?.kind, kind != .file {
       throw Failure(
-        "\(place) is \(kind == .folder ? "a folder" : "no file"); a file of certificates in PEM is needed",
+        "\(place) is \(kind == .folder ? "a folder" : "no file"); expected a file of PEM certificates",
         name: "no-files")
     }
     guard try Kernel.status(path) != nil else {
-      throw Failure("\(place): there is no such file; it is a file of certificates in PEM", name: "no-files")
+      throw Failure("\(place): no such file; expected a file of PEM certificates", name: "no-files")
     }
     let mark = "-----BEGIN CERTIFICATE-----"
     guard String(decoding: try Arguments.file(path), as: UTF8.self).contains(mark) else {
       throw Failure(
-        "\(place) has no certificate in PEM form, which begins with \(mark)", name: "certificates")
+        "\(place) contains no PEM certificate, which begins with \(mark)", name: "certificates")
     }
     return path
   }
@@ -101,7 +101,7 @@ struct RemoteOrigin {
     get throws {
       guard let server = settings.server else {
         throw UsageError(
-          "which server? Give --server URL, set XCACHE_SERVER, write \"server\" into xcache.json, or log in to one alone: "
+          "which server? Give --server URL, set XCACHE_SERVER, write \"server\" into xcache.json, or log in to exactly one: "
             + "xcache login URL")
       }
       return server

@@ -10,7 +10,7 @@ enum VersionArgument {
     if ManifestVersion(text: text) != nil { return text }
     if let moment = TimeArgument.wireText(text) { return moment }
     throw UsageError(
-      "\(place.isEmpty ? "" : place + " ")\(text) is no version: write a number, or a time such as \(TimeArgument.forms)"
+      "\(place.isEmpty ? "" : place + " ")\(text) is not a version: expected a number, or a time such as \(TimeArgument.forms)"
     )
   }
 
@@ -18,7 +18,7 @@ enum VersionArgument {
   static func at(_ arguments: Arguments, _ name: String = "at") throws(UsageError) -> String? {
     guard let text = try arguments.value(name) else { return nil }
     guard let moment = TimeArgument.wireText(text) else {
-      throw UsageError("--\(name) \(text) is no time; write it like \(TimeArgument.forms)")
+      throw UsageError("--\(name) \(text) is not a time; expected one such as \(TimeArgument.forms)")
     }
     return moment
   }
@@ -26,10 +26,11 @@ enum VersionArgument {
   /// The one version that an operand names, or `--at`; nil where neither is given.
   static func one(_ arguments: Arguments, _ operand: String?) throws(UsageError) -> String? {
     let at = try at(arguments)
-    if let operand, at != nil { throw UsageError("which version: \(operand), or the one of --at?") }
+    if let operand, at != nil { throw UsageError("give either a version (\(operand)) or --at, not both") }
     return try operand.map { (text) throws(UsageError) in try read(text, in: "") } ?? at
   }
 
   static let option = Option.value(
-    "at", "TIME", "the version that was live then: 2026-11-19T14:05+08:00, '10m ago', 'yesterday 14:05'")
+    "at", "TIME",
+    "the version that was live at this time: 2026-11-19T14:05+08:00, '10m ago', 'yesterday 14:05'")
 }

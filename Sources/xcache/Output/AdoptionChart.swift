@@ -53,7 +53,7 @@ enum AdoptionChart {
       }
     }
     guard !order.isEmpty else { return [] }
-    var lines = ["failures that devices told, last week:"]
+    var lines = ["failures reported by devices, last week:"]
     for version in order.prefix(mostVersions) {
       let words = (reasons[version] ?? []).map { "\($0.1) × \($0.0)" }
       lines.append("  version \(version): " + words.joined(separator: ", "))

@@ -42,7 +42,7 @@ struct FileStatistics {
     mutating func add(_ more: Int64) { bytes = bytes.addingClamped(more) }
   }
 
-  static let option = Option.flag("stat", "sum the files up by type instead of listing them")
+  static let option = Option.flag("stat", "summarize the files by type instead of listing them")
 
   private var types: [String: Sum] = [:]
 

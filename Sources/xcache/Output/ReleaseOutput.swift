@@ -8,10 +8,10 @@ extension Command {
   ///   - waits: whether it can be told not to wait for its deltas.
   static func release(ifVersion what: String, waits: Bool = true, dryRun: String) -> [Option] {
     [
-      .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "V", "refuse when \(what) after version V, a number or a time"),
-      .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
-    ] + (waits ? [.flag("now", "make it visible without waiting for deltas")] : [])
+      .value("message", "TEXT", short: "m", "a message for the log"),
+      .value("if-version", "V", "refuse if \(what) after version V (a number or a time)"),
+      .value("break-glass", "REASON", "release although the channel is frozen; the reason is recorded"),
+    ] + (waits ? [.flag("now", "make the release visible without waiting for deltas")] : [])
       + [.flag("dry-run", dryRun)]
   }
 }
@@ -32,7 +32,7 @@ extension ReleaseMembers {
 // What the outputs of the commands that make releases have in common.
 extension ReleaseAnswer {
   /// `+1 ~2 −3`
-  var countMessage: String { "+\(added) ~\(changed) −\(removed)" }
+  var changeSummary: String { "+\(added) ~\(changed) −\(removed)" }
 
   /// The row of the audit trail that tells of it.
   var receiptLines: [String] { receipt.map { ["receipt \($0)"] } ?? [] }

@@ -34,7 +34,7 @@ final class Session {
     case "state":
       await runtime.finishNotes()
       return state(runtime)
-    default: return ["error": .string("there is no command \(verb)")]
+    default: return ["error": .string("unknown command \(verb)")]
     }
     return [:]
   }

@@ -12,7 +12,7 @@ import Testing
     let origin = try TestOrigin()
     let reply = try origin.ask("GET", "/configure.json")
     #expect(reply.status == 404)
-    #expect(reply.text == "{\"code\":404,\"message\":\"no app has been created yet; publish one\"}")
+    #expect(reply.text == "{\"code\":404,\"message\":\"no app exists yet; publish one\"}")
   }
 
   /// A poll, and what it gets once version 1 and 2 are there: kind, version, base.
@@ -49,11 +49,11 @@ import Testing
     (
       "/xcache_online/shop/configure.json", "404 no app named \"shop\" with a channel named \"xcache_online\""
     ),
-    ("/xcache/shop/other.json", "404 nothing is here"),
-    ("/xcache/shop/configure.json/", "404 nothing is here"),
-    ("/other/xcache/shop/configure.json", "404 nothing is here"),
-    ("/xcache", "404 nothing is here"),
-    ("/", "404 nothing is here"),
+    ("/xcache/shop/other.json", "404 not found"),
+    ("/xcache/shop/configure.json/", "404 not found"),
+    ("/other/xcache/shop/configure.json", "404 not found"),
+    ("/xcache", "404 not found"),
+    ("/", "404 not found"),
   ]
 
   @Test func pollsByTheTable() throws {

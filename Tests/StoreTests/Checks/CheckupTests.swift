@@ -64,9 +64,9 @@ import Testing
 
   /// The chain is followed in every check-up, and the first bad row is named.
   @Test(arguments: [
-    ("UPDATE audit SET author = 'bob' WHERE id >= 2", "row 2 was altered"),
-    ("DELETE FROM audit WHERE id = 2", "row 2 was dropped"),
-    ("UPDATE audit SET hash = zeroblob(32) WHERE id = 1", "row 1 was altered"),
+    ("UPDATE audit SET author = 'bob' WHERE id >= 2", "row 2 was changed"),
+    ("DELETE FROM audit WHERE id = 2", "row 2 was removed"),
+    ("UPDATE audit SET hash = zeroblob(32) WHERE id = 1", "row 1 was changed"),
   ])
   func theFirstBadRowOfTheTrailIsNamed(sql: String, words: String) throws {
     let store = try filled()

@@ -180,12 +180,12 @@ private let page = "https://m.test/p"
     let bench = try Bench()
     bench.origin.serve(bytes("x"), at: Self.download)
     func unreadable(_ reason: String) -> ClientError {
-      .unreadable(url: Self.download, reason: "the script \(reason)")
+      .unreadable(url: Self.download, reason: "the script\(reason)")
     }
-    #expect(throws: unreadable("has another sha256 than the policy says")) { try device(bench).script("r") }
+    #expect(throws: unreadable("'s SHA-256 differs from the policy's")) { try device(bench).script("r") }
     bench.origin.serve(bytes("r"), at: Self.download)
     let forged = String(repeating: "A", count: 86) + "=="
-    #expect(throws: unreadable("isn't signed by this app's key")) {
+    #expect(throws: unreadable(" isn't signed by this app's key")) {
       try device(bench, 2, signature: forged).script("r")
     }
     let setting = "The key that scripts are signed by"

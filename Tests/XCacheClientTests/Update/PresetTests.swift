@@ -80,7 +80,7 @@ private let b = "https://m.test/sub/b.css"
     #expect(try bench.state() == bench.fresh())
     let other = try bench.device("other")
     #expect { try other.install(preset: path) } throws: {
-      "\($0)".contains("it leads from version 1, and the device holds nothing yet")
+      "\($0)".contains("it updates version 1, and the device holds nothing yet")
     }
     #expect(other.version == "0")
   }
@@ -161,8 +161,8 @@ private let b = "https://m.test/sub/b.css"
     try origin.publish(files)
     let device = try bench.device()
     let bad: [(String, String)] = [
-      (try zip("no-manifest.zip", files) { $0.removeLast() }, "it holds no manifest"),
-      (try zip("lacks.zip", [a: bytes("one")]), "it lacks the bytes of \(b)"),
+      (try zip("no-manifest.zip", files) { $0.removeLast() }, "it contains no manifest"),
+      (try zip("lacks.zip", [a: bytes("one")]), "it doesn't contain \(b)"),
       (try zip("other.zip", [a: bytes("one"), b: bytes("TWO")]), "its bytes of \(b) are not those"),
       (
         try zip("json.zip", files) { $0[2] = ArchiveInput(BundleZip.manifestName, bytes: bytes("{")) },

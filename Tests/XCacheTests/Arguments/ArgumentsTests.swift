@@ -50,11 +50,11 @@ import Testing
   }
 
   @Test(arguments: [
-    (["--jsn"], "there is no option --jsn; did you mean --json?"),
-    (["--jsn=1"], "there is no option --jsn; did you mean --json?"),
-    (["-x"], "there is no option -x"),
-    (["--frobnicate-everything"], "there is no option --frobnicate-everything"),
-    (["--json=yes"], "--json takes no value"),
+    (["--jsn"], "unknown option --jsn; did you mean --json?"),
+    (["--jsn=1"], "unknown option --jsn; did you mean --json?"),
+    (["-x"], "unknown option -x"),
+    (["--frobnicate-everything"], "unknown option --frobnicate-everything"),
+    (["--json=yes"], "--json doesn't take a value"),
     (["--message"], "--message needs a value: --message TEXT"),
     (["a", "-m"], "--message needs a value: --message TEXT"),
   ])

@@ -20,7 +20,7 @@ enum Requirement: Sendable {
     case .scope(let scope):
       guard caller.scope >= scope else {
         throw Self.refusal(
-          "token \"\(caller.name)\" has the scope \(caller.scope.rawValue); this takes \(scope.rawValue)")
+          "token \"\(caller.name)\" has the scope \(caller.scope.rawValue); this needs \(scope.rawValue)")
       }
     case .channel(let scope):
       try caller.check(scope, in: ChannelNames(request))
@@ -29,7 +29,7 @@ enum Requirement: Sendable {
       try caller.checkReachesAllBundles()
     case .everything:
       guard caller.scope >= .admin, caller.isUnlimited else {
-        throw Self.refusal("token \"\(caller.name)\" may not do this; it takes an admin token without limits")
+        throw Self.refusal("token \"\(caller.name)\" may not do this; it needs an unrestricted admin token")
       }
     }
   }
@@ -56,13 +56,13 @@ extension APIEndpoint {
     if let seconds = attempts.wait(request.peer) {
       var problem = Problem(
         .tooManyRequests, "slow-down",
-        "too many wrong tokens came from this address; try again in \(seconds) s")
+        "too many invalid tokens from this address; try again in \(seconds) s")
       problem.retryAfter = seconds
       throw problem
     }
     attempts.noteFailure(request.peer)
     throw Problem(
-      .unauthorized, "token", "the token is unknown, expired or was revoked; ask an admin for a new one")
+      .unauthorized, "token", "the token is unknown, expired or revoked; ask an admin for a new one")
   }
 }
 
@@ -83,7 +83,7 @@ extension AccessToken {
     guard !allows(bundle: bundle) else { return }
     throw Problem(
       .forbidden, "scope",
-      "token \"\(name)\" is for bundles \(bundles?.text ?? "") alone, not for \"\(bundle)\"")
+      "token \"\(name)\" is for bundles \(bundles?.text ?? ""), not for \"\(bundle)\"")
   }
 
   /// - Throws: 403 where it is limited to bundles.
@@ -91,6 +91,6 @@ extension AccessToken {
     guard let bundles else { return }
     throw Problem(
       .forbidden, "scope",
-      "token \"\(name)\" is for bundles \(bundles) alone; this is about the whole channel")
+      "token \"\(name)\" is for bundles \(bundles), but this concerns the whole channel")
   }
 }

@@ -26,7 +26,7 @@ extension VersionName {
   static func read(_ text: String, in place: String) throws -> VersionName {
     guard let name = VersionName(text) else { throw Problem.badRequest("\(place)\(text): \(rule)") }
     if case .moment(let moment) = name, moment > Clock.unixMilliseconds() + tolerance {
-      throw Problem.badRequest("\(place)\(text) lies in the future")
+      throw Problem.badRequest("\(place)\(text) is in the future")
     }
     return name
   }

@@ -24,7 +24,7 @@ struct ChannelHandler: APIHandler {
   /// `POST /default-app`: the app that answers polls which name none (DESIGN §3), for admins of everything.
   func nameDefaultApp(_ body: DefaultAppRequest) throws -> Response {
     guard let name = body.app else {
-      throw Problem.badRequest("\"app\" is the app that answers where none is named")
+      throw Problem.badRequest("\"app\" must be the default app's name")
     }
     let app = try AppName(name)
     return try context.answering { before in
@@ -91,7 +91,7 @@ struct ChannelHandler: APIHandler {
   func freeze(_ body: FreezeRequest) throws -> Response {
     let names = try context.names
     guard let reason = try HumanText.checked(body.reason, member: "reason", .message), !reason.isEmpty else {
-      throw Problem.badRequest("\"reason\" says why the channel is frozen, for those whom it stops")
+      throw Problem.badRequest("\"reason\" is required: why the channel is frozen")
     }
     return try context.answering {
       APIAnswer(FreezeAnswer(freeze: FreezeInfo($0.freeze), replaced: $0.replaced.map { FreezeInfo($0) }))

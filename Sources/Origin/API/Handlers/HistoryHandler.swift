@@ -24,7 +24,7 @@ struct HistoryHandler: APIHandler {
   func diff() throws -> Response {
     let channel = try context.channel()
     guard let older = try request.versionName("from"), let newer = try request.versionName("to") else {
-      throw Problem.badRequest("a diff is between two versions: from=A&to=B")
+      throw Problem.badRequest("a diff needs two versions: from=A&to=B")
     }
     let (from, to) = (try store.version(older, of: channel), try store.version(newer, of: channel))
     let changes = try store.diff(channel, from: from, to: to)

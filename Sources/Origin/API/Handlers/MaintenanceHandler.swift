@@ -48,12 +48,12 @@ struct MaintenanceHandler: APIHandler {
   /// `POST …/pins`
   func pin(_ body: PinRequest) throws -> Response {
     guard let name = try VersionName.read(body.version, member: "version") else {
-      throw Problem.badRequest("\"version\" is the version to pin, as a string")
+      throw Problem.badRequest("\"version\" must be the version to pin, as a string")
     }
     guard let reason = try HumanText.checked(body.reason, member: "reason", .line(bytes: 1024)),
       !reason.isEmpty
     else {
-      throw Problem.badRequest("\"reason\" says why, in 1 to 1024 bytes")
+      throw Problem.badRequest("\"reason\" is required, in 1 to 1024 bytes")
     }
     let channel = try context.channel()
     return try context.answering {

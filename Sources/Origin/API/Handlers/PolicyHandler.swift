@@ -42,7 +42,7 @@ private struct PolicyAct {
       return try make(.bypass) { policy in
         guard policy.bypass.contains(where: { $0.pattern == pattern }) else {
           throw Problem(
-            .notFound, "unknown-pattern", "\(pattern) isn't bypassed; `policy show` lists what is")
+            .notFound, "unknown-pattern", "\(pattern) isn't bypassed; `policy show` lists the bypasses")
         }
         policy.bypass.removeAll { $0.pattern == pattern }
       }
@@ -83,7 +83,7 @@ private struct PolicyAct {
       policy.add(entry)
       guard policy.bypass.count <= Policy.patternLimit else {
         throw Problem.badRequest(
-          "a policy has at most \(Policy.patternLimit) patterns; put several under one with *")
+          "a policy has at most \(Policy.patternLimit) patterns; combine some with *")
       }
     }
   }

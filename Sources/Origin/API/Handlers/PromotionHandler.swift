@@ -162,7 +162,7 @@ struct PromotionHandler: APIHandler {
     return changes
   }
 
-  /// The URLs, as they were, of files whose text names a host that is rewritten: what they link to stays behind.
+  /// The URLs, as they were, of files whose text contains a host that is rewritten: what they link to stays behind.
   private func filesNaming(_ rewriting: URLRewriting, _ contents: Contents) throws -> [String] {
     let hosts = Set(rewriting.rules.map(\.host)).map { Array($0.utf8) }
     if hosts.isEmpty { return [] }

@@ -44,7 +44,7 @@ struct ReleaseHandler: APIHandler {
       return bundles
     }
     guard body.bundles == nil else {
-      throw Problem.badRequest("a release has \"bundles\", or names them by \"plan\"; not both")
+      throw Problem.badRequest("a release needs either \"bundles\" or \"plan\", not both")
     }
     guard let bundles = context.api.plans.plan(plan) else {
       throw Problem(

@@ -74,7 +74,7 @@ struct RollbackHandler: APIHandler {
     let bundle = try body.bundle.map { try BundleName($0) }
     // Whoever forgets to name the bundle must not take the whole channel back.
     guard (bundle != nil) != (body.allBundles == true) else {
-      throw Problem.badRequest("a rollback is of one \"bundle\", or of \"allBundles\"")
+      throw Problem.badRequest("a rollback needs one \"bundle\", or \"allBundles\"")
     }
     var input = RollbackInput(
       app: names.app, channel: names.channel, bundle: bundle, to: try Self.target(body), by: actor,
@@ -92,7 +92,7 @@ struct RollbackHandler: APIHandler {
       return .version(try VersionName.read(text, in: "\"to\" "))
     case (nil, let steps?) where (1...1_000_000).contains(steps): return .steps(Int(steps))
     default:
-      throw Problem.badRequest("a rollback goes \"to\" a version, or so many \"steps\" back: 1 or more")
+      throw Problem.badRequest("a rollback needs \"to\", a version, or \"steps\", 1 or more")
     }
   }
 }

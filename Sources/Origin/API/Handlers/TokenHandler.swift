@@ -64,7 +64,7 @@ struct TokenHandler: APIHandler {
     guard let glob = BundleGlob(text) else {
       throw Problem.badRequest("\"bundles\" is a bundle's name, with * and ? as wildcards")
     }
-    guard scope < .admin else { throw Problem.badRequest("an admin is not limited to bundles") }
+    guard scope < .admin else { throw Problem.badRequest("admin tokens can't be limited to bundles") }
     return glob
   }
 
@@ -72,7 +72,7 @@ struct TokenHandler: APIHandler {
   private func hosts(_ body: TokenRequest, _ scope: TokenScope) throws -> HostList? {
     guard let names = body.hosts, let hosts = try HostList.checked(names) else { return nil }
     // An admin could make a token without limits, or lift those of a channel.
-    guard scope < .admin else { throw Problem.badRequest("an admin is not limited to hosts") }
+    guard scope < .admin else { throw Problem.badRequest("admin tokens can't be limited to hosts") }
     return hosts
   }
 

@@ -64,7 +64,7 @@ extension StoredAnswer {
       self.init(
         Problem(
           .conflict, "answer-not-kept",
-          "this request was carried out before, and its answer was too long to be kept; `xcache audit log` shows it"
+          "this request was carried out before, but its answer was too long to keep; `xcache audit log` shows it"
         ))
     }
   }

@@ -106,7 +106,7 @@ struct APIRequest: Sendable {
   func version(_ name: String) throws(Problem) -> ManifestVersion? {
     guard let text = query[name] else { return nil }
     guard let version = ManifestVersion(text: text) else {
-      throw .badRequest("\(name)=\(text) is not a version")
+      throw .badRequest("invalid version \(name)=\(text): expected a non-negative integer")
     }
     return version
   }

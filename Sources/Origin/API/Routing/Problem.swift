@@ -24,9 +24,9 @@ extension Problem {
   }
 
   static func badRequest(_ detail: String) -> Problem { Problem(.badRequest, "bad-request", detail) }
-  static var notFound: Problem { Problem(.notFound, "not-found", "the API has nothing under this path") }
+  static var notFound: Problem { Problem(.notFound, "not-found", "the API has no such path") }
   static var noToken: Problem {
-    Problem(.unauthorized, "token", "the request carries no token; send Authorization: Bearer TOKEN")
+    Problem(.unauthorized, "token", "the request has no token; send Authorization: Bearer TOKEN")
   }
   static func tooLarge(limit: UInt64) -> Problem {
     Problem(.contentTooLarge, "too-large", "the body is larger than the \(limit) bytes that this path takes")
@@ -34,7 +34,7 @@ extension Problem {
   static var unknownCoding: Problem {
     Problem(
       .unsupportedMediaType, "content-coding",
-      "the body's Content-Encoding is none that the API takes; send it as it is, or as one of \(RequestCoding.accepted)"
+      "the API doesn't support the body's Content-Encoding; send it uncompressed, or as one of \(RequestCoding.accepted)"
     )
   }
   static var documentsInFlight: Problem {
@@ -57,10 +57,10 @@ extension Problem {
   static var unknownCondition: Problem {
     Problem(
       .preconditionFailed, "condition",
-      "nothing here has an entity tag; send the request without If-Match and If-None-Match")
+      "entity tags aren't supported here; send the request without If-Match and If-None-Match")
   }
   static func methodNotAllowed(_ allow: String) -> Problem {
-    var problem = Problem(.methodNotAllowed, "method", "under this path the API answers \(allow)")
+    var problem = Problem(.methodNotAllowed, "method", "this path supports only \(allow)")
     problem.allow = allow
     return problem
   }
@@ -76,8 +76,8 @@ extension Problem {
     case JSONError.member(let member):
       self = .badRequest(
         member.isEmpty
-          ? "the body is no object" : "\"\(member)\" is missing or isn't of the type that it has to be")
-    case let error as JSONError: self = .badRequest("the body is not the JSON that is expected: \(error)")
+          ? "the body is not an object" : "\"\(member)\" is missing or has the wrong type")
+    case let error as JSONError: self = .badRequest("the body is not the expected JSON: \(error)")
     default: self.init(.internalServerError, "internal", "\(error)")
     }
   }

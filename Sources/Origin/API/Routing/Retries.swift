@@ -71,7 +71,7 @@ extension Problem {
   fileprivate static var stillRunning: Problem {
     var problem = Problem(
       .serviceUnavailable, "still-running",
-      "this request is being carried out; ask again with the same Idempotency-Key for its answer")
+      "this request is in progress; repeat it with the same Idempotency-Key for its answer")
     problem.retryAfter = 1
     return problem
   }

@@ -13,7 +13,7 @@ final class BlobSink: UploadSink {
     let request = context.request
     guard let sha256 = SHA256(hex: request.path[1]) else {
       throw Problem.badRequest(
-        "the path ends in no sha256 of 64 lower-case hexadecimal digits: \(request.path[1])")
+        "the path doesn't end in a sha256 of 64 lower-case hexadecimal digits: \(request.path[1])")
     }
     let claim = BlobClaim(sha256: sha256, md5: try request.md5(), size: request.size)
     incoming = try context.store.receive(claim)

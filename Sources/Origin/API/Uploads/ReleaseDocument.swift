@@ -168,7 +168,7 @@ struct ReleaseDocument: StreamedContent {
     guard content.size <= largest else {
       throw Problem(
         .unprocessableContent, "too-large",
-        "\(url): \(content.size) bytes; this origin takes files of \(largest) bytes at most (serve --max-upload)"
+        "\(url): \(content.size) bytes; this origin accepts at most \(largest) bytes per file (serve --max-upload)"
       )
     }
     return content
@@ -179,6 +179,6 @@ struct ReleaseDocument: StreamedContent {
   }
 
   private static func twice(_ key: String) -> Problem {
-    .badRequest("the body is not the JSON that is expected: \(JSONError.duplicateKey(key))")
+    .badRequest("the body is not the expected JSON: \(JSONError.duplicateKey(key))")
   }
 }

@@ -74,7 +74,7 @@ struct BodyBytes {
         "the body's zstd frame has a window of more than the \(limit >> 20) MiB that a content coding may have (RFC 9659); "
           + "compress it without --long and --ultra, or send it as gzip or as it is")
     } catch is CodingError {
-      throw Problem.badRequest("the body isn't whole, or isn't what its Content-Encoding says")
+      throw Problem.badRequest("the body is incomplete, or doesn't match its Content-Encoding")
     }
   }
 }

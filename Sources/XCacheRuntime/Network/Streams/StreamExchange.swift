@@ -57,7 +57,7 @@ struct StreamExchange {
       "\(request.method) \(target.hasPrefix("/") ? "" : "/")\(target) HTTP/1.1\r\nHost: \(url.authority)\r\n"
     for (name, value) in request.headers where !Self.own.contains(name.lowercased()) {
       guard isToken(name), value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-        throw TransportError(.other, "the header \"\(name)\" has no name or holds a control character")
+        throw TransportError(.other, "the header \"\(name)\" has no name or contains a control character")
       }
       text += "\(name): \(value)\r\n"
     }
@@ -105,7 +105,7 @@ struct StreamExchange {
         let bytes = try [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
           count = min(most, max(0, try read(offset, UnsafeMutableRawBufferPointer(buffer))))
         }
-        if bytes.isEmpty { throw TransportError(.other, "the bytes to send ended early, at \(offset)") }
+        if bytes.isEmpty { throw TransportError(.other, "the request body ended early, at \(offset)") }
         return bytes
       } catch let error as TransportError {
         throw error

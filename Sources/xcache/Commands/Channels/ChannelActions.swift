@@ -5,9 +5,11 @@ import Publishing
 /// `xcache channel list | create | remove | freeze | thaw`.
 enum ChannelActions {
   static let options: [Option] = [
-    .value("public-url", "URL", "where devices download from (create; default: as serve says)").only(
+    .value(
+      "public-url", "URL", "the URL that devices download from (create; default: the server's --public-url)"
+    ).only(
       "create"),
-    .value("reason", "TEXT", short: "m", "why it is frozen, for those whom it stops (freeze)").only("freeze"),
+    .value("reason", "TEXT", short: "m", "the reason, shown to everyone it stops (freeze)").only("freeze"),
   ]
 
   static func list(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -19,7 +21,7 @@ enum ChannelActions {
     if let app = remote.settings.app, !channels.contains(where: { $0.app == app }) {
       let there = Set(channels.map(\.app.text)).sorted().joined(separator: ", ")
       throw Failure(
-        "there is no app \(app) with a channel that this token may read"
+        "no app \(app) with a channel that this token may read"
           + (there.isEmpty ? "" : "; there is \(there)"), name: "unknown-app")
     }
     if arguments.has("json") {
@@ -37,7 +39,7 @@ enum ChannelActions {
       ])
     }
     if table.isEmpty {
-      terminal.say("there is no channel yet; the first publish with an admin token makes one")
+      terminal.say("no channels yet; the first publish with an admin token creates one")
     } else {
       terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
     }
@@ -49,10 +51,10 @@ enum ChannelActions {
   /// - Parameter list: the origin's apps and channels.
   private static func defaultMessage(_ app: AppName, _ list: ChannelList) -> String {
     guard list.channels.contains(where: { $0.app == app }) else {
-      return "the default app is \(app), which has no channel: polls that name no app get 404; "
-        + "`xcache channel default-app NAME` names another app"
+      return "the default app is \(app), which has no channel: polls without an app get 404; "
+        + "`xcache channel default-app NAME` sets another app"
     }
-    return "polls that name no app are answered by \(app)"
+    return "polls without an app are answered by \(app)"
   }
 
   /// Names the app that answers where none is named, or tells which one does.
@@ -65,7 +67,7 @@ enum ChannelActions {
       let name = try SettingsValue.app(try arguments.operands("default-app", "NAME")[1], in: "NAME")
       let answer = try api.nameDefaultApp(DefaultAppRequest(app: name))
       document = answer.document
-      line = "polls that name no app are answered by \(name)"
+      line = "polls without an app are answered by \(name)"
       switch (answer.value.changed, answer.value.was) {
       case (false, _): line += " already"
       case (true, let before?): line += " now; before, \(before) did"
@@ -76,7 +78,7 @@ enum ChannelActions {
       document = ["defaultApp": list.defaultApp.map { .string($0.text) } ?? .null]
       line =
         list.defaultApp.map { defaultMessage($0, list) }
-        ?? "no app is the default, or none that this token may read"
+        ?? "there is no default app, or this token may not read it"
     }
     if arguments.has("json") { terminal.say(json: document) } else { terminal.say(line) }
     return .done
@@ -87,7 +89,7 @@ enum ChannelActions {
     _ = try arguments.operands(verb)
     // A channel is made and removed by its name, not by a setting that happens to be around.
     if ["create", "remove"].contains(verb), arguments.all("channel").isEmpty {
-      throw UsageError("which channel? Give --channel NAME")
+      throw UsageError("--channel NAME is required")
     }
     let remote = try RemoteOrigin(arguments)
     let (document, words) = try act(verb, remote, arguments)
@@ -109,20 +111,20 @@ enum ChannelActions {
       )
     case "remove":
       let answer = try api.remove(channel)
-      let words = "removed channel \(name); nobody is answered for it any more"
+      let words = "removed channel \(name); its polls now get 404"
       guard answer.value.leavesNoDefault else { return (answer.document, words) }
       return (
         answer.document,
-        words + "\npolls that name no app aren't either: that was the default app's last channel, and "
-          + "`xcache channel default-app NAME` names another app"
+        words + "\nso do polls without an app: that was the default app's last channel, and "
+          + "`xcache channel default-app NAME` sets another app"
       )
     case "freeze":
       guard let reason = try arguments.value("reason"), !reason.isEmpty else {
-        throw UsageError("why? Give --reason TEXT, for those whom the freeze stops")
+        throw UsageError("--reason TEXT is required: it is shown to everyone the freeze stops")
       }
       let answer = try api.freeze(channel, FreezeRequest(reason: reason))
       let replaced = answer.value.replaced.map {
-        "\nit was frozen already, by \($0.author) since \($0.at.formatted): \($0.reason.onOneLine); that reason is gone"
+        "\nit was already frozen by \($0.author) since \($0.at.formatted): \($0.reason.onOneLine); that reason is replaced"
       }
       return (
         answer.document, "channel \(name) is frozen: it refuses releases until it is thawed\(replaced ?? "")"
@@ -131,7 +133,7 @@ enum ChannelActions {
       let answer = try api.thaw(channel)
       return (
         answer.document,
-        answer.value.changed ? "channel \(name) takes releases again" : "channel \(name) was not frozen"
+        answer.value.changed ? "channel \(name) accepts releases again" : "channel \(name) was not frozen"
       )
     }
   }

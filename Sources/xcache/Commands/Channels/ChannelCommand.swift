@@ -6,24 +6,25 @@ import Publishing
 enum ChannelCommand {
   static let command = Command(
     name: "channel", operands: "list | create | remove | freeze | thaw | set | default-app [NAME]",
-    summary: "manage channels: make and remove them, refuse releases, change how they are served",
+    summary: "manage channels: create, remove, freeze and configure them",
     examples: [
-      .init("list", "every channel that the token may read"),
-      .init("create --app shop --channel test", "a second channel"),
-      .init("freeze --reason 'sale' --app shop", "refuse releases until thaw"),
-      .init("set --interval 120 --app shop", "have devices poll every two minutes"),
+      .init("list", "all channels that the token may read"),
+      .init("create --app shop --channel test", "add a channel"),
+      .init("freeze --reason 'sale' --app shop", "refuse releases until it is thawed"),
+      .init("set --interval 120 --app shop", "make devices poll every two minutes"),
     ],
     notes: """
-      freeze --reason TEXT: releases are refused (exit code 3, with who froze it, when and why) until thaw; publish,
-      unpublish, rollback and promote take --break-glass REASON for the case that can't wait. remove takes a channel
-      that holds nothing; made again, it goes on with its numbers. set --interval SECONDS asks devices to wait longer
-      than the usual 30 seconds between polls; none takes that back. set --hosts NAMES (an admin's act) limits what may be
-      published to URLs of these hosts, such as m.example.com,*.example.org: publish, rollback, promote and prefetch push
-      are refused (exit code 3) where they name others; unpublish never is, and what is live stays. * lifts it. set
-      --reports PERCENT says how many of their batches of counts devices send (status shows them): 100 unless set, and
-      none takes it back. create and remove need --channel on the command
-      line; freeze, thaw and set are about online where no channel is named. default-app NAME names the app that answers
-      polls which name none: the first one that was made, until another is named; without NAME it is shown.
+      freeze: releases are refused (exit code 3, with who froze the channel, when and why) until thaw; publish,
+      unpublish, rollback and promote accept --break-glass REASON for emergencies.
+      create, remove: remove takes a channel without content; if it is created again, its version numbers continue.
+      Both need --channel on the command line; the others use online if no channel is given.
+      set --interval SECONDS asks devices to poll less often than every 30 seconds; none resets it. set --hosts NAMES
+      (admin tokens only) limits the hosts of published URLs, such as m.example.com,*.example.org: publish, rollback,
+      promote and prefetch push are refused (exit code 3) if they name others; unpublish never is, and live content
+      stays. * lifts the limit. set --reports PERCENT is the share of their usage reports that devices send (see
+      status): 100 by default; none resets it.
+      default-app NAME sets the app that answers polls without an app: at first, the one created first. Without NAME
+      it prints the current one.
       """,
     options: Command.remote + Command.channel + ChannelActions.options + ChannelSet.options + [
       Command.all.only("list")
@@ -35,7 +36,7 @@ enum ChannelCommand {
         return try ChannelActions.act(verb, arguments, terminal)
       case "set": return try ChannelSet.run(arguments, terminal)
       case "default-app": return try ChannelActions.defaultApp(arguments, terminal)
-      default: throw UsageError("channel list, create, remove, freeze, thaw, set or default-app?")
+      default: throw UsageError("expected channel list, create, remove, freeze, thaw, set or default-app")
       }
     })
 }
@@ -43,12 +44,13 @@ enum ChannelCommand {
 /// `xcache channel set`: the interval between polls, the hosts of releases, the share of reports.
 enum ChannelSet {
   static let options: [Option] = [
-    .value("interval", "SECONDS", "how long devices wait between polls, 30 to 3600, or none (set)").only(
+    .value("interval", "SECONDS", "seconds between a device's polls, 30 to 3600, or none (set)").only(
       "set"),
-    .value("hosts", "NAMES", "the hosts that releases may name, with commas between, or * for all (set)")
+    .value("hosts", "NAMES", "the hosts that releases may use, separated by commas, or * for all (set)")
       .only("set"),
-    .value("reports", "PERCENT", "how many batches of counts devices send, 0 to 100, or none (set)").only(
-      "set"),
+    .value("reports", "PERCENT", "the share of usage reports that devices send, 0 to 100, or none (set)")
+      .only(
+        "set"),
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -58,24 +60,24 @@ enum ChannelSet {
       let interval = try interval(text)
       request.interval = interval.map { .integer($0) } ?? .null
       words.append(
-        interval.map { "devices are asked to wait \($0) s between polls" } ?? "no interval is asked for")
+        interval.map { "devices wait \($0) s between polls" } ?? "devices poll at the usual interval")
     }
     if let text = try arguments.value("hosts") {
       let hosts = try HostOutput.list(text)
       request.hosts = hosts.map { .strings($0.names) } ?? .null
       words.append(
-        hosts.map { "releases may name \($0.names.joined(separator: ", ")) alone; what is live stays" }
-          ?? "releases may name every host")
+        hosts.map { "releases may use only \($0.names.joined(separator: ", ")); live content stays" }
+          ?? "releases may use all hosts")
     }
     if let text = try arguments.value("reports") {
       let share = text == "none" ? nil : try Percentage.read(text)
       request.reports = share.map { .integer($0) } ?? .null
       words.append(
-        share.map { "devices are asked for \(Percentage.text($0)) of their batches of counts" }
-          ?? "no share of reports is asked for: devices send all")
+        share.map { "devices send \(Percentage.text($0)) of their usage reports" }
+          ?? "devices send all usage reports")
     }
     guard !words.isEmpty else {
-      throw UsageError("what is to be set? Give --interval SECONDS, --hosts NAMES or --reports PERCENT")
+      throw UsageError("nothing to set: give --interval SECONDS, --hosts NAMES or --reports PERCENT")
     }
     let remote = try RemoteOrigin(arguments)
     let answer = try remote.api.change(request, of: try remote.address)
@@ -92,7 +94,7 @@ enum ChannelSet {
     let allowed = AnswerExtras.intervals
     guard let interval = Int(text), allowed.contains(interval) else {
       throw UsageError(
-        "--interval \(text): seconds from \(allowed.lowerBound) to \(allowed.upperBound), or none, are needed"
+        "--interval \(text): expected \(allowed.lowerBound) to \(allowed.upperBound) seconds, or none"
       )
     }
     return interval
@@ -104,7 +106,7 @@ enum HostOutput {
   /// The hosts that are named; nil for `*`, which stands for all. None is an error: an unset variable lifts no limit.
   static func list(_ text: String) throws -> HostList? {
     let names = text.split { $0 == "," || $0 == " " }.map(String.init)
-    if names.isEmpty { throw UsageError("--hosts names no host; '*' is all of them") }
+    if names.isEmpty { throw UsageError("--hosts contains no host; '*' means all hosts") }
     do {
       return try HostList(names).limit
     } catch {
@@ -133,7 +135,7 @@ enum Percentage {
   }
 
   private static func rule(_ text: String) -> String {
-    "--reports \(text): a percentage from 0 to 100, with two decimals at most, or none, is needed"
+    "--reports \(text): expected a percentage from 0 to 100 with at most two decimals, or none"
   }
 
   /// `0.25 %`

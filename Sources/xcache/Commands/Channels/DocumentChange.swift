@@ -24,7 +24,7 @@ enum DocumentChange {
     if arguments.has("json") { return terminal.say(json: answer.document) }
     let version = answer.value.version
     guard answer.value.changed else {
-      return terminal.say("nothing changed: version \(version) is that already")
+      return terminal.say("nothing changed: version \(version) already has this content")
     }
     terminal.say("\(what), \(terminal.colour("version \(version)", .bold))")
     if replaces, let replaced = answer.value.replaced {
@@ -82,16 +82,16 @@ struct PolicyOutput {
   func alarm(_ terminal: Terminal) -> String? {
     guard policy.isKilled(at: now) else { return nil }
     let end = policy.until.map { "until \($0)" } ?? "until `xcache policy resume`"
-    return terminal.colour("KILLED     interception is off \(end): devices use the network only", .red)
+    return terminal.colour("KILLED     interception is off \(end): devices use only the network", .red)
   }
 
   func lines(_ terminal: Terminal) -> [String] {
     var lines = [alarm(terminal) ?? "interception is on"]
     for entry in policy.bypass {
-      let end = entry.until.map { now < $0 ? "  until \($0)" : "  lapsed at \($0)" } ?? ""
+      let end = entry.until.map { now < $0 ? "  until \($0)" : "  ended at \($0)" } ?? ""
       lines.append("bypassed   \(entry.pattern)\(end)")
     }
-    if !policy.usesHTTPDNS { lines.append("httpdns    off: devices leave names to the system") }
+    if !policy.usesHTTPDNS { lines.append("httpdns    off: devices use the system's DNS") }
     for script in policy.scripts { lines.append("script     \(script.name)  sha256 \(script.sha256)") }
     return lines
   }

@@ -6,14 +6,14 @@ import Publishing
 enum PinCommand {
   static let command = Command(
     name: "pin", operands: "V \"why\" | list | remove V",
-    summary: "keep a version, whatever gc would do",
+    summary: "protect versions from garbage collection",
     examples: [
-      .init("553 'the audit of March' --app shop", "keep it"),
-      .init("list --app shop", "what is kept so, and why"),
+      .init("553 'the audit of March' --app shop", "keep this version"),
+      .init("list --app shop", "pinned versions and why"),
     ],
     notes: """
-      A pinned version stays, with every file that it names, until the pin is removed. V is a number, or a time at which
-      the version was live; --at TIME stands for it, too.
+      A pinned version is kept, with all its files, until the pin is removed. V is a number, or a time at which the
+      version was live; --at TIME can be used instead.
       """,
     options: Command.remote + Command.channel + [VersionArgument.option, Command.all.only("list")], run: run)
 
@@ -24,7 +24,7 @@ enum PinCommand {
     {
       let suggestion = Spelling.suggestion(for: word, among: ["list", "remove"])
       throw UsageError(
-        "\(word) is no version"
+        "\(word) is not a version"
           + (suggestion.isEmpty ? "; write pin V \"why\", pin list or pin remove V" : suggestion))
     }
     let remote = try RemoteOrigin(arguments)
@@ -39,8 +39,8 @@ enum PinCommand {
     case "remove":
       let version = try version(arguments, after: ["remove"], before: [])[0]
       let answer = try remote.api.unpin(version, in: channel)
-      (document, lines) = (answer.document, ["version \(answer.value.version) is not pinned any more"])
-    case nil: throw UsageError("pin V \"why\", pin list, or pin remove V?")
+      (document, lines) = (answer.document, ["version \(answer.value.version) is no longer pinned"])
+    case nil: throw UsageError("expected pin V \"why\", pin list or pin remove V")
     default:
       let words = try version(arguments, after: [], before: ["\"why\""])
       let pin = try remote.api.pin(PinRequest(version: words[0], reason: words[1]), in: channel)

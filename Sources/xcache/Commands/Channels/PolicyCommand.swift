@@ -11,40 +11,40 @@ enum PolicyCommand {
       show | log | set FILE | bypass add PATTERN | bypass remove PATTERN | kill | resume
          | script key FILE | script sign FILE | script add FILE | script remove NAME
       """,
-    summary: "switch interception, bypasses and scripts of an app without a new build",
+    summary: "manage an app's device policy: kill switch, bypasses and scripts",
     examples: [
-      .init("kill --for 6h -m 'white screens' --app shop", "devices use the network only"),
-      .init("resume --app shop", "and intercept again"),
-      .init("bypass add 'https://pay.example.com/*' --for 2d", "leave these pages alone"),
-      .init("script key script.pem", "make the key that signs scripts"),
-      .init("script add interceptor.js --key script.pem", "sign a script, and have pages run it"),
+      .init("kill --for 6h -m 'white screens' --app shop", "devices use only the network"),
+      .init("resume --app shop", "devices use their copies again"),
+      .init("bypass add 'https://pay.example.com/*' --for 2d", "these pages use the network"),
+      .init("script key script.pem", "create a signing key"),
+      .init("script add interceptor.js --key script.pem", "sign a script and add it to pages"),
     ],
     notes: """
-      Devices take the policy with their next poll. kill makes them use the network only, until resume or --for has
-      passed; status shows it. A PATTERN is a URL with wildcards: https://third.example.com/*, *://*.example.com/pay/*.
-      Its query counts only where it has a ?. A script is signed off the server: 64 bytes of Ed25519 over the file, in
-      base64; the app has the public key. script key makes the key, a file that nobody else may read (PEM, as
-      `openssl genpkey -algorithm ed25519` makes it), and prints the public key for the app; script sign prints the
-      signature, for an add elsewhere; script add --key signs at once. Scripts take an admin token, the rest a publish
-      token.
-      "httpdns":false in it has devices leave names to the system.
-      set takes the whole policy as `show --json` has it under "policy". show --at TIME shows the policy of then.
+      Devices receive the policy with their next poll. kill makes them use only the network until resume, or until
+      --for has passed; status shows it. A PATTERN is a URL with wildcards: https://third.example.com/*,
+      *://*.example.com/pay/*. Its query is compared only if it contains a ?. Scripts are signed away from the server:
+      a 64-byte Ed25519 signature of the file, in Base64; the app contains the public key. script key creates the key
+      as a file that only you can read (PEM, as from 'openssl genpkey -algorithm ed25519') and prints the public key
+      for the app; script sign prints a signature for a later add; script add --key signs at once. Scripts need an
+      admin token, everything else a publish token.
+      "httpdns":false in a policy makes devices use only the system's DNS.
+      set takes the whole policy, as "policy" in 'show --json'. show --at TIME prints the policy of that time.
       """,
     options: Command.remote + Command.channel + [
-      .value("for", "TIME", "until when kill or a bypass holds: 30m, 6h, 2d (default: until lifted)").only(
+      .value("for", "TIME", "end kill or a bypass after this time: 30m, 6h, 2d (default: never)").only(
         "kill", "bypass"),
-      .value("name", "NAME", "the script's name (default: the file's)").only("script"),
-      .value("signature", "SIG", "the script's signature in base64").only("script"),
+      .value("name", "NAME", "the script's name (default: the file name)").only("script"),
+      .value("signature", "SIG", "the script's signature in Base64").only("script"),
       .value(
-        "key", "FILE", "the key that signs the script, in place of --signature (script sign, script add)"
+        "key", "FILE", "the key to sign the script with, instead of --signature (script sign, script add)"
       ).only("script"),
-      .value("message", "TEXT", short: "m", "why, for the log").only(
+      .value("message", "TEXT", short: "m", "a message for the log").only(
         "set", "bypass", "kill", "resume", "script"),
-      .value("if-version", "V", "refuse when the policy changed after version V, a number or a time").only(
+      .value("if-version", "V", "refuse if the policy changed after version V (a number or a time)").only(
         "set", "bypass", "kill", "resume", "script"),
-      .value("version", "V", "show this version, not the newest").only("show"),
+      .value("version", "V", "show this version (default: the newest)").only("show"),
       VersionArgument.option.only("show"),
-      .value("limit", "N", "how many versions (log, default: 20)").only("log"),
+      .value("limit", "N", "show N versions (log; default: 20)").only("log"),
       Command.all.only("log", "show", "set"),
     ],
     run: run)
@@ -74,7 +74,7 @@ enum PolicyCommand {
       var request = PolicyRequest(.bypassRemove)
       let text = try pattern(arguments.operands("bypass", "remove", "PATTERN")[2])
       request.pattern = text
-      try act(request, "intercepted again: \(text)", arguments, terminal)
+      try act(request, "removed the bypass of \(text)", arguments, terminal)
     case ("script", "key"): try PolicyScripts.makeKey(arguments, terminal)
     case ("script", "sign"): try PolicyScripts.sign(arguments, terminal)
     case ("script", "add"):
@@ -89,8 +89,8 @@ enum PolicyCommand {
       let second = [
         "bypass": "add PATTERN or remove PATTERN", "script": "key, sign, add FILE or remove NAME",
       ]
-      throw UsageError("policy \(word) what? It is \(second[word] ?? "")")
-    case (nil, _): throw UsageError("policy show, log, set, bypass, kill, resume or script?")
+      throw UsageError("policy \(word) needs a subcommand: \(second[word] ?? "")")
+    case (nil, _): throw UsageError("expected policy show, log, set, bypass, kill, resume or script")
     }
     return .done
   }

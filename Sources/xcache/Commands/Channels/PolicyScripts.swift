@@ -16,14 +16,14 @@ enum PolicyScripts {
     } catch {
       guard error.code == .fileExists else { throw error }
       throw Failure(
-        "\(path) is there already, and a key isn't written over: name another file", code: .refused)
+        "\(path) already exists and is not overwritten; choose another file name", code: .refused)
     }
     if arguments.has("json") {
       terminal.say(json: ["file": .string(path), "publicKey": .string(publicKey)])
     } else {
       terminal.say(publicKey)
       terminal.remark(
-        "the app takes that as scriptKey; \(path) signs, so keep it secret, and keep a copy of it")
+        "use this as the app's scriptKey; \(path) is the private key: keep it secret and back it up")
     }
   }
 
@@ -31,7 +31,7 @@ enum PolicyScripts {
   static func sign(_ arguments: Arguments, _ terminal: Terminal) throws {
     let file = try arguments.operands("script", "sign", "FILE")[2]
     guard let path = try arguments.value("key") else {
-      throw UsageError("--key FILE is needed: the key that signs; xcache policy script key FILE makes one")
+      throw UsageError("--key FILE is required: the signing key; 'xcache policy script key FILE' creates one")
     }
     let key = try key(path)
     let bytes = try script(file)
@@ -52,7 +52,7 @@ enum PolicyScripts {
     let (given, path) = (try arguments.value("signature"), try arguments.value("key"))
     guard (given == nil) != (path == nil) else {
       throw UsageError(
-        "one of --key FILE and --signature SIG is needed: the key that signs, or the file's Ed25519 signature in base64"
+        "--key FILE or --signature SIG is required: the signing key, or the file's Ed25519 signature in Base64"
       )
     }
     let bytes = try script(file)
@@ -62,7 +62,8 @@ enum PolicyScripts {
     } else {
       guard let given, Base64.decode(given)?.count == Ed25519.signatureCount else {
         throw UsageError(
-          "--signature is no Ed25519 signature: 64 bytes in base64; xcache policy script sign prints one")
+          "--signature is not an Ed25519 signature: 64 bytes in Base64; 'xcache policy script sign' prints one"
+        )
       }
       signature = given
     }
@@ -76,7 +77,7 @@ enum PolicyScripts {
     let bytes = try Arguments.file(file)
     guard (1...PolicyScript.limit).contains(bytes.count) else {
       throw Failure(
-        "\(file) has \(bytes.count) bytes; a script has 1 to \(PolicyScript.limit)", code: .refused)
+        "\(file) has \(bytes.count) bytes; a script may have 1 to \(PolicyScript.limit)", code: .refused)
     }
     return bytes
   }
@@ -110,8 +111,8 @@ enum PolicyScripts {
       let key = SigningKey(seed: Array(bytes.dropFirst(prefix.count)))
     else {
       throw Failure(
-        "\(path) is no Ed25519 key in PEM, as `xcache policy script key FILE` or `openssl genpkey -algorithm ed25519` "
-          + "makes it")
+        "\(path) is not an Ed25519 key in PEM form, as `xcache policy script key FILE` or `openssl genpkey -algorithm ed25519` "
+          + "creates it")
     }
     return key
   }

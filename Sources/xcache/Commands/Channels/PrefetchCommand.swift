@@ -7,32 +7,32 @@ import XCacheClient
 enum PrefetchCommand {
   static let command = Command(
     name: "prefetch", operands: "push FILE | show | log | rollback --to V | check [FILE] | run PAGE [FILE]",
-    summary: "say which requests devices send ahead when a page opens",
+    summary: "manage the requests that devices prefetch when a page opens",
     examples: [
       .init(
         "check prefetch.json --url 'https://m.example.com/help/new?id=163'",
         "what a device would send; needs no server"),
-      .init("push prefetch.json --app shop -m 'help page'", "release it"),
-      .init("rollback --to 3 --app shop", "bring an older one back"),
+      .init("push prefetch.json --app shop -m 'help page'", "publish it"),
+      .init("rollback --to 3 --app shop", "go back to an older version"),
     ],
     notes: """
-      A channel's prefetch config has a version counter of its own. A push makes no manifest version, but devices
-      learn of it with their next poll. FILE is JSON: the document as `show` prints it, or its config array alone.
-      check needs no server where FILE is given, and --url URL prints what a device would send for that page.
-      run sends these requests, all at once and without cookies, and says how long each takes.
-      A page's parameters go to the api with "urlParam":true, into the body with "bodyParam":true, there as strings;
-      "paramTypes":{"id":"number"} makes numbers of them. rollback --to 0 empties the config. V is a number of the
-      config's own counter, or a time at which it was live.
+      A channel's prefetch config has its own version numbers. A push makes no manifest version, but devices learn of
+      it with their next poll. FILE is JSON: the document that show prints, or only its config array. check needs no
+      server if FILE is given; --url URL prints what a device would send for that page. run sends these requests, all
+      at once and without cookies, and prints how long each takes.
+      "urlParam":true passes a page's parameters to the api's URL, "bodyParam":true to its body, as strings;
+      "paramTypes":{"id":"number"} makes them numbers. rollback --to 0 empties the config. V is a version of the
+      config, or a time at which it was live.
       """,
     options: Command.remote + Command.channel + [
-      .value("message", "TEXT", short: "m", "why, for the log").only("push", "rollback"),
-      .value("if-version", "V", "refuse when the config changed after version V, a number or a time").only(
+      .value("message", "TEXT", short: "m", "a message for the log").only("push", "rollback"),
+      .value("if-version", "V", "refuse if the config changed after version V (a number or a time)").only(
         "push", "rollback"),
-      .value("version", "V", "show or check this version, not the newest").only("show", "check", "run"),
+      .value("version", "V", "show or check this version (default: the newest)").only("show", "check", "run"),
       VersionArgument.option.only("show", "check", "run", "rollback"),
-      .value("to", "V", "the version whose content a rollback brings back").only("rollback"),
-      .value("url", "URL", "print the requests of this page (check)").only("check"),
-      .value("limit", "N", "how many versions (log, default: 20)").only("log"),
+      .value("to", "V", "the version to go back to").only("rollback"),
+      .value("url", "URL", "print the requests for this page (check)").only("check"),
+      .value("limit", "N", "show N versions (log; default: 20)").only("log"),
       Command.all.only("log", "push", "check"),
     ],
     run: run)
@@ -47,7 +47,7 @@ enum PrefetchCommand {
     case "rollback": try rollback(arguments, terminal)
     case "check": try check(arguments, terminal)
     case "run": return try send(arguments, terminal)
-    default: throw UsageError("prefetch push FILE, show, log, rollback, check or run?")
+    default: throw UsageError("expected prefetch push FILE, show, log, rollback, check or run")
     }
     return .done
   }
@@ -90,7 +90,7 @@ enum PrefetchCommand {
   private static func rollback(_ arguments: Arguments, _ terminal: Terminal) throws {
     _ = try arguments.operands("rollback")
     guard let version = try VersionArgument.one(arguments, try arguments.value("to")) else {
-      throw UsageError("--to V or --at TIME is needed: the version whose content comes back")
+      throw UsageError("--to V or --at TIME is required: the version to go back to")
     }
     let remote = try RemoteOrigin(arguments)
     let request = try DocumentChange.filled(PrefetchRollbackRequest(to: version), arguments)
@@ -108,7 +108,7 @@ enum PrefetchCommand {
     if let page, (try? ResourceURL(page)) == nil {
       throw UsageError(SettingsError.message(ofPage: page, in: "--url"))
     }
-    let failure = remarks.failure("it can't be pushed like this")
+    let failure = remarks.failure("it can't be pushed")
     if arguments.has("json") {
       terminal.say(json: json(checked, page), failure)
     } else {
@@ -117,7 +117,7 @@ enum PrefetchCommand {
     if let failure { throw failure }
     guard let config = checked.config, !arguments.has("json") else { return }
     guard let page else {
-      terminal.say("\(name): \(Self.message(config)); nothing is wrong")
+      terminal.say("\(name): \(Self.message(config)); no problems found")
       return
     }
     for line in preview(config, page) { terminal.say(line) }
@@ -129,7 +129,7 @@ enum PrefetchCommand {
   ) throws -> (name: String, check: PrefetchCheck) {
     if arguments.operands.count > words.count, let file = arguments.operands.last {
       guard arguments.operands.count == words.count + 1 else {
-        throw UsageError("prefetch \(words.joined(separator: " ")) FILE takes no more than that")
+        throw UsageError("prefetch \(words.joined(separator: " ")) takes at most one FILE")
       }
       return (file, PrefetchCheck(try Arguments.file(file)))
     }
@@ -140,7 +140,7 @@ enum PrefetchCommand {
   // MARK: - Run
 
   private static func send(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    guard arguments.operands.count > 1 else { throw UsageError("prefetch run PAGE: which page?") }
+    guard arguments.operands.count > 1 else { throw UsageError("PAGE is missing: prefetch run PAGE") }
     let page = arguments.operands[1]
     let (name, checked) = try subject(arguments, "run", "PAGE")
     guard let config = checked.config else { throw Failure("\(name) can't be used; prefetch check says why") }
@@ -151,7 +151,7 @@ enum PrefetchCommand {
     if arguments.has("json") {
       terminal.say(json: ["calls": .array(outcomes.map(\.json))], failure)
     } else if outcomes.isEmpty {
-      terminal.say("no entry is for this page, so a device sends nothing: \(page)")
+      terminal.say("no entry matches this page, so devices send nothing: \(page)")
     } else {
       for line in PrefetchRun.lines(outcomes) { terminal.say(line) }
     }
@@ -161,7 +161,7 @@ enum PrefetchCommand {
   private static func preview(_ config: PrefetchConfig, _ page: String) -> [String] {
     let plan = PrefetchPlan(checked: config)
     guard let entry = plan.entry(for: page) else {
-      return ["no entry is for this page, so a device sends nothing: \(page)"]
+      return ["no entry matches this page, so devices send nothing: \(page)"]
     }
     var lines = ["entry \(entry)"]
     for request in plan.requests(for: page) {

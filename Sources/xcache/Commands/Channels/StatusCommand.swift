@@ -5,10 +5,10 @@ import Publishing
 /// `xcache status`: what a channel holds now.
 enum StatusCommand {
   static let command = Command(
-    name: "status", operands: "", summary: "show what a channel holds now",
+    name: "status", operands: "", summary: "show a channel's current state",
     examples: [
       .init("--app shop", "the newest version, its bundles, what devices run"),
-      .init("--app shop --json", "all of it as a document"),
+      .init("--app shop --json", "everything as JSON"),
     ],
     options: Command.remote + Command.channel + [Command.all], run: run)
 
@@ -58,14 +58,14 @@ enum StatusCommand {
     if let deltas = overview.deltas { lines.append("deltas     \(message(ofDeltas: deltas))") }
     lines.append("public URL \(overview.publicURL)")
     if let hosts = overview.hosts { lines.append("hosts      \(hosts.joined(separator: ", "))") }
-    if let rollback = overview.rollback { lines.append("rollback   version \(rollback) was the newest one") }
-    if overview.isDefaultApp { lines.append("default    answers polls that name no app") }
+    if let rollback = overview.rollback { lines.append("rollback   went back from version \(rollback)") }
+    if overview.isDefaultApp { lines.append("default    answers polls without an app") }
     return lines + documents(overview, terminal) + files(overview)
   }
 
   /// When the origin looked at its files last.
   private static func files(_ overview: ChannelOverview) -> [String] {
-    let scrub = overview.scrub.oldest.map { "scrub      every file was read back since \($0.formatted)" }
+    let scrub = overview.scrub.oldest.map { "scrub      all files read back since \($0.formatted)" }
     return scrub.map { [$0] } ?? []
   }
 
@@ -76,10 +76,10 @@ enum StatusCommand {
   }
 
   private static func message(ofDeltas deltas: ChannelOverview.DeltaProgress) -> String {
-    guard let pending = deltas.pending else { return "on older versions: being looked for" }
-    if pending == 0 { return "all made" }
+    guard let pending = deltas.pending else { return "looking for older versions" }
+    if pending == 0 { return "complete" }
     return
-      "on \(pending) older versions to be made; of the next, \(deltas.filesDone) of \(deltas.files) files "
+      "\(pending) older versions left; \(deltas.filesDone) of \(deltas.files) files of the next "
       + "are done"
   }
 
@@ -93,7 +93,7 @@ enum StatusCommand {
     if let prefetch = overview.prefetch { lines.append("prefetch   \(DocumentLog.line(prefetch))") }
     if let interval = overview.interval { lines.append("interval   \(interval) s between polls") }
     if let share = overview.reports {
-      lines.append("reports    \(Percentage.text(share)) of devices' batches")
+      lines.append("reports    \(Percentage.text(share)) of devices' usage reports")
     }
     return lines
   }

@@ -13,41 +13,42 @@ import XCacheRuntime
 enum DeviceCommand {
   static let command = Command(
     name: "device", operands: "run | dns HOST",
-    summary: "run the device runtime as a local process, or see where a device finds hosts",
+    summary: "run the device runtime as a local process, or look up hosts as a device does",
     examples: [
       .init("run --to phone --app shop --hosts m.example.com", "pages at http://127.0.0.1:8090/at/https/…"),
-      .init("dns m.example.com --connect", "where a device finds the host, and whether it answers"),
+      .init("dns m.example.com --connect", "the addresses a device would use, and whether they answer"),
     ],
     notes: """
       Pages are at /at/SCHEME/HOST[:PORT]/PATH, so that links between them work:
         http://127.0.0.1:PORT/at/https/m.example.com/index.html
-      What the device holds is answered as a web engine would get it; everything else is a redirect (307) to the address
-      itself, with the reason in X-XCache. Links that are relative or begin with / stay here; absolute ones lead to the
-      network. Opening a page polls, as in an app. The process can't see a page paint, so each that was answered counts as
-      come up. What the network costs is the system's word (the default route, NetworkManager) until it is set by hand;
-      with an origin on this machine it costs nothing. What happens is printed, a line each; with --json, as a JSON object
-      each, the first with the addresses.
+      Content that the device holds is answered as a web engine would get it; everything else is redirected (307) to
+      its real address, with the reason in X-XCache. Relative links and links that begin with / stay here; absolute
+      ones go to the network. Opening a page polls, as in an app. The process can't see whether a page renders, so
+      every page that was answered counts as opened. Whether the network is metered comes from the system (the default
+      route, NetworkManager) unless it is set by hand; an origin on this machine is never metered. Events are printed,
+      one line each, or with --json as one JSON object each, the first with the addresses.
       The control page needs the token that is printed at the start, in the query or as Authorization: Bearer TOKEN:
-        GET  /control.json        all of the control page as JSON
+        GET  /control.json        the control page as JSON
         POST /control/trigger     name=launch|foreground|push|pageClosed
         POST /control/conditions  network=unmetered|metered|offline, savesData=0|1, isLowPower=0|1, isForeground=0|1
-        POST /control/memory      the system says that memory is short
-      The parameters are in the query. Only requests whose Host is this address are answered, and it listens on loopback
-      alone. SIGTERM and SIGINT end it.
-
+        POST /control/memory      the system is short of memory
+      The parameters are in the query. The process listens on loopback only and answers only requests whose Host is
+      this address. SIGTERM and SIGINT stop it.
       """ + DeviceNames.notes,
     options: [
-      .value("to", "DIR", "the device's folder (needed)").only("run"),
-      .value("hosts", "HOSTS", "the app's hosts, such as m.example.com,*.static.example.com (needed)").only(
+      .value("to", "DIR", "the device's folder (required)").only("run"),
+      .value("hosts", "HOSTS", "the app's hosts, such as m.example.com,*.static.example.com (required)").only(
         "run"),
-      .value("listen", "HOST:PORT", "where to listen, on loopback (default: 127.0.0.1:8090)").only("run"),
+      .value("listen", "HOST:PORT", "the loopback address to listen on (default: 127.0.0.1:8090)").only(
+        "run"),
     ] + [Command.remote[0], Command.certificates] + Command.channel + [
       .value(
         "fallback", "URL", environment: "XCACHE_FALLBACK",
-        "the static copy that is asked once the origin failed five polls in a row"
+        "the static copy to use after five failed polls in a row"
       ).only("run"),
-      .value("preset", "FILE.zip", "the zip that the app ships, the origin's bundle/N.zip").only("run"),
-      .value("disk-limit", "SIZE", "what the device's files may take (default: 100MB)").only("run"),
+      .value("preset", "FILE.zip", "the zip file that ships with the app (the origin's bundle/N.zip)").only(
+        "run"),
+      .value("disk-limit", "SIZE", "limit the size of the device's files (default: 100MB)").only("run"),
     ] + DeviceNames.options,
     run: run)
 
@@ -55,8 +56,9 @@ enum DeviceCommand {
     switch arguments.operands.first {
     case "run": return try serve(arguments, terminal)
     case "dns": return try DeviceNames.run(arguments, terminal)
-    case let word?: throw UsageError("no command \"device \(word)\": it is device run or device dns HOST")
-    case nil: throw UsageError("device needs a command: device run or device dns HOST")
+    case let word?:
+      throw UsageError("unknown command \"device \(word)\": expected device run or device dns HOST")
+    case nil: throw UsageError("expected device run or device dns HOST")
     }
   }
 
@@ -93,7 +95,7 @@ enum DeviceCommand {
     log.begin(
       pages: "http://\(server.address)/at/https/HOST/PATH",
       control: "http://\(server.address)/?token=\(token)")
-    if let fault = runtime.presetFault { terminal.note("the preset isn't used: \(fault)") }
+    if let fault = runtime.presetFault { terminal.note("the preset is not used: \(fault)") }
     let events = runtime.events
     Task { for await event in events { log.note(event) } }
     control.tell(.launch)
@@ -111,13 +113,13 @@ enum DeviceCommand {
 
   private static func settings(_ arguments: Arguments, _ remote: RemoteOrigin) throws -> RuntimeSettings {
     guard let folder = try arguments.value("to") else {
-      throw UsageError("--to DIR is needed: the device's folder")
+      throw UsageError("--to DIR is required: the device's folder")
     }
     guard let hosts = try arguments.value("hosts") else {
-      throw UsageError("--hosts is needed: the hosts that the app's pages come from")
+      throw UsageError("--hosts is required: the hosts of the app's pages")
     }
     if let wrong = hosts.split(separator: ",").first(where: { $0.contains("/") }) {
-      throw UsageError("--hosts \(wrong): write names such as m.example.com, without scheme and path")
+      throw UsageError("--hosts \(wrong): expected names such as m.example.com, without scheme or path")
     }
     var device = DeviceSettings(
       folder: folder, server: try remote.server.text, app: try remote.app.text,
@@ -127,7 +129,7 @@ enum DeviceCommand {
     }
     if let text = try arguments.value("disk-limit") {
       guard let bytes = Bytes.parse(text) else {
-        throw UsageError("--disk-limit \(text) is no size, such as 100MB")
+        throw UsageError("--disk-limit \(text) is not a size such as 100MB")
       }
       device.diskLimit = bytes
     }
@@ -140,7 +142,7 @@ enum DeviceCommand {
     let text = try arguments.value("listen") ?? "127.0.0.1:8090"
     let isLoopback = ["127.0.0.1:", "[::1]:", "localhost:"].contains { text.hasPrefix($0) }
     guard isLoopback, let address = SocketAddress(text) else {
-      throw UsageError("--listen \(text) is no address and port on loopback, such as 127.0.0.1:8090")
+      throw UsageError("--listen \(text) is not a loopback address and port such as 127.0.0.1:8090")
     }
     return address
   }

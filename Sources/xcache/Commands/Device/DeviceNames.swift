@@ -7,27 +7,28 @@ import System
 /// `xcache device dns HOST`: where a device would connect, who says so, and how long each takes.
 enum DeviceNames {
   static let notes = """
-    dns asks the system and the name service, each by itself, and then as a device does. --connect also makes a request to
-    each address, with the host's name in TLS, certificate and Host, and fails where none of them answers. Without
-    --resolver the system is asked alone.
+    dns asks the system and the DNS service, each on its own, and then resolves the host as a device does. --connect
+    also sends a request to each address, with the host's name in TLS, certificate and Host, and fails if none of
+    them answers. Without --resolver only the system is asked.
     """
 
   static let options: [Option] = [
     .value(
       "resolver", "URL",
-      "the name service: DNS over HTTPS (https://dns.example.com/dns-query), or with vendor: in front that of a vendor "
+      "the DNS service: DNS over HTTPS (https://dns.example.com/dns-query), or a vendor's with vendor: in front "
         + "(vendor:https://192.0.2.1/ACCOUNT) (dns)"
     ).only("dns"),
-    .value("bootstrap", "IP", "an address of the name service; repeatable (dns)").only("dns"),
+    .value("bootstrap", "IP", "an IP address of the DNS service; repeatable (dns)").only("dns"),
     .value(
-      "secret", "KEY", environment: "XCACHE_HTTPDNS_SECRET", "signs questions to a vendor's service (dns)"
+      "secret", "KEY", environment: "XCACHE_HTTPDNS_SECRET",
+      "the key that signs requests to a vendor's service (dns)"
     ).only("dns"),
     .value(
       "order", "ORDER", choices: ["service-first", "system-first", "race"],
-      "service-first (default), system-first or race (dns)"
+      "service-first, system-first or race (dns; default: service-first)"
     ).only("dns"),
-    .flag("connect", "also make a request to each address (dns)").only("dns"),
-    .value("port", "N", "the port of --connect (default: 443) (dns)").only("dns"),
+    .flag("connect", "also send a request to each address (dns)").only("dns"),
+    .value("port", "N", "the port for --connect (dns; default: 443)").only("dns"),
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -41,7 +42,7 @@ enum DeviceNames {
       throw UsageError("\(error)")
     }
     let reports = resolver.inspect(host)
-    guard !reports.isEmpty else { throw UsageError("\(host) is no name of a host") }
+    guard !reports.isEmpty else { throw UsageError("\(host) is not a host name") }
     let start = Clock.monotonicNanoseconds()
     let found = resolver.resolve(host)
     let time = milliseconds(since: start)
@@ -51,7 +52,7 @@ enum DeviceNames {
     let failure =
       found == nil
       ? Failure("no address of \(host) was found", name: "no-address")
-      : isReached ? nil : Failure("none of the addresses of \(host) answers", name: "unreachable")
+      : isReached ? nil : Failure("none of the addresses of \(host) answered", name: "unreachable")
     if arguments.has("json") {
       terminal.say(json: json(reports, found, time, connections), failure)
     } else {
@@ -117,7 +118,7 @@ enum DeviceNames {
     var table = Table(["asked", "ms", "answer"], rightAligned: [1])
     for report in reports { table.add([report.source, one(report.milliseconds), message(report)]) }
     let taken = found.map { "\($0.source.rawValue): " + $0.addresses.map(\.text).joined(separator: " ") }
-    table.add(["device", one(time), taken ?? "nothing: the system connects as it always does"])
+    table.add(["device", one(time), taken ?? "none: the system's DNS is used"])
     return table.lines + connections.map(\.message)
   }
 

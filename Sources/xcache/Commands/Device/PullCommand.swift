@@ -6,41 +6,42 @@ import XCacheClient
 /// `xcache pull`: a plain device on this machine.
 enum PullCommand {
   static let command = Command(
-    name: "pull", operands: "", summary: "be a device: poll, fetch what is new, check it",
+    name: "pull", operands: "", summary: "act as a device: poll, download and verify updates",
     examples: [
-      .init("--to phone --app shop", "take what is new"),
+      .init("--to phone --app shop", "download what is new"),
       .init(
-        "--to then --at 'yesterday 14:05' --tree https://m.example.com/shop/", "the files of then, as paths"),
+        "--to then --at 'yesterday 14:05' --tree https://m.example.com/shop/",
+        "the files of that time, by path"),
     ],
     notes: """
-      DIR becomes a device's folder: files/ holds each resource under its download's name, index.json the manifest.
-      A second pull asks for what changed and fetches that alone. Two polls are 30 seconds apart unless --force.
-      --version and --at make a device of that version, in a new folder and without a poll; a time takes a token that may
-      read the channel.
+      DIR becomes a device's folder: files/ contains each resource under the name of its download, index.json the
+      manifest. The next pull asks for changes and downloads only those. Polls are at least 30 seconds apart unless
+      --force is given. --version and --at create a device of that version in a new folder, without a poll; a time
+      needs a token that may read the channel.
       """,
     options: [
-      .value("to", "DIR", "the device's folder (needed)")
+      .value("to", "DIR", "the device's folder (required)")
     ] + Command.remote + Command.channel + [
       .value(
         "fallback", "URL", environment: "XCACHE_FALLBACK",
-        "the static copy that is asked once the origin failed five polls in a row"),
+        "the static copy to use after five failed polls in a row"),
       .value(
         "preset", "FILE.zip",
-        "first take what is newer from this zip, the origin's bundle/N.zip, bundle/A-B.zip or bundle/A-B.delta.zip"
+        "first install this zip file, the origin's bundle/N.zip, bundle/A-B.zip or bundle/A-B.delta.zip"
       ),
-      .value("version", "V", "be a device that holds version V, not the newest"), VersionArgument.option,
-      .value("tree", "BASE-URL", "also write the files below this URL as paths, into DIR/tree"),
-      .flag("complete", "also fetch every listed file that is missing or damaged"),
+      .value("version", "V", "become a device with version V instead of the newest"), VersionArgument.option,
+      .value("tree", "BASE-URL", "also write the files below this URL to DIR/tree, by path"),
+      .flag("complete", "also download listed files that are missing or damaged"),
       .flag(
-        "compare-gzip", "also say what the same files would have cost, fetched whole by gzip; takes a while"),
-      .flag("force", "poll although the last poll was less than the interval ago"), Command.all,
+        "compare-gzip", "also show what these files would have cost as whole gzip downloads; takes a while"),
+      .flag("force", "poll even if the last poll was less than the interval ago"), Command.all,
     ],
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     guard let folder = try arguments.value("to") else {
-      throw UsageError("--to DIR is needed: the device's folder")
+      throw UsageError("--to DIR is required: the device's folder")
     }
     let remote = try RemoteOrigin(arguments)
     var settings = DeviceSettings(
@@ -53,7 +54,7 @@ enum PullCommand {
     let transport = remote.transport(connections: settings.connections)
     let device = try Device(settings, transport: transport)
     if device.wasDamaged {
-      terminal.remark("\(folder)/index.json was damaged; starting from nothing, with the files as bases")
+      terminal.remark("\(folder)/index.json was damaged; starting over, reusing the files")
     }
     // Also where it throws: that is what there is to report.
     defer { device.finishReports() }
@@ -66,7 +67,7 @@ enum PullCommand {
     if let preset, !arguments.has("json") { terminal.say(line(preset)) }
     let word = try VersionArgument.one(arguments, try arguments.value("version"))
     if let word {
-      if preset != nil { throw UsageError("--preset or a version: which of them?") }
+      if preset != nil { throw UsageError("give either --preset or a version, not both") }
       preset = try PullVersion(remote: remote, device: device, folder: folder).run(word, progress: progress)
       if let preset, !arguments.has("json") { terminal.say(line(preset)) }
     }
@@ -77,7 +78,7 @@ enum PullCommand {
     let clashes = tree?.clashes.count ?? 0
     let failure =
       clashes > 0
-      ? Failure("\(Count.text(clashes, "path")) of the tree would hold several files", name: "clashes") : nil
+      ? Failure("\(Count.text(clashes, "path")) of the tree would have several files", name: "clashes") : nil
     if arguments.has("json") {
       terminal.say(json: json(device, preset, update, completion, tree), failure)
     } else {
@@ -89,7 +90,8 @@ enum PullCommand {
 
   private static func line(_ preset: PresetReport) -> String {
     guard preset.isTaken else {
-      return "version \(preset.version) of the zip is not newer than \(preset.from), which is here already"
+      return
+        "version \(preset.version) of the zip is not newer than \(preset.from), which the device already has"
     }
     return
       "version \(preset.from) → \(preset.version), \(Count.text(preset.files, "file")), \(Bytes.text(preset.bytes)) from the zip"
@@ -98,10 +100,10 @@ enum PullCommand {
   /// What an update did, in words.
   static func lines(_ update: UpdateReport) -> [String] {
     var lines: [String] = []
-    if update.source == .fallback { lines.append("the origin failed too often; the static copy answers") }
+    if update.source == .fallback { lines.append("the origin failed too often; using the static copy") }
     switch update.kind {
     case .notDue:
-      lines.append("not due: the next poll is in \((update.wait + 999) / 1000) s (--force asks now)")
+      lines.append("not due: the next poll is in \((update.wait + 999) / 1000) s (--force polls now)")
     case .nothing: lines.append("up to date: version \(update.to)")
     case .patch, .pack, .whole:
       let how =
@@ -118,11 +120,11 @@ enum PullCommand {
         lines.append("\(update.deltas) of them by \(update.deltas == 1 ? "a delta" : "deltas")")
       }
       if let gzip = update.bytesByGzip, update.fetched > 0 {
-        lines.append("whole files by gzip would have cost \(Bytes.text(gzip))")
+        lines.append("as whole gzip files:  \(Bytes.text(gzip))")
       }
       if update.deltasFailed > 0 {
         lines.append(
-          "\(Count.text(update.deltasFailed, "delta")) \(update.deltasFailed == 1 ? "was" : "were") of no use; whole files were fetched instead"
+          "\(Count.text(update.deltasFailed, "delta")) \(update.deltasFailed == 1 ? "was" : "were") unusable; whole files were fetched instead"
         )
       }
     }
@@ -139,10 +141,10 @@ enum PullCommand {
   private static func lines(_ pack: PackReport) -> [String] {
     var lines: [String] = []
     if pack.resumed > 0 {
-      lines.append("the pack's download went on \(Count.text(pack.resumed, "time")) where it was torn")
+      lines.append("the pack's download was resumed \(Count.text(pack.resumed, "time"))")
     }
     if let failure = pack.failure {
-      lines.append("the pack was of no use, the patch was asked for instead: \(failure)")
+      lines.append("the pack was unusable, so the patch was used instead: \(failure)")
     }
     return lines
   }
@@ -161,9 +163,9 @@ enum PullCommand {
           "tree: \(Count.text(tree.missing, "file")) \(tree.missing == 1 ? "is" : "are") missing on this device; --complete fetches them"
         )
       }
-      for url in tree.skipped { lines.append("tree: left out, no path can hold it: \(url)") }
+      for url in tree.skipped { lines.append("tree: skipped, not possible as a path: \(url)") }
       for clash in tree.clashes {
-        lines.append("tree: one path for all of: \(clash.joined(separator: ", "))")
+        lines.append("tree: the same path for all of: \(clash.joined(separator: ", "))")
       }
     }
     return lines
@@ -173,7 +175,7 @@ enum PullCommand {
     var lines: [String] = []
     if let change = report.prefetch { lines.append("prefetch config \(change.from) → \(change.to)") }
     if let change = report.policy { lines.append("policy \(change.from) → \(change.to)") }
-    for failure in report.failures { lines.append("not fetched, the next poll tries again: \(failure)") }
+    for failure in report.failures { lines.append("not fetched; the next poll will retry: \(failure)") }
     return lines
   }
 

@@ -23,7 +23,7 @@ struct PullVersion {
     let report = try device.install(preset: path, progress: progress)
     guard report.isTaken || report.from == report.version else {
       throw Failure(
-        "\(folder) holds version \(report.from) already, and devices take only newer ones; give a new folder with --to "
+        "\(folder) already has version \(report.from), and devices accept only newer ones; give a new folder with --to "
           + "for version \(report.version)")
     }
     return report

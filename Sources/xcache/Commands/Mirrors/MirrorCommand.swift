@@ -7,49 +7,50 @@ import System
 enum MirrorCommand {
   static let command = Command(
     name: "mirror", operands: "[verify DIR|URL | list | forget NAME]",
-    summary: "write a complete static copy of an origin, or check one",
+    summary: "write or verify a static copy of an origin",
     examples: [
-      .init("--data /srv/xcache --to /srv/www --prune", "beside the running server"),
+      .init("--data /srv/xcache --to /srv/www --prune", "while the server is running"),
       .init("--server https://origin.example.com --to s3://bucket/hxm", "from another machine"),
-      .init("verify https://cdn.example.com/hxm --max-age 3600", "read all of a copy back"),
+      .init("verify https://cdn.example.com/hxm --max-age 3600", "read a whole copy back"),
     ],
     notes: """
-      Every channel of every app is copied; --channel and --app narrow that, and with a token that may read only some,
-      it is those. Whatever else is in the copy stays as it is, with --prune, too. verify holds the copy against the
-      origin's list where it is told the origin (--server or XCACHE_SERVER with a token, or --data), and names what is
-      missing.
-      The origin's gc keeps what a copy names for 90 days after its last run, and for 7 days after its token ended.
-      list tells which copies have registered so; forget NAME drops one that is gone (its owner's token, or an admin's).
-      Only what is missing is copied; a reader of the copy sees a whole older or a whole newer state at any moment,
-      also when a run is ended half-way: the next one goes on. The copy's root answers to the public URL.
-      Of an S3-compatible store, the keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
-      --hard-link saves the space of a second copy, but a program that writes into a file of the web root then damages
-      the origin's own bytes; share the bytes by a file system with reflinks (XFS, btrfs) instead, which needs no flag.
+      All channels of all apps are copied. --channel and --app limit that, and so does a token that may read only
+      some. Everything else in the copy is left alone, even with --prune. verify compares the copy with the origin's
+      list if an origin is given (--server or XCACHE_SERVER with a token, or --data), and names what is missing.
+      The origin's gc keeps what a copy needs for 90 days after its last run, and for 7 days after its token ended.
+      list prints the registered copies; forget NAME removes one that no longer exists (with its own token or an
+      admin's).
+      Only missing files are copied. At any moment, readers of the copy see either the old or the new state, even if a
+      run is interrupted; the next run continues it. The copy's root corresponds to the public URL.
+      The keys of an S3-compatible store come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+      --hard-link saves the space of a second copy, but a program that writes to a file of the web root then damages
+      the origin's own data. On file systems with reflinks (XFS, btrfs) blocks are shared anyway, without this option.
       """,
     options: Command.remote + [
-      .value("to", "DIR|S3-URL", "the copy: a folder, or s3://bucket/prefix (needed)").only(""),
+      .value("to", "DIR|S3-URL", "where the copy goes: a folder or s3://bucket/prefix (required)").only(""),
       .value(
-        "data", "DIR", environment: "XCACHE_DATA", "the origin's data folder, also beside a running server"),
-      .value("channel", "NAME", "only channels of this name; may be repeated (default: all)"),
-      .value("app", "NAME", "only channels of this app; may be repeated (default: all)"),
-      .value("keep", "N", "patches from the last N versions (default: 5)").only(""),
-      .flag("zips", "the zips of these versions, and those from each to the newest, too").only(""),
-      .flag("prune", "remove what no kept version of these channels has named for the grace time").only(""),
-      .value("grace", "HOURS", "how long that stays (default: 24)").only(""),
-      .flag("precompressed", "write .gz and .zst files beside what they make smaller").only(""),
-      .flag("hard-link", "link files into the copy instead of copying them; see below").only(""),
-      .flag("repair", "read every file back, and write those anew that are wrong").only(""),
-      .value("max-age", "SECONDS", "verify: how long ago the last run may be").only("verify"),
-      .flag("strict", "verify: let warnings, such as wrong content types, count as errors").only("verify"),
-      .value("name", "TEXT", "what the origin calls this copy (default: where it is)").only(""),
+        "data", "DIR", environment: "XCACHE_DATA", "the origin's data folder; its server may be running"),
+      .value("channel", "NAME", "only channels with this name; repeatable (default: all)"),
+      .value("app", "NAME", "only channels of this app; repeatable (default: all)"),
+      .value("keep", "N", "write patches from the last N versions (default: 5)").only(""),
+      .flag("zips", "also write zip files of these versions, and of the update from each to the newest").only(
+        ""),
+      .flag("prune", "remove files that no kept version has used for the grace period").only(""),
+      .value("grace", "HOURS", "the grace period of --prune (default: 24)").only(""),
+      .flag("precompressed", "also write .gz and .zst files where they are smaller").only(""),
+      .flag("hard-link", "hard-link files instead of copying them; see below").only(""),
+      .flag("repair", "read every file back and rewrite damaged ones").only(""),
+      .value("max-age", "SECONDS", "verify: fail if the last run is older").only("verify"),
+      .flag("strict", "verify: treat warnings, such as wrong content types, as errors").only("verify"),
+      .value("name", "TEXT", "the copy's name at the origin (default: its location)").only(""),
       Command.all,
     ] + s3Options,
     run: run)
 
   /// Options of every command that may reach an S3-compatible store.
   static let s3Options: [Option] = [
-    .value("endpoint", "URL", "the S3-compatible store's address (default: AWS_ENDPOINT_URL, else Amazon's)"),
-    .value("region", "NAME", "the store's region (default: AWS_REGION, else us-east-1)"),
+    .value("endpoint", "URL", "the S3-compatible store's URL (default: AWS_ENDPOINT_URL, else Amazon S3)"),
+    .value("region", "NAME", "the store's region (default: AWS_REGION, or us-east-1)"),
   ]
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -72,7 +73,7 @@ enum MirrorCommand {
       report.isWhole
       ? nil
       : Failure(
-        "damaged or gone at the origin: files that \(report.stopped.isEmpty ? "zips" : "channels") need; publish them "
+        "damaged or missing at the origin: files that \(report.stopped.isEmpty ? "zips" : "channels") need; publish them "
           + "again, then run this again", name: "damaged")
     if arguments.has("json") {
       terminal.say(json: report.json, failure)
@@ -87,19 +88,20 @@ enum MirrorCommand {
   private static func tellDamage(_ report: MirrorReport, _ arguments: Arguments, _ terminal: Terminal) {
     for channel in report.stopped {
       terminal.note(
-        "\(channel): stays in the copy as it was, since files of it are damaged or gone at the origin; publish them "
+        "\(channel): unchanged in the copy, because some of its files are damaged or missing at the origin; publish them "
           + "again, then run this again")
     }
     for path in report.lostZips {
-      terminal.note("\(path): left out, since the origin can't make it of damaged files")
+      terminal.note("\(path): left out, because files it needs are damaged at the origin")
     }
     DamageOutput.tell(
-      report.damaged, report.damagedURLs, "damaged or gone at the origin and not copied", arguments, terminal)
+      report.damaged, report.damagedURLs, "damaged or missing at the origin and not copied", arguments,
+      terminal)
   }
 
   private static func source(_ arguments: Arguments) throws -> any MirrorSource {
     if let source = try knownSource(arguments) { return source }
-    throw UsageError("what is to be mirrored? Give --data DIR or --server URL")
+    throw UsageError("nothing to mirror: give --data DIR or --server URL")
   }
 
   /// The origin that flags, environment or `xcache.json` tell of.
@@ -125,7 +127,7 @@ enum MirrorCommand {
 
   static func place(_ arguments: Arguments) throws -> MirrorPlace {
     guard let text = try arguments.value("to") else {
-      throw UsageError("--to DIR is needed: the copy's folder")
+      throw UsageError("--to DIR is required: the copy's folder")
     }
     guard text.hasPrefix("s3://") else { return .folder(text, hardLinks: arguments.has("hard-link")) }
     return .s3(try s3(text, arguments))
@@ -156,18 +158,18 @@ extension MirrorReport {
 
   fileprivate var channelLines: [String] {
     channels.map { "\($0.app) \($0.channel): version \($0.version)" }
-      + gone.map { "\($0): the origin doesn't have it any more, so the copy doesn't name it any more" }
+      + gone.map { "\($0): no longer at the origin, so no longer in the copy" }
   }
 
   fileprivate var lines: [String] {
     var lines: [String] = []
     if let words = readable.message {
-      lines.append("the token may read \(words) only; nothing else was touched")
+      lines.append("the token may read only \(words); nothing else was changed")
     }
     let whole = Set(untouched).subtracting(unfinished)
-    if !whole.isEmpty { lines.append("left as it was: \(whole.list)") }
+    if !whole.isEmpty { lines.append("unchanged:  \(whole.list)") }
     lines += unfinished.map {
-      "\($0): a run was ended before it was done with it; a run without --channel and --app puts that right"
+      "\($0): an earlier run was interrupted; run without --channel and --app to complete it"
     }
     if !leftOut.isEmpty { lines.append("not in the copy: \(leftOut.list)") }
     lines.append(
@@ -181,12 +183,12 @@ extension MirrorReport {
     }
     if putsOffPruning {
       lines.append(
-        "nothing was removed: no mirror.json told what is the copy's; now one does, and the grace time runs")
+        "nothing was removed: mirror.json was missing; it has been written, and the grace period starts now")
     }
     if removed > 0 { lines.append("\(Count.text(removed, "file")) removed") }
     if leaving > 0 {
       lines.append(
-        "\(Count.text(leaving, "file")) \(leaving == 1 ? "is" : "are") named by no kept version; --prune removes them in time"
+        "\(Count.text(leaving, "file")) \(leaving == 1 ? "is" : "are") used by no kept version; --prune removes them after the grace period"
       )
     }
     return lines

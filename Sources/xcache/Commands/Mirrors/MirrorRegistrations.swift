@@ -27,14 +27,14 @@ enum MirrorRegistrations {
     if arguments.has("json") {
       terminal.say(json: answer.document)
     } else {
-      terminal.say("forgot \(name): gc may drop what only that copy named, until its next run")
+      terminal.say("forgot \(name): gc may remove what only that copy uses, until its next run")
     }
     return .done
   }
 
   private static func api(_ arguments: Arguments) throws -> OriginClient {
     guard arguments.all("data").isEmpty else {
-      throw UsageError("a running origin is asked (--server URL), not a data folder")
+      throw UsageError("this needs a running origin (--server URL), not a data folder")
     }
     return try RemoteOrigin(arguments, namesApp: false, namesChannel: false).api
   }

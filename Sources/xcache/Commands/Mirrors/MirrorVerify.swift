@@ -61,15 +61,15 @@ extension Verification.Report {
     switch (compared, leftOut) {
     case (let readable?, _):
       if let limits = readable.message {
-        words.append("the token may read \(limits) only: whether anything else is missing isn't known")
+        words.append("the token may read only \(limits): other channels were not checked")
       }
     case (nil, let leftOut?):
       if !leftOut.isEmpty { words.append("not in the copy, as its mirror.json says: \(leftOut.list)") }
       words.append(
-        "no origin was asked (--server or --data): whether it got more channels since the last run isn't known"
+        "no origin was given (--server or --data): channels created since the last run were not checked"
       )
     case (nil, nil):
-      words.append("no origin was asked (--server or --data): whether it has more channels isn't known")
+      words.append("no origin was given (--server or --data): missing channels were not checked")
     }
     if let audit { words.append("audit receipt \(audit.text)") }
     let errors = divergences.count { $0.severity == .error }

@@ -6,28 +6,27 @@ import Store
 /// `xcache restore`: an origin from a static copy.
 enum RestoreCommand {
   static let command = Command(
-    name: "restore", operands: "", summary: "make an origin of a backup or of a static copy",
+    name: "restore", operands: "", summary: "create an origin from a backup or a static copy",
     examples: [
-      .init("--from-backup /backup/xcache --data /srv/new", "everything, tokens too"),
-      .init("--from https://cdn.example.com/hxm --data /srv/new", "what a static copy has"),
+      .init("--from-backup /backup/xcache --data /srv/new", "everything, including tokens"),
+      .init("--from https://cdn.example.com/hxm --data /srv/new", "what a static copy contains"),
     ],
     notes: """
-      --from-backup: everything, as the backup has it; every byte is checked on the way.
-      A file that is missing or damaged in the backup or the copy is left out: its URLs are named, answer 500, and come
-      back when their bundles are published again. Exit code 1: there are such files; everything else is restored and
-      can be served.
-      --from: of a static copy alone:
-      Every document is compared with mirror.json. Where one is damaged or missing, its version, or its channel where it is
-      one of the newest version or the channel's own, is left out and named (exit code 1).
-      All channels of the copy, the versions that it keeps, resources, bundles, prefetch configs and policies come back;
-      devices see the same bytes. It prints the channels, and those that mirror.json says were left out of the copy.
-      Versions go on at least 1,000 higher. Who published, why, and tokens are in no copy: a new admin token is written
-      to DIR/admin.token.
+      A file that is missing or damaged in the backup or the copy is left out: its URLs are named and answer 500 until
+      their bundles are published again. Exit code 1: there are such files; everything else is restored and can be
+      served.
+      --from-backup restores everything in the backup and checks every byte.
+      --from restores from a static copy alone. Every document is compared with mirror.json. If one is damaged or
+      missing, its version is left out and named (exit code 1), or its whole channel if the document belongs to the
+      newest version or to the channel itself. All channels of the copy come back with the versions, resources,
+      bundles, prefetch configs and policies that it holds; devices see the same bytes. The channels are printed, and
+      those that the copy left out, according to mirror.json. New versions are numbered at least 1,000 higher. A copy
+      has no authors, messages or tokens: a new admin token is written to DIR/admin.token.
       """,
     options: [
-      .value("from-backup", "DIR", "the folder that `xcache backup` wrote"),
+      .value("from-backup", "DIR", "the folder that 'xcache backup' wrote"),
       .value("from", "DIR|URL", "a static copy: a folder, an http(s) URL, or s3://bucket/prefix"),
-      .value("data", "DIR", environment: "XCACHE_DATA", "the new origin's data folder (needed)"),
+      .value("data", "DIR", environment: "XCACHE_DATA", "the new origin's data folder (required)"),
       Command.certificates, Command.all,
     ] + MirrorCommand.s3Options,
     run: run)
@@ -35,12 +34,12 @@ enum RestoreCommand {
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     guard let data = try arguments.value("data") else {
-      throw UsageError("--data DIR is needed: where the new origin is kept")
+      throw UsageError("--data DIR is required: the new origin's data folder")
     }
     switch (try arguments.value("from-backup"), try arguments.value("from")) {
     case (let backup?, nil): return try restore(backup: backup, to: data, arguments, terminal)
     case (nil, let copy?): return try restore(copy: copy, to: data, arguments, terminal)
-    default: throw UsageError("one of --from-backup DIR and --from DIR|URL is needed: what to restore")
+    default: throw UsageError("--from-backup DIR or --from DIR|URL is required: what to restore")
     }
   }
 
@@ -52,13 +51,13 @@ enum RestoreCommand {
       progress.show("restoring", done, of: all)
     }
     terminal.endProgress()
-    let failure = DamageOutput.failure(report.damaged, "missing from what was restored")
+    let failure = DamageOutput.failure(report.damaged, "missing from the restored data")
     if arguments.has("json") {
       terminal.say(json: report.json, failure)
     } else {
       terminal.say(
         "restored \(Count.text(report.copied, "file")) (\(Bytes.text(report.copiedBytes))) into \(data); "
-          + "`xcache serve --data \(data)` runs it")
+          + "run it with 'xcache serve --data \(data)'")
       DamageOutput.tell(
         report.damaged, report.damagedURLs, "missing or damaged in the backup", arguments, terminal)
     }
@@ -97,7 +96,7 @@ enum RestoreCommand {
           + "runs, `xcache mirror --repair` puts this one right")
     }
     terminal.say("\(Count.text(report.files, "file")), \(Bytes.text(report.bytes)) restored into \(data)")
-    terminal.say("a new admin token is in \(store.folder.adminToken)")
+    terminal.say("the new admin token is in \(store.folder.adminToken)")
     DamageOutput.tell(
       Array(Set(report.lost.map(\.sha256))), report.lost, "missing or damaged in the static copy", arguments,
       terminal)
@@ -108,12 +107,12 @@ enum RestoreCommand {
 extension Restoration.Report {
   fileprivate var warnings: [String] {
     var lines = unfinished.map {
-      "\($0): a run of mirror was ended before it was done with it; devices may have seen a newer version"
+      "\($0): a mirror run was interrupted; devices may have seen a newer version"
     }
     if let leftOut {
-      if !leftOut.isEmpty { lines.append("not restored, since it isn't in the copy: \(leftOut.list)") }
+      if !leftOut.isEmpty { lines.append("not in the copy and not restored: \(leftOut.list)") }
     } else {
-      lines.append("the copy doesn't tell whether its origin had more channels")
+      lines.append("whether the origin had more channels is not recorded in the copy")
     }
     return lines
   }

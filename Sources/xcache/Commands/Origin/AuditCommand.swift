@@ -8,32 +8,31 @@ import System
 enum AuditCommand {
   static let command = Command(
     name: "audit", operands: "log | verify | export",
-    summary: "show who did what, and check that nobody changed it",
+    summary: "show and verify the audit log",
     examples: [
-      .init("log --since 'yesterday 18:00'", "every act since then"),
+      .init("log --since 'yesterday 18:00'", "everything done since then"),
       .init(
         "verify --against https://cdn.example.com/hxm",
-        "follow the chain, and hold it against a copy's receipt"),
-      .init("export > audit.jsonl", "all rows, one document a line"),
+        "verify the hash chain, and compare it with a copy's receipt"),
+      .init("export > audit.jsonl", "all rows, one JSON document per line"),
     ],
     notes: """
-      Every act that changes something is a row: when, which token, from where, what, and what came of it. Each row's
-      hash is made of the row and the hash before. verify follows the chain here, not at the origin, and names the first
-      row that was altered, dropped or moved (exit code 3). The end of a trail can be cut off without a trace in the
-      chain: --against checks that a row which publish printed (receipt 17:ab12…), or which a static copy has in its
-      mirror.json, is still the one it was. export prints one JSON document a line, which verify --file checks without a
-      server.
+      Every change is one row: when, which token, from where, what, and the result. Each row's hash covers the row and
+      the hash before it. verify follows the chain locally, not at the origin, and names the first row that was
+      changed, removed or moved (exit code 3). Rows cut off at the end leave no trace in the chain; --against checks
+      that the log still contains a row that publish printed (receipt 17:ab12…) or that a static copy has in its
+      mirror.json. export prints one JSON document per line, which verify --file checks without a server.
       """,
     options: Command.remote + [
-      .value("limit", "N", "how many rows (log, default: 20)").only("log"),
-      .value("before", "ROW", "only rows below ROW (log)").only("log"),
-      .value("since", "TIME", "only what was done since then: 2026-11-19T14:05+08:00, '10m ago' (log)").only(
+      .value("limit", "N", "show N rows (log; default: 20)").only("log"),
+      .value("before", "ROW", "only rows before ROW (log)").only("log"),
+      .value("since", "TIME", "only rows since this time: 2026-11-19T14:05+08:00, '10m ago' (log)").only(
         "log"),
       .value(
         "against", "ROW:HASH|DIR|URL",
-        "a receipt, or the copy that has one, which must be in the trail; may be repeated (verify)"
+        "a receipt that the log must contain, or a copy that holds one; repeatable (verify)"
       ).only("verify"),
-      .value("file", "FILE", "check this export (verify)").only("verify"),
+      .value("file", "FILE", "verify this export (verify)").only("verify"),
       Command.all.only("log"),
     ],
     run: run)
@@ -43,7 +42,7 @@ enum AuditCommand {
     case "log": return try log(arguments, terminal)
     case "verify": return try verify(arguments, terminal)
     case "export": return try export(arguments, terminal)
-    default: throw UsageError("audit log, verify or export?")
+    default: throw UsageError("expected audit log, verify or export")
     }
   }
 
@@ -114,7 +113,7 @@ enum AuditCommand {
     } else if let broken {
       terminal.say(terminal.colour("\(broken)", .red))
     } else {
-      for receipt in receipts { terminal.say("row \(receipt.row) is the one of the receipt") }
+      for receipt in receipts { terminal.say("row \(receipt.row) matches the receipt") }
       terminal.say("intact: \(Count.text(chain.head.row, "row")), receipt \(chain.head.text)")
     }
     return failure?.code ?? .done
@@ -125,7 +124,7 @@ enum AuditCommand {
     if let receipt = AuditHead(text) { return receipt }
     // 64 digits are easily cut off when they are copied.
     if text.first?.isNumber == true, text.contains(":") {
-      throw UsageError("--against \(text): a receipt is a row's number, a colon and 64 hexadecimal digits")
+      throw UsageError("--against \(text): expected a row number, a colon and 64 hexadecimal digits")
     }
     guard let head = try MirrorVerify.reader(text, arguments).index().0.audit, head.row > 0 else {
       throw Failure("\(text)/mirror.json has no receipt; a run of `xcache mirror` writes it")
@@ -153,7 +152,7 @@ enum AuditCommand {
 
   private static func rows(of file: String) throws -> [AuditRow] {
     guard let bytes = try DurableFile.read(file) else {
-      throw Failure("there is no file \(file)", name: "no-files")
+      throw Failure("no such file: \(file)", name: "no-files")
     }
     return try bytes.split(separator: 0x0a).enumerated().map { number, line in
       do {

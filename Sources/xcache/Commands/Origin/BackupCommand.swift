@@ -5,34 +5,33 @@ import Store
 /// `xcache backup`: a copy of a data folder, taken while its server runs.
 enum BackupCommand {
   static let command = Command(
-    name: "backup", operands: "", summary: "copy a data folder, also while its server runs",
+    name: "backup", operands: "", summary: "back up a data folder, even while its server is running",
     examples: [
-      .init("--data /srv/xcache --to /backup/xcache", "the second time only what is new"),
-      .init("--data /srv/xcache --to /backup/xcache --verify", "and read all of it back"),
+      .init("--data /srv/xcache --to /backup/xcache", "later runs copy only what is new"),
+      .init("--data /srv/xcache --to /backup/xcache --verify", "read everything back as well"),
     ],
     notes: """
-      Where the folder of --to has an older backup of the same origin, only what is new is copied. A backup that is
-      stopped leaves the one from before. Files are shared where the file system can share blocks, else copied.
-      `xcache doctor --deep --data BACKUP` checks a backup, `xcache restore --from-backup BACKUP --data NEW` makes a
-      data folder of it. The admin token's file is not copied; tokens themselves are part of the database, as hashes.
-
-      The database's structure and the kept manifests are checked; where they are damaged, the backup from before
-      stays. Every file is read back after it was copied. What is there from an earlier run is read back within 7 days,
-      a part of it in each run, and copied anew where it is bad; --verify reads all of it now. A file that is damaged
-      at the origin is named with the URLs to publish again, and left out unless the backup has a good copy; the rest is a good
-      backup. Exit code 1: something is damaged.
+      If --to holds an older backup of the same origin, only new files are copied. A backup that is interrupted leaves
+      the previous one intact. Files share blocks where the file system supports it and are copied otherwise. 'xcache
+      doctor --deep --data BACKUP' checks a backup; 'xcache restore --from-backup BACKUP --data NEW' makes a data
+      folder of it. The file with the admin token is not copied; tokens themselves are in the database, as hashes.
+      The database's structure and the kept manifests are checked; if they are damaged, the previous backup is kept.
+      Every copied file is read back. Files of earlier runs are read back within 7 days, some in each run, and copied
+      again if they are damaged; --verify reads all of them now. A file that is damaged at the origin is named with
+      the URLs to publish again, and left out unless the backup has a good copy; the rest of the backup is good. Exit
+      code 1: something is damaged.
       """,
     options: [
-      .value("data", "DIR", environment: "XCACHE_DATA", "the data folder (needed)"),
-      .value("to", "DIR", "the folder of the backup (needed)"),
-      .flag("verify", "read back everything that is there from earlier runs"), Command.all,
+      .value("data", "DIR", environment: "XCACHE_DATA", "the data folder (required)"),
+      .value("to", "DIR", "the backup's folder (required)"),
+      .flag("verify", "read back all files of earlier runs, too"), Command.all,
     ],
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     guard let target = try arguments.value("to") else {
-      throw UsageError("--to DIR is needed: the folder of the backup")
+      throw UsageError("--to DIR is required: the backup's folder")
     }
     let store = try MaintenanceOutput.besideStore(arguments)
     let progress = ProgressLine(terminal)
@@ -50,7 +49,7 @@ enum BackupCommand {
       )
       if report.verified > 0 {
         terminal.say(
-          "read back \(Count.text(report.verified, "file")) of earlier runs; \(report.repaired) were bad and copied anew"
+          "read back \(Count.text(report.verified, "file")) of earlier runs; \(report.repaired) were damaged and copied again"
         )
       }
       DamageOutput.tell(

@@ -7,16 +7,16 @@ enum DoctorCommand {
   static let command = Command(
     name: "doctor", operands: "", summary: "check a data folder or a backup",
     examples: [
-      .init("--data /srv/xcache", "structure, references, sizes"),
-      .init("--data /backup/xcache --deep", "every byte"),
+      .init("--data /srv/xcache", "check structure, references and sizes"),
+      .init("--data /backup/xcache --deep", "read every byte"),
     ],
     notes: """
-      Checks SQLite's structure, the references between rows, the rules that releases keep, the audit trail's
-      chain of hashes, and that every file is there with its size. --deep hashes every file, too, and works out every kept version's digest. It changes
-      nothing, and runs beside a server. Exit code 1: something is damaged.
+      Checks SQLite's structure, references between rows, the rules of releases, the audit log's hash chain, and that
+      every file exists with the right size. --deep also hashes every file and computes the digest of every kept
+      version. Changes nothing and runs beside a server. Exit code 1: something is damaged.
       """,
     options: [
-      .value("data", "DIR", environment: "XCACHE_DATA", "the data folder, or a backup of one (needed)"),
+      .value("data", "DIR", environment: "XCACHE_DATA", "the data folder or backup to check (required)"),
       .flag("deep", "read every byte"), Command.all,
     ],
     run: run)
@@ -62,7 +62,7 @@ enum DoctorCommand {
     )
     lines.append(
       checkup.isClean
-        ? terminal.colour("everything holds", .green)
+        ? terminal.colour("no problems found", .green)
         : "restore what is damaged from a backup (`xcache restore`), or publish the damaged files again")
     return lines
   }

@@ -7,30 +7,30 @@ import Store
 /// `xcache gc`: drops history beyond the policy and every file that nothing needs.
 enum GCCommand {
   static let command = Command(
-    name: "gc", operands: "", summary: "drop old manifest history and the files that nothing needs",
+    name: "gc", operands: "", summary: "remove old versions and the files that nothing uses",
     examples: [
-      .init("--dry-run", "what would go, and why the rest stays"),
-      .init("--data /srv/xcache --keep-versions 20", "of a folder that no server has"),
+      .init("--dry-run", "what would be removed, and why the rest is kept"),
+      .init("--data /srv/xcache --keep-versions 20", "in a data folder without a running server"),
     ],
     notes: """
-      What stays: the newest versions of each channel; versions that devices used within --keep-days, that are
-      pinned (`xcache pin`), or that a registered mirror names (`xcache mirror list`) which ran within 90 days, and
-      whose token ended no more than 7 days ago; what a publisher is just sending. In use is a version that at least 10
-      polls reported and that has 1 % of a day's polls, or one in 1000 and polls in 2 different hours; or any that was
-      polled in 3 different hours. Of these the 100 stay that were reported in the most hours, then by the most polls:
-      what anybody may send fills no disk. While a mirror or a backup reads, nothing is removed.
-      Safe at any moment, also beside a running server, which then does the work; --data works on a folder that no
-      server has. `serve --gc 03:00` does it every day.
+      These versions are kept: the newest of each channel; those that devices used within --keep-days; pinned ones
+      ('xcache pin'); those that a registered mirror names ('xcache mirror list') if it ran within 90 days and its
+      token ended no more than 7 days ago; and what a publisher is uploading. A version is in use if at least 10 polls
+      reported it and it has 1 % of a day's polls, or one in 1,000 and polls in 2 different hours, or polls in 3
+      different hours. At most 100 such versions are kept, those reported in the most hours first, so that forged
+      polls can't fill the disk. While a mirror or a backup reads, nothing is removed.
+      Safe at any time, also beside a running server, which then does the work; --data works on a folder without a
+      server. 'serve --gc 03:00' runs it every day.
       """,
     options: Command.remote + policyOptions + [
-      .flag("dry-run", "only say what would go"),
-      .value("data", "DIR", "work on this data folder instead of a server"), Command.all,
+      .flag("dry-run", "show what would be removed; change nothing"),
+      .value("data", "DIR", "use this data folder instead of a server"), Command.all,
     ],
     run: run)
 
   static let policyOptions: [Option] = [
-    .value("keep-versions", "N", "the newest versions of each channel that stay (default: 50)"),
-    .value("keep-days", "N", "days that a version stays after devices used it, 0 to 90 (default: 90)"),
+    .value("keep-versions", "N", "keep the newest N versions of each channel (default: 50)"),
+    .value("keep-days", "N", "keep versions that devices used in the last N days, 0 to 90 (default: 90)"),
   ]
 
   static func policy(_ arguments: Arguments) throws(UsageError) -> RetentionPolicy {
@@ -93,7 +93,7 @@ enum GCCommand {
         + "orphans \(message(report.orphans)), derived \(message(report.derived)), "
         + "temporary \(message(report.temporary)); \(Count.text(report.entries, "row")) of history")
     if report.promised > 0 {
-      lines.append("left \(Count.text(report.promised, "file")) that publishers at work count on")
+      lines.append("left \(Count.text(report.promised, "file")) that running publishes need")
     }
     if !report.stoppedFor.isEmpty {
       lines.append(
@@ -122,9 +122,9 @@ enum GCCommand {
     case "recent": "one of the newest"
     case "reported":
       "in use: reported by \(Count.text(reason.polls ?? 0, "poll")) in \(Count.text(reason.hours ?? 0, "hour")), "
-        + "last in that of \(reason.last.formatted)"
+        + "most recently in that of \(reason.last.formatted)"
     case "pinned": "pinned by \(reason.author ?? ""): \(reason.reason ?? "")"
-    case "mirrored": "named by mirror \(reason.mirror ?? "")"
+    case "mirrored": "used by mirror \(reason.mirror ?? "")"
     case "lastNumber": "the last number of a removed channel"
     default: "?"
     }

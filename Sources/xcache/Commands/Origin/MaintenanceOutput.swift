@@ -7,7 +7,7 @@ enum MaintenanceOutput {
   /// The data folder that `--data` names, read beside the server that may have it.
   static func besideStore(_ arguments: Arguments) throws -> Store {
     guard let data = try arguments.value("data") else {
-      throw UsageError("--data DIR is needed: the data folder of the origin")
+      throw UsageError("--data DIR is required: the origin's data folder")
     }
     var options = Store.Options()
     options.isSecondary = true
@@ -22,7 +22,7 @@ enum DamageOutput {
     _ damaged: [SHA256], _ urls: [DamagedURL], _ what: String, _ arguments: Arguments, _ terminal: Terminal
   ) {
     if damaged.isEmpty { return }
-    terminal.note("\(what): \(Count.text(damaged.count, "file")); everything else is whole")
+    terminal.note("\(what): \(Count.text(damaged.count, "file")); everything else is intact")
     let listed = Set(urls.map(\.sha256))
     let lines =
       urls.map { "publish again: \($0.url) (\($0.app) \($0.channel), bundle \($0.bundle))" }

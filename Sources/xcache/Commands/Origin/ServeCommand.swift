@@ -11,46 +11,47 @@ import TLS
 /// `xcache serve`: joins the store, the origin and the server, and waits for a signal.
 enum ServeCommand {
   static let command = Command(
-    name: "serve", operands: "", summary: "run an origin: answer devices and publishers",
+    name: "serve", operands: "", summary: "run an origin server",
     examples: [
-      .init("--data /srv/xcache", "on 127.0.0.1:8080"),
+      .init("--data /srv/xcache", "listens on 127.0.0.1:8080"),
       .init(
         "--data /srv/xcache --listen 0.0.0.0:8080 --public-url https://cdn.example.com/hxm --gc 03:00",
-        "behind a CDN, with a collection every night"),
+        "behind a CDN, with garbage collection every night"),
     ],
     notes: """
-      Creates DIR where it is missing. The first start writes an admin token to DIR/admin.token. One process at a
-      time writes a data folder. SIGTERM and SIGINT end it; answers in flight get 10 seconds. SIGHUP reads the
-      certificate and its key anew, and opens the access log anew, once it was moved away. Each option's variable
-      counts where the option isn't given.
-      With --tls-cert and --tls-key it speaks https itself: TLS 1.2 and 1.3, HTTP/1.1. Where a proxy in front does
-      that, name it with --trust-proxy, so that its clients are told apart.
+      Creates DIR if it doesn't exist. The first start writes an admin token to DIR/admin.token. Only one process at a
+      time writes to a data folder. SIGTERM and SIGINT stop the server; answers in progress get 10 seconds. SIGHUP
+      reloads the certificate and its key, and reopens the access log after it was moved. An option takes precedence
+      over its variable.
+      With --tls-cert and --tls-key the server speaks https itself: TLS 1.2 and 1.3, HTTP/1.1. If a proxy in front of
+      it does that, name the proxy with --trust-proxy, so that clients are told apart.
       """,
     options: [
-      .value("data", "DIR", environment: "XCACHE_DATA", "the data folder (needed)"),
+      .value("data", "DIR", environment: "XCACHE_DATA", "the data folder (required)"),
       .value(
-        "listen", "HOST:PORT", environment: "XCACHE_LISTEN", "where to listen (default: 127.0.0.1:8080)"),
+        "listen", "HOST:PORT", environment: "XCACHE_LISTEN",
+        "the address to listen on (default: 127.0.0.1:8080)"),
       .value(
         "public-url", "URL", environment: "XCACHE_PUBLIC_URL",
-        "where devices download from, for new channels (default: the address listened on)"),
+        "the URL that devices download from, for new channels (default: the listen address)"),
       .value(
         "delta-wait", "SECONDS",
-        "how long a release waits for its deltas on the version it replaces (default: 30; 0: not at all)"),
-      .value("delta-threads", "N", "threads for deltas on older versions (default: half the cores)"),
-      .value("threads", "N", "event loops (default: the machine's cores)"),
+        "how long a release waits for deltas from the version it replaces (default: 30; 0: don't wait)"),
+      .value("delta-threads", "N", "threads for deltas from older versions (default: half the cores)"),
+      .value("threads", "N", "event loop threads (default: the number of cores)"),
       .value(
         "zip-room", "SHARE",
-        "what bundle zips may take: per cent of the free disk, or bytes like 20GB (default: 10%)"),
+        "limit the size of bundle zip files: a share of the free disk, or a size such as 20GB (default: 10%)"),
       .value(
-        "pack-room", "SIZE", "what packs may take of the disk (default: 2GB)"),
+        "pack-room", "SIZE", "limit the size of all packs (default: 2GB)"),
       .value(
         "pack-limit", "SIZE",
-        "what one pack may have; a larger update is fetched file by file (default: 256MB)"),
+        "limit the size of one pack; larger updates are downloaded file by file (default: 256MB)"),
       .value(
         "scrub", "TIME",
-        "read every file back once in this time, such as 7d or 12h, and set damaged ones aside; off: never (default: 7d)"
+        "read every file back within this time, such as 7d or 12h, and set damaged ones aside; off disables it (default: 7d)"
       ),
-      .value("gc", "HH:MM", "collect garbage every day at this local time, as `xcache gc` does"),
+      .value("gc", "HH:MM", "run garbage collection every day at this local time, like 'xcache gc'"),
     ].orFromEnvironment
       + (ServeTLS.options + ServeLog.options + GCCommand.policyOptions + ServeMirror.options
       + ServeLimits.options)
@@ -61,7 +62,7 @@ enum ServeCommand {
     let pushPlace = try ServeMirror.place(arguments)
     let watched = try ServeMirror.watched(arguments)
     guard let data = try arguments.value("data") else {
-      throw UsageError("--data DIR is needed: where everything is kept")
+      throw UsageError("--data DIR is required: the data folder")
     }
     // Both before any thread starts: each inherits the signals' mask, so that only the wait below sees them.
     ProcessMemory.keepHeapSmall()
@@ -95,7 +96,7 @@ enum ServeCommand {
     try origin.startBackgroundWork()
     try server.start { _ in origin.makeHandler() }
     for stray in store.strays {
-      let place = stray.place.map { "it is in \($0) now" } ?? "it stays there, since it can't be moved"
+      let place = stray.place.map { "it is in \($0) now" } ?? "it can't be moved and stays there"
       log("\(stray.path) is a folder where only xcache's own files belong; \(place)")
     }
     log(
@@ -135,7 +136,7 @@ enum ServeCommand {
     }
     guard parts.count == 2, let hour = parts[0], let minute = parts[1], (0..<24).contains(hour),
       (0..<60).contains(minute)
-    else { throw UsageError("--gc \(text) is no time of day; write it like 03:00") }
+    else { throw UsageError("--gc \(text) is not a time of day such as 03:00") }
     return DailyCollection(minute: hour * 60 + minute, policy: policy)
   }
 
@@ -156,7 +157,7 @@ enum ServeCommand {
   private static func size(_ arguments: Arguments, _ name: String) throws -> Int64? {
     guard let text = try arguments.value(name) else { return nil }
     guard let bytes = Bytes.parse(text) else {
-      throw UsageError("--\(name) \(text) is no size, such as 500MB or 2GB")
+      throw UsageError("--\(name) \(text) is not a size such as 500MB or 2GB")
     }
     return bytes
   }
@@ -166,7 +167,8 @@ enum ServeCommand {
     let text = try arguments.value("scrub") ?? "7d"
     if text == "off" { return nil }
     guard let seconds = Arguments.seconds(of: text, in: "smhd") else {
-      throw UsageError("--scrub \(text) is no time; write it like 7d, 12h, 30m or 10s, or off")
+      throw UsageError(
+        "--scrub \(text) is not a valid time; expected one such as 7d, 12h, 30m or 10s, or off")
     }
     return Double(seconds)
   }
@@ -175,8 +177,8 @@ enum ServeCommand {
     let text = try arguments.value("listen") ?? "127.0.0.1:8080"
     guard let address = SocketAddress(text) else {
       throw UsageError(
-        "--listen \(text) is no address and port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80 (names aren't looked up, but "
-          + "for localhost)")
+        "--listen \(text) is not an address and port such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80 (host names aren't resolved, except "
+          + "localhost)")
     }
     var configuration = ServerConfiguration(address: address)
     configuration.name = "xcache"
@@ -191,7 +193,7 @@ enum ServeCommand {
     } catch .listen(let address, let error) {
       let remedy =
         error.code == .addressInUse
-        ? "stop what listens there, or choose another port with --listen"
+        ? "stop the program that uses it, or choose another port with --listen"
         : "choose another address with --listen"
       throw Failure("can't listen on \(address): \(error.reason); \(remedy)")
     } catch .resources(let error) {

@@ -5,23 +5,23 @@ import System
 /// What `serve` may be told of its clients' limits, and of the log of their requests.
 enum ServeLimits {
   static let options: [Option] = [
-    .value("max-connections", "N", "open connections in all (default: 20000)"),
+    .value("max-connections", "N", "limit open connections (default: 20000)"),
     .value(
       "max-connections-per-address", "N",
-      "of one address, or IPv6 /64; loopback and proxies are exempt (default: 256)"),
-    .value("max-requests", "N", "requests on one connection (default: 10000)"),
-    .value("max-head", "BYTES", "of a request's head (default: 16384)"),
-    .value("max-fields", "N", "header fields of a request (default: 100)"),
-    .value("max-target", "BYTES", "of a request's path and query (default: 8192)"),
-    .value("max-upload", "BYTES", "of one published file (default: 64 GiB)"),
-    .value("idle-timeout", "SECONDS", "between two requests (default: 75)"),
-    .value("head-timeout", "SECONDS", "for a request's head to arrive (default: 15)"),
-    .value("body-timeout", "SECONDS", "that an upload may stand still (default: 30)"),
-    .value("write-timeout", "SECONDS", "that a download may stand still (default: 60)"),
-    .value("min-rate", "BYTES", "a second, below which both count as standing still (default: 256)"),
+      "limit open connections per address or IPv6 /64, except loopback and proxies (default: 256)"),
+    .value("max-requests", "N", "limit requests per connection (default: 10000)"),
+    .value("max-head", "BYTES", "limit a request's head (default: 16384)"),
+    .value("max-fields", "N", "limit a request's header fields (default: 100)"),
+    .value("max-target", "BYTES", "limit a request's path and query (default: 8192)"),
+    .value("max-upload", "BYTES", "limit the size of a published file (default: 64 GiB)"),
+    .value("idle-timeout", "SECONDS", "close connections that are idle for this long (default: 75)"),
+    .value("head-timeout", "SECONDS", "the time a request's head may take (default: 15)"),
+    .value("body-timeout", "SECONDS", "the time an upload may stall (default: 30)"),
+    .value("write-timeout", "SECONDS", "the time a download may stall (default: 60)"),
+    .value("min-rate", "BYTES", "bytes per second below which a transfer counts as stalled (default: 256)"),
     .value(
-      "trust-proxy", "CIDR", "take clients' addresses from this proxy's X-Forwarded-For; may be repeated"),
-    .value("access-log", "FILE", "append a line for each request; -: to standard output"),
+      "trust-proxy", "CIDR", "take client addresses from X-Forwarded-For of this proxy; repeatable"),
+    .value("access-log", "FILE", "append a line per request to this file, or - for standard output"),
     .value("access-log-format", "FORMAT", choices: ["common", "json"], "common or json (default: common)"),
   ]
 
@@ -45,7 +45,7 @@ enum ServeLimits {
     try take("min-rate", 1...1_000_000, &configuration.timeouts.minimumRate)
     for text in try arguments.list("trust-proxy") {
       guard let range = AddressRange(text) else {
-        throw UsageError("--trust-proxy \(text) is no address range, such as 10.0.0.0/8")
+        throw UsageError("--trust-proxy \(text) is not an address range such as 10.0.0.0/8")
       }
       configuration.trustedProxies.append(range)
     }
@@ -58,7 +58,7 @@ enum ServeLimits {
     switch try arguments.value("access-log-format") {
     case nil, "common"?: format = .common
     case "json"?: format = .json
-    case let text?: throw UsageError("--access-log-format \(text): it is common or json")
+    case let text?: throw UsageError("--access-log-format \(text): expected common or json")
     }
     guard let path = try arguments.value("access-log") else { return nil }
     return try AccessLog(path == "-" ? StandardStream.output.duplicate() : file(path), format: format) {
@@ -73,9 +73,9 @@ enum ServeLimits {
     guard let path = try arguments.value("access-log"), path != "-" else { return }
     do throws(SystemError) {
       server.continueAccessLog(in: try file(path))
-      log("opened the access log \(path) anew")
+      log("reopened the access log \(path)")
     } catch {
-      log("error: the access log \(path) can't be opened anew; the old file is written on: \(error.reason)")
+      log("error: the access log \(path) can't be reopened; still writing to the old file:  \(error.reason)")
     }
   }
 

@@ -6,7 +6,7 @@ enum ServeLog {
   static let options: [Option] = [
     .value(
       "log-format", "FORMAT", choices: ["text", "json"],
-      "of the server's own log, on standard error: text or json (default: text)")
+      "the format of the server log on standard error: text or json (default: text)")
   ]
 
   /// What writes its lines.
@@ -14,7 +14,7 @@ enum ServeLog {
     switch try arguments.value("log-format") {
     case nil, "text"?: { terminal.note("\(now) \($0)") }
     case "json"?: { terminal.note(document($0, at: now)) }
-    case let text?: throw UsageError("--log-format \(text): it is text or json")
+    case let text?: throw UsageError("--log-format \(text): expected text or json")
     }
   }
 

@@ -10,10 +10,10 @@ enum ServeMirror {
     [
       .value(
         "cdn", "pull|push", choices: ["pull", "push"],
-        "pull: the CDN asks the origin for what it lacks (default). "
-          + "push DIR or push s3://…: a release waits until its files are there; the variable holds both words"
+        "pull: the CDN fetches missing files from the origin (default). "
+          + "push DIR or push s3://…: releases wait until their files are there; the variable contains both words"
       ),
-      .value("watch-mirror", "URL", "look at this static copy every minute, and tell of it in /metrics"),
+      .value("watch-mirror", "URL", "check this static copy every minute and report it in /metrics"),
     ] + MirrorCommand.s3Options
 
   /// Where releases are pushed to first; nil: nowhere.
@@ -30,7 +30,8 @@ enum ServeMirror {
         try words.count > 1 ? words[1] : arguments.operands("DIR or s3://bucket/prefix after --cdn push")[0]
       return text.hasPrefix("s3://") ? .s3(try MirrorCommand.s3(text, arguments)) : .folder(text)
     default:
-      throw UsageError("\(arguments.source("cdn")) \(words.joined(separator: " ")): it is pull, or push DIR")
+      throw UsageError(
+        "\(arguments.source("cdn")) \(words.joined(separator: " ")): expected pull or push DIR")
     }
   }
 

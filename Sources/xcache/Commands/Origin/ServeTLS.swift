@@ -6,8 +6,8 @@ import TLS
 enum ServeTLS {
   static let options: [Option] = [
     .value(
-      "tls-cert", "FILE", "speak https with this certificate (PEM), those that it is signed by behind it"),
-    .value("tls-key", "FILE", "the certificate's private key (PEM, without a pass phrase)"),
+      "tls-cert", "FILE", "serve https with this certificate (PEM, followed by its chain)"),
+    .value("tls-key", "FILE", "the certificate's private key (PEM, unencrypted)"),
   ]
 
   /// What begins TLS with clients; nil: the server speaks plain HTTP.
@@ -22,7 +22,7 @@ enum ServeTLS {
         describe(acceptor.credentials, key, log)
         return acceptor
       } catch {
-        throw Failure("https isn't possible: \(error)")
+        throw Failure("https can't be enabled: \(error)")
       }
     }
   }
@@ -34,17 +34,17 @@ enum ServeTLS {
       try acceptor.reload()
       describe(acceptor.credentials, acceptor.keyPath, log)
     } catch {
-      log("error: the old certificate (\(message(acceptor.credentials))) is shown on: \(error)")
+      log("error: the old certificate (\(message(acceptor.credentials))) stays in use: \(error)")
     }
   }
 
   private static func describe(_ credentials: TLSCredentials, _ key: String, _ log: (String) -> Void) {
-    log("shows the certificate \(message(credentials))")
+    log("serving the certificate \(message(credentials))")
     if credentials.isKeyOpenToAll {
-      log("warning: anybody on this machine may read the key \(key); take that away: chmod o= \(key)")
+      log("warning: other users of this machine can read the key \(key): run chmod o= \(key)")
     }
     if credentials.expires <= Clock.unixMilliseconds() / 1000 {
-      log("warning: the certificate has ended, so that nobody connects; renew it, then send SIGHUP")
+      log("warning: the certificate has expired, so clients won't connect; renew it and send SIGHUP")
     }
   }
 
@@ -71,7 +71,7 @@ enum ServeTLS {
     guard let credentials = acceptor?.credentials else { return "" }
     let name = "xcache_tls_certificate_expires_timestamp_seconds"
     let host = credentials.name.filter { $0 != "\"" && $0 != "\\" && $0 != "\n" }
-    return "# HELP \(name) When the certificate ends that clients are shown, in seconds since 1970.\n"
+    return "# HELP \(name) When the served certificate expires, in seconds since 1970.\n"
       + "# TYPE \(name) gauge\n\(name){host=\"\(host)\"} \(credentials.expires)\n"
   }
 }

@@ -8,34 +8,37 @@ import System
 enum TokenCommand {
   static let command = Command(
     name: "token", operands: "create --name NAME | list | revoke NAME",
-    summary: "manage who may read, publish and administer",
+    summary: "manage access tokens",
     examples: [
-      .init("create ci-shop --app shop --expires 90d", "may publish to this app alone"),
-      .init("list", "who has one, and when it was used"),
-      .init("revoke ci-shop", "end it at once"),
+      .init("create ci-shop --app shop --expires 90d", "may publish to this app only"),
+      .init("list", "all tokens, and when they were last used"),
+      .init("revoke ci-shop", "takes effect at once"),
     ],
     notes: """
-      A token's text is shown once. Scopes: read (status, log, diff), publish (and read), admin (and publish, tokens,
-      new apps). Where the last admin token is lost, --data works on the data folder itself while no server runs.
+      The token itself is printed only once. Scopes: read (status, log, diff), publish (and read), admin (and publish,
+      tokens, new apps). If the last admin token is lost, --data works on the data folder itself while no server is
+      running.
       """,
     options: Command.remote + [
-      .value("app", "NAME", "limit it to this app (create; default: every app)").only("create"),
-      .value("channel", "NAME", "limit it to this channel of the app (create; default: every channel)").only(
+      .value("app", "NAME", "only for this app (create; default: all apps)").only("create"),
+      .value("channel", "NAME", "only for this channel of the app (create; default: all channels)").only(
         "create"),
-      .value("name", "NAME", "whose token it is (create)").only("create"),
+      .value("name", "NAME", "the token's name (create)").only("create"),
       .value(
-        "bundle", "GLOB", "limit it to bundles, with * and ? as wildcards (create; default: every bundle)"
+        "bundle", "GLOB",
+        "only for matching bundles, with * and ? as wildcards (create; default: all bundles)"
       ).only("create"),
       .value(
         "hosts", "NAMES",
-        "limit it to URLs of these hosts, as m.example.com,*.example.org (create; default: every host)"
+        "only for URLs of these hosts, such as m.example.com,*.example.org (create; default: all hosts)"
       ).only("create"),
-      .value("expires", "TIME", "end it after 90d, 12h or 2w, say (create; default: never)").only("create"),
+      .value("expires", "TIME", "the token's lifetime, such as 90d, 12h or 2w (create; default: unlimited)")
+        .only("create"),
       .value(
         "scope", "SCOPE", choices: ["read", "publish", "admin"],
         "read, publish or admin (create; default: publish)"
       ).only("create"),
-      .value("data", "DIR", "work on this data folder instead of a server").only("create"),
+      .value("data", "DIR", "use this data folder instead of a server").only("create"),
       Command.all.only("list"),
     ],
     run: run)
@@ -56,7 +59,7 @@ enum TokenCommand {
       let name = try arguments.operands("revoke", "NAME")[1]
       let revoked = try RemoteOrigin(arguments).api.revokeToken(name)
       (document, lines) = (revoked.document, ["revoked \(revoked.value.name)"])
-    default: throw UsageError("token create NAME, token list, or token revoke NAME?")
+    default: throw UsageError("expected token create --name NAME, token list or token revoke NAME")
     }
     if arguments.has("json") {
       terminal.say(json: document)
@@ -79,7 +82,7 @@ enum TokenCommand {
   private static func life(_ arguments: Arguments) throws -> Int64? {
     guard let text = try arguments.value("expires") else { return nil }
     guard let seconds = Arguments.seconds(of: text, in: "mhdw", 1...5_300_000) else {
-      throw UsageError("--expires \(text): write 90d, 12h, 2w or 30m")
+      throw UsageError("--expires \(text) is not a duration such as 90d, 12h, 2w or 30m")
     }
     return seconds
   }
@@ -88,7 +91,7 @@ enum TokenCommand {
   private static func create(_ arguments: Arguments, _ name: String) throws -> (JSONValue, String) {
     let text = try arguments.value("scope") ?? "publish"
     guard let scope = TokenScope(rawValue: text) else {
-      throw UsageError("--scope \(text): it is one of read, publish and admin")
+      throw UsageError("--scope \(text): expected read, publish or admin")
     }
     // Only what the command line says limits a token: the app that xcache.json names is where it is used from.
     let app = try arguments.all("app").first.map { try SettingsValue.app($0, in: "--app") }
@@ -99,7 +102,7 @@ enum TokenCommand {
       throw UsageError("--bundle \(glob): a bundle's name, with * and ? as wildcards")
     }
     let hosts = try arguments.value("hosts").flatMap { try HostOutput.list($0) }
-    if hosts != nil, scope == .admin { throw UsageError("--hosts: an admin is not limited to hosts") }
+    if hosts != nil, scope == .admin { throw UsageError("--hosts: admin tokens can't be limited to hosts") }
     let life = try life(arguments)
     if let data = try arguments.value("data") {
       if let problem = HumanText.problem(of: name, .line(bytes: 128)) {

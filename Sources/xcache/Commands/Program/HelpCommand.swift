@@ -3,9 +3,9 @@ import Manifests
 /// `xcache help`: all commands, or one.
 enum HelpCommand {
   static let command = Command(
-    name: "help", operands: "[COMMAND]", summary: "list the commands, or print the help of one",
+    name: "help", operands: "[COMMAND]", summary: "list all commands, or show the help of one",
     examples: [
-      .init("", "every command, by what it is for"), .init("publish", "the same as xcache publish --help"),
+      .init("", "all commands"), .init("publish", "the same as xcache publish --help"),
     ],
     run: run)
 
@@ -36,7 +36,7 @@ enum HelpCommand {
 
       \(groups.joined(separator: "\n\n"))
 
-      xcache COMMAND --help tells the options of one, with examples.
+      Run 'xcache COMMAND --help' for its options and examples.
       Exit codes:
       \(codes.joined(separator: "\n"))
       """
@@ -47,7 +47,7 @@ enum HelpCommand {
 enum VersionCommand {
   static let command = Command(
     name: "version", summary: "print the version",
-    examples: [.init("--json", "as a document; xcache -V is the short form")],
+    examples: [.init("--json", "as JSON; xcache -V is the short form")],
     run: { arguments, terminal in
       _ = try arguments.operands()
       if arguments.has("json") {
@@ -63,10 +63,10 @@ enum VersionCommand {
 enum CompletionsCommand {
   static let command = Command(
     name: "completions", operands: "bash | zsh | fish | man",
-    summary: "print what a shell completes, or the manual page",
+    summary: "print shell completions or the manual page",
     examples: [
-      .init("bash > /etc/bash_completion.d/xcache", "for everybody on this machine"),
-      .init("man | man -l -", "read the manual page"),
+      .init("bash > /etc/bash_completion.d/xcache", "for all users of this machine"),
+      .init("man | man -l -", "show the manual page"),
     ],
     run: { arguments, terminal in
       let kind = try arguments.operands("bash, zsh, fish or man")[0]

@@ -6,33 +6,32 @@ import Publishing
 enum CheckCommand {
   static let command = Command(
     name: "check", operands: "[DIR|FILE.zip]",
-    summary: "check that a build is whole: every file that its pages, styles and scripts refer to is there",
+    summary: "check a build: every file its pages, styles and scripts refer to exists",
     examples: [
       .init("dist --base-url https://m.example.com/shop/", "a folder"),
-      .init("--bundle main", "a bundle of xcache.json; without --bundle all of them"),
+      .init("--bundle main", "one bundle of xcache.json (default: all)"),
     ],
     notes: """
-      `publish` checks the same before it uploads, and besides, what other live bundles and the prefetch config need.
-      Each finding is one line, file:line:column: what, and what to do [rule]. Errors make the exit code 3; warnings
+      publish runs the same checks before it uploads, and also checks what other live bundles and the prefetch config
+      need. Each finding is one line: file:line:column: problem and remedy [rule]. Errors set exit code 3; warnings
       don't. Without a base URL, references that begin with / are not checked.
-
       Rules:
       \(rules)
-
-      In xcache.json: "check": {"off": ["weight"], "ignore": ["legacy/*"]}; what `ignore` matches is not reported.
+      In xcache.json: "check": {"off": ["weight"], "ignore": ["legacy/*"]}; files that match `ignore` are not
+      reported.
       """,
     options: [
-      .value("bundle", "NAME", "a bundle of xcache.json; may be repeated"),
-      .value("base-url", "URL", "the URL under which the folder's files will be"),
-      .value("include", "GLOB", "check only what matches; may be repeated"),
-      .value("exclude", "GLOB", "leave out what matches; may be repeated"),
+      .value("bundle", "NAME", "a bundle of xcache.json; repeatable"),
+      .value("base-url", "URL", "the URL that the folder's files will have"),
+      .value("include", "GLOB", "check only matching files; repeatable"),
+      .value("exclude", "GLOB", "skip matching files; repeatable"),
       noCheck, Command.all,
     ],
     run: run)
 
   static let noCheck = Option.value(
     "no-check", "RULE", choices: CheckRule.allCases.map(\.rawValue) + ["all"],
-    "a rule that is not checked, or all; may be repeated")
+    "skip this rule, or all; repeatable")
 
   private static var rules: String {
     let width = (CheckRule.allCases.map(\.rawValue.count).max() ?? 0) + 2
@@ -49,7 +48,7 @@ enum CheckCommand {
       guard let rule = CheckRule(rawValue: word) else {
         let suggestion = Spelling.suggestion(for: word, among: CheckRule.allCases.map(\.rawValue))
         throw UsageError(
-          "--no-check \(word) is no rule\(suggestion.isEmpty ? "; it is one of \(CheckRule.list), or all" : suggestion)"
+          "--no-check \(word) is not a rule\(suggestion.isEmpty ? "; it is one of \(CheckRule.list), or all" : suggestion)"
         )
       }
       options.off.insert(rule)
@@ -101,7 +100,7 @@ enum CheckCommand {
         bundles.append(bundle)
       }
       if bundles.isEmpty { bundles = settings.bundles }
-      if bundles.isEmpty { throw UsageError("what is to be checked? Give DIR, or write an xcache.json") }
+      if bundles.isEmpty { throw UsageError("nothing to check: give DIR, or create an xcache.json") }
     }
     return try bundles.map { bundle in
       var bundle = bundle

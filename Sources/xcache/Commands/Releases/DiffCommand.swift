@@ -8,12 +8,12 @@ enum DiffCommand {
   static let command = Command(
     name: "diff", operands: "A [B]", summary: "show what changed between two versions",
     examples: [
-      .init("552 553 --app shop", "what the update brings, and what it costs"),
-      .init("'yesterday 18:00' --stat", "from then to now, summed up by type"),
+      .init("552 553 --app shop", "what an update changes and costs"),
+      .init("'yesterday 18:00' --stat", "from then until now, summarized by file type"),
     ],
     notes: """
-      A version is a number, or a time at which it was live: 2026-11-19T14:05+08:00, '10m ago'. --at TIME stands for A;
-      without B the newest version is meant.
+      A version is a number, or a time at which it was live: 2026-11-19T14:05+08:00, '10m ago'. --at TIME stands for
+      A. Without B, A is compared with the newest version.
       """,
     options: Command.remote + Command.channel + [VersionArgument.option, FileStatistics.option, Command.all],
     run: run)
@@ -24,7 +24,7 @@ enum DiffCommand {
     }
     if words.isEmpty { throw UsageError("A, the older version, is missing") }
     if words.count > 2 {
-      throw UsageError("a diff is between two versions, but there is a third: \(words[2])")
+      throw UsageError("a diff compares two versions, but a third was given: \(words[2])")
     }
     let remote = try RemoteOrigin(arguments)
     if words.count == 1 { words.append(try remote.newestVersion) }
@@ -64,8 +64,8 @@ enum DiffCommand {
     guard let was = file.was else { return "" }
     guard was.sha256 == file.sha256 else { return " (was \(Bytes.text(was.size)))" }
     let others =
-      (was.ctype == file.ctype ? [] : ["another type"])
-      + (was.headers == file.headers ?? EntryHeaders() ? [] : ["other headers"])
+      (was.ctype == file.ctype ? [] : ["different type"])
+      + (was.headers == file.headers ?? EntryHeaders() ? [] : ["different headers"])
     return " (the same bytes, \(others.joined(separator: " and ")))"
   }
 
@@ -74,12 +74,12 @@ enum DiffCommand {
     func bytes(_ file: DiffAnswer.File) -> Int64 { file.delta ?? file.plain ?? 0 }
     let new = (diff.added + diff.changed).sorted { bytes($0) > bytes($1) }
     if new.isEmpty { return [] }
-    if diff.to < diff.from { return ["no device takes this step: devices never go to an older version"] }
+    if diff.to < diff.from { return ["devices never take this step: they don't go back to older versions"] }
     var table = Table(["DELTA", "PLAIN", "URL"], rightAligned: [0, 1])
     for file in new.prefix(10) {
       table.add([file.delta.map(Bytes.text) ?? "—", Bytes.text(file.plain ?? 0), file.url])
     }
     let cost = "an update downloads \(diff.cost.formatted)"
-    return ["", "the biggest of the update:"] + table.lines + [cost]
+    return ["", "largest files of the update:"] + table.lines + [cost]
   }
 }

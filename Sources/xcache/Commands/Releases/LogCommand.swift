@@ -8,13 +8,13 @@ enum LogCommand {
   static let command = Command(
     name: "log", operands: "", summary: "list a channel's releases, newest first",
     examples: [
-      .init("--app shop --limit 5", "the last five"),
-      .init("--since 'yesterday 18:00'", "what was released since then"),
+      .init("--app shop --limit 5", "the last five releases"),
+      .init("--since 'yesterday 18:00'", "releases since then"),
     ],
     options: Command.remote + Command.channel + [
-      .value("limit", "N", "how many (default: 20)"), .value("before", "V", "only versions below V"),
-      .value("at", "TIME", "only what was released by then: 2026-11-19T14:05+08:00, '10m ago'"),
-      .value("since", "TIME", "only what was released since then"), Command.all,
+      .value("limit", "N", "show N releases (default: 20)"), .value("before", "V", "only versions before V"),
+      .value("at", "TIME", "only releases up to this time: 2026-11-19T14:05+08:00, '10m ago'"),
+      .value("since", "TIME", "only releases since this time"), Command.all,
     ],
     run: run)
 
@@ -25,7 +25,7 @@ enum LogCommand {
     let limit = try arguments.number("limit", in: 1...1000) ?? (since == nil ? 20 : 1000)
     let before = try arguments.value("before").map { (text) throws(UsageError) in
       guard let version = ManifestVersion(text: text) else {
-        throw UsageError("--before \(text) is no version; write its number")
+        throw UsageError("--before \(text) is not a version number")
       }
       return version
     }
@@ -44,8 +44,8 @@ enum LogCommand {
       let isPart = before != nil || !arguments.all("at").isEmpty
       terminal.say(
         since != nil
-          ? "there is no release since then"
-          : isPart ? "there is no release before that" : "nothing is published yet")
+          ? "no releases since then"
+          : isPart ? "no releases before that" : "nothing is published yet")
     }
     var table = Table(
       ["VERSION", "WHEN", "KIND", "WHO", "BUNDLES", "CHANGES", "NEW", "MESSAGE"], rightAligned: [0, 6])

@@ -6,45 +6,45 @@ import Publishing
 enum PromoteCommand {
   static let command = Command(
     name: "promote", operands: "--from CHANNEL --to CHANNEL",
-    summary: "release in one channel what another one holds",
+    summary: "release one channel's content to another",
     examples: [
-      .init("--from test --to online --app shop --dry-run", "say what would change"),
+      .init("--from test --to online --app shop --dry-run", "show what would change"),
       .init(
         "--from test --to online --map https://test.m.example.com=https://m.example.com",
-        "with URLs of another host"),
+        "rewrite URLs to another host"),
     ],
     notes: """
-      The same bytes, nothing is sent. Each bundle becomes in --to exactly what it is in --from; bundles that --from
-      holds nothing of stay as they are in --to, also those that were unpublished there: these are listed, and
-      `xcache unpublish` takes them out. --map rewrites URLs by prefix; files whose text names the host that is rewritten
-      are listed, since what they link to stays behind. --at promotes what --from held at that time. --with-prefetch
-      promotes the prefetch config that goes with it, pages and apis rewritten by --map; where --from had none, --to
-      keeps its own.
+      The bytes are the same, so nothing is uploaded. Each bundle in --to becomes exactly what it is in --from.
+      Bundles that --from doesn't have are left alone in --to, including those that were unpublished in --from: they
+      are listed, and 'xcache unpublish' removes them. --map rewrites URL prefixes; files whose text contains the old
+      host are listed, because their links aren't rewritten. --at promotes what --from held at that time.
+      --with-prefetch also promotes its prefetch config, with pages and apis rewritten by --map; if --from had none,
+      --to keeps its own.
       """,
     options: Command.remote + [
       .value("app", "NAME", environment: "XCACHE_APP", "the app"),
-      .value("from", "CHANNEL", "where it is released already"),
-      .value("to", "CHANNEL", "where it is to be released"),
-      .value("bundle", "NAME", "this bundle alone"),
-      .value("map", "URL=URL", "URLs below the first lie below the second; may be repeated"),
-      .value("version", "V", "the version of --from that is promoted (default: the newest)"),
+      .value("from", "CHANNEL", "the channel to copy from"),
+      .value("to", "CHANNEL", "the channel to release to"),
+      .value("bundle", "NAME", "only this bundle"),
+      .value("map", "URL=URL", "rewrite URLs that begin with the first to begin with the second; repeatable"),
+      .value("version", "V", "the version to promote (default: the newest)"),
       VersionArgument.option,
-      .flag("with-prefetch", "promote the prefetch config, too"),
+      .flag("with-prefetch", "also promote the prefetch config"),
     ]
       + Command.release(
-        ifVersion: "a bundle changed in --to", dryRun: "say what would happen, change nothing"),
+        ifVersion: "a bundle changed in --to", dryRun: "show what would happen; change nothing"),
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
     guard let from = try arguments.value("from"), let to = try arguments.value("to") else {
-      throw UsageError("from which channel to which? Give --from CHANNEL and --to CHANNEL")
+      throw UsageError("--from CHANNEL and --to CHANNEL are required")
     }
     let target = try SettingsValue.channel(to, in: "--to")
     let source = try SettingsValue.channel(from, in: "--from")
     guard source != target else {
-      throw UsageError("--from and --to are the same channel, \(target): it has what it holds already")
+      throw UsageError("--from and --to are the same channel, \(target)")
     }
     var request = PromotionRequest()
     request.from = source.text
@@ -66,7 +66,7 @@ enum PromoteCommand {
 
   private static func rule(_ text: String) throws -> PromotionRequest.Rule {
     let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    guard sides.count == 2 else { throw UsageError("--map \(text): write OLD-URL=NEW-URL") }
+    guard sides.count == 2 else { throw UsageError("--map \(text): expected OLD-URL=NEW-URL") }
     let from = try SettingsValue.url(sides[0], in: "--map")
     let to = try SettingsValue.url(sides[1], in: "--map")
     return .init(from: from.text, to: to.text)
@@ -77,9 +77,9 @@ enum PromoteCommand {
   ) -> [String] {
     let release = answer.release
     let source = "\(answer.from) \(answer.fromVersion)"
-    var lines = answer.warnings.map { terminal.colour("\($0) names a host that is rewritten", .yellow) }
+    var lines = answer.warnings.map { terminal.colour("\($0) contains a host that is rewritten", .yellow) }
     lines += answer.left.map {
-      "bundle \($0) stays in \(channel), though \(answer.from) holds nothing of it any more"
+      "bundle \($0) stays in \(channel), although \(answer.from) no longer has it"
     }
     let prefetch = answer.prefetch.map { [$0.message(from: answer.from, dryRun: dryRun)] } ?? []
     guard release.isChanged else {
@@ -89,8 +89,8 @@ enum PromoteCommand {
     let version = "version \(release.version)"
     lines.append(
       dryRun
-        ? "dry run: \(release.countMessage), would become \(channel) \(version)"
-        : "\(release.countMessage), \(channel) \(terminal.colour(version, .bold)) with the content of \(source)"
+        ? "dry run: \(release.changeSummary), would become \(channel) \(version)"
+        : "\(release.changeSummary), \(channel) \(terminal.colour(version, .bold)) with the content of \(source)"
     )
     return lines + prefetch + (dryRun ? [] : release.endLines)
   }

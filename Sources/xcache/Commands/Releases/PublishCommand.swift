@@ -8,45 +8,46 @@ import System
 enum PublishCommand {
   static let command = Command(
     name: "publish", operands: "[DIR|FILE.zip…]",
-    summary: "publish folders or zips as a bundle, or several bundles at once",
+    summary: "publish folders or zip files as one or more bundles",
     examples: [
-      .init("", "all bundles of xcache.json, or those named with --bundle"),
+      .init("", "all bundles of xcache.json, or those given by --bundle"),
       .init(
         "dist --app shop --bundle main --base-url https://m.example.com/shop/ -m 'spring sale'",
-        "one bundle; dist.zip stands for the folder of its files"),
+        "one bundle; a zip file works like a folder"),
       .init(
         "--app shop --bundle main=dist --bundle help=docs --base-url https://m.example.com/",
         "two bundles in one release"),
-      .init("--dry-run --no-upload", "what would change; nothing is sent"),
-      .init("--max-update 500KB", "refused where it costs devices more"),
+      .init("--dry-run --no-upload", "what would change; uploads nothing"),
+      .init("--max-update 500KB", "refuse a larger update"),
     ],
     notes: """
-      Only what the origin lacks is sent. What is published already makes no new version. The bundle's files become
-      exactly those of DIR; other bundles stay as they are. The build is checked before it is sent, as `xcache check`
-      does: errors refuse the release (exit code 3), warnings are printed. What an update costs devices is worked out
-      at the origin, from the files: --dry-run says what it will send, and sends it; what no release takes goes after a
-      day. Files whose size and times are as they were aren't read again. A program that writes through a memory mapping
-      which it keeps open may change bytes and no time (on tmpfs it always does): then --rehash is needed.
+      Only files that the origin lacks are uploaded. Publishing the same content again makes no new version. The
+      bundle becomes exactly the contents of DIR; other bundles are left alone. The build is checked first, as by
+      'xcache check': errors refuse the release (exit code 3), warnings are printed. The cost of an update for devices
+      is computed at the origin from the files, so --dry-run says what it will upload and uploads it; files that no
+      release uses are removed after a day. Files with unchanged size and times are not read again. A program that
+      keeps writing through a memory mapping can change bytes without changing times (on tmpfs it always does); use
+      --rehash then.
       """,
     options: Command.remote + Command.channel + [
-      .value("bundle", "NAME[=DIR]", "the bundle, and its folder; may be repeated"),
-      .value("base-url", "URL", "the URL under which the folder's files are"),
-      .value("message", "TEXT", short: "m", "why, for the log"),
-      .value("if-version", "V", "refuse when the bundle changed after version V, a number or a time"),
-      .value("include", "GLOB", "publish only what matches; may be repeated"),
-      .value("exclude", "GLOB", "leave out what matches; may be repeated"),
-      .flag("index", "let dir/index.html answer for dir/, too"),
+      .value("bundle", "NAME[=DIR]", "the bundle and its folder; repeatable"),
+      .value("base-url", "URL", "the URL of the folder's files"),
+      .value("message", "TEXT", short: "m", "a message for the log"),
+      .value("if-version", "V", "refuse if the bundle changed after version V (a number or a time)"),
+      .value("include", "GLOB", "publish only matching files; repeatable"),
+      .value("exclude", "GLOB", "skip matching files; repeatable"),
+      .flag("index", "also publish dir/index.html as dir/"),
       .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
       .flag(
-        "dry-run", "send what the origin lacks, say what would happen and what it costs; release nothing"),
-      .flag("no-upload", "with --dry-run: send no file; what it costs devices isn't told then"),
+        "dry-run", "upload what the origin lacks, show what would happen and its cost; release nothing"),
+      .flag("no-upload", "with --dry-run: upload nothing; the cost for devices isn't shown"),
       .flag("now", "make the release visible without waiting for deltas"),
       .value(
         "max-update", "SIZE",
-        "refuse when devices on the current version would download more, answer and pack: 500KB, 2MB"),
-      .flag("wait-deltas", "return when the deltas on older versions are made, too"),
+        "refuse the release if devices on the current version would download more than this: 500KB, 2MB"),
+      .flag("wait-deltas", "wait until the deltas from older versions are made, too"),
       CheckCommand.noCheck,
-      .flag("rehash", "read every file again, whatever the caches say"),
+      .flag("rehash", "read every file, ignoring the hash cache"),
     ],
     run: run)
 
@@ -59,14 +60,14 @@ enum PublishCommand {
     options.sendsFiles = !arguments.has("no-upload")
     let isDryRun = arguments.has("dry-run")
     if !options.sendsFiles, !isDryRun {
-      throw UsageError("--no-upload goes with --dry-run: a release needs its files")
+      throw UsageError("--no-upload can only be used with --dry-run")
     }
     if !options.sendsFiles, !arguments.all("max-update").isEmpty {
-      throw UsageError("--max-update needs the files at the origin: leave out --no-upload, or --max-update")
+      throw UsageError("--max-update needs the files at the origin, so it can't be used with --no-upload")
     }
     if let text = try arguments.value("max-update") {
       guard let size = Bytes.parse(text) else {
-        throw UsageError("--max-update \(text) is no size, such as 500KB or 2MB")
+        throw UsageError("--max-update \(text) is not a size such as 500KB or 2MB")
       }
       options.maxUpdate = size
     }
@@ -107,12 +108,12 @@ enum PublishCommand {
     case .checking: drawn.show("checking the build")
     case .lacking(let files, let bytes):
       dryRun?.remark(
-        "the origin lacks \(Count.text(files, "file")), \(Bytes.text(bytes)): sending them, to see what they cost devices "
-          + "(--no-upload doesn't)")
+        "the origin lacks \(Count.text(files, "file")), \(Bytes.text(bytes)): uploading them to compute their cost for devices "
+          + "(use --no-upload to skip this)")
     case .sending(let done, let all): drawn.show("sending", done, of: all)
     case .preparing(let done, let all): drawn.show("making deltas", done, of: all, .files)
     case .releasing: drawn.show("releasing")
-    case .waitingForDeltas(let left): drawn.show("making deltas on older versions: \(left) left")
+    case .waitingForDeltas(let left): drawn.show("making deltas from older versions: \(left) left")
     }
   }
 
@@ -122,16 +123,16 @@ enum PublishCommand {
     let base = try arguments.value("base-url").map { try SettingsValue.url($0, in: "--base-url") }
     let named = arguments.all("bundle")
     if named.count > 1, !arguments.operands.isEmpty {
-      throw UsageError("which bundle do the folders belong to? Write --bundle NAME=DIR for each")
+      throw UsageError("give --bundle NAME=DIR for each folder")
     }
     var bundles: [BundleSource] = []
     if named.isEmpty {
       if !arguments.operands.isEmpty {
-        throw UsageError("which bundle? Give --bundle NAME, the name of what this team publishes together")
+        throw UsageError("--bundle NAME is required: the name of what this project publishes")
       }
       if settings.bundles.isEmpty {
         throw UsageError(
-          "what is to be published? Give DIR, --bundle NAME and --base-url URL, or write an xcache.json")
+          "nothing to publish: give DIR, --bundle NAME and --base-url URL, or create an xcache.json")
       }
       for bundle in settings.bundles { bundles.append(try source(bundle, [], base, arguments)) }
     }
@@ -156,7 +157,7 @@ enum PublishCommand {
   static func globs(_ name: String, _ arguments: Arguments) throws -> [Glob] {
     try arguments.all(name).map { text in
       guard let glob = Glob(text) else {
-        throw UsageError("--\(name) \(text) is no pattern: a [ or { isn't closed")
+        throw UsageError("--\(name) \(text) is not a valid pattern: a [ or { isn't closed")
       }
       return glob
     }

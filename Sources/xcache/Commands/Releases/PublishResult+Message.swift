@@ -10,7 +10,8 @@ extension PublishResult {
         "nothing changed: version \(answer.version) has \(files == 1 ? "this" : "these") \(Count.text(files, "file")) already"
       if uploaded == 0 { return [unchanged] }
       return [
-        unchanged, "\(dryRun ? "would send" : "sent") \(uploaded) that were damaged at the origin again",
+        unchanged,
+        "\(dryRun ? "would send" : "sent") \(uploaded) again, because they were damaged at the origin",
       ]
     }
     var lines: [String] = []
@@ -29,15 +30,15 @@ extension PublishResult {
       }
       if isOvertaken {
         lines.append(
-          "another release came between: "
+          "another release was made in the meantime: "
             + (dryRun
-              ? "ask again for what this one costs devices"
-              : "`xcache show \(answer.version)` says what this one costs devices"))
+              ? "run it again for the cost of this one"
+              : "`xcache show \(answer.version)` shows the cost of this one"))
       } else {
         lines += preparation.lines(of: answer.version, dryRun: dryRun)
       }
     }
-    if hasNoLimit { lines.append("--max-update doesn't count: no device has an earlier version") }
+    if hasNoLimit { lines.append("--max-update has no effect: no device has an earlier version") }
     for bundle in answer.bundles {
       guard let replaced = bundle.replaced else { continue }
       lines.append(
@@ -48,7 +49,8 @@ extension PublishResult {
     if let afterwards {
       lines.append(
         terminal.colour(
-          "the release is live; what it costs devices could not be asked: \(afterwards.message)", .yellow))
+          "the release is live, but its cost for devices could not be determined: \(afterwards.message)",
+          .yellow))
     }
     return lines + answer.receiptLines
   }
@@ -76,8 +78,8 @@ extension PreparationAnswer {
   fileprivate func lines(of version: ManifestVersion, dryRun: Bool) -> [String] {
     guard cost.isKnown else {
       return dryRun
-        ? ["what it costs devices can't be worked out"]
-        : ["what it costs devices isn't known yet: `xcache show \(version)` will say it"]
+        ? ["its cost for devices can't be determined"]
+        : ["its cost for devices isn't known yet: see `xcache show \(version)` later"]
     }
     var lines: [String] = []
     let rows: [(String, TransferCost?, Bool)] = [
@@ -90,7 +92,8 @@ extension PreparationAnswer {
     }
     if !done, !dryRun {
       lines.append(
-        "more is being worked out: `xcache show \(version)`, and `xcache diff A \(version)` from a version A")
+        "more is still being computed: see `xcache show \(version)`, or `xcache diff A \(version)` for a version A"
+      )
     }
     return lines
   }

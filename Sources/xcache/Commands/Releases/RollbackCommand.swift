@@ -7,30 +7,30 @@ import System
 enum RollbackCommand {
   static let command = Command(
     name: "rollback", operands: "--to V | --steps N (--bundle NAME | --all-bundles)",
-    summary: "bring the content of an older version back, as a new version",
+    summary: "release an older version's content as a new version",
     examples: [
-      .init("--bundle main --steps 1 --dry-run", "what one step back would change, and its cost"),
-      .init("--all-bundles --at '10m ago' -m 'checkout is broken'", "the whole channel as it was then"),
+      .init("--bundle main --steps 1 --dry-run", "what one step back would change and cost"),
+      .init("--all-bundles --at '10m ago' -m 'checkout is broken'", "the whole channel, as it was then"),
     ],
     notes: """
-      --bundle takes one bundle back, the others stay; --all-bundles the whole channel. --steps counts distinct
-      contents back from the one that is live: a rollback counts as the version that it went to. What comes back has its
-      old download URLs: devices that still have the files don't fetch them again, though they may read a few KB of a
-      pack before they see that. A URL that another bundle holds now with other bytes is refused (exit code 3). V is a
-      number, or a time at which the version was live. --with-prefetch brings the channel's prefetch config back, too:
-      the one of that time, or the last one while version V was live.
+      --bundle rolls back one bundle and leaves the others alone; --all-bundles rolls back the whole channel. --steps
+      counts distinct contents back from the live one; a rollback counts as the version that it went back to. The
+      content returns with its old download URLs: devices that still have the files don't download them again, though
+      they may read a few KB of a pack before they notice. A URL that another bundle now holds with other bytes is
+      refused (exit code 3). V is a number, or a time at which the version was live. --with-prefetch also brings back
+      the channel's prefetch config: that of the given time, or the last one while version V was live.
       """,
     options: Command.remote + Command.channel + [
-      .value("to", "V", "the version whose content comes back"),
+      .value("to", "V", "the version to go back to"),
       VersionArgument.option,
-      .value("steps", "N", "so many distinct contents back"),
-      .value("bundle", "NAME", "this bundle alone"), .flag("all-bundles", "the whole channel"),
-      .flag("with-prefetch", "bring the prefetch config of then back, too"),
+      .value("steps", "N", "go back N distinct contents"),
+      .value("bundle", "NAME", "only this bundle"), .flag("all-bundles", "the whole channel"),
+      .flag("with-prefetch", "also go back to that time's prefetch config"),
       FileStatistics.option, Command.all,
     ]
       + Command.release(
         ifVersion: "something of it changed",
-        dryRun: "print the patch and what it costs devices, change nothing"),
+        dryRun: "show the patch and its cost for devices; change nothing"),
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -88,7 +88,7 @@ enum RollbackCommand {
     // The app and channel may be a setting, the bundle is not: what goes back is always said.
     let bundle = try arguments.value("bundle")
     guard (bundle != nil) != arguments.has("all-bundles") else {
-      throw UsageError("what goes back? Give --bundle NAME, or --all-bundles")
+      throw UsageError("--bundle NAME or --all-bundles is required")
     }
     var request = RollbackRequest()
     request.bundle = try bundle.map { try SettingsValue.bundle($0, in: "--bundle").text }
@@ -96,7 +96,7 @@ enum RollbackCommand {
     request.to = try VersionArgument.one(arguments, try arguments.value("to"))
     request.steps = try arguments.number("steps", in: 1...1_000_000).map { Int64($0) }
     guard (request.to != nil) != (request.steps != nil) else {
-      throw UsageError("how far back? Give --to V, --at TIME, or --steps N")
+      throw UsageError("give exactly one of --to V, --at TIME and --steps N")
     }
     request.withPrefetch = arguments.has("with-prefetch")
     return try request.filled(arguments)
@@ -113,13 +113,13 @@ enum RollbackCommand {
     if dryRun { lines += cost }
     lines.append(
       dryRun
-        ? "dry run: \(release.countMessage), would become version \(release.version) with the content of version \(target)"
-        : "\(release.countMessage), \(terminal.colour("version \(release.version)", .bold)) with the content of version \(target)"
+        ? "dry run: \(release.changeSummary), would become version \(release.version) with the content of version \(target)"
+        : "\(release.changeSummary), \(terminal.colour("version \(release.version)", .bold)) with the content of version \(target)"
     )
     for bundle in answer.takesBack {
       let words = bundle.releases.prefix(5).map { "version \($0.version) by \($0.author)" }
       let more = bundle.releases.count > 5 ? " and \(bundle.releases.count - 5) more" : ""
-      lines.append("takes back of \(bundle.bundle): " + words.joined(separator: ", ") + more)
+      lines.append("takes back from \(bundle.bundle): " + words.joined(separator: ", ") + more)
     }
     return lines + prefetch + (dryRun ? [] : cost + release.endLines)
   }
@@ -154,7 +154,7 @@ enum RollbackCommand {
     return [
       "devices on version \(version) take a patch of \(Bytes.text(cost.patchBytes)) "
         + "(\(Bytes.text(cost.patchGzipBytes)) gzipped) and \(Count.text(cost.files, "file")), \(Bytes.text(cost.fileBytes)), "
-        + "but for those that they still have"
+        + "except those that they still have"
     ]
   }
 }

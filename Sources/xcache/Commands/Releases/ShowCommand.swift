@@ -5,17 +5,17 @@ import Publishing
 /// `xcache show V`: one release, or the manifest that devices got with it.
 enum ShowCommand {
   static let command = Command(
-    name: "show", operands: "[V]", summary: "show a release, or the manifest that devices got with it",
+    name: "show", operands: "[V]", summary: "show a release or its manifest",
     examples: [
       .init("553 --app shop", "one release"),
-      .init("'10m ago' --manifest", "the URLs that devices had then"),
+      .init("'10m ago' --manifest", "the URLs devices had then"),
     ],
     notes: """
-      V is a number, or a time at which the version was live; without it the newest is shown. --manifest prints the
-      canonical resourcemap, byte for byte as devices got it: its sha256 is the release's digest.
+      V is a number, or a time at which the version was live (default: the newest). --manifest prints the canonical
+      resourcemap, byte for byte as devices received it: its SHA-256 is the release's digest.
       """,
     options: Command.remote + Command.channel + [
-      VersionArgument.option, .flag("manifest", "print the resourcemap instead"),
+      VersionArgument.option, .flag("manifest", "print the manifest's resourcemap instead"),
     ],
     run: run)
 
@@ -48,7 +48,7 @@ enum ShowCommand {
     ]
     if let cost = release.cost { lines.append("update    \(cost.formatted)") }
     if let glass = release.breakGlass {
-      lines.append("in spite of the freeze by \(glass.frozenBy): \(glass.reason)")
+      lines.append("despite the freeze by \(glass.frozenBy): \(glass.reason)")
     }
     if !release.message.isEmpty { lines += ["", release.message] }
     var table = Table(["BUNDLE", "ADDED", "CHANGED", "REMOVED"], rightAligned: [1, 2, 3])

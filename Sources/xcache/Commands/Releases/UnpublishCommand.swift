@@ -6,24 +6,24 @@ import System
 /// `xcache unpublish`: takes bundles out of a channel.
 enum UnpublishCommand {
   static let command = Command(
-    name: "unpublish", operands: "--bundle NAME", summary: "take a bundle out of a channel",
+    name: "unpublish", operands: "--bundle NAME", summary: "remove a bundle from a channel",
     examples: [
-      .init("--bundle help --app shop --dry-run", "say what would go"),
-      .init("--bundle help --app shop -m 'moved to main'", "take it out"),
+      .init("--bundle help --app shop --dry-run", "show what would be removed"),
+      .init("--bundle help --app shop -m 'moved to main'", "remove it"),
     ],
-    notes: "Devices delete the bundle's files with their next update. Its history stays.",
+    notes: "Devices delete the bundle's files with their next update. Its history is kept.",
     options: Command.remote + Command.channel + [
-      .value("bundle", "NAME", "the bundle; may be repeated")
+      .value("bundle", "NAME", "the bundle; repeatable")
     ]
       + Command.release(
-        ifVersion: "the bundle changed", waits: false, dryRun: "say what would happen, change nothing"),
+        ifVersion: "the bundle changed", waits: false, dryRun: "show what would happen; change nothing"),
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
     let bundles = try arguments.all("bundle").map { try SettingsValue.bundle($0, in: "--bundle") }
-    guard !bundles.isEmpty else { throw UsageError("which bundle? Give --bundle NAME") }
+    guard !bundles.isEmpty else { throw UsageError("--bundle NAME is required") }
     let publisher = Publisher(try remote.api, cache: PublishCache(path: nil))
     let answer = try publisher.unpublish(
       bundles, from: try remote.address, try ReleaseOptions().filled(arguments))
@@ -33,7 +33,7 @@ enum UnpublishCommand {
     }
     let release = answer.value
     guard release.isChanged else {
-      terminal.say("nothing changed: version \(release.version) holds nothing of it")
+      terminal.say("nothing changed: version \(release.version) has no such bundle")
       return .done
     }
     let removed = release.bundles.clampedSum { Int64($0.removed) }

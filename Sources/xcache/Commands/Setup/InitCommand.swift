@@ -5,22 +5,22 @@ import System
 /// `xcache init`: asks three questions, and writes xcache.json.
 enum InitCommand {
   static let command = Command(
-    name: "init", summary: "write an xcache.json for the project in this folder",
+    name: "init", summary: "create an xcache.json for the project in this folder",
     examples: [
-      .init("", "asks for app, folder and address"),
-      .init("--app shop --dir dist --base-url https://m.example.com/shop/", "asks nothing"),
+      .init("", "asks for the app, folder and URL"),
+      .init("--app shop --dir dist --base-url https://m.example.com/shop/", "asks no questions"),
     ],
     notes: """
-      What isn't given is asked for at a terminal; an empty answer takes what stands in brackets. A file that is there
-      already stays, unless --force is given. `xcache publish` needs no options then.
+      In a terminal, missing values are asked for; an empty answer takes the default in brackets. An existing file is
+      kept unless --force is given. 'xcache publish' then needs no options.
       """,
     options: [
       .value("app", "NAME", environment: "XCACHE_APP", "the app"),
-      .value("dir", "DIR", "the build's folder"),
-      .value("base-url", "URL", "the URL under which its files are"),
-      .value("bundle", "NAME", "what this project publishes together (default: main)"),
+      .value("dir", "DIR", "the build folder"),
+      .value("base-url", "URL", "the URL of its files"),
+      .value("bundle", "NAME", "the bundle's name (default: main)"),
       .value("server", "URL", environment: "XCACHE_SERVER", "the origin's address (default: left out)"),
-      .flag("force", "write over a file that is there"),
+      .flag("force", "overwrite an existing file"),
     ], run: run)
 
   private static let folders = ["dist", "build", "out", "public", "www"]
@@ -32,7 +32,7 @@ enum InitCommand {
     let path = Settings.fileName
     let isThere = try Kernel.status(path, followLinks: false) != nil
     if isThere, !arguments.has("force") {
-      throw Failure("\(path) is there already; --force writes over it", code: .refused, name: "exists")
+      throw Failure("\(path) already exists; use --force to overwrite it", code: .refused, name: "exists")
     }
     let here = (try? Kernel.realPath(".")) ?? ""
     let app = try answer(
@@ -41,20 +41,20 @@ enum InitCommand {
       try SettingsValue.app($0, in: "--app")
     }
     let found = folders.first { ((try? Kernel.status($0)) ?? nil)?.kind == .folder }
-    let folder = try answer("dir", "the folder of the build", guess: found, arguments, terminal) { text in
+    let folder = try answer("dir", "the build folder", guess: found, arguments, terminal) { text in
       guard try Kernel.status(text).map({ $0.kind == .folder }) ?? true else {
-        throw Failure("\(text) is no folder", name: "no-files")
+        throw Failure("\(text) is not a folder", name: "no-files")
       }
       return text
     }
-    let base = try answer("base-url", "the URL under which its files are", guess: nil, arguments, terminal) {
+    let base = try answer("base-url", "the URL of its files", guess: nil, arguments, terminal) {
       try SettingsValue.url($0, in: "--base-url")
     }
     let bundle = try SettingsValue.bundle(try arguments.value("bundle") ?? "main", in: "--bundle")
     let server = try arguments.value("server").map { try SettingsValue.url($0, in: "--server") }
     let document = document(app, bundle, folder, base, server)
     try write(Array((PrettyJSON.text(document) + "\n").utf8), to: path, replaces: arguments.has("force"))
-    if try Kernel.status(folder) == nil { terminal.remark("there is no folder \(folder) yet") }
+    if try Kernel.status(folder) == nil { terminal.remark("the folder \(folder) doesn't exist yet") }
     if arguments.has("json") {
       terminal.say(json: ["file": .string(path), "settings": document])
     } else {
@@ -86,7 +86,7 @@ enum InitCommand {
       try Kernel.write(bytes.span.bytes, to: file, path: path)
     } catch {
       guard error.code == .fileExists else { throw error }
-      throw Failure("\(path) is there already; --force writes over it", code: .refused, name: "exists")
+      throw Failure("\(path) already exists; use --force to overwrite it", code: .refused, name: "exists")
     }
   }
 
@@ -97,7 +97,7 @@ enum InitCommand {
   ) throws -> Value {
     if let text = try arguments.value(option) { return try read(text) }
     guard StandardInput.isTerminal else {
-      throw UsageError("\(question)? Give --\(option), since nobody is at a terminal to be asked")
+      throw UsageError("\(question) is missing: give --\(option), because there is no terminal to ask")
     }
     for _ in 0..<attempts {
       terminal.ask("\(question)\(guess.map { " [\($0)]" } ?? ""): ")
@@ -110,7 +110,7 @@ enum InitCommand {
         terminal.note(Fault(error).message)
       }
     }
-    throw UsageError("\(question) wasn't said; --\(option) gives it")
+    throw UsageError("\(question) is missing; give --\(option)")
   }
 
   private static func last(_ path: String) -> String {

@@ -6,17 +6,17 @@ import System
 /// `xcache login`: keeps a server's token, so that neither command lines nor scripts have it.
 enum LoginCommand {
   static let command = Command(
-    name: "login", operands: "[URL]", summary: "keep a server's token for the commands to come",
+    name: "login", operands: "[URL]", summary: "save a server's token for later commands",
     examples: [
       .init("https://origin.example.com", "asks for the token"),
-      .init("http://127.0.0.1:8080 --token-file /srv/xcache/admin.token", "takes it from a file"),
+      .init("http://127.0.0.1:8080 --token-file /srv/xcache/admin.token", "reads it from a file"),
     ],
     notes: """
-      The token is asked for at a terminal, read from a pipe, or taken from --token-file; the server is asked whether it
-      takes it. It is kept in ~/.config/xcache/servers.json, which nobody else may read, and goes to this server alone:
-      not to one that a redirect or another project's xcache.json names. --token, XCACHE_TOKEN and --token-file go before
-      it. Where no server is named, the only one that is known is meant. logout forgets it; to end a token at the server,
-      use `xcache token revoke`.
+      The token is asked for in a terminal, read from a pipe, or taken from --token-file, and checked with the server.
+      It is saved in ~/.config/xcache/servers.json, which only you can read, and sent to this server only: never to
+      one that a redirect or another project's xcache.json names. --token, XCACHE_TOKEN and --token-file take
+      precedence over it. If no server is given, the only saved one is used. logout deletes the token here; to revoke
+      it at the server, use 'xcache token revoke'.
       """,
     options: Command.remote, run: run)
 
@@ -33,7 +33,7 @@ enum LoginCommand {
       $0.put(.init(server: server, token: token.text, certificates: certificates))
     }
     if server.isExposed {
-      terminal.remark("the token goes to \(server) in the clear: use https where you can")
+      terminal.remark("the token is sent to \(server) unencrypted; use https if possible")
     }
     if arguments.has("json") {
       terminal.say(json: [
@@ -42,9 +42,9 @@ enum LoginCommand {
     } else {
       let reads =
         channels == 0
-        ? "it has no channel yet that this token may read"
+        ? "there is no channel yet that this token may read"
         : "this token may read \(Count.text(channels, "channel"))"
-      terminal.say("logged in to \(server): \(reads); the token is kept in \(profiles.path)")
+      terminal.say("logged in to \(server): \(reads); the token is saved in \(profiles.path)")
     }
     return .done
   }
@@ -57,7 +57,7 @@ enum LoginCommand {
     let option = try arguments.value("server")
     if let operand = arguments.operands.first {
       if !arguments.all("server").isEmpty {
-        throw UsageError("which server: \(operand), or that of --server?")
+        throw UsageError("give either the server \(operand) or --server, not both")
       }
       return try SettingsValue.url(operand, in: "the server's address")
     }
@@ -66,7 +66,7 @@ enum LoginCommand {
 
   private static func server(_ arguments: Arguments) throws -> BaseURL {
     if let server = try named(arguments) ?? Settings.file(from: ".").server { return server }
-    throw UsageError("which server? xcache login URL, such as https://origin.example.com")
+    throw UsageError("URL is missing: xcache login URL, such as https://origin.example.com")
   }
 
   private static func token(_ arguments: Arguments, for server: BaseURL, _ terminal: Terminal) throws
@@ -78,10 +78,10 @@ enum LoginCommand {
     if StandardInput.isTerminal { terminal.note("") }
     let text = (line ?? "").split(whereSeparator: \.isWhitespace).joined(separator: " ")
     guard !text.isEmpty else {
-      throw UsageError("which token? Type it at a terminal, pipe it in, or give --token-file FILE")
+      throw UsageError("no token given: type it in a terminal, pipe it in, or use --token-file FILE")
     }
     guard let token = Profiles.token(text) else {
-      throw UsageError("that is no token: it holds spaces, or characters that no token has")
+      throw UsageError("not a token: it has spaces or characters that tokens don't have")
     }
     return GivenToken(text: token, source: "standard input")
   }
@@ -90,11 +90,11 @@ enum LoginCommand {
 /// `xcache logout`: forgets a server's token.
 enum LogoutCommand {
   static let command = Command(
-    name: "logout", operands: "[URL]", summary: "forget a server's token",
+    name: "logout", operands: "[URL]", summary: "delete a saved token",
     examples: [
       .init(
         "https://origin.example.com",
-        "forget this one; without URL that of xcache.json, else the only one that is known")
+        "delete this server's token; without URL: that of xcache.json, else the only saved one")
     ],
     options: [Command.remote[0]], run: run)
 
@@ -107,19 +107,19 @@ enum LogoutCommand {
     else {
       throw UsageError(
         known.isEmpty
-          ? "no server is known; xcache login URL keeps one"
+          ? "no server is saved; 'xcache login URL' saves one"
           : "which server? There is \(known.map(\.text).alternatives)")
     }
     guard profiles[server] != nil else {
       throw Failure(
-        "\(server) isn't known" + (known.isEmpty ? "" : "; there is \(known.map(\.text).alternatives)"),
+        "\(server) isn't saved" + (known.isEmpty ? "" : "; there is \(known.map(\.text).alternatives)"),
         name: "unknown-server")
     }
     try Profiles.change(arguments.environment) { $0.remove(server) }
     if arguments.has("json") {
       terminal.say(json: ["file": .string(profiles.path), "server": .string(server.text)])
     } else {
-      terminal.say("forgot \(server); its token still holds there until `xcache token revoke`")
+      terminal.say("deleted the token of \(server); it stays valid there until 'xcache token revoke'")
     }
     return .done
   }

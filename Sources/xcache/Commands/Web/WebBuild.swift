@@ -16,7 +16,7 @@ struct WebBuild {
   init(folder: String) throws {
     guard try Kernel.status(folder)?.kind == .folder else {
       throw Failure(
-        "there is no folder \(folder); build first, and name the folder that is published", name: "no-files")
+        "no such folder: \(folder); build first, and give the folder that is published", name: "no-files")
     }
     self.folder = folder
   }
@@ -67,7 +67,7 @@ struct WebBuild {
       }
       guard takesIn || text.contains(Self.workerName) else {
         throw Failure(
-          "\(named) doesn't take the worker in: write \(Self.line); at its beginning, or give --inject",
+          "\(named) doesn't import the worker: add \(Self.line); at its beginning, or use --inject",
           code: .refused)
       }
       return
@@ -78,8 +78,8 @@ struct WebBuild {
         continue
       }
       throw Failure(
-        "the build has a worker of its own, \(name), and a page has only one: give --worker \(name), which takes "
-          + "this one in by \(Self.line)", code: .refused)
+        "the build already has a worker, \(name), and a page can have only one: give --worker \(name), which imports "
+          + "this one with \(Self.line)", code: .refused)
     }
   }
 
@@ -124,8 +124,8 @@ struct WebBuild {
     func loses(_ name: String) -> Bool { plan.remove.contains { $0.hasSuffix("/\(name)") } }
     if loses(workerName) {
       return
-        "warning: bundle \(plan.bundle) had a service worker, \(workerName), and this build has none: browsers keep the one "
-        + "that they have. Run `xcache web init` after each build, or `xcache web remove` to be rid of it"
+        "warning: bundle \(plan.bundle) had a service worker, \(workerName), and this build has none: browsers keep the old one"
+        + ". Run `xcache web init` after each build, or `xcache web remove` to remove it"
     }
     guard loses(packsName) else { return nil }
     return

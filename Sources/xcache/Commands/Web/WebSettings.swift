@@ -18,12 +18,12 @@ struct WebSettings {
       ?? file.server ?? Profiles(arguments.environment).only?.server
     guard let server else {
       throw UsageError(
-        "which server do browsers ask? Give --server URL, write \"server\" into xcache.json, or log in to one alone: "
+        "which server do browsers ask? Give --server URL, write \"server\" into xcache.json, or log in to exactly one: "
           + "xcache login URL")
     }
     if server.isExposed {
       arguments.remark(
-        "warning: pages that come by https ask nothing of \(server): give browsers an https address")
+        "warning: https pages can't load from \(server): give browsers an https URL")
     }
     var settings = JSONObject()
     settings["app"] = .string(app.text)
@@ -43,7 +43,7 @@ struct WebSettings {
     }
     if let text = try arguments.value("limit") {
       guard let bytes = Bytes.parse(text), bytes > 0 else {
-        throw UsageError("--limit \(text) is no size, such as 50MB")
+        throw UsageError("--limit \(text) is not a size such as 50MB")
       }
       settings["limit"] = .integer(bytes)
     }

@@ -249,8 +249,8 @@ extension ControlPage {
     let counts = runtime.counts
     let own = [
       ("from memory", counts.memory), ("from the disk", counts.disk),
-      ("missing or damaged when asked for", counts.misses),
-      ("made way in memory", counts.evictions), ("made way on the disk", counts.diskEvictions),
+      ("missing or damaged when requested", counts.misses),
+      ("evicted from memory", counts.evictions), ("evicted from disk", counts.diskEvictions),
     ]
     let passed = counts.passed.sorted { $0.key.rawValue < $1.key.rawValue }
       .map { ("passed on: \($0.key.rawValue)", $0.value) }
