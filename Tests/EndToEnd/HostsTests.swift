@@ -18,7 +18,7 @@ import Testing
       let set = try site.run(
         "channel", "set", "--hosts", "M.example.com, *.example.org", "--reports", "2.5%", "--app", "shop")
       #expect(set.exitCode == 0 && set.output.contains("only m.example.com, *.example.org"), "\(set.errors)")
-      #expect(set.output.contains("2.5 % of their batches"))
+      #expect(set.output.contains("2.5 % of their usage reports"))
       let bank = try Self.publish(site, "bank.example.net")
       #expect(bank.exitCode == 3 && bank.errors.contains("https://bank.example.net/x/b.js"), "\(bank.errors)")
       #expect(bank.errors.contains("channel set --hosts"))

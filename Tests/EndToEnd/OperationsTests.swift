@@ -54,7 +54,7 @@ struct OperationsTests {
     try Site.with(["--access-log", folder + "/access.log"]) { site throws in
       #expect(rename(folder, folder + "-old") == 0)
       site.server.signal(SIGHUP)
-      #expect(Wait.until(20) { site.server.standardError.contains("the old file is written on") })
+      #expect(Wait.until(20) { site.server.standardError.contains("still writing to the old file") })
       #expect(try site.web.ask("/healthz?kept").status == 200)
       #expect(Wait.until(20) { Self.text(folder + "-old/access.log").contains("kept") })
     }
@@ -140,7 +140,7 @@ struct OperationsTests {
     #expect(Wait.until(30) { server.standardError.contains(" listens on ") })
     #expect(rename(scratch.path + "/logs", scratch.path + "/gone") == 0)
     server.signal(SIGHUP)
-    #expect(Wait.until(20) { server.standardError.contains("written on") })
+    #expect(Wait.until(20) { server.standardError.contains("still writing to the old file") })
     server.signal(SIGTERM)
     #expect(try server.wait() == 0)
     let lines = try server.standardError.split(separator: "\n").map { try JSONValue.parse(Array($0.utf8)) }

@@ -101,7 +101,7 @@ struct RemoteOrigin {
     get throws {
       guard let server = settings.server else {
         throw UsageError(
-          "which server? Give --server URL, set XCACHE_SERVER, write \"server\" into xcache.json, or log in to exactly one: "
+          "no server given: use --server URL, set XCACHE_SERVER, add \"server\" to xcache.json, or log in to exactly one: "
             + "xcache login URL")
       }
       return server
@@ -111,7 +111,7 @@ struct RemoteOrigin {
   var app: AppName {
     get throws {
       guard let app = settings.app else {
-        throw UsageError("which app? Give --app NAME, set XCACHE_APP, or write \"app\" into xcache.json")
+        throw UsageError("no app given: use --app NAME, set XCACHE_APP, or add \"app\" to xcache.json")
       }
       return app
     }

@@ -108,7 +108,7 @@ enum LogoutCommand {
       throw UsageError(
         known.isEmpty
           ? "no server is saved; 'xcache login URL' saves one"
-          : "which server? There is \(known.map(\.text).alternatives)")
+          : "several servers are saved; give one of \(known.map(\.text).alternatives)")
     }
     guard profiles[server] != nil else {
       throw Failure(

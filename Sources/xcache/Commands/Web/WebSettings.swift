@@ -11,14 +11,14 @@ struct WebSettings {
       let app = try arguments.value("app").map({ try SettingsValue.app($0, in: arguments.source("app")) })
         ?? file.app
     else {
-      throw UsageError("which app? Give --app NAME, set XCACHE_APP, or write \"app\" into xcache.json")
+      throw UsageError("no app given: use --app NAME, set XCACHE_APP, or add \"app\" to xcache.json")
     }
     let server =
       try arguments.value("server").map { try SettingsValue.url($0, in: arguments.source("server")) }
       ?? file.server ?? Profiles(arguments.environment).only?.server
     guard let server else {
       throw UsageError(
-        "which server do browsers ask? Give --server URL, write \"server\" into xcache.json, or log in to exactly one: "
+        "no server given: use --server URL, add \"server\" to xcache.json, or log in to exactly one: "
           + "xcache login URL")
     }
     if server.isExposed {
