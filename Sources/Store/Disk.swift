@@ -5,12 +5,36 @@ package struct Disk: Sendable {
   /// Called with a step's name and path before it is done; what it throws, the step throws.
   let before: @Sendable (StaticString, String) throws(SystemError) -> Void
 
+  /// How much room is on the file system that holds a path.
+  let space: @Sendable (String) throws(SystemError) -> DiskSpace
+
   /// The disk as it is.
   package static let real = Disk { _, _ in }
 
-  /// A disk whose steps fail as `before` says.
-  package init(before: @escaping @Sendable (StaticString, String) throws(SystemError) -> Void) {
+  /// A disk whose steps fail as `before` says, and that has the room that `space` says.
+  package init(
+    space: @escaping @Sendable (String) throws(SystemError) -> DiskSpace = Kernel.space,
+    before: @escaping @Sendable (StaticString, String) throws(SystemError) -> Void
+  ) {
     self.before = before
+    self.space = space
+  }
+
+  /// What uploads leave free of a file system: 32 MB, or a sixteenth where that is less. The database, the next start and the
+  /// release that takes bundles away need it when everything else is used up.
+  static func reserve(of space: DiskSpace) -> Int64 { min(32_000_000, space.size / 16) }
+
+  /// Refuses an upload that would take what is left for the database.
+  /// - Parameter bytes: of the upload; 0 where that isn't known.
+  func checkRoom(for bytes: Int64, in folder: String) throws(StoreError) {
+    let space: DiskSpace
+    do {
+      space = try self.space(folder)
+    } catch {
+      throw StoreError(error)
+    }
+    let (left, overflow) = space.available.subtractingReportingOverflow(bytes)
+    guard !overflow, left >= Self.reserve(of: space) else { throw .diskFull(folder) }
   }
 
   func create(_ path: String, flags: OpenFlags) throws(SystemError) -> Descriptor {

@@ -90,7 +90,8 @@ package final class Store: Sendable {
 
   /// Begins to receive a file.
   package func receive(_ claim: BlobClaim) throws(StoreError) -> IncomingBlob {
-    try IncomingBlob(claim, in: blobs)
+    try blobs.disk.checkRoom(for: claim.size ?? 0, in: folder.temporary)
+    return try IncomingBlob(claim, in: blobs)
   }
 
   /// Receives a file that is in memory.

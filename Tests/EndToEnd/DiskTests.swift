@@ -104,6 +104,49 @@ struct DiskTests {
   }
 
   @Test(
+    "Uploads leave room for the database: an origin that they filled starts again, and gives room back",
+    .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
+  func uploadsLeaveRoom() throws {
+    let script = """
+      X='\(Binary.path)'
+      serve() {
+        "$X" serve --data "$1" --listen 127.0.0.1:0 2>"$1/../log" & S=$!
+        for i in $(seq 300); do
+          URL=$(grep -o 'http://127[^,]*' "$1/../log") && return
+          kill -0 $S || break
+          sleep 0.1
+        done
+        cat "$1/../log"; exit 9
+      }
+      publish() { "$X" publish $1 --app shop --server $URL --token-file disk/data/admin.token --bundle main \
+        --base-url https://m.example.com/ >/dev/null 2>>errors; echo "publish $?"; }
+      mkdir small && echo 1 >small/a.js
+      serve disk/data; publish small; publish large; publish many; publish many
+      echo "left $(df --output=avail disk | tail -1)"
+      kill $S; wait $S; serve disk/data; publish many; rm -r many/[1-9]*; publish many; kill $S; wait $S
+      cat errors
+      """
+    let scratch = try Scratch()
+    try scratch.folder("large", ["a.js": "2"])
+    for number in 0..<20 { try scratch.write("large/\(number).bin", Secrets.random(500_000)) }
+    try scratch.folder("many", ["a.js": "3"])
+    for number in 0..<3000 { try scratch.write("many/\(number).bin", Secrets.random(4000)) }
+    try scratch.folder("disk/data", [:])
+    let launcher = Privileges.mounting("12m", on: scratch.path + "/disk")
+    let child = try Child(
+      launcher + ["bash", "-c", "mkdir -p disk/data; " + script], environment: ["PATH": "/usr/bin:/bin"],
+      in: scratch.path)
+    let outcome = try Outcome(child, seconds: 120)
+    let results = outcome.output.split(separator: "\n").filter { $0.hasPrefix("publish ") }
+    #expect(
+      results == ["publish 0", "publish 1", "publish 1", "publish 1", "publish 1", "publish 0"],
+      "\(outcome.output) \(outcome.errors)")
+    #expect(outcome.output.contains("no space left on the disk"))
+    let left = outcome.output.split(separator: "\n").first { $0.hasPrefix("left ") }?.dropFirst(5) ?? ""
+    #expect((Int(left) ?? 0) >= 12 * 1024 / 16 - 300, "\(outcome.output)")
+  }
+
+  @Test(
     "A device whose disk is full keeps what it has",
     .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
   func fullDevice() throws {

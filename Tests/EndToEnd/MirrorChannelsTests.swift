@@ -144,7 +144,9 @@ struct MirrorChannelsTests {
       try site.mirror("--to", "www", "--app", "shop")
       let restored = try site.run("restore", "--from", "www", "--data", site.scratch.path + "/new")
       #expect(restored.exitCode == 0, "\(restored.errors)")
-      for words in ["shop online: version 1", "shop test: version 1", "not in the copy and not restored: mall online"] {
+      for words in [
+        "shop online: version 1", "shop test: version 1", "not in the copy and not restored: mall online",
+      ] {
         #expect(restored.output.contains(words), "\(restored.output)")
       }
     }

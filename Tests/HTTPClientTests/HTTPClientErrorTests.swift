@@ -14,16 +14,16 @@ import Testing
   static func raw(_ text: String) -> SocketServer.Step { .send(Array(text.utf8)) }
 
   @Test(arguments: [
-    Case(testDescription: "closed at once", steps: [.close], words: "broke the connection"),
-    Case(testDescription: "reset at once", steps: [.reset], words: "broke the connection"),
+    Case(testDescription: "closed at once", steps: [.close], words: "closed the connection"),
+    Case(testDescription: "reset at once", steps: [.reset], words: "closed the connection"),
     Case(
       testDescription: "body cut short",
       steps: [raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"), .close],
-      words: "broke the connection"),
+      words: "closed the connection"),
     Case(
       testDescription: "chunked body cut short",
       steps: [raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhal"), .close],
-      words: "broke the connection"),
+      words: "closed the connection"),
     Case(testDescription: "not HTTP", steps: [raw("220 mail ready\r\n"), .close], words: "it isn't HTTP"),
     Case(
       testDescription: "too long", steps: .answer(body: [UInt8](repeating: 0, count: 101)),
@@ -58,7 +58,7 @@ import Testing
   @Test func noSuchHost() {
     #expect(
       failure(of: HTTPRequest("GET", "http://no-such-host.invalid/"))
-        == "there is no host named no-such-host.invalid")
+        == "no host named no-such-host.invalid")
   }
 
   @Test func noTLS() throws {

@@ -236,7 +236,7 @@ import Testing
         return number > 5 ? [.reset] : nil
       }
     }
-    #expect(words { try publish() }?.contains("broke the connection") == true)
+    #expect(words { try publish() }?.contains("closed the connection") == true)
     #expect(origin.with { $0.version } == 0)
     let kept = origin.with { model in
       model.fault = nil
@@ -310,7 +310,7 @@ import Testing
       try publisher(server: "http://127.0.0.1:\(port)").publish([bundle()], to: try channel)
     }
     let unreachable =
-      "http://127.0.0.1:\(port) can't be reached: nothing answers at 127.0.0.1 port \(port); see that "
+      "http://127.0.0.1:\(port) can't be reached: nothing answers at 127.0.0.1 port \(port); make sure "
     #expect(nobody?.message.hasPrefix(unreachable) == true)
     #expect(Clock.monotonicNanoseconds() - start < 1_000_000_000)
   }
@@ -361,7 +361,7 @@ import Testing
         request.method == "PUT" ? FakeOrigin.problem(422, "digest-mismatch", "two hashes") : nil
       }
     }
-    #expect(words { try publish() }?.hasPrefix("\(path) arrives at the origin with other bytes") == true)
+    #expect(words { try publish() }?.hasPrefix("\(path) arrived at the origin with different bytes") == true)
   }
 
   @Test func progressReachesTheEnd() throws {

@@ -58,7 +58,7 @@ import Testing
     let cases = [
       ("cut.zip", "can't be published: it is not a ZIP archive, or its end is missing"),
       ("text.zip", "can't be published: it is no ZIP archive"), ("text", "is neither a folder nor a zip"),
-      ("empty.zip", "holds no file to publish"), ("none.zip", "there is no folder"),
+      ("empty.zip", "contains no files to publish"), ("none.zip", "no such folder:"),
     ]
     for (name, words) in cases {
       #expect {
