@@ -17,9 +17,9 @@ extension NameError: CustomStringConvertible {
 extension NameError.Kind {
   fileprivate var message: (thing: String, rule: String) {
     switch self {
-    case .app: ("app's name", "write a letter, then letters, digits, - and _")
-    case .channel: ("channel's name", "write a small letter, then small letters, digits and -")
-    case .bundle: ("bundle's name", "write a letter or digit, then letters, digits, ., - and _")
+    case .app: ("app's name", "use a letter, then letters, digits, - and _")
+    case .channel: ("channel's name", "use a lowercase letter, then lowercase letters, digits and -")
+    case .bundle: ("bundle's name", "use a letter or digit, then letters, digits, ., - and _")
     }
   }
 }

@@ -104,7 +104,7 @@ struct DiskTests {
   }
 
   @Test(
-    "Uploads leave room for the database: an origin that they filled starts again, and gives room back",
+    "Uploads leave room for the database: an origin that they filled starts again, and takes what needs none",
     .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
   func uploadsLeaveRoom() throws {
     let script = """
@@ -123,7 +123,9 @@ struct DiskTests {
       mkdir small && echo 1 >small/a.js
       serve disk/data; publish small; publish large; publish many; publish many
       echo "left $(df --output=avail disk | tail -1)"
-      kill $S; wait $S; serve disk/data; publish many; rm -r many/[1-9]*; publish many; kill $S; wait $S
+      kill $S; wait $S; serve disk/data; publish many
+      "$X" unpublish --bundle main --app shop --server $URL --token-file disk/data/admin.token >/dev/null 2>>errors
+      echo "unpublish $?"; kill $S; wait $S
       cat errors
       """
     let scratch = try Scratch()
@@ -137,13 +139,13 @@ struct DiskTests {
       launcher + ["bash", "-c", "mkdir -p disk/data; " + script], environment: ["PATH": "/usr/bin:/bin"],
       in: scratch.path)
     let outcome = try Outcome(child, seconds: 120)
-    let results = outcome.output.split(separator: "\n").filter { $0.hasPrefix("publish ") }
+    let results = outcome.output.split(separator: "\n").filter { $0.contains("publish ") }
     #expect(
-      results == ["publish 0", "publish 1", "publish 1", "publish 1", "publish 1", "publish 0"],
+      results == ["publish 0", "publish 0", "publish 1", "publish 1", "publish 1", "unpublish 0"],
       "\(outcome.output) \(outcome.errors)")
     #expect(outcome.output.contains("no space left on the disk"))
     let left = outcome.output.split(separator: "\n").first { $0.hasPrefix("left ") }?.dropFirst(5) ?? ""
-    #expect((Int(left) ?? 0) >= 12 * 1024 / 16 - 300, "\(outcome.output)")
+    #expect((Int(left.filter(\.isNumber)) ?? 0) >= 12 * 1024 / 16 - 300, "\(outcome.output)")
   }
 
   @Test(

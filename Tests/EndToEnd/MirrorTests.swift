@@ -96,9 +96,10 @@ struct MirrorTests {
     try Site.with { site in
       try site.publish(Self.one)
       try site.publish(Self.two)
-      // The deltas of the step are made in the background.
+      // The deltas of the step, and its packs, are made in the background: until a run finds nothing new.
       let isThere = try Wait.until(60) {
-        try site.mirror("--to", "www", "--zips")["zipsToCome"]?.integer == 0
+        let run = try site.mirror("--to", "www", "--zips")
+        return run["zipsToCome"]?.integer == 0 && run["written"]?.integer == 1
       }
       #expect(isThere)
       let files = try site.mirrored("www")

@@ -29,7 +29,7 @@ import Testing
     let error = #expect(throws: NameError.self) { try AppName("sh\u{7}p") }
     #expect(
       error?.description
-        == "the app's name \"sh\u{FFFD}p\" can't hold U+0007; use a letter, then letters, digits, - and _")
+        == "the app's name \"sh\u{FFFD}p\" can't contain U+0007; use a letter, then letters, digits, - and _")
   }
 
   @Test func longTextsAreCut() {

@@ -294,7 +294,7 @@ import Testing
     }
     let reply = try origin.ask(
       "GET", "/xcache/shop/bundle/\(name)", ["Authorization: Bearer \(origin.token)"])
-    #expect(reply.status == 404 && reply.json["message"]?.string?.contains("made way") == true)
+    #expect(reply.status == 404 && reply.json["message"]?.string?.contains("was removed for") == true)
   }
 
   @Test func theLastOfTheDiskStaysFree() throws {

@@ -57,7 +57,7 @@ import Testing
     try zip("empty.zip", [:])
     let cases = [
       ("cut.zip", "can't be published: it is not a ZIP archive, or its end is missing"),
-      ("text.zip", "can't be published: it is no ZIP archive"), ("text", "is neither a folder nor a zip"),
+      ("text.zip", "can't be published: it is not a ZIP archive"), ("text", "is neither a folder nor a zip"),
       ("empty.zip", "contains no files to publish"), ("none.zip", "no such folder:"),
     ]
     for (name, words) in cases {

@@ -49,9 +49,9 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
 
   /// mkdir(2) below /proc says ENOENT, though the folder above is there: once more and no oftener.
   @Test(arguments: [
-    ("/proc/nowhere", "the folder /proc/nowhere can't be made"),
-    ("/proc/nowhere/at/all", "the folder /proc/nowhere can't be made"), ("", "a folder has an empty name"),
-    ("/dev/null", "/dev/null is a file"), ("/dev/null/x", "since a file stands in its way"),
+    ("/proc/nowhere", "the folder /proc/nowhere can't be created"),
+    ("/proc/nowhere/at/all", "the folder /proc/nowhere can't be created"), ("", "the folder name is empty"),
+    ("/dev/null", "/dev/null is a file"), ("/dev/null/x", "because a file is in the way"),
   ])
   func aFolderThatCannotBeMadeIsAnError(path: String, words: String) async {
     await #expect(processExitsWith: .success) { [path = path as String, words = words as String] in

@@ -50,7 +50,7 @@ enum SettingsValue {
       throw SettingsError(
         .value(
           wanted:
-            "an app's name (a letter, then letters, digits, - and _, 64 at most), not \(text.debugDescription)"
+            "an app's name (a letter, then letters, digits, - and _, at most 64), not \(text.debugDescription)"
         ),
         in: place, at: keys)
     }
@@ -64,7 +64,7 @@ enum SettingsValue {
       throw SettingsError(
         .value(
           wanted:
-            "a channel's name (a small letter, then small letters, digits and -, 32 at most), not \(text.debugDescription)"
+            "a channel's name (a lowercase letter, then lowercase letters, digits and -, at most 32), not \(text.debugDescription)"
         ),
         in: place, at: keys)
     }
@@ -78,7 +78,7 @@ enum SettingsValue {
       throw SettingsError(
         .value(
           wanted:
-            "a bundle's name (a letter or digit, then letters, digits, ., - and _, 128 at most), not \(text.debugDescription)"
+            "a bundle's name (a letter or digit, then letters, digits, ., - and _, at most 128), not \(text.debugDescription)"
         ),
         in: place, at: keys)
     }

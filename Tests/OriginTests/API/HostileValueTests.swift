@@ -122,7 +122,7 @@ import Testing
       }
       let reply = try origin.api("POST", path, .object(JSONObject(members)))
       #expect(reply.status == 422, "\(path) \(key): \(reply.status) \(reply.text)")
-      #expect(reply.json["detail"]?.string?.contains("take it out") == true, "\(reply.text)")
+      #expect(reply.json["detail"]?.string?.contains("remove it") == true, "\(reply.text)")
     }
     #expect(try origin.api("GET", "apps/shop/channels/online").json["version"] == "1")
   }

@@ -49,10 +49,10 @@ import Testing
 
   // As texts: the test library encodes arguments by itself, which `JSONValue` leaves to this project's coder.
   @Test(arguments: [
-    (#"{"Set-Cookie":"a=b"}"#, "\"Set-Cookie\" is no header that an entry has"),
+    (#"{"Set-Cookie":"a=b"}"#, "\"Set-Cookie\" is not a header that an entry can have"),
     (#"{"X-Frame-Options":"a\r\nSet-Cookie: b"}"#, "X-Frame-Options: the value has a line break at byte 1"),
     (#"{"X-Frame-Options":"é"}"#, "isn't ASCII at byte 0"), ("[]", "headers are an object"),
-    (#"{"X-Frame-Options":"\#(String(repeating: "a", count: 8193))"}"#, "8193 bytes; 8192 are the most"),
+    (#"{"X-Frame-Options":"\#(String(repeating: "a", count: 8193))"}"#, "8193 bytes; the limit is 8192"),
   ])
   func badOnesAreRefused(_ headers: String, _ words: String) throws {
     let origin = try TestOrigin()

@@ -80,7 +80,7 @@ private let b = "https://m.test/sub/b.css"
     #expect(try bench.state() == bench.fresh())
     let other = try bench.device("other")
     #expect { try other.install(preset: path) } throws: {
-      "\($0)".contains("it updates version 1, and the device holds nothing yet")
+      "\($0)".contains("it updates version 1, but the device has nothing yet")
     }
     #expect(other.version == "0")
   }
@@ -163,7 +163,9 @@ private let b = "https://m.test/sub/b.css"
     let bad: [(String, String)] = [
       (try zip("no-manifest.zip", files) { $0.removeLast() }, "it contains no manifest"),
       (try zip("lacks.zip", [a: bytes("one")]), "it doesn't contain \(b)"),
-      (try zip("other.zip", [a: bytes("one"), b: bytes("TWO")]), "its bytes of \(b) are not those"),
+      (
+        try zip("other.zip", [a: bytes("one"), b: bytes("TWO")]), "its bytes of \(b) differ from its manifest"
+      ),
       (
         try zip("json.zip", files) { $0[2] = ArchiveInput(BundleZip.manifestName, bytes: bytes("{")) },
         "its manifest is damaged"
