@@ -159,7 +159,7 @@ struct PrefetchTable {
   }
 
   /// Every page is gone.
-  mutating func close() { for page in Set((held.keys + dropped.keys).map(\.page)) { close(page) } }
+  mutating func close() { for page in Set(held.keys.map(\.page) + dropped.keys.map(\.page)) { close(page) } }
 
   private mutating func drop(_ key: Key, _ id: Int) {
     guard let place = held[key]?.firstIndex(where: { $0.id == id }), let own = held[key]?[place] else {
