@@ -203,7 +203,7 @@ bench-packs: packages ## measure the parts of a pack: renaming, change lists, lo
 test-exchanges: packages ## 200 requests of pages by our fetcher and by other clients against one server, and a body of 1 GB in flat memory
 	@.ci/packages python3 python3-zstandard curl
 	swift build --product network-bench $(STRICT)
-	Tests/Exchanges/run.py .build/debug/network-bench
+	PATH=/usr/bin:$$PATH Tests/Exchanges/run.py .build/debug/network-bench
 
 bench-prefetch: packages ## a page's data behind a slow line, with and without its call sent ahead
 	swift build $(RELEASE) --product network-bench

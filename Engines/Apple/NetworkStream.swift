@@ -29,9 +29,9 @@
     private static let piece = 64 << 10
     private static let mostSending = 256 << 10
 
-    /// Connects to `endpoint`, for `host` by name and certificate where `isSecure` says so; nil where that fails or takes longer
-    /// than so many milliseconds.
-    init?(_ endpoint: NWEndpoint, _ host: String, isSecure: Bool, within milliseconds: Int) {
+    /// Connects to `endpoint`, for `host` by name and certificate where `isSecure` says so; nil where that fails or takes too
+    /// long, or the attempt is ended.
+    init?(_ endpoint: NWEndpoint, _ host: String, isSecure: Bool, _ attempt: ConnectionAttempt) {
       connection = NWConnection(to: endpoint, using: Self.parameters(host, isSecure: isSecure))
       let state = state
       connection.stateUpdateHandler = { now in
@@ -45,7 +45,8 @@
         }
       }
       connection.start(queue: Self.queue)
-      let isReady = state.waiting(for: .milliseconds(milliseconds)) { state -> Bool? in
+      attempt.onEnd { [connection] in connection.cancel() }
+      let isReady = state.waiting(for: .milliseconds(attempt.milliseconds)) { state -> Bool? in
         if state.failure != nil { return false }
         return state.isReady ? true : nil
       }
@@ -152,25 +153,23 @@
   /// Connections of Network.framework's, to the addresses that a resolver gives.
   final class AppleNetwork: StreamNetwork {
     private let dialer: AddressDialer
-    private let milliseconds: Int
 
     init(_ resolver: (any Resolver)?, connectSeconds: Int) {
-      dialer = AddressDialer(resolver)
-      milliseconds = min(max(connectSeconds, 1), 3600) * 1000
+      dialer = AddressDialer(resolver, connectSeconds: connectSeconds)
     }
 
-    /// Milliseconds until a connection to a resolver's address must stand. The system's answer gets all the time.
-    private static let timeout = 4_000
-
-    func connect(to host: String, port: Int, isSecure: Bool) throws(TransportError) -> any ProxyStream {
+    func connect(
+      to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
+    ) throws(TransportError) -> any ProxyStream {
       let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
       guard let number = UInt16(exactly: port), let port = NWEndpoint.Port(rawValue: number) else {
         throw TransportError(.other, "\(host): \(port) is no port")
       }
-      return try dialer.dial(bare) { address throws(TransportError) -> any ProxyStream in
+      // By its name Network.framework finds a host's addresses itself, and has them race.
+      return try dialer.dial(bare, system: { [nil] }, isCancelled: isCancelled) {
+        address, attempt throws(TransportError) -> any ProxyStream in
         let stream = NetworkStream(
-          .hostPort(host: Self.place(of: address, or: bare), port: port), bare, isSecure: isSecure,
-          within: address == nil ? milliseconds : min(milliseconds, Self.timeout))
+          .hostPort(host: Self.place(of: address, or: bare), port: port), bare, isSecure: isSecure, attempt)
         guard let stream else { throw TransportError(.unreachable, "\(host): no connection") }
         return stream
       }

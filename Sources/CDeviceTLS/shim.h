@@ -1,7 +1,9 @@
 // What the proxy inside an app needs of libssl: a certificate of its own for one host, and TLS over a socket that doesn't block.
 #pragma once
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -82,10 +84,47 @@ static inline SSL_CTX *xcache_client_context(const char *authorities) {
   return NULL;
 }
 
+static inline int xcache_wire_read(BIO *bio, char *out, int size) {
+  ssize_t count;
+  BIO_clear_retry_flags(bio);
+  do count = recv((int)(intptr_t)BIO_get_data(bio), out, (size_t)size, 0);
+  while (count < 0 && errno == EINTR);
+  if (count < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)) BIO_set_retry_read(bio);
+  return (int)count;
+}
+
+static inline int xcache_wire_write(BIO *bio, const char *bytes, int size) {
+  ssize_t count;
+  BIO_clear_retry_flags(bio);
+  do count = send((int)(intptr_t)BIO_get_data(bio), bytes, (size_t)size, MSG_NOSIGNAL);
+  while (count < 0 && errno == EINTR);
+  if (count < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)) BIO_set_retry_write(bio);
+  return (int)count;
+}
+
+static inline long xcache_wire_control(BIO *bio, int command, long number, void *pointer) {
+  return command == BIO_CTRL_FLUSH;
+}
+
+// A session's way to its socket: libssl's own raises SIGPIPE where the other side is gone, which ends an app that doesn't expect
+// it. NULL where there is no memory.
+static inline BIO_METHOD *xcache_wire_method(void) {
+  BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wire");
+  if (!method) return NULL;
+  BIO_meth_set_read(method, xcache_wire_read);
+  BIO_meth_set_write(method, xcache_wire_write);
+  BIO_meth_set_ctrl(method, xcache_wire_control);
+  return method;
+}
+
 // A session over a socket. `host`: the server's name, which its certificate has to have; NULL: the session is a server's.
-static inline SSL *xcache_session(SSL_CTX *context, int socket, const char *host) {
+static inline SSL *xcache_session(SSL_CTX *context, const BIO_METHOD *method, int socket, const char *host) {
   SSL *ssl = SSL_new(context);
-  if (!ssl || SSL_set_fd(ssl, socket) != 1) goto failed;
+  BIO *bio = ssl ? BIO_new(method) : NULL;
+  if (!bio) goto failed;
+  BIO_set_data(bio, (void *)(intptr_t)socket);
+  BIO_set_init(bio, 1);
+  SSL_set_bio(ssl, bio, bio);
   if (!host) {
     SSL_set_accept_state(ssl);
     return ssl;

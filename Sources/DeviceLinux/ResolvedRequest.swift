@@ -1,17 +1,13 @@
 import HTTPClient
 import HTTPDNS
 import System
+import XCacheRuntime
 
 /// Sends a request to the addresses that a resolver gives, to others where these fail, and at last to wherever the system
 /// says.
 struct ResolvedRequest {
   let resolver: any Resolver
   let request: HTTPRequest
-
-  /// Milliseconds until a connection to a resolver's address must stand. The system's answer gets the request's own time.
-  private static let timeout = 4_000
-  /// Times that the resolver is asked: its first addresses may be stale or wrong.
-  private static let attempts = 2
 
   /// - Parameters:
   ///   - perform: sends it once.
@@ -20,7 +16,7 @@ struct ResolvedRequest {
     isUntouched: () -> Bool, by perform: (HTTPRequest) throws(HTTPClientError) -> HTTPReply
   ) throws(HTTPClientError) -> HTTPReply {
     guard let host = request.host else { return try perform(request) }
-    for _ in 0..<Self.attempts {
+    for _ in 0..<AddressDialer.attempts {
       guard let resolution = resolver.resolve(host) else { break }
       let outcome = attempt(resolution, host, perform)
       switch outcome.result {
@@ -39,7 +35,7 @@ struct ResolvedRequest {
   ) -> (result: Result<HTTPReply, HTTPClientError>, failed: Bool) {
     var ask = request
     ask.addresses = resolution.addresses.map(\.authority)
-    ask.timeouts.connect = min(request.timeouts.connect, Self.timeout)
+    ask.timeouts.connect = min(request.timeouts.connect, AddressDialer.timeout)
     let taken = Locked<HTTPRoute?>(nil)
     ask.routed = { route in taken.withLock { $0 = route } }
     let result = Result { () throws(HTTPClientError) in try perform(ask) }

@@ -35,6 +35,13 @@ extension Kernel {
   package static func connect(
     to address: SocketAddress, milliseconds: Int
   ) throws(SystemError) -> Descriptor {
+    let socket = try beginConnecting(to: address)
+    try finishConnecting(socket.raw, to: address, milliseconds: milliseconds)
+    return socket
+  }
+
+  /// A non-blocking socket that is being connected to an address, for `finishConnecting`.
+  package static func beginConnecting(to address: SocketAddress) throws(SystemError) -> Descriptor {
     let subject = address.description
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     let family = address.isIPv4 ? AF_INET : AF_INET6
@@ -48,14 +55,23 @@ extension Kernel {
     guard code == EINPROGRESS || code == EINTR else {
       throw SystemError("connect", on: subject, code: Errno(rawValue: code))
     }
-    guard wait(socket.raw, for: .writing, milliseconds: milliseconds) else {
+    return socket
+  }
+
+  /// Waits so many milliseconds at most until a socket is connected; `shutdown` ends that.
+  ///
+  /// - Throws: what connect(2) has, ETIMEDOUT among it.
+  package static func finishConnecting(
+    _ socket: Int32, to address: SocketAddress, milliseconds: Int
+  ) throws(SystemError) {
+    let subject = address.description
+    guard wait(socket, for: .writing, milliseconds: milliseconds) else {
       throw SystemError("connect", on: subject, code: Errno(rawValue: ETIMEDOUT))
     }
     var failure: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
-    _ = getsockopt(socket.raw, SOL_SOCKET, SO_ERROR, &failure, &size)
+    _ = getsockopt(socket, SOL_SOCKET, SO_ERROR, &failure, &size)
     guard failure == 0 else { throw SystemError("connect", on: subject, code: Errno(rawValue: failure)) }
-    return socket
   }
 
   /// Ends both directions of a connection; who waits for it comes back.

@@ -18,7 +18,7 @@ public final class LinuxProxyNetwork: ProxyNetwork {
 
   private let own = Locked<[String: Own]>([:])
   private let authorities: String?
-  private let resolver: (any Resolver)?
+  private let dialer: AddressDialer
   private let client = Locked<Int?>(nil)
 
   /// Hosts that certificates are made for at most.
@@ -27,9 +27,13 @@ public final class LinuxProxyNetwork: ProxyNetwork {
   /// - Parameters:
   ///   - authorities: a file of the certificates to trust in servers, PEM; nil: the system's.
   ///   - resolver: says where hosts are; nil: the system does.
-  public init(authorities: String? = nil, resolver: (any Resolver)? = nil) {
+  public convenience init(authorities: String? = nil, resolver: (any Resolver)? = nil) {
+    self.init(authorities: authorities, dialer: AddressDialer(resolver))
+  }
+
+  package init(authorities: String?, dialer: AddressDialer) {
     self.authorities = authorities
-    self.resolver = resolver
+    self.dialer = dialer
   }
 
   deinit {
@@ -64,15 +68,19 @@ public final class LinuxProxyNetwork: ProxyNetwork {
     return TLSStream(socket, context, host: nil)
   }
 
-  /// A connection to a server, by the resolver's addresses where it has some.
+  /// A connection to a server, by the resolver's addresses where it has some; the addresses of a host race (RFC 8305).
   public func connect(
-    to host: String, port: Int, isSecure: Bool
+    to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
   ) throws(TransportError) -> any ProxyStream {
     let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-    return try AddressDialer(resolver).dial(bare) { address throws(TransportError) -> any ProxyStream in
-      let socket = try connection(to: bare, at: address, port)
+    return try dialer.dial(bare, system: { Self.addresses(of: bare) }, isCancelled: isCancelled) {
+      address, attempt throws(TransportError) -> any ProxyStream in
+      let socket = try Self.connection(to: bare, at: address, port, attempt)
       guard isSecure else { return socket }
-      guard let context = clientContext(), let stream = TLSStream(socket, context, host: host) else {
+      let stream = self.clientContext().flatMap {
+        TLSStream(socket, $0, host: host, within: attempt.milliseconds)
+      }
+      guard let stream else {
         throw TransportError(.unreachable, "\(host): no TLS with a certificate that is trusted")
       }
       return stream
@@ -86,15 +94,25 @@ public final class LinuxProxyNetwork: ProxyNetwork {
     }.flatMap { OpaquePointer(bitPattern: $0) }
   }
 
-  /// - Parameter address: nil: where the system says that the host is.
-  private func connection(
-    to host: String, at address: IPAddress?, _ port: Int
+  /// In the system's order (RFC 6724), except that the families take turns (RFC 8305 §4).
+  private static func addresses(of host: String) -> [IPAddress] {
+    let found = HostAddresses.of(host).compactMap { IPAddress(bytes: $0) }
+    return IPAddress.inTurns(found, beginningWithV6: found.first?.isV6 ?? false)
+  }
+
+  private static func connection(
+    to host: String, at address: IPAddress?, _ port: Int, _ attempt: ConnectionAttempt
   ) throws(TransportError) -> SocketStream {
-    let known = address.map { [$0] } ?? HostAddresses.of(host).compactMap { IPAddress(bytes: $0) }
-    for address in known {
-      guard let address = SocketAddress("\(address.authority):\(port)") else { continue }
-      if let socket = try? Kernel.connect(to: address, milliseconds: 5_000) { return SocketStream(socket) }
+    guard let address, let place = SocketAddress("\(address.authority):\(port)") else {
+      throw TransportError(.unreachable, "\(host): there is no such address")
     }
-    throw TransportError(.unreachable, "\(host): nobody answers")
+    do throws(SystemError) {
+      let stream = SocketStream(try Kernel.beginConnecting(to: place))
+      attempt.onEnd { stream.close() }
+      try Kernel.finishConnecting(stream.raw, to: place, milliseconds: attempt.milliseconds)
+      return stream
+    } catch {
+      throw TransportError(.unreachable, "\(host): \(error)")
+    }
   }
 }

@@ -21,15 +21,20 @@ final class TLSStream: ProxyStream {
   private let socket: SocketStream
   private let session: Session
 
-  /// TLS over a socket, its handshake done; nil where that fails or takes longer than ten seconds.
+  /// A `BIO_METHOD`, made once; 0 where there was no memory.
+  private static let method = Int(bitPattern: xcache_wire_method())
+
+  /// TLS over a socket, its handshake done; nil where that fails, or nothing comes for so many milliseconds.
   /// - Parameter host: the server's name; nil: this side is the server.
-  init?(_ socket: SocketStream, _ context: OpaquePointer, host: String?) {
+  init?(_ socket: SocketStream, _ context: OpaquePointer, host: String?, within milliseconds: Int = 10_000) {
+    guard let method = OpaquePointer(bitPattern: Self.method) else { return nil }
     let made =
-      host.map { xcache_session(context, socket.raw, $0) } ?? xcache_session(context, socket.raw, nil)
+      host.map { xcache_session(context, method, socket.raw, $0) }
+      ?? xcache_session(context, method, socket.raw, nil)
     guard let made else { return nil }
     self.socket = socket
     session = Session(made)
-    let isDone = repeated(within: 10_000) { ssl, _ in xcache_tls_handshake(ssl) }
+    let isDone = repeated(within: milliseconds) { ssl, _ in xcache_tls_handshake(ssl) }
     guard isDone != nil else { return nil }
   }
 

@@ -58,14 +58,7 @@ struct AddressHealth: Sendable {
     let ranked = usable.sorted { ($0.1, $0.2) < ($1.1, $1.2) }
     guard let best = ranked.first else { return [] }
     let first = best.1 == .max ? ranked.contains { $0.0.isV6 } : best.0.isV6
-    let own = ranked.filter { $0.0.isV6 == first }.map(\.0)
-    let other = ranked.filter { $0.0.isV6 != first }.map(\.0)
-    var turns: [IPAddress] = []
-    for place in 0..<max(own.count, other.count) {
-      if place < own.count { turns.append(own[place]) }
-      if place < other.count { turns.append(other[place]) }
-    }
-    return turns
+    return IPAddress.inTurns(ranked.map(\.0), beginningWithV6: first)
   }
 }
 

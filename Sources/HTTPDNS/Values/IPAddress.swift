@@ -54,6 +54,15 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   /// As people write it.
   public var description: String { text }
 
+  /// The addresses in their order, except that the families take turns (RFC 8305 §4).
+  package static func inTurns(_ addresses: [IPAddress], beginningWithV6: Bool) -> [IPAddress] {
+    let own = addresses.filter { $0.isV6 == beginningWithV6 }
+    let other = addresses.filter { $0.isV6 != beginningWithV6 }
+    return (0..<max(own.count, other.count)).flatMap { place in
+      own.dropFirst(place).prefix(1) + other.dropFirst(place).prefix(1)
+    }
+  }
+
   /// Whether a connection to it can be meant: neither the address of no host nor that of a group.
   var isOfOneHost: Bool {
     if isV6 { return bytes[0] != 0xFF && bytes.contains { $0 != 0 } }

@@ -142,7 +142,8 @@ public final class PageProxy: Sendable {
 
   private func tunnel(_ url: ResourceURL, _ connection: ProxyConnection) {
     do throws(TransportError) {
-      let server = try network.connect(to: String(url.host), port: url.port, isSecure: false)
+      let server = try network.connect(
+        to: String(url.host), port: url.port, isSecure: false, isCancelled: { connection.stream.isGone })
       defer { server.close() }
       let rest = connection.takeRest()
       guard connection.stream.write(ProxyHead.answer(200, [])), rest.isEmpty || server.write(rest) else {
@@ -156,7 +157,8 @@ public final class PageProxy: Sendable {
 
   private func webSocket(_ head: ProxyHead, _ site: ResourceURL, _ connection: ProxyConnection) {
     do throws(TransportError) {
-      let server = try network.connect(to: String(site.host), port: site.port, isSecure: true)
+      let server = try network.connect(
+        to: String(site.host), port: site.port, isSecure: true, isCancelled: { connection.stream.isGone })
       defer { server.close() }
       guard server.write(head.passedOn + connection.takeRest()) else { return }
       ProxyTunnel.join(connection.stream, server)

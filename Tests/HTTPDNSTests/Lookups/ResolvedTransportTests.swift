@@ -9,11 +9,7 @@ import XCacheClient
 /// Requests that go to an address while everything else about them stays the name's.
 @Suite(.enabled(if: TLSServer.isPossible)) struct ResolvedTransportTests {
   private func resolver(system: [String: [String]], service: [String: [String]]) -> HTTPDNSResolver {
-    var settings = HTTPDNSSettings(nil)
-    settings.headStart = 60_000
-    settings.timeout = 60_000
-    return HTTPDNSResolver(
-      settings, system: FakeNames(system), service: FakeNames(service), now: Clock.unixMilliseconds)
+    .fake(system: system, service: service)
   }
 
   private func get(_ url: String, _ transport: CurlTransport, isOneOfMany: Bool = false) throws -> String {

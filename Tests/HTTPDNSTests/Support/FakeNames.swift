@@ -64,6 +64,17 @@ final class FakeNames: NameSource {
   }
 }
 
+extension HTTPDNSResolver {
+  /// One whose sources say these addresses, and wait for one another as long as it takes.
+  static func fake(system: [String: [String]], service: [String: [String]]) -> HTTPDNSResolver {
+    var settings = HTTPDNSSettings(nil)
+    settings.headStart = 60_000
+    settings.timeout = 60_000
+    return HTTPDNSResolver(
+      settings, system: FakeNames(system), service: FakeNames(service), now: Clock.unixMilliseconds)
+  }
+}
+
 /// A clock that a test sets, in milliseconds.
 final class FakeClock: Sendable {
   private let value = Locked<Int64>(1_800_000_000_000)

@@ -7,6 +7,7 @@ FOLDER gets authority.pem (to be trusted), and `port` once it listens, on one po
   127.0.0.2  the same
   127.0.0.3  somebody else: certificates for good.test that an unknown authority signed
   127.0.0.5  takes connections and never says a word
+  127.0.0.6  lets connections wait for ever, since its queue is full
 Each answer tells the address, SNI and Host that were used. dns.test is DNS over HTTPS, with FOLDER/zone.json as its zone
 ({"good.test": ["127.0.0.1"]}); "hang" in it has the service answer nothing. It ends when its standard input does.
 """
@@ -143,8 +144,8 @@ def listeners():
         sockets = []
         port = 0
         try:
-            for address in ["127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.5"]:
-                sockets.append(socket.create_server((address, port), backlog=64))
+            for address in ["127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.5", "127.0.0.6"]:
+                sockets.append(socket.create_server((address, port), backlog=0 if address == "127.0.0.6" else 64))
                 port = sockets[0].getsockname()[1]
             return sockets, port
         except OSError:
@@ -153,6 +154,11 @@ def listeners():
 
 
 sockets, port = listeners()
+# listen(2): with a backlog of 0 there is room for one connection; the next ones get no answer.
+waiting = [socket.socket() for _ in range(2)]
+for one in waiting:
+    one.setblocking(False)
+    one.connect_ex(("127.0.0.6", port))
 for listener, contexts in zip(sockets, [good, good, bad]):
     threading.Thread(target=serve, args=(listener, contexts), daemon=True).start()
 with open(f"{folder}/port.new", "w") as file:

@@ -92,7 +92,9 @@ import XCacheClient
   /// A server that has enough of a body says so and hangs up; its answer counts.
   @Test func anEarlyAnswerCounts() async {
     struct Early: StreamNetwork {
-      func connect(to host: String, port: Int, isSecure: Bool) throws(TransportError) -> any ProxyStream {
+      func connect(
+        to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
+      ) throws(TransportError) -> any ProxyStream {
         let (here, there) = MemoryStream.pair()
         there.say("HTTP/1.1 413 Too Much\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig")
         there.close()

@@ -122,7 +122,9 @@ final class FakeProxyNetwork: ProxyNetwork {
     return stream
   }
 
-  func connect(to host: String, port: Int, isSecure: Bool) throws(TransportError) -> any ProxyStream {
+  func connect(
+    to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
+  ) throws(TransportError) -> any ProxyStream {
     let isDown = state.withLock { state in
       state.connected.append("\(isSecure ? "tls " : "")\(host):\(port)")
       return state.isDown

@@ -2,43 +2,172 @@ import HTTPDNS
 import System
 import XCacheClient
 
-/// Connects to the addresses that a resolver gives, one after another, and at last to wherever the system says; tells the resolver
-/// how that went.
+/// Connects to the addresses that a resolver gives, which race as RFC 8305 says, and at last to wherever the system says; tells the
+/// resolver how that went.
 package struct AddressDialer: Sendable {
-  private let resolver: (any Resolver)?
+  /// Makes a connection, TLS included, to an address; nil: to where the system says that the host is. It runs on a thread of its
+  /// own, and comes back soon after the attempt was ended.
+  package typealias Connect =
+    @Sendable (IPAddress?, ConnectionAttempt) throws(TransportError) -> any ProxyStream
 
-  /// - Parameter resolver: nil: the system says where hosts are.
-  package init(_ resolver: (any Resolver)?) { self.resolver = resolver }
+  private let resolver: (any Resolver)?
+  private let milliseconds: Int
+  private let addressMilliseconds: Int
+
+  /// - Parameters:
+  ///   - resolver: nil: the system says where hosts are.
+  ///   - connectSeconds: within which a connection has to stand.
+  ///   - addressMilliseconds: the same for one of the resolver's addresses.
+  package init(
+    _ resolver: (any Resolver)?, connectSeconds: Int = 10, addressMilliseconds: Int = AddressDialer.timeout
+  ) {
+    self.resolver = resolver
+    milliseconds = min(max(connectSeconds, 1), 3600) * 1000
+    self.addressMilliseconds = min(milliseconds, addressMilliseconds)
+  }
 
   /// Times that the resolver is asked: its first addresses may be stale or wrong.
-  private static let attempts = 2
+  package static let attempts = 2
+  /// Milliseconds until a connection to a resolver's address must stand. The system's answer gets all the time.
+  package static let timeout = 4_000
+  /// Milliseconds after which a thread that waits asks whether it is to go on.
+  private static let slice = 500
 
   /// - Parameters:
   ///   - host: without brackets.
-  ///   - connect: makes a connection to an address, or to where the system says that the host is, TLS included.
-  /// - Throws: what the last `connect` threw.
-  package func dial<Connection>(
-    _ host: String, by connect: (IPAddress?) throws(TransportError) -> Connection
-  ) throws(TransportError) -> Connection {
+  ///   - system: where the system says that the host is, best first; it may hang as long as it likes.
+  ///   - isCancelled: asked about twice a second, on this thread.
+  /// - Throws: what the attempt threw that failed last; `.stopped` where it was cancelled.
+  package func dial(
+    _ host: String, system: @escaping @Sendable () -> [IPAddress?], isCancelled: () -> Bool = { false },
+    by connect: @escaping Connect
+  ) throws(TransportError) -> any ProxyStream {
     if let resolver {
       for _ in 0..<Self.attempts {
         guard let resolution = resolver.resolve(host) else { break }
-        for (place, address) in resolution.addresses.enumerated() {
-          let start = Clock.monotonicNanoseconds()
-          do throws(TransportError) {
-            let connection = try connect(address)
-            let time = Int((Clock.monotonicNanoseconds() - start) / 1_000_000)
-            if place == 0, resolver.isCurrent(resolution) {
+        do throws(TransportError) {
+          return try race(
+            resolution.addresses, of: host, within: addressMilliseconds, isCancelled, connect
+          ) { address, time in
+            guard let address, resolver.isCurrent(resolution) else { return }
+            if let time {
               resolver.connected(to: address, of: host, after: time)
+            } else {
+              resolver.failed(address, of: host)
             }
-            return connection
-          } catch {
-            guard error.kind != .stopped else { throw error }
-            if resolver.isCurrent(resolution) { resolver.failed(address, of: host) }
           }
+        } catch {
+          guard error.kind != .stopped else { throw error }
         }
       }
     }
-    return try connect(nil)
+    let addresses = try lookUp(host, system, isCancelled)
+    return try race(addresses, of: host, within: milliseconds, isCancelled, connect) { _, _ in }
   }
+
+  /// Asks the system on a thread of its own, which nobody waits for in vain.
+  private func lookUp(
+    _ host: String, _ system: @escaping @Sendable () -> [IPAddress?], _ isCancelled: () -> Bool
+  ) throws(TransportError) -> [IPAddress?] {
+    let answer = Monitor<[IPAddress?]?>(nil)
+    let run: @Sendable () -> Void = {
+      let addresses = system()
+      answer.broadcasting { $0 = addresses }
+    }
+    guard (try? OSThread(name: "name lookup", run)) != nil else { throw Self.noThread }
+    let end = Clock.monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000
+    while true {
+      if isCancelled() { throw Self.stopped }
+      if let addresses = answer.waiting(for: .milliseconds(Self.slice), { $0 }) { return addresses }
+      guard Clock.monotonicNanoseconds() < end else {
+        throw TransportError(.timedOut, "\(host): the system takes too long to say where it is")
+      }
+    }
+  }
+
+  // MARK: - The race
+
+  private struct Outcome: Sendable {
+    let place: Int
+    let result: Result<any ProxyStream, TransportError>
+    let milliseconds: Int
+  }
+
+  private struct Finish {
+    var outcomes: [Outcome] = []
+    /// What connects from now on is closed.
+    var isOver = false
+  }
+
+  /// - Parameter note: is told of each address that failed, and of the one that won, with the milliseconds that it took.
+  private func race(
+    _ addresses: [IPAddress?], of host: String, within milliseconds: Int, _ isCancelled: () -> Bool,
+    _ connect: @escaping Connect, _ note: (_ address: IPAddress?, _ milliseconds: Int?) -> Void
+  ) throws(TransportError) -> any ProxyStream {
+    let finish = Monitor(Finish())
+    var race = ConnectionRace(count: addresses.count, limit: UInt64(milliseconds) * 1_000_000)
+    var attempts: [Int: ConnectionAttempt] = [:]
+    var failure = TransportError(.unreachable, "\(host): the system knows no address of it")
+    defer {
+      let late = finish.withLock { finish in
+        finish.isOver = true
+        defer { finish.outcomes = [] }
+        return finish.outcomes
+      }
+      for outcome in late { try? outcome.result.get().close() }
+      for attempt in attempts.values { attempt.end() }
+    }
+    while true {
+      if isCancelled() { throw Self.stopped }
+      while let outcome = finish.withLock({ $0.outcomes.isEmpty ? nil : $0.outcomes.removeFirst() }) {
+        attempts[outcome.place] = nil
+        switch outcome.result {
+        case .success(let stream):
+          note(addresses[outcome.place], outcome.milliseconds)
+          return stream
+        case .failure(let error):
+          guard race.failed(outcome.place) else { continue }
+          failure = error
+          note(addresses[outcome.place], nil)
+        }
+      }
+      let now = Clock.monotonicNanoseconds()
+      switch race.step(at: now) {
+      case .start(let place):
+        let attempt = ConnectionAttempt(milliseconds: milliseconds)
+        attempts[place] = attempt
+        try Self.start(attempt, at: addresses[place], place, finish, connect)
+      case .giveUp(let place):
+        attempts.removeValue(forKey: place)?.end()
+        failure = TransportError(.timedOut, "\(host): no connection within \(milliseconds) ms")
+        note(addresses[place], nil)
+      case .wait(let end):
+        let left = Int(clamping: (end - min(now, end)) / 1_000_000 + 1)
+        _ = finish.waiting(for: .milliseconds(min(left, Self.slice))) { $0.outcomes.isEmpty ? nil : () }
+      case .over: throw failure
+      }
+    }
+  }
+
+  private static func start(
+    _ attempt: ConnectionAttempt, at address: IPAddress?, _ place: Int, _ finish: Monitor<Finish>,
+    _ connect: @escaping Connect
+  ) throws(TransportError) {
+    let run: @Sendable () -> Void = {
+      let start = Clock.monotonicNanoseconds()
+      let result = Result { () throws(TransportError) in try connect(address, attempt) }
+      let time = Int((Clock.monotonicNanoseconds() - start) / 1_000_000)
+      let isWanted = attempt.finish()
+      let isTaken = finish.broadcasting { finish in
+        guard isWanted, !finish.isOver else { return false }
+        finish.outcomes.append(Outcome(place: place, result: result, milliseconds: time))
+        return true
+      }
+      if !isTaken { try? result.get().close() }
+    }
+    guard (try? OSThread(name: "connection", run)) != nil else { throw noThread }
+  }
+
+  private static let stopped = TransportError(.stopped, "the caller ended it")
+  private static let noThread = TransportError(.other, "the system has no thread left")
 }

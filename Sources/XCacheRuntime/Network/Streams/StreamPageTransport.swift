@@ -7,8 +7,12 @@ import XCacheClient
 public protocol StreamNetwork: Sendable {
   /// A connection to a server, with TLS under the system's rules, for `host` by name and certificate, where `isSecure` says so.
   /// The call blocks.
+  ///
+  /// - Parameter isCancelled: asked about twice a second, on the calling thread; true ends the call, which then throws `.stopped`.
   /// - Throws: `TransportError`, where there is none.
-  func connect(to host: String, port: Int, isSecure: Bool) throws(TransportError) -> any ProxyStream
+  func connect(
+    to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
+  ) throws(TransportError) -> any ProxyStream
 }
 
 /// Requests of pages by HTTP/1.1 over connections of a `StreamNetwork`, six to a server at a time where a `PageFetcher` makes
@@ -50,7 +54,8 @@ public final class StreamPageTransport: PageTransport {
     let port = url.authority.dropFirst(url.host.count + 1)
     let generation = kept.withLock { $0.network }
     let stream = try network.connect(
-      to: String(url.host), port: Int(port) ?? (isSecure ? 443 : 80), isSecure: isSecure)
+      to: String(url.host), port: Int(port) ?? (isSecure ? 443 : 80), isSecure: isSecure,
+      isCancelled: request.isCancelled)
     _ = try exchange(request, url, server, stream, of: generation, isKept: false, begin, receive)
   }
 
