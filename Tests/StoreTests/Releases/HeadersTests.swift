@@ -69,7 +69,8 @@ import Testing
       try store.publish("three", base: 0, set: ["p.html": try page("SAMEORIGIN")])
     } throws: { error in
       guard case StoreError.urlConflicts(let conflicts) = error else { return false }
-      return conflicts.map(\.bundle.text).sorted() == ["one", "two"] && "\(error)".contains("different content, type or headers")
+      return conflicts.map(\.bundle.text).sorted() == ["one", "two"]
+        && "\(error)".contains("different content, type or headers")
     }
     // The one publishes what the other holds with other headers: in one release both may change.
     let both = try store.request([
