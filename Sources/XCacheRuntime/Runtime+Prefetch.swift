@@ -50,7 +50,10 @@ extension Runtime {
   /// The answer to a request of the app's own, such as one of its `URLSession`s, where a call that was sent ahead of a page is
   /// like it: by the same rules as for pages, once among all who ask.
   ///
-  /// - Parameter cookies: what `Cookie` would say in the request, where it doesn't already; nil: nothing.
+  /// - Parameters:
+  ///   - request: the app's own.
+  ///   - body: of the request.
+  ///   - cookies: what `Cookie` would say in the request, where it doesn't already; nil: nothing.
   public func prefetchedForApp(
     _ request: PageRequest, body: [UInt8] = [], cookies: String? = nil
   ) async -> PrefetchedAnswer? {

@@ -37,6 +37,7 @@ public final class PageProxy: Sendable {
   public static let user = "xcache"
 
   /// - Parameters:
+  ///   - runtime: answers what the device holds.
   ///   - transport: how requests go on to their servers.
   ///   - network: what the system gives.
   public init(_ runtime: Runtime, transport: any PageTransport, network: any ProxyNetwork) {

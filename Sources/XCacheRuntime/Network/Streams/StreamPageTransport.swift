@@ -8,7 +8,11 @@ public protocol StreamNetwork: Sendable {
   /// A connection to a server, with TLS under the system's rules, for `host` by name and certificate, where `isSecure` says so.
   /// The call blocks.
   ///
-  /// - Parameter isCancelled: asked about twice a second, on the calling thread; true ends the call, which then throws `.stopped`.
+  /// - Parameters:
+  ///   - host: a name, or an address.
+  ///   - port: 1 to 65,535.
+  ///   - isSecure: whether with TLS.
+  ///   - isCancelled: asked about twice a second, on the calling thread; true ends the call, which then throws `.stopped`.
   /// - Throws: `TransportError`, where there is none.
   func connect(
     to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
