@@ -126,7 +126,7 @@ extension TransportError {
       switch error {
       case .couldNotResolve, .couldNotConnect, .tls: .unreachable
       case .timedOut: .timedOut
-      case .reset: .broken
+      case .reset, .cutOff: .broken
       case .answerTooLong: .tooLong
       case .callback(is CurlTransport.RangeMismatch): .other
       case .callback, .cancelled: .stopped

@@ -64,7 +64,7 @@ struct ResolvedRequest {
     if case .failure(let error) = result, !route.isReady {
       switch error {
       // A connection stood, and what was there isn't the host, or says nothing.
-      case .tls, .timedOut, .reset: return reached.map { [$0] } ?? addresses
+      case .tls, .timedOut, .reset, .cutOff: return reached.map { [$0] } ?? addresses
       case .couldNotConnect, .couldNotResolve: return addresses
       default: return []
       }

@@ -194,11 +194,18 @@ final class EasyHandle {
       return .tls(host: host, reason: details.pointee == 0 ? reason : String(cString: details))
     case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2,
       CURLE_HTTP2_STREAM, CURLE_SEND_FAIL_REWIND:
-      return .reset(host: host, port: port)
+      return hasBegun ? .cutOff(host: host, port: port) : .reset(host: host, port: port)
     case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING:
       return .notHTTP(host: host, reason: reason)
     default: return .failed(code: Int(code.rawValue), reason: reason)
     }
+  }
+
+  /// Whether the first line of an answer came, which only HTTP has.
+  private var hasBegun: Bool {
+    var status = 0
+    xcache_getinfo_long(handle, CURLINFO_RESPONSE_CODE, &status)
+    return status > 0
   }
 
   private var redirected: Bool {

@@ -12,8 +12,10 @@ package enum HTTPClientError: Error, Sendable {
   case timedOut(host: String, port: Int)
   /// Thrown when certificates or ciphers don't agree; `reason` is the TLS library's.
   case tls(host: String, reason: String)
-  /// Thrown when the connection broke before the answer was whole.
+  /// Thrown when the connection broke before an answer began.
   case reset(host: String, port: Int)
+  /// Thrown when the connection broke in the midst of the answer.
+  case cutOff(host: String, port: Int)
   /// Thrown when what came isn't HTTP, or can't be decoded.
   case notHTTP(host: String, reason: String)
   /// Thrown when the answer is longer than the sink takes.
@@ -41,7 +43,8 @@ extension HTTPClientError: CustomStringConvertible {
     case .tls(let host, let reason):
       "no secure connection to \(host): "
         + (Self.message(ofTLS: reason).map { "\($0) (\(reason))" } ?? reason)
-    case .reset(let host, let port): "\(host) port \(port) closed the connection"
+    case .reset(let host, let port): "\(host) port \(port) broke the connection"
+    case .cutOff(let host, let port): "\(host) port \(port) broke off in the midst of its answer"
     case .notHTTP(let host, let reason): "the answer of \(host) can't be read: \(reason)"
     case .answerTooLong(let limit): "the answer is longer than \(limit) bytes"
     case .redirect(let reason): "a redirect that isn't followed: \(reason)"

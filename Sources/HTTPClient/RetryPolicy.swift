@@ -63,7 +63,7 @@ package struct RetryPolicy: Sendable {
     switch outcome {
     case _ where !repeats && !outcome.isBefore: false
     case .error(.couldNotConnect), .error(.couldNotResolve): hasAnswered
-    case .error(.timedOut), .error(.reset): true
+    case .error(.timedOut), .error(.reset), .error(.cutOff): true
     case .error: false
     case .status(let status, _): RetryPolicy.transient.contains(status)
     }
@@ -103,7 +103,7 @@ extension RetryPolicy.Outcome {
   /// Something came from the server, or from what stands in front of it.
   fileprivate var isOfServer: Bool {
     switch self {
-    case .status, .error(.reset), .error(.notHTTP): true
+    case .status, .error(.reset), .error(.cutOff), .error(.notHTTP): true
     case .error: false
     }
   }

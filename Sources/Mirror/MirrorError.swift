@@ -10,6 +10,10 @@ package enum MirrorError: Error, Sendable {
   case unreachable(url: String, HTTPClientError)
   /// Thrown when a server answers with a failure; its own words where it gave some.
   case refused(url: String, status: Int, message: String)
+  /// Thrown when what answers isn't an origin: `found` says what was missing, `status` is the answer's.
+  case notAnOrigin(url: String, found: String, status: Int)
+  /// Thrown when what stands in the place of `mirror.json` isn't one.
+  case noIndex(place: String, reason: String)
   /// Thrown when a document isn't what its name says.
   case unreadable(path: String, reason: String)
   /// Thrown when no channel of a mirror can be restored; with the first document that is damaged.
@@ -45,7 +49,7 @@ package enum MirrorError: Error, Sendable {
   var isOutage: Bool {
     switch self {
     case .unreachable: true
-    case .refused(_, let status, _): status >= 500
+    case .refused(_, let status, _), .notAnOrigin(_, _, let status): status >= 500
     default: false
     }
   }
@@ -62,7 +66,7 @@ package enum MirrorError: Error, Sendable {
   /// Whether the origin has no such document.
   var isAbsence: Bool {
     switch self {
-    case .refused(_, 404, _), .store(.unknownVersion): true
+    case .refused(_, 404, _), .notAnOrigin(_, _, 404), .store(.unknownVersion), .store(.noVersion): true
     default: false
     }
   }
@@ -107,6 +111,12 @@ extension MirrorError: CustomStringConvertible {
     case .unreachable(let url, let error): "\(url): \(error)"
     case .refused(let url, let status, let words):
       "\(url) answered \(status)\(words.isEmpty ? "" : ": \(words)")"
+    case .notAnOrigin(let url, let found, _): "\(url) doesn't answer like an xcache origin: \(found)"
+    case .noIndex(let place, let reason):
+      "there is no mirror at \(place): \(place)/mirror.json \(reason)"
+        + (place.contains("://")
+          ? "; the address of a copy is the one that devices download from, with its path"
+          : "; where its origin still runs, a run of `xcache mirror` writes it anew")
     case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
     case .damagedMirror(let path, let reason):
       "nothing was restored: \(path) can't be read: \(reason); restore from another copy or a backup. Where the origin "

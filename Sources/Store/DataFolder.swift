@@ -13,6 +13,8 @@ package struct DataFolder: Sendable {
   /// The folder itself.
   package let path: String
 
+  package init(path: String) { self.path = path }
+
   /// Everything but bytes (SQLite).
   package var database: String { path + "/xcache.db" }
   /// Held by the one process that writes.

@@ -58,6 +58,8 @@ package enum StoreError: Error, Sendable {
   /// Thrown when a request names one bundle twice, or none.
   case badRequest(ReleaseInput.Fault)
   case unknownVersion(ManifestVersion)
+  /// Thrown when a version is above the newest one.
+  case noVersion(ManifestVersion, newest: ManifestVersion)
   /// Thrown when a moment lies before the oldest release that is kept.
   case unknownMoment(oldestKept: ManifestVersion)
   /// Thrown when a document's version of then lies before the oldest one that is kept.

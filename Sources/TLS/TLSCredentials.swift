@@ -81,15 +81,16 @@ package final class TLSCredentials: @unchecked Sendable {
   }
 
   private static func text(_ path: String) throws(TLSError) -> [UInt8] {
+    let kind: FileStatus.Kind?
     do throws(SystemError) {
-      guard let text = try DurableFile.read(path, limit: limit) else {
-        throw SystemError("open", on: path, code: .noSuchFileOrDirectory)
-      }
-      return text
+      kind = try Kernel.status(path)?.kind
+      if kind == .file, let text = try DurableFile.read(path, limit: limit) { return text }
     } catch {
       if error.code == .fileTooLarge { throw .tooLarge(path: path) }
       throw .unreadable(SystemError(error.call, on: path, code: error.code))
     }
+    if let kind, kind != .file { throw .notAFile(path: path) }
+    throw .unreadable(SystemError("open", on: path, code: .noSuchFileOrDirectory))
   }
 
   private static func withBuffer<Result, Failure: Error>(

@@ -4,6 +4,8 @@ import System
 package enum TLSError: Error, Sendable, Equatable {
   /// Thrown when a file can't be read.
   case unreadable(SystemError)
+  /// Thrown for a pipe or a device: it can't be read again when the certificate is renewed.
+  case notAFile(path: String)
   /// Thrown when a file is larger than a chain or a key is.
   case tooLarge(path: String)
   /// Thrown when a file has no certificate in PEM form.
@@ -25,6 +27,8 @@ extension TLSError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .unreadable(let error): "\(error)"
+    case .notAFile(let path):
+      "\(path) is a pipe, a folder or a device; name a file that stays, since SIGHUP reads it again"
     case .tooLarge(let path):
       "\(path) is larger than 1 MB: give the certificate's or its key's file in PEM form"
     case .noCertificate(let path):

@@ -168,8 +168,9 @@ extension Device {
     var report = UpdateReport(.nothing, from: held.version.text, to: held.version.text)
     report.source = .init(source)
     report.polled = polled.text
+    report.files = held.entries.count
     report.kept = held.entries.count { present.contains($0.name) }
-    report.missing = held.entries.count - report.kept
+    report.missing = report.files - report.kept
     report.passedOver = held.passedOver
     report.bytesTotal = held.totalBytes
     return report
@@ -197,6 +198,7 @@ extension Device {
     var report = UpdateReport(.init(offer.kind), from: held.version.text, to: next.version.text)
     report.source = .init(source)
     report.polled = offer.version.text
+    report.files = next.entries.count
     report.fetched = plan.fetch.count - skipped.count + made.count
     report.backlog = skipped.count
     report.copied = copied + plan.shared
@@ -209,6 +211,7 @@ extension Device {
     report.bytesByGzip = gzipBytes
     report.bytesTotal = next.totalBytes
     report.passedOver = next.passedOver
+    assert(report.files == report.fetched + report.copied + report.kept + report.missing + report.backlog)
     if source == .origin, let foreign = next.foreign {
       reporter.report(FailureReport(version: next.version.text, url: foreign.text, reason: .manifest))
     }

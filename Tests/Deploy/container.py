@@ -75,7 +75,8 @@ def main(work):
     if not base.exists():
         base.parent.mkdir(parents=True, exist_ok=True)
         run("debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", work / "base", stdout=subprocess.DEVNULL)
-        run("tar", "-C", work / "base", "-cf", base, ".")
+        run("tar", "-C", work / "base", "-cf", f"{base}.new", ".")
+        os.rename(f"{base}.new", base)
     stages, stage = {}, None
     for name, rest in instructions():
         began = time.monotonic()

@@ -92,5 +92,24 @@ for path in /etc/xcache/serve.env /var/log/xcache; do
 done
 left=$(grep -rl xcache /etc/systemd /var/lib/systemd 2>/dev/null || true)
 [ -z "$left" ] || fail "left behind: $left"
+step "7. the tarball, as OPERATIONS.md says: the service runs on the data that the package left"
+cd /
+commands=$(sed -n '/^From the tarball/,/^In containers/s/^    //p' /OPERATIONS.md)
+[ "$(wc -l <<<"$commands")" -gt 4 ] || fail "OPERATIONS.md has no commands for the tarball"
+bash -euo pipefail -c "${commands//xcache-0.1.0-linux-x86_64/xcache-$version-linux-$(uname -m)}" >/tmp/tarball 2>&1 || {
+  cat /tmp/tarball >&2
+  fail "the tarball"
+}
+[ "$(answers "/configure.json?app=shop" | sha256sum)" = "$before" ] || fail "devices see another manifest"
+grep -qzx /usr/local/bin/xcache "/proc/$(pid)/cmdline" || fail "another program runs"
+SYSTEMD_LOG_LEVEL=warning systemd-analyze verify --man=no /etc/systemd/system/xcache.service 2>&1 | tee /tmp/verify
+[ ! -s /tmp/verify ]
+documented=$(sed -n 's/^Documentation=//p' /etc/systemd/system/xcache.service)
+[ -e "$(grep -o 'file://[^ ]*' <<<"$documented" | sed 's|^file://||')" ] || fail "$documented"
+for file in share/man/man1/xcache.1 share/bash-completion/completions/xcache share/doc/xcache/LICENSE; do
+  [ -s /usr/local/$file ] || fail "there is no /usr/local/$file"
+done
+systemctl stop xcache
+
 ! grep "killed after" /var/log/journal.txt || fail "the service didn't stop by itself"
 echo "all of it"

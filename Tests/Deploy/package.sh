@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs, upgrades, removes and purges the Debian package in a fresh Debian 12, starts the unit as its file says, and runs the
-# drills of OPERATIONS.md there.   Tests/Deploy/package.sh XCACHE      As root; about 3 minutes.
+# Installs, upgrades, removes and purges the Debian package in a fresh Debian 12, starts the unit as its file says, runs the drills
+# of OPERATIONS.md there, and installs the tarball in the package's place, as OPERATIONS.md says.   Tests/Deploy/package.sh XCACHE      As root; about 3 minutes.
 #
 # In the chroot systemctl is Tests/Deploy/systemctl.py: it starts a service with the unit's user, folders, read-only file system and
 # system call filter. Processes, mounts and the network are the chroot's own.
@@ -16,6 +16,7 @@ echo "1. two packages, of which the second is only newer"
 version=$("$xcache" --version | sed 's/^xcache //')
 first=$(deploy/package.sh deb "$xcache" "$work/debs")
 second=$(VERSION=$version+1 deploy/package.sh deb "$xcache" "$work/debs")
+tarball=$(deploy/package.sh tarball "$xcache" "$work/tarballs")
 lintian --fail-on error,warning --allow-root "$first" >"$work/lintian" 2>&1 || { cat "$work/lintian" >&2; exit 1; }
 dpkg-deb -f "$first" Package Version Depends
 
@@ -24,7 +25,9 @@ echo "2. a fresh Debian"
 base=$PWD/.build/tools/bookworm.tar
 if [ ! -e "$base" ]; then
   debootstrap --variant=minbase --include=ca-certificates bookworm "$work/base" >/dev/null
-  tar -C "$work/base" -cf "$base.new" . && mv "$base.new" "$base"
+  mkdir -p "${base%/*}"
+  tar -C "$work/base" -cf "$base.new" .
+  mv "$base.new" "$base"
 fi
 mkdir "$root" && tar -C "$root" -xf "$base"
 mount --bind "$root" "$root"
@@ -33,7 +36,7 @@ mount --bind /dev "$root/dev"
 cp /etc/resolv.conf "$root/etc/"
 cp -r /etc/apt/sources.list* "$root/etc/apt/" 2>/dev/null || true
 cp "$first" "$root/first.deb" && cp "$second" "$root/second.deb"
-cp deploy/OPERATIONS.md "$root/"
+cp "$tarball" deploy/OPERATIONS.md "$root/"
 # What the package needs comes with the network; what follows has none.
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" && chmod +x "$root/usr/sbin/policy-rc.d"
 inside() { env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive HOME=/root LC_ALL=C.UTF-8 "$@"; }

@@ -47,7 +47,8 @@ struct CompletionTests {
     // What every command takes may stand before it.
     (["xcache", "-q", "mir"], "mirror"),
     (["xcache", "-q", "--json", "policy", "script", ""], "add key remove sign"),
-    (["xcache", "--ver"], "--verbose"),
+    (["xcache", "--ver"], "--verbose --version"),
+    (["xcache", "-"], "--help --json --no-color --quiet --verbose --version -V -h -q -v"),
     (["xcache", "-q", "--no-color", "serve", "--max-h"], "--max-head"),
     // Options whose values are few words.
     (["xcache", "token", "create", "--scope", ""], "admin publish read"),

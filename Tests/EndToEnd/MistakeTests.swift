@@ -1,4 +1,5 @@
 import Manifests
+import SocketServer
 import System
 import Testing
 
@@ -60,6 +61,30 @@ import Testing
       for fault in faults.withLock({ $0.sorted() }) { Issue.record("\(fault)") }
       #expect(try bench.state() == before)
     }
+  }
+
+  /// Commands that ask what isn't what they take it for, and what that is called.
+  static let strangers = [
+    ("status --server URL", "not-an-origin"), ("login URL", "not-an-origin"),
+    ("pull --to phone --server URL", "not-an-origin"), ("mirror --server URL --to www", "not-an-origin"),
+    ("mirror verify URL", "not-a-copy"), ("restore --from URL --data new", "not-a-copy"),
+    ("audit verify --against URL", "not-a-copy"),
+  ]
+
+  @Test(
+    "A site that answers each request with a page is called the same by every command, with its address",
+    arguments: strangers)
+  func page(_ line: String, _ code: String) throws {
+    let server = SocketServer { _ in .answer(body: Array("<!doctype html><title>Welcome".utf8)) }
+    let scratch = try Scratch()
+    let words = line.replacing("URL", with: server.url).split(separator: " ").map(String.init)
+    let environment = ["HOME": scratch.path, "XCACHE_APP": "shop", "XCACHE_TOKEN": "t"]
+    let outcome = try Outcome(
+      try Child([Binary.path] + words + ["--json"], environment: environment, in: scratch.path))
+    let problem = try JSONValue.parse(Array(outcome.output.utf8))
+    #expect(outcome.exitCode == 1 && problem["code"]?.string == code, "\(outcome.output)")
+    #expect(problem["detail"]?.string?.contains(server.url) == true, "\(outcome.output)")
+    #expect(try Kernel.status(scratch.path + "/new") == nil, "an origin of nothing was made")
   }
 
   /// Kinds that take damage, an outage or a second machine, which no row has.

@@ -25,7 +25,9 @@ import Testing
       #expect(back.split(separator: "\n").count { $0.hasPrefix("− ") } == 40)
       #expect(back.contains("… and 20 more; --all lists them\n"))
       let backSums = try Outcome(try site.start(preview + ["--stat"])).output
-      #expect(backSums.contains("\njs        0        0       60") && !backSums.contains("− http"))
+      let gone = backSums.split(separator: "\n").first { $0.hasPrefix("js ") } ?? ""
+      #expect(gone.hasPrefix("js        0        0       60  0 B  ") && !backSums.contains("− http"))
+      #expect(gone.split(separator: " ").suffix(2) == ["470", "B"], "\(backSums)")
       // One line more than 40 isn't worth a line that counts it.
       try site.publish(Self.files(40, "next"), as: "other", app: "more")
       try site.publish(["a.css": "a"], as: "other", app: "more")
@@ -33,6 +35,45 @@ import Testing
         try site.run("diff", "1", "2", "--app", "more").output.split(separator: "\n").count {
           $0.hasPrefix("− ")
         } == 40)
+    }
+  }
+
+  @Test("A list of nothing says so") func nothing() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      #expect(try site.run("pin", "list", "--app", "shop").output == "no version is pinned\n")
+      #expect(
+        try site.run("mirror", "list").output
+          == "no copy is registered; a run of `xcache mirror` registers its own\n")
+      #expect(
+        try site.run("audit", "log", "--since", "2100-01-01T00:00Z").output
+          == "no act was recorded since then\n")
+    }
+  }
+
+  @Test("-q leaves the result of a rollback: the version and the receipt") func quietRollback() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      try site.publish(["a.js": "2"])
+      let words = ["rollback", "--all-bundles", "--app", "shop", "--to"]
+      let lines = try Outcome(try site.start(words + ["1", "-q"])).output.split(separator: "\n")
+      #expect(
+        lines.first == "+0 ~1 −0, version 3 with the content of version 1"
+          && lines.count == 2 && lines[1].hasPrefix("receipt "), "\(lines)")
+      let spoken = try Outcome(try site.start(words + ["2"])).output
+      #expect(spoken.contains("\ntakes back of main") && spoken.contains("\nvisible "), "\(spoken)")
+    }
+  }
+
+  @Test("A pull without --tree says that the tree stays as it is") func staleTree() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      let pull = ["pull", "--to", "phone", "--app", "shop", "--force"]
+      #expect(try Outcome(try site.start(pull + ["--tree", Site.base])).errors.isEmpty)
+      try site.publish(["a.js": "2"])
+      let stale = try Outcome(try site.start(pull))
+      #expect(stale.errors.contains("phone/tree still has version 1 or older: --tree"), "\(stale.errors)")
+      #expect(try Outcome(try site.start(pull)).errors.isEmpty)
     }
   }
 

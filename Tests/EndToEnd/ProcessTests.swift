@@ -138,6 +138,7 @@ struct ProcessTests {
       let second = try site.run("serve", "--data", data, "--listen", "127.0.0.1:\(site.port)")
       #expect(second.exitCode == 1)
       #expect(second.errors.contains("can't listen on 127.0.0.1:\(site.port)"))
+      #expect(try Kernel.status(data) == nil, "it made its folder before it failed")
       #expect(second.errors.contains("--listen"))
       #expect(try site.web.ask("/healthz").status == 200)
     }

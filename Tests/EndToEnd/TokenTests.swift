@@ -22,6 +22,17 @@ struct TokenTests {
   private static let unpublish = ["unpublish", "--bundle", "main"]
   private static let status = ["status"]
 
+  @Test("A token for an app that isn't there is made with a warning, which names what is near")
+  func unknownApp() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      let made = try site.run("token", "create", "ci", "--app", "shpo")
+      #expect(made.exitCode == 0 && made.output.hasPrefix("xcache_"))
+      #expect(made.errors.contains("there is no app shpo yet; did you mean shop?"), "\(made.errors)")
+      #expect(try site.run("token", "create", "ci2", "--app", "shop").errors.isEmpty)
+    }
+  }
+
   @Test(
     "Each command takes the scope it needs",
     arguments: [

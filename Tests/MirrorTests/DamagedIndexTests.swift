@@ -1,4 +1,5 @@
 import Manifests
+import SocketServer
 import Store
 import System
 import Testing
@@ -57,6 +58,24 @@ struct DamagedIndexTests {
     #expect(report.removed == 0 && report.channels.count == ChannelsTests.places.count)
     #expect(try Bench.files(bench.www) == files)
     #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)
+  }
+
+  @Test("Who reads it is told where it is; a web page in its place is called so, by a folder and by a host")
+  func told() throws {
+    let bench = try Bench(versions: 1)
+    try bench.mirror()
+    let page = Array("\n<!doctype html>\n<title>Nothing here".utf8)
+    try DurableFile.write(page, to: bench.www + "/mirror.json")
+    let server = SocketServer { _ in .answer(body: page) }
+    let readers: [any MirrorReader] = [FolderReader(bench.www), WebReader(try BaseURL(server.url))]
+    for reader in readers {
+      let error = #expect(throws: MirrorError.self) { try Verification(reader).run() }
+      let words = error.map { "\($0)" } ?? ""
+      #expect(words.contains("\(reader.name)/mirror.json is a web page"), "\(words)")
+    }
+    try DurableFile.write([0x7b], to: bench.www + "/mirror.json")
+    let error = #expect(throws: MirrorError.self) { try Verification(FolderReader(bench.www)).run() }
+    #expect(error.map { "\($0)" }?.contains("\(bench.www)/mirror.json can't be read") == true)
   }
 
   @Test("A first run that was ended doesn't bind the next one to all channels")

@@ -58,7 +58,7 @@ import Testing
     "What can't be used is said with what was asked",
     arguments: [
       (403, #"{"code":"scope","detail":"it takes read","status":403}"#, false, "answered 403: it takes read"),
-      (502, "<html>", true, "answered 502"), (404, "<html>", false, "answered 404"),
+      (502, "<html>", true, "status 502 without"), (404, "<html>", false, "status 404 without"),
       (200, "<html>", false, "an answer that isn't JSON"), (200, "{}", false, "channels"),
       (
         200, #"{"channels":[\#(channel.replacing("\"appID\":1", with: "\"appID\":-1"))],"origin":"o"}"#,

@@ -113,6 +113,21 @@ import Testing
     #expect(server == script.url && !found.isEmpty)
   }
 
+  /// A server of TLS breaks off where it is spoken to without; what began to answer by HTTP is none.
+  @Test func aCutAnswerIsNoTLS() throws {
+    func words(_ steps: [SocketServer.Step]) throws -> String {
+      let script = Script(steps)
+      defer { withExtendedLifetime(script) {} }
+      let client = try script.client()
+      return try #require(
+        Self.error { () throws(OriginError) in _ = try client.send(OriginCall("GET", "x")) }
+      ).message
+    }
+    #expect(try words([.close]).contains("where it speaks TLS, write https://"))
+    let cut = try words([.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf".utf8)), .close])
+    #expect(cut.contains("in the midst of its answer") && !cut.contains("TLS"), "\(cut)")
+  }
+
   @Test func nobodyIsThere() throws {
     let url = Script(Self.json("{}")).url
     let client = try OriginClient(server: BaseURL(url), token: nil) { _ in RetryPolicy(attempts: 2, first: 1)

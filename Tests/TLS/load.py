@@ -2,8 +2,10 @@
 """Handshakes without end, and whether the server keeps anything of them: load.py XCACHE [SECONDS (60)]
 
 Clients of openssl's connect as fast as this machine goes, each connection with a request, while others send what is no TLS,
-begin and say no more, or go away in the midst, and the certificate is read anew each 5 seconds. Memory and descriptors
-must be what they were after the first quarter. `make test-tls` runs it.
+begin and say no more, or go away in the midst, and the certificate is read anew each 5 seconds. One more client begins each
+second session with the ticket of the one before. No handshake of a client that keeps to the protocol may fail: openssl's end
+at the first, ours count theirs, and the server may not count more than there were rude clients. Memory and descriptors must
+be what they were after the first quarter. `make test-tls` runs it.
 """
 import os
 import random
@@ -40,13 +42,17 @@ def metric(port, name, context):
     return int(re.search(rf"^{name} (\d+)$", text.decode(), re.M).group(1))
 
 
+RUDE = ("spoke plain HTTP", "sent noise", "said nothing more", "broke off")
+
+
 def trouble(port, over, counts):
-    """One rude client after another."""
+    """One rude client after another; each is counted by its kind before it does anything that the server could count."""
     silent = []
     while not over.is_set():
         try:
             rude = socket.create_connection(("127.0.0.1", port), timeout=5)
             kind = random.randrange(4)
+            counts[RUDE[kind]] += 1
             if kind == 0:
                 rude.sendall(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
                 assert rude.recv(100).startswith(b"HTTP/1.1 400 ")
@@ -57,15 +63,37 @@ def trouble(port, over, counts):
                 silent.append(rude)
                 if len(silent) > 100:
                     silent.pop(0).close()
+                time.sleep(0.005)
                 continue
             else:
                 # Reset in the midst.
                 rude.sendall(bytes([22, 3, 1]))
                 rude.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             rude.close()
-            counts["rude"] += 1
         except ConnectionResetError:
-            counts["rude"] += 1
+            pass
+        time.sleep(0.005)
+
+
+def resuming(port, pem, over, counts, faults):
+    """One client that keeps to the protocol after another, each second one with the session of the one before."""
+    context = ssl.create_default_context(cafile=pem)
+    session = None
+    while not over.is_set():
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=30) as plain:
+                with context.wrap_socket(plain, server_hostname="localhost", session=session) as connection:
+                    connection.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+                    text = b""
+                    while part := connection.recv(65536):
+                        text += part
+                    assert text.startswith(b"HTTP/1.1 200 "), text
+                    counts["resumed" if connection.session_reused else "new"] += 1
+                    # TLS 1.3 sends its tickets behind the handshake, with the answer.
+                    session = None if connection.session_reused else connection.session
+        except (OSError, AssertionError) as error:
+            faults.append(f"{type(error).__name__}: {error}")
+            session = None
         time.sleep(0.005)
 
 
@@ -95,8 +123,11 @@ def run(server, log, pem):
         time.sleep(0.02)
     port = int(found.group(1))
     context = ssl.create_default_context(cafile=pem)
-    over, counts = threading.Event(), {"rude": 0}
-    threading.Thread(target=trouble, args=(port, over, counts), daemon=True).start()
+    over, counts, faults = threading.Event(), dict.fromkeys((*RUDE, "new", "resumed"), 0), []
+    others = [threading.Thread(target=trouble, args=(port, over, counts), daemon=True),
+              threading.Thread(target=resuming, args=(port, pem, over, counts, faults), daemon=True)]
+    for other in others:
+        other.start()
     start = time.monotonic()
     clients = [subprocess.Popen(["openssl", "s_time", "-connect", f"127.0.0.1:{port}", "-new", "-time", str(seconds), version,
                                  "-CAfile", pem, "-www", "/healthz"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -109,12 +140,21 @@ def run(server, log, pem):
         print("{:5.0f} s: {:.1f} MB, {} descriptors".format(*samples[-1]), flush=True)
     for client in clients:
         words = client.communicate(timeout=seconds + 60)[0]
+        # It ends at the first handshake that fails.
         assert client.returncode == 0, words
     elapsed = time.monotonic() - start
     done = metric(port, "http_tls_handshakes_total", context) - first
     over.set()
-    print(f"{done} handshakes in {elapsed:.0f} s, {done / elapsed:.0f} a second, beside {counts['rude']} rude clients; "
-          f"{metric(port, 'http_tls_handshake_failures_total', context)} that failed", flush=True)
+    for other in others:
+        other.join(timeout=60)
+    failed, rude = metric(port, "http_tls_handshake_failures_total", context), sum(counts[kind] for kind in RUDE)
+    print(f"{done} handshakes in {elapsed:.0f} s, {done / elapsed:.0f} a second; of one client that resumes each second session "
+          f"{counts['new']} new, {counts['resumed']} resumed", flush=True)
+    print(f"{rude} rude clients ({', '.join(f'{counts[kind]} {kind}' for kind in RUDE)}); "
+          f"the server counts {failed} handshakes that failed", flush=True)
+    assert not faults, f"{len(faults)} handshakes or requests of a right client failed, such as {faults[:3]}"
+    assert counts["resumed"] > 0, "no session was resumed"
+    assert failed <= rude, f"{failed - rude} handshakes failed that no rude client began"
     for _ in range(600):
         time.sleep(0.1)
         if descriptors(server.pid) < 40:

@@ -27,10 +27,16 @@ package struct FileFacts: Sendable {
 }
 
 extension MirrorReader {
-  /// - Throws: `noMirror`, `unreadable`.
+  /// - Throws: `noMirror`, `noIndex`.
   package func index() throws(MirrorError) -> (MirrorIndex, [UInt8]) {
     guard let bytes = try read(MirrorIndex.path) else { throw .noMirror(place: name) }
-    return (try MirrorIndex(parsing: bytes), bytes)
+    do throws(MirrorError) {
+      return (try MirrorIndex(parsing: bytes), bytes)
+    } catch .unreadable(_, let reason) {
+      // Some hosts answer a page of theirs to whatever they don't have.
+      let isPage = bytes.first { $0 > 0x20 } == UInt8(ascii: "<")
+      throw .noIndex(place: name, reason: isPage ? "is a web page" : "can't be read: \(reason)")
+    }
   }
 }
 

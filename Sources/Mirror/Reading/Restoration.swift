@@ -31,11 +31,15 @@ package struct Restoration {
     package var isWhole: Bool { lost.isEmpty && damaged.isEmpty }
   }
 
-  /// - Throws: `noMirror`, `unreadable`, `damagedMirror`, `store(.notEmpty)`; then the folder holds no origin.
-  package func restore(into store: Store) throws(MirrorError) -> Report {
+  /// - Parameter open: makes or opens what is restored into, once there is something to restore.
+  /// - Throws: `noMirror`, `noIndex`, `damagedMirror`, `store(.notEmpty)`; then the folder holds no origin.
+  package func restore(
+    into open: @autoclosure () throws(StoreError) -> Store
+  ) throws(MirrorError) -> Report {
+    let (index, _) = try reader.index()
+    let store = try MirrorError.store(open)
     let isEmpty = try MirrorError.store { () throws(StoreError) in try store.channels().isEmpty }
     guard isEmpty else { throw .store(.notEmpty(path: store.folder.path)) }
-    let (index, _) = try reader.index()
     let mark = mark()
     var (channels, damaged): ([RestoredChannel], [DamagedDocument]) = ([], [])
     var (told, unfinished): ([MirrorReport.Channel], [MirroredChannel]) = ([], [])

@@ -47,7 +47,7 @@ package struct Verification {
     package var hasErrors: Bool { divergences.contains { $0.severity == .error } }
   }
 
-  /// - Throws: `noMirror`, `unknownName`, `keepsChanging`, and what reading may throw.
+  /// - Throws: `noMirror`, `noIndex`, `unknownName`, `keepsChanging`, and what reading may throw.
   package func run() throws(MirrorError) -> Report {
     for _ in 0..<Self.attempts {
       let (index, bytes) = try reader.index()

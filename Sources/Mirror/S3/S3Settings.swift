@@ -17,10 +17,13 @@ package struct S3Settings: Sendable {
 
   /// Reads `s3://bucket/prefix`; what flags don't say comes from the usual AWS environment variables.
   ///
-  /// - Parameter http: makes the requests.
+  /// - Parameters:
+  ///   - option: what gave `endpoint`, for messages.
+  ///   - http: makes the requests.
   /// - Throws: `badPlace`.
   package init(
-    _ place: String, endpoint: String?, region: String?, environment: [String: String],
+    _ place: String, endpoint: String?, from option: String = "--endpoint", region: String?,
+    environment: [String: String],
     http: HTTPClient = HTTPClient()
   ) throws(MirrorError) {
     self.http = http
@@ -37,19 +40,20 @@ package struct S3Settings: Sendable {
     }
     self.bucket = String(bucket)
     prefix = parts.count > 1 ? parts[1].split(separator: "/").joined(separator: "/") : ""
-    func variable(_ names: String...) -> String? {
-      names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+    func given(_ names: String...) -> (name: String, value: String)? {
+      names.lazy.compactMap { name in environment[name].map { (name, $0) } }.first { !$0.1.isEmpty }
     }
-    let region = region ?? variable("AWS_REGION", "AWS_DEFAULT_REGION") ?? "us-east-1"
+    func variable(_ name: String) -> String? { given(name)?.value }
+    let region = region ?? given("AWS_REGION", "AWS_DEFAULT_REGION")?.value ?? "us-east-1"
     self.region = region
-    let given = endpoint ?? variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+    let address = endpoint.map { (option, $0) } ?? given("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
     // Stores other than Amazon's rarely answer to a host name for each bucket.
-    isPathStyle = given != nil
-    let text = given ?? "https://\(bucket).s3.\(region).amazonaws.com"
+    isPathStyle = address != nil
+    let (source, text) = address ?? (place, "https://\(bucket).s3.\(region).amazonaws.com")
     guard let url = try? BaseURL(text) else {
-      let shown = text.contains("@") || text.contains("?") ? "the endpoint" : text
+      let shown = text.contains("@") || text.contains("?") ? "what it has" : text
       throw .badPlace(
-        "\(shown) is not a plain http or https URL; give the store's URL with --endpoint, without user, password or query"
+        "\(source) should be the store's address: \(shown) is no http or https URL without user, password and query"
       )
     }
     self.endpoint = url

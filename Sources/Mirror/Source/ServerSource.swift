@@ -74,7 +74,8 @@ package final class ServerSource: MirrorSource {
     do {
       return try MirroredResource.list(bytes)
     } catch {
-      throw .unreadable(path: "\(server)/api/v1/\(path)", reason: error.description)
+      throw .notAnOrigin(
+        url: "\(server)/api/v1/\(path)", found: "an answer that can't be read (\(error))", status: 200)
     }
   }
 
@@ -171,9 +172,7 @@ extension MirrorError {
       self = .unreachable(url: url, error)
     case .unknownOutcome(_, .status(let status, _)): self = .refused(url: url, status: status, message: "")
     case .notAnOrigin(_, let found, let status):
-      self =
-        status == 200
-        ? .unreadable(path: url, reason: found) : .refused(url: url, status: status, message: "")
+      self = .notAnOrigin(url: url, found: found, status: status)
     case .refused(let problem):
       self = .refused(url: url, status: problem.status, message: problem.detail == nil ? "" : problem.message)
     case .body(let error): self = .unreadable(path: url, reason: "\(error)")

@@ -48,7 +48,10 @@ struct ZipEndpoint: Sendable {
       }
     } catch {
       if case .unknownVersion(let version) = error {
-        return ClientFailure.notFound("version \(version) of \(channel.app) is not kept")
+        return ClientFailure.notFound(
+          version > channel.version
+            ? "there is no version \(version) of \(channel.app); the newest one is \(channel.version)"
+            : "version \(version) of \(channel.app) is not kept")
       }
       return ClientFailure.response(error)
     }

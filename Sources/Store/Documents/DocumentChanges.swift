@@ -17,14 +17,14 @@ extension Store {
   }
 
   /// A version of a document, the newest where none is named; nil where there is none.
-  /// - Throws: `unknownVersion` for a version that isn't kept.
+  /// - Throws: `unknownVersion` for a version that isn't kept, `noVersion` for one that never was.
   package func document(
     _ document: ChannelDocument, of channel: ChannelInfo, at version: Int64? = nil
   ) throws(StoreError) -> DocumentRecord? {
     try connections.reading { (db) throws(StoreError) in
       guard let version else { return try db.newest(document, of: channel.id) }
       guard let record = try db.document(document, of: channel.id, at: version) else {
-        throw .unknownVersion(ManifestVersion(version))
+        throw try db.absence(of: document, version, of: channel.id)
       }
       return record
     }
@@ -172,11 +172,23 @@ package struct DocumentReader {
   }
 
   /// A version of one of the channel's documents.
-  /// - Throws: `unknownVersion`.
+  /// - Throws: `unknownVersion`, `noVersion`.
   package func document(_ document: ChannelDocument, at version: Int64) throws(StoreError) -> DocumentRecord {
     guard let record = try db.document(document, of: channel.id, at: version) else {
-      throw .unknownVersion(ManifestVersion(version))
+      throw try db.absence(of: document, version, of: channel.id)
     }
     return record
+  }
+}
+
+extension Database {
+  /// Why a version of a document isn't there.
+  fileprivate func absence(
+    of document: ChannelDocument, _ version: Int64, of channel: Int64
+  ) throws(StoreError) -> StoreError {
+    let newest = try newest(document, of: channel)?.version ?? 0
+    return version > newest
+      ? .noVersion(ManifestVersion(version), newest: ManifestVersion(newest))
+      : .unknownVersion(ManifestVersion(version))
   }
 }

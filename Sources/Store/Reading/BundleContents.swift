@@ -73,7 +73,8 @@ extension Store {
     throws(StoreError) -> [BundleName: [ResourceURL: ResourceContent]]
   {
     try connections.reading { (db) throws(StoreError) in
-      guard version != .none, try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
+      if version == .none { throw .unknownVersion(version) }
+      try db.requireKept(version, in: channel.id)
       var bundles = try db.bundles(of: channel.id)
       if let bundle {
         bundles.removeAll { $0.name != bundle }

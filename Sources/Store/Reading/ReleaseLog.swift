@@ -57,7 +57,7 @@ extension Store {
   {
     try connections.reading { (db) throws(StoreError) in
       guard let row = try ReleaseRow.find(version, of: channel.id, in: db) else {
-        throw .unknownVersion(version)
+        throw try version == .none ? .unknownVersion(version) : db.absence(of: version, in: channel.id)
       }
       return try ReleaseRecord(row, in: db)
     }

@@ -21,7 +21,8 @@ extension Store {
   ) throws(StoreError) -> Pin {
     let pin = Pin(version: version, author: actor.name, reason: reason, at: clock())
     return try connections.transaction(keeping: record, now: pin.at) { (db) throws(StoreError) in
-      guard version > .none, try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
+      if version == .none { throw .unknownVersion(version) }
+      try db.requireKept(version, in: channel.id)
       try db.run(
         """
         INSERT INTO pin (channel_id, version, at, author, reason) VALUES (?, ?, ?, ?, ?)

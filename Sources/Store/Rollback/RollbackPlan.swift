@@ -84,7 +84,8 @@ struct RollbackPlan {
     switch request.target {
     case .version(let name):
       let version = try db.version(name, of: channel)
-      guard version != .none, try db.isKept(version, in: channel.id) else { throw .unknownVersion(version) }
+      if version == .none { throw .unknownVersion(version) }
+      try db.requireKept(version, in: channel.id)
       return version
     case .steps(let steps):
       guard request.bundle != nil, let bundle = scope.first else {

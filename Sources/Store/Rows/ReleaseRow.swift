@@ -134,9 +134,18 @@ extension Database {
       != nil
   }
 
-  /// - Throws: `unknownVersion` for a version whose manifest can't be told.
+  /// - Throws: `unknownVersion` for a version whose manifest can't be told, `noVersion` for one that never was.
   func requireKept(_ version: ManifestVersion, in channel: Int64) throws(StoreError) {
-    guard try isKept(version, in: channel) else { throw .unknownVersion(version) }
+    guard try isKept(version, in: channel) else { throw try absence(of: version, in: channel) }
+  }
+
+  /// Why a version isn't there.
+  func absence(of version: ManifestVersion, in channel: Int64) throws(StoreError) -> StoreError {
+    let newest =
+      try value(Int64?.self, "SELECT max(version) FROM release WHERE channel_id = ?", channel).flatMap(\.self)
+      ?? 0
+    return version.number > newest
+      ? .noVersion(version, newest: ManifestVersion(newest)) : .unknownVersion(version)
   }
 
   /// Whether what a bundle held at a version can be told; always at its own newest one.

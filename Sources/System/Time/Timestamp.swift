@@ -8,6 +8,13 @@ package enum Timestamp {
     return "\(CivilTime(seconds: second).text.dropLast()).\(zeros)\(fraction)Z"
   }
 
+  /// As people read it: `2026-11-20 15:17:27 UTC`.
+  /// - Parameter milliseconds: since 1970.
+  package static func words(_ milliseconds: Int64) -> String {
+    let text = CivilTime(seconds: wholeSeconds(milliseconds)).text
+    return text.prefix(10) + " " + text.dropFirst(11).prefix(8) + " UTC"
+  }
+
   /// Milliseconds since 1970 of a time with its offset: `2026-11-19T14:05+08:00`, `2026-11-19T06:05:00.250Z`.
   ///
   /// RFC 3339, where seconds may be left out; digits beyond milliseconds are dropped. Nil for anything else, a time

@@ -34,9 +34,11 @@ public struct UpdateReport: Hashable, Sendable {
   public let from: String
   /// The version held now.
   public let to: String
+  /// Listed files; each is one of `fetched`, `copied`, `kept`, `missing` and `backlog`.
+  public internal(set) var files = 0
   /// Files that came over the network; two URLs with equal bytes are one.
   public internal(set) var fetched = 0
-  /// Files made of bytes that the device held already.
+  /// Files made of bytes that the device held already, or that came for another one.
   public internal(set) var copied = 0
   /// Listed files that stayed as they were.
   public internal(set) var kept = 0

@@ -6,6 +6,10 @@ struct Completions {
 
   // MARK: - bash
 
+  /// What may stand in the place of a command, or before it.
+  private static let beforeCommands =
+    Command.common + [.flag("version", short: "V", VersionCommand.command.summary)]
+
   private static func names(_ option: Option) -> [String] {
     ["--\(option.name)"] + (option.short.map { ["-\($0)"] } ?? [])
   }
@@ -33,7 +37,7 @@ struct Completions {
   }
 
   var bash: String {
-    let general = Command.common.flatMap(Self.names).joined(separator: " ")
+    let general = Self.beforeCommands.flatMap(Self.names).joined(separator: " ")
     return """
       # bash completion for xcache
       _xcache() {
@@ -132,6 +136,7 @@ struct Completions {
   }
 
   var zsh: String {
+    let general = Self.beforeCommands.flatMap { Self.zsh($0) }
     let names = commands.map { "    '\(Self.zsh($0.name)):\(Self.zsh($0.summary))'" }
     return """
       #compdef xcache
@@ -146,7 +151,7 @@ struct Completions {
           ((CURRENT--))
         done
         if ((CURRENT == 2)); then
-          _describe command commands
+          if [[ $words[2] == -* ]]; then _arguments \(general.joined(separator: " ")); else _describe command commands; fi
           return
         fi
         local command=$words[2]
@@ -175,6 +180,12 @@ struct Completions {
 
   var fish: String {
     var lines = ["# fish completion for xcache", "complete -c xcache -f"]
+    for option in Self.beforeCommands {
+      let short = option.short.map { " -s \($0)" } ?? ""
+      lines.append(
+        "complete -c xcache -n __fish_use_subcommand\(short) -l \(option.name) -d '\(Self.fish(option.help))'"
+      )
+    }
     for command in commands {
       lines.append(
         "complete -c xcache -n __fish_use_subcommand -a \(command.name) -d '\(Self.fish(command.summary))'")

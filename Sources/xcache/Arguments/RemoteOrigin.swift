@@ -40,7 +40,7 @@ struct RemoteOrigin {
     let profile = try Self.profile(&settings, arguments)
     settings.token = settings.token ?? profile?.token
     self.settings = settings
-    tokenSource = token?.source ?? profile.map { _ in "xcache login" }
+    tokenSource = token?.source ?? profile?.token.map { _ in "xcache login" }
     certificates = try Self.certificates(arguments) ?? Self.certificates(of: profile)
     http = arguments.http(authorities: certificates)
   }

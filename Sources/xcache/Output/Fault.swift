@@ -29,7 +29,13 @@ struct Fault {
     // What a device was told to be comes from the command line.
     case ClientError.badSetting: self.init("\(error)", .usage, "usage")
     case ClientError.noAnswer: self.init("\(error)", .failed, "unreachable")
+    case ClientError.unreadable: self.init("\(error)", .failed, "not-an-origin")
+    // An origin says why in words of its own.
+    case ClientError.status(_, _, nil): self.init("\(error)", .failed, "not-an-origin")
     case MirrorError.unreachable: self.init("\(error)", .failed, "unreachable")
+    case MirrorError.notAnOrigin: self.init("\(error)", .failed, "not-an-origin")
+    case MirrorError.noMirror, MirrorError.noIndex: self.init("\(error)", .failed, "not-a-copy")
+    case MirrorError.badPlace: self.init("\(error)", .usage, "settings")
     // ClientError, MirrorError and SystemError say themselves what is wrong, where and what to do.
     default: self.init("\(error)", .failed, "failed")
     }

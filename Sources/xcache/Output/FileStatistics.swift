@@ -37,9 +37,14 @@ struct FileStatistics {
   private struct Sum {
     var files = [0, 0, 0]
     /// Of what is added and changed.
-    var bytes: Int64 = 0
+    var new: Int64 = 0
+    /// Of what is removed.
+    var gone: Int64 = 0
 
-    mutating func add(_ more: Int64) { bytes = bytes.addingClamped(more) }
+    mutating func add(_ change: Change, _ bytes: Int64) {
+      files[change.rawValue] += 1
+      if change == .removed { gone = gone.addingClamped(bytes) } else { new = new.addingClamped(bytes) }
+    }
   }
 
   static let option = Option.flag("stat", "summarize the files by type instead of listing them")
@@ -47,16 +52,14 @@ struct FileStatistics {
   private var types: [String: Sum] = [:]
 
   mutating func add(_ url: String, _ change: Change, _ bytes: Int64) {
-    let type = Self.type(of: url)
-    types[type, default: Sum()].files[change.rawValue] += 1
-    if change != .removed { types[type]?.add(bytes) }
+    types[Self.type(of: url), default: Sum()].add(change, bytes)
   }
 
   var lines: [String] {
     if types.isEmpty { return [] }
-    var table = Table(["TYPE", "ADDED", "CHANGED", "REMOVED", "SIZE"], rightAligned: [1, 2, 3, 4])
-    for (type, sum) in types.sorted(by: { ($1.value.bytes, $0.key) < ($0.value.bytes, $1.key) }) {
-      table.add([type] + sum.files.map(String.init) + [Bytes.text(sum.bytes)])
+    var table = Table(["TYPE", "ADDED", "CHANGED", "REMOVED", "NEW", "GONE"], rightAligned: [1, 2, 3, 4, 5])
+    for (type, sum) in types.sorted(by: { ($1.value.new, $0.key) < ($0.value.new, $1.key) }) {
+      table.add([type] + sum.files.map(String.init) + [Bytes.text(sum.new), Bytes.text(sum.gone)])
     }
     return table.lines
   }

@@ -47,8 +47,10 @@ extension ReleaseAnswer {
     return "visible with its deltas" + (milliseconds.map { ", made in \($0 / 100 * 100) ms" } ?? "")
   }
 
-  /// Whether it waited for its deltas, and the receipt.
-  var endLines: [String] { [visibility()] + receiptLines }
+  /// Whether it waited for its deltas, unless nobody wants to know, and the receipt.
+  func endLines(_ terminal: Terminal) -> [String] {
+    (terminal.isQuiet ? [] : [visibility()]) + receiptLines
+  }
 }
 
 extension PrefetchResult {

@@ -1,5 +1,6 @@
 import Manifests
 import OriginAPI
+import System
 
 /// Rows under each other in columns as wide as they need to be.
 struct Table {
@@ -67,10 +68,7 @@ enum Ranges {
 
 extension OriginAPI.Moment {
   /// As people read it: `2026-11-20 15:17:27 UTC`.
-  var formatted: String {
-    let text = wireText
-    return text.prefix(10) + " " + text.dropFirst(11).prefix(8) + " UTC"
-  }
+  var formatted: String { Timestamp.words(milliseconds) }
 }
 
 extension OriginAPI.Moment? {

@@ -8,7 +8,8 @@ struct Profiles {
   /// What is known of a server.
   struct Profile: Equatable {
     let server: BaseURL
-    var token: String
+    /// Nil where the file was written by hand without one.
+    var token: String?
     /// A file of the certificates to trust, PEM; nil: the system's.
     var certificates: String?
   }
@@ -60,7 +61,7 @@ struct Profiles {
       guard key == "servers" else { throw node.unknown("servers") }
       for (server, node) in try node.members() {
         var profile = Profile(
-          server: try SettingsValue.url(server, in: path, at: node.keys), token: "", certificates: nil)
+          server: try SettingsValue.url(server, in: path, at: node.keys), token: nil, certificates: nil)
         for (key, value) in try node.members() {
           switch key {
           case "token":
@@ -126,7 +127,7 @@ struct Profiles {
     for profile in profiles.sorted(by: { $0.server.text < $1.server.text }) {
       var members = JSONObject()
       members["cacert"] = profile.certificates.map { .string($0) }
-      members["token"] = .string(profile.token)
+      members["token"] = profile.token.map { .string($0) }
       servers[profile.server.text] = .object(members)
     }
     let text = PrettyJSON.text(["servers": .object(servers)]) + "\n"

@@ -87,7 +87,9 @@ import Testing
     for (from, to) in [(1, 9), (9, 1)] as [(Int64, Int64)] {
       #expect {
         try store.changes(shop, from: ManifestVersion(from), to: ManifestVersion(to))
-      } throws: { if case StoreError.unknownVersion(ManifestVersion(9)) = $0 { true } else { false } }
+      } throws: {
+        if case StoreError.noVersion(ManifestVersion(9), ManifestVersion(3)) = $0 { true } else { false }
+      }
     }
   }
 

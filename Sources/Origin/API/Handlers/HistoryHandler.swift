@@ -27,6 +27,10 @@ struct HistoryHandler: APIHandler {
       throw Problem.badRequest("a diff needs two versions: from=A&to=B")
     }
     let (from, to) = (try store.version(older, of: channel), try store.version(newer, of: channel))
+    for (name, version) in [(older, from), (newer, to)] where version == .none {
+      // A moment before the first release; 0 itself is what a new device has.
+      if case .moment = name { throw StoreError.unknownVersion(.none) }
+    }
     let changes = try store.diff(channel, from: from, to: to)
     let transfers = try DiffTransfers(changes, channel, from: from, DerivedFacts(store: store))
     let cost = try transfers.cost(channel, from: from, to: to, store)

@@ -91,7 +91,7 @@ extension Problem {
     case .unknownApp: self.init(.notFound, "unknown-app", words)
     case .unknownChannel: self.init(.notFound, "unknown-channel", words)
     case .unknownBundle: self.init(.notFound, "unknown-bundle", words)
-    case .unknownVersion: self.init(.notFound, "unknown-version", words)
+    case .unknownVersion, .noVersion: self.init(.notFound, "unknown-version", words)
     case .unknownMoment: self.init(.notFound, "unknown-version", words)
     case .unknownDocument: self.init(.notFound, "unknown-version", words)
     case .tooManySteps(_, let kept):

@@ -71,6 +71,7 @@ enum PinCommand {
 
   private static func table(_ pins: [PinInfo]) -> [String] {
     var table = Table(["VERSION", "SINCE", "BY", "WHY"], rightAligned: [0])
+    if pins.isEmpty { return ["no version is pinned"] }
     for pin in pins { table.add([pin.version.text, pin.at.formatted, pin.author, pin.reason]) }
     return table.lines
   }

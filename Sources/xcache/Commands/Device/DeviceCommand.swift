@@ -125,7 +125,7 @@ enum DeviceCommand {
       folder: folder, server: try remote.server.text, app: try remote.app.text,
       hosts: hosts.split(separator: ",").map(String.init), channel: remote.channel.text)
     device.fallback = try arguments.value("fallback").map {
-      try SettingsValue.url($0, in: "--fallback").text
+      try SettingsValue.url($0, in: arguments.source("fallback")).text
     }
     if let text = try arguments.value("disk-limit") {
       guard let bytes = Bytes.parse(text) else {
@@ -142,7 +142,8 @@ enum DeviceCommand {
     let text = try arguments.value("listen") ?? "127.0.0.1:8090"
     let isLoopback = ["127.0.0.1:", "[::1]:", "localhost:"].contains { text.hasPrefix($0) }
     guard isLoopback, let address = SocketAddress(text) else {
-      throw UsageError("--listen \(text) is not a loopback address and port such as 127.0.0.1:8090")
+      throw UsageError(
+        "\(arguments.source("listen")) \(text) is no address and port on loopback, such as 127.0.0.1:8090")
     }
     return address
   }

@@ -1,6 +1,7 @@
 import DeviceLinux
 import Manifests
 import Publishing
+import System
 import XCacheClient
 
 /// `xcache pull`: a plain device on this machine.
@@ -48,7 +49,7 @@ enum PullCommand {
       folder: folder, server: try remote.server.text, app: try remote.app.text,
       hosts: ["*"], channel: remote.channel.text)
     settings.fallback = try arguments.value("fallback").map {
-      try SettingsValue.url($0, in: "--fallback").text
+      try SettingsValue.url($0, in: arguments.source("fallback")).text
     }
     settings.comparesWithGzip = arguments.has("compare-gzip")
     let transport = remote.transport(connections: settings.connections)
@@ -75,6 +76,11 @@ enum PullCommand {
     let completion = arguments.has("complete") ? try device.complete(progress: progress) : nil
     let tree = try arguments.value("tree").map { try device.writeTree(below: $0) }
     terminal.endProgress()
+    if let update, tree == nil, update.from != update.to, try Kernel.status("\(folder)/tree")?.kind == .folder
+    {
+      terminal.remark(
+        "\(folder)/tree still has version \(update.from) or older: --tree BASE-URL writes it anew")
+    }
     let clashes = tree?.clashes.count ?? 0
     let failure =
       clashes > 0
@@ -113,8 +119,9 @@ enum PullCommand {
         default: "by the whole manifest"
         }
       lines.append(
-        "version \(update.from) → \(update.to) \(how): \(Count.text(update.fetched, "file")) fetched, \(update.copied) copied, "
-          + "\(update.kept) kept; \(Bytes.text(update.bytesFetched)) of \(Bytes.text(update.bytesTotal)) fetched"
+        "version \(update.from) → \(update.to) \(how): of \(Count.text(update.files, "file")), \(Bytes.text(update.bytesTotal)), "
+          + "\(update.fetched) fetched, \(update.copied) copied from others, \(update.kept) kept; "
+          + "\(Bytes.text(update.bytesFetched)) came over the network"
       )
       if update.deltas > 0 {
         lines.append("\(update.deltas) of them by \(update.deltas == 1 ? "a delta" : "deltas")")
@@ -227,7 +234,7 @@ enum PullCommand {
       "bytesByGzip": update.bytesByGzip.map { .integer(Int64($0)) } ?? .null,
       "copied": .integer(update.copied), "deltas": .integer(update.deltas),
       "deltasFailed": .integer(update.deltasFailed), "fetched": .integer(update.fetched),
-      "from": .string(update.from),
+      "files": .integer(update.files), "from": .string(update.from),
       "kept": .integer(update.kept), "kind": .string(update.kind.rawValue),
       "missing": .integer(update.missing), "pack": update.pack.map(json) ?? .null,
       "source": .string(update.source == .fallback ? "fallback" : "origin"),

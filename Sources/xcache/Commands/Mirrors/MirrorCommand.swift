@@ -135,7 +135,8 @@ enum MirrorCommand {
 
   static func s3(_ place: String, _ arguments: Arguments) throws -> S3Settings {
     try S3Settings(
-      place, endpoint: try arguments.value("endpoint"), region: try arguments.value("region"),
+      place, endpoint: try arguments.value("endpoint"), from: arguments.source("endpoint"),
+      region: try arguments.value("region"),
       environment: arguments.environment, http: arguments.http())
   }
 

@@ -17,7 +17,13 @@ enum MirrorRegistrations {
         mirror.name, mirror.at.formatted, mirror.keeps ?? true ? "yes" : "no", message(mirror.versions),
       ])
     }
+    if table.isEmpty { return say(nothing: terminal) }
     terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
+    return .done
+  }
+
+  private static func say(nothing terminal: Terminal) -> ExitCode {
+    terminal.say("no copy is registered; a run of `xcache mirror` registers its own")
     return .done
   }
 

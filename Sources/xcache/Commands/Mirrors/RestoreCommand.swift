@@ -72,8 +72,8 @@ enum RestoreCommand {
       progress.show("restoring", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
     }
     defer { terminal.endProgress() }
-    let store = try Store(path: data)
-    let report = try restoration.restore(into: store)
+    let report = try restoration.restore(into: try Store(path: data))
+    let folder = DataFolder(path: data)
     terminal.endProgress()
     let failure =
       report.isWhole
@@ -82,7 +82,7 @@ enum RestoreCommand {
         "the copy is damaged: what it lacks is named in damagedDocuments and damagedURLs; everything else is restored",
         name: "damaged")
     if arguments.has("json") {
-      terminal.say(json: report.json(store.folder), failure)
+      terminal.say(json: report.json(folder), failure)
       return failure?.code ?? .done
     }
     terminal.say(
@@ -96,7 +96,7 @@ enum RestoreCommand {
           + "runs, `xcache mirror --repair` puts this one right")
     }
     terminal.say("\(Count.text(report.files, "file")), \(Bytes.text(report.bytes)) restored into \(data)")
-    terminal.say("the new admin token is in \(store.folder.adminToken)")
+    terminal.say("a new admin token is in \(folder.adminToken)")
     DamageOutput.tell(
       Array(Set(report.lost.map(\.sha256))), report.lost, "missing or damaged in the static copy", arguments,
       terminal)

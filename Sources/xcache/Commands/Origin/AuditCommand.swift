@@ -69,6 +69,10 @@ enum AuditCommand {
         message(row.parameters), message(row.result),
       ])
     }
+    if table.isEmpty {
+      terminal.say("no act was recorded\(since == nil ? "" : " since then")")
+      return .done
+    }
     terminal.say(list: table.lines, head: 1, all: arguments.has("all") || !arguments.all("limit").isEmpty)
     return .done
   }

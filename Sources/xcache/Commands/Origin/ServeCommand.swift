@@ -78,10 +78,11 @@ enum ServeCommand {
     configuration.tls = tls
     var options = try options(arguments, configuration, budget.openFiles, log)
     configuration.accessLog = try ServeLimits.accessLog(arguments, log)
+    // Before the folder: what is made there would hide from the next start that this one failed.
+    let server = try listen(configuration)
     let store = try Store(path: data)
     // At once: where the start fails after this, the next one makes no token and says nothing of it.
     if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
-    let server = try listen(configuration)
     let watch = ServeMirror.watch(watched, store, log)
     let status = ServeStatus(store: store, data: data)
     options.metrics = {
@@ -136,28 +137,28 @@ enum ServeCommand {
     }
     guard parts.count == 2, let hour = parts[0], let minute = parts[1], (0..<24).contains(hour),
       (0..<60).contains(minute)
-    else { throw UsageError("--gc \(text) is not a time of day such as 03:00") }
+    else { throw UsageError("\(arguments.source("gc")) \(text) is no time of day; write it like 03:00") }
     return DailyCollection(minute: hour * 60 + minute, policy: policy)
   }
 
-  private static func zipRoom(_ text: String) throws(UsageError) -> ZipRoom {
+  private static func zipRoom(_ text: String, in place: String) throws(UsageError) -> ZipRoom {
     if text.hasSuffix("%"), let share = Int(text.dropLast()), ZipRoom.shares.contains(share) {
       return .share(share)
     }
     // A number alone is taken for bytes, as it always was, where it can be meant so.
     if Int(text).map({ $0 < 1_000_000 }) ?? false {
-      throw UsageError("--zip-room \(text): \(text) what? Write \(text)% of the free disk, or \(text)GB")
+      throw UsageError("\(place) \(text): \(text) what? Write \(text)% of the free disk, or \(text)GB")
     }
     if !text.hasSuffix("%"), let bytes = Bytes.parse(text) { return .bytes(bytes) }
     throw UsageError(
-      "--zip-room \(text) is neither a share from \(ZipRoom.shares.lowerBound)% to \(ZipRoom.shares.upperBound)%"
+      "\(place) \(text) is neither a share from \(ZipRoom.shares.lowerBound)% to \(ZipRoom.shares.upperBound)%"
         + " nor a size like 500MB or 20GB")
   }
 
   private static func size(_ arguments: Arguments, _ name: String) throws -> Int64? {
     guard let text = try arguments.value(name) else { return nil }
     guard let bytes = Bytes.parse(text) else {
-      throw UsageError("--\(name) \(text) is not a size such as 500MB or 2GB")
+      throw UsageError("\(arguments.source(name)) \(text) is no size, such as 500MB or 2GB")
     }
     return bytes
   }
@@ -168,7 +169,7 @@ enum ServeCommand {
     if text == "off" { return nil }
     guard let seconds = Arguments.seconds(of: text, in: "smhd") else {
       throw UsageError(
-        "--scrub \(text) is not a valid time; expected one such as 7d, 12h, 30m or 10s, or off")
+        "\(arguments.source("scrub")) \(text) is no time; write it like 7d, 12h, 30m or 10s, or off")
     }
     return Double(seconds)
   }
@@ -177,8 +178,8 @@ enum ServeCommand {
     let text = try arguments.value("listen") ?? "127.0.0.1:8080"
     guard let address = SocketAddress(text) else {
       throw UsageError(
-        "--listen \(text) is not an address and port such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80 (host names aren't resolved, except "
-          + "localhost)")
+        "\(arguments.source("listen")) \(text) is no address and port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80 (names aren't looked up, but "
+          + "for localhost)")
     }
     var configuration = ServerConfiguration(address: address)
     configuration.name = "xcache"
@@ -205,7 +206,9 @@ enum ServeCommand {
     _ arguments: Arguments, _ configuration: ServerConfiguration, _ openFiles: Int,
     _ log: @escaping @Sendable (String) -> Void
   ) throws -> Origin.Options {
-    let given = try arguments.value("public-url").map { try SettingsValue.url($0, in: "--public-url") }
+    let given = try arguments.value("public-url").map {
+      try SettingsValue.url($0, in: arguments.source("public-url"))
+    }
     var options = Origin.Options(
       publicURL: try given ?? Self.url(of: configuration.address, configuration.tls))
     options.deltaWait = try arguments.number("delta-wait", in: 0...3600).map(Double.init)
@@ -213,7 +216,9 @@ enum ServeCommand {
     options.openFiles = openFiles
     options.log = log
     options.gc = try gc(arguments)
-    if let text = try arguments.value("zip-room") { options.zipRoom = try zipRoom(text) }
+    if let text = try arguments.value("zip-room") {
+      options.zipRoom = try zipRoom(text, in: arguments.source("zip-room"))
+    }
     options.packs.room = try size(arguments, "pack-room") ?? options.packs.room
     options.packs.largest = try size(arguments, "pack-limit") ?? options.packs.largest
     options.scrub = try scrub(arguments)

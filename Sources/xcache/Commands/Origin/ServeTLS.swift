@@ -14,8 +14,10 @@ enum ServeTLS {
   static func acceptor(_ arguments: Arguments, _ log: (String) -> Void) throws -> TLSAcceptor? {
     switch (try arguments.value("tls-cert"), try arguments.value("tls-key")) {
     case (nil, nil): return nil
-    case (_?, nil): throw UsageError("--tls-cert needs --tls-key FILE, the certificate's private key")
-    case (nil, _?): throw UsageError("--tls-key needs --tls-cert FILE, the key's certificate")
+    case (_?, nil):
+      throw UsageError("\(arguments.source("tls-cert")) needs --tls-key FILE, the certificate's private key")
+    case (nil, _?):
+      throw UsageError("\(arguments.source("tls-key")) needs --tls-cert FILE, the key's certificate")
     case (let certificate?, let key?):
       do {
         let acceptor = try TLSAcceptor(certificate: certificate, key: key)
@@ -50,7 +52,7 @@ enum ServeTLS {
 
   private static func message(_ credentials: TLSCredentials) -> String {
     let hosts = credentials.hosts.isEmpty ? credentials.name : credentials.hosts.joined(separator: ", ")
-    return "for \(hosts), until \(CivilTime(seconds: credentials.expires).text)"
+    return "for \(hosts), until \(Timestamp.words(credentials.expires * 1000))"
   }
 
   // MARK: What else follows

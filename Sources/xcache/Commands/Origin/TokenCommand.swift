@@ -50,6 +50,7 @@ enum TokenCommand {
     case "create":
       let text: String
       (document, text) = try create(arguments, try name(arguments))
+      warnOfUnknownApp(arguments, terminal)
       lines = [text]
     case "list":
       _ = try arguments.operands("list")
@@ -127,6 +128,26 @@ enum TokenCommand {
     var document = made.document.object ?? JSONObject()
     document["token"] = .string(token)
     return (.object(document), token)
+  }
+
+  /// A token for an app that isn't there is no mistake before its first publish, and mostly one of spelling.
+  private static func warnOfUnknownApp(_ arguments: Arguments, _ terminal: Terminal) {
+    guard let app = arguments.all("app").first, let known = try? apps(arguments), !known.contains(app) else {
+      return
+    }
+    terminal.remark(
+      "warning: there is no app \(app) yet\(Spelling.suggestion(for: app, among: known.sorted())); it is of use once "
+        + "an admin has published there")
+  }
+
+  private static func apps(_ arguments: Arguments) throws -> Set<String> {
+    if let data = try arguments.value("data") {
+      var options = Store.Options()
+      options.creates = false
+      return Set(try Store(path: data, options: options).channels().map(\.app.text))
+    }
+    return Set(
+      try RemoteOrigin(arguments, namesApp: false).api.channels().value.channels.map(\.app.text))
   }
 
   private static func table(_ tokens: [TokenInfo]) -> [String] {

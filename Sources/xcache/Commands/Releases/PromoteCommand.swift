@@ -92,6 +92,6 @@ enum PromoteCommand {
         ? "dry run: \(release.changeSummary), would become \(channel) \(version)"
         : "\(release.changeSummary), \(channel) \(terminal.colour(version, .bold)) with the content of \(source)"
     )
-    return lines + prefetch + (dryRun ? [] : release.endLines)
+    return lines + prefetch + (dryRun ? [] : release.endLines(terminal))
   }
 }

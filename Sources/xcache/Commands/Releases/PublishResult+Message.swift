@@ -44,7 +44,7 @@ extension PublishResult {
       lines.append(
         terminal.colour(
           "bundle \(bundle.bundle): replaces version \(replaced.version), which \(replaced.author) released "
-            + "at \(replaced.at.wireText) while this publish was under way", .yellow))
+            + "at \(replaced.at.formatted) while this publish was under way", .yellow))
     }
     if let afterwards {
       lines.append(

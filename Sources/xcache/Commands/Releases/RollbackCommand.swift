@@ -71,17 +71,18 @@ enum RollbackCommand {
     }
   }
 
-  /// What `diff` says of the files that a rollback would change, by URL.
+  /// What `diff` says of the files that a rollback would change or remove, by URL.
   private static func changedFiles(_ answer: RollbackAnswer, _ remote: RemoteOrigin)
     -> [String: DiffAnswer.File]
   {
-    guard answer.changes?.values.contains(.changed) == true, let address = try? remote.address else {
+    guard answer.changes?.values.contains(where: { $0 != .added }) == true, let address = try? remote.address
+    else {
       return [:]
     }
     // The preview is right without.
     let diff = try? remote.api.diff(
       from: answer.release.previous.text, to: answer.target.text, of: address)
-    return Dictionary((diff?.value.changed ?? []).map { ($0.url, $0) }) { $1 }
+    return Dictionary(((diff?.value.changed ?? []) + (diff?.value.removed ?? [])).map { ($0.url, $0) }) { $1 }
   }
 
   private static func request(_ arguments: Arguments) throws -> RollbackRequest {
@@ -116,12 +117,12 @@ enum RollbackCommand {
         ? "dry run: \(release.changeSummary), would become version \(release.version) with the content of version \(target)"
         : "\(release.changeSummary), \(terminal.colour("version \(release.version)", .bold)) with the content of version \(target)"
     )
-    for bundle in answer.takesBack {
+    for bundle in terminal.isQuiet ? [] : answer.takesBack {
       let words = bundle.releases.prefix(5).map { "version \($0.version) by \($0.author)" }
       let more = bundle.releases.count > 5 ? " and \(bundle.releases.count - 5) more" : ""
       lines.append("takes back from \(bundle.bundle): " + words.joined(separator: ", ") + more)
     }
-    return lines + prefetch + (dryRun ? [] : cost + release.endLines)
+    return lines + prefetch + (dryRun ? [] : cost + release.endLines(terminal))
   }
 
   /// Tells what a device would be sent.
@@ -131,7 +132,7 @@ enum RollbackCommand {
     guard answer.release.isChanged else { return }
     var sums = FileStatistics()
     let lines = (answer.patch?.object?.members ?? []).map { member in
-      let bytes = member.value["size"]?.integer
+      let bytes = member.value["size"]?.integer ?? files[member.key]?.size
       let size = bytes.map { "  " + Bytes.text($0) } ?? ""
       // A patch may hold nulls in an entry, too: headers that it loses.
       let change = FileStatistics.Change(

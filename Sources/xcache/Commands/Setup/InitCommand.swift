@@ -38,7 +38,7 @@ enum InitCommand {
     let app = try answer(
       "app", "the app's name", guess: (try? AppName(last(here)))?.text, arguments, terminal
     ) {
-      try SettingsValue.app($0, in: "--app")
+      try SettingsValue.app($0, in: arguments.source("app"))
     }
     let found = folders.first { ((try? Kernel.status($0)) ?? nil)?.kind == .folder }
     let folder = try answer("dir", "the build folder", guess: found, arguments, terminal) { text in
@@ -47,11 +47,13 @@ enum InitCommand {
       }
       return text
     }
-    let base = try answer("base-url", "the URL of its files", guess: nil, arguments, terminal) {
-      try SettingsValue.url($0, in: "--base-url")
+    let base = try answer("base-url", "the URL under which its files are", guess: nil, arguments, terminal) {
+      try SettingsValue.url($0, in: arguments.source("base-url"))
     }
     let bundle = try SettingsValue.bundle(try arguments.value("bundle") ?? "main", in: "--bundle")
-    let server = try arguments.value("server").map { try SettingsValue.url($0, in: "--server") }
+    let server = try arguments.value("server").map {
+      try SettingsValue.url($0, in: arguments.source("server"))
+    }
     let document = document(app, bundle, folder, base, server)
     try write(Array((PrettyJSON.text(document) + "\n").utf8), to: path, replaces: arguments.has("force"))
     if try Kernel.status(folder) == nil { terminal.remark("the folder \(folder) doesn't exist yet") }

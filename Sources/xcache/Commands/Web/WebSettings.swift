@@ -32,7 +32,7 @@ struct WebSettings {
       ?? file.channel
     settings["channel"] = channel.map { .string($0.text) }
     settings["fallback"] = try arguments.value("fallback").map {
-      .string(try SettingsValue.url($0, in: "--fallback").text)
+      .string(try SettingsValue.url($0, in: arguments.source("fallback")).text)
     }
     let hosts = arguments.all("host")
     if !hosts.isEmpty {
