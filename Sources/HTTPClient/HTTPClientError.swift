@@ -43,8 +43,8 @@ extension HTTPClientError: CustomStringConvertible {
     case .tls(let host, let reason):
       "no secure connection to \(host): "
         + (Self.message(ofTLS: reason).map { "\($0) (\(reason))" } ?? reason)
-    case .reset(let host, let port): "\(host) port \(port) broke the connection"
-    case .cutOff(let host, let port): "\(host) port \(port) broke off in the midst of its answer"
+    case .reset(let host, let port): "\(host) port \(port) closed the connection"
+    case .cutOff(let host, let port): "\(host) port \(port) closed the connection in the middle of its answer"
     case .notHTTP(let host, let reason): "the answer of \(host) can't be read: \(reason)"
     case .answerTooLong(let limit): "the answer is longer than \(limit) bytes"
     case .redirect(let reason): "a redirect that isn't followed: \(reason)"

@@ -113,7 +113,7 @@ extension MirrorError: CustomStringConvertible {
       "\(url) answered \(status)\(words.isEmpty ? "" : ": \(words)")"
     case .notAnOrigin(let url, let found, _): "\(url) doesn't answer like an xcache origin: \(found)"
     case .noIndex(let place, let reason):
-      "there is no mirror at \(place): \(place)/mirror.json \(reason)"
+      "no mirror at \(place): \(place)/mirror.json \(reason)"
         + (place.contains("://")
           ? "; the address of a copy is the one that devices download from, with its path"
           : "; where its origin still runs, a run of `xcache mirror` writes it anew")
@@ -129,7 +129,7 @@ extension MirrorError: CustomStringConvertible {
       "damaged or missing at the origin: \(files.map(\.path.text).joined(separator: ", ")); publish them again"
     case .locked(let place, let process):
       "another run is using \(place)\(process.map { " (process \($0))" } ?? ""); wait for it, or end it"
-    case .noMirror(let place): "there is no mirror at \(place): mirror.json is missing"
+    case .noMirror(let place): "no mirror at \(place): mirror.json is missing"
     case .otherOrigin(let place):
       "\(place) is the mirror of another origin; use another place, or delete its mirror.json to take it over"
     case .newer(let place): "\(place) was written by a newer xcache; use that version to update it"

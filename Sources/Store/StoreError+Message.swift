@@ -74,12 +74,12 @@ extension StoreError: CustomStringConvertible {
     case .contentMismatch(let url, let claimed, let stored): Self.contentMessage(url, claimed, stored)
     case .badRequest(let fault): fault.description
     case .unknownVersion(.none):
-      "there is no release of that time; the first one came later (versions begin with 1)"
+      "no release at that time; the first one came later (versions begin with 1)"
     case .unknownVersion(let version):
-      "version \(version) is not kept; the log shows those that are"
-    case .noVersion(let version, .none): "there is no version \(version): nothing is published yet"
+      "version \(version) is no longer kept; `xcache log` lists those that are"
+    case .noVersion(let version, .none): "no version \(version): nothing is published yet"
     case .noVersion(let version, let newest):
-      "there is no version \(version): the newest one is \(newest); the log shows those that are kept"
+      "no version \(version); the newest is \(newest), and `xcache log` lists those that are kept"
     case .unknownMoment(let oldest):
       "the version of that time is no longer kept; the oldest one is \(oldest)"
     case .unknownDocument(let document, let oldest):

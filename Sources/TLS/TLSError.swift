@@ -28,7 +28,7 @@ extension TLSError: CustomStringConvertible {
     switch self {
     case .unreadable(let error): "\(error)"
     case .notAFile(let path):
-      "\(path) is a pipe, a folder or a device; name a file that stays, since SIGHUP reads it again"
+      "\(path) is a pipe, a folder or a device; use a regular file, because SIGHUP reloads it"
     case .tooLarge(let path):
       "\(path) is larger than 1 MB: give the certificate's or its key's file in PEM form"
     case .noCertificate(let path):

@@ -74,7 +74,7 @@ extension ClientError: CustomStringConvertible {
       nothing was changed. Something between here and the server alters answers.
       """
     case .unsafeEntry(let url, let download):
-      "The manifest lists \(url) with the download \(download), which is no http(s) URL with a safe file name."
+      "The manifest lists \(url) with the download \(download), which is not an http(s) URL with a safe file name."
     case .sameName(let name, let urls):
       "The manifest lists different bytes under the one file name \(name): \(urls.joined(separator: ", "))."
     case .wrongBytes(let url, let download, let expected, let received):

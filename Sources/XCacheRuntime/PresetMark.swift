@@ -9,7 +9,7 @@ struct PresetMark {
   /// Bytes at a zip's end that tell it from another: its directory is there, and in that, last, the checksum of the manifest.
   private static let tail = 1 << 16
 
-  /// - Throws: `preset`, where there is no such file, or it can't be read.
+  /// - Throws: `preset`, where no such file, or it can't be read.
   init(of preset: String, _ settings: RuntimeSettings) throws(ClientError) {
     path = "\(settings.device.folder)/preset"
     let (size, digest) = try Self.content(preset)
@@ -24,7 +24,7 @@ struct PresetMark {
     } catch {
       throw .preset(path: preset, reason: error.reason)
     }
-    guard let content else { throw .preset(path: preset, reason: "there is no such file") }
+    guard let content else { throw .preset(path: preset, reason: "no such file") }
     return content
   }
 

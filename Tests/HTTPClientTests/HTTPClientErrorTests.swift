@@ -19,11 +19,11 @@ import Testing
     Case(
       testDescription: "body cut short",
       steps: [raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"), .close],
-      words: "broke off in the midst of its answer"),
+      words: "closed the connection in the middle of its answer"),
     Case(
       testDescription: "chunked body cut short",
       steps: [raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhal"), .close],
-      words: "broke off in the midst of its answer"),
+      words: "closed the connection in the middle of its answer"),
     Case(testDescription: "not HTTP", steps: [raw("220 mail ready\r\n"), .close], words: "it isn't HTTP"),
     Case(
       testDescription: "too long", steps: .answer(body: [UInt8](repeating: 0, count: 101)),

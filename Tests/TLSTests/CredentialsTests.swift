@@ -73,9 +73,9 @@ import Testing
     let folder = certificates.folder
     #expect(words("\(folder)/none.pem", good.key).hasPrefix("\(folder)/none.pem: No such file or directory"))
     #expect(words(good.certificate, "\(folder)/none.key").hasPrefix("\(folder)/none.key: No such file"))
-    #expect(words(good.key, good.key).contains("good.key has no certificate in PEM form"))
-    #expect(words(good.certificate, good.certificate).contains("good.pem has no private key in PEM form"))
-    #expect(words(try file("empty", ""), good.key).contains("has no certificate in PEM form"))
+    #expect(words(good.key, good.key).contains("good.key contains no PEM certificate"))
+    #expect(words(good.certificate, good.certificate).contains("good.pem contains no PEM private key"))
+    #expect(words(try file("empty", ""), good.key).contains("contains no PEM certificate"))
     #expect(words(folder, good.key).hasPrefix("\(folder) is a pipe, a folder or a device"))
     #expect(words(good.certificate, "/dev/null").hasPrefix("/dev/null is a pipe, a folder or a device"))
     // The signals' thread reads it at SIGHUP: it must not wait for somebody who writes.

@@ -62,7 +62,7 @@ struct ChannelCheck {
   {
     guard let answer = try answer(name) else { return nil }
     guard case .whole(let whole) = answer else {
-      add(name, .document("it is no whole manifest"))
+      add(name, .document("it is not a whole manifest"))
       return nil
     }
     if whole.version != version {
@@ -100,7 +100,7 @@ struct ChannelCheck {
   {
     let name = "patch/\(base.version)-\(channel.version).json"
     guard let answer = try answer(name) else { return }
-    guard case .patch(let patch) = answer else { return add(name, .document("it is no patch")) }
+    guard case .patch(let patch) = answer else { return add(name, .document("it is not a patch")) }
     for offer in patch.deltas
     where listed[DeltaPath(download: offer.download)?.text ?? ""]?.size != offer.size {
       add(name, .unlisted(download: offer.download))
@@ -137,7 +137,7 @@ struct ChannelCheck {
   private mutating func checkVersion() throws(MirrorError) {
     guard let answer = try answer("version.json") else { return }
     guard case .upToDate(let version, _) = answer else {
-      return add("version.json", .document("it is no document of a version alone"))
+      return add("version.json", .document("it is not a version document"))
     }
     if version != channel.version {
       add("version.json", .document("it says version \(version), and configure.json is \(channel.version)"))

@@ -52,7 +52,7 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case .refused(let status): "the host answers \(status)"
     case .type(let type, let expected): "it is served as \(type), not as \(expected)"
     case .unlisted(let download): "it names \(download), which mirror.json doesn't list with these bytes"
-    case .outside(let download): "it names \(download), which is no download below a public URL"
+    case .outside(let download): "it names \(download), which is not a download below a public URL"
     case .document(let reason): reason
     case .notMirrored(let channel):
       "the origin has channel \(channel.channel) of app \(channel.app), and the copy doesn't"

@@ -125,7 +125,7 @@ package struct Restoration {
     _ entry: Entry, from reader: any MirrorReader, at scratch: String, into store: Store
   ) throws(MirrorError) {
     guard let place = DownloadPlace(entry.download) else {
-      throw .unreadable(path: entry.download, reason: "it is no download URL")
+      throw .unreadable(path: entry.download, reason: "it is not a download URL")
     }
     let path = place.path.filePath
     guard let local = try reader.local(path, at: scratch, size: entry.size) else {

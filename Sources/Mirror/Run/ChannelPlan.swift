@@ -124,7 +124,7 @@ struct ChannelPlan: Sendable {
       guard case .patch(let patch) = answer else { continue }
       for offer in patch.deltas {
         guard let path = DeltaPath(download: offer.download) else {
-          throw .unreadable(path: name, reason: "it names \(offer.download), which is no delta")
+          throw .unreadable(path: name, reason: "it names \(offer.download), which is not a delta")
         }
         sizes[path] = offer.size
       }

@@ -53,7 +53,7 @@ package struct S3Settings: Sendable {
     guard let url = try? BaseURL(text) else {
       let shown = text.contains("@") || text.contains("?") ? "what it has" : text
       throw .badPlace(
-        "\(source) should be the store's address: \(shown) is no http or https URL without user, password and query"
+        "\(source) should be the store's address: \(shown) is not a plain http or https URL without user, password and query"
       )
     }
     self.endpoint = url

@@ -25,7 +25,7 @@ enum ClientFailure {
   static func response(_ error: StoreError) -> Response {
     switch error {
     case .corruptBlob: response(.internalServerError, "the stored file is damaged and was set aside")
-    case .unknownBlob, .unknownVersion, .noVersion: notFound("nothing is here")
+    case .unknownBlob, .unknownVersion, .noVersion: notFound("not found")
     case .system(let error) where error.isOutOfDescriptors:
       response(.serviceUnavailable, "the origin has too many open files; try again in a moment")
     default: response(.internalServerError, "the origin can't read its data")

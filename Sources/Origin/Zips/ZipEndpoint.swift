@@ -50,7 +50,7 @@ struct ZipEndpoint: Sendable {
       if case .unknownVersion(let version) = error {
         return ClientFailure.notFound(
           version > channel.version
-            ? "there is no version \(version) of \(channel.app); the newest one is \(channel.version)"
+            ? "no version \(version) of \(channel.app); the newest is \(channel.version)"
             : "version \(version) of \(channel.app) is not kept")
       }
       return ClientFailure.response(error)

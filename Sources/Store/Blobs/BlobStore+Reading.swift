@@ -109,7 +109,7 @@ extension BlobStore {
     do {
       switch try Kernel.openFile(path) {
       case .missing: return "is missing"
-      case .other: return "is no regular file"
+      case .other: return "is not a regular file"
       case .file(let file, let status):
         if status.size != size { return "has \(status.size) bytes, not \(size)" }
         if deep, try DiskDigest.of(file) != sha256 { return "has other bytes than its name says" }

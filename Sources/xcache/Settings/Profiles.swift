@@ -29,7 +29,7 @@ struct Profiles {
     let bytes: [UInt8]?
     do {
       guard let status = try Kernel.status(path) else { return }
-      guard status.kind == .file else { throw SettingsError(.unreadable("it is no file"), in: path) }
+      guard status.kind == .file else { throw SettingsError(.unreadable("it is not a file"), in: path) }
       guard status.mode & 0o077 == 0 else { throw SettingsError(.open, in: path) }
       bytes = try DurableFile.read(path, limit: Self.mostBytes)
     } catch let error as SettingsError {

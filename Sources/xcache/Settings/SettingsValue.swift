@@ -116,7 +116,7 @@ struct SettingsError: Error, Hashable, Sendable {
   /// What is said of a page's address that is none; a user name, a password and a query aren't repeated.
   static func message(ofPage page: String, in place: String) -> String {
     let shown = page.contains("@") || page.contains("?") ? "" : " \(page)"
-    return "\(place)\(shown) is no absolute http or https URL without user name and password"
+    return "\(place)\(shown) is not an absolute http or https URL without user name and password"
   }
 
   private static func shown(_ key: String) -> String {

@@ -132,7 +132,7 @@ import XCacheClient
     }
   }
 
-  /// It connects although nobody wants it any more.
+  /// It connects although cancelled.
   @Test func whatConnectsTooLateIsClosed() async {
     let servers = Servers()
     let outcome = await dial(dialer(NotingResolver("192.0.2.1", "192.0.2.2"))) { address, attempt in

@@ -27,7 +27,7 @@ struct DigestDocument: StreamedContent {
     case .value(_, let value) where isInList:
       guard let digest = value.string.flatMap({ SHA256(hex: $0) }) else {
         throw Problem.badRequest(
-          "\"sha256\" holds something that is no digest of 64 lower-case hexadecimal digits")
+          "\"sha256\" contains something that is not a digest of 64 lower-case hexadecimal digits")
       }
       guard (digests?.count ?? 0) < Self.limit else { throw Self.noList }
       digests?.append(digest)

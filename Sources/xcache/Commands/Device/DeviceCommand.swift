@@ -143,7 +143,7 @@ enum DeviceCommand {
     let isLoopback = ["127.0.0.1:", "[::1]:", "localhost:"].contains { text.hasPrefix($0) }
     guard isLoopback, let address = SocketAddress(text) else {
       throw UsageError(
-        "\(arguments.source("listen")) \(text) is no address and port on loopback, such as 127.0.0.1:8090")
+        "\(arguments.source("listen")) \(text) is not a loopback address and port such as 127.0.0.1:8090")
     }
     return address
   }

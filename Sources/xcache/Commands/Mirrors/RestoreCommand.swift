@@ -96,7 +96,7 @@ enum RestoreCommand {
           + "runs, `xcache mirror --repair` puts this one right")
     }
     terminal.say("\(Count.text(report.files, "file")), \(Bytes.text(report.bytes)) restored into \(data)")
-    terminal.say("a new admin token is in \(folder.adminToken)")
+    terminal.say("the new admin token is in \(folder.adminToken)")
     DamageOutput.tell(
       Array(Set(report.lost.map(\.sha256))), report.lost, "missing or damaged in the static copy", arguments,
       terminal)

@@ -137,7 +137,7 @@ enum ServeCommand {
     }
     guard parts.count == 2, let hour = parts[0], let minute = parts[1], (0..<24).contains(hour),
       (0..<60).contains(minute)
-    else { throw UsageError("\(arguments.source("gc")) \(text) is no time of day; write it like 03:00") }
+    else { throw UsageError("\(arguments.source("gc")) \(text) is not a time of day such as 03:00") }
     return DailyCollection(minute: hour * 60 + minute, policy: policy)
   }
 
@@ -158,7 +158,7 @@ enum ServeCommand {
   private static func size(_ arguments: Arguments, _ name: String) throws -> Int64? {
     guard let text = try arguments.value(name) else { return nil }
     guard let bytes = Bytes.parse(text) else {
-      throw UsageError("\(arguments.source(name)) \(text) is no size, such as 500MB or 2GB")
+      throw UsageError("\(arguments.source(name)) \(text) is not a size such as 500MB or 2GB")
     }
     return bytes
   }
@@ -169,7 +169,7 @@ enum ServeCommand {
     if text == "off" { return nil }
     guard let seconds = Arguments.seconds(of: text, in: "smhd") else {
       throw UsageError(
-        "\(arguments.source("scrub")) \(text) is no time; write it like 7d, 12h, 30m or 10s, or off")
+        "\(arguments.source("scrub")) \(text) is not a valid time; expected one such as 7d, 12h, 30m or 10s, or off")
     }
     return Double(seconds)
   }
@@ -178,8 +178,8 @@ enum ServeCommand {
     let text = try arguments.value("listen") ?? "127.0.0.1:8080"
     guard let address = SocketAddress(text) else {
       throw UsageError(
-        "\(arguments.source("listen")) \(text) is no address and port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80 (names aren't looked up, but "
-          + "for localhost)")
+        "\(arguments.source("listen")) \(text) is not an address and port such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80 (host names aren't resolved, except "
+          + "localhost)")
     }
     var configuration = ServerConfiguration(address: address)
     configuration.name = "xcache"

@@ -14,7 +14,7 @@ enum ServeLog {
     switch try arguments.value("log-format") {
     case nil, "text"?: { terminal.note("\(now) \($0)") }
     case "json"?: { terminal.note(document($0, at: now)) }
-    case let text?: throw UsageError("\(arguments.source("log-format")) \(text): it is text or json")
+    case let text?: throw UsageError("\(arguments.source("log-format")) \(text): expected text or json")
     }
   }
 
