@@ -52,6 +52,7 @@ public final class CurlPageTransport: PageTransport {
     ask.asksBeforeBody = false
     ask.authorities = authorities
     ask.multiplexed = request.multiplexed
+    ask.memoryLimit = request.memoryLimit
     var hasBegun = false
     func told(_ reply: HTTPReply) throws {
       hasBegun = true

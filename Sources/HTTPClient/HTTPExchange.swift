@@ -10,6 +10,7 @@ final class HTTPExchange {
   private let watch: (@Sendable (HTTPProgress) -> Bool)?
   private let multiplexed: (@Sendable (Bool) -> Void)?
   private let decodes: Bool
+  private let memoryLimit: Int?
 
   private var sent: Int64 = 0
   private var received: Int64 = 0
@@ -30,6 +31,7 @@ final class HTTPExchange {
     watch = request.watch
     multiplexed = request.multiplexed
     decodes = request.decodes
+    memoryLimit = request.memoryLimit
   }
 
   /// What there is to send.
@@ -135,6 +137,14 @@ final class HTTPExchange {
   /// Takes the next bytes of the answer's body.
   func write(_ bytes: UnsafeRawBufferPointer) -> Writing {
     guard let handOver else { return take(bytes) ? .taken : .stop }
+    if let memoryLimit {
+      guard handOver.take(bytes, upTo: memoryLimit) else {
+        _ = tooLong(Int64(memoryLimit))
+        return .stop
+      }
+      received += Int64(bytes.count)
+      return .taken
+    }
     // While one request of a shared connection stands still, libcurl 7 reads nothing of the others; and what a small piece of a
     // coded body stands for has no limit.
     let isCoded = decodes && fields.contains { $0.name.lowercased() == "content-encoding" }

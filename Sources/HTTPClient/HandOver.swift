@@ -69,6 +69,16 @@ final class HandOver: Sendable {
     }
   }
 
+  /// Takes bytes of the answer's body into memory; false where more than `limit` would wait there.
+  func take(_ bytes: UnsafeRawBufferPointer, upTo limit: Int) -> Bool {
+    state.broadcasting { state in
+      guard state.size + bytes.count <= limit else { return false }
+      Self.append(bytes, to: &state.pieces)
+      state.size += bytes.count
+      return true
+    }
+  }
+
   /// Small pieces are put together.
   private static func append(_ bytes: UnsafeRawBufferPointer, to pieces: inout [[UInt8]]) {
     guard let last = pieces.indices.last, pieces[last].count + bytes.count <= piece else {

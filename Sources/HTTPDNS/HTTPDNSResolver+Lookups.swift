@@ -134,14 +134,15 @@ extension HTTPDNSResolver {
     let names = Array(Set(hosts.compactMap { HostName($0) }).prefix(64)).sorted { $0.text < $1.text }
     let source: LookupPlan.Source =
       settings.order != .systemFirst && sources[.service] != nil ? .service : .system
+    if isOff { return }
     let (missing, network) = state.withLock { state -> ([HostName], Int) in
-      if state.isOff { return ([], state.network) }
       let missing = names.filter {
         state.cache.fresh($0, at: start) == nil && !state.cache.isAbsent($0, at: start)
       }
       return (missing, state.network)
     }
-    guard !missing.isEmpty else { return }
+    // Where all is known of an earlier start, where the service is may not be.
+    guard !missing.isEmpty else { return refreshService() }
     _ = try? OSThread(name: "name lookups") {
       OSThread.lowerPriority(to: .awaited)
       self.refreshService(waits: true)

@@ -59,6 +59,20 @@ import Testing
     }
   }
 
+  /// Where nothing may go to a file, what is too much isn't taken, and what was taken comes whole.
+  @Test func whatStaysInMemoryHasALimit() {
+    let handOver = HandOver { _ in }
+    var sent: [UInt8] = []
+    let isTaken = { (bytes: [UInt8]) in bytes.withUnsafeBytes { handOver.take($0, upTo: 1 << 20) } }
+    for number in 0..<64 {
+      #expect(isTaken(piece(number)))
+      sent += piece(number)
+    }
+    #expect(!isTaken([1]))
+    let (bytes, resumed) = read(handOver)
+    #expect(bytes == sent && resumed == 0 && isTaken([1]))
+  }
+
   @Test func theHeadComesFirstAndTheEndLast() {
     let handOver = HandOver { _ in }
     handOver.take(HTTPReply(status: 200, fields: [], body: []))

@@ -47,6 +47,9 @@ public struct NetworkRequest: Sendable {
   public var body: Body
   /// Asked about once a second; true ends the exchange, which then throws `.stopped`.
   public var isCancelled: @Sendable () -> Bool
+  /// Bytes of the answer that may wait for whoever takes them, all of them in memory; more end the exchange, which then throws
+  /// `.tooLong`. nil: a transport may write what waits to a file.
+  public var memoryLimit: Int?
   /// To be told by the transport, where it knows, whether the server takes several requests on one connection, as with HTTP/2:
   /// as soon as that shows, before or with the answer's head.
   public var multiplexed: @Sendable (Bool) -> Void = { _ in }

@@ -26,6 +26,8 @@ final class PrefetchCenter: Sendable {
     let id = state.withLock { $0.table.begin(key, body: body, cookies: cookies, at: now) }
     var request = request
     // The cookies that the table knows are those that are sent, where the fetcher asks a moment later.
+    // Nothing of it is ever on the disk.
+    request.memoryLimit = PrefetchTable.answerLimit
     request.isCancelled = { [weak self] in !(self?.isWanted(key, id) ?? false) }
     let sent = request
     Task { await self.run(sent, key, id) }

@@ -32,7 +32,15 @@ struct PrefetchTable {
     case underWay(Int)
   }
 
+  /// What an answer was for that was dropped.
+  private struct Dropped {
+    let body: [UInt8]
+    let cookies: [String?]
+  }
+
   private var held: [Key: [PendingAnswer]] = [:]
+  /// Of pages that are still there, which may ask yet.
+  private var dropped: [Key: [Dropped]] = [:]
   private var nextID = 0
   /// Bytes of answers.
   private(set) var size = 0
@@ -43,6 +51,8 @@ struct PrefetchTable {
   /// Bytes of one answer, and of all, above which one is dropped.
   static let answerLimit = 4 << 20
   static let limit = 16 << 20
+  /// Dropped answers that are remembered; of more, all are forgotten, which costs a count.
+  private static let mostDropped = 256
 
   /// A call was sent; gives its number.
   mutating func begin(_ key: Key, body: [UInt8], cookies: String?, at now: Int64) -> Int {
@@ -79,7 +89,10 @@ struct PrefetchTable {
     let place = held[key]?.firstIndex { own in
       own.taken == nil && own.cookies.contains(cookies) && Self.isSame(own.body, body)
     }
-    guard let place, let own = held[key]?[place] else { return .none }
+    guard let place, let own = held[key]?[place] else {
+      noteLate(key, body, cookies)
+      return .none
+    }
     guard let answer = own.answer, let end = own.end else {
       held[key]?[place].taken = now
       return .underWay(own.id)
@@ -92,6 +105,15 @@ struct PrefetchTable {
     counts.used += 1
     counts.savedMilliseconds += end - own.start
     return .answer(answer)
+  }
+
+  /// Nobody waited for the page any more.
+  private mutating func noteLate(_ key: Key, _ body: [UInt8], _ cookies: String?) {
+    let place = dropped[key]?.firstIndex { $0.cookies.contains(cookies) && Self.isSame($0.body, body) }
+    guard let place else { return }
+    dropped[key]?.remove(at: place)
+    counts.unused -= 1
+    counts.late += 1
   }
 
   /// The page whose answer a request of the app's own gets, where no page is known of: the one that was opened first.
@@ -124,6 +146,8 @@ struct PrefetchTable {
     for (key, list) in held {
       for own in list where own.end.map({ now - $0 >= Self.keepFor }) ?? false {
         drop(key, own.id)
+        if dropped.values.reduce(0, { $0 + $1.count }) >= Self.mostDropped { dropped = [:] }
+        dropped[key, default: []].append(Dropped(body: own.body, cookies: own.cookies))
       }
     }
   }
@@ -131,10 +155,11 @@ struct PrefetchTable {
   /// A page is gone.
   mutating func close(_ page: UInt64) {
     for (key, list) in held where key.page == page { for own in list { drop(key, own.id) } }
+    dropped = dropped.filter { $0.key.page != page }
   }
 
   /// Every page is gone.
-  mutating func close() { for page in Set(held.keys.map(\.page)) { close(page) } }
+  mutating func close() { for page in Set(held.keys.map(\.page) + dropped.keys.map(\.page)) { close(page) } }
 
   private mutating func drop(_ key: Key, _ id: Int) {
     guard let place = held[key]?.firstIndex(where: { $0.id == id }), let own = held[key]?[place] else {
@@ -164,7 +189,7 @@ public struct PrefetchCounts: Hashable, Sendable {
   public internal(set) var sent = 0
   /// Answers that pages took.
   public internal(set) var used = 0
-  /// Answers that no page asked for in time, or whose page was closed.
+  /// Answers that no page asked for, or whose page was closed.
   public internal(set) var unused = 0
   /// Requests of pages that came when the answer was dropped already.
   public internal(set) var late = 0

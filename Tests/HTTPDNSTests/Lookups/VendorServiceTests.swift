@@ -1,6 +1,7 @@
 import DeviceLinux
 import SocketServer
 import System
+import TestSupport
 import Testing
 
 @testable import HTTPDNS
@@ -41,10 +42,12 @@ import Testing
   }
 
   private func resolver(
-    _ server: SocketServer, secret: String? = nil, list: String? = nil, bootstrap: [String] = ["127.0.0.1"]
+    _ server: SocketServer, secret: String? = nil, list: String? = nil, bootstrap: [String] = ["127.0.0.1"],
+    file: String? = nil
   ) throws -> HTTPDNSResolver {
     var settings = HTTPDNSSettings(
       .vendor(url: "http://192.0.2.99:\(server.port)/1234", secret: secret, list: list), bootstrap: bootstrap)
+    settings.file = file
     settings.timeout = 20_000
     settings.headStart = 20_000
     return HTTPDNSResolver(
@@ -113,6 +116,21 @@ import Testing
     _ = resolver.resolve("n.test")
     wait(for: 3)
     #expect(vendor.count("/ss") == 3)
+  }
+
+  /// Also where every host is known of an earlier start.
+  @Test func theServiceSaysWhereItIsAtEachStart() throws {
+    let vendor = Vendor()
+    let folder = try TemporaryFolder()
+    let file = "\(folder.path)/names.json"
+    for start in 1...2 {
+      let resolver = try resolver(vendor.server, list: "ss", file: file)
+      resolver.prepare(["m.test"])
+      while try vendor.count("/ss") < start || DurableFile.read(file) == nil {
+        Clock.sleep(for: .milliseconds(2))
+      }
+    }
+    #expect(vendor.count("resolve?") == 1)
   }
 
   @Test(

@@ -296,6 +296,29 @@ import XCacheClient
     #expect(transport.sent.map(\.url) == ["https://m.test/1", "https://m.test/4"])
   }
 
+  /// What isn't to be on the disk has a limit in memory while its reader takes its time.
+  @Test func whatStaysInMemoryHasALimit() async {
+    let server = SocketServer { _ in .answer(body: [UInt8](repeating: 1, count: 16 << 20)) }
+    var request = NetworkRequest(server.url)
+    request.memoryLimit = 1 << 20
+    let sent = request
+    let hasWaited = Locked(false)
+    let fetcher = PageFetcher(CurlPageTransport(), cookies: FakeCookies([]))
+    let error = await #expect(throws: TransportError.self) {
+      try await fetcher.fetch(sent) { _ in
+        true
+      } receive: { _ in
+        let isFirst = hasWaited.withLock { hasWaited in
+          defer { hasWaited = true }
+          return !hasWaited
+        }
+        if isFirst { Clock.sleep(for: .seconds(3)) }
+        return true
+      }
+    }
+    #expect(error?.kind == .tooLong)
+  }
+
   @Test func sixAtATimeGoToOneServer() async {
     let running = Locked<(now: Int, most: Int)>((0, 0))
     let transport = FakePageTransport { _ in

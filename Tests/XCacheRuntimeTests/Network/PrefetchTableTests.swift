@@ -91,6 +91,23 @@ import Testing
     #expect(table.counts.sent == 2 && table.counts.used == 0)
   }
 
+  /// A request that comes when the answer is gone is late, once; it is the page's own if its page is there.
+  @Test func whoComesTooLateIsCounted() {
+    var table = PrefetchTable()
+    func drop() {
+      table.end(key, table.begin(key, body: json, cookies: nil, at: 0), answer(), cookies: nil, at: 500)
+      table.expire(at: 10_500)
+    }
+    drop()
+    #expect(take(&table, key, #"{"a":2}"#, at: 11_000) == .none && table.counts.late == 0)
+    #expect(take(&table, key, cookies: "a=1", at: 11_000) == .none && table.counts.late == 0)
+    #expect(take(&table, key, at: 60_000) == .none && table.counts.late == 1 && table.counts.unused == 0)
+    #expect(take(&table, key, at: 60_000) == .none && table.counts.late == 1)
+    drop()
+    table.close(1)
+    #expect(take(&table, key, at: 60_000) == .none && table.counts.late == 1 && table.counts.unused == 1)
+  }
+
   @Test func aPageThatIsGoneWantsNothing() {
     var table = PrefetchTable()
     let first = table.begin(key, body: json, cookies: nil, at: 0)
