@@ -243,6 +243,21 @@ import XCacheRuntime
     #expect(last.fields["x-own"] == "mine" && last.fields["cookie"] == "step=1")
   }
 
+  /// Cookies of a request were meant for one host. Foundation may put those that it knows in the place of the app's own.
+  @Test func cookiesOfARequestStayWithItsHost() async throws {
+    let site = Site { request in
+      let place = "http://localhost:\(request.fields["host"]?.split(separator: ":").last ?? "")/end"
+      return request.path == "/start" ? .answer(307, [("Location", place)]) : .answer(body: [1])
+    }
+    try await with(site) { session in
+      var request = try site.request("/start")
+      request.setValue("own=1", forHTTPHeaderField: "Cookie")
+      #expect(await session.load(request).body == [1])
+    }
+    let cookies = site.seen.withLock { $0.map { $0.fields["cookie"] ?? "" } }
+    #expect(cookies.count == 2 && cookies.first != "" && cookies.last == "", "\(cookies)")
+  }
+
   @Test func redirectsEnd() async throws {
     let site = Site { request in
       switch request.path {

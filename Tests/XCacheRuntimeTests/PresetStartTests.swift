@@ -101,7 +101,7 @@ import Testing
     let runtime = try await start("/nowhere/1.zip", build: "1")
     #expect(runtime.fault == nil && runtime.version == "0")
     #expect(
-      runtime.presetFault == .preset(path: "/nowhere/1.zip", reason: "there is no such file"))
+      runtime.presetFault == .preset(path: "/nowhere/1.zip", reason: "no such file"))
     #expect(try await start(try ship("2.zip", [RuntimeBench.page: bytes("2")]), build: "1").fault != nil)
   }
 

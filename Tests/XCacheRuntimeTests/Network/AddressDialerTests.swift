@@ -58,8 +58,12 @@ import XCacheClient
   private final class NotingResolver: Resolver {
     private let addresses: [String]
     private let notes = Locked<[String]>([])
+    private let network = Locked(0)
 
     init(_ addresses: String...) { self.addresses = addresses }
+
+    func changeNetwork() { network.withLock { $0 += 1 } }
+    func isCurrent(_ resolution: Resolution) -> Bool { network.withLock { $0 } == 0 }
 
     var all: [String] { notes.withLock { $0 } }
 
@@ -179,6 +183,18 @@ import XCacheClient
       return
     }
     #expect(error.reason == "3" && error.kind == .unreachable)
+  }
+
+  /// How a connection went on another network says nothing.
+  @Test(arguments: [false, true]) func nothingIsNotedOfAnotherNetwork(fails: Bool) async {
+    let resolver = NotingResolver("192.0.2.1")
+    let servers = Servers()
+    let outcome = await dial(dialer(resolver), system: { [nil] }) { address, _ throws(TransportError) in
+      resolver.changeNetwork()
+      if fails, address != nil { throw Self.refused }
+      return servers.connect()
+    }
+    #expect((try? outcome.get()) != nil && resolver.all == [])
   }
 
   @Test func aHostThatTheSystemDoesNotKnowIsUnreachable() async {

@@ -195,6 +195,7 @@ import XCacheClient
     #expect(requests.count == (answer.redirect == nil ? 1 : 2))
     let first = try #require(requests.first)
     #expect(first.method == ask.method && first.body == ask.body ?? [])
+    #expect(first.fields["host"] == "127.0.0.1:\(server.port)")
     // A server that says nothing to the question would cost a second.
     #expect(first.fields["expect"] == nil)
     for header in ask.headers { #expect(first.fields[header.name.lowercased()] == header.value) }
@@ -224,6 +225,20 @@ import XCacheClient
     #expect(head.values("set-cookie") == ["a=1", "b=2; Secure"])
     let last = (answer.redirect == nil ? [] : ["step=1; Path=/"]) + ["a=1", "b=2; Secure"]
     #expect(cookies.taken == last)
+  }
+
+  /// A part of something coded can't be decoded.
+  @Test func partsAreAskedForUncoded() async {
+    for transport in [CurlPageTransport(), StreamPageTransport(LinuxProxyNetwork())] as [any PageTransport] {
+      let codings = Locked<[String?]>([])
+      let server = SocketServer { request in
+        codings.withLock { $0.append(request.fields["accept-encoding"]) }
+        return .answer()
+      }
+      let fetcher = PageFetcher(transport, cookies: FakeCookies([]))
+      _ = await Collected.fetch(NetworkRequest(server.url, headers: [("range", "bytes=1-2")]), by: fetcher)
+      #expect(codings.withLock { $0 } == ["identity"])
+    }
   }
 
   /// Documents get the redirect, so that the address changes.
