@@ -169,7 +169,8 @@ enum ServeCommand {
     if text == "off" { return nil }
     guard let seconds = Arguments.seconds(of: text, in: "smhd") else {
       throw UsageError(
-        "\(arguments.source("scrub")) \(text) is not a valid time; expected one such as 7d, 12h, 30m or 10s, or off")
+        "\(arguments.source("scrub")) \(text) is not a valid time; expected one such as 7d, 12h, 30m or 10s, or off"
+      )
     }
     return Double(seconds)
   }

@@ -45,7 +45,8 @@ enum ServeLimits {
     try take("min-rate", 1...1_000_000, &configuration.timeouts.minimumRate)
     for text in try arguments.list("trust-proxy") {
       guard let range = AddressRange(text) else {
-        throw UsageError("\(arguments.source("trust-proxy")) \(text) is not an address range such as 10.0.0.0/8")
+        throw UsageError(
+          "\(arguments.source("trust-proxy")) \(text) is not an address range such as 10.0.0.0/8")
       }
       configuration.trustedProxies.append(range)
     }
@@ -58,7 +59,8 @@ enum ServeLimits {
     switch try arguments.value("access-log-format") {
     case nil, "common"?: format = .common
     case "json"?: format = .json
-    case let text?: throw UsageError("\(arguments.source("access-log-format")) \(text): expected common or json")
+    case let text?:
+      throw UsageError("\(arguments.source("access-log-format")) \(text): expected common or json")
     }
     guard let path = try arguments.value("access-log") else { return nil }
     return try AccessLog(path == "-" ? StandardStream.output.duplicate() : file(path), format: format) {
