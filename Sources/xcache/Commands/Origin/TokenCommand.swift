@@ -129,7 +129,7 @@ enum TokenCommand {
     return (.object(document), token)
   }
 
-  private static func table(_ tokens: [TokenInfo]) -> [String] {
+  static func table(_ tokens: [TokenInfo]) -> [String] {
     var table = Table([
       "NAME", "SCOPE", "APP", "CHANNEL", "BUNDLES", "HOSTS", "CREATED", "LAST USED", "EXPIRES", "ID",
     ])
