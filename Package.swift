@@ -195,7 +195,13 @@ let package = Package(
         "Archive", "BuildCheck", "Publishing", "HTTPClient", "Manifests", "OriginAPI", "System",
         "SocketServer", "TestSupport",
       ]),
-    tests("XCacheTests", ["xcache", "BuildCheck", "Manifests", "System", "Publishing", "TestSupport"]),
+    tests(
+      "XCacheTests",
+      [
+        "xcache", "BuildCheck", "HTTPClient", "Manifests", "Mirror", "OriginAPI", "Publishing", "Store",
+        "System",
+        "TestSupport", "XCacheClient",
+      ]),
     // Runs the program itself; what it imports only reads answers.
     .testTarget(
       name: "EndToEnd", dependencies: ["Compression", "Manifests", "System", "SocketServer", "TLSPeer"],

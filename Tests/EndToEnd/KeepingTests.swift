@@ -25,7 +25,7 @@ import Testing
       #expect(done.output.contains("dropped 2 versions (1, 3)"), "\(done.output)")
       #expect(try site.poll() == newest)
       let gone = try Self.run(site, "rollback", "--bundle", "main", "--to", "1")
-      #expect(gone.exitCode == 1 && gone.errors.contains("version 1 is not kept"))
+      #expect(gone.exitCode == 1 && gone.errors.contains("version 1 is no longer kept"))
       #expect(try Self.run(site, "rollback", "--bundle", "main", "--to", "2").exitCode == 0)
       let again = try Outcome(try site.start(words))
       #expect(again.exitCode == 0, "\(again.errors)")

@@ -11,4 +11,17 @@ import Testing
     #expect(a.addingClamped(b) == sum)
     #expect([a, b].clampedSum { $0 } == sum)
   }
+
+  /// What has no sign only grows.
+  @Test func sumsWithoutASign() {
+    #expect(UInt8(250).addingClamped(5) == 255 && UInt8(250).addingClamped(6) == 255)
+    #expect([UInt64.max, 1, .max].clampedSum { $0 } == .max)
+    #expect([Int64]().clampedSum { $0 } == 0)
+  }
+
+  /// A sum that reached the end leaves it again only by what comes after.
+  @Test func sumsAreTakenInOrder() {
+    #expect([Int64.max, .max, -1].clampedSum { $0 } == .max - 1)
+    #expect([Int64.min, -5, .max].clampedSum { $0 } == -1)
+  }
 }

@@ -9,6 +9,36 @@ import Testing
   ])
   func base64(text: String, bytes: String) {
     #expect(Base64.decode(text) == Array(bytes.utf8))
+    #expect(Base64.encode(Array(bytes.utf8)) == text)
+  }
+
+  @Test func everyByteInEveryPlace() {
+    let bytes = (0...255).map { UInt8($0) }
+    for start in 0..<3 {
+      let part = Array(bytes[start...])
+      #expect(Base64.decode(Base64.encode(part)) == part)
+    }
+    #expect(Base64.encode([0xFB, 0xEF, 0xFF]) == "++//")
+  }
+
+  /// RFC 4231, sections 4.2, 4.3 and 4.7: short keys, and one that is longer than a block.
+  @Test(arguments: [
+    (
+      String(repeating: "0b", count: 20), "Hi There",
+      "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+    ),
+    (
+      "4a656665", "what do ya want for nothing?",
+      "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+    ),
+    (
+      String(repeating: "aa", count: 131), "Test Using Larger Than Block-Size Key - Hash Key First",
+      "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+    ),
+  ])
+  func keyedHashes(key: String, message: String, digest: String) throws {
+    let key = try #require(Hex.decode(key, count: key.utf8.count / 2))
+    #expect(Hex.encode(HMAC.sha256(key, Array(message.utf8)).span.bytes) == digest)
   }
 
   @Test(arguments: ["Z", "Zg", "Zg=", "Zh==", "Zm9=", "Zm9v=", "Zm 9v", "====", "Zg==Zg=="])

@@ -49,17 +49,30 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
 
   /// mkdir(2) below /proc says ENOENT, though the folder above is there: once more and no oftener.
   @Test(arguments: [
-    ("/proc/nowhere", "the folder /proc/nowhere can't be created"),
-    ("/proc/nowhere/at/all", "the folder /proc/nowhere can't be created"), ("", "the folder name is empty"),
-    ("/dev/null", "/dev/null is a file"), ("/dev/null/x", "because a file is in the way"),
+    (
+      "/proc/nowhere",
+      "the folder /proc/nowhere can't be created there (mkdir: No such file or directory); choose another one"
+    ),
+    (
+      "/proc/nowhere/at/all",
+      "the folder /proc/nowhere can't be created there (mkdir: No such file or directory); choose another one"
+    ),
+    ("", "the folder name is empty"),
+    (
+      "/dev/null", "/dev/null is a file or a dangling link, not a folder; remove it, or choose another folder"
+    ),
+    (
+      "/dev/null/x",
+      "the folder /dev/null/x can't be created, because a file is in the way; choose another folder"
+    ),
   ])
-  func aFolderThatCannotBeMadeIsAnError(path: String, words: String) async {
-    await #expect(processExitsWith: .success) { [path = path as String, words = words as String] in
+  func aFolderThatCannotBeMadeIsAnError(path: String, message: String) async {
+    await #expect(processExitsWith: .success) { [path = path as String, message = message as String] in
       do throws(SystemError) {
         try Kernel.makeFolder(path)
         exit(3)
       } catch {
-        exit(error.description.contains(words) ? 0 : 4)
+        exit(error.description == message ? 0 : 4)
       }
     }
   }

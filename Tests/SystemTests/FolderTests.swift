@@ -69,6 +69,17 @@ import Testing
     #expect(DurableFile.parent(of: "/a/b/c") == "/a/b")
     #expect(DurableFile.parent(of: "/a") == "/")
     #expect(DurableFile.parent(of: "a/b") == "a")
+    #expect(DurableFile.parent(of: "a") == "." && DurableFile.parent(of: "/") == "/")
+  }
+
+  /// Before 1970, too, where the rest of a second counts on from it.
+  @Test(arguments: [0, 1, -1, -1_000, -1_001, 1_600_000_000_123] as [Int64])
+  func modificationTimesComeBack(milliseconds: Int64) throws {
+    try withTemporaryFolder { folder in
+      try DurableFile.write([], to: folder + "/file")
+      try Kernel.setModified(folder + "/file", to: milliseconds)
+      #expect(try Kernel.status(folder + "/file")?.modified == milliseconds * 1_000_000)
+    }
   }
 
   @Test func modificationTimesAreSet() throws {

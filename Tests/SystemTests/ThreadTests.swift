@@ -71,4 +71,31 @@ import Testing
     Clock.sleep(for: .milliseconds(-5))
     #expect(Clock.monotonicNanoseconds() - began >= 5_000_000)
   }
+
+  /// Nothing came, something came, and nobody gets anything any more are three things.
+  @Test func workIsWaitedForSoLong() {
+    let queue = WorkQueue<Int>()
+    #expect(queue.next(within: .milliseconds(1)) == .none)
+    queue.add(7)
+    queue.add(7)
+    #expect(queue.next(within: .seconds(60)) == .some(7) && queue.next() == 7)
+    queue.add(8)
+    queue.stop()
+    #expect(queue.next(within: .seconds(60)) == .some(nil) && queue.next() == nil)
+  }
+
+  /// The first error is the one that is told, and no thread is left behind.
+  @Test func oneOfManyThreadsFails() {
+    struct Failure: Error, Equatable { let index: Int }
+    let running = Locked(0)
+    let error = #expect(throws: Failure.self) {
+      try Parallel.forEach(100, threads: 4) { index throws(Failure) in
+        running.withLock { $0 += 1 }
+        defer { running.withLock { $0 -= 1 } }
+        if index == 3 { throw Failure(index: index) }
+      }
+    }
+    #expect(error == Failure(index: 3) && running.withLock { $0 } == 0)
+    Parallel.forEach(0, threads: 4) { _ in Issue.record("there is nothing to do") }
+  }
 }

@@ -40,7 +40,7 @@ import Testing
       "", "soon", "10m", "ago", "10x ago", "-1m ago", "0m ago", "yesterday", "yesterday 24:00",
       "yesterday 1:5",
       "25:00", "1:2:3", "1:02:60", "2026-11-22 25:00 UTC", "soon 12:00 UTC", "9999999999999m ago",
-      "10m ago now", "2026-11-22T20:00", "٣m ago",
+      "10m ago now", "2026-11-22T20:00", "٣m ago", "+5m ago", "+1:30", "-0:30", "14:+5", "today 14:05:-0",
     ])
   func none(_ text: String) { #expect(TimeArgument.parse(text, now: Self.now) == nil) }
 }

@@ -82,8 +82,8 @@ extension CheckProblem {
       "bundle \(bundle) needs \(url), which this release removes: keep the file, or publish \(bundle) without the "
         + "reference first"
     case .notRead(let bundle, let files):
-      "\(files) \(files == 1 ? "file" : "files") of bundle \(bundle) were not checked for references to files this release "
-        + "removes: check them yourself"
+      "\(files) \(files == 1 ? "file" : "files") of bundle \(bundle) \(files == 1 ? "was" : "were") not checked for "
+        + "references to files this release removes: check \(files == 1 ? "it" : "them") yourself"
     case .prefetchPage(let url):
       "the prefetch config names the page \(url), which is in no bundle: publish the page, or remove it from the config"
     case .weight(let what, let files, let bytes, let exclude):

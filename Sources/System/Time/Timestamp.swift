@@ -3,7 +3,8 @@ package enum Timestamp {
   /// - Parameter milliseconds: since 1970.
   package static func text(_ milliseconds: Int64) -> String {
     let second = wholeSeconds(milliseconds)
-    let fraction = String(milliseconds - second * 1000)
+    // The second of the least moments begins before the least that fits; the difference fits all the same.
+    let fraction = String(milliseconds &- second &* 1000)
     let zeros = String(repeating: "0", count: 3 - fraction.utf8.count)
     return "\(CivilTime(seconds: second).text.dropLast()).\(zeros)\(fraction)Z"
   }

@@ -170,7 +170,7 @@ extension Arguments {
   static func seconds(of text: String, in units: String, _ range: ClosedRange<Int64> = 1...100_000) -> Int64?
   {
     let lengths: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
-    guard let unit = text.last, units.contains(unit), let length = lengths[unit],
+    guard text.first != "+", let unit = text.last, units.contains(unit), let length = lengths[unit],
       let count = Int64(text.dropLast()), range.contains(count)
     else { return nil }
     return count * length

@@ -33,7 +33,10 @@ enum TimeArgument {
   private static func seconds(ofDay time: String) -> Int64? {
     let parts = time.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
     guard (2...3).contains(parts.count), (1...2).contains(parts[0].utf8.count),
-      parts.dropFirst().allSatisfy({ $0.utf8.count == 2 }), let hour = Int(parts[0]), (0..<24).contains(hour),
+      parts.dropFirst().allSatisfy({ $0.utf8.count == 2 }),
+      // `Int` takes a sign, too.
+      parts.joined().utf8.allSatisfy({ (0x30...0x39).contains($0) }), let hour = Int(parts[0]),
+      (0..<24).contains(hour),
       let minute = Int(parts[1]), (0..<60).contains(minute),
       let second = parts.count == 3 ? Int(parts[2]) : 0,
       (0..<60).contains(second)

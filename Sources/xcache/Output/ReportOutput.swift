@@ -30,13 +30,15 @@ enum ReportOutput {
     let all = counts[.local].addingClamped(counts[.passed])
     var words: [String] = []
     if all > 0 {
-      words.append("\(Share.text(counts[.local], of: all)) of \(all) requests from the device")
+      words.append("\(Share.text(counts[.local], of: all)) of \(Count.text(all, "request")) from the device")
     }
-    let faults: [(DeviceCount, String)] = [
-      (.damaged, "files damaged"), (.pageFailed, "pages not up"), (.scriptFailed, "scripts failed"),
-      (.bodyLost, "bodies lost"),
+    let faults: [(DeviceCount, one: String, several: String)] = [
+      (.damaged, "file damaged", "files damaged"), (.pageFailed, "page not up", "pages not up"),
+      (.scriptFailed, "script failed", "scripts failed"), (.bodyLost, "body lost", "bodies lost"),
     ]
-    words += faults.filter { counts[$0.0] > 0 }.map { "\(counts[$0.0]) \($0.1)" }
+    words += faults.filter { counts[$0.0] > 0 }.map {
+      "\(counts[$0.0]) \(counts[$0.0] == 1 ? $0.one : $0.several)"
+    }
     return words.joined(separator: ", ")
   }
 

@@ -116,6 +116,7 @@ import Testing
   /// Other units, no number, none of the range, a sum that would not fit.
   @Test(arguments: [
     "", "m", "30", "30 m", "m30", "-5m", "0m", "1.5h", "2w", "30M", "100001s", "99999999999999999999s", "３m",
+    "+5m",
   ])
   func noDurations(text: String) { #expect(Arguments.seconds(of: text, in: "smhd") == nil) }
 

@@ -38,6 +38,11 @@ import Testing
       (["show", "1", "2"], "unexpected argument: 2"),
       (["token", "make"], "did you mean create?"),
       (["serve", "--data", "x", "--gc", "3am"], "03:00"),
+      (["serve", "--data", "x", "--gc", "+3:00"], "--gc +3:00 is not a time of day such as 03:00"),
+      (
+        ["check", "x", "--exclude", "a//b"],
+        "--exclude a//b is not a valid pattern: it is empty, has an empty part, or a [ isn't closed"
+      ),
       (["serve", "--data", "x", "--listen", "example.com"], "127.0.0.1:8080"),
       (["serve", "--data", "x", "--threads", "0"], "--threads 0: "),
       (["completions", "tcsh"], "bash, zsh, fish or man"),

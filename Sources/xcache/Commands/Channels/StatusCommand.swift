@@ -46,7 +46,7 @@ enum StatusCommand {
     return .done
   }
 
-  private static func lines(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
+  static func lines(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
     var lines: [String] = []
     if let freeze = overview.freeze {
       lines.append(
@@ -69,18 +69,18 @@ enum StatusCommand {
     return scrub.map { [$0] } ?? []
   }
 
-  private static func damaged(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
+  static func damaged(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
     overview.damagedURLs.map {
       terminal.colour("DAMAGED", .red) + "    \($0.url): publish bundle \($0.bundle) again"
     }
   }
 
-  private static func message(ofDeltas deltas: ChannelOverview.DeltaProgress) -> String {
+  static func message(ofDeltas deltas: ChannelOverview.DeltaProgress) -> String {
     guard let pending = deltas.pending else { return "looking for older versions" }
     if pending == 0 { return "complete" }
     return
-      "\(pending) older versions left; \(deltas.filesDone) of \(deltas.files) files of the next "
-      + "are done"
+      "\(Count.text(pending, "older version")) left; of the next, \(deltas.filesDone) of "
+      + "\(Count.text(deltas.files, "file")) done"
   }
 
   /// What the channel says beside its manifest; the kill switch first.

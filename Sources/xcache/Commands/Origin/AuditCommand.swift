@@ -78,7 +78,7 @@ enum AuditCommand {
   }
 
   /// The members of a row's document that say something, as `name value`.
-  private static func message(_ document: String) -> String {
+  static func message(_ document: String) -> String {
     guard let object = (try? JSONValue.parse(Array(document.utf8)))?.object else { return "" }
     return object.members.compactMap { member in
       switch member.value {

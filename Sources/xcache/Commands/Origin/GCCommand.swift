@@ -72,7 +72,7 @@ enum GCCommand {
   }
 
   /// What is dropped and kept of each channel, and why.
-  private static func channelLines(_ report: GCReport, _ terminal: Terminal) -> [String] {
+  static func channelLines(_ report: GCReport, _ terminal: Terminal) -> [String] {
     let isDryRun = report.dryRun
     return report.channels.flatMap { channel in
       let dropped = channel.dropped
@@ -84,7 +84,7 @@ enum GCCommand {
     }
   }
 
-  private static func lines(_ report: GCReport) -> [String] {
+  static func lines(_ report: GCReport) -> [String] {
     let isDryRun = report.dryRun
     var lines: [String] = []
     func message(_ files: GCReport.Files) -> String { "\(files.files) (\(Bytes.text(files.bytes)))" }

@@ -35,7 +35,8 @@ enum DamageOutput {
     damaged.isEmpty
       ? nil
       : Failure(
-        "\(Count.text(damaged.count, "damaged file")) \(outcome); publish their URLs again", name: "damaged")
+        "\(Count.text(damaged.count, "damaged file")) \(outcome); publish "
+          + "\(damaged.count == 1 ? "its" : "their") URLs again", name: "damaged")
   }
 }
 

@@ -133,7 +133,7 @@ enum ServeCommand {
     let policy = try GCCommand.policy(arguments)
     guard let text = try arguments.value("gc") else { return nil }
     let parts = text.split(separator: ":", omittingEmptySubsequences: false).map {
-      $0.utf8.count == 2 ? Int($0) : nil
+      $0.utf8.count == 2 && $0.first != "+" ? Int($0) : nil
     }
     guard parts.count == 2, let hour = parts[0], let minute = parts[1], (0..<24).contains(hour),
       (0..<60).contains(minute)

@@ -77,7 +77,7 @@ enum ServeLimits {
       server.continueAccessLog(in: try file(path))
       log("reopened the access log \(path)")
     } catch {
-      log("error: the access log \(path) can't be reopened; still writing to the old file:  \(error.reason)")
+      log("error: the access log \(path) can't be reopened; still writing to the old file: \(error.reason)")
     }
   }
 

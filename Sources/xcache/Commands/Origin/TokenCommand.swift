@@ -150,7 +150,7 @@ enum TokenCommand {
       try RemoteOrigin(arguments, namesApp: false).api.channels().value.channels.map(\.app.text))
   }
 
-  private static func table(_ tokens: [TokenInfo]) -> [String] {
+  static func table(_ tokens: [TokenInfo]) -> [String] {
     var table = Table([
       "NAME", "SCOPE", "APP", "CHANNEL", "BUNDLES", "HOSTS", "CREATED", "LAST USED", "EXPIRES", "ID",
     ])

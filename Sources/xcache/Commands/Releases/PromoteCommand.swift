@@ -72,7 +72,7 @@ enum PromoteCommand {
     return .init(from: from.text, to: to.text)
   }
 
-  private static func lines(
+  static func lines(
     _ answer: PromotionAnswer, to channel: ChannelName, dryRun: Bool, _ terminal: Terminal
   ) -> [String] {
     let release = answer.release

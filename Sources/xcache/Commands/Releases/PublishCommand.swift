@@ -157,7 +157,8 @@ enum PublishCommand {
   static func globs(_ name: String, _ arguments: Arguments) throws -> [Glob] {
     try arguments.all(name).map { text in
       guard let glob = Glob(text) else {
-        throw UsageError("--\(name) \(text) is not a valid pattern: a [ or { isn't closed")
+        throw UsageError(
+          "--\(name) \(text) is not a valid pattern: it is empty, has an empty part, or a [ isn't closed")
       }
       return glob
     }

@@ -11,7 +11,8 @@ extension PublishResult {
       if uploaded == 0 { return [unchanged] }
       return [
         unchanged,
-        "\(dryRun ? "would send" : "sent") \(uploaded) again, because they were damaged at the origin",
+        "\(dryRun ? "would send" : "sent") \(Count.text(uploaded, "file")) again, because "
+          + "\(uploaded == 1 ? "it was" : "they were") damaged at the origin",
       ]
     }
     var lines: [String] = []

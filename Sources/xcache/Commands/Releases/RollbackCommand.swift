@@ -103,7 +103,7 @@ enum RollbackCommand {
     return try request.filled(arguments)
   }
 
-  private static func lines(_ answer: RollbackAnswer, dryRun: Bool, _ terminal: Terminal) -> [String] {
+  static func lines(_ answer: RollbackAnswer, dryRun: Bool, _ terminal: Terminal) -> [String] {
     let (release, target) = (answer.release, answer.target)
     let prefetch = answer.prefetch.map { [$0.message(dryRun: dryRun)] } ?? []
     guard release.isChanged else {

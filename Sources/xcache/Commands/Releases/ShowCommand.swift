@@ -38,7 +38,7 @@ enum ShowCommand {
     return .done
   }
 
-  private static func lines(_ release: ReleaseInfo, _ terminal: Terminal) -> [String] {
+  static func lines(_ release: ReleaseInfo, _ terminal: Terminal) -> [String] {
     var lines = [
       terminal.colour("version \(release.version)", .bold) + "  \(LogCommand.kind(release))",
       "released  \(release.at.formatted) by \(release.author)",

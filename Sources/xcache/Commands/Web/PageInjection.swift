@@ -6,12 +6,24 @@ enum PageInjection {
   /// everything but the doctype.
   /// - Parameter depth: folders between the build's and the page.
   static func injected(into page: [UInt8], depth: Int) -> [UInt8]? {
-    let small = page.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }
+    let small = withoutComments(page.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 })
     guard first("xcache.js", in: small) == nil else { return nil }
     let path = String(repeating: "../", count: depth) + WebBuild.scriptName
     let line = Array("<script src=\"\(path)\" async></script>".utf8)
     let place = first("<script", in: small) ?? first("</head", in: small) ?? behindDoctype(small)
     return Array(page[..<place] + line + page[place...])
+  }
+
+  /// The page with spaces in the place of its comments: a script in one of them, `<!--[if lt IE 9]><script …`, isn't run.
+  private static func withoutComments(_ page: [UInt8]) -> [UInt8] {
+    var page = page
+    var place = 0
+    while let start = first("<!--", in: page, from: place) {
+      let end = first("-->", in: page, from: start + 2).map { $0 + 3 } ?? page.count
+      for index in start..<end { page[index] = UInt8(ascii: " ") }
+      place = end
+    }
+    return page
   }
 
   private static func behindDoctype(_ page: [UInt8]) -> Int {
@@ -21,10 +33,10 @@ enum PageInjection {
     return end + 1
   }
 
-  private static func first(_ text: String, in page: [UInt8]) -> Int? {
+  private static func first(_ text: String, in page: [UInt8], from place: Int = 0) -> Int? {
     let wanted = Array(text.utf8)
-    guard let head = wanted.first, page.count >= wanted.count else { return nil }
-    return (0...page.count - wanted.count).first { start in
+    guard let head = wanted.first, page.count - place >= wanted.count else { return nil }
+    return (place...page.count - wanted.count).first { start in
       page[start] == head && page[start..<start + wanted.count].elementsEqual(wanted)
     }
   }

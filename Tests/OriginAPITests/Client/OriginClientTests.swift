@@ -7,53 +7,8 @@ import Testing
 
 /// What the client makes of answers, good and bad, and of none.
 @Suite struct OriginClientTests {
-  /// An origin that gives one answer after another, the last again and again, and keeps what it was asked.
-  private final class Script: Sendable {
-    private let state: Locked<(answers: [[SocketServer.Step]], requests: [SocketServer.Request])>
-    private let server: SocketServer
-
-    init(_ answers: [SocketServer.Step]...) {
-      let state = Locked((answers: answers, requests: [SocketServer.Request]()))
-      self.state = state
-      server = SocketServer { request in
-        state.withLock { state in
-          state.requests.append(request)
-          return state.answers.count > 1 ? state.answers.removeFirst() : state.answers[0]
-        }
-      }
-    }
-
-    var requests: [SocketServer.Request] { state.withLock { $0.requests } }
-    var url: String { server.url }
-
-    /// A client that waits no longer than it must.
-    func client(token: String? = "secret") throws -> OriginClient {
-      try OriginClient(server: BaseURL(server.url), token: token) { _ in RetryPolicy(attempts: 3, first: 1) }
-    }
-  }
-
-  private static func json(
-    _ text: String, _ fields: [(String, String)] = [], status: Int = 200
-  ) -> [SocketServer.Step] {
-    .answer(status, [("Content-Type", "application/json")] + fields, body: text.utf8)
-  }
-
-  private static func problem(_ status: Int, _ code: String, _ detail: String = "why") -> [SocketServer.Step]
-  {
-    json(#"{"code":"\#(code)","detail":"\#(detail)","status":\#(status),"title":"No"}"#, status: status)
-  }
-
-  private static func error(_ body: () throws(OriginError) -> Void) -> OriginError? {
-    do throws(OriginError) {
-      try body()
-      return nil
-    } catch {
-      return error
-    }
-  }
-
   @Test func tokenAndPathAreSent() throws {
-    let script = Script(Self.json(#"{"a":1}"#))
+    let script = ScriptedOrigin(ScriptedOrigin.json(#"{"a":1}"#))
     #expect(try script.client().send(OriginCall("GET", "apps/a%20b?x=1")) == ["a": 1])
     let request = try #require(script.requests.first)
     #expect(request.method == "GET" && request.path == "/api/v1/apps/a%20b?x=1")
@@ -63,14 +18,14 @@ import Testing
   }
 
   @Test func anAnswerWithoutABody() throws {
-    let script = Script(.answer(204))
+    let script = ScriptedOrigin(.answer(204))
     #expect(try script.client().send(OriginCall("PUT", "x")).isNull)
     #expect(script.requests.count == 1)
   }
 
   /// An act is named once, and each attempt says the name again; what may be repeated has none.
   @Test func anActKeepsItsKeyOverAttempts() throws {
-    let script = Script(Self.problem(503, "busy"), [.close], Self.json("{}"))
+    let script = ScriptedOrigin(ScriptedOrigin.problem(503, "busy"), [.close], ScriptedOrigin.json("{}"))
     _ = try script.client().send(OriginCall("POST", "acts", ["x": 1]))
     let keys = Set(script.requests.map { $0.fields["idempotency-key"] })
     #expect(script.requests.count == 3 && keys.count == 1 && keys.first != .some(nil))
@@ -86,10 +41,10 @@ import Testing
       (422, "foreign-hosts", 3), (422, "other", 1),
     ] as [(Int, String, Int32)])
   func refusals(status: Int, code: String, exitCode: Int32) throws {
-    let script = Script(Self.problem(status, code))
+    let script = ScriptedOrigin(ScriptedOrigin.problem(status, code))
     let client = try script.client()
     let error = try #require(
-      Self.error { () throws(OriginError) in _ = try client.send(OriginCall("GET", "x")) })
+      originError { () throws(OriginError) in _ = try client.send(OriginCall("GET", "x")) })
     #expect(error.problem?.status == status && error.problem?.code == code && error.problem?.detail == "why")
     #expect(error.exitCode == exitCode && !error.isOutage && script.requests.count == 1)
     #expect(error.message.hasPrefix("why"))
@@ -99,13 +54,14 @@ import Testing
   @Test(
     arguments: [
       .answer(502, [("Content-Type", "text/html")], body: "<h1>Bad Gateway".utf8),
-      .answer(404, body: "no".utf8), json("{"), json("not JSON"), json(#"{"versions":7}"#),
+      .answer(404, body: "no".utf8), ScriptedOrigin.json("{"), ScriptedOrigin.json("not JSON"),
+      ScriptedOrigin.json(#"{"versions":7}"#),
     ] as [[SocketServer.Step]])
   func noOrigin(answer: [SocketServer.Step]) throws {
     struct Document: Codable { let versions: [ManifestVersion] }
-    let script = Script(answer)
+    let script = ScriptedOrigin(answer)
     let client = try script.client()
-    let error = Self.error { () throws(OriginError) in _ = try client.get("x", as: Document.self) }
+    let error = originError { () throws(OriginError) in _ = try client.get("x", as: Document.self) }
     guard case .notAnOrigin(let server, let found, _)? = error else {
       Issue.record("\(String(describing: error))")
       return
@@ -129,11 +85,11 @@ import Testing
   }
 
   @Test func nobodyIsThere() throws {
-    let url = Script(Self.json("{}")).url
+    let url = ScriptedOrigin(ScriptedOrigin.json("{}")).url
     let client = try OriginClient(server: BaseURL(url), token: nil) { _ in RetryPolicy(attempts: 2, first: 1)
     }
     let error = try #require(
-      Self.error { () throws(OriginError) in _ = try client.send(OriginCall("POST", "x")) })
+      originError { () throws(OriginError) in _ = try client.send(OriginCall("POST", "x")) })
     #expect(error.isOutage && error.exitCode == 1 && error.problem == nil)
     // The act was never sent, so nothing is open.
     guard case .unreachable = error else {
@@ -144,17 +100,17 @@ import Testing
 
   /// An act that was sent and of which nothing is heard may have been carried out; a question has no such doubt.
   @Test func anActWithoutAnAnswer() throws {
-    let script = Script([.close])
+    let script = ScriptedOrigin([.close])
     let client = try script.client()
     let act = try #require(
-      Self.error { () throws(OriginError) in _ = try client.send(OriginCall("POST", "x")) })
+      originError { () throws(OriginError) in _ = try client.send(OriginCall("POST", "x")) })
     guard case .unknownOutcome = act else {
       Issue.record("\(act)")
       return
     }
     #expect(act.isOutage)
     let question = try #require(
-      Self.error { () throws(OriginError) in _ = try client.send(OriginCall("GET", "x")) })
+      originError { () throws(OriginError) in _ = try client.send(OriginCall("GET", "x")) })
     guard case .unreachable = question else {
       Issue.record("\(question)")
       return
@@ -163,8 +119,9 @@ import Testing
 
   /// Large bodies are coded once the origin has said that it takes that, and sent plain to one that takes it back.
   @Test func largeBodiesAreCoded() throws {
-    let script = Script(
-      Self.json("{}", [("Accept-Encoding", "gzip, zstd")]), Self.json("{}"), .answer(415), Self.json("{}"))
+    let script = ScriptedOrigin(
+      ScriptedOrigin.json("{}", [("Accept-Encoding", "gzip, zstd")]), ScriptedOrigin.json("{}"), .answer(415),
+      ScriptedOrigin.json("{}"))
     let client = try script.client()
     let large = ["text": String(repeating: "one and the same ", count: 8_000)]
     _ = try client.send(OriginCall("POST", "x", large))

@@ -1,0 +1,137 @@
+import Glibc
+import System
+import Testing
+
+/// Files that are written whole or not at all, and what is read of names that are no files.
+@Suite struct DurableFileTests {
+  /// A rename onto a folder fails last of all steps: nothing of the new file is left.
+  @Test func aWriteThatFailsLeavesNothing() throws {
+    try withTemporaryFolder { folder in
+      try Kernel.makeFolder(folder + "/target")
+      let error = #expect(throws: SystemError.self) { try DurableFile.write([1], to: folder + "/target") }
+      #expect(error?.code == .isDirectory && error?.subject == folder + "/target")
+      #expect(try Folder.textNames(folder) == ["target"])
+      let missing = #expect(throws: SystemError.self) { try DurableFile.write([1], to: folder + "/no/file") }
+      #expect(missing?.code == .noSuchFileOrDirectory)
+      #expect(try Folder.textNames(folder) == ["target"])
+    }
+  }
+
+  /// Whoever writes last wins; nobody reads half of each.
+  @Test func writersAtOnceDoNotMix() throws {
+    try withTemporaryFolder { folder in
+      let path = folder + "/file"
+      try Parallel.forEach(16, threads: 4) { index throws(SystemError) in
+        try DurableFile.write([UInt8](repeating: UInt8(index), count: 100_000 + index), to: path)
+        let read = try DurableFile.read(path) ?? []
+        if Set(read).count != 1 || read.count != 100_000 + Int(read.first ?? 0) {
+          throw SystemError("read", on: "mixed", code: .ioError)
+        }
+      }
+      #expect(try Folder.textNames(folder) == ["file"])
+    }
+  }
+
+  @Test func limitsAreExact() throws {
+    try withTemporaryFolder { folder in
+      try DurableFile.write([1, 2, 3], to: folder + "/file")
+      #expect(try DurableFile.read(folder + "/file", limit: 3) == [1, 2, 3])
+      let error = #expect(throws: SystemError.self) { try DurableFile.read(folder + "/file", limit: 2) }
+      #expect(error?.description == "\(folder)/file: File too large (read)")
+    }
+  }
+
+  /// A FIFO that nobody writes into isn't waited for.
+  @Test func whatIsNoFile() throws {
+    try withTemporaryFolder { folder in
+      try #require(mkfifo(folder + "/fifo", 0o600) == 0)
+      #expect(try DurableFile.read(folder + "/fifo") == [])
+      try Kernel.makeFolder(folder + "/sub")
+      let error = #expect(throws: SystemError.self) { try DurableFile.read(folder + "/sub") }
+      #expect(error?.code == .isDirectory && error?.isOfFile == true)
+      try #require(symlink("loop", folder + "/loop") == 0)
+      try #require(symlink("nowhere", folder + "/dangling") == 0)
+      func kind(_ name: String) throws -> String {
+        switch try Kernel.openFile("\(folder)/\(name)") {
+        case .file(_, let status): "file of \(status.size)"
+        case .other: "other"
+        case .missing: "missing"
+        }
+      }
+      try DurableFile.write([1], to: folder + "/file")
+      #expect(try ["fifo", "sub", "loop"].map(kind) == ["other", "other", "other"])
+      #expect(
+        try ["dangling", "none", "file/x", "file"].map(kind) == [
+          "missing", "missing", "missing", "file of 1",
+        ])
+    }
+  }
+
+  @Test func aLockIsLetGo() throws {
+    try withTemporaryFolder { folder in
+      let path = folder + "/lock"
+      // A longer number than a process has, which must not show behind it.
+      try DurableFile.write(Array("99999999999999999999\n".utf8), to: path)
+      #expect(FileLock.holder(path) == nil)
+      for _ in 1...2 {
+        let lock = try FileLock.take(path)
+        let isTaken = lock != nil
+        #expect(isTaken)
+        #expect(try DurableFile.read(path) == Array("\(getpid())\n".utf8))
+        _ = consume lock
+      }
+      // Who held it is still told, by the file that stays.
+      #expect(FileLock.holder(path) == getpid() && FileLock.holder(folder + "/none") == nil)
+      let error = #expect(throws: SystemError.self) { _ = try FileLock.take(folder + "/no/lock") == nil }
+      #expect(error?.code == .noSuchFileOrDirectory)
+    }
+  }
+}
+
+/// What is said of calls that failed, and what kind of failure it is.
+@Suite struct SystemErrorTests {
+  private static func error(_ code: Errno, _ call: StaticString = "open", on subject: String? = "x")
+    -> SystemError
+  {
+    SystemError(call, on: subject, code: code)
+  }
+
+  @Test func words() {
+    #expect(Self.error(.noSpace).description == "x: No space left on device (open)")
+    #expect(Self.error(.ioError, "fsync", on: nil).description == "Input/output error (fsync)")
+    #expect(
+      Self.error(.permissionDenied, "mkdir").description
+        == "the folder x can't be created: Permission denied (mkdir)")
+    #expect(Self.error(.noSpace, "mkdir", on: nil).description == "No space left on device (mkdir)")
+  }
+
+  @Test func kinds() {
+    let all: [Errno] = [
+      .noSpace, .diskQuotaExceeded, .ioError, .structureNeedsCleaning, .tooManyOpenFiles,
+      .tooManyOpenFilesInSystem, .isDirectory, .permissionDenied, .noSuchFileOrDirectory,
+    ]
+    #expect(all.filter { Self.error($0).isDiskFull } == [.noSpace, .diskQuotaExceeded])
+    #expect(all.filter { Self.error($0).isDamage } == [.ioError, .structureNeedsCleaning])
+    #expect(
+      all.filter { Self.error($0).isOutOfDescriptors } == [.tooManyOpenFiles, .tooManyOpenFilesInSystem])
+    #expect(
+      all.filter { Self.error($0).isOfFile } == [
+        .ioError, .structureNeedsCleaning, .isDirectory, .permissionDenied,
+      ])
+  }
+
+  @Test func equality() {
+    #expect(Self.error(.ioError) == Self.error(.ioError))
+    #expect(
+      Self.error(.ioError) != Self.error(.noSpace) && Self.error(.ioError) != Self.error(.ioError, "read"))
+    #expect(Self.error(.ioError) != Self.error(.ioError, on: nil))
+  }
+
+  /// Addresses that stand in the text need no server.
+  @Test func addressesOfAddresses() {
+    #expect(HostAddresses.of("192.0.2.7") == [[192, 0, 2, 7]])
+    #expect(
+      HostAddresses.of("2001:db8::1") == [[0x20, 1, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 11) + [1]])
+    #expect(HostAddresses.of("") == [] && HostAddresses.of("a b") == [])
+  }
+}

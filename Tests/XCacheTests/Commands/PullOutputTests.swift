@@ -1,0 +1,105 @@
+import System
+import Testing
+
+@testable import XCacheClient
+@testable import xcache
+
+/// What `pull` says of an update, and what `web init` writes into pages.
+@Suite struct PullOutputTests {
+  private static func report(_ kind: UpdateReport.Kind) -> UpdateReport {
+    UpdateReport(kind, from: "8", to: "9")
+  }
+
+  @Test func updatesThatWereNone() {
+    var early = Self.report(.notDue)
+    early.wait = 1
+    #expect(PullCommand.lines(early) == ["not due: the next poll is in 1 s (--force polls now)"])
+    var current = Self.report(.nothing)
+    current.source = .fallback
+    current.missing = 1
+    #expect(
+      PullCommand.lines(current) == [
+        "the origin failed too often; using the static copy", "up to date: version 9",
+        "1 listed file is missing; --complete fetches them",
+      ])
+    current.source = .origin
+    current.missing = 2
+    #expect(PullCommand.lines(current).last == "2 listed files are missing; --complete fetches them")
+  }
+
+  @Test(
+    arguments: [
+      (.pack, "by a pack"), (.patch, "by a patch"), (.whole, "by the whole manifest"),
+    ] as [(UpdateReport.Kind, String)])
+  func updates(kind: UpdateReport.Kind, how: String) {
+    var report = Self.report(kind)
+    report.fetched = 1
+    #expect(
+      PullCommand.lines(report) == [
+        "version 8 → 9 \(how): 1 file fetched, 0 copied, 0 kept; 0 B of 0 B fetched"
+      ])
+  }
+
+  @Test func deltasOfAnUpdate() {
+    var report = Self.report(.patch)
+    (report.fetched, report.copied, report.kept, report.deltas, report.deltasFailed) = (2, 3, 4, 1, 1)
+    (report.bytesFetched, report.bytesTotal) = (1_500, 3_000)
+    #expect(
+      PullCommand.lines(report) == [
+        "version 8 → 9 by a patch: 2 files fetched, 3 copied, 4 kept; 1.5 KB of 3.0 KB fetched",
+        "1 of them by a delta", "1 delta was unusable; whole files were fetched instead",
+      ])
+    (report.deltas, report.deltasFailed) = (2, 2)
+    #expect(
+      PullCommand.lines(report).suffix(2) == [
+        "2 of them by deltas", "2 deltas were unusable; whole files were fetched instead",
+      ])
+  }
+
+  // MARK: web init
+
+  private static let line = #"<script src="xcache.js" async></script>"#
+
+  private static func injected(_ page: String, depth: Int = 0) -> String? {
+    PageInjection.injected(into: Array(page.utf8), depth: depth).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// In front of the first script that runs, else where the head ends, else behind the doctype.
+  @Test(arguments: [
+    ("<head><SCRIPT src=a.js></SCRIPT></head>", "<head>|<SCRIPT src=a.js></SCRIPT></head>"),
+    ("<head><title>é</title></HEAD><p>", "<head><title>é</title>|</HEAD><p>"),
+    ("<!DOCTYPE html><p>", "<!DOCTYPE html>|<p>"), ("<p>", "|<p>"), ("", "|"), ("<!doctype", "|<!doctype"),
+    (
+      "<head><!--[if lt IE 9]><script src=old.js></script><![endif]--><script src=a.js></script>",
+      "<head><!--[if lt IE 9]><script src=old.js></script><![endif]-->|<script src=a.js></script>"
+    ),
+    ("<!-- <script> --></head>", "<!-- <script> -->|</head>"),
+    ("<!doctype html><!-- <script> </head>", "<!doctype html>|<!-- <script> </head>"),
+    ("<!--><script>", "<!-->|<script>"),
+  ])
+  func pages(page: String, place: String) {
+    #expect(Self.injected(page) == place.replacing("|", with: Self.line))
+  }
+
+  @Test func pagesThatHaveIt() {
+    #expect(Self.injected("<head>\(Self.line)</head>") == nil)
+    #expect(Self.injected("<head><script src=../XCache.js></script></head>") == nil)
+    // In a comment it isn't loaded.
+    #expect(Self.injected("<!--\(Self.line)--></head>") == "<!--\(Self.line)-->\(Self.line)</head>")
+    #expect(Self.injected("<p>", depth: 2) == #"<script src="../../xcache.js" async></script><p>"#)
+  }
+
+  // MARK: serve
+
+  @Test(arguments: [
+    ("started", "info", "started"), ("error: no disk", "error", "no disk"), ("warning: x", "warning", "x"),
+    ("errors: 7", "info", "errors: 7"), ("error:", "info", "error:"),
+    ("error: error: x", "error", "error: x"),
+  ])
+  func linesOfTheLog(line: String, level: String, message: String) {
+    #expect(
+      ServeLog.document(line, at: "T") == #"{"level":"\#(level)","message":"\#(message)","time":"T"}"#)
+    #expect(
+      ServeLog.document("a\n\"\u{1B}", at: "T") == #"{"level":"info","message":"a\n\"\u001b","time":"T"}"#)
+  }
+}
