@@ -71,7 +71,7 @@ for step in "1.49.1 9563" "1.50.0 550809"; do
   limit "bytes an update downloads" "$served" "$most"
   limit "bytes planned, as a share of those served" \
     "$(python3 -c "print(round(max($planned/$served, $served/$planned), 3))")" 1.1
-  limit "seconds until it was visible with its deltas" \
+  limit "seconds until it was live with its deltas" \
     "$(python3 -c "print($(member "$folder/publish-$version.json" deltas.milliseconds)/1000)")" 25
   echo "  gzip would have cost $(member "$folder/pull-$version.json" update.bytesByGzip) bytes"
 done

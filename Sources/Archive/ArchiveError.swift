@@ -71,7 +71,7 @@ extension ArchiveError: CustomStringConvertible {
   /// What is wrong, and where; the archive's own path is the caller's to name.
   package var description: String {
     switch self {
-    case .notAnArchive: "it is not a ZIP archive, or its end is missing"
+    case .notAnArchive: "it is not a zip file, or it is truncated"
     case .damaged(let part, let entry):
       "\(part.message) is damaged" + (entry.map { ", at \($0.debugDescription)" } ?? "")
     case .severalDisks: "it is one part of an archive in several files; join them first"

@@ -39,7 +39,11 @@ package struct Problem: Error, Hashable, Sendable {
     self.status = status
     self.code = code
     title = Self.line(json["title"]?.string ?? code)
-    detail = json["detail"]?.string.map(Self.line)
+    // Lists have a line for each; a line of somebody else's begins as no line of this program does.
+    detail = json["detail"]?.string.map { text in
+      text.split(separator: "\n", omittingEmptySubsequences: false).map { Self.line(String($0)) }
+        .joined(separator: "\n  ").replacing("\n    ", with: "\n  ")
+    }
     for key in ["code", "detail", "status", "title", "type"] { members[key] = nil }
     self.members = members
   }

@@ -7,7 +7,7 @@ extension StoreError: CustomStringConvertible {
     switch self {
     case .inUse(let path, let process): Self.inUseMessage(path, process)
     case .noDataFolder(let path):
-      "\(path) is not an origin's data folder; `xcache serve --data \(path)` creates one"
+      "\(path) is not an xcache data folder; give the one that `xcache serve` uses"
     case .foreignDatabase: "xcache.db is another program's database; choose another folder with --data"
     case .newerDatabase(let migration):
       "the database was made by a newer xcache (it has \(migration)); run that version or a later one"
@@ -56,8 +56,7 @@ extension StoreError: CustomStringConvertible {
       "no bundle named \"\(bundle)\" in this channel; `xcache status` shows its bundles"
     case .appNameTaken(let app, let other):
       """
-      no app is named \"\(app)\", but there is \"\(other)\": write it like that, or choose a name that differs in more \
-      than case
+      no app \"\(app)\"; did you mean \"\(other)\"? Names that differ only in case aren't allowed
       """
     case .unknownBase(let bundle, let base):
       "version \(base) of bundle \"\(bundle)\" is not kept; read the bundle's entries and plan again"
@@ -85,7 +84,7 @@ extension StoreError: CustomStringConvertible {
     case .unknownDocument(let document, let oldest):
       "the \(document.rawValue) document of that time is no longer kept; the oldest version is \(oldest)"
     case .tooManySteps(let steps, let kept):
-      "\(steps) steps back is too far: \(kept) distinct contents before the live one are kept; "
+      "\(steps) steps back is too far: only \(kept) earlier states are kept; "
         + "`xcache log` shows them; choose one with --to"
     case .frozen(let app, let channel, let freeze): Self.frozenMessage(app, channel, freeze)
     case .channelExists(let app, let channel):
@@ -95,19 +94,19 @@ extension StoreError: CustomStringConvertible {
     case .channelHolds(let app, let channel, let resources):
       """
       channel "\(channel)" of app "\(app)" holds \(resources) \(resources == 1 ? "resource" : "resources"); unpublish its bundles first, so that devices \
-      let go of them
+      delete them
       """
     case .archive(let error): "a zip file of the channel can't be created: \(error)"
     case .notPinned(let version): "version \(version) is not pinned; `xcache pin list` shows the pinned ones"
     case .leased(let holders):
       "nothing was removed, because data is being read by \(holders.joined(separator: ", ")); try again later"
     case .noBackup(let path):
-      "\(path) contains no complete backup; `xcache backup --to \(path)` creates one"
+      "\(path) contains no complete backup"
     case .foreignBackup(let path):
       "\(path) holds the data or a backup of another origin, or is this one's data folder; choose another folder"
     case .badBackupPlace(let path, let reason):
       "no backup was made in \(path): \(reason); choose a new folder with --to"
-    case .alreadyDone: "this request was already carried out"
+    case .alreadyDone: "this request was already processed"
     case .requestKeyReused:
       "this Idempotency-Key belongs to another request; use a new one for each action, and repeat it only with the same "
         + "method, path and body"

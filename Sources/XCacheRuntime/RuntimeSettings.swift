@@ -41,7 +41,7 @@ public enum RuntimeEvent: Sendable {
   case failed(ClientError)
   /// The policy is another one now.
   case policyChanged(version: String)
-  /// A page didn't come up twice in a row; it goes to the network until the next version.
+  /// A page failed to load twice in a row; it goes to the network until the next version.
   case pageFailed(url: String, version: String)
 }
 

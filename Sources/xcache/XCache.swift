@@ -71,7 +71,7 @@ enum XCache {
     // What every command takes may stand before it, too.
     let general = words.prefix { word in Command.common.contains { $0.isWritten(word) && $0.name != "help" } }
     guard let first = words.dropFirst(general.count).first else {
-      guard general.isEmpty else { throw UsageError("which command? xcache --help lists them") }
+      guard general.isEmpty else { throw UsageError("no command given; see `xcache --help`") }
       terminal.note(HelpCommand.overview)
       return .usage
     }
@@ -110,7 +110,7 @@ enum XCache {
     if let command = commands.first(where: { $0.name == name }) { return command }
     if name.hasPrefix("-") {
       throw UsageError(
-        "unknown option \(name) before a command; options stand behind their command")
+        "unknown option \(name) before a command; options go after the command")
     }
     throw UsageError(
       "unknown command \(name)\(Spelling.suggestion(for: name, among: commands.map(\.name)))")

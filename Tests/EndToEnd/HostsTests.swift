@@ -57,7 +57,7 @@ import Testing
       try site.start()
       let status = try site.run("status", "--app", "shop").output
       for words in [
-        "version 1: 90.0 % of 10 requests from the device, 2 pages not up", "of the network: 1 × 4xx",
+        "version 1: 90.0 % of 10 requests from the device, 2 pages not up", "network responses: 1 × 4xx",
         "first paint: from the device half within 256 ms",
       ] { #expect(status.contains(words), "\(status)") }
       let json = try JSONValue.parse(Array(try site.run("status", "--app", "shop", "--json").output.utf8))

@@ -49,7 +49,7 @@ import Testing
       #expect(back.output.contains("+0 ~1 −0, version 3 with the content of version 1"))
       #expect(back.output.contains("takes back from main: version 2 by admin"))
       #expect(back.output.contains("prefetch config: the content of version 1, now version 3"))
-      #expect(back.output.contains("visible with its deltas\nreceipt "))
+      #expect(back.output.contains("live with its deltas\nreceipt "))
       #expect(try site.poll()["data"]?["resourcemap"] == map)
       #expect(try Self.shownConfig(site) == config)
       let pulled = try site.pull("device")

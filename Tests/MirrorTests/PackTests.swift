@@ -77,7 +77,7 @@ struct PackTests {
     try bench.mirror()
     try VerifyTests.change(bench.path(".xpk")) { $0[$0.count / 2] ^= 1 }
     let found = try bench.verify()
-    #expect(found.map(\.message) == ["its bytes are others than mirror.json says"])
+    #expect(found.map(\.message) == ["its content doesn't match mirror.json"])
     #expect(found[0].path.hasSuffix(".xpk"))
     // And --repair puts it right.
     #expect(try bench.mirror { $0.repairs = true }.written == 2)

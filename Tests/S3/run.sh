@@ -60,7 +60,7 @@ echo "3. the first run, and what is there read back"
 place=s3://cdn/mirror
 "$xcache" mirror --to $place | tail -1
 "$xcache" mirror verify $place --strict | tail -1 || fail "the first run"
-"$xcache" mirror --to $place | tail -1 | grep -q "nothing was missing" || fail "a second run writes"
+"$xcache" mirror --to $place | tail -1 | grep -q "up to date" || fail "a second run writes"
 
 echo "4. a second version, from the data folder; an object server is killed in the middle"
 publish "$work/two" | tail -1

@@ -15,7 +15,7 @@ import XCacheRuntime
     let seen = Locked<[SocketServer.Request]>([])
     let server: SocketServer
 
-    init(_ answer: @escaping SocketServer.Handler = { .answer(body: "of the network: \($0.path)".utf8) }) {
+    init(_ answer: @escaping SocketServer.Handler = { .answer(body: "network responses: \($0.path)".utf8) }) {
       server = SocketServer { [seen] request in
         seen.withLock { $0.append(request) }
         return answer(request)
@@ -92,8 +92,8 @@ import XCacheRuntime
       #expect(site.paths == [])
       // Not the device's: another method, another address.
       #expect(
-        try await session.load(site.request("/a.js", "POST")).body == Array("of the network: /a.js".utf8))
-      #expect(try await session.load(site.request("/b.js")).body == Array("of the network: /b.js".utf8))
+        try await session.load(site.request("/a.js", "POST")).body == Array("network responses: /a.js".utf8))
+      #expect(try await session.load(site.request("/b.js")).body == Array("network responses: /b.js".utf8))
       #expect(site.paths == ["/a.js", "/b.js"])
     }
   }
@@ -120,18 +120,18 @@ import XCacheRuntime
       #expect(first.headers["x-ahead"] == "1" && site.paths == [])
       // It is gone now.
       #expect(
-        try await session.load(site.request("/api/list")).body == Array("of the network: /api/list".utf8))
+        try await session.load(site.request("/api/list")).body == Array("network responses: /api/list".utf8))
       var other = try site.request("/api/other")
       other.setValue("Bearer x", forHTTPHeaderField: "Authorization")
-      #expect(await session.load(other).body == Array("of the network: /api/other".utf8))
+      #expect(await session.load(other).body == Array("network responses: /api/other".utf8))
       other = try site.request("/api/other")
       other.setValue("a=1", forHTTPHeaderField: "Cookie")
-      #expect(await session.load(other).body == Array("of the network: /api/other".utf8))
+      #expect(await session.load(other).body == Array("network responses: /api/other".utf8))
       // Its body is compared by value.
       var post = try site.request("/api/one", "POST")
       post.setValue("application/json", forHTTPHeaderField: "Content-Type")
       post.httpBody = Data(#"{"a":2}"#.utf8)
-      #expect(await session.load(post).body == Array("of the network: /api/one".utf8))
+      #expect(await session.load(post).body == Array("network responses: /api/one".utf8))
       post.httpBody = Data(#"{ "b":[2], "a":1 }"#.utf8)
       #expect(await session.load(post).body == Array("ahead of \(base)/api/one".utf8))
       #expect(site.paths == ["/api/list", "/api/other", "/api/other", "/api/one"])
@@ -157,7 +157,7 @@ import XCacheRuntime
       var bodies: [[UInt8]] = []
       for task in tasks { bodies.append(await task.value) }
       #expect(bodies.count { $0 == Array("ahead of \(base)/api/list".utf8) } == 1)
-      #expect(bodies.count { $0 == Array("of the network: /api/list".utf8) } == 4 && site.paths.count == 4)
+      #expect(bodies.count { $0 == Array("network responses: /api/list".utf8) } == 4 && site.paths.count == 4)
     }
   }
 
@@ -362,7 +362,7 @@ import XCacheRuntime
           continuation.resume(returning: url.flatMap { try? String(contentsOf: $0, encoding: .utf8) })
         }.resume()
       }
-      #expect(text == "of the network: /b.js")
+      #expect(text == "network responses: /b.js")
     }
   }
 
@@ -375,7 +375,7 @@ import XCacheRuntime
       #expect(configuration.protocolClasses?.filter { $0 == XCacheURLProtocol.self }.count == 1)
     }
     let session = URLSession(configuration: configuration)
-    #expect(try await session.load(site.request("/a.js")).body == Array("of the network: /a.js".utf8))
+    #expect(try await session.load(site.request("/a.js")).body == Array("network responses: /a.js".utf8))
     session.finishTasksAndInvalidate()
   }
 }

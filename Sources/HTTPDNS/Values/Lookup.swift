@@ -42,7 +42,7 @@ public enum LookupError: Error, Hashable, Sendable, CustomStringConvertible {
     case .unreachable(let reason): reason
     case .refused(let code): "refused with code \(code)"
     case .badAnswer: "an answer that can't be read"
-    case .busy: "too many lookups hang already"
+    case .busy: "too many pending lookups"
     }
   }
 }

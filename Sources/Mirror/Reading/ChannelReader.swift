@@ -78,7 +78,7 @@ struct ChannelReader {
     if !isHalfWay {
       try require(
         files[path] == MirrorIndex.File(sha256: .of(bytes), size: Int64(bytes.count)), path,
-        "its bytes are others than mirror.json says")
+        "its content doesn't match mirror.json")
     }
     return bytes
   }

@@ -47,7 +47,7 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     switch kind {
     case .missing: "it is missing"
     case .size(let size, let expected): "it has \(size) bytes, not \(expected)"
-    case .bytes: "its bytes are others than mirror.json says"
+    case .bytes: "its content doesn't match mirror.json"
     case .unreadable(let reason): "it can't be read: \(reason)"
     case .refused(let status): "the host answers \(status)"
     case .type(let type, let expected): "it is served as \(type), not as \(expected)"
@@ -61,8 +61,8 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
       "a run was ended before it was done with channel \(channel.channel) of app \(channel.app); the next one that is "
         + "about it puts this right"
     case .unasked(let reason):
-      "the origin could not be asked what it has (\(reason)), so channels that are missing would go unseen"
-    case .old(let age, let allowed): "the last run was \(age) s ago, and \(allowed) s are allowed"
+      "the origin could not be asked what it has (\(reason)), so missing channels can't be detected"
+    case .old(let age, let allowed): "the last run was \(age) s ago (limit: \(allowed) s)"
     }
   }
 
@@ -70,18 +70,18 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
   package var advice: String {
     switch kind {
     case .missing, .size, .bytes, .unreadable, .unlisted, .outside, .document:
-      "xcache mirror --repair writes such files anew"
+      "`xcache mirror --repair` rewrites such files"
     case .refused:
-      "see why the host refuses such files; a run of xcache mirror into the host's folder lets everybody read them"
-    case .type: "have the host send the types that the manifests give"
+      "check why the host refuses such files; `xcache mirror` into the host's folder makes them readable for all"
+    case .type: "make the host send the types in the manifests"
     case .notMirrored:
-      "a run of xcache mirror without --channel and --app brings the channels that are missing"
+      "run `xcache mirror` without --channel and --app to add the missing channels"
     case .otherOrigin:
       "give verify the copy's own origin, or remove the copy's mirror.json and run xcache mirror to take it over"
     case .unfinished:
-      "a run of xcache mirror without --channel and --app finishes the channels that are unfinished"
-    case .unasked: "verify again once the origin answers"
-    case .old: "run xcache mirror, and see why its job doesn't"
+      "run `xcache mirror` without --channel and --app to complete the unfinished channels"
+    case .unasked: "verify again when the origin answers"
+    case .old: "run `xcache mirror`, and check the job that should"
     }
   }
 

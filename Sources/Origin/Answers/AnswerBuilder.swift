@@ -254,7 +254,7 @@ extension AnswerBuilder {
       patchesMade.load(ordering: .relaxed))
       + metric(
         "xcache_patch_polls_answered_whole_total", "counter",
-        "Polls answered with the whole manifest since too many patches were waited for.",
+        "Polls answered with the whole manifest because too many patches were pending.",
         answeredWhole.load(ordering: .relaxed))
       + metric(
         "xcache_patch_cache_bytes", "gauge", "Bytes of the patches that are kept.", patches.current.byteCount)

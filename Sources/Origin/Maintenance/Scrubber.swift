@@ -170,7 +170,7 @@ final class Scrubber: Sendable {
         "Files that couldn't be read back for want of permission or the like.",
         "\(failed.withLock { $0.count })")
       + Self.metric(
-        "xcache_scrub_oldest_seconds", "gauge", "Since the file was read that was not read for longest.",
+        "xcache_scrub_oldest_seconds", "gauge", "Seconds since the least recently checked file was read.",
         "\(age)")
   }
 

@@ -40,8 +40,8 @@ extension OriginError {
     case .unreachable(let server, let error): "\(server) can't be reached: \(error)"
     case .notAnOrigin(let server, let found, _): "\(server) doesn't answer like an xcache origin: \(found)"
     case .unknownOutcome(let server, let outcome):
-      "\(server) gave no answer (\(outcome)), but may have done what was asked: look at `xcache log` and "
-        + "`xcache audit log` before you repeat it"
+      "\(server) gave no answer (\(outcome)), but may have made the change: check `xcache log` and "
+        + "`xcache audit log` before you retry"
     case .refused(let problem): problem.message
     case .body(let error): "the data to send can't be read: \(error)"
     }

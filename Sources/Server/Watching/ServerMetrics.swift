@@ -6,7 +6,7 @@ package struct ServerMetrics: Sendable, Equatable {
   package var open: UInt64 = 0
   /// Connections over a limit, or without a descriptor.
   package var refused: UInt64 = 0
-  /// Connections given up for slowness.
+  /// Connections closed by a timeout.
   package var timeouts: UInt64 = 0
   /// Bytes read from clients.
   package var bytesIn: UInt64 = 0
@@ -26,7 +26,7 @@ package struct ServerMetrics: Sendable, Equatable {
   /// Handshakes that did not.
   package var failedHandshakes: UInt64 = 0
 
-  /// Access lines that the disk was too slow for.
+  /// Access log lines dropped because the disk was too slow.
   package var droppedLines: UInt64 = 0
 
   init(_ loops: [LoopMetrics], _ log: AccessLog?, speaksTLS: Bool) {
@@ -64,11 +64,11 @@ extension ServerMetrics {
     add(
       "http_connections_refused_total", "counter", "Connections over a limit or without a descriptor.",
       [("", String(refused))])
-    add("http_timeouts_total", "counter", "Connections given up for slowness.", [("", String(timeouts))])
+    add("http_timeouts_total", "counter", "Connections closed by a timeout.", [("", String(timeouts))])
     add("http_received_bytes_total", "counter", "Bytes read from clients.", [("", String(bytesIn))])
     add("http_sent_bytes_total", "counter", "Bytes sent to clients.", [("", String(bytesOut))])
     add(
-      "http_access_lines_dropped_total", "counter", "Access lines that the disk was too slow for.",
+      "http_access_lines_dropped_total", "counter", "Access log lines dropped because the disk was too slow.",
       [("", String(droppedLines))])
     if let handshakes {
       add(

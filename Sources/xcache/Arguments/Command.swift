@@ -101,10 +101,22 @@ extension Option {
   fileprivate var helpLines: String {
     let words = "  \(short.map { "-\($0), " } ?? "")--\(name)\(value.map { " \($0)" } ?? "")"
     let more = environment.map { " [\($0)]" } ?? ""
-    let gap =
-      words.utf8.count < 27
-      ? String(repeating: " ", count: 28 - words.utf8.count) : "\n" + String(repeating: " ", count: 28)
-    return "\(words)\(gap)\(help)\(more)\n"
+    let indent = String(repeating: " ", count: 28)
+    let gap = words.utf8.count < 27 ? String(indent.dropFirst(words.utf8.count)) : "\n" + indent
+    return "\(words)\(gap)\(Self.wrapped(help + more, indent))\n"
+  }
+
+  /// Lines of at most 112 columns with their indent.
+  private static func wrapped(_ text: String, _ indent: String) -> String {
+    var (lines, line) = ("", "")
+    for word in text.split(separator: " ") {
+      if !line.isEmpty, indent.count + line.count + 1 + word.count > 112 {
+        lines += line + "\n" + indent
+        line = ""
+      }
+      line += (line.isEmpty ? "" : " ") + word
+    }
+    return lines + line
   }
 }
 

@@ -13,7 +13,7 @@ struct ManualPage {
       ".TH XCACHE 1 \"\" \"xcache \(Self.escaped(version))\" \"User Commands\"", ".SH NAME",
       "xcache \\- publish web builds to mobile apps, which open them offline", ".SH SYNOPSIS",
       ".B xcache", ".I COMMAND", "[\\fIOPTIONS\\fR]", ".SH DESCRIPTION",
-      "One program is the origin server and every command that talks to it.",
+      "xcache is both the origin server and its command-line client.",
     ]
     for group in groups {
       lines.append(".SH \(Self.escaped(group.title.uppercased()))")

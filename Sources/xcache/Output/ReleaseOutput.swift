@@ -10,7 +10,7 @@ extension Command {
     [
       .value("message", "TEXT", short: "m", "a message for the log"),
       .value("if-version", "V", "refuse if \(what) after version V (a number or a time)"),
-      .value("break-glass", "REASON", "release although the channel is frozen; the reason is recorded"),
+      .value("break-glass", "REASON", "release even if the channel is frozen; the reason is recorded"),
     ] + (waits ? [.flag("now", "make the release visible without waiting for deltas")] : [])
       + [.flag("dry-run", dryRun)]
   }
@@ -40,11 +40,11 @@ extension ReleaseAnswer {
   /// Whether it waited for its deltas.
   /// - Parameter milliseconds: how long they took to make, where that is known.
   func visibility(after milliseconds: Int64? = nil) -> String {
-    if added + changed == 0 { return "visible; what only removes files needs no deltas" }
+    if added + changed == 0 { return "live; no deltas needed" }
     guard deltasStored else {
-      return "visible before its deltas were made: devices fetch whole files until they are"
+      return "live without deltas: devices download whole files until they are ready"
     }
-    return "visible with its deltas" + (milliseconds.map { ", made in \($0 / 100 * 100) ms" } ?? "")
+    return "live with its deltas" + (milliseconds.map { ", made in \($0 / 100 * 100) ms" } ?? "")
   }
 
   /// Whether it waited for its deltas, unless nobody wants to know, and the receipt.

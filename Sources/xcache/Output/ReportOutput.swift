@@ -9,7 +9,7 @@ enum ReportOutput {
   static func lines(_ reports: [AdoptionAnswer.Report]) -> [String] {
     let shown = reports.prefix(mostVersions).map { ($0.version, Self.counts($0)) }.filter { !$0.1.isEmpty }
     if shown.isEmpty { return [] }
-    return ["counted by devices, by the version that they had:"]
+    return ["reported by devices, by version:"]
       + shown.flatMap { version, counts in
         ["  version \(version): \(requests(counts))"]
           + ([statuses(counts)] + DeviceCount.Milestone.allCases.map { times(counts, $0) }).filter {
@@ -47,7 +47,7 @@ enum ReportOutput {
     let told = classes.compactMap { status, name in
       DeviceCount.status(status).flatMap { counts[$0] > 0 ? "\(counts[$0]) × \(name)" : nil }
     }
-    return told.isEmpty ? "" : "of the network: " + told.joined(separator: ", ")
+    return told.isEmpty ? "" : "network responses: " + told.joined(separator: ", ")
   }
 
   /// The half and the nine tenths of the pages that came first to a milestone.

@@ -138,7 +138,7 @@ struct SettingsError: Error, Hashable, Sendable {
       return "\(spot): a token doesn't belong in a file that is shared; set XCACHE_TOKEN"
     case .unknownKey(let nearest):
       let file = place.split(separator: "/").last ?? "the file"
-      return "\(spot) is not a key that \(file) has\(nearest.map { "; did you mean \($0)?" } ?? "")"
+      return "\(spot) is not a key of \(file)\(nearest.map { "; did you mean \($0)?" } ?? "")"
     case .value(let wanted): return "\(spot) should be \(wanted)"
     case .noFolder(let name):
       return "bundle \(name) has no folder: name one, or give it \"dirs\" in xcache.json"

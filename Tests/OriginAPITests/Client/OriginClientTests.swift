@@ -72,16 +72,16 @@ import Testing
   /// A server of TLS breaks off where it is spoken to without; what began to answer by HTTP is none.
   @Test func aCutAnswerIsNoTLS() throws {
     func words(_ steps: [SocketServer.Step]) throws -> String {
-      let script = Script(steps)
+      let script = ScriptedOrigin(steps)
       defer { withExtendedLifetime(script) {} }
       let client = try script.client()
       return try #require(
-        Self.error { () throws(OriginError) in _ = try client.send(OriginCall("GET", "x")) }
+        originError { () throws(OriginError) in _ = try client.send(OriginCall("GET", "x")) }
       ).message
     }
-    #expect(try words([.close]).contains("where it speaks TLS, write https://"))
+    #expect(try words([.close]).contains("if it uses TLS, use https://"))
     let cut = try words([.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf".utf8)), .close])
-    #expect(cut.contains("in the midst of its answer") && !cut.contains("TLS"), "\(cut)")
+    #expect(cut.contains("in the middle of its answer") && !cut.contains("TLS"), "\(cut)")
   }
 
   @Test func nobodyIsThere() throws {

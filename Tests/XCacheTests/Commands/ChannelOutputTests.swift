@@ -27,7 +27,7 @@ import Testing
       StatusCommand.lines(try Self.overview(resources: 1), Self.plain) == [
         "released   2026-11-20 15:17:27 UTC", "holds      1 resource, 900 B",
         "public URL https://m.example.com",
-        "default    answers polls without an app",
+        "default    answers polls that name no app",
       ])
     #expect(
       StatusCommand.damaged(try Self.overview(), Self.plain) == [
@@ -48,14 +48,14 @@ import Testing
         "FROZEN     by bob since 2026-11-20 15:17:27 UTC: a ⏎ sale", "released   2026-11-20 15:17:27 UTC",
         "holds      4 resources, 900 B", "deltas     1 older version left; of the next, 0 of 1 file done",
         "public URL https://m.example.com", "hosts      a.example, *.b.example",
-        "rollback   went back from version 7", "default    answers polls without an app",
+        "rollback   went back from version 7", "default    answers polls that name no app",
       ])
     #expect(
       lines.suffix(5) == [
         "policy     version 3 (kill by ann, 2026-11-20 15:17:27 UTC)",
         "prefetch   version 3 (rollback to 2 by ann, 2026-11-20 15:17:27 UTC: first)",
         "interval   60 s between polls", "reports    0.25 % of devices' usage reports",
-        "scrub      all files read back since 2026-11-20 15:17:27 UTC",
+        "scrub      all files verified since 2026-11-20 15:17:27 UTC",
       ])
   }
 
@@ -192,10 +192,10 @@ import Testing
     #expect(
       GCCommand.channelLines(try Self.report(dropped: #""3","1","2""#, kept: kept), Self.plain) == [
         "shop online  dropped 3 versions (1–3), kept 8", "  4–5: one of the newest",
-        "  6: one of the newest; in use: reported by 1 poll in 1 hour, most recently in that of 2026-11-20 15:17:27 UTC",
-        "  7: in use: reported by 20 polls in 3 hours, most recently in that of 2026-11-20 15:17:27 UTC",
+        "  6: one of the newest; in use: reported by 1 poll in 1 hour, most recently at 2026-11-20 15:17:27 UTC",
+        "  7: in use: reported by 20 polls in 3 hours, most recently at 2026-11-20 15:17:27 UTC",
         "  8: pinned by ann: audit; used by mirror /copy", "  9: live", "  10: ?",
-        "  11: in use: reported by 0 polls in 0 hours, most recently in that of —",
+        "  11: in use: reported by 0 polls in 0 hours, most recently at —",
       ])
     #expect(
       GCCommand.channelLines(try Self.report(dryRun: true), Self.plain) == [
@@ -213,7 +213,7 @@ import Testing
     #expect(
       GCCommand.lines(try Self.report(dryRun: true, promised: 1, stopped: #""a mirror","a backup""#, rows: 2))
         == [
-          "would free 6.0 KB: \(files); 2 rows of history", "left 1 file that running publishes need",
+          "would free 6.0 KB: \(files); 2 rows of history", "left 1 file for publishes in progress",
           "stopped early for a mirror, a backup; run it again when that has ended",
         ])
   }

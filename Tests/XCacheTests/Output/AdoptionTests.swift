@@ -98,9 +98,9 @@ import Testing
       #""local":1,"damaged":1,"page-failed":1,"script-failed":1,"body-lost":1,"status-2xx":1,"paint-local-128":1"#
     #expect(
       try Self.lines(reports: Self.report(counts)) == [
-        "counted by devices, by the version that they had:",
+        "reported by devices, by version:",
         "  version 9: 100.0 % of 1 request from the device, 1 file damaged, 1 page not up, 1 script failed, 1 body lost",
-        "    of the network: 1 × 2xx",
+        "    network responses: 1 × 2xx",
         "    first paint: from the device half within 128 ms, 90 % within 128 ms",
       ])
   }
@@ -111,10 +111,10 @@ import Testing
       + #""status-5xx":3,"load-local-512":5,"load-local-4096":5,"load-network-more":2"#
     #expect(
       try Self.lines(reports: Self.report(counts)) == [
-        "counted by devices, by the version that they had:",
+        "reported by devices, by version:",
         "  version 9: 75.0 % of 4 requests from the device, 2 files damaged, 2 pages not up, 2 scripts failed, "
           + "2 bodies lost",
-        "    of the network: 3 × 5xx, 2 × no answer",
+        "    network responses: 3 × 5xx, 2 × no answer",
         "    load: from the device half within 512 ms, 90 % within 4096 ms; from the network half over 8192 ms, "
           + "90 % over 8192 ms",
       ])
@@ -129,7 +129,7 @@ import Testing
     ]
     #expect(
       try Self.lines(reports: reports.joined(separator: ",")) == [
-        "counted by devices, by the version that they had:",
+        "reported by devices, by version:",
         "  version 9: 100.0 % of 1 request from the device",
       ])
     #expect(try Self.lines(reports: reports.dropFirst().joined(separator: ",")).count == 2)

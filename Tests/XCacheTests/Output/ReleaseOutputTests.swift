@@ -32,14 +32,16 @@ import Testing
   @Test func whenAReleaseIsVisible() throws {
     let stored = try Self.release(Self.members(receipt: #""7:ab""#))
     #expect(stored.changeSummary == "+1 ~2 −3")
-    #expect(stored.endLines == ["visible with its deltas", "receipt 7:ab"])
-    #expect(stored.visibility(after: 1_299) == "visible with its deltas, made in 1200 ms")
-    #expect(stored.visibility(after: 99) == "visible with its deltas, made in 0 ms")
+    #expect(stored.endLines(CapturedTerminal().terminal()) == ["live with its deltas", "receipt 7:ab"])
+    #expect(stored.visibility(after: 1_299) == "live with its deltas, made in 1200 ms")
+    #expect(stored.visibility(after: 99) == "live with its deltas, made in 0 ms")
     let early = try Self.release(Self.members(deltas: false))
     #expect(
-      early.endLines == ["visible before its deltas were made: devices fetch whole files until they are"])
+      early.endLines(CapturedTerminal().terminal()) == [
+        "live without deltas: devices download whole files until they are ready"
+      ])
     let removing = try Self.release(Self.members(0, 0, 3, deltas: false))
-    #expect(removing.endLines == ["visible; what only removes files needs no deltas"])
+    #expect(removing.endLines(CapturedTerminal().terminal()) == ["live; no deltas needed"])
   }
 
   @Test(
@@ -149,11 +151,11 @@ import Testing
     #expect(
       result.lines(dryRun: false, Self.plain) == [
         "created the app", "created the channel", "+1 ~2 −3, sent 77 B of 900 B, version 9",
-        "visible with its deltas, made in 1200 ms",
+        "live with its deltas, made in 1200 ms",
         "devices at the current version download 4.6 KB in 2 requests, 1 file",
         "devices 2 versions back download at most 4.6 KB in 2 requests, 1 file",
         "devices that are new download 4.6 KB in 2 requests, 1 file",
-        "more is still being computed: see `xcache show 9`, or `xcache diff A 9` for a version A",
+        "other sizes are still being computed: see `xcache show 9`, or `xcache diff A 9` for a version A",
         "bundle web: replaces version 8, which ann released at \(Self.at) while this publish was under way",
         "receipt 7:ab",
       ])
@@ -169,7 +171,7 @@ import Testing
         "--max-update has no effect: no device has an earlier version",
       ])
     let unknown = try Self.result(Self.members(), preparation: Self.preparation(""))
-    #expect(unknown.lines(dryRun: true, Self.plain).last == "its cost for devices can't be determined")
+    #expect(unknown.lines(dryRun: true, Self.plain).last == "the download size can't be determined")
     #expect(
       unknown.lines(dryRun: false, Self.plain).last
         == "its cost for devices isn't known yet: see `xcache show 9` later")
@@ -213,7 +215,7 @@ import Testing
       + "2 more"
     #expect(
       RollbackCommand.lines(answer, dryRun: false, Self.plain) == [
-        "+1 ~2 −3, version 9 with the content of version 6", taken, cost, "visible with its deltas",
+        "+1 ~2 −3, version 9 with the content of version 6", taken, cost, "live with its deltas",
       ])
     #expect(
       RollbackCommand.lines(answer, dryRun: true, Self.plain) == [
@@ -239,7 +241,7 @@ import Testing
     ]
     #expect(
       PromoteCommand.lines(try answer(changed: true), to: .online, dryRun: false, Self.plain)
-        == first + ["+1 ~2 −3, online version 9 with the content of test 5", "visible with its deltas"])
+        == first + ["+1 ~2 −3, online version 9 with the content of test 5", "live with its deltas"])
     #expect(
       PromoteCommand.lines(try answer(changed: true), to: .online, dryRun: true, Self.plain)
         == first + ["dry run: +1 ~2 −3, would become online version 9"])

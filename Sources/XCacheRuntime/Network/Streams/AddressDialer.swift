@@ -13,15 +13,19 @@ package struct AddressDialer: Sendable {
   private let resolver: (any Resolver)?
   private let milliseconds: Int
   private let addressMilliseconds: Int
+  private let raceDelay: UInt64
 
   /// - Parameters:
   ///   - resolver: nil: the system says where hosts are.
   ///   - connectSeconds: within which a connection has to stand.
   ///   - addressMilliseconds: the same for one of the resolver's addresses.
+  ///   - raceMilliseconds: between two attempts of which none failed; nil: as RFC 8305 recommends.
   package init(
-    _ resolver: (any Resolver)?, connectSeconds: Int = 10, addressMilliseconds: Int = AddressDialer.timeout
+    _ resolver: (any Resolver)?, connectSeconds: Int = 10, addressMilliseconds: Int = AddressDialer.timeout,
+    raceMilliseconds: Int? = nil
   ) {
     self.resolver = resolver
+    raceDelay = raceMilliseconds.map { UInt64(max($0, 1)) * 1_000_000 } ?? ConnectionRace.delay
     milliseconds = min(max(connectSeconds, 1), 3600) * 1000
     self.addressMilliseconds = min(milliseconds, addressMilliseconds)
   }
@@ -105,7 +109,8 @@ package struct AddressDialer: Sendable {
     _ connect: @escaping Connect, _ note: (_ address: IPAddress?, _ milliseconds: Int?) -> Void
   ) throws(TransportError) -> any ProxyStream {
     let finish = Monitor(Finish())
-    var race = ConnectionRace(count: addresses.count, limit: UInt64(milliseconds) * 1_000_000)
+    var race = ConnectionRace(
+      count: addresses.count, limit: UInt64(milliseconds) * 1_000_000, delay: raceDelay)
     var attempts: [Int: ConnectionAttempt] = [:]
     var failure = TransportError(.unreachable, "\(host): the system knows no address of it")
     defer {

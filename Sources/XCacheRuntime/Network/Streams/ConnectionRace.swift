@@ -15,6 +15,7 @@ struct ConnectionRace {
 
   private let count: Int
   private let limit: UInt64
+  private let delay: UInt64
   private var next = 0
   /// Attempts under way, and when each is given up.
   private var running: [Int: UInt64] = [:]
@@ -27,9 +28,11 @@ struct ConnectionRace {
   /// - Parameters:
   ///   - count: addresses, best first.
   ///   - limit: how long one attempt may take.
-  init(count: Int, limit: UInt64) {
+  ///   - delay: between two attempts of which none failed.
+  init(count: Int, limit: UInt64, delay: UInt64 = ConnectionRace.delay) {
     self.count = count
     self.limit = limit
+    self.delay = delay
   }
 
   /// What is to be done now; asked until it says to wait, or that it is over.
@@ -41,7 +44,7 @@ struct ConnectionRace {
     if next < count, running.isEmpty || now >= due {
       defer { next += 1 }
       running[next] = now + limit
-      due = now + Self.delay
+      due = now + delay
       return .start(next)
     }
     guard let end = running.values.min() else { return .over }

@@ -120,7 +120,7 @@ enum ChannelActions {
       )
     case "freeze":
       guard let reason = try arguments.value("reason"), !reason.isEmpty else {
-        throw UsageError("--reason TEXT is required: it is shown to everyone the freeze stops")
+        throw UsageError("--reason TEXT is required: it is shown to anyone whose release is refused")
       }
       let answer = try api.freeze(channel, FreezeRequest(reason: reason))
       let replaced = answer.value.replaced.map {

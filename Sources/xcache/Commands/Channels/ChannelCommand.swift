@@ -44,13 +44,16 @@ enum ChannelCommand {
 /// `xcache channel set`: the interval between polls, the hosts of releases, the share of reports.
 enum ChannelSet {
   static let options: [Option] = [
-    .value("interval", "SECONDS", "seconds between a device's polls, 30 to 3600, or none (set)").only(
+    .value("interval", "SECONDS", "seconds between a device's polls, 30 to 3600; none resets it (set)").only(
       "set"),
     .value("hosts", "NAMES", "the hosts that releases may use, separated by commas, or * for all (set)")
       .only("set"),
-    .value("reports", "PERCENT", "the share of usage reports that devices send, 0 to 100, or none (set)")
-      .only(
-        "set"),
+    .value(
+      "reports", "PERCENT",
+      "the percentage of usage reports that devices send, 0 to 100; none resets it (set)"
+    )
+    .only(
+      "set"),
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

@@ -58,14 +58,16 @@ enum StatusCommand {
     if let deltas = overview.deltas { lines.append("deltas     \(message(ofDeltas: deltas))") }
     lines.append("public URL \(overview.publicURL)")
     if let hosts = overview.hosts { lines.append("hosts      \(hosts.joined(separator: ", "))") }
-    if let rollback = overview.rollback { lines.append("rollback   went back from version \(rollback)") }
-    if overview.isDefaultApp { lines.append("default    answers polls without an app") }
+    if let rollback = overview.rollback {
+      lines.append("rollback   version \(rollback) was the last rollback")
+    }
+    if overview.isDefaultApp { lines.append("default    answers polls that name no app") }
     return lines + documents(overview, terminal) + files(overview)
   }
 
   /// When the origin looked at its files last.
   private static func files(_ overview: ChannelOverview) -> [String] {
-    let scrub = overview.scrub.oldest.map { "scrub      all files read back since \($0.formatted)" }
+    let scrub = overview.scrub.oldest.map { "scrub      all files verified since \($0.formatted)" }
     return scrub.map { [$0] } ?? []
   }
 

@@ -34,7 +34,7 @@ enum DeviceCommand {
         POST /control/memory      the system is short of memory
       The parameters are in the query. The process listens on loopback only and answers only requests whose Host is
       this address. SIGTERM and SIGINT stop it.
-      """ + DeviceNames.notes,
+      """ + "\n" + DeviceNames.notes,
     options: [
       .value("to", "DIR", "the device's folder (required)").only("run"),
       .value("hosts", "HOSTS", "the app's hosts, such as m.example.com,*.static.example.com (required)").only(

@@ -72,7 +72,7 @@ enum DeviceNames {
     var settings = HTTPDNSSettings(service, bootstrap: arguments.all("bootstrap"))
     if let text = try arguments.value("order") {
       guard let order = HTTPDNSSettings.Order(rawValue: text) else {
-        throw UsageError("--order \(text): it is service-first, system-first or race")
+        throw UsageError("--order \(text): expected service-first, system-first or race")
       }
       settings.order = order
     }
@@ -118,7 +118,7 @@ enum DeviceNames {
     var table = Table(["asked", "ms", "answer"], rightAligned: [1])
     for report in reports { table.add([report.source, one(report.milliseconds), message(report)]) }
     let taken = found.map { "\($0.source.rawValue): " + $0.addresses.map(\.text).joined(separator: " ") }
-    table.add(["device", one(time), taken ?? "none: the system's DNS is used"])
+    table.add(["device", one(time), taken ?? "none: falling back to system DNS"])
     return table.lines + connections.map(\.message)
   }
 

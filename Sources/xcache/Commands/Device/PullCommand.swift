@@ -34,8 +34,8 @@ enum PullCommand {
       .value("tree", "BASE-URL", "also write the files below this URL to DIR/tree, by path"),
       .flag("complete", "also download listed files that are missing or damaged"),
       .flag(
-        "compare-gzip", "also show what these files would have cost as whole gzip downloads; takes a while"),
-      .flag("force", "poll even if the last poll was less than the interval ago"), Command.all,
+        "compare-gzip", "also show the size of these files as whole gzip downloads (slow)"),
+      .flag("force", "poll even if the poll interval hasn't passed"), Command.all,
     ],
     run: run)
 

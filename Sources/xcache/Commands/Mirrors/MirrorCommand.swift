@@ -176,10 +176,10 @@ extension MirrorReport {
     lines.append(
       written > 1
         ? "\(Count.text(written, "file")) written, \(Bytes.text(writtenBytes)); \(Count.text(files, "file")), \(Bytes.text(bytes)) in all"
-        : "nothing was missing: \(Count.text(files, "file")), \(Bytes.text(bytes))")
+        : "up to date: \(Count.text(files, "file")), \(Bytes.text(bytes))")
     if zipsToCome > 0 {
       lines.append(
-        "\(Count.text(zipsToCome, "zip")) of updates \(zipsToCome == 1 ? "waits" : "wait") until the origin has made their deltas; run again then"
+        "\(Count.text(zipsToCome, "zip")) of updates \(zipsToCome == 1 ? "is" : "are") waiting for deltas; run again later"
       )
     }
     if putsOffPruning {

@@ -78,7 +78,7 @@ extension Verification.Report {
     let verdict =
       hasErrors
       ? ([terminal.colour(Count.text(errors, "divergence"), .red)] + advice).joined(separator: "; ")
-      : terminal.colour("right", .green)
+      : terminal.colour("no problems found", .green)
     words.append(
       "\(Count.text(files, "file")), \(Bytes.text(bytes)): \(verdict)\(warnings > 0 ? ", " + Count.text(warnings, "warning") : "")"
     )

@@ -39,7 +39,7 @@ enum RestoreCommand {
     switch (try arguments.value("from-backup"), try arguments.value("from")) {
     case (let backup?, nil): return try restore(backup: backup, to: data, arguments, terminal)
     case (nil, let copy?): return try restore(copy: copy, to: data, arguments, terminal)
-    default: throw UsageError("--from-backup DIR or --from DIR|URL is required: what to restore")
+    default: throw UsageError("give either --from-backup DIR or --from DIR|URL")
     }
   }
 

@@ -53,7 +53,7 @@ enum BackupCommand {
         )
       }
       DamageOutput.tell(
-        report.damaged, report.damagedURLs, "damaged at the source and left out of the backup", arguments,
+        report.damaged, report.damagedURLs, "damaged at the origin and left out of the backup", arguments,
         terminal)
     }
     return failure?.code ?? .done

@@ -93,7 +93,7 @@ enum GCCommand {
         + "orphans \(message(report.orphans)), derived \(message(report.derived)), "
         + "temporary \(message(report.temporary)); \(Count.text(report.entries, "row")) of history")
     if report.promised > 0 {
-      lines.append("left \(Count.text(report.promised, "file")) that running publishes need")
+      lines.append("kept \(Count.text(report.promised, "file")) for publishes in progress")
     }
     if !report.stoppedFor.isEmpty {
       lines.append(
@@ -122,10 +122,10 @@ enum GCCommand {
     case "recent": "one of the newest"
     case "reported":
       "in use: reported by \(Count.text(reason.polls ?? 0, "poll")) in \(Count.text(reason.hours ?? 0, "hour")), "
-        + "most recently in that of \(reason.last.formatted)"
+        + "most recently at \(reason.last.formatted)"
     case "pinned": "pinned by \(reason.author ?? ""): \(reason.reason ?? "")"
     case "mirrored": "used by mirror \(reason.mirror ?? "")"
-    case "lastNumber": "the last number of a removed channel"
+    case "lastNumber": "the last version of a removed channel"
     default: "?"
     }
   }

@@ -97,7 +97,7 @@ enum ServeCommand {
     try origin.startBackgroundWork()
     try server.start { _ in origin.makeHandler() }
     for stray in store.strays {
-      let place = stray.place.map { "it is in \($0) now" } ?? "it can't be moved and stays there"
+      let place = stray.place.map { "moved to \($0)" } ?? "it can't be moved and stays there"
       log("\(stray.path) is a folder where only xcache's own files belong; \(place)")
     }
     log(
@@ -147,7 +147,7 @@ enum ServeCommand {
     }
     // A number alone is taken for bytes, as it always was, where it can be meant so.
     if Int(text).map({ $0 < 1_000_000 }) ?? false {
-      throw UsageError("\(place) \(text): \(text) what? Write \(text)% of the free disk, or \(text)GB")
+      throw UsageError("\(place) \(text)needs a unit: \(text)% of the free disk, or \(text)GB")
     }
     if !text.hasSuffix("%"), let bytes = Bytes.parse(text) { return .bytes(bytes) }
     throw UsageError(

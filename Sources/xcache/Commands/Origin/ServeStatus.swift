@@ -32,13 +32,13 @@ struct ServeStatus: Sendable {
       "process_cpu_seconds_total", "counter", "Processor time of the server, in seconds.",
       ProcessUse.processorSeconds)
     add(
-      "process_resident_memory_bytes", "gauge", "Memory of the server, its program among it.",
+      "process_resident_memory_bytes", "gauge", "Resident memory of the server.",
       ProcessMemory.resident)
     add("process_open_fds", "gauge", "Open descriptors.", ProcessUse.openDescriptors)
     add("process_max_fds", "gauge", "Descriptors that may be open.", Environment.descriptorLimit)
     let space = try? Kernel.space(data)
     add("xcache_disk_size_bytes", "gauge", "Size of the file system of the data folder.", space?.size)
-    add("xcache_disk_available_bytes", "gauge", "What of it is free to the server.", space?.available)
+    add("xcache_disk_available_bytes", "gauge", "Free space available to the server.", space?.available)
     let channels = ((try? store.channels()) ?? []).compactMap { channel in
       channel.at.map { ("{app=\"\(channel.app)\",channel=\"\(channel.name)\"}", $0, channel.version) }
     }

@@ -22,7 +22,7 @@ enum DiffCommand {
     var words = (try VersionArgument.at(arguments)).map { [$0] } ?? []
     words += try arguments.operands.map { (text) throws(UsageError) in try VersionArgument.read(text, in: "")
     }
-    if words.isEmpty { throw UsageError("A, the older version, is missing") }
+    if words.isEmpty { throw UsageError("A (the older version) is missing") }
     if words.count > 2 {
       throw UsageError("a diff compares two versions, but a third was given: \(words[2])")
     }

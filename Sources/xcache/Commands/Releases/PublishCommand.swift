@@ -37,7 +37,7 @@ enum PublishCommand {
       .value("include", "GLOB", "publish only matching files; repeatable"),
       .value("exclude", "GLOB", "skip matching files; repeatable"),
       .flag("index", "also publish dir/index.html as dir/"),
-      .value("break-glass", "REASON", "do it though the channel is frozen; the reason is recorded"),
+      .value("break-glass", "REASON", "release even if the channel is frozen; the reason is recorded"),
       .flag(
         "dry-run", "upload what the origin lacks, show what would happen and its cost; release nothing"),
       .flag("no-upload", "with --dry-run: upload nothing; the cost for devices isn't shown"),
@@ -45,7 +45,7 @@ enum PublishCommand {
       .value(
         "max-update", "SIZE",
         "refuse the release if devices on the current version would download more than this: 500KB, 2MB"),
-      .flag("wait-deltas", "wait until the deltas from older versions are made, too"),
+      .flag("wait-deltas", "also wait for deltas from older versions"),
       CheckCommand.noCheck,
       .flag("rehash", "read every file, ignoring the hash cache"),
     ],

@@ -7,7 +7,7 @@ extension PublishResult {
   func lines(dryRun: Bool, _ terminal: Terminal) -> [String] {
     guard answer.isChanged else {
       let unchanged =
-        "nothing changed: version \(answer.version) has \(files == 1 ? "this" : "these") \(Count.text(files, "file")) already"
+        "nothing changed: version \(answer.version) already has \(files == 1 ? "this" : "these") \(Count.text(files, "file"))"
       if uploaded == 0 { return [unchanged] }
       return [
         unchanged,
@@ -79,8 +79,8 @@ extension PreparationAnswer {
   fileprivate func lines(of version: ManifestVersion, dryRun: Bool) -> [String] {
     guard cost.isKnown else {
       return dryRun
-        ? ["its cost for devices can't be determined"]
-        : ["its cost for devices isn't known yet: see `xcache show \(version)` later"]
+        ? ["the download size can't be determined"]
+        : ["the download size isn't known yet: see `xcache show \(version)` later"]
     }
     var lines: [String] = []
     let rows: [(String, TransferCost?, Bool)] = [
@@ -93,7 +93,7 @@ extension PreparationAnswer {
     }
     if !done, !dryRun {
       lines.append(
-        "more is still being computed: see `xcache show \(version)`, or `xcache diff A \(version)` for a version A"
+        "other sizes are still being computed: see `xcache show \(version)`, or `xcache diff A \(version)` for a version A"
       )
     }
     return lines

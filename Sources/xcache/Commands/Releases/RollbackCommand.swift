@@ -23,13 +23,13 @@ enum RollbackCommand {
     options: Command.remote + Command.channel + [
       .value("to", "V", "the version to go back to"),
       VersionArgument.option,
-      .value("steps", "N", "go back N distinct contents"),
+      .value("steps", "N", "go back N distinct states"),
       .value("bundle", "NAME", "only this bundle"), .flag("all-bundles", "the whole channel"),
       .flag("with-prefetch", "also go back to that time's prefetch config"),
       FileStatistics.option, Command.all,
     ]
       + Command.release(
-        ifVersion: "something of it changed",
+        ifVersion: "any of it changed",
         dryRun: "show the patch and its cost for devices; change nothing"),
     run: run)
 
@@ -89,7 +89,7 @@ enum RollbackCommand {
     // The app and channel may be a setting, the bundle is not: what goes back is always said.
     let bundle = try arguments.value("bundle")
     guard (bundle != nil) != arguments.has("all-bundles") else {
-      throw UsageError("--bundle NAME or --all-bundles is required")
+      throw UsageError("give either --bundle NAME or --all-bundles")
     }
     var request = RollbackRequest()
     request.bundle = try bundle.map { try SettingsValue.bundle($0, in: "--bundle").text }

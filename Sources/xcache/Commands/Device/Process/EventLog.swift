@@ -86,7 +86,7 @@ final class EventLog: Sendable {
     switch event {
     case .progress: nil
     case .updateFound(let version):
-      ("version \(version) is there", [("event", "updateFound"), ("version", .string(version))])
+      ("version \(version) is installed", [("event", "updateFound"), ("version", .string(version))])
     case .switched(let from, let to):
       ("version \(from) → \(to)", [("event", "switched"), ("from", .string(from)), ("to", .string(to))])
     // What was stopped by the end of this process.
@@ -96,7 +96,7 @@ final class EventLog: Sendable {
       ("policy \(version)", [("event", "policyChanged"), ("version", .string(version))])
     case .pageFailed(let url, let version):
       (
-        "\(url) didn't come up twice in a row; it goes to the network while version \(version) is held",
+        "\(url) failed to load twice in a row; it goes to the network while version \(version) is held",
         [("event", "pageFailed"), ("url", .string(url)), ("version", .string(version))]
       )
     }
