@@ -84,7 +84,7 @@ extension StoreError: CustomStringConvertible {
     case .unknownDocument(let document, let oldest):
       "the \(document.rawValue) document of that time is no longer kept; the oldest version is \(oldest)"
     case .tooManySteps(let steps, let kept):
-      "\(steps) steps back is too far: only \(kept) earlier states are kept; "
+      "\(steps) steps back is too far: only \(kept) earlier \(kept == 1 ? "state is" : "states are") kept; "
         + "`xcache log` shows them; choose one with --to"
     case .frozen(let app, let channel, let freeze): Self.frozenMessage(app, channel, freeze)
     case .channelExists(let app, let channel):

@@ -53,7 +53,7 @@ struct ConflictTests {
       let folder = try site.scratch.folder("next", ["b.js": "sent to nobody"])
       let words = ["publish", folder, "--app", "Shop", "--bundle", "main", "--base-url", Site.base]
       let refused = try Outcome(try site.start(words))
-      #expect(refused.exitCode == 3 && refused.errors.contains("there is \"shop\""), "\(refused.errors)")
+      #expect(refused.exitCode == 3 && refused.errors.contains("did you mean \"shop\""), "\(refused.errors)")
       #expect(try Folder.names(site.data + "/tmp/whole").isEmpty)
     }
   }

@@ -41,7 +41,8 @@ import Testing
     let site = try Site()
     try site.publish(["a.js": "one", "b.js": "both"])
     let backup = site.scratch.path + "/backup"
-    #expect(try site.run("restore", "--from-backup", backup, "--data", "x").errors.contains("xcache backup"))
+    #expect(
+      try site.run("restore", "--from-backup", backup, "--data", "x").errors.contains("no complete backup"))
     #expect(try site.run("backup", "--to", backup).exitCode == 2)
     let first = try site.run("backup", "--data", site.data, "--to", backup)
     #expect(first.exitCode == 0 && first.output.contains("2 files copied"), "\(first.errors)")
@@ -115,7 +116,7 @@ import Testing
       #expect(outcome.output.contains("from a backup"))
       #expect(
         try site.run("doctor", "--data", site.scratch.path + "/none").errors.contains(
-          "is not an origin's data folder"))
+          "is not an xcache data folder"))
     }
   }
 

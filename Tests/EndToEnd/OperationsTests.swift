@@ -111,8 +111,9 @@ struct OperationsTests {
       let name = line[start...].prefix { $0 != " " }
       if common.contains(String(name)) { continue }
       let variable = "[XCACHE_" + name.dropFirst(2).uppercased().replacing("-", with: "_") + "]"
-      // Behind a long name, the words are on the next line.
-      #expect((line + lines[index + 1]).contains(variable), "\(name)")
+      // The words go on in lines of their own.
+      let more = lines[(index + 1)...].prefix { !$0.hasPrefix("  -") }
+      #expect((line + more.joined()).contains(variable), "\(name)")
       seen += 1
     }
     #expect(seen > 30)

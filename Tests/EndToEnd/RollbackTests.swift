@@ -90,7 +90,7 @@ import Testing
       (["rollback", "--bundle", "main", "--to", "yesterday"], 2, "2026-11-19T14:05+08:00"),
       (["rollback", "--bundle", "main", "--to", "9"], 1, "no version 9"),
       (["rollback", "--bundle", "main", "--at", "1999-12-31T00:00Z"], 1, "no release at that time"),
-      (["rollback", "--bundle", "main", "--steps", "9"], 3, "1 distinct contents"),
+      (["rollback", "--bundle", "main", "--steps", "9"], 3, "only 1 earlier state is"),
       (["rollback", "--bundle", "mian", "--steps", "1"], 1, "no bundle named \"mian\""),
       (["rollback", "--all-bundles", "--steps", "1", "--if-version", "1"], 3, "version 2 by admin"),
       (["promote", "--from", "test"], 2, "--to CHANNEL"),

@@ -34,12 +34,13 @@ struct VerifyTests {
     Fault(testDescription: "a truncated document", path: "release/3.json", words: "it has 3 bytes") {
       try change($0.path("release/3.json")) { $0 = Array($0.prefix(3)) }
     },
-    Fault(testDescription: "a flipped byte", path: "same.css", words: "its bytes are others") {
+    Fault(testDescription: "a flipped byte", path: "same.css", words: "its content doesn't match mirror.json")
+    {
       try change($0.path("same.css")) { $0[0] ^= 1 }
     },
     Fault(
       testDescription: "a flipped byte of a manifest", path: "shop/configure.json",
-      words: "its bytes are others"
+      words: "its content doesn't match mirror.json"
     ) {
       try change($0.path("shop/configure.json")) { $0[$0.count - 4] ^= 1 }
     },
@@ -52,8 +53,10 @@ struct VerifyTests {
     Fault(testDescription: "a stale version.json", path: "version.json", words: "it says version 2") {
       try DurableFile.write(Documents.nothingNew(ManifestVersion(2)), to: $0.path("version.json"))
     },
-    Fault(testDescription: "a patch to something else", path: "patch/2-3.json", words: "its bytes are others")
-    {
+    Fault(
+      testDescription: "a patch to something else", path: "patch/2-3.json",
+      words: "its content doesn't match mirror.json"
+    ) {
       let other = String(decoding: try DurableFile.read($0.path("patch/2-3.json")) ?? [], as: UTF8.self)
       try DurableFile.write(
         Array(other.replacing("run", with: "nur").replacing("app.2", with: "app.9").utf8),

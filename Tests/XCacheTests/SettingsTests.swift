@@ -109,7 +109,7 @@ import Testing
     ("{", "isn't JSON: it ends too early"),
     (#"{"app":"a","app":"b"}"#, #"isn't JSON: the key "app" comes twice"#),
     ("[]", "should be an object"),
-    (#"{"sever":"x"}"#, ": sever is not a key that xcache.json has"),
+    (#"{"sever":"x"}"#, ": sever is not a key of xcache.json"),
     (#"{"token":"x"}"#, ": token: a token doesn't belong in a file that is shared; set XCACHE_TOKEN"),
     (
       #"{"server":"origin.example.com"}"#,

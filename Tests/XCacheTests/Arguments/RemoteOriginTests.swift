@@ -40,9 +40,9 @@ import Testing
     let remote = try remote()
     #expect(remote.channel == .online && remote.settings.token == nil && remote.tokenSource == nil)
     let server = #expect(throws: UsageError.self) { try remote.server }
-    #expect(server?.message.hasPrefix("which server? Give --server URL, set XCACHE_SERVER, ") == true)
+    #expect(server?.message.hasPrefix("no server given: use --server URL, set XCACHE_SERVER, ") == true)
     let app = #expect(throws: UsageError.self) { try remote.app }
-    #expect(app?.message == "which app? Give --app NAME, set XCACHE_APP, or write \"app\" into xcache.json")
+    #expect(app?.message == "no app given: use --app NAME, set XCACHE_APP, or add \"app\" to xcache.json")
   }
 
   /// A token is for the server under which it was saved, and for no other.
@@ -63,14 +63,14 @@ import Testing
 
   @Test(arguments: [
     ("{", "isn't JSON: it ends too early"), ("{}x", "isn't JSON: unexpected character at byte 2"),
-    (#"{"server":{}}"#, ": server is not a key that servers.json has; did you mean servers?"),
+    (#"{"server":{}}"#, ": server is not a key of servers.json; did you mean servers?"),
     (#"{"servers":[]}"#, ": servers should be an object: {…}"),
     (#"{"servers":{"a.example":{}}}"#, ": servers / a.example should be an http or https URL"),
     (#"{"servers":{"https://a.example":{"token":"two words"}}}"#, "/ token should be a token"),
     (#"{"servers":{"https://a.example":{"cacert":7}}}"#, "/ cacert should be a path"),
     (
       #"{"servers":{"https://a.example":{"tokn":"x"}}}"#,
-      "is not a key that servers.json has; did you mean token?"
+      "is not a key of servers.json; did you mean token?"
     ),
   ])
   func savedServersThatCannotBeRead(text: String, message: String) throws {
@@ -178,7 +178,7 @@ import Testing
     let error = #expect(throws: SettingsError.self) { try SettingsValue.app(text, in: "--app") }
     #expect(
       error?.message
-        == "--app should be an app's name (a letter, then letters, digits, - and _, 64 at most), not "
+        == "--app should be an app's name (a letter, then letters, digits, - and _, at most 64), not "
         + text.debugDescription)
   }
 }

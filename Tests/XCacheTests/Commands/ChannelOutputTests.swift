@@ -48,7 +48,7 @@ import Testing
         "FROZEN     by bob since 2026-11-20 15:17:27 UTC: a ⏎ sale", "released   2026-11-20 15:17:27 UTC",
         "holds      4 resources, 900 B", "deltas     1 older version left; of the next, 0 of 1 file done",
         "public URL https://m.example.com", "hosts      a.example, *.b.example",
-        "rollback   went back from version 7", "default    answers polls that name no app",
+        "rollback   version 7 was the last rollback", "default    answers polls that name no app",
       ])
     #expect(
       lines.suffix(5) == [
@@ -213,7 +213,7 @@ import Testing
     #expect(
       GCCommand.lines(try Self.report(dryRun: true, promised: 1, stopped: #""a mirror","a backup""#, rows: 2))
         == [
-          "would free 6.0 KB: \(files); 2 rows of history", "left 1 file for publishes in progress",
+          "would free 6.0 KB: \(files); 2 rows of history", "kept 1 file for publishes in progress",
           "stopped early for a mirror, a backup; run it again when that has ended",
         ])
   }

@@ -33,20 +33,20 @@ import Testing
     ] as [(UpdateReport.Kind, String)])
   func updates(kind: UpdateReport.Kind, how: String) {
     var report = Self.report(kind)
-    report.fetched = 1
+    (report.files, report.fetched) = (1, 1)
     #expect(
       PullCommand.lines(report) == [
-        "version 8 → 9 \(how): 1 file fetched, 0 copied, 0 kept; 0 B of 0 B fetched"
+        "version 8 → 9 \(how): 1 file, 0 B: 1 fetched, 0 copied, 0 kept; downloaded 0 B"
       ])
   }
 
   @Test func deltasOfAnUpdate() {
     var report = Self.report(.patch)
     (report.fetched, report.copied, report.kept, report.deltas, report.deltasFailed) = (2, 3, 4, 1, 1)
-    (report.bytesFetched, report.bytesTotal) = (1_500, 3_000)
+    (report.files, report.bytesFetched, report.bytesTotal) = (9, 1_500, 3_000)
     #expect(
       PullCommand.lines(report) == [
-        "version 8 → 9 by a patch: 2 files fetched, 3 copied, 4 kept; 1.5 KB of 3.0 KB fetched",
+        "version 8 → 9 by a patch: 9 files, 3.0 KB: 2 fetched, 3 copied, 4 kept; downloaded 1.5 KB",
         "1 of them by a delta", "1 delta was unusable; whole files were fetched instead",
       ])
     (report.deltas, report.deltasFailed) = (2, 2)

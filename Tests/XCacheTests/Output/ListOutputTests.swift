@@ -109,13 +109,13 @@ import Testing
     }
     #expect(
       statistics.lines == [
-        "TYPE   ADDED  CHANGED  REMOVED    SIZE", "js         1        1        1  2.0 KB",
-        "page       1        1        0    13 B", "other      1        1        1     3 B",
+        "TYPE   ADDED  CHANGED  REMOVED     NEW    GONE", "js         1        1        1  2.0 KB  9.0 KB",
+        "page       1        1        0    13 B     0 B", "other      1        1        1     3 B     5 B",
       ])
     statistics = FileStatistics()
     statistics.add("a.js", .added, .max)
     statistics.add("b.js", .added, .max)
-    #expect(statistics.lines.last == "js        2        0        0  9223372.0 TB")
+    #expect(statistics.lines.last == "js        2        0        0  9223372.0 TB   0 B")
   }
 
   /// A list's first forty lines; one more isn't cut off for the line that says so.

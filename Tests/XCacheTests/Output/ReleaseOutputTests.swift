@@ -130,10 +130,10 @@ import Testing
     func lines(_ files: Int, _ uploaded: Int, dryRun: Bool = false) throws -> [String] {
       try Self.result(members, files: files, uploaded: uploaded).lines(dryRun: dryRun, Self.plain)
     }
-    #expect(try lines(4, 0) == ["nothing changed: version 9 has these 4 files already"])
+    #expect(try lines(4, 0) == ["nothing changed: version 9 already has these 4 files"])
     #expect(
       try lines(1, 1) == [
-        "nothing changed: version 9 has this 1 file already",
+        "nothing changed: version 9 already has this 1 file",
         "sent 1 file again, because it was damaged at the origin",
       ])
     #expect(
@@ -174,7 +174,7 @@ import Testing
     #expect(unknown.lines(dryRun: true, Self.plain).last == "the download size can't be determined")
     #expect(
       unknown.lines(dryRun: false, Self.plain).last
-        == "its cost for devices isn't known yet: see `xcache show 9` later")
+        == "the download size isn't known yet: see `xcache show 9` later")
   }
 
   /// What was worked out about another version isn't told of this one.

@@ -119,9 +119,9 @@ enum PullCommand {
         default: "by the whole manifest"
         }
       lines.append(
-        "version \(update.from) → \(update.to) \(how): of \(Count.text(update.files, "file")), \(Bytes.text(update.bytesTotal)), "
-          + "\(update.fetched) fetched, \(update.copied) copied from others, \(update.kept) kept; "
-          + "\(Bytes.text(update.bytesFetched)) came over the network"
+        "version \(update.from) → \(update.to) \(how): \(Count.text(update.files, "file")), \(Bytes.text(update.bytesTotal)): "
+          + "\(update.fetched) fetched, \(update.copied) copied, \(update.kept) kept; "
+          + "downloaded \(Bytes.text(update.bytesFetched))"
       )
       if update.deltas > 0 {
         lines.append("\(update.deltas) of them by \(update.deltas == 1 ? "a delta" : "deltas")")
