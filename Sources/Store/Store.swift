@@ -52,6 +52,7 @@ package final class Store: Sendable {
     } else {
       lock = try Self.takeFolder(folder, creates: options.creates)
     }
+    if !options.isSecondary { try Self.refuseLostDatabase(folder) }
     connections = try Connections(path: folder.database, isSecondary: options.isSecondary)
     derived = try DerivedStore(
       folder, changes: changes, clock: options.clock, isSecondary: options.isSecondary)
@@ -65,6 +66,19 @@ package final class Store: Sendable {
   private static func require(_ folder: DataFolder) throws(StoreError) {
     let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(folder.database) }
     guard status != nil else { throw .noDataFolder(path: folder.path) }
+  }
+
+  /// A new database beside files that an older one knew would begin again with version 1, and gc would take the files for nobody's.
+  private static func refuseLostDatabase(_ folder: DataFolder) throws(StoreError) {
+    let isLost = try StoreError.disk { () throws(SystemError) in
+      if let database = try Kernel.status(folder.database), database.size > 0 { return false }
+      for name in try Folder.textNames(folder.blobs) {
+        guard try Kernel.status("\(folder.blobs)/\(name)")?.kind == .folder else { continue }
+        if try !Folder.names("\(folder.blobs)/\(name)").isEmpty { return true }
+      }
+      return false
+    }
+    if isLost { throw .lostDatabase(path: folder.path) }
   }
 
   private static func takeFolder(_ folder: DataFolder, creates: Bool) throws(StoreError) -> FileLock {

@@ -8,6 +8,9 @@ extension StoreError: CustomStringConvertible {
     case .inUse(let path, let process): Self.inUseMessage(path, process)
     case .noDataFolder(let path):
       "\(path) is not an xcache data folder; give the one that `xcache serve` uses"
+    case .lostDatabase(let path):
+      "\(path) has published files, but its database xcache.db is missing or empty; restore one from a backup or a static copy "
+        + "into a new folder (`xcache restore`)"
     case .foreignDatabase: "xcache.db is another program's database; choose another folder with --data"
     case .newerDatabase(let migration):
       "the database was made by a newer xcache (it has \(migration)); run that version or a later one"
@@ -80,7 +83,7 @@ extension StoreError: CustomStringConvertible {
     case .noVersion(let version, let newest):
       "no version \(version); the newest is \(newest), and `xcache log` lists those that are kept"
     case .unknownMoment(let oldest):
-      "the version of that time is no longer kept; the oldest one is \(oldest)"
+      "the version of that time is no longer kept; `xcache log` lists those that are, the oldest is \(oldest)"
     case .unknownDocument(let document, let oldest):
       "the \(document.rawValue) document of that time is no longer kept; the oldest version is \(oldest)"
     case .tooManySteps(let steps, let kept):

@@ -10,6 +10,8 @@ package enum StoreError: Error, Sendable {
   case inUse(path: String, process: Int32?)
   /// Thrown when the folder isn't there and none was to be made.
   case noDataFolder(path: String)
+  /// There are published files, and no database that knows them.
+  case lostDatabase(path: String)
   /// Thrown when the file is a SQLite database of another program.
   case foreignDatabase
   /// Thrown when the database holds a migration that this program doesn't know.

@@ -132,7 +132,8 @@ struct MirrorChannelsTests {
       try Kernel.remove(site.scratch.path + "/www/xcache/shop/info.json")
       let both = try site.run("mirror", "verify", "www")
       #expect(
-        both.output.contains(": 2 divergences; run") && both.output.contains("; `xcache mirror --repair`"),
+        both.output.contains(": 2 divergences; `xcache mirror --repair`")
+          && both.output.contains("; run `xcache mirror` without"),
         "\(both.output)")
     }
   }

@@ -47,7 +47,7 @@ import Testing
       try Self.api(server).send(OriginCall("POST", "gc", EmptyRequest()))
     }
     #expect(keys.withLock { $0 }.count == 6)
-    #expect(error?.message.contains("may have done what was asked") == true)
+    #expect(error?.message.contains("may have made the change") == true)
     let busy: [SocketServer.Step] = .answer(503, body: #"{"code":"busy","detail":"later"}"#.utf8)
     let (refusing, _) = Self.server(Array(repeating: busy, count: 20))
     let refusal = #expect(throws: OriginError.self) {
@@ -59,7 +59,7 @@ import Testing
     let open = #expect(throws: OriginError.self) {
       try Self.api(broken).send(OriginCall("DELETE", "tokens/ci"))
     }
-    #expect(open?.message.contains("may have done what was asked") == true)
+    #expect(open?.message.contains("may have made the change") == true)
   }
 
   @Test func whatMayBeSentTwiceHasNone() throws {

@@ -57,7 +57,7 @@ import Testing
     try zip("empty.zip", [:])
     let cases = [
       ("cut.zip", "can't be published: it is not a zip file, or it is truncated"),
-      ("text.zip", "can't be published: it is not a ZIP archive"), ("text", "is neither a folder nor a zip"),
+      ("text.zip", "can't be published: it is not a zip file"), ("text", "is neither a folder nor a zip"),
       ("empty.zip", "contains no files to publish"), ("none.zip", "no such folder:"),
     ]
     for (name, words) in cases {

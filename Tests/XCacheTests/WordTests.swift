@@ -24,6 +24,21 @@ import Testing
     #expect(TimeArgument.parse("2026-11-22 12:00 utc", now: 0) == Self.now)
   }
 
+  /// Tables leave out the milliseconds that releases have.
+  @Test("A time that is printed stands for all of its second, where a version is meant") func printed() {
+    func wire(_ text: String, _ now: Int64 = Self.now + 60_000) -> String? {
+      TimeArgument.wireText(text, isWholeSecond: true, now: now)
+    }
+    #expect(wire("2026-11-22 12:00:00 UTC") == "2026-11-22T12:00:00.999Z")
+    #expect(wire("2026-11-22T20:00:00+08:00") == "2026-11-22T12:00:00.999Z")
+    #expect(wire("2026-11-22T12:00:00.250Z") == "2026-11-22T12:00:00.250Z")
+    #expect(wire("1m ago") == "2026-11-22T12:00:00.000Z" && wire("1M AGO") == wire("1m ago"))
+    // Nothing that is over becomes a moment to come.
+    #expect(wire("2026-11-22 12:00:00 UTC", Self.now + 300) == "2026-11-22T12:00:00.300Z")
+    #expect(wire("2026-11-22 12:00:00 UTC", Self.now - 1) == "2026-11-22T12:00:00.000Z")
+    #expect(TimeArgument.wireText("2026-11-22 12:00:00 UTC") == "2026-11-22T12:00:00.000Z")
+  }
+
   @Test("A day and an hour are those of the clocks here") func local() throws {
     let today = try #require(TimeArgument.parse("today 14:05", now: Self.now))
     #expect(TimeArgument.parse("14:05", now: Self.now) == today)

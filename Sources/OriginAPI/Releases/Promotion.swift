@@ -63,7 +63,7 @@ extension OriginClient {
     -> OriginAnswer<PromotionAnswer>
   {
     var call = OriginCall("POST", "\(channel.path)/promote", request)
-    call.timeouts.stall = OriginCall.releasePatience
+    call.timeouts.stall = OriginCall.releaseTimeout
     return try send(call)
   }
 }

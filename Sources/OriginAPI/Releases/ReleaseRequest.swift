@@ -118,7 +118,7 @@ package struct ReleaseOptions: ReleaseMembers, Hashable {
 
 extension OriginCall {
   /// Seconds without a byte that are waited for the answer to a release, which may wait for deltas.
-  package static let releasePatience = 900
+  package static let releaseTimeout = 900
 }
 
 extension OriginClient {
@@ -130,7 +130,7 @@ extension OriginClient {
   {
     var call = OriginCall("POST", "\(channel.path)/releases")
     call.fields = [HTTPField("Content-Type", "application/json")]
-    call.timeouts.stall = OriginCall.releasePatience
+    call.timeouts.stall = OriginCall.releaseTimeout
     if let plan {
       var document = JSONValue(encoding: request.options).object ?? JSONObject()
       document["plan"] = .string(plan.hex)

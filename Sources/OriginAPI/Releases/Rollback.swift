@@ -93,7 +93,7 @@ extension OriginClient {
     -> OriginAnswer<RollbackAnswer>
   {
     var call = OriginCall("POST", "\(channel.path)/rollback", request)
-    call.timeouts.stall = OriginCall.releasePatience
+    call.timeouts.stall = OriginCall.releaseTimeout
     return try send(call)
   }
 }

@@ -16,8 +16,8 @@ extension BlobStore {
   @discardableResult
   func reserve(_ digests: some Swift.Collection<SHA256>) throws(StoreError) -> Int64 {
     let stamp = state.withLock { state in
-      state.lastPromise = max(clock(), state.lastPromise + 1)
-      return state.lastPromise
+      state.lastReservation = max(clock(), state.lastReservation + 1)
+      return state.lastReservation
     }
     var isRemoving = false
     var rest = digests[...]
@@ -47,7 +47,7 @@ extension BlobStore {
   static let atOnce = 1000
 
   /// Ends reservations: their release is made.
-  func endPromises(_ digests: some Sequence<SHA256>) {
+  func releaseReservations(_ digests: some Sequence<SHA256>) {
     state.withLock { state in for sha256 in digests { state.reserved[sha256] = nil } }
   }
 
@@ -96,7 +96,7 @@ extension BlobStore {
   }
 
   /// Forgets reservations that ran out.
-  func forgetPromises(now: Int64) {
+  func expireReservations(now: Int64) {
     state.withLock { state in state.reserved = state.reserved.filter { $0.value > now - Self.reservationTime }
     }
   }

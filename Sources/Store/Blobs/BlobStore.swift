@@ -48,7 +48,7 @@ final class BlobStore: Sendable {
     /// What publishers were told is there, and when, in milliseconds since 1970.
     var reserved: [SHA256: Int64] = [:]
     /// The newest of those times; each call has one of its own.
-    var lastPromise: Int64 = 0
+    var lastReservation: Int64 = 0
     /// Rows of blobs are being removed.
     var isRemoving = false
     var nextIncoming = 0
@@ -120,7 +120,7 @@ final class BlobStore: Sendable {
   func sweep() throws(StoreError) -> [Int64] {
     let now = clock()
     let limit = now - Self.gracePeriod
-    forgetPromises(now: now)
+    expireReservations(now: now)
     let named = try sweepNamed(before: limit)
     return try named
       + StoreError.disk { () throws(SystemError) in

@@ -24,7 +24,7 @@ extension Store {
     if draft.isChange, let channel = draft.channel { try checkFreeze(of: channel, request) }
     let survey = try blobs.survey(draft.contents)
     if request.dryRun {
-      blobs.endPromises(draft.contents.lazy.map(\.content.sha256))
+      blobs.releaseReservations(draft.contents.lazy.map(\.content.sha256))
       return try dryRun(draft, of: request, missing: survey.missing)
     }
     guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
@@ -37,7 +37,7 @@ extension Store {
       return try write(plan, of: request, in: db, digest: digest)
     }
     if outcome.changed { blobs.forgetPlaced(survey.waiting) }
-    blobs.endPromises(draft.contents.lazy.map(\.content.sha256))
+    blobs.releaseReservations(draft.contents.lazy.map(\.content.sha256))
     lastPlan.drop()
     return outcome
   }
@@ -69,7 +69,7 @@ extension Store {
     }
     if let channel = outcome.channel {
       if let source = request.source { try db.note(source, of: outcome.version, in: channel.id) }
-      try db.noteBrokenGlass(request.breakGlass, freeze, outcome.version, in: channel.id)
+      try db.recordOverride(request.breakGlass, freeze, outcome.version, in: channel.id)
       try follow(request, channel, in: db, &outcome)
     }
     outcome.receipt = try db.audit(

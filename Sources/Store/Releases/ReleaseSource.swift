@@ -32,7 +32,7 @@ package struct ReleaseDetails: Hashable, Sendable {
   /// For a rollback or a promotion.
   package let source: Source?
   /// nil: the channel wasn't frozen.
-  package let brokenGlass: EmergencyOverride?
+  package let emergencyOverride: EmergencyOverride?
 
   /// Why it was made though the channel was frozen, and by whom it was.
   package struct EmergencyOverride: Hashable, Sendable {
@@ -54,7 +54,7 @@ extension Database {
   }
 
   /// Writes down that a release was made in spite of a freeze.
-  func noteBrokenGlass(
+  func recordOverride(
     _ reason: String?, _ freeze: ChannelFreeze?, _ version: ManifestVersion, in channel: Int64
   ) throws(StoreError) {
     guard let reason, let freeze else { return }
@@ -82,6 +82,6 @@ extension Database {
       "SELECT reason, frozen_by FROM broken_glass WHERE channel_id = ? AND version = ?", channel,
       version.number
     ) { ReleaseDetails.EmergencyOverride(reason: $0.get(0), frozenBy: $0.get(1)) }
-    return ReleaseDetails(source: source, brokenGlass: glass)
+    return ReleaseDetails(source: source, emergencyOverride: glass)
   }
 }

@@ -165,7 +165,7 @@ struct Collection {
 
   private mutating func dropBlobs() throws(StoreError) {
     let rows = try store.connections.reading(BlobRow.unneeded)
-    store.blobs.forgetPromises(now: store.clock())
+    store.blobs.expireReservations(now: store.clock())
     var rest = rows[...]
     while !rest.isEmpty {
       let part = rest.prefix(pace.rows)

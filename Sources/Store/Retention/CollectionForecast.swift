@@ -85,16 +85,16 @@ struct CollectionForecast {
       }
     }
     report.resources = resources
-    var goingURLs = 0
+    var removedURLs = 0
     try db.each(
       """
       SELECT id FROM url
       WHERE versions <= 1 OR channel_id IN (SELECT id FROM channel WHERE removed_at IS NOT NULL)
       """
     ) { row in
-      if !urls.contains(row.get(0)) { goingURLs += 1 }
+      if !urls.contains(row.get(0)) { removedURLs += 1 }
     }
-    report.urls = goingURLs
+    report.urls = removedURLs
     var staying: Set<String> = []
     var files = CollectionReport.Files()
     try db.each("SELECT id, size, sha256 FROM blob") { row in

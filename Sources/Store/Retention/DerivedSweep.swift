@@ -53,13 +53,13 @@ struct DerivedSweep {
         return false
       }
       guard let replaced = replaced[channel]?[pack.version.number] else { return true }
-      return now - replaced < DerivedSweep.packPatience
+      return now - replaced < DerivedSweep.packGracePeriod
     }
   }
 
   /// How long a pack stays after its version was replaced, in milliseconds: as long as a device may have had the answer
   /// that names it, and a download that was torn may go on.
-  private static let packPatience: Int64 = 24 * 3_600_000
+  private static let packGracePeriod: Int64 = 24 * 3_600_000
 
   private struct File {
     let path: String

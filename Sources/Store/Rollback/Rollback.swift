@@ -62,7 +62,7 @@ extension Store {
     try step("rollback")
     let source = ReleaseSource(channel: channel, version: plan.target, bundle: request.bundle)
     try db.note(source, of: version, in: channel.id)
-    try db.noteBrokenGlass(request.breakGlass, plan.freeze, version, in: channel.id)
+    try db.recordOverride(request.breakGlass, plan.freeze, version, in: channel.id)
     for bundle in plan.bundles {
       try EntryRow.end(of: bundle.info.id, takenBackTo: plan.target, at: version, in: db)
     }

@@ -41,7 +41,7 @@ struct GatedTransport: Transport {
     var request = request
     request.isOneOfMany = isOneOfMany
     request.isCancelled = { [self] in !shouldContinue }
-    if use == .page { request.stallSeconds = DownloadGate.pagePatience }
+    if use == .page { request.stallSeconds = DownloadGate.pageTimeout }
     do {
       let reply = try inner.get(request, begin: begin) { bytes in
         guard use == .files ? gate.piece() : shouldContinue else { return false }

@@ -213,7 +213,7 @@ extension DownloadGate {
   var isLineDead: Bool { state.withLock { $0.timeouts >= Self.deadLine } }
 
   /// Seconds for which a page waits for the next piece of a file that isn't here.
-  static let pagePatience = 5
+  static let pageTimeout = 5
 
   /// Whether a page waited in vain within the last half minute.
   var isPageLineDead: Bool {

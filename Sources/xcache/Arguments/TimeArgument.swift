@@ -25,8 +25,20 @@ enum TimeArgument {
   }
 
   /// The same as the API takes it: in UTC.
-  static func wireText(_ text: String) -> String? {
-    Timestamp.parse(text) == nil ? parse(text).map { Timestamp.text($0) } : text
+  ///
+  /// - Parameter isWholeSecond: a time that is written without a fraction stands for the end of its second. Releases have
+  ///   milliseconds, which tables leave out: the time that `log` prints is that of its release, not of the one before.
+  static func wireText(
+    _ text: String, isWholeSecond: Bool = false, now: Int64 = Clock.unixMilliseconds()
+  ) -> String? {
+    guard let moment = parse(text, now: now) else { return nil }
+    let isRelative = text.lowercased().hasSuffix("ago") || text.lowercased() == "now"
+    guard isWholeSecond, !isRelative, !text.contains("."), !text.contains(",") else {
+      return Timestamp.parse(text) == nil ? Timestamp.text(moment) : text
+    }
+    let (end, overflow) = moment.addingReportingOverflow(999)
+    // What is over already stays so: a moment to come is refused.
+    return Timestamp.text(overflow ? moment : moment <= now ? min(end, max(now, moment)) : moment)
   }
 
   /// Seconds from midnight of `14:05` or `14:05:30`.

@@ -8,7 +8,7 @@ enum VersionArgument {
   /// - Throws: `UsageError` for what is neither.
   static func read(_ text: String, in place: String) throws(UsageError) -> String {
     if ManifestVersion(text: text) != nil { return text }
-    if let moment = TimeArgument.wireText(text) { return moment }
+    if let moment = TimeArgument.wireText(text, isWholeSecond: true) { return moment }
     throw UsageError(
       "\(place.isEmpty ? "" : place + " ")\(text) is not a version: expected a number, or a time such as \(TimeArgument.forms)"
     )
@@ -17,7 +17,7 @@ enum VersionArgument {
   /// The value of an option that takes a time, as the API takes it; nil where it isn't given.
   static func at(_ arguments: Arguments, _ name: String = "at") throws(UsageError) -> String? {
     guard let text = try arguments.value(name) else { return nil }
-    guard let moment = TimeArgument.wireText(text) else {
+    guard let moment = TimeArgument.wireText(text, isWholeSecond: name == "at") else {
       throw UsageError("--\(name) \(text) is not a time; expected one such as \(TimeArgument.forms)")
     }
     return moment

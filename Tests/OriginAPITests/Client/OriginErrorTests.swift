@@ -38,7 +38,7 @@ import Testing
     ),
     (
       .unknownOutcome(server: "https://o.example", .status(503, retryAfter: nil)),
-      "https://o.example gave no answer (status 503), but may have done what was asked: look at `xcache log` and "
+      "https://o.example gave no answer (status 503), but may have made the change: check `xcache log` and "
         + "`xcache audit log` before you retry", true
     ),
     (.refused(problem), "the name is taken", false),

@@ -29,7 +29,7 @@ import Testing
 
   @Test func oneThatAlwaysBreaksOffIsNone() throws {
     let (error, requests, _) = try Self.error(OriginCall("GET", "x"), Self.cut)
-    guard case .unreachable(_, .reset)? = error else {
+    guard case .unreachable(_, .cutOff)? = error else {
       Issue.record("\(String(describing: error))")
       return
     }
@@ -81,7 +81,7 @@ import Testing
     // Where an act may have got through to the origin, nobody says that it didn't.
     let (act, _, _) = try Self.error(OriginCall("POST", "x"), .answer(502, body: "<h1>".utf8))
     #expect(
-      act?.message.contains("gave no answer (status 502), but may have done what was asked") == true)
+      act?.message.contains("gave no answer (status 502), but may have made the change") == true)
   }
 
   @Test func theTokensPlaceIsTold() throws {

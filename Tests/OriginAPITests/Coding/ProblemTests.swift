@@ -34,7 +34,7 @@ import Testing
   @Test func controlCharactersAreReplaced() throws {
     let body = #"{"code":"x","detail":"a\n\u001b[2Jb\u0000c\u0085d","title":"T\rU"}"#
     let problem = try #require(Self.problem(body))
-    #expect(problem.detail == "a\u{FFFD}\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}d" && problem.title == "T\u{FFFD}U")
+    #expect(problem.detail == "a\n  \u{FFFD}[2Jb\u{FFFD}c\u{FFFD}d" && problem.title == "T\u{FFFD}U")
   }
 
   /// What of a list can't be read is left out; the rest of it counts.

@@ -127,7 +127,7 @@ import Testing
 
   @Test func versionsByNumberOrTime() throws {
     #expect(try VersionArgument.read("12", in: "") == "12")
-    #expect(try VersionArgument.read("2026-11-19T14:05+08:00", in: "--to") == "2026-11-19T14:05+08:00")
+    #expect(try VersionArgument.read("2026-11-19T14:05+08:00", in: "--to") == "2026-11-19T06:05:00.999Z")
     for text in ["", "-1", "1.0", "yesterday", "2026-11-19T14:05", "9007199254740993"] {
       #expect(throws: UsageError.self) { try VersionArgument.read(text, in: "--to") }
     }

@@ -156,7 +156,7 @@ import Testing
         "devices 2 versions back download at most 4.6 KB in 2 requests, 1 file",
         "devices that are new download 4.6 KB in 2 requests, 1 file",
         "other sizes are still being computed: see `xcache show 9`, or `xcache diff A 9` for a version A",
-        "bundle web: replaces version 8, which ann released at \(Self.at) while this publish was under way",
+        "bundle web: replaces version 8, which ann released at 2026-11-20 15:17:27 UTC while this publish was under way",
         "receipt 7:ab",
       ])
   }

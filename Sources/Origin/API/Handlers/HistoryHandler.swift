@@ -100,6 +100,6 @@ extension ReleaseInfo {
       bundles: release.bundles.map { .init(bundle: $0.name.text, counts: ReleaseCounts($0.counts)) },
       newBytes: release.newBytes, resources: release.resources, bytes: release.bytes,
       source: details.source.map { .init(channel: $0.channel, version: $0.version, bundle: $0.bundle) },
-      breakGlass: details.brokenGlass.map { .init(reason: $0.reason, frozenBy: $0.frozenBy) })
+      breakGlass: details.emergencyOverride.map { .init(reason: $0.reason, frozenBy: $0.frozenBy) })
   }
 }

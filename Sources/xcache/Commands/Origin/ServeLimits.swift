@@ -1,3 +1,4 @@
+import Glibc
 import HTTP
 import Server
 import System
@@ -63,6 +64,10 @@ enum ServeLimits {
       throw UsageError("\(arguments.source("access-log-format")) \(text): expected common or json")
     }
     guard let path = try arguments.value("access-log") else { return nil }
+    // A process that was started without standard output has a descriptor there that takes nothing.
+    if path == "-", fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE == O_RDONLY {
+      throw Failure("the access log can't go to standard output, which is closed; give --access-log FILE")
+    }
     return try AccessLog(path == "-" ? StandardStream.output.duplicate() : file(path), format: format) {
       log("error: the access log \(path) can't be written: \($0.reason)")
     }

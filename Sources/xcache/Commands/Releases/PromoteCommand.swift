@@ -81,6 +81,9 @@ enum PromoteCommand {
     lines += answer.left.map {
       "bundle \($0) stays in \(channel), although \(answer.from) no longer has it"
     }
+    if release.createdChannel {
+      lines.append("\(dryRun ? "would create" : "created") channel \(channel)")
+    }
     let prefetch = answer.prefetch.map { [$0.message(from: answer.from, dryRun: dryRun)] } ?? []
     guard release.isChanged else {
       return lines + ["nothing changed: \(channel) \(release.version) has the content of \(source)"]

@@ -1,0 +1,34 @@
+import Manifests
+import System
+import Testing
+
+@testable import Store
+
+/// Which version a moment stands for.
+@Suite struct MomentTests {
+  let scratch = Scratch()
+
+  /// gc drops versions between a pinned one and the newest: what was live then isn't known, and is never guessed.
+  @Test func aMomentOfADroppedVersionStandsForNone() throws {
+    let time = Locked<Int64>(1_000_000)
+    var options = Store.Options()
+    options.clock = { time.withLock { $0 } }
+    let store = try scratch.open(options)
+    for version in 1...6 as ClosedRange<Int64> {
+      time.withLock { $0 = version * 1_000_000 }
+      try store.publish(base: version - 1, set: ["a.js": Sample("\(version)")])
+    }
+    let channel = try store.shop()
+    let anna = Actor(name: "anna", address: "10.0.0.7")
+    _ = try store.pin(ManifestVersion(2), of: channel, reason: "audit", by: anna)
+    var policy = RetentionPolicy()
+    (policy.versions, policy.days) = (1, 0)
+    _ = try store.collect(policy)
+    func version(at time: Int64) throws -> Int64 { try store.version(.moment(time), of: channel).number }
+    #expect(try version(at: 6_000_000) == 6 && version(at: 9_000_000) == 6)
+    for gap in [2_000_000, 3_500_000, 4_000_000, 5_999_999] as [Int64] {
+      #expect(throws: StoreError.self) { try version(at: gap) }
+    }
+    #expect(throws: StoreError.self) { try version(at: 1_500_000) }
+  }
+}
