@@ -178,7 +178,7 @@ extension HTTPDNSResolver {
     guard let service = sources[.service] else { return }
     let now = now()
     let due = state.withLock { state -> Int? in
-      if let last = state.refreshed, now - last < Self.refreshEvery, now >= last { return nil }
+      if let last = state.refreshed, now - last < Self.refreshEvery { return nil }
       state.refreshed = now
       return state.network
     }

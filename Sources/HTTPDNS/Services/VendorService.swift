@@ -7,6 +7,7 @@ struct VendorService: NameSource {
   let secret: String?
   /// What gives the list of the service's addresses, `ss`; nil: there is none.
   let list: String?
+  /// Milliseconds since 1970.
   let now: @Sendable () -> Int64
 
   let batch = 5

@@ -49,7 +49,7 @@ import Testing
     var settings = HTTPDNSSettings(nil)
     settings.headStart = 60_000
     settings.timeout = 60_000
-    return HTTPDNSResolver(settings, system: FakeNames(system), service: service, now: Clock.unixMilliseconds)
+    return HTTPDNSResolver(settings, system: FakeNames(system), service: service, now: Clock.continuousMilliseconds)
   }
 
   /// Who waits for an answer when the network changes gets one of the new network; that of the old one, which comes later, isn't
@@ -92,8 +92,8 @@ import Testing
     resolver.isOff = false
     let (fresh, absent) = resolver.state.withLock {
       (
-        $0.cache.fresh(.of("m.test"), at: Clock.unixMilliseconds()),
-        $0.cache.isAbsent(.of("m.test"), at: Clock.unixMilliseconds())
+        $0.cache.fresh(.of("m.test"), at: Clock.continuousMilliseconds()),
+        $0.cache.isAbsent(.of("m.test"), at: Clock.continuousMilliseconds())
       )
     }
     // What the second question says, that there is no such host, is of this network.
@@ -119,7 +119,7 @@ import Testing
     let names = FakeNames()
     var settings = HTTPDNSSettings(nil)
     settings.timeout = 10
-    let resolver = HTTPDNSResolver(settings, system: names, service: nil, now: Clock.unixMilliseconds)
+    let resolver = HTTPDNSResolver(settings, system: names, service: nil, now: Clock.continuousMilliseconds)
     names.isHanging = true
     defer { names.isHanging = false }
     for number in 0..<20 { #expect(resolver.resolve("h\(number).test") == nil) }
