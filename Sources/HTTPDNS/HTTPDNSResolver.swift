@@ -19,6 +19,8 @@ public final class HTTPDNSResolver: Resolver {
     var health = AddressHealth()
     var service = ServiceHealth()
     var running: [Question: [Waiter]] = [:]
+    /// Those of them that the service is known to be late with.
+    var late: Set<Question> = []
     /// Counts the networks that the device had: what was asked on another one isn't kept.
     var network = 0
     /// When it was last looked for where the service is.
@@ -70,6 +72,8 @@ public final class HTTPDNSResolver: Resolver {
   /// The device has another network: answers are asked for anew, also by who waits for one right now, and nothing is known of
   /// any address.
   public func networkChanged() {
+    // Before anybody asks anew.
+    sources[.service]?.networkChanged()
     let now = now()
     let waiting = state.withLock { state in
       state.network += 1
@@ -77,6 +81,7 @@ public final class HTTPDNSResolver: Resolver {
       state.health.forget()
       state.service = ServiceHealth()
       state.refreshed = nil
+      state.late = []
       return state.running
     }
     for (question, waiters) in waiting {

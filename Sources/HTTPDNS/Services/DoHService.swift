@@ -27,6 +27,8 @@ struct DoHService: NameSource {
     return try merged(known[.v6], known[.v4])
   }
 
+  func networkChanged() { endpoint.networkChanged() }
+
   /// "recommended value of 50 milliseconds" (RFC 8305 §8).
   private static let resolutionDelay = Duration.milliseconds(50)
 

@@ -29,6 +29,8 @@ final class ServiceEndpoint: Sendable {
     state.withLock { $0 = State(addresses: all) }
   }
 
+  func networkChanged() { exchange.networkChanged() }
+
   /// Asks at the address that answered last, and once more at the next one where it doesn't.
   /// - Parameter rest: what follows the service's URL: a path, a query.
   func get(_ rest: String, accept: String, limit: Int) throws(LookupError) -> [UInt8] {

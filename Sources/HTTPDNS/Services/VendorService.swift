@@ -40,6 +40,8 @@ struct VendorService: NameSource {
     return "&t=\(end)&s=\(MD5.of(Array("\(names)-\(secret)-\(end)".utf8)).hex)"
   }
 
+  func networkChanged() { endpoint.networkChanged() }
+
   /// Takes the service's list of addresses; the one held stays where it can't be had.
   func refresh(_ isCurrent: () -> Bool) {
     guard let list,

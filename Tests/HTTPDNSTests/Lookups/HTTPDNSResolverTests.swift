@@ -118,16 +118,36 @@ import Testing
     let resolver = HTTPDNSResolver(settings, system: system, service: service, now: clock)
     service.isHanging = true
     defer { service.isHanging = false }
-    for _ in 0..<4 { #expect(found(resolver) == "system 192.0.2.10") }
-    // The second one waited for the first one's question, and then there were no more.
-    #expect(service.asked.count == 1)
+    // The second one waits for the first one's question.
+    for _ in 0..<2 { #expect(found(resolver) == "system 192.0.2.10") }
+    for host in ["n.test", "o.test", "p.test"] { #expect(found(resolver, host) == "-") }
+    #expect(service.asked == ["m.test", "n.test"])
+  }
+
+  /// It is late first, and fails then: that is one failure.
+  @Test func aQuestionFailsOnce() {
+    var settings = HTTPDNSSettings(nil)
+    settings.headStart = 20
+    settings.timeout = 60_000
+    let resolver = HTTPDNSResolver(
+      settings, system: system, service: service, now: Clock.continuousMilliseconds)
+    defer { service.isHanging = false }
+    service.fail(.timedOut, "m.test")
+    for isDown in [false, true] {
+      service.isHanging = true
+      #expect(found(resolver) == "system 192.0.2.10")
+      service.isHanging = false
+      while resolver.state.withLock({ !$0.running.isEmpty }) { Clock.sleep(for: .milliseconds(2)) }
+      #expect(resolver.state.withLock { $0.service.isDown(at: 1) } == isDown)
+    }
   }
 
   @Test func aSystemThatHangsCostsItsHeadStart() {
     var settings = HTTPDNSSettings(nil, order: .systemFirst)
     settings.headStart = 20
     settings.timeout = 60_000
-    let resolver = HTTPDNSResolver(settings, system: system, service: service, now: Clock.continuousMilliseconds)
+    let resolver = HTTPDNSResolver(
+      settings, system: system, service: service, now: Clock.continuousMilliseconds)
     system.isHanging = true
     defer { system.isHanging = false }
     #expect(found(resolver) == "service 192.0.2.1 192.0.2.2")
@@ -137,7 +157,8 @@ import Testing
   @Test func whereAllHangTheSystemIsLeftToItself() {
     var settings = HTTPDNSSettings(nil, order: .race)
     settings.timeout = 30
-    let resolver = HTTPDNSResolver(settings, system: system, service: service, now: Clock.continuousMilliseconds)
+    let resolver = HTTPDNSResolver(
+      settings, system: system, service: service, now: Clock.continuousMilliseconds)
     system.isHanging = true
     service.isHanging = true
     defer {
