@@ -263,8 +263,18 @@ import XCacheClient
     let again = kept.keep(streams[6], to: "https://m.test", of: 0, at: 0)
     let all = kept.takeAll().count
     #expect(again && all == 1)
+    // Those that wait for nobody don't keep others from being kept.
+    let others = (0..<70).map { _ in MemoryStream.pair().0 }
+    for (place, stream) in others.enumerated() {
+      let isKept = kept.keep(stream, to: "https://h\(place).test", of: 1, at: UInt64(place))
+      #expect(isKept)
+    }
+    #expect(others.map(\.isGone) == (0..<70).map { $0 < 6 })
+    let young = kept.keep(streams[7], to: "https://m.test", of: 1, at: 60 * second + 30)
+    #expect(young && others.map(\.isGone) == (0..<70).map { $0 < 31 })
+    _ = kept.takeAll()
     let late = kept.keep(streams[7], to: "https://m.test", of: 0, at: 0)
-    let now = kept.keep(streams[7], to: "https://m.test", of: 1, at: 0)
+    let now = kept.keep(streams[7], to: "https://m.test", of: 2, at: 0)
     #expect(!late && now)
   }
 }
