@@ -178,7 +178,11 @@ import XCacheClient
       var request = Self.upload
       request.isCancelled = { isCancelled.withLock { $0 } }
       do throws(TransportError) {
-        try StreamPageTransport(stuck, stallSeconds: 20).send(request) { _ in true } receive: { _ in true }
+        try StreamPageTransport(stuck, stallSeconds: 20).send(request) { _ in
+          true
+        } receive: { _ in
+          true
+        }
         return nil
       } catch {
         return error
@@ -206,6 +210,30 @@ import XCacheClient
       return body
     }
     #expect(body == Array("yes".utf8) && !stuck.hasTimedOut)
+  }
+
+  /// A length that isn't the body's goes to nobody, whatever carries the request.
+  @Test(
+    arguments: [
+      ("GET", "Transfer-Encoding: chunked\r\nContent-Length: 3", "5\r\nhello\r\n0\r\n\r\n", "hello", []),
+      ("GET", "Content-Length: 5\r\nContent-Length: 5", "hello", "hello", ["5"]),
+      ("HEAD", "Transfer-Encoding: chunked\r\nContent-Length: 3", "", "", []),
+      ("HEAD", "Content-Length: 7", "", "", ["7"]),
+    ] as [(String, String, String, String, [String])])
+  func lengthsAreTheBodys(method: String, fields: String, sent: String, body: String, lengths: [String]) async
+  {
+    for transport in [CurlPageTransport() as any PageTransport, StreamPageTransport(LinuxProxyNetwork())] {
+      let server = SocketServer { _ in [.send(Array("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n\(sent)".utf8))] }
+      let got = await Collected.fetch(
+        NetworkRequest(server.url, method: method), by: PageFetcher(transport, cookies: FakeCookies([])))
+      #expect(got.body == Array(body.utf8) && got.head?.values("content-length") == lengths, "\(got)")
+    }
+  }
+
+  @Test func unreadableLengthsAreNotHandedOn() {
+    for value in ["x", "-1", "", "5, 6", "99999999999999999999"] {
+      #expect(NetworkHead.handedOn([("A", "b"), ("Content-Length", value)]).map(\.name) == ["A"])
+    }
   }
 
   @Test func eventsArriveAsTheyAreSent() async {

@@ -190,7 +190,8 @@ struct StreamExchange {
     let gone: Set<String> = isCoded ? ["content-encoding", "content-length"] : []
     return NetworkHead(
       status: head.status,
-      headers: head.headers.filter { !gone.contains($0.name.lowercased()) }.map { ($0.name, $0.value) },
+      headers: NetworkHead.handedOn(
+        head.headers.filter { !gone.contains($0.name.lowercased()) }.map { ($0.name, $0.value) }),
       url: request.url)
   }
 
