@@ -24,6 +24,9 @@ struct DeviceNetworkTests {
     #expect(
       text.output.contains("127.0.0.7  for 77 s") && text.output.contains("service: 127.0.0.7"),
       "\(text.output)")
+    // With the dot at its end it is the same name.
+    let dotted = try Self.run("device", "dns", "localhost.", "--resolver", resolver)
+    #expect(dotted.output.contains("service: 127.0.0.7"), "\(dotted.output)\(dotted.errors)")
     let json = try JSONValue.parse(
       Array(try Self.run("device", "dns", "localhost", "--resolver", resolver, "--json").output.utf8))
     #expect(json["source"]?.string == "service" && json["addresses"]?.array == [.string("127.0.0.7")])
@@ -38,6 +41,8 @@ struct DeviceNetworkTests {
   @Test("device dns fails where nothing is known, and where no address answers")
   func failures() throws {
     #expect(try Self.run("device", "dns", "no-such-host.invalid").exitCode == 1)
+    let cacert = try Self.run("device", "dns", "localhost", "--cacert", "/nowhere.pem")
+    #expect(cacert.exitCode == 1 && cacert.errors.contains("/nowhere.pem"), "\(cacert.errors)")
     let connect = try Self.run(
       "device", "dns", "localhost", "--resolver", "vendor:\(Self.service.url)/1234", "--connect", "--port",
       "1")
@@ -49,6 +54,9 @@ struct DeviceNetworkTests {
       ["device", "dns", "localhost", "--order", "last"],
       ["device", "dns", "localhost", "--resolver", "http://x/"],
       ["device", "dns", "localhost", "--resolver", "https://x/", "--bootstrap", "x"],
+      ["device", "dns", "localhost", "--bootstrap", "192.0.2.1"],
+      ["device", "dns", "localhost", "--secret", "s"], ["device", "dns", "localhost.."],
+      ["device", "dns", "localhost", "--resolver", "https://x/", "--secret", "s"],
     ] {
       #expect(
         try Outcome(try Child([Binary.path] + words, environment: [:], in: "/")).exitCode == 2, "\(words)")
