@@ -69,7 +69,9 @@ struct DeviceNetworkTests {
     let server = SocketServer { request in
       seen.withLock { $0.append(request) }
       return request.path.hasPrefix("/gone")
-        ? .answer(404, body: Array("no".utf8)) : .answer(body: Array("data".utf8))
+        ? .answer(404, body: Array("no".utf8))
+        : .answer(
+          body: request.path == "/much" ? [UInt8](repeating: 65, count: (4 << 20) + 1) : Array("data".utf8))
     }
     let scratch = try Scratch()
     let file = "\(scratch.path)/prefetch.json"
@@ -95,6 +97,12 @@ struct DeviceNetworkTests {
     let json = try JSONValue.parse(
       Array(try Self.run("prefetch", "run", page, file, "--json").output.utf8))
     #expect(json["calls"]?.array?.map { $0["status"]?.integer } == [200, 200, 404])
+    #expect(json["calls"]?.array?.map { $0["dropped"] == .null } == [true, true, false])
+    #expect(rows[2].joined(separator: " ").hasSuffix("a device drops it: its status isn't 2xx"))
+    let much = #"[{"url":"\#(page)","interfaces":[{"api":"\#(server.url)/much","method":"GET"}]}]"#
+    try DurableFile.write(Array(much.utf8), to: "\(scratch.path)/much.json")
+    let large = try Self.run("prefetch", "run", page, "\(scratch.path)/much.json").output
+    #expect(large.contains("a device drops it: it is over 4 MB"), "\(large)")
     #expect(
       try Self.run("prefetch", "run", "https://m.example.com/other.html", file).output.contains("no entry"))
     #expect(try Self.run("prefetch", "run").exitCode == 2)
