@@ -111,7 +111,8 @@ public final class CurlPageTransport: PageTransport {
     let gone: Set<String> = isCoded ? ["content-encoding", "content-length"] : []
     return NetworkHead(
       status: reply.status,
-      headers: reply.fields.filter { !gone.contains($0.name.lowercased()) }.map { ($0.name, $0.value) },
+      headers: NetworkHead.handedOn(
+        reply.fields.filter { !gone.contains($0.name.lowercased()) }.map { ($0.name, $0.value) }),
       url: url)
   }
 }

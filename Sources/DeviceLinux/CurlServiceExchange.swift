@@ -1,9 +1,10 @@
 import HTTPClient
 import HTTPDNS
+import System
 
 /// Carries questions to a name service over libcurl.
 public final class CurlServiceExchange: ServiceExchange {
-  private let client = HTTPClient()
+  private let client = Locked(HTTPClient())
   private let authorities: String?
 
   /// An exchange that trusts the system's certificates.
@@ -20,7 +21,7 @@ public final class CurlServiceExchange: ServiceExchange {
     ask.authorities = authorities
     ask.addresses = request.address.map { [$0.authority] }
     do {
-      let reply = try client.send(ask, into: .memory(limit: request.limit))
+      let reply = try client.withLock { $0 }.send(ask, into: .memory(limit: request.limit))
       guard reply.status == 200 else { throw LookupError.refused(reply.status) }
       return reply.body
     } catch let error as HTTPClientError {
@@ -31,6 +32,9 @@ public final class CurlServiceExchange: ServiceExchange {
       throw .unreachable("\(error)")
     }
   }
+
+  /// What is under way goes on; questions from now on take new connections.
+  public func networkChanged() { client.withLock { $0 = HTTPClient() } }
 }
 
 extension LookupError {

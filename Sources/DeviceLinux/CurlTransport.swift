@@ -1,10 +1,11 @@
 import HTTPClient
 import HTTPDNS
+import System
 import XCacheClient
 
 /// The transport on Linux: libcurl, with connections that are kept between calls.
 public final class CurlTransport: Transport {
-  private let client = HTTPClient()
+  private let client = Locked(HTTPClient())
   private let pool: HTTPPool
   private let timeouts: HTTPTimeouts
   private let authorities: String?
@@ -65,7 +66,8 @@ public final class CurlTransport: Transport {
               guard begin(head) else { throw Stopped() }
             })
           let reply = try send(ask, isUntouched: { !hasBegun }) { ask throws(HTTPClientError) in
-            try request.isOneOfMany ? pool.send(ask, into: sink) : client.send(ask, into: sink)
+            try request.isOneOfMany
+              ? pool.send(ask, into: sink) : client.withLock { $0 }.send(ask, into: sink)
           }
           var result = TransportReply(
             status: reply.status, received: Self.wireBytes(of: reply) ?? count, failure: reply.body)
@@ -92,8 +94,14 @@ public final class CurlTransport: Transport {
       "POST", url, fields: [HTTPField("Content-Type", "application/json")], body: .bytes(document),
       timeouts: HTTPTimeouts(connect: 3_000, stall: 5, total: 5_000))
     _ = try? send(ask, isUntouched: { false }) { ask throws(HTTPClientError) in
-      try client.send(ask, into: .memory(limit: 1 << 16))
+      try client.withLock { $0 }.send(ask, into: .memory(limit: 1 << 16))
     }
+  }
+
+  /// What is under way goes on; requests from now on take new connections.
+  public func networkChanged() {
+    pool.forgetConnections()
+    client.withLock { $0 = HTTPClient() }
   }
 
   private func send(

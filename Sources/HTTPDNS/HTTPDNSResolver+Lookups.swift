@@ -33,22 +33,28 @@ extension HTTPDNSResolver {
         _ = waiter.waiting(for: .milliseconds(until - moment)) { $0.count > count ? () : nil }
         known = filtered(waiter.withLock { $0 }, host)
       case .take(let answer, let source):
-        if source == .system { noteLate(plan) }
+        if source == .system { noteLate(plan, Question(host: host, source: .service, network: network)) }
         return resolution(answer.addresses, source == .system ? .system : .service, network)
       case .takeStale(let answer):
-        noteLate(plan)
+        noteLate(plan, Question(host: host, source: .service, network: network))
         return resolution(answer.addresses, .stale, network)
       case .leave:
-        noteLate(plan)
+        noteLate(plan, Question(host: host, source: .service, network: network))
         return nil
       }
     }
   }
 
-  private func noteLate(_ plan: LookupPlan) {
+  /// To be late is a failure as well; a question counts once, whoever waits for it and whatever becomes of it later.
+  private func noteLate(_ plan: LookupPlan, _ question: Question) {
     guard plan.isServiceLate else { return }
     let now = now()
-    state.withLock { $0.service.failed(at: now) }
+    state.withLock { state in
+      guard state.network == question.network, state.running[question] != nil,
+        state.late.insert(question).inserted
+      else { return }
+      state.service.failed(at: now)
+    }
   }
 
   /// An answer of addresses that all failed a short while ago is none.
@@ -101,6 +107,7 @@ extension HTTPDNSResolver {
     let waiters = state.withLock { state -> [Waiter] in
       // A late answer of another network says nothing of this one.
       if question.network == state.network { note(outcome, of: question, at: now, in: &state) }
+      state.late.remove(question)
       return state.running.removeValue(forKey: question) ?? []
     }
     for waiter in waiters { waiter.broadcasting { $0[question.source] = outcome } }
@@ -118,7 +125,8 @@ extension HTTPDNSResolver {
       state.service.answered()
       state.cache.keepAbsent(question.host, at: now)
     case (.service, .failure(.busy)), (.system, .failure): break
-    case (.service, .failure): state.service.failed(at: now)
+    case (.service, .failure):
+      if !state.late.contains(question) { state.service.failed(at: now) }
     case (.system, .success(let answer)):
       // The system keeps its own; where it goes first, or there is nobody else, one lookup does for a while.
       guard settings.order == .systemFirst || sources[.service] == nil else { return }
@@ -178,7 +186,7 @@ extension HTTPDNSResolver {
     guard let service = sources[.service] else { return }
     let now = now()
     let due = state.withLock { state -> Int? in
-      if let last = state.refreshed, now - last < Self.refreshEvery, now >= last { return nil }
+      if let last = state.refreshed, now - last < Self.refreshEvery { return nil }
       state.refreshed = now
       return state.network
     }

@@ -4,7 +4,10 @@ import System
 /// wherever it knows nothing better.
 public final class HTTPDNSResolver: Resolver {
   let settings: HTTPDNSSettings
+  /// Milliseconds that go on whatever becomes of the time of day.
   let now: @Sendable () -> Int64
+  /// Milliseconds since 1970, for the file.
+  private let unix: @Sendable () -> Int64
   let sources: [LookupPlan.Source: any NameSource]
   let state: Locked<State>
   /// Held while the file is written.
@@ -16,9 +19,11 @@ public final class HTTPDNSResolver: Resolver {
     var health = AddressHealth()
     var service = ServiceHealth()
     var running: [Question: [Waiter]] = [:]
+    /// Those of them that the service is known to be late with.
+    var late: Set<Question> = []
     /// Counts the networks that the device had: what was asked on another one isn't kept.
     var network = 0
-    /// Milliseconds since 1970 of the last look for where the service is.
+    /// When it was last looked for where the service is.
     var refreshed: Int64?
   }
 
@@ -40,22 +45,22 @@ public final class HTTPDNSResolver: Resolver {
   public convenience init(
     _ settings: HTTPDNSSettings, exchange: any ServiceExchange
   ) throws(HTTPDNSError) {
-    let now = Clock.unixMilliseconds
-    self.init(
-      settings, system: SystemNames(), service: try settings.source(exchange, now: now), now: now)
+    let service = try settings.source(exchange, now: Clock.unixMilliseconds)
+    self.init(settings, system: SystemNames(), service: service, now: Clock.continuousMilliseconds)
   }
 
   init(
     _ settings: HTTPDNSSettings, system: any NameSource, service: (any NameSource)?,
-    now: @escaping @Sendable () -> Int64
+    now: @escaping @Sendable () -> Int64, unix: @escaping @Sendable () -> Int64 = Clock.unixMilliseconds
   ) {
     self.settings = settings
     self.now = now
+    self.unix = unix
     var sources: [LookupPlan.Source: any NameSource] = [.system: system]
     sources[.service] = service
     self.sources = sources
     let saved = settings.file.flatMap { try? DurableFile.read($0, limit: 1 << 20) }
-    state = Locked(State(cache: AddressCache(saved: saved ?? nil, at: now())))
+    state = Locked(State(cache: AddressCache(saved: saved ?? nil, at: now(), unix: unix())))
   }
 
   /// Whether hosts are left to the system, as the policy may say.
@@ -67,6 +72,8 @@ public final class HTTPDNSResolver: Resolver {
   /// The device has another network: answers are asked for anew, also by who waits for one right now, and nothing is known of
   /// any address.
   public func networkChanged() {
+    // Before anybody asks anew.
+    sources[.service]?.networkChanged()
     let now = now()
     let waiting = state.withLock { state in
       state.network += 1
@@ -74,6 +81,7 @@ public final class HTTPDNSResolver: Resolver {
       state.health.forget()
       state.service = ServiceHealth()
       state.refreshed = nil
+      state.late = []
       return state.running
     }
     for (question, waiters) in waiting {
@@ -122,6 +130,9 @@ public final class HTTPDNSResolver: Resolver {
   /// Writes what is held, behind everybody's back; a file that can't be written costs the next start a lookup.
   func save() {
     guard let path = settings.file else { return }
-    file.withLock { _ in try? DurableFile.write(state.withLock { $0.cache.saved }, to: path) }
+    file.withLock { _ in
+      let cache = state.withLock { $0.cache }
+      try? DurableFile.write(cache.saved(at: now(), unix: unix()), to: path)
+    }
   }
 }

@@ -93,6 +93,9 @@ public final class Device: Sendable {
     gate.changeConditions(change)
   }
 
+  /// The device has another network.
+  package func networkChanged() { transport.networkChanged() }
+
   func transport(for use: GatedTransport.Use) -> GatedTransport {
     GatedTransport(inner: transport, gate: gate, use: use)
   }

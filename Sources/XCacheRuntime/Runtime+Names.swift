@@ -2,11 +2,13 @@ import System
 import XCacheClient
 
 extension Runtime {
-  /// The device has another network, be it as good as the last one: hosts are looked up anew, and pages' requests take new
-  /// connections. Called by itself where `conditions.network` changes to one that there is.
+  /// The device has another network, be it as good as the last one: hosts are looked up anew, and requests take new connections.
+  /// Called by itself where `conditions.network` changes to one that there is.
   public func networkChanged() {
     settings.names?.networkChanged()
     settings.fetcher?.networkChanged()
+    device?.networkChanged()
+    for proxy in proxies.withLock({ $0.compactMap(\.proxy) }) { proxy.transport.networkChanged() }
     prepareNames()
   }
 

@@ -35,6 +35,8 @@ public final class Runtime: Sendable {
   let notes = WorkerThreads("notes", count: 1)
   /// Nil where nothing is sent ahead of pages.
   let prefetches: PrefetchCenter?
+  /// Those that pass requests of pages on.
+  let proxies = Locked<[ProxyReference]>([])
   /// Why requests are passed on although the app didn't ask for it: another process has the folder, or the disk fails.
   public let fault: ClientError?
   /// Why `RuntimeSettings.preset` couldn't be used, such as a file that is missing, damaged or another app's; nil where it was,

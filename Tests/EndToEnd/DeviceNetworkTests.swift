@@ -24,6 +24,9 @@ struct DeviceNetworkTests {
     #expect(
       text.output.contains("127.0.0.7  for 77 s") && text.output.contains("service: 127.0.0.7"),
       "\(text.output)")
+    // With the dot at its end it is the same name.
+    let dotted = try Self.run("device", "dns", "localhost.", "--resolver", resolver)
+    #expect(dotted.output.contains("service: 127.0.0.7"), "\(dotted.output)\(dotted.errors)")
     let json = try JSONValue.parse(
       Array(try Self.run("device", "dns", "localhost", "--resolver", resolver, "--json").output.utf8))
     #expect(json["source"]?.string == "service" && json["addresses"]?.array == [.string("127.0.0.7")])
@@ -38,6 +41,8 @@ struct DeviceNetworkTests {
   @Test("device dns fails where nothing is known, and where no address answers")
   func failures() throws {
     #expect(try Self.run("device", "dns", "no-such-host.invalid").exitCode == 1)
+    let cacert = try Self.run("device", "dns", "localhost", "--cacert", "/nowhere.pem")
+    #expect(cacert.exitCode == 1 && cacert.errors.contains("/nowhere.pem"), "\(cacert.errors)")
     let connect = try Self.run(
       "device", "dns", "localhost", "--resolver", "vendor:\(Self.service.url)/1234", "--connect", "--port",
       "1")
@@ -49,6 +54,9 @@ struct DeviceNetworkTests {
       ["device", "dns", "localhost", "--order", "last"],
       ["device", "dns", "localhost", "--resolver", "http://x/"],
       ["device", "dns", "localhost", "--resolver", "https://x/", "--bootstrap", "x"],
+      ["device", "dns", "localhost", "--bootstrap", "192.0.2.1"],
+      ["device", "dns", "localhost", "--secret", "s"], ["device", "dns", "localhost.."],
+      ["device", "dns", "localhost", "--resolver", "https://x/", "--secret", "s"],
     ] {
       #expect(
         try Outcome(try Child([Binary.path] + words, environment: [:], in: "/")).exitCode == 2, "\(words)")
@@ -61,7 +69,9 @@ struct DeviceNetworkTests {
     let server = SocketServer { request in
       seen.withLock { $0.append(request) }
       return request.path.hasPrefix("/gone")
-        ? .answer(404, body: Array("no".utf8)) : .answer(body: Array("data".utf8))
+        ? .answer(404, body: Array("no".utf8))
+        : .answer(
+          body: request.path == "/much" ? [UInt8](repeating: 65, count: (4 << 20) + 1) : Array("data".utf8))
     }
     let scratch = try Scratch()
     let file = "\(scratch.path)/prefetch.json"
@@ -87,6 +97,12 @@ struct DeviceNetworkTests {
     let json = try JSONValue.parse(
       Array(try Self.run("prefetch", "run", page, file, "--json").output.utf8))
     #expect(json["calls"]?.array?.map { $0["status"]?.integer } == [200, 200, 404])
+    #expect(json["calls"]?.array?.map { $0["dropped"] == .null } == [true, true, false])
+    #expect(rows[2].joined(separator: " ").hasSuffix("a device drops it: its status isn't 2xx"))
+    let much = #"[{"url":"\#(page)","interfaces":[{"api":"\#(server.url)/much","method":"GET"}]}]"#
+    try DurableFile.write(Array(much.utf8), to: "\(scratch.path)/much.json")
+    let large = try Self.run("prefetch", "run", page, "\(scratch.path)/much.json").output
+    #expect(large.contains("a device drops it: it is over 4 MB"), "\(large)")
     #expect(
       try Self.run("prefetch", "run", "https://m.example.com/other.html", file).output.contains("no entry"))
     #expect(try Self.run("prefetch", "run").exitCode == 2)

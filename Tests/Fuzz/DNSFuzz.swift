@@ -60,9 +60,11 @@ private func check(_ answer: LookupAnswer) {
 
 private func readFile(_ input: [UInt8]) {
   let now: Int64 = 1_800_000_000_000
-  let cache = AddressCache(saved: input, at: now)
-  let again = AddressCache(saved: cache.saved, at: now)
-  precondition(cache.saved == again.saved, "not the same when it is written and read again")
+  let cache = AddressCache(saved: input, at: now, unix: now)
+  let again = AddressCache(saved: cache.saved(at: now, unix: now), at: now, unix: now)
+  precondition(
+    cache.saved(at: now, unix: now) == again.saved(at: now, unix: now),
+    "not the same when it is written and read again")
   for moment: Int64 in [.min / 2, 0, now, .max / 2] {
     _ = (cache.fresh(host, at: moment), cache.stale(host, at: moment))
   }

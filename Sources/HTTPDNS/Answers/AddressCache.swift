@@ -1,10 +1,11 @@
 import Manifests
 
-/// The answers that are held, and for how long.
+/// The answers that are held, and for how long. Its times are milliseconds of a clock that never goes back; a file's are those
+/// since 1970.
 struct AddressCache: Sendable {
   private struct CachedAnswer: Sendable {
     var answer: LookupAnswer
-    /// Milliseconds since 1970 until which it is fresh.
+    /// Until when it is fresh.
     var expires: Int64
   }
 
@@ -48,8 +49,7 @@ struct AddressCache: Sendable {
 
   /// Whether the service said a short while ago that there is no such host.
   func isAbsent(_ host: HostName, at now: Int64) -> Bool {
-    // A clock that was set back makes nothing absent for longer than it ever was.
-    absent[host].map { now < $0 && $0 <= now + Self.absentFor } ?? false
+    absent[host].map { now < $0 } ?? false
   }
 
   /// The service said that there is no such host.
@@ -72,28 +72,35 @@ struct AddressCache: Sendable {
 
 extension AddressCache {
   /// What a file has of it.
-  var saved: [UInt8] {
+  /// - Parameter unix: the time of day, in milliseconds since 1970.
+  func saved(at now: Int64, unix: Int64) -> [UInt8] {
     var hosts = JSONObject()
     for (host, held) in held {
       hosts[host.text] = [
-        "addresses": .strings(held.answer.addresses.map(\.text)), "expires": .integer(held.expires),
+        "addresses": .strings(held.answer.addresses.map(\.text)),
+        "expires": .integer(held.expires - now + unix),
       ]
     }
-    let document: JSONValue = ["hosts": .object(hosts)]
+    let document: JSONValue = ["hosts": .object(hosts), "saved": .integer(unix)]
     return document.canonical
   }
 
   /// Reads a file; what can't be used in it is passed over.
-  init(saved: [UInt8]?, at now: Int64) {
-    guard let saved, let hosts = (try? JSONValue.parse(saved))?["hosts"]?.object else { return }
+  /// - Parameter unix: the time of day, in milliseconds since 1970.
+  init(saved: [UInt8]?, at now: Int64, unix: Int64) {
+    guard let saved, let document = try? JSONValue.parse(saved), let hosts = document["hosts"]?.object else {
+      return
+    }
+    // A file of the future was written before the clock was set back, and counts as written now.
+    let today = max(unix, document["saved"]?.integer ?? 0)
     for member in hosts.members.prefix(Self.limit) {
       let addresses = (member.value["addresses"]?.array ?? []).compactMap(\.string)
       guard let host = HostName(member.key), let expires = member.value["expires"]?.integer,
         let answer = LookupAnswer(addresses.compactMap { IPAddress($0) }, seconds: nil)
       else { continue }
-      // A clock that was set back makes nothing fresh for longer than it ever was.
-      held[host] = CachedAnswer(
-        answer: answer, expires: min(expires, now + Int64(Self.times.upperBound) * 1000))
+      // Nothing is fresh for longer than it ever was.
+      let left = min(max(0, expires) - today, Int64(Self.times.upperBound) * 1000)
+      held[host] = CachedAnswer(answer: answer, expires: now + max(left, -Self.staleFor))
     }
   }
 }

@@ -9,7 +9,7 @@ struct AddressHealth: Sendable {
     /// Milliseconds that the last connection took; nil where there was none yet.
     var milliseconds: Int?
     var failures = 0
-    /// Milliseconds since 1970 until which it isn't used.
+    /// Until when it isn't used.
     var avoidedUntil: Int64 = 0
   }
 

@@ -4,8 +4,8 @@ import System
 struct DoHService: NameSource {
   let endpoint: ServiceEndpoint
 
-  /// Asks for both kinds of address at once. One whose answer is late by more than RFC 8305 §3 allows, or fails, doesn't
-  /// keep the other from being used.
+  /// Asks for both kinds of address at once. One whose answer comes later than the other's by more than RFC 8305 §3 allows, or
+  /// fails, doesn't keep that one from being used.
   func lookUp(_ host: HostName) throws(LookupError) -> LookupAnswer {
     typealias Outcome = Result<LookupAnswer, LookupError>
     let outcomes = Monitor<[DNSQuery.Kind: Outcome]>([:])
@@ -13,18 +13,21 @@ struct DoHService: NameSource {
       let outcome = Outcome { () throws(LookupError) in try self.ask(DNSQuery(host: host, kind: kind)) }
       outcomes.broadcasting { $0[kind] = outcome }
     }
-    let isAlone = (try? OSThread(name: "dns over https") { ask(.v6) }) == nil
-    ask(.v4)
-    if isAlone { ask(.v6) }
-    let v4 = outcomes.withLock { $0[.v4] }
-    let second: Outcome? =
-      if case .success = v4 {
-        outcomes.waiting(for: Self.resolutionDelay) { $0[.v6] }
-      } else {
-        outcomes.waiting { $0[.v6] }
-      }
-    return try merged(second, v4)
+    for kind in [DNSQuery.Kind.v6, .v4] {
+      // Where the system has no thread left, one is asked for after the other.
+      if (try? OSThread(name: "dns over https", { ask(kind) })) == nil { ask(kind) }
+    }
+    let isWhole = { (outcomes: [DNSQuery.Kind: Outcome]) in outcomes.count == 2 }
+    outcomes.waiting { outcomes in
+      let hasAnswer = outcomes.values.contains { (try? $0.get()) != nil }
+      return hasAnswer || isWhole(outcomes) ? () : nil
+    }
+    _ = outcomes.waiting(for: Self.resolutionDelay) { isWhole($0) ? () : nil }
+    let known = outcomes.withLock { $0 }
+    return try merged(known[.v6], known[.v4])
   }
+
+  func networkChanged() { endpoint.networkChanged() }
 
   /// "recommended value of 50 milliseconds" (RFC 8305 §8).
   private static let resolutionDelay = Duration.milliseconds(50)

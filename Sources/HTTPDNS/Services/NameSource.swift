@@ -14,6 +14,9 @@ protocol NameSource: Sendable {
   /// Looks where the service is, where that may have changed.
   /// - Parameter isCurrent: whether the answer still counts once it is there.
   func refresh(_ isCurrent: () -> Bool)
+
+  /// The device has another network.
+  func networkChanged()
 }
 
 extension NameSource {
@@ -32,6 +35,8 @@ extension NameSource {
   }
 
   func refresh(_ isCurrent: () -> Bool) {}
+
+  func networkChanged() {}
 }
 
 /// How questions reach a service over HTTP. `DeviceLinux` has one over libcurl.
@@ -39,6 +44,14 @@ public protocol ServiceExchange: Sendable {
   /// The body of the answer with status 200 to a GET, without redirects. The call blocks.
   /// - Throws: `LookupError`: `.timedOut`, `.unreachable`, `.refused` with the status, `.badAnswer` where it is too long.
   func get(_ request: ServiceRequest) throws(LookupError) -> [UInt8]
+
+  /// The device has another network: questions from now on go out on connections of their own.
+  func networkChanged()
+}
+
+extension ServiceExchange {
+  /// As far as an exchange has no connections that it keeps itself.
+  public func networkChanged() {}
 }
 
 /// A question to a service over HTTP.

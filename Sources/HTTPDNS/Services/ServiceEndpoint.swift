@@ -29,15 +29,17 @@ final class ServiceEndpoint: Sendable {
     state.withLock { $0 = State(addresses: all) }
   }
 
+  func networkChanged() { exchange.networkChanged() }
+
   /// Asks at the address that answered last, and once more at the next one where it doesn't.
   /// - Parameter rest: what follows the service's URL: a path, a query.
   func get(_ rest: String, accept: String, limit: Int) throws(LookupError) -> [UInt8] {
-    let clock = Clock.unixMilliseconds()
+    let start = Clock.continuousMilliseconds()
     let tried = address
     do {
       return try get(rest, accept, limit, at: tried, milliseconds)
     } catch {
-      let left = milliseconds - Int(clamping: Clock.unixMilliseconds() - clock)
+      let left = milliseconds - Int(clamping: Clock.continuousMilliseconds() - start)
       advance(from: tried)
       guard address != tried, left > 50, error != .badAnswer else { throw error }
       return try get(rest, accept, limit, at: address, left)

@@ -7,6 +7,7 @@ struct VendorService: NameSource {
   let secret: String?
   /// What gives the list of the service's addresses, `ss`; nil: there is none.
   let list: String?
+  /// Milliseconds since 1970.
   let now: @Sendable () -> Int64
 
   let batch = 5
@@ -38,6 +39,8 @@ struct VendorService: NameSource {
     let end = now() / 1000 + 600
     return "&t=\(end)&s=\(MD5.of(Array("\(names)-\(secret)-\(end)".utf8)).hex)"
   }
+
+  func networkChanged() { endpoint.networkChanged() }
 
   /// Takes the service's list of addresses; the one held stays where it can't be had.
   func refresh(_ isCurrent: () -> Bool) {

@@ -8,6 +8,14 @@ package enum Clock {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
+  private static let continuousStart = ContinuousClock.now
+
+  /// Milliseconds since some moment in the life of the process, those in which the system slept included; never goes back.
+  package static func continuousMilliseconds() -> Int64 {
+    let time = continuousStart.duration(to: .now).components
+    return time.seconds &* 1000 &+ time.attoseconds / 1_000_000_000_000_000
+  }
+
   /// Milliseconds since 1970-01-01T00:00:00Z.
   package static func unixMilliseconds() -> Int64 {
     let time = now(CLOCK_REALTIME)

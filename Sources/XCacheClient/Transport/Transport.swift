@@ -25,9 +25,15 @@ public protocol Transport: Sendable {
   /// What becomes of it is of no concern: a device tells the origin of files that it couldn't get, and goes on. A
   /// transport without this method sends no such reports.
   func tell(_ document: [UInt8], to url: String)
+
+  /// The device has another network: requests from now on go out on connections of their own.
+  func networkChanged()
 }
 
 extension Transport {
+  /// As far as a transport has no connections that it keeps itself.
+  public func networkChanged() {}
+
   /// Sends nothing.
   public func tell(_ document: [UInt8], to url: String) {}
 

@@ -83,6 +83,25 @@ public struct NetworkHead: Sendable {
     self.url = url
   }
 
+  /// Headers as they are handed on: a length that isn't the body's is left out. "If a message is received with both a
+  /// Transfer-Encoding and a Content-Length header field, the Transfer-Encoding overrides the Content-Length" (RFC 9112 §6.3); one
+  /// that was said twice is said once.
+  package static func handedOn(
+    _ headers: [(name: String, value: String)]
+  ) -> [(name: String, value: String)] {
+    let lengths = headers.filter { $0.name.lowercased() == "content-length" }
+    if lengths.isEmpty { return headers }
+    let told = Set(
+      lengths.flatMap { $0.value.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } } })
+    let isReadable =
+      told.count == 1
+      && told.allSatisfy { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } && Int64($0) != nil }
+    let isCoded = headers.contains { $0.name.lowercased() == "transfer-encoding" }
+    var rest = headers.filter { $0.name.lowercased() != "content-length" }
+    if isReadable, !isCoded, let length = told.first { rest.append((lengths[0].name, length)) }
+    return rest
+  }
+
   /// Every value of a header, whatever the case of its name.
   public func values(_ name: String) -> [String] {
     headers.filter { $0.name.lowercased() == name }.map(\.value)

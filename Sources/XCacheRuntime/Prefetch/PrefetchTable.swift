@@ -3,7 +3,7 @@ import Manifests
 /// The answers that were asked for before pages did: which are under way, which wait, and for how long.
 ///
 /// Decides alone; `PrefetchCenter` sends and waits.
-struct PrefetchTable {
+package struct PrefetchTable {
   /// What a page's request has to be like to get an answer.
   struct Key: Hashable, Sendable {
     let page: UInt64
@@ -49,7 +49,7 @@ struct PrefetchTable {
   /// Milliseconds for which an answer waits for its page.
   static let keepFor: Int64 = 10_000
   /// Bytes of one answer, and of all, above which one is dropped.
-  static let answerLimit = 4 << 20
+  package static let answerLimit = 4 << 20
   static let limit = 16 << 20
   /// Dropped answers that are remembered; of more, all are forgotten, which costs a count.
   private static let mostDropped = 256

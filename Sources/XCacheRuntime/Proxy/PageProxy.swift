@@ -46,6 +46,10 @@ public final class PageProxy: Sendable {
     self.network = network
     password = Hex.encode(Secrets.random(24).span.bytes)
     expected = Array("Basic \(Base64.encode(Array("\(Self.user):\(password)".utf8)))".utf8)
+    runtime.proxies.withLock { proxies in
+      proxies.removeAll { $0.proxy == nil }
+      proxies.append(ProxyReference(proxy: self))
+    }
   }
 
   /// Serves a connection of the engine's until it ends; on a thread that may block.
@@ -167,6 +171,11 @@ public final class PageProxy: Sendable {
       // As where there is no server: the connection ends without an answer.
     }
   }
+}
+
+/// A proxy as its runtime knows it, which it outlives.
+struct ProxyReference: Sendable {
+  weak var proxy: PageProxy?
 }
 
 extension ResourceURL {

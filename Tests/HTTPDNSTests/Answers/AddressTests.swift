@@ -26,12 +26,35 @@ import Testing
   @Test func theyAreKeptOverRestarts() {
     var cache = AddressCache()
     cache.keep(.of("192.0.2.1", "2001:db8::1"), of: host, at: now)
-    let again = AddressCache(saved: cache.saved, at: now + 1000)
-    #expect(again.fresh(host, at: now + 59_999)?.addresses == cache.fresh(host, at: now)?.addresses)
-    #expect(again.fresh(host, at: now + 60_000) == nil)
-    // A clock that was set back by years makes them no fresher than a day.
-    let past = AddressCache(saved: cache.saved, at: 0)
-    #expect(past.fresh(host, at: 86_400_000) == nil && past.fresh(host, at: 0) != nil)
+    // After a restart another clock begins, and the time of day says how long that took.
+    let saved = cache.saved(at: now + 500, unix: 2_000_000_000_000)
+    let again = AddressCache(saved: saved, at: 7, unix: 2_000_000_000_500)
+    #expect(again.fresh(host, at: 7 + 58_999)?.addresses == cache.fresh(host, at: now)?.addresses)
+    #expect(again.fresh(host, at: 7 + 59_000) == nil)
+    // What ran out long ago is of no use.
+    let late = AddressCache(saved: saved, at: 7, unix: 2_000_000_059_500 + 3_600_000)
+    #expect(late.stale(host, at: 7) == nil)
+  }
+
+  /// A time of day that was set back makes a file's answers no fresher than they were when it was written.
+  @Test(arguments: [1, 1_800_000_000_000, 1_999_999_999_999] as [Int64])
+  func aFileOfTheFutureCountsAsWrittenNow(unix: Int64) {
+    var cache = AddressCache()
+    cache.keep(.of("192.0.2.1"), of: host, at: now)
+    let saved = cache.saved(at: now + 20_000, unix: 2_000_000_000_000)
+    let again = AddressCache(saved: saved, at: 7, unix: unix)
+    #expect(again.fresh(host, at: 7 + 39_999) != nil && again.fresh(host, at: 7 + 40_000) == nil)
+  }
+
+  /// As written before there was a time in it, and by nobody in their senses.
+  @Test(
+    arguments: [("1800000000000", 0), ("1900000000000", 86_400_000), ("9007199254740991", 86_400_000)]
+      as [(String, Int64)])
+  func aFileWithoutItsTimeIsRead(expires: String, left: Int64) {
+    let text = #"{"hosts":{"m.example.com":{"addresses":["192.0.2.1"],"expires":\#(expires)}}}"#
+    let cache = AddressCache(saved: Array(text.utf8), at: 7, unix: now)
+    #expect(cache.fresh(host, at: 7 + left) == nil && cache.stale(host, at: 7 + left) != nil)
+    #expect((cache.fresh(host, at: 6 + left) != nil))
   }
 
   @Test(arguments: [
@@ -40,7 +63,7 @@ import Testing
     #"{"hosts":{"m.example.com":{"addresses":["192.0.2.1"]}}}"#,
   ])
   func aFileOfOthersIsNone(text: String) {
-    #expect(AddressCache(saved: Array(text.utf8), at: now).stale(host, at: now) == nil)
+    #expect(AddressCache(saved: Array(text.utf8), at: now, unix: now).stale(host, at: now) == nil)
   }
 
   @Test func anotherNetworkMakesThemStale() {
@@ -58,9 +81,9 @@ import Testing
     cache = AddressCache()
     cache.keepAbsent(host, at: now)
     #expect(cache.isAbsent(host, at: now + 29_999) && !cache.isAbsent(host, at: now + 30_000))
-    // Neither a clock that was set back nor a file keeps it.
-    #expect(!cache.isAbsent(host, at: now - 1))
-    #expect(!AddressCache(saved: cache.saved, at: now).isAbsent(host, at: now))
+    // A file doesn't keep it.
+    #expect(
+      !AddressCache(saved: cache.saved(at: now, unix: now), at: now, unix: now).isAbsent(host, at: now))
     cache.keep(.of("192.0.2.1"), of: host, at: now)
     #expect(!cache.isAbsent(host, at: now))
   }

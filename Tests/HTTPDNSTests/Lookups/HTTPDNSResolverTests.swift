@@ -1,3 +1,4 @@
+import DeviceLinux
 import System
 import TestSupport
 import Testing
@@ -40,6 +41,31 @@ import Testing
     while (try DurableFile.read(file)) == nil { Clock.sleep(for: .milliseconds(5)) }
     #expect(found(resolver(file: file)) == "cache 192.0.2.1 192.0.2.2")
     #expect(service.asked.count == 1)
+  }
+
+  /// The time of day may be set to whatever it likes while the process lives.
+  @Test(arguments: [-1, 1] as [Int64]) func theTimeOfDayMakesNoDifference(direction: Int64) {
+    let unix = FakeClock()
+    var settings = HTTPDNSSettings(nil)
+    settings.headStart = 60_000
+    settings.timeout = 60_000
+    let resolver = HTTPDNSResolver(
+      settings, system: system, service: service, now: clock.now, unix: unix.now)
+    _ = found(resolver)
+    service.say(["m.test": ["192.0.2.5"]])
+    unix.advance(seconds: direction * 400 * 86_400)
+    clock.advance(seconds: 59)
+    #expect(found(resolver) == "cache 192.0.2.1 192.0.2.2")
+    clock.advance(seconds: 1)
+    #expect(found(resolver) == "service 192.0.2.5")
+  }
+
+  /// An app's resolver has a clock that nobody sets.
+  @Test func theClockIsTheSystemsContinuousOne() throws {
+    let resolver = try HTTPDNSResolver(HTTPDNSSettings(nil), exchange: CurlServiceExchange())
+    let start = Clock.continuousMilliseconds()
+    let now = resolver.now()
+    #expect(start <= now && now <= Clock.continuousMilliseconds())
   }
 
   @Test func withoutTheServiceTheLastAnswerHoldsForAnHour() {
@@ -85,23 +111,43 @@ import Testing
   }
 
   @Test func aServiceThatHangsIsLeftAlone() {
-    let clock = Clock.unixMilliseconds
+    let clock = Clock.continuousMilliseconds
     var settings = HTTPDNSSettings(nil)
     settings.headStart = 20
     settings.timeout = 60_000
     let resolver = HTTPDNSResolver(settings, system: system, service: service, now: clock)
     service.isHanging = true
     defer { service.isHanging = false }
-    for _ in 0..<4 { #expect(found(resolver) == "system 192.0.2.10") }
-    // The second one waited for the first one's question, and then there were no more.
-    #expect(service.asked.count == 1)
+    // The second one waits for the first one's question.
+    for _ in 0..<2 { #expect(found(resolver) == "system 192.0.2.10") }
+    for host in ["n.test", "o.test", "p.test"] { #expect(found(resolver, host) == "-") }
+    #expect(service.asked == ["m.test", "n.test"])
+  }
+
+  /// It is late first, and fails then: that is one failure.
+  @Test func aQuestionFailsOnce() {
+    var settings = HTTPDNSSettings(nil)
+    settings.headStart = 20
+    settings.timeout = 60_000
+    let resolver = HTTPDNSResolver(
+      settings, system: system, service: service, now: Clock.continuousMilliseconds)
+    defer { service.isHanging = false }
+    service.fail(.timedOut, "m.test")
+    for isDown in [false, true] {
+      service.isHanging = true
+      #expect(found(resolver) == "system 192.0.2.10")
+      service.isHanging = false
+      while resolver.state.withLock({ !$0.running.isEmpty }) { Clock.sleep(for: .milliseconds(2)) }
+      #expect(resolver.state.withLock { $0.service.isDown(at: 1) } == isDown)
+    }
   }
 
   @Test func aSystemThatHangsCostsItsHeadStart() {
     var settings = HTTPDNSSettings(nil, order: .systemFirst)
     settings.headStart = 20
     settings.timeout = 60_000
-    let resolver = HTTPDNSResolver(settings, system: system, service: service, now: Clock.unixMilliseconds)
+    let resolver = HTTPDNSResolver(
+      settings, system: system, service: service, now: Clock.continuousMilliseconds)
     system.isHanging = true
     defer { system.isHanging = false }
     #expect(found(resolver) == "service 192.0.2.1 192.0.2.2")
@@ -111,7 +157,8 @@ import Testing
   @Test func whereAllHangTheSystemIsLeftToItself() {
     var settings = HTTPDNSSettings(nil, order: .race)
     settings.timeout = 30
-    let resolver = HTTPDNSResolver(settings, system: system, service: service, now: Clock.unixMilliseconds)
+    let resolver = HTTPDNSResolver(
+      settings, system: system, service: service, now: Clock.continuousMilliseconds)
     system.isHanging = true
     service.isHanging = true
     defer {
@@ -125,7 +172,7 @@ import Testing
   @Test func lookupsThatHangAreBounded() {
     var settings = HTTPDNSSettings(nil)
     settings.timeout = 10
-    let resolver = HTTPDNSResolver(settings, system: system, service: nil, now: Clock.unixMilliseconds)
+    let resolver = HTTPDNSResolver(settings, system: system, service: nil, now: Clock.continuousMilliseconds)
     system.isHanging = true
     defer { system.isHanging = false }
     for number in 0..<40 { #expect(found(resolver, "h\(number).test") == "-") }

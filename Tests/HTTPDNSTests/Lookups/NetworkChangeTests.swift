@@ -1,5 +1,7 @@
+import SocketServer
 import System
 import Testing
+import XCacheClient
 
 @testable import DeviceLinux
 @testable import HTTPClient
@@ -49,7 +51,8 @@ import Testing
     var settings = HTTPDNSSettings(nil)
     settings.headStart = 60_000
     settings.timeout = 60_000
-    return HTTPDNSResolver(settings, system: FakeNames(system), service: service, now: Clock.unixMilliseconds)
+    return HTTPDNSResolver(
+      settings, system: FakeNames(system), service: service, now: Clock.continuousMilliseconds)
   }
 
   /// Who waits for an answer when the network changes gets one of the new network; that of the old one, which comes later, isn't
@@ -92,8 +95,8 @@ import Testing
     resolver.isOff = false
     let (fresh, absent) = resolver.state.withLock {
       (
-        $0.cache.fresh(.of("m.test"), at: Clock.unixMilliseconds()),
-        $0.cache.isAbsent(.of("m.test"), at: Clock.unixMilliseconds())
+        $0.cache.fresh(.of("m.test"), at: Clock.continuousMilliseconds()),
+        $0.cache.isAbsent(.of("m.test"), at: Clock.continuousMilliseconds())
       )
     }
     // What the second question says, that there is no such host, is of this network.
@@ -119,7 +122,7 @@ import Testing
     let names = FakeNames()
     var settings = HTTPDNSSettings(nil)
     settings.timeout = 10
-    let resolver = HTTPDNSResolver(settings, system: names, service: nil, now: Clock.unixMilliseconds)
+    let resolver = HTTPDNSResolver(settings, system: names, service: nil, now: Clock.continuousMilliseconds)
     names.isHanging = true
     defer { names.isHanging = false }
     for number in 0..<20 { #expect(resolver.resolve("h\(number).test") == nil) }
@@ -161,10 +164,49 @@ import Testing
   /// Notes where it is asked, and gives the list of the service.
   private final class Exchange: ServiceExchange {
     let addresses = Locked<[String]>([])
+    let changes = Locked(0)
+
+    func networkChanged() { changes.withLock { $0 += 1 } }
 
     func get(_ request: ServiceRequest) throws(LookupError) -> [UInt8] {
       addresses.withLock { $0.append(request.address?.text ?? "-") }
       return Array(#"{"service_ip":["192.0.2.77"],"host":"m.test","ips":["192.0.2.1"]}"#.utf8)
+    }
+  }
+
+  /// The way to the service is another one as well.
+  @Test(arguments: [
+    HTTPDNSSettings.Service.vendor(url: "https://dns.test/1"),
+    .dnsOverHTTPS(url: "https://dns.test/dns-query"),
+  ])
+  func theServiceIsAskedOnNewConnections(service: HTTPDNSSettings.Service) throws {
+    let exchange = Exchange()
+    let resolver = try HTTPDNSResolver(HTTPDNSSettings(service), exchange: exchange)
+    resolver.networkChanged()
+    #expect(exchange.changes.withLock { $0 } == 1)
+  }
+
+  @Test func questionsTakeNewConnections() throws {
+    let server = SocketServer { _ in .answer(body: "yes".utf8) }
+    let exchange = CurlServiceExchange()
+    let request = ServiceRequest(
+      url: server.url, accept: "*/*", address: nil, milliseconds: 60_000, limit: 100)
+    for connections in 1...2 {
+      for _ in 0..<3 { _ = try exchange.get(request) }
+      #expect(server.connections == connections)
+      exchange.networkChanged()
+    }
+  }
+
+  @Test(arguments: [false, true]) func downloadsTakeNewConnections(isOneOfMany: Bool) throws {
+    let server = SocketServer { _ in .answer(body: "yes".utf8) }
+    let transport = CurlTransport()
+    var request = TransportRequest(server.url, limit: 100)
+    request.isOneOfMany = isOneOfMany
+    for connections in 1...2 {
+      for _ in 0..<3 { _ = try transport.get(request) { _ in true } }
+      #expect(server.connections == connections)
+      transport.networkChanged()
     }
   }
 

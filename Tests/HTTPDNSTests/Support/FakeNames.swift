@@ -71,7 +71,7 @@ extension HTTPDNSResolver {
     settings.headStart = 60_000
     settings.timeout = 60_000
     return HTTPDNSResolver(
-      settings, system: FakeNames(system), service: FakeNames(service), now: Clock.unixMilliseconds)
+      settings, system: FakeNames(system), service: FakeNames(service), now: Clock.continuousMilliseconds)
   }
 }
 

@@ -52,6 +52,36 @@ import XCacheClient
     await runtime.close()
   }
 
+  /// All that keep connections: pages' requests, downloads, and the proxies' requests for as long as these are there.
+  @Test func everybodyIsToldOfAnotherNetwork() async throws {
+    struct Downloads: Transport {
+      let inner: FakeOrigin
+      let changes = Monitor(0)
+
+      func get(
+        _ request: TransportRequest, receive: (RawSpan) -> Bool
+      ) throws(TransportError) -> TransportReply {
+        try inner.get(request, receive: receive)
+      }
+
+      func networkChanged() { changes.broadcasting { $0 += 1 } }
+    }
+    let scratch = try Scratch()
+    let (pages, proxied, gone) = (FakePageTransport(), FakePageTransport(), FakePageTransport())
+    var settings = try settings(scratch, Service())
+    settings.fetcher = PageFetcher(pages, cookies: FakeCookies([]))
+    let downloads = Downloads(inner: try origin())
+    let runtime = try await Runtime(settings, transport: downloads)
+    _ = PageProxy(runtime, transport: gone, network: FakeProxyNetwork())
+    let proxy = PageProxy(runtime, transport: proxied, network: FakeProxyNetwork())
+    runtime.networkChanged()
+    withExtendedLifetime(proxy) {
+      #expect(pages.networks == 1 && proxied.networks == 1 && gone.networks == 0)
+      #expect(downloads.changes.withLock { $0 } == 1)
+    }
+    await runtime.close()
+  }
+
   @Test func thePolicySwitchesItOffAndOn() async throws {
     let scratch = try Scratch()
     let origin = try origin()

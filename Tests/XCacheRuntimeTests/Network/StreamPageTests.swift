@@ -107,6 +107,135 @@ import XCacheClient
     #expect(got.head?.status == 413 && got.body == Array("big".utf8))
   }
 
+  /// The other side of a connection that takes a head and then nothing more, until it is told to or the connection is closed.
+  private final class Stuck: ProxyStream, StreamNetwork {
+    private struct State {
+      var writes = 0
+      var isOpen = false
+      var isClosed = false
+      var hasTimedOut = false
+    }
+
+    private let inner: MemoryStream
+    private let state = Monitor(State())
+
+    init(says text: String = "") {
+      let (here, there) = MemoryStream.pair()
+      there.say(text)
+      inner = here
+    }
+
+    /// Whether a write was given up because nothing was taken.
+    var hasTimedOut: Bool { state.withLock { $0.hasTimedOut } }
+    func open() { state.broadcasting { $0.isOpen = true } }
+    func waitForUpload() { state.waiting { $0.writes > 1 ? () : nil } }
+
+    func connect(
+      to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
+    ) throws(TransportError) -> any ProxyStream { self }
+
+    func write(_ bytes: UnsafeRawBufferPointer, within milliseconds: Int) -> Bool {
+      state.broadcasting { $0.writes += 1 }
+      let isWritten = state.waiting(for: .milliseconds(milliseconds)) { state in
+        state.isClosed ? false : state.writes == 1 || state.isOpen ? true : nil
+      }
+      if isWritten == nil { state.withLock { $0.hasTimedOut = true } }
+      return isWritten ?? false
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, within milliseconds: Int) -> Int? {
+      inner.read(into: buffer, within: milliseconds)
+    }
+
+    var isGone: Bool { false }
+    func finishWriting() {}
+
+    func close() {
+      state.broadcasting { $0.isClosed = true }
+      inner.close()
+    }
+  }
+
+  private static let upload = NetworkRequest(
+    "http://m.test/", method: "POST", body: .bytes([UInt8](repeating: 1, count: 1 << 20)))
+
+  /// A server that has enough of a body says so, and takes no more.
+  @Test func anEarlyAnswerWaitsForNoUpload() async {
+    let stuck = Stuck(says: "HTTP/1.1 413 Too Much\r\nContent-Length: 3\r\n\r\nbig")
+    let got = await Collected.fetch(
+      Self.upload, by: fetcher(StreamPageTransport(stuck, stallSeconds: 20)))
+    #expect(got.head?.status == 413 && got.body == Array("big".utf8) && !stuck.hasTimedOut)
+  }
+
+  @Test func anUploadThatIsStuckEndsWithItsTask() async {
+    let stuck = Stuck()
+    let isCancelled = Monitor(false)
+    let error = await MemoryStream.apart { () -> TransportError? in
+      _ = try? OSThread(name: "cancels") {
+        stuck.waitForUpload()
+        isCancelled.broadcasting { $0 = true }
+      }
+      var request = Self.upload
+      request.isCancelled = { isCancelled.withLock { $0 } }
+      do throws(TransportError) {
+        try StreamPageTransport(stuck, stallSeconds: 20).send(request) { _ in
+          true
+        } receive: { _ in
+          true
+        }
+        return nil
+      } catch {
+        return error
+      }
+    }
+    #expect(error?.kind == .stopped && !stuck.hasTimedOut)
+  }
+
+  /// What comes during an upload goes to the page as it comes; here the server takes no more before the page has it.
+  @Test func anAnswerIsHandedOnDuringTheUpload() async {
+    let stuck = Stuck(says: "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes")
+    let body = await MemoryStream.apart { () -> [UInt8] in
+      var body: [UInt8] = []
+      do throws(TransportError) {
+        try StreamPageTransport(stuck, stallSeconds: 20).send(Self.upload) { _ in
+          true
+        } receive: { bytes in
+          body += bytes.withUnsafeBytes { Array($0) }
+          stuck.open()
+          return true
+        }
+      } catch {
+        body += Array("\(error)".utf8)
+      }
+      return body
+    }
+    #expect(body == Array("yes".utf8) && !stuck.hasTimedOut)
+  }
+
+  /// A length that isn't the body's goes to nobody, whatever carries the request.
+  @Test(
+    arguments: [
+      ("GET", "Transfer-Encoding: chunked\r\nContent-Length: 3", "5\r\nhello\r\n0\r\n\r\n", "hello", []),
+      ("GET", "Content-Length: 5\r\nContent-Length: 5", "hello", "hello", ["5"]),
+      ("HEAD", "Transfer-Encoding: chunked\r\nContent-Length: 3", "", "", []),
+      ("HEAD", "Content-Length: 7", "", "", ["7"]),
+    ] as [(String, String, String, String, [String])])
+  func lengthsAreTheBodys(method: String, fields: String, sent: String, body: String, lengths: [String]) async
+  {
+    for transport in [CurlPageTransport() as any PageTransport, StreamPageTransport(LinuxProxyNetwork())] {
+      let server = SocketServer { _ in [.send(Array("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n\(sent)".utf8))] }
+      let got = await Collected.fetch(
+        NetworkRequest(server.url, method: method), by: PageFetcher(transport, cookies: FakeCookies([])))
+      #expect(got.body == Array(body.utf8) && got.head?.values("content-length") == lengths, "\(got)")
+    }
+  }
+
+  @Test func unreadableLengthsAreNotHandedOn() {
+    for value in ["x", "-1", "", "5, 6", "99999999999999999999"] {
+      #expect(NetworkHead.handedOn([("A", "b"), ("Content-Length", value)]).map(\.name) == ["A"])
+    }
+  }
+
   @Test func eventsArriveAsTheyAreSent() async {
     let got = Monitor("")
     let server = SocketServer { _ in
@@ -162,8 +291,18 @@ import XCacheClient
     let again = kept.keep(streams[6], to: "https://m.test", of: 0, at: 0)
     let all = kept.takeAll().count
     #expect(again && all == 1)
+    // Those that wait for nobody don't keep others from being kept.
+    let others = (0..<70).map { _ in MemoryStream.pair().0 }
+    for (place, stream) in others.enumerated() {
+      let isKept = kept.keep(stream, to: "https://h\(place).test", of: 1, at: UInt64(place))
+      #expect(isKept)
+    }
+    #expect(others.map(\.isGone) == (0..<70).map { $0 < 6 })
+    let young = kept.keep(streams[7], to: "https://m.test", of: 1, at: 60 * second + 30)
+    #expect(young && others.map(\.isGone) == (0..<70).map { $0 < 31 })
+    _ = kept.takeAll()
     let late = kept.keep(streams[7], to: "https://m.test", of: 0, at: 0)
-    let now = kept.keep(streams[7], to: "https://m.test", of: 1, at: 0)
+    let now = kept.keep(streams[7], to: "https://m.test", of: 2, at: 0)
     #expect(!late && now)
   }
 }

@@ -13,11 +13,17 @@ struct StreamExchange {
   private var decoder: StreamDecoder?
   /// Whether anything of an answer came.
   private(set) var hasBegun = false
+  /// Whether the answer is whole.
+  private var isOver = false
+  /// Whether the server has said that it won't have the rest of the body.
+  private var isRefused = false
 
   /// Bytes that are read and written at a time.
   private static let piece = 64 << 10
   /// Milliseconds after which a thread that waits asks whether it is to go on.
   private static let slice = 500
+  /// The same while a body is sent that the server doesn't take.
+  private static let uploadSlice = 100
 
   init(_ request: NetworkRequest, _ url: ResourceURL, _ stream: any ProxyStream, stallSeconds: Int) {
     self.request = request
@@ -32,9 +38,12 @@ struct StreamExchange {
     _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
   ) throws(TransportError) -> Bool {
     // A server that has enough of a body may answer and hang up: its answer counts.
-    let isSent = try send()
-    var isOver = false
-    while !isOver { isOver = try step(begin, receive) }
+    let isSent = try send(begin, receive)
+    try pass(begin, receive)
+    while !isOver {
+      try wait()
+      try pass(begin, receive)
+    }
     return isSent && parser.keepsConnection && !parser.hasMore
   }
 
@@ -77,21 +86,36 @@ struct StreamExchange {
     }
   }
 
-  /// False where the other side took no more.
-  private mutating func send() throws(TransportError) -> Bool {
+  /// Sends the request, and hands on what comes of an answer meanwhile, lest both sides wait for one another; false where the
+  /// other side took no more.
+  private mutating func send(
+    _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> Bool {
     var bytes = try head()
     if case .bytes(let body) = request.body, body.count <= Self.piece {
       bytes += body
       return try write(bytes)
     }
     guard try write(bytes) else { return false }
+    guard let length, length > 0 else { return true }
+    let writer: StreamWriter
+    do {
+      writer = try StreamWriter(stream, within: stallSeconds * 1000)
+    } catch {
+      throw TransportError(.other, "the system has no thread left")
+    }
     var offset: Int64 = 0
-    while let length, offset < length {
+    while offset < length {
       let next = try body(from: offset, Int(min(length - offset, Int64(Self.piece))))
-      guard try write(next) else { return false }
+      writer.write(next)
+      var isWritten: Bool?
+      repeat {
+        isWritten = writer.isDone(within: Self.uploadSlice)
+        if request.isCancelled() { throw Self.stopped }
+        if !isOver, try read(within: 0) { try pass(begin, receive) }
+        if isRefused || parser.isOver || isWritten == false { return false }
+      } while isWritten == nil
       offset += Int64(next.count)
-      // What the server says meanwhile is read, lest both wait for one another.
-      if try read(within: 0), parser.isOver { return false }
     }
     return true
   }
@@ -124,16 +148,25 @@ struct StreamExchange {
 
   private static let stopped = TransportError(.stopped, "the caller ended it")
 
-  /// Takes the next thing that comes; true at the answer's end.
+  /// Hands on all that is here.
+  private mutating func pass(
+    _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
+  ) throws(TransportError) {
+    while !isOver, try step(begin, receive) {}
+  }
+
+  /// Hands on the next thing that is here; false where there is none.
   private mutating func step(
     _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
   ) throws(TransportError) -> Bool {
     if request.isCancelled() { throw Self.stopped }
     switch parser.next() {
-    case .more: try wait()
+    case .more: return false
     case .malformed(let reason):
       throw TransportError(parser.isOver ? .broken : .other, "\(url.host): \(reason)")
     case .head(let head):
+      // "If the client sees a response that indicates the server does not wish to receive the message body", it stops (RFC 9112 §9.5).
+      isRefused = head.status >= 400
       request.multiplexed(false)
       guard begin(decoded(head)) else { throw Self.stopped }
     case .body(let bytes): try hand(bytes, receive)
@@ -143,9 +176,9 @@ struct StreamExchange {
       } catch {
         throw TransportError(.broken, "\(url.host): the answer's gzip ends early")
       }
-      return true
+      isOver = true
     }
-    return false
+    return true
   }
 
   /// The head as the page gets it, of a body without coding.
@@ -157,7 +190,8 @@ struct StreamExchange {
     let gone: Set<String> = isCoded ? ["content-encoding", "content-length"] : []
     return NetworkHead(
       status: head.status,
-      headers: head.headers.filter { !gone.contains($0.name.lowercased()) }.map { ($0.name, $0.value) },
+      headers: NetworkHead.handedOn(
+        head.headers.filter { !gone.contains($0.name.lowercased()) }.map { ($0.name, $0.value) }),
       url: request.url)
   }
 

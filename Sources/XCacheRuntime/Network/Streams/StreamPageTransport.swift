@@ -113,13 +113,26 @@ struct KeptStreams {
     return nil
   }
 
-  /// False where it isn't kept.
+  /// False where it isn't kept. Of too many, the one goes that has waited longest.
   mutating func keep(_ stream: any ProxyStream, to server: String, of network: Int, at now: UInt64) -> Bool {
-    guard network == self.network, streams[server]?.count ?? 0 < Self.perServer,
-      streams.values.reduce(0, { $0 + $1.count }) < Self.limit
-    else { return false }
+    guard network == self.network, streams[server]?.count ?? 0 < Self.perServer else { return false }
+    for old in streams.keys { drop(old) { $0 + Self.time <= now } }
+    if streams.values.reduce(0, { $0 + $1.count }) >= Self.limit,
+      let oldest = streams.min(by: { ($0.value.first?.since ?? 0) < ($1.value.first?.since ?? 0) })
+    {
+      drop(oldest.key) { $0 == oldest.value.first?.since }
+    }
     streams[server, default: []].append(Kept(stream: stream, since: now))
     return true
+  }
+
+  /// Closes connections of a server, by when they were used last.
+  private mutating func drop(_ server: String, _ isOld: (UInt64) -> Bool) {
+    let all = streams[server] ?? []
+    let rest = all.filter { !isOld($0.since) }
+    guard rest.count < all.count else { return }
+    for old in all where isOld(old.since) { old.stream.close() }
+    streams[server] = rest.isEmpty ? nil : rest
   }
 
   /// All of them; what is used now isn't kept any more, either.

@@ -19,10 +19,19 @@ struct PrefetchRun {
     var milliseconds = 0.0
     var failure: String?
 
+    /// Why a device wouldn't hand the answer to a page; nil: it would, or there is none.
+    var drop: String? {
+      guard failure == nil, let status else { return nil }
+      guard (200..<300).contains(status) else { return "a device drops it: its status isn't 2xx" }
+      return bytes > PrefetchTable.answerLimit
+        ? "a device drops it: it is over \(PrefetchTable.answerLimit >> 20) MB" : nil
+    }
+
     var json: JSONValue {
       let number: (Double?) -> JSONValue = { $0.map { .integer(Int($0.rounded())) } ?? .null }
       return [
-        "bytes": .integer(bytes), "error": failure.map { .string($0) } ?? .null,
+        "bytes": .integer(bytes), "dropped": drop.map { .string($0) } ?? .null,
+        "error": failure.map { .string($0) } ?? .null,
         "headMilliseconds": number(headMilliseconds), "method": .string(request.method),
         "milliseconds": number(milliseconds), "status": status.map { .integer($0) } ?? .null,
         "url": .string(request.url),
@@ -90,7 +99,7 @@ struct PrefetchRun {
         outcome.request.method, outcome.status.map { "\($0)" } ?? "—", "\(outcome.bytes)",
         outcome.headMilliseconds.map { "\(Int($0.rounded()))" } ?? "—",
         "\(Int(outcome.milliseconds.rounded()))",
-        outcome.request.url + (outcome.failure.map { "  \($0)" } ?? ""),
+        outcome.request.url + ((outcome.failure ?? outcome.drop).map { "  \($0)" } ?? ""),
       ])
     }
     return table.lines

@@ -32,12 +32,16 @@ enum DeviceNames {
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let host = try arguments.operands("dns", "HOST")[1]
+    var host = try arguments.operands("dns", "HOST")[1]
+    // A name may be written as the absolute one that it is.
+    if host.hasSuffix(".") { host.removeLast() }
     let settings = try settings(arguments)
+    let authorities = try RemoteOrigin.certificates(arguments)
     let port = try arguments.number("port", in: 1...65_535) ?? 443
     let resolver: HTTPDNSResolver
     do {
-      resolver = try HTTPDNSResolver(settings)
+      resolver = try HTTPDNSResolver(
+        settings, exchange: CurlServiceExchange(authorities: authorities))
     } catch {
       throw UsageError("\(error)")
     }
@@ -47,7 +51,7 @@ enum DeviceNames {
     let found = resolver.resolve(host)
     let time = milliseconds(since: start)
     let connections =
-      arguments.has("connect") ? (found?.addresses ?? []).map { Connection(host, port, $0) } : []
+      arguments.has("connect") ? (found?.addresses ?? []).map { Connection(host, port, $0, authorities) } : []
     let isReached = !arguments.has("connect") || connections.contains { $0.status != nil }
     let failure =
       found == nil
@@ -63,7 +67,15 @@ enum DeviceNames {
 
   private static func settings(_ arguments: Arguments) throws -> HTTPDNSSettings {
     var service: HTTPDNSSettings.Service?
-    if let text = try arguments.value("resolver") {
+    let resolver = try arguments.value("resolver")
+    if resolver == nil, arguments.has("bootstrap") {
+      throw UsageError("--bootstrap is an address of the DNS service: also give its URL, with --resolver")
+    }
+    // In the environment it may be there for other calls.
+    if arguments.has("secret"), resolver?.hasPrefix("vendor:") != true {
+      throw UsageError("--secret signs requests to a vendor's DNS service: also give --resolver vendor:URL")
+    }
+    if let text = resolver {
       let secret = try arguments.value("secret")
       service =
         text.hasPrefix("vendor:")
@@ -90,10 +102,11 @@ enum DeviceNames {
     private(set) var status: Int?
     private(set) var failure: String?
 
-    init(_ host: String, _ port: Int, _ address: IPAddress) {
+    init(_ host: String, _ port: Int, _ address: IPAddress, _ authorities: String?) {
       self.address = address
       var request = HTTPRequest("HEAD", "https://\(host):\(port)/", timeouts: HTTPTimeouts(connect: 5_000))
       request.addresses = [address.authority]
+      request.authorities = authorities
       let taken = Locked<HTTPRoute?>(nil)
       request.routed = { route in taken.withLock { $0 = route } }
       do throws(HTTPClientError) {
