@@ -49,6 +49,41 @@ import Testing
     #expect(try pool.send(HTTPRequest("GET", "\(server.url)/x")).status == 404)
   }
 
+  /// A request that begins while the network changes isn't lost with the thread that ends then.
+  @Test func requestsOutliveAChangeOfTheNetwork() async throws {
+    let server = SocketServer { _ in .answer() }
+    let pool = HTTPPool()
+    let url = server.url
+    let done = Monitor(0)
+    let changes = try OSThread(name: "changes") {
+      while done.withLock({ $0 < 400 }) {
+        pool.forgetConnections()
+        Clock.sleep(for: .microseconds(200))
+      }
+    }
+    for _ in 0..<4 {
+      _ = try OSThread(name: "requests") {
+        for _ in 0..<100 {
+          _ = try? pool.send(HTTPRequest("GET", url))
+          done.broadcasting { $0 += 1 }
+        }
+      }
+    }
+    // One that is lost never ends.
+    for _ in 0..<6_000 where done.withLock({ $0 < 400 }) { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(done.withLock { $0 } == 400)
+    done.broadcasting { $0 = 400 }
+    changes.join()
+  }
+
+  /// Nothing is put into a queue that nobody reads any more.
+  @Test func aDriverThatWasStoppedTakesNothing() throws {
+    let driver = try PoolDriver.start(1)
+    driver.stop()
+    let handle = try EasyHandle()
+    #expect(driver.run(handle.handle) == nil)
+  }
+
   /// The head comes before the first byte, once.
   @Test(arguments: [false, true]) func theHeadComesFirst(isPooled: Bool) throws {
     let server = SocketServer { _ in .answer(206, [("ETag", "\"a\"")], body: Array("message".utf8)) }
