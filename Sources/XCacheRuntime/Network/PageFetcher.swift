@@ -68,16 +68,11 @@ public final class PageFetcher: Sendable {
     }
     let outcome = await send(sent, redirects, begin, receive)
     gate.leave(server)
-    if let head = outcome.head {
-      let values = head.values("set-cookie")
-      if !values.isEmpty { await cookies.take(values, from: request.url) }
-    }
     if let error = outcome.error { throw error }
     return outcome.next
   }
 
   private struct Outcome: Sendable {
-    var head: NetworkHead?
     var next: NetworkRequest?
     var error: TransportError?
   }
@@ -116,7 +111,7 @@ public final class PageFetcher: Sendable {
     sent.isCancelled = { request.isCancelled() || body.withLock { $0.isOver } }
     do throws(TransportError) {
       try transport.send(sent) { head in
-        outcome.head = head
+        takeCookies(of: head, from: request.url)
         if redirects == .follow, let next = Redirect(after: head, to: request) {
           outcome.next = next.request
           body.withLock { $0.start = Clock.monotonicNanoseconds() }
@@ -135,6 +130,19 @@ public final class PageFetcher: Sendable {
       if outcome.next == nil || request.isCancelled() { outcome.error = error }
     }
     return outcome
+  }
+
+  /// Gives an answer's cookies to the engine before anybody learns of the answer: what is asked for next sends them.
+  private func takeCookies(of head: NetworkHead, from url: String) {
+    let values = head.values("set-cookie")
+    guard !values.isEmpty else { return }
+    let isTaken = Monitor(false)
+    Task { [cookies] in
+      await cookies.take(values, from: url)
+      isTaken.signalling { $0 = true }
+    }
+    // On the exchange's own thread, which is none of Swift's concurrency.
+    isTaken.waiting { $0 ? () : nil }
   }
 
   /// What comes behind the head of a redirect: a little of it is read, since a connection whose answer is over is used again.

@@ -284,6 +284,20 @@ import XCacheClient
     #expect(got.body == [7] && server.connections == 1)
   }
 
+  /// A page that asks again as soon as it has an answer's head sends its cookies.
+  @Test func cookiesAreTakenBeforeTheHeadIsHandedOver() async throws {
+    let server = SocketServer { _ in .answer(200, [("Set-Cookie", "a=1")], body: [7]) }
+    let cookies = FakeCookies([])
+    let taken = Locked<[String]>([])
+    try await PageFetcher(CurlPageTransport(), cookies: cookies).fetch(NetworkRequest(server.url)) { _ in
+      taken.withLock { $0 = cookies.taken }
+      return true
+    } receive: { _ in
+      true
+    }
+    #expect(taken.withLock { $0 } == ["a=1"] && cookies.taken == ["a=1"])
+  }
+
   @Test func redirectsEnd() async {
     let server = SocketServer { _ in .answer(302, [("Location", "/")]) }
     let got = await Collected.fetch(
