@@ -98,7 +98,8 @@ final class EasyHandle {
   }
 
   private func setBody(_ request: HTTPRequest) {
-    guard let length = request.body.length else { return }
+    // "A client SHOULD NOT generate content in a HEAD request" (RFC 9110 §9.3.2); and CURLOPT_UPLOAD would undo CURLOPT_NOBODY.
+    guard request.method != "HEAD", let length = request.body.length else { return }
     set(CURLOPT_UPLOAD, 1)
     xcache_setopt_off(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(length))
   }

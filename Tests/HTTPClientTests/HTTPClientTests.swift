@@ -33,6 +33,17 @@ import Testing
     #expect(reply.body == (method == "HEAD" ? [] : [7]))
   }
 
+  /// An answer to HEAD ends with its head, whatever its length says and whatever body the request came with.
+  @Test(arguments: [[], [1, 2]] as [[UInt8]]) func theAnswerToHEADHasNoBody(_ body: [UInt8]) throws {
+    let server = SocketServer { request in
+      let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Body: \(request.body.count)\r\n\r\n"
+      return [.send(Array(head.utf8))]
+    }
+    let reply = try client.send(
+      HTTPRequest("HEAD", server.url, body: .bytes(body), timeouts: HTTPTimeouts(total: 10_000)))
+    #expect(reply.status == 200 && reply.body.isEmpty && reply.field("x-body") == "0")
+  }
+
   @Test func keepsTheConnection() throws {
     let server = SocketServer { _ in .answer() }
     for _ in 0..<20 { _ = try client.send(HTTPRequest("GET", server.url)) }
