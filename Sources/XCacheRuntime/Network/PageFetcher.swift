@@ -62,6 +62,11 @@ public final class PageFetcher: Sendable {
     sent.headers.removeAll { $0.name.lowercased() == "cookie" }
     if let header = await cookies.header(for: request.url) { sent.headers.append(("Cookie", header)) }
     guard await gate.enter(server) else { throw TransportError(.stopped, "the caller ended it") }
+    // Its turn may have been long in coming.
+    guard !request.isCancelled() else {
+      gate.leave(server)
+      throw TransportError(.stopped, "the caller ended it")
+    }
     sent.multiplexed = { [gate] in
       gate.isMultiplexed(server, $0)
       request.multiplexed($0)

@@ -359,6 +359,25 @@ import XCacheClient
     #expect(transport.sent.map(\.url) == ["https://m.test/1", "https://m.test/4"])
   }
 
+  /// One whose page goes before its turn comes.
+  @Test func aRequestThatNobodyWantsAnyMoreIsNotSent() async {
+    let barrier = Barrier()
+    let transport = FakePageTransport { _ in barrier.wait() }
+    let fetcher = PageFetcher(transport, cookies: FakeCookies([]), connections: 1)
+    let first = Task { await Collected.fetch(NetworkRequest("https://m.test/1"), by: fetcher).error?.kind }
+    await barrier.reached()
+    let isGone = Locked(false)
+    let request = NetworkRequest("https://m.test/2", isCancelled: { isGone.withLock { $0 } })
+    let second = Task { await Collected.fetch(request, by: fetcher).error?.kind }
+    while fetcher.gate.waiting == 0 { await Task.yield() }
+    isGone.withLock { $0 = true }
+    barrier.open()
+    #expect(await second.value == .stopped)
+    #expect(await first.value == nil)
+    #expect(await Collected.fetch(NetworkRequest("https://m.test/3"), by: fetcher).error == nil)
+    #expect(transport.sent.map(\.url) == ["https://m.test/1", "https://m.test/3"])
+  }
+
   /// What isn't to be on the disk has a limit in memory while its reader takes its time.
   @Test func whatStaysInMemoryHasALimit() async {
     let server = SocketServer { _ in .answer(body: [UInt8](repeating: 1, count: 16 << 20)) }
