@@ -99,7 +99,11 @@ final class EasyHandle {
 
   private func setBody(_ request: HTTPRequest) {
     // "A client SHOULD NOT generate content in a HEAD request" (RFC 9110 §9.3.2); and CURLOPT_UPLOAD would undo CURLOPT_NOBODY.
-    guard request.method != "HEAD", let length = request.body.length else { return }
+    guard request.method != "HEAD" else { return }
+    // "A user agent SHOULD send Content-Length in a request when the method defines a meaning for enclosed content" (RFC 9110
+    // §8.6), also where there is none.
+    let hasMeaning = ["POST", "PUT", "PATCH"].contains(request.method)
+    guard let length = request.body.length ?? (hasMeaning ? 0 : nil) else { return }
     set(CURLOPT_UPLOAD, 1)
     xcache_setopt_off(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(length))
   }

@@ -44,6 +44,14 @@ import Testing
     #expect(reply.status == 200 && reply.body.isEmpty && reply.field("x-body") == "0")
   }
 
+  /// "A user agent SHOULD send Content-Length in a request when the method defines a meaning for enclosed content" (RFC 9110
+  /// §8.6).
+  @Test(arguments: ["POST": "0", "PUT": "0", "PATCH": "0", "GET": "none", "DELETE": "none"])
+  func theLengthOfNoBody(_ method: String, _ length: String) throws {
+    let server = SocketServer { .answer(200, [("X", $0.fields["content-length"] ?? "none")]) }
+    #expect(try client.send(HTTPRequest(method, server.url)).field("x") == length)
+  }
+
   @Test func keepsTheConnection() throws {
     let server = SocketServer { _ in .answer() }
     for _ in 0..<20 { _ = try client.send(HTTPRequest("GET", server.url)) }
