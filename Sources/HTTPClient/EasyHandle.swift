@@ -56,6 +56,11 @@ final class EasyHandle {
     if let failure = exchange.failure { throw failure }
     let code = try outcome.get()
     guard code == CURLE_OK else { throw error(code, request.url) }
+    // libcurl takes 101, after which another protocol is spoken, for an answer; nobody asked for one.
+    guard exchange.status >= 200 else {
+      let host = Target(request.url)?.host ?? request.url
+      throw .notHTTP(host: host, reason: "status \(exchange.status) to a request that asked for no other protocol")
+    }
     var reply = HTTPReply(status: exchange.status, fields: exchange.fields, body: exchange.kept)
     var version = 0
     xcache_getinfo_long(handle, CURLINFO_HTTP_VERSION, &version)

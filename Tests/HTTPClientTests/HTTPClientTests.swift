@@ -52,6 +52,15 @@ import Testing
     #expect(try client.send(HTTPRequest(method, server.url)).field("x") == length)
   }
 
+  /// Nobody asked for another protocol.
+  @Test func anAnswerOf101IsNone() {
+    let server = SocketServer { _ in
+      [.send(Array("HTTP/1.1 101 Switching Protocols\r\n\r\nother".utf8)), .close]
+    }
+    let error = failure(of: HTTPRequest("GET", server.url))
+    #expect(error?.contains("can't be read") == true && error?.contains("101") == true)
+  }
+
   @Test func keepsTheConnection() throws {
     let server = SocketServer { _ in .answer() }
     for _ in 0..<20 { _ = try client.send(HTTPRequest("GET", server.url)) }
