@@ -33,6 +33,11 @@ final class EasyHandle {
     run: (UnsafeMutableRawPointer) throws(HTTPClientError) -> CURLcode = { curl_easy_perform($0) }
   ) throws(HTTPClientError) -> HTTPReply {
     let exchange = HTTPExchange(request, sink, handOver)
+    // libcurl sends a request again for each kept connection that turns out to be gone. What may have been carried out goes to a
+    // new one the second time, which ends that.
+    if !request.mayBeRepeated {
+      exchange.sending = { [handle] in xcache_setopt_long(handle, CURLOPT_FRESH_CONNECT, 1) }
+    }
     // Keeps "live connections, the Session ID cache, the DNS cache, the cookies" (curl_easy_reset(3)).
     curl_easy_reset(handle)
     details.pointee = 0
@@ -56,6 +61,11 @@ final class EasyHandle {
     if let failure = exchange.failure { throw failure }
     let code = try outcome.get()
     guard code == CURLE_OK else { throw error(code, request.url) }
+    // libcurl takes 101, after which another protocol is spoken, for an answer; nobody asked for one.
+    guard exchange.status >= 200 else {
+      let host = Target(request.url)?.host ?? request.url
+      throw .notHTTP(host: host, reason: "status \(exchange.status) to a request that asked for no other protocol")
+    }
     var reply = HTTPReply(status: exchange.status, fields: exchange.fields, body: exchange.kept)
     var version = 0
     xcache_getinfo_long(handle, CURLINFO_HTTP_VERSION, &version)
@@ -98,7 +108,12 @@ final class EasyHandle {
   }
 
   private func setBody(_ request: HTTPRequest) {
-    guard let length = request.body.length else { return }
+    // "A client SHOULD NOT generate content in a HEAD request" (RFC 9110 §9.3.2); and CURLOPT_UPLOAD would undo CURLOPT_NOBODY.
+    guard request.method != "HEAD" else { return }
+    // "A user agent SHOULD send Content-Length in a request when the method defines a meaning for enclosed content" (RFC 9110
+    // §8.6), also where there is none.
+    let hasMeaning = ["POST", "PUT", "PATCH"].contains(request.method)
+    guard let length = request.body.length ?? (hasMeaning ? 0 : nil) else { return }
     set(CURLOPT_UPLOAD, 1)
     xcache_setopt_off(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(length))
   }

@@ -34,13 +34,13 @@ package final class HTTPPool: Sendable {
   package func send(
     _ request: HTTPRequest, into sink: HTTPSink = .memory(limit: 16 << 20)
   ) throws(HTTPClientError) -> HTTPReply {
-    let (driver, idle) = try take()
+    let idle = try take()
     defer { state.withLock { $0.idle.append(idle) } }
     guard case .page(let begin, let write) = sink else {
       var request = request
       request.waitsForConnection = true
       return try idle.handle.perform(request, into: sink) { handle throws(HTTPClientError) in
-        driver.run(handle)
+        try drive { driver throws(HTTPClientError) in driver.run(handle) }
       }
     }
     let number = use.begin()
@@ -48,18 +48,32 @@ package final class HTTPPool: Sendable {
     let (use, told) = (use, request.multiplexed ?? { _ in })
     let handOver = HandOver { use.sent(number, on: $0, told) }
     return try idle.handle.perform(request, into: sink, by: handOver) { handle throws(HTTPClientError) in
-      try driver.run(handle, handOver, request, begin, write)
+      try drive { driver throws(HTTPClientError) in try driver.run(handle, handOver, request, begin, write) }
     }
   }
 
-  private func take() throws(HTTPClientError) -> (PoolDriver, Idle) {
+  /// What `run` gives; where the driver was stopped before the request reached it, it is the next one's.
+  private func drive(
+    _ run: (PoolDriver) throws(HTTPClientError) -> CURLcode?
+  ) throws(HTTPClientError) -> CURLcode {
+    while true {
+      if let code = try run(driver()) { return code }
+    }
+  }
+
+  private func driver() throws(HTTPClientError) -> PoolDriver {
     let connections = connections
     return try state.withLock { state throws(HTTPClientError) in
-      if state.driver == nil { state.driver = try PoolDriver.start(connections) }
-      guard let driver = state.driver else { fatalError("a driver was just started") }
-      if let warm = state.idle.popLast() { return (driver, warm) }
-      return (driver, Idle(try EasyHandle()))
+      if let driver = state.driver { return driver }
+      let driver = try PoolDriver.start(connections)
+      state.driver = driver
+      return driver
     }
+  }
+
+  private func take() throws(HTTPClientError) -> Idle {
+    if let warm = state.withLock({ $0.idle.popLast() }) { return warm }
+    return Idle(try EasyHandle())
   }
 
   private struct Idle: @unchecked Sendable {

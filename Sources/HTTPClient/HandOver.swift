@@ -20,6 +20,8 @@ final class HandOver: Sendable {
     var size = 0
     var spool: SpoolFile?
     var wanted: Int64?
+    /// From where on bytes of the body are being read.
+    var asked: Int64?
     var given: (offset: Int64, bytes: ArraySlice<UInt8>)?
     /// The transfer stands still since there was no room.
     var isPaused = false
@@ -94,7 +96,8 @@ final class HandOver: Sendable {
     state.broadcasting { state in
       guard let given = state.given, given.offset == offset, !given.bytes.isEmpty else {
         state.given = nil
-        state.wanted = offset
+        // A transfer that goes on for the answer's sake asks again for what is on its way.
+        state.wanted = state.asked == offset ? nil : offset
         return 0
       }
       let piece = given.bytes.prefix(room.count)
@@ -121,6 +124,7 @@ final class HandOver: Sendable {
   private static func take(from state: inout State) -> Step? {
     if let offset = state.wanted {
       state.wanted = nil
+      state.asked = offset
       return .wants(offset: offset)
     }
     if let head = state.head {
@@ -141,7 +145,12 @@ final class HandOver: Sendable {
   }
 
   /// Gives bytes of the body; the transfer is to go on then.
-  func give(_ bytes: ArraySlice<UInt8>, at offset: Int64) { state.withLock { $0.given = (offset, bytes) } }
+  func give(_ bytes: ArraySlice<UInt8>, at offset: Int64) {
+    state.withLock { state in
+      state.given = (offset, bytes)
+      state.asked = nil
+    }
+  }
 
   /// Waits until the transfer is over, whatever still comes.
   func drain() -> UInt32 { state.waiting { $0.end } }

@@ -76,7 +76,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
 
   deinit { curl_multi_cleanup(multi) }
 
-  /// Ends the thread once nobody waits any more.
+  /// Takes no more requests, and ends the thread once nobody waits any more.
   func stop() {
     queue.broadcasting { $0.isStopped = true }
     curl_multi_wakeup(multi)
@@ -87,24 +87,35 @@ final class PoolDriver: @unchecked Sendable {  // see above
     curl_multi_wakeup(multi)
   }
 
+  /// Has a job begun; false where the thread takes none any more, and may have ended.
+  private func submit(_ job: Job) -> Bool {
+    let isTaken = queue.signalling { queue in
+      if !queue.isStopped { queue.commands.append(.begin(job)) }
+      return !queue.isStopped
+    }
+    if isTaken { curl_multi_wakeup(multi) }
+    return isTaken
+  }
+
   // MARK: - For the threads that ask
 
-  /// Makes the request that a handle was set up for, and waits for its end.
-  func run(_ handle: UnsafeMutableRawPointer) -> CURLcode {
+  /// Makes the request that a handle was set up for, and waits for its end. Nil, and nothing was done, after `stop`.
+  func run(_ handle: UnsafeMutableRawPointer) -> CURLcode? {
     let code = Monitor<CURLcode?>(nil)
-    add(.begin(Job(handle) { result in code.signalling { $0 = result } }))
+    guard submit(Job(handle) { result in code.signalling { $0 = result } }) else { return nil }
     return code.waiting { $0 }
   }
 
-  /// Makes the request that a handle was set up for, and uses what comes of it on the calling thread.
+  /// Makes the request that a handle was set up for, and uses what comes of it on the calling thread. Nil, and nothing was done,
+  /// after `stop`.
   func run(
     _ handle: UnsafeMutableRawPointer, _ handOver: HandOver, _ request: HTTPRequest,
     _ begin: (HTTPReply) throws -> Void, _ write: (UnsafeRawBufferPointer) throws -> Void
-  ) throws(HTTPClientError) -> CURLcode {
+  ) throws(HTTPClientError) -> CURLcode? {
     let target = Target(request.url)
     let server = target.map { "\($0.isSecure) \($0.host) \($0.port)" } ?? ""
     let job = Job(handle, page: (server, handOver)) { handOver.end($0.rawValue) }
-    add(.begin(job))
+    guard submit(job) else { return nil }
     do throws(HTTPClientError) {
       return try follow(job, handOver, request, begin, write)
     } catch {

@@ -33,6 +33,34 @@ import Testing
     #expect(reply.body == (method == "HEAD" ? [] : [7]))
   }
 
+  /// An answer to HEAD ends with its head, whatever its length says and whatever body the request came with.
+  @Test(arguments: [[], [1, 2]] as [[UInt8]]) func theAnswerToHEADHasNoBody(_ body: [UInt8]) throws {
+    let server = SocketServer { request in
+      let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Body: \(request.body.count)\r\n\r\n"
+      return [.send(Array(head.utf8))]
+    }
+    let reply = try client.send(
+      HTTPRequest("HEAD", server.url, body: .bytes(body), timeouts: HTTPTimeouts(total: 10_000)))
+    #expect(reply.status == 200 && reply.body.isEmpty && reply.field("x-body") == "0")
+  }
+
+  /// "A user agent SHOULD send Content-Length in a request when the method defines a meaning for enclosed content" (RFC 9110
+  /// §8.6).
+  @Test(arguments: ["POST": "0", "PUT": "0", "PATCH": "0", "GET": "none", "DELETE": "none"])
+  func theLengthOfNoBody(_ method: String, _ length: String) throws {
+    let server = SocketServer { .answer(200, [("X", $0.fields["content-length"] ?? "none")]) }
+    #expect(try client.send(HTTPRequest(method, server.url)).field("x") == length)
+  }
+
+  /// Nobody asked for another protocol.
+  @Test func anAnswerOf101IsNone() {
+    let server = SocketServer { _ in
+      [.send(Array("HTTP/1.1 101 Switching Protocols\r\n\r\nother".utf8)), .close]
+    }
+    let error = failure(of: HTTPRequest("GET", server.url))
+    #expect(error?.contains("can't be read") == true && error?.contains("101") == true)
+  }
+
   @Test func keepsTheConnection() throws {
     let server = SocketServer { _ in .answer() }
     for _ in 0..<20 { _ = try client.send(HTTPRequest("GET", server.url)) }

@@ -49,6 +49,70 @@ import Testing
     #expect(try pool.send(HTTPRequest("GET", "\(server.url)/x")).status == 404)
   }
 
+  /// A request that begins while the network changes isn't lost with the thread that ends then.
+  @Test func requestsOutliveAChangeOfTheNetwork() async throws {
+    let server = SocketServer { _ in .answer() }
+    let pool = HTTPPool()
+    let url = server.url
+    let done = Monitor(0)
+    let changes = try OSThread(name: "changes") {
+      while done.withLock({ $0 < 400 }) {
+        pool.forgetConnections()
+        Clock.sleep(for: .microseconds(200))
+      }
+    }
+    for _ in 0..<4 {
+      _ = try OSThread(name: "requests") {
+        for _ in 0..<100 {
+          _ = try? pool.send(HTTPRequest("GET", url))
+          done.broadcasting { $0 += 1 }
+        }
+      }
+    }
+    // One that is lost never ends.
+    for _ in 0..<6_000 where done.withLock({ $0 < 400 }) { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(done.withLock { $0 } == 400)
+    done.broadcasting { $0 = 400 }
+    changes.join()
+  }
+
+  /// Nothing is put into a queue that nobody reads any more.
+  @Test func aDriverThatWasStoppedTakesNothing() throws {
+    let driver = try PoolDriver.start(1)
+    driver.stop()
+    let handle = try EasyHandle()
+    #expect(driver.run(handle.handle) == nil)
+  }
+
+  /// What may have been carried out is sent twice at most, however many kept connections turn out to be gone.
+  @Test func aPOSTIsRepeatedOnce() throws {
+    let seen = Monitor<(begun: Int, again: [Int: Int])>((0, [:]))
+    let server = SocketServer { request in
+      if request.method == "GET" {
+        // All come before one is answered, so that each has a connection of its own.
+        seen.broadcasting { $0.begun += 1 }
+        _ = seen.waiting(for: .seconds(30)) { $0.begun >= 4 ? () : nil }
+        return .answer()
+      }
+      seen.broadcasting { $0.again[request.connection, default: 0] += 1 }
+      return request.connection < 4 ? [.close] : .answer(body: request.body)
+    }
+    let pool = HTTPPool(connections: 4)
+    let url = server.url
+    let replies = bodies(4) { _ in
+      try pool.send(HTTPRequest("GET", url), into: .page(begin: { _ in }, write: { _ in }))
+    }
+    #expect(replies.count == 4)
+    var body: [UInt8] = []
+    var post = HTTPRequest("POST", url, body: .bytes([1, 2]))
+    post.asksBeforeBody = false
+    _ = try pool.send(
+      post, into: .page(begin: { _ in }, write: { body.append(contentsOf: $0) }))
+    #expect(body == [1, 2])
+    #expect(seen.withLock { $0.again.values.reduce(0, +) } == 2)
+    #expect(server.connections == 5)
+  }
+
   /// The head comes before the first byte, once.
   @Test(arguments: [false, true]) func theHeadComesFirst(isPooled: Bool) throws {
     let server = SocketServer { _ in .answer(206, [("ETag", "\"a\"")], body: Array("message".utf8)) }

@@ -110,6 +110,32 @@ import Testing
     }
   }
 
+  /// libcurl asks again whenever it is told to go on for the answer's sake; a stream gives its bytes once.
+  @Test func whatIsBeingReadIsNotAskedForAgain() {
+    let handOver = HandOver { _ in }
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 4, alignment: 1)
+    defer { room.deallocate() }
+    #expect(handOver.read(at: 0, into: room) == 0)
+    guard case .wants(offset: 0)? = handOver.next(within: .zero)?.step else {
+      Issue.record("nothing is wanted"); return
+    }
+    #expect(handOver.read(at: 0, into: room) == 0 && handOver.next(within: .zero) == nil)
+    handOver.give([1, 2][...], at: 0)
+    #expect(handOver.read(at: 0, into: room) == 2 && handOver.read(at: 2, into: room) == 0)
+    guard case .wants(offset: 2)? = handOver.next(within: .zero)?.step else {
+      Issue.record("nothing is wanted"); return
+    }
+    // It begins anew while bytes are being read.
+    #expect(handOver.read(at: 0, into: room) == 0)
+    handOver.give([3][...], at: 2)
+    guard case .wants(offset: 0)? = handOver.next(within: .zero)?.step else {
+      Issue.record("nothing is wanted"); return
+    }
+    #expect(handOver.read(at: 0, into: room) == 0 && handOver.next(within: .zero) == nil)
+    handOver.give([1, 2][...], at: 0)
+    #expect(handOver.read(at: 0, into: room) == 2)
+  }
+
   @Test func twoOnOneConnectionShareIt() {
     let use = ConnectionUse()
     let told = Locked<[String]>([])

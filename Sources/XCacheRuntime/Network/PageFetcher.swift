@@ -62,22 +62,22 @@ public final class PageFetcher: Sendable {
     sent.headers.removeAll { $0.name.lowercased() == "cookie" }
     if let header = await cookies.header(for: request.url) { sent.headers.append(("Cookie", header)) }
     guard await gate.enter(server) else { throw TransportError(.stopped, "the caller ended it") }
+    // Its turn may have been long in coming.
+    guard !request.isCancelled() else {
+      gate.leave(server)
+      throw TransportError(.stopped, "the caller ended it")
+    }
     sent.multiplexed = { [gate] in
       gate.isMultiplexed(server, $0)
       request.multiplexed($0)
     }
     let outcome = await send(sent, redirects, begin, receive)
     gate.leave(server)
-    if let head = outcome.head {
-      let values = head.values("set-cookie")
-      if !values.isEmpty { await cookies.take(values, from: request.url) }
-    }
     if let error = outcome.error { throw error }
     return outcome.next
   }
 
   private struct Outcome: Sendable {
-    var head: NetworkHead?
     var next: NetworkRequest?
     var error: TransportError?
   }
@@ -111,21 +111,59 @@ public final class PageFetcher: Sendable {
     _ receive: (RawSpan) -> Bool
   ) -> Outcome {
     var outcome = Outcome()
+    var sent = request
+    let body = Locked(RedirectBody())
+    sent.isCancelled = { request.isCancelled() || body.withLock { $0.isOver } }
     do throws(TransportError) {
-      try transport.send(request) { head in
-        outcome.head = head
+      try transport.send(sent) { head in
+        takeCookies(of: head, from: request.url)
         if redirects == .follow, let next = Redirect(after: head, to: request) {
           outcome.next = next.request
+          body.withLock { $0.start = Clock.monotonicNanoseconds() }
           return true
         }
         return begin(head)
       } receive: { bytes in
-        // Nobody reads the body of a redirect.
-        outcome.next != nil || receive(bytes)
+        guard outcome.next != nil else { return receive(bytes) }
+        return body.withLock { body in
+          body.count += bytes.byteCount
+          return !body.isOver
+        }
       }
     } catch {
-      outcome.error = error
+      // Nobody reads the body of a redirect.
+      if outcome.next == nil || request.isCancelled() { outcome.error = error }
     }
     return outcome
+  }
+
+  /// Gives an answer's cookies to the engine before anybody learns of the answer: what is asked for next sends them.
+  private func takeCookies(of head: NetworkHead, from url: String) {
+    let values = head.values("set-cookie")
+    guard !values.isEmpty else { return }
+    let isTaken = Monitor(false)
+    Task { [cookies] in
+      await cookies.take(values, from: url)
+      isTaken.signalling { $0 = true }
+    }
+    // On the exchange's own thread, which is none of Swift's concurrency.
+    isTaken.waiting { $0 ? () : nil }
+  }
+
+  /// What comes behind the head of a redirect: a little of it is read, since a connection whose answer is over is used again.
+  private struct RedirectBody {
+    /// When its head was there, in monotonic nanoseconds.
+    var start: UInt64?
+    var count = 0
+
+    /// Whether no more of it is read.
+    var isOver: Bool {
+      guard let start else { return false }
+      return count > Self.limit || Clock.monotonicNanoseconds() - start > Self.patience
+    }
+
+    private static let limit = 64 << 10
+    /// Nanoseconds.
+    private static let patience: UInt64 = 500_000_000
   }
 }

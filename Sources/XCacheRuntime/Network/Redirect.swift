@@ -30,10 +30,31 @@ package struct Redirect {
       next.headers.removeAll { Self.ofBodies.contains($0.name.lowercased()) }
     }
     // "If … request's current URL's origin is not same origin with locationURL's origin, then … Authorization".
-    if from.scheme != target.scheme || from.authority != target.authority {
+    if from.origin != target.origin {
       next.headers.removeAll { $0.name.lowercased() == "authorization" }
     }
+    next.headers = next.headers.compactMap { name, value in
+      switch name.lowercased() {
+      case "referer": Self.referrer(value, to: target).map { (name, $0) }
+      case "origin": (name, Self.origin(value, from: from, to: target))
+      default: (name, value)
+      }
+    }
     request = next
+  }
+
+  /// `Referer` by the policy "strict-origin-when-cross-origin" (Referrer Policy §8.3), which browsers use where a page says
+  /// nothing; nil: there is none. What the page itself kept back stays so.
+  private static func referrer(_ text: String, to target: ResourceURL) -> String? {
+    guard let page = try? ResourceURL(text), page.scheme == "http" || target.scheme == "https" else {
+      return nil
+    }
+    return page.origin == target.origin ? text : "\(page.origin)/"
+  }
+
+  /// `Origin`, which is "null" once a server of another origin led on to a third (Fetch §3.2, "serializing a request origin").
+  private static func origin(_ text: String, from last: ResourceURL, to target: ResourceURL) -> String {
+    last.origin == target.origin || (try? ResourceURL(text))?.origin == last.origin ? text : "null"
   }
 
   /// Where a `Location` leads (WHATWG URL standard §4.4, for http and https); nil where that is no such address.
@@ -56,4 +77,9 @@ package struct Redirect {
     }
     return try? ResourceURL(text)
   }
+}
+
+extension ResourceURL {
+  /// As `Origin` has it: `https://m.example.com:8080`.
+  fileprivate var origin: String { "\(scheme)://\(authority)" }
 }

@@ -250,6 +250,54 @@ import XCacheClient
     #expect(got.head?.status == 302 && got.head?.values("location") == ["/end"] && cookies.taken == ["a=1"])
   }
 
+  /// Nobody waits for the body of a redirect: it may be long, or never end.
+  @Test(arguments: [false, true], [0, 4, 1 << 20])
+  func aRedirectIsFollowedBeforeItsBodyEnds(overStreams: Bool, sent: Int) async {
+    let isAsked = Monitor(false)
+    let server = SocketServer { request in
+      guard request.path == "/start" else {
+        isAsked.broadcasting { $0 = true }
+        return .answer(body: [7])
+      }
+      let head = "HTTP/1.1 302 Found\r\nLocation: /end\r\nContent-Length: 9999999\r\n\r\n"
+      return [
+        .send(Array(head.utf8) + [UInt8](repeating: 1, count: sent)),
+        .run { _ = isAsked.waiting(for: .seconds(30)) { $0 ? () : nil } }, .close,
+      ]
+    }
+    let transport: any PageTransport =
+      overStreams ? StreamPageTransport(LinuxProxyNetwork()) : CurlPageTransport()
+    let got = await Collected.fetch(
+      NetworkRequest("\(server.url)/start"), by: PageFetcher(transport, cookies: FakeCookies([])))
+    #expect(got.error == nil && got.head?.status == 200 && got.body == [7])
+  }
+
+  /// A short one is read, so that the next request has its connection.
+  @Test func aRedirectKeepsItsConnection() async {
+    let server = SocketServer { request in
+      request.path == "/start"
+        ? .answer(302, [("Location", "/end")], body: Array("moved".utf8)) : .answer(body: [7])
+    }
+    let got = await Collected.fetch(
+      NetworkRequest("\(server.url)/start"),
+      by: PageFetcher(CurlPageTransport(), cookies: FakeCookies([])))
+    #expect(got.body == [7] && server.connections == 1)
+  }
+
+  /// A page that asks again as soon as it has an answer's head sends its cookies.
+  @Test func cookiesAreTakenBeforeTheHeadIsHandedOver() async throws {
+    let server = SocketServer { _ in .answer(200, [("Set-Cookie", "a=1")], body: [7]) }
+    let cookies = FakeCookies([])
+    let taken = Locked<[String]>([])
+    try await PageFetcher(CurlPageTransport(), cookies: cookies).fetch(NetworkRequest(server.url)) { _ in
+      taken.withLock { $0 = cookies.taken }
+      return true
+    } receive: { _ in
+      true
+    }
+    #expect(taken.withLock { $0 } == ["a=1"] && cookies.taken == ["a=1"])
+  }
+
   @Test func redirectsEnd() async {
     let server = SocketServer { _ in .answer(302, [("Location", "/")]) }
     let got = await Collected.fetch(
@@ -309,6 +357,25 @@ import XCacheClient
     // Nobody took the turn of those who are gone.
     #expect(await Collected.fetch(NetworkRequest("https://m.test/4"), by: fetcher).error == nil)
     #expect(transport.sent.map(\.url) == ["https://m.test/1", "https://m.test/4"])
+  }
+
+  /// One whose page goes before its turn comes.
+  @Test func aRequestThatNobodyWantsAnyMoreIsNotSent() async {
+    let barrier = Barrier()
+    let transport = FakePageTransport { _ in barrier.wait() }
+    let fetcher = PageFetcher(transport, cookies: FakeCookies([]), connections: 1)
+    let first = Task { await Collected.fetch(NetworkRequest("https://m.test/1"), by: fetcher).error?.kind }
+    await barrier.reached()
+    let isGone = Locked(false)
+    let request = NetworkRequest("https://m.test/2", isCancelled: { isGone.withLock { $0 } })
+    let second = Task { await Collected.fetch(request, by: fetcher).error?.kind }
+    while fetcher.gate.waiting == 0 { await Task.yield() }
+    isGone.withLock { $0 = true }
+    barrier.open()
+    #expect(await second.value == .stopped)
+    #expect(await first.value == nil)
+    #expect(await Collected.fetch(NetworkRequest("https://m.test/3"), by: fetcher).error == nil)
+    #expect(transport.sent.map(\.url) == ["https://m.test/1", "https://m.test/3"])
   }
 
   /// What isn't to be on the disk has a limit in memory while its reader takes its time.

@@ -45,6 +45,35 @@ import Testing
       next.headers.contains { $0.name == "X-Own" } && next.headers.contains { $0.name == "Authorization" })
   }
 
+  /// Another origin learns of the page's own origin and no more, and no server may speak in another's name.
+  @Test(
+    arguments: [
+      ("https://m.test/p?q", "https://m.test", "/c", "https://m.test/p?q", "https://m.test"),
+      ("https://m.test/p?q", "https://m.test", "https://n.test/", "https://m.test/", "https://m.test"),
+      ("https://m.test/p", "https://m.test", "https://m.test:8443/", "https://m.test/", "https://m.test"),
+      ("https://o.test/", "https://o.test", "/c", "https://o.test/", "https://o.test"),
+      ("https://o.test/", "https://o.test", "https://n.test/", "https://o.test/", "null"),
+      ("https://o.test/p", "https://o.test", "https://o.test/", "https://o.test/p", "null"),
+      ("nonsense", "null", "https://n.test/", nil, "null"),
+    ] as [(String, String, String, String?, String)])
+  func whatOthersLearnOfThePage(
+    referrer: String, origin: String, location: String, then: String?, thenOrigin: String
+  ) throws {
+    let url = "https://m.test/a"
+    let last = NetworkRequest(url, headers: [("Referer", referrer), ("origin", origin)])
+    let head = NetworkHead(status: 307, headers: [("location", location)], url: url)
+    let headers = try #require(Redirect(after: head, to: last)?.request).headers
+    #expect(headers.first { $0.name == "Referer" }?.value == then)
+    #expect(headers.first { $0.name == "origin" }?.value == thenOrigin)
+  }
+
+  /// What is secure isn't named to what isn't.
+  @Test func noReferrerGoesFromSecureToPlain() throws {
+    let last = NetworkRequest("http://m.test/a", headers: [("Referer", "https://m.test/p")])
+    let head = NetworkHead(status: 302, headers: [("location", "/b")], url: last.url)
+    #expect(try #require(Redirect(after: head, to: last)?.request).headers.isEmpty)
+  }
+
   @Test func whatProvesWhoAsksStaysWithItsServer() throws {
     for location in ["https://n.test/", "https://m.test:8443/"] {
       let next = try #require(request(307, location))
