@@ -64,7 +64,8 @@ final class EasyHandle {
     // libcurl takes 101, after which another protocol is spoken, for an answer; nobody asked for one.
     guard exchange.status >= 200 else {
       let host = Target(request.url)?.host ?? request.url
-      throw .notHTTP(host: host, reason: "status \(exchange.status) to a request that asked for no other protocol")
+      throw .notHTTP(
+        host: host, reason: "status \(exchange.status) to a request that asked for no other protocol")
     }
     var reply = HTTPReply(status: exchange.status, fields: exchange.fields, body: exchange.kept)
     var version = 0
