@@ -62,6 +62,10 @@ package enum StandardStream: Int32, Sendable {
   ///
   /// - Throws: EBADF, where the process was started without it.
   package func duplicate() throws(SystemError) -> Descriptor {
+    // What `reserve` put there takes no bytes, not even none (write(2), EBADF).
+    guard Libc.write(rawValue, "", 0) >= 0 else {
+      throw SystemError("write", code: Errno(rawValue: Native.errorNumber))
+    }
     let number = dup(rawValue)
     guard number >= 0 else { throw SystemError("dup", code: Errno(rawValue: Native.errorNumber)) }
     return Descriptor(owning: number)

@@ -69,6 +69,16 @@ struct OperationsTests {
     }
   }
 
+  @Test("An access log for a standard output that is closed is refused at the start")
+  func closedOutput() throws {
+    let scratch = try Scratch()
+    let child = try Child(
+      ["sh", "-c", "exec \"$0\" serve --data data --listen 127.0.0.1:0 --access-log - >&-", Binary.path],
+      environment: ["PATH": "/usr/bin:/bin"], in: scratch.path)
+    #expect(try child.wait(seconds: 30) == 1)
+    #expect(child.standardError.contains("which is closed; give --access-log FILE"), "\(child.standardError)")
+  }
+
   @Test("A first start that fails for its port makes no data folder")
   func noFolderOfAFailedStart() throws {
     try Site.with { site throws in

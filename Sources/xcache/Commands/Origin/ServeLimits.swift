@@ -1,4 +1,3 @@
-import Glibc
 import HTTP
 import Server
 import System
@@ -64,11 +63,7 @@ enum ServeLimits {
       throw UsageError("\(arguments.source("access-log-format")) \(text): expected common or json")
     }
     guard let path = try arguments.value("access-log") else { return nil }
-    // A process that was started without standard output has a descriptor there that takes nothing.
-    if path == "-", fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE == O_RDONLY {
-      throw Failure("the access log can't go to standard output, which is closed; give --access-log FILE")
-    }
-    return try AccessLog(path == "-" ? StandardStream.output.duplicate() : file(path), format: format) {
+    return try AccessLog(path == "-" ? standardOutput() : file(path), format: format) {
       log("error: the access log \(path) can't be written: \($0.reason)")
     }
   }
@@ -83,6 +78,14 @@ enum ServeLimits {
       log("reopened the access log \(path)")
     } catch {
       log("error: the access log \(path) can't be reopened; still writing to the old file: \(error.reason)")
+    }
+  }
+
+  private static func standardOutput() throws -> Descriptor {
+    do {
+      return try StandardStream.output.duplicate()
+    } catch {
+      throw Failure("the access log can't go to standard output, which is closed; give --access-log FILE")
     }
   }
 
