@@ -33,11 +33,6 @@ final class EasyHandle {
     run: (UnsafeMutableRawPointer) throws(HTTPClientError) -> CURLcode = { curl_easy_perform($0) }
   ) throws(HTTPClientError) -> HTTPReply {
     let exchange = HTTPExchange(request, sink, handOver)
-    // libcurl sends a request again for each kept connection that turns out to be gone. What may have been carried out goes to a
-    // new one the second time, which ends that.
-    if !request.mayBeRepeated {
-      exchange.sending = { [handle] in xcache_setopt_long(handle, CURLOPT_FRESH_CONNECT, 1) }
-    }
     // Keeps "live connections, the Session ID cache, the DNS cache, the cookies" (curl_easy_reset(3)).
     curl_easy_reset(handle)
     details.pointee = 0

@@ -21,9 +21,6 @@ final class HTTPExchange {
   /// Why a callback stopped the exchange; libcurl's own code then only says that one did.
   private(set) var failure: HTTPClientError?
 
-  /// Called whenever the request is about to go out.
-  var sending: (() -> Void)?
-
   /// Whether the answer came on a connection that takes several requests at once.
   private var isMultiplexed = false
 
@@ -73,10 +70,7 @@ final class HTTPExchange {
   }
 
   /// The request is about to go out on the connection that `line` names.
-  func isReady(on line: String) {
-    sending?()
-    handOver?.isReady(on: line)
-  }
+  func isReady(on line: String) { handOver?.isReady(on: line) }
 
   private func fill(_ room: UnsafeMutableRawBufferPointer) -> Int? {
     switch body {

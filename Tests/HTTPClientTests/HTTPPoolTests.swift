@@ -84,35 +84,6 @@ import Testing
     #expect(driver.run(handle.handle) == nil)
   }
 
-  /// What may have been carried out is sent twice at most, however many kept connections turn out to be gone.
-  @Test func aPOSTIsRepeatedOnce() throws {
-    let seen = Monitor<(begun: Int, again: [Int: Int])>((0, [:]))
-    let server = SocketServer { request in
-      if request.method == "GET" {
-        // All come before one is answered, so that each has a connection of its own.
-        seen.broadcasting { $0.begun += 1 }
-        _ = seen.waiting(for: .seconds(30)) { $0.begun >= 4 ? () : nil }
-        return .answer()
-      }
-      seen.broadcasting { $0.again[request.connection, default: 0] += 1 }
-      return request.connection < 4 ? [.close] : .answer(body: request.body)
-    }
-    let pool = HTTPPool(connections: 4)
-    let url = server.url
-    let replies = bodies(4) { _ in
-      try pool.send(HTTPRequest("GET", url), into: .page(begin: { _ in }, write: { _ in }))
-    }
-    #expect(replies.count == 4)
-    var body: [UInt8] = []
-    var post = HTTPRequest("POST", url, body: .bytes([1, 2]))
-    post.asksBeforeBody = false
-    _ = try pool.send(
-      post, into: .page(begin: { _ in }, write: { body.append(contentsOf: $0) }))
-    #expect(body == [1, 2])
-    #expect(seen.withLock { $0.again.values.reduce(0, +) } == 2)
-    #expect(server.connections == 5)
-  }
-
   /// The head comes before the first byte, once.
   @Test(arguments: [false, true]) func theHeadComesFirst(isPooled: Bool) throws {
     let server = SocketServer { _ in .answer(206, [("ETag", "\"a\"")], body: Array("message".utf8)) }

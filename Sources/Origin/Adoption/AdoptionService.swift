@@ -145,9 +145,9 @@ final class AdoptionService: Sendable {
     return """
       # HELP xcache_polls_last_hour Polls of the last 60 minutes, and since the start, by the version that they reported.
       # TYPE xcache_polls_last_hour gauge
-      \(polls)# HELP xcache_device_failures_today Failures that devices told today (UTC).
+      \(polls)# HELP xcache_device_failures_today Failures reported by devices today (UTC).
       # TYPE xcache_device_failures_today gauge
-      \(failures)# HELP xcache_device_events_total What devices counted while they had one of the two newest versions told.
+      \(failures)# HELP xcache_device_events_total Events counted by devices on the two newest reported versions.
       # TYPE xcache_device_events_total counter
       \(counts)
       """

@@ -111,28 +111,20 @@ public final class PageFetcher: Sendable {
     _ receive: (RawSpan) -> Bool
   ) -> Outcome {
     var outcome = Outcome()
-    var sent = request
-    let body = Locked(RedirectBody())
-    sent.isCancelled = { request.isCancelled() || body.withLock { $0.isOver } }
     do throws(TransportError) {
-      try transport.send(sent) { head in
+      try transport.send(request) { head in
         takeCookies(of: head, from: request.url)
         if redirects == .follow, let next = Redirect(after: head, to: request) {
           outcome.next = next.request
-          body.withLock { $0.start = Clock.monotonicNanoseconds() }
           return true
         }
         return begin(head)
       } receive: { bytes in
-        guard outcome.next != nil else { return receive(bytes) }
-        return body.withLock { body in
-          body.count += bytes.byteCount
-          return !body.isOver
-        }
+        // Nobody reads the body of a redirect.
+        outcome.next != nil || receive(bytes)
       }
     } catch {
-      // Nobody reads the body of a redirect.
-      if outcome.next == nil || request.isCancelled() { outcome.error = error }
+      outcome.error = error
     }
     return outcome
   }
@@ -148,22 +140,5 @@ public final class PageFetcher: Sendable {
     }
     // On the exchange's own thread, which is none of Swift's concurrency.
     isTaken.waiting { $0 ? () : nil }
-  }
-
-  /// What comes behind the head of a redirect: a little of it is read, since a connection whose answer is over is used again.
-  private struct RedirectBody {
-    /// When its head was there, in monotonic nanoseconds.
-    var start: UInt64?
-    var count = 0
-
-    /// Whether no more of it is read.
-    var isOver: Bool {
-      guard let start else { return false }
-      return count > Self.limit || Clock.monotonicNanoseconds() - start > Self.patience
-    }
-
-    private static let limit = 64 << 10
-    /// Nanoseconds.
-    private static let patience: UInt64 = 500_000_000
   }
 }

@@ -250,40 +250,6 @@ import XCacheClient
     #expect(got.head?.status == 302 && got.head?.values("location") == ["/end"] && cookies.taken == ["a=1"])
   }
 
-  /// Nobody waits for the body of a redirect: it may be long, or never end.
-  @Test(arguments: [false, true], [0, 4, 1 << 20])
-  func aRedirectIsFollowedBeforeItsBodyEnds(overStreams: Bool, sent: Int) async {
-    let isAsked = Monitor(false)
-    let server = SocketServer { request in
-      guard request.path == "/start" else {
-        isAsked.broadcasting { $0 = true }
-        return .answer(body: [7])
-      }
-      let head = "HTTP/1.1 302 Found\r\nLocation: /end\r\nContent-Length: 9999999\r\n\r\n"
-      return [
-        .send(Array(head.utf8) + [UInt8](repeating: 1, count: sent)),
-        .run { _ = isAsked.waiting(for: .seconds(30)) { $0 ? () : nil } }, .close,
-      ]
-    }
-    let transport: any PageTransport =
-      overStreams ? StreamPageTransport(LinuxProxyNetwork()) : CurlPageTransport()
-    let got = await Collected.fetch(
-      NetworkRequest("\(server.url)/start"), by: PageFetcher(transport, cookies: FakeCookies([])))
-    #expect(got.error == nil && got.head?.status == 200 && got.body == [7])
-  }
-
-  /// A short one is read, so that the next request has its connection.
-  @Test func aRedirectKeepsItsConnection() async {
-    let server = SocketServer { request in
-      request.path == "/start"
-        ? .answer(302, [("Location", "/end")], body: Array("moved".utf8)) : .answer(body: [7])
-    }
-    let got = await Collected.fetch(
-      NetworkRequest("\(server.url)/start"),
-      by: PageFetcher(CurlPageTransport(), cookies: FakeCookies([])))
-    #expect(got.body == [7] && server.connections == 1)
-  }
-
   /// A page that asks again as soon as it has an answer's head sends its cookies.
   @Test func cookiesAreTakenBeforeTheHeadIsHandedOver() async throws {
     let server = SocketServer { _ in .answer(200, [("Set-Cookie", "a=1")], body: [7]) }

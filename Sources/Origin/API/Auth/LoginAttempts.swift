@@ -65,7 +65,7 @@ final class LoginAttempts: Sendable {
   /// Prometheus text.
   var metrics: String {
     """
-    # HELP xcache_token_failures_total Requests that showed a token which is none.
+    # HELP xcache_token_failures_total Requests with an invalid token.
     # TYPE xcache_token_failures_total counter
     xcache_token_failures_total \(failures.load(ordering: .relaxed))
     # HELP xcache_token_refusals_total Wrong tokens from addresses that failed too often.
