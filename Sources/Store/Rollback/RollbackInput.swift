@@ -89,9 +89,7 @@ extension Database {
       Int64.self,
       "SELECT version FROM release WHERE channel_id = ? AND at <= ? ORDER BY version DESC LIMIT 1",
       channel.id, moment)
-    if let live {
-      guard try isGone(after: live, before: moment, in: channel) else { return ManifestVersion(live) }
-    }
+    if let live, try !hasGap(after: live, in: channel) { return ManifestVersion(live) }
     let oldest =
       try value(
         Int64?.self, "SELECT min(version) FROM release WHERE channel_id = ?", channel.id) ?? nil
@@ -101,23 +99,14 @@ extension Database {
 }
 
 extension Database {
-  /// Whether versions are no longer kept of which one may have been live at the moment: those between `version` and the next one
-  /// that is kept. A restore leaves numbers out, too, and says so in the audit trail.
-  private func isGone(after version: Int64, before moment: Int64, in channel: ChannelInfo) throws(StoreError)
-    -> Bool
-  {
+  /// Whether versions between this one and the next that is kept are not kept any more: which of them was live when isn't known.
+  /// The numbers that a restore leaves out are none.
+  private func hasGap(after version: Int64, in channel: ChannelInfo) throws(StoreError) -> Bool {
     let next = try value(
       Int64?.self, "SELECT min(version) FROM release WHERE channel_id = ? AND version > ?", channel.id,
       version)
-    guard let next = next ?? nil, next > version + 1 else { return false }
-    let restores = try value(
-      Int.self,
-      """
-      SELECT count(*) FROM audit WHERE act = 'restore'
-        AND at >= (SELECT at FROM release WHERE channel_id = ?1 AND version = ?2)
-        AND at <= (SELECT at FROM release WHERE channel_id = ?1 AND version = ?3)
-      """, channel.id, version, next)
-    return restores ?? 0 == 0
+    guard let next = next ?? nil else { return false }
+    return next != version + 1 && next != version + RestoreGap.size
   }
 }
 

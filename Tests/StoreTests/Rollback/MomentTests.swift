@@ -31,4 +31,25 @@ import Testing
     }
     #expect(throws: StoreError.self) { try version(at: 1_500_000) }
   }
+
+  /// Between the last version that a backup has and the first one after its restore, the last one was live.
+  @Test func theNumbersThatARestoreLeavesOutAreNoGap() throws {
+    let time = Locked<Int64>(1_000_000)
+    var options = Store.Options()
+    options.clock = { time.withLock { $0 } }
+    let store = try scratch.open(options)
+    for version in 1...2 as ClosedRange<Int64> {
+      time.withLock { $0 = version * 1_000_000 }
+      try store.publish(base: version - 1, set: ["a.js": Sample("\(version)")])
+    }
+    try store.connections.writing { (db) throws(StoreError) in
+      try ChannelRow.leaveGaps(RestoreGap.size, in: db)
+    }
+    time.withLock { $0 = 9_000_000 }
+    try store.publish(base: 2, set: ["a.js": Sample("new")])
+    let channel = try store.shop()
+    #expect(channel.version.number == 1002)
+    #expect(try store.version(.moment(5_000_000), of: channel).number == 2)
+    #expect(try store.version(.moment(9_500_000), of: channel).number == 1002)
+  }
 }
