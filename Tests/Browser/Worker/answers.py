@@ -187,6 +187,24 @@ def _(bench):
     assert len(other.seen("/lib.js")) == 1, "a plain one isn't answered"
 
 
+@case("what a page asks of a host that isn't named starts no worker")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    if not tab.eval("'addRoutes' in (self.InstallEvent ?? {prototype: {}}).prototype || navigator.userAgent.includes('Chrome')"):
+        raise Skipped("this browser has no static routes")
+    other = bench.web()
+    other.headers = [("Access-Control-Allow-Origin", "*")]
+    other.files = {"theirs.txt": b"theirs"}
+    bench.stop_worker(tab)
+    bench.worker_gone(app)
+    assert tab.fetch(other.url.replace("127.0.0.1", "localhost") + "/theirs.txt")["text"] == "theirs"
+    assert tab.fetch("logo.svg", "{method: 'PUT', body: 'x'}")
+    assert not [t for t in bench.browser.targets("service_worker") if t["url"].startswith(app.base)]
+    assert tab.fetch("logo.svg")["status"] == 200
+    assert bench.worker(app)
+
+
 # -- Prefetch
 
 
