@@ -73,6 +73,24 @@ def _(bench):
     assert (answer["status"], answer["headers"]["content-range"]) == (416, "bytes */2000"), answer
 
 
+@case("ranges of a file of 40 MB, which isn't kept in memory")
+def _(bench):
+    app = App(bench)
+    data = b"".join(b"%08d" % i for i in range(5_000_000))
+    app.release(1, add={"film.bin": data})
+    tab = app.tab()
+    tab.open(app.base)
+    app.hold(tab)
+    tab.open(app.base)
+    app.web.stop()
+    bench.proxy.stop()
+    bench.stop_worker(tab)
+    for start in (0, 20_000_000, 39_999_992):
+        answer = tab.fetch("film.bin", f"{{headers: {{Range: 'bytes={start}-{start + 7}'}}}}")
+        assert (answer["status"], answer["text"]) == (206, data[start:start + 8].decode()), answer
+    assert tab.eval("fetch('film.bin').then((r) => r.arrayBuffer()).then((b) => b.byteLength)") == len(data)
+
+
 @case("If-Range with another tag gets the whole file")
 def _(bench):
     app, tab, data = with_data(bench)
