@@ -11,7 +11,7 @@ XCACHE := .build/release/xcache
 
 UNHURRIED := XCacheRuntimeTests.(SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit
+.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -81,6 +81,10 @@ conformance: packages tools ## run our device against the cases of docs/conforma
 	Tests/Conformance/run.py .build/debug/conformance-device
 	XCACHE_ZSTD=swift Tests/Conformance/run.py .build/debug/conformance-device
 
+conformance-python: ## run the device in Python (Examples/python) against the cases for polls, patches, files, deltas, packs and the copy
+	@.ci/packages python3 python3-zstandard
+	Tests/Conformance/python.sh
+
 test-damage: build ## flip bits of blobs, coded files and database pages of a server under load, ROUNDS (50) times
 	@.ci/packages python3
 	Tests/Damage/damage.py $(XCACHE) $(or $(ROUNDS),50)
@@ -104,6 +108,14 @@ test-container: ## run the Containerfile's steps one by one in chroots, then the
 
 docs: packages ## the documentation of the library products, DocC archives in .build/docs; a warning fails it
 	@.ci/docs $(STRICT)
+
+site: ## build the documentation as a website, .build/site/pages; a warning fails it
+	@.ci/packages python3 python3-venv
+	@docs/site/python docs/site/build.py .build/site
+
+test-docs: build ## check the documentation: its links, its commands and their output, its JSON Schemas, its website
+	@.ci/packages python3 python3-venv curl
+	Tests/Docs/run.sh $(XCACHE)
 
 test-webkit: packages tools ## run real pages in WebKitGTK from a runtime's cache, under a virtual display (installs 340 MB)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core

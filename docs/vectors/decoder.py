@@ -375,10 +375,11 @@ def read_head(reader):
     return base, version, digests, records, plain, coded, reader.bytes(8)
 
 
-def apply_pack(pack, answer, base, files, limit=256 << 20):
+def apply_pack(pack, answer, base, files, limit=256 << 20, keep=lambda file: None):
     """The new resourcemap, and the files of its arrivals by URL.
 
-    `answer`: base, version and digest of the poll; `base`: the resourcemap that is held; `files`: by SHA-256."""
+    `answer`: base, version and digest of the poll; `base`: the resourcemap that is held; `files`: by SHA-256.
+    `keep` is called with each file that a record holds, as soon as it is checked: it stays valid whatever follows."""
     reader = Reader(pack)
     head_base, version, (base_digest, result_digest), records, plain, coded, check = read_head(reader)
     if (head_base, version) != (version_number(answer["base"]), version_number(answer["version"])):
@@ -419,6 +420,7 @@ def apply_pack(pack, answer, base, files, limit=256 << 20):
             file = decode_frame(MAGIC + reader.bytes(length), over, limit)
             if sha256(file)[:8] != check:
                 raise Fault("a damaged file")
+            keep(file)
             new_files.append(file)
     if reader.left():
         raise Fault("the pack goes on behind its end")

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Checks docs/openapi/openapi.json against a running origin: what the command line sends to it, and what it answers.
+
+    api.py PROGRAM          needs the packages jsonschema and openapi-spec-validator
+
+Commands go through a proxy that holds each request and answer against the document. Every operation has to be seen once.
+"""
+import http.client
+import http.server
+import json
+import pathlib
+import re
+import sys
+import threading
+import urllib.parse
+
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+
+sys.dont_write_bytecode = True
+from origin import Origin  # noqa: E402
+
+DOCUMENT = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/openapi/openapi.json").read_text())
+PATHS = [(re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)) + "$"), path) for path in DOCUMENT["paths"]]
+seen, wrong = {}, []
+
+
+def errors(schema, value):
+    validator = Draft202012Validator({**schema, "components": DOCUMENT["components"]})
+    return [f"{'/'.join(map(str, error.absolute_path))}: {error.message[:200]}" for error in validator.iter_errors(value)]
+
+
+def check(method, target, fields, body, status, type, answer):
+    """Holds one exchange against the document."""
+    path, _, query = target.partition("?")
+    shown = next((shown for pattern, shown in PATHS if pattern.match(path)), None)
+    operation = DOCUMENT["paths"].get(shown, {}).get(method.lower())
+    where = f"{method} {path}"
+    if operation is None:
+        wrong.append(f"{where}: the document has no such operation")
+        return
+    names = {one["name"] for one in operation["parameters"] if one["in"] == "query"}
+    wrong.extend(f"{where}: the document has no parameter {name}" for name in urllib.parse.parse_qs(query) if name not in names)
+    wanted = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if wanted and status < 400:
+        wrong.extend(f"{where}, request: {error}" for error in errors(wanted["schema"], json.loads(body)))
+    elif body and "requestBody" not in operation:
+        wrong.append(f"{where}: the document has no body")
+    responses = operation["responses"][f"{status // 100}XX"]["content"]
+    if type not in responses:
+        wrong.append(f"{where}: {status} is {type}, the document has {', '.join(responses)}")
+    else:
+        wrong.extend(f"{where}, {status}: {error}" for error in errors(responses[type]["schema"], json.loads(answer)))
+    if status < 400:
+        seen[shown, method.lower()] = seen.get((shown, method.lower()), 0) + 1
+
+
+class Proxy(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    origin = None
+
+    def body(self):
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        out = b""
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            out += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return out
+
+    def forward(self):
+        if self.headers.get("Expect"):
+            self.send_response_only(100)
+            self.end_headers()
+        body = self.body()
+        # Nothing is coded on its way, so that it can be read here.
+        fields = {name: value for name, value in self.headers.items()
+                  if name.lower() not in ("host", "connection", "accept-encoding", "transfer-encoding", "content-length", "expect")}
+        connection = http.client.HTTPConnection(self.origin, timeout=120)
+        connection.request(self.command, self.path, body if self.command != "GET" else None, fields)
+        answer = connection.getresponse()
+        content = answer.read()
+        if self.path.startswith("/api/"):
+            check(self.command, self.path, fields, body, answer.status, answer.headers["Content-Type"], content)
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            if name.lower() not in ("connection", "accept-encoding", "transfer-encoding", "content-length", "server", "date"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_PUT = do_POST = do_DELETE = forward
+
+    def log_message(self, *_):
+        pass
+
+
+def commands(origin):
+    def run(line, wanted=0):
+        return origin.xcache(*[part.replace("~", " ") for part in line.split()], wanted=wanted)
+    dist = origin.folder / "dist"
+    dist.mkdir()
+    (dist / "index.html").write_text("<!doctype html><p>one")
+    publish = "publish dist --bundle main --base-url https://m.example.com/ --app shop"
+    run(publish + " -m first")
+    (dist / "index.html").write_text("<!doctype html><p>two")
+    (dist / "large.bin").write_bytes(bytes(range(256)) * 40_000)
+    run(publish + " --dry-run --if-version 1")
+    run(publish)
+    for line in ("status", "log --limit 5", "show 1", "show 1 --manifest", "diff 1 2", "pin 1 kept", "pin list", "pin remove 1",
+                 "channel create --channel test", "channel freeze --channel test --reason sale", "channel thaw --channel test",
+                 "channel set --interval 60 --hosts m.example.com", "channel default-app shop",
+                 "promote --from online --to test", "rollback --bundle main --steps 1 --dry-run",
+                 "rollback --bundle main --steps 1 -m back", "prefetch push prefetch.json", "prefetch show", "prefetch log",
+                 "prefetch push none.json", "prefetch rollback --to 1", "policy kill --for 6h -m test", "policy show", "policy log",
+                 "policy resume", "unpublish --bundle main --channel test", "channel remove --channel test"):
+        (origin.folder / "prefetch.json").write_text(json.dumps([{
+            "url": "https://m.example.com/index.html", "interfaces": [{"api": "https://m.example.com/a", "method": "GET"}]}]))
+        (origin.folder / "none.json").write_text("[]")
+        run(f"{line} --app shop" if "default-app" not in line else line)
+    for line in ("channel list", "token create reader --scope read", "token list", "token revoke reader", "gc --dry-run",
+                 "audit log", "audit export", f"mirror --server {origin.environment['XCACHE_SERVER']} --to www", "mirror list"):
+        run(line)
+    name = json.loads(run("mirror list --json"))["mirrors"][0]["name"]
+    run(f"mirror forget {name.replace(' ', '~')}")
+    run("status --app nobody", 1)
+    run(publish + " --if-version 1", 3)
+    # What no command asks for by itself, or only after minutes.
+    def ask(method, path, body=None):
+        connection = http.client.HTTPConnection(origin.environment["XCACHE_SERVER"][7:], timeout=30)
+        connection.request(method, "/api/v1/" + path, json.dumps(body) if body else None,
+                           {"Authorization": "Bearer " + origin.environment["XCACHE_TOKEN"], "Content-Type": "application/json"})
+        return json.loads(connection.getresponse().read())
+    ask("GET", "apps/shop/channels/online/settings")
+    lease = ask("POST", "leases", {"holder": "a test", "seconds": 60})["id"]
+    ask("POST", f"leases/{lease}", {"seconds": 60})
+    ask("DELETE", f"leases/{lease}")
+
+
+def main():
+    validate(DOCUMENT)
+    with Origin(sys.argv[1]) as origin:
+        Proxy.origin = origin.url[7:]
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        origin.environment["XCACHE_SERVER"] = f"http://127.0.0.1:{server.server_port}"
+        commands(origin)
+        server.shutdown()
+    if wrong:
+        raise SystemExit("\n".join(dict.fromkeys(wrong)))
+    every = {(path, method) for path, operations in DOCUMENT["paths"].items() for method in operations}
+    print(f"api: {sum(seen.values())} requests and answers are what openapi.json says, by {len(seen)} of its {len(every)} operations")
+    unseen = sorted(every - set(seen))
+    if unseen:
+        raise SystemExit("not seen: " + ", ".join(f"{method.upper()} {path}" for path, method in unseen))
+
+
+if __name__ == "__main__":
+    main()

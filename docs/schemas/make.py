@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Writes the JSON Schemas of this folder (draft 2020-12), so that their common parts are written once.   make.py [--check]"""
+import json
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+VERSION = {"type": "string", "pattern": "^(0|[1-9][0-9]{0,15})$", "description": "a version: a decimal number as a string"}
+SHA256 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**53 - 1}
+HTTP = {"type": "string", "pattern": "^https?://"}
+LISTED = {"type": "string", "pattern": "^https?://[^#]*$", "maxLength": 4096}
+HEADERS = ["Content-Security-Policy", "Content-Security-Policy-Report-Only", "Referrer-Policy", "Permissions-Policy",
+           "Cross-Origin-Opener-Policy", "Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy", "X-Frame-Options",
+           "Service-Worker-Allowed"]
+ENTRY = {
+    "type": "object", "required": ["ctype", "download", "md5", "sha256", "size", "version"],
+    "properties": {
+        "ctype": {"type": "string", "pattern": "^[ -~]+$", "description": "the media type of the page's own answer"},
+        "download": {**HTTP, "description": "where the bytes are; a device's cache key"},
+        "md5": {"type": "string", "pattern": "^[0-9a-f]{32}$"}, "sha256": SHA256, "size": NUMBER,
+        "version": {"type": "string", "pattern": "^[1-9][0-9]{0,15}$", "description": "the resource version"},
+        "headers": {"type": "object", "description": "fields to send when a page is answered from a local file",
+                    "properties": {name: {"type": "string", "pattern": "^[!-~]([ -~]{0,8190}[!-~])?$"} for name in HEADERS}}}}
+CHANGE = {**ENTRY, "type": ["object", "null"]}
+# A merge patch may change single members of an entry, and remove others with null.
+CHANGE.pop("required")
+CHANGE["properties"] = {name: {"anyOf": [value, {"type": "null"}]} for name, value in ENTRY["properties"].items()
+                        if name != "headers"}
+CHANGE["properties"]["headers"] = {"type": ["object", "null"], "additionalProperties": {"type": ["string", "null"]}}
+FILE = {"type": "object", "required": ["download", "size"], "properties": {"download": HTTP, "size": NUMBER}}
+DELTA = {"type": "object", "required": ["base", "download", "size"], "properties": {"base": SHA256, **FILE["properties"]}}
+NEWEST = {
+    "update": {"type": "boolean"}, "version": VERSION,
+    "interval": {"type": "integer", "minimum": 30, "maximum": 3600, "description": "seconds between polls"},
+    "policy": VERSION, "prefetch": VERSION, "rollback": VERSION,
+    "reports": {"type": "integer", "minimum": 0, "maximum": 10000, "description": "batches asked for, of 10,000"}}
+DIGEST = {**SHA256, "description": "of the resourcemap that the answer leads to"}
+FAILURE = {"type": "object", "required": ["code", "message"],
+           "properties": {"code": {"type": "integer", "minimum": 400, "maximum": 599}, "message": {"type": "string"}}}
+
+
+def answer(data):
+    return {"type": "object", "required": ["code", "data"], "properties": {"code": {"const": 200}, "data": data}}
+
+
+def update(required, **members):
+    return {"type": "object", "required": ["update", "version", "digest", *required],
+            "properties": {**NEWEST, "update": {"const": True}, "digest": DIGEST, **members}}
+
+
+def mapped(value, key=LISTED):
+    return {"type": "object", "propertyNames": key, "additionalProperties": value}
+
+
+NOTHING = {"type": "object", "required": ["update", "version"], "properties": {**NEWEST, "update": {"const": False}}}
+WHOLE = update(["resourcemap"], resourcemap=mapped(ENTRY), base=VERSION, deltas=mapped(DELTA))
+PATCH = update(["base", "patch", "deltas"], base=VERSION, patch=mapped(CHANGE), deltas=mapped(DELTA))
+PACK = update(["base", "pack"], base=VERSION, pack=FILE)
+for one, others in ((WHOLE, ("patch", "pack")), (PATCH, ("resourcemap", "pack")), (PACK, ("resourcemap", "patch", "deltas"))):
+    one["not"] = {"anyOf": [{"required": [name]} for name in others]}
+
+SCHEMAS = {
+    "configure": ("The answer to a poll, and `configure.json`, `configure/V.json`, `patch/A-B.json`, `update/A-B.json` and "
+                  "`version.json` of a static copy",
+                  {"oneOf": [answer({"oneOf": [NOTHING, WHOLE, PATCH, PACK]}), FAILURE]}),
+    "prefetchConfig": ("What a device requests when a page opens", answer({
+        "type": "object", "required": ["config", "name", "version"], "properties": {
+            "name": {"const": "prefetchConfig"}, "version": VERSION,
+            "config": {"type": "array", "items": {"type": "object", "required": ["interfaces", "url"], "properties": {
+                "url": HTTP, "interfaces": {"type": "array", "items": {"type": "object", "required": ["api", "method"], "properties": {
+                    "api": HTTP, "method": {"type": "string"}, "urlParam": {"type": "boolean"}, "bodyParam": {"type": "boolean"},
+                    "body": True}}}}}}}})),
+    "policy": ("What apps leave alone, switch off or inject", answer({
+        "type": "object", "required": ["bypass", "intercept", "scripts", "version"], "properties": {
+            "bypass": {"type": "array", "items": {"type": "string", "pattern": "^(https?|\\*)://"}},
+            "bypassUntil": {"type": "object", "additionalProperties": {"anyOf": [{"type": "string", "format": "date-time"},
+                                                                                {"type": "null"}]}},
+            "intercept": {"type": "boolean"}, "httpdns": {"const": False}, "version": VERSION,
+            "until": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]},
+            "scripts": {"type": "array", "items": {"type": "object", "required": ["sha256", "signature"], "properties": {
+                "sha256": SHA256, "signature": {"type": "string", "pattern": "^[A-Za-z0-9+/]{86}==$"}}}}}})),
+    "info": ("The newest manifest's URLs, for clients that know only file lists", {
+        "type": "object", "required": ["files", "version"], "properties": {
+            "files": {"type": "array", "items": LISTED}, "version": {"type": "string", "pattern": "^[0-9a-f]{20}$"}}}),
+    "report": ("What a device reports: a failure, or a batch of counts", {"oneOf": [
+        {"type": "object", "required": ["reason", "url", "version"], "properties": {
+            "reason": {"enum": ["download", "not-found", "integrity", "patch", "manifest", "storage", "timeout", "other"]},
+            "url": {"type": "string", "maxLength": 4096}, "version": VERSION}, "not": {"required": ["counts"]}},
+        {"type": "object", "required": ["counts", "version"], "properties": {
+            "counts": {"type": "object", "maxProperties": 128,
+                       "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 1000000}},
+            "version": VERSION}, "not": {"required": ["reason"]}}]}),
+    "reported": ("The answer to a report", {"oneOf": [
+        {"type": "object", "required": ["code"], "properties": {"code": {"const": 200}}, "not": {"required": ["message"]}},
+        FAILURE]}),
+    "mirror": ("`mirror.json` of a static copy: what it has, for `mirror verify` and `restore`", {
+        "type": "object", "required": ["at", "channels"], "properties": {
+            "at": {**NUMBER, "description": "milliseconds since 1970"},
+            "audit": {"type": "string", "pattern": "^[0-9]+:[0-9a-f]{64}$"},
+            "channels": {"type": "array", "items": {
+                "type": "object", "required": ["app", "appID", "channel", "digest", "files", "version"], "properties": {
+                    "app": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,63}$"}, "appID": NUMBER, "digest": SHA256,
+                    "channel": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,31}$"}, "version": VERSION,
+                    "files": mapped({"type": "object", "required": ["sha256", "size"],
+                                     "properties": {"sha256": SHA256, "size": NUMBER}}, {"type": "string"})}}}}}),
+    "release": ("`release/V.json` of a static copy: how a version came about", {
+        "type": "object", "required": ["app", "appID", "at", "bundles", "channel", "digest", "kind", "publicURL", "version"],
+        "properties": {
+            "app": {"type": "string"}, "appID": NUMBER, "channel": {"type": "string"}, "digest": SHA256, "version": VERSION,
+            "at": {**NUMBER, "description": "milliseconds since 1970"}, "publicURL": HTTP,
+            "kind": {"enum": ["publish", "unpublish", "rollback", "promote", "rebase"]},
+            "added": NUMBER, "changed": NUMBER, "removed": NUMBER, "resources": NUMBER, "bytes": NUMBER, "newBytes": NUMBER,
+            "bundles": {"type": "array", "items": {"type": "object", "required": ["name", "urls", "version"], "properties": {
+                "name": {"type": "string"}, "urls": {"type": "array", "items": LISTED}, "version": VERSION, "resources": NUMBER,
+                "bytes": NUMBER, "added": NUMBER, "changed": NUMBER, "removed": NUMBER}}}}}),
+    "problem": ("A failure of the API (RFC 9457), and of a command with `--json`", {
+        "type": "object", "required": ["code", "detail", "title", "type"], "properties": {
+            "type": {"const": "about:blank"}, "title": {"type": "string"}, "detail": {"type": "string"},
+            "code": {"type": "string", "pattern": "^[a-z][a-z-]*$"}, "status": {"type": "integer", "minimum": 400, "maximum": 599},
+            "exitCode": {"enum": [1, 2, 3]}}})}
+
+
+def main():
+    stale = []
+    for name, (title, schema) in SCHEMAS.items():
+        text = json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **schema}, indent=2) + "\n"
+        path = HERE / f"{name}.schema.json"
+        if "--check" in sys.argv:
+            if not path.exists() or path.read_text() != text:
+                stale.append(path.name)
+        else:
+            path.write_text(text)
+    if stale:
+        raise SystemExit(f"{', '.join(stale)}: not what make.py writes; run docs/schemas/make.py")
+
+
+if __name__ == "__main__":
+    main()
