@@ -17,7 +17,9 @@ struct ResolvedRequest {
   ) throws(HTTPClientError) -> HTTPReply {
     guard let host = request.host else { return try perform(request) }
     for _ in 0..<AddressDialer.attempts {
-      guard let resolution = resolver.resolve(host) else { break }
+      let found = resolver.resolve(host) { request.isCancelled }
+      if request.isCancelled { throw .cancelled }
+      guard let resolution = found else { break }
       let outcome = attempt(resolution, host, perform)
       switch outcome.result {
       case .success(let reply): return reply

@@ -108,6 +108,9 @@ package struct HTTPTimeouts: Hashable, Sendable {
 extension HTTPRequest {
   /// Whether it may be sent again when no answer came: the first may have been carried out.
   ///
+  /// Whether `watch` ends it before it began.
+  package var isCancelled: Bool { watch.map { !$0(HTTPProgress(sent: 0, received: 0)) } ?? false }
+
   /// Not by DELETE alone, whose second answer is another one.
   package var mayBeRepeated: Bool {
     isRepeatable || ["GET", "HEAD", "OPTIONS", "PUT"].contains(method)
