@@ -9,6 +9,8 @@ final class EasyHandle {
   /// Where libcurl writes what it knows of a failure beyond its code; "at least CURL_ERROR_SIZE bytes" that stay there
   /// (CURLOPT_ERRORBUFFER(3)).
   private let details = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+  /// Whether the last request found its kept connection gone, and is to be sent once more as one that `isRepeat`.
+  private(set) var isToBeRepeated = false
 
   init() throws(HTTPClientError) {
     guard Library.isReady, let handle = curl_easy_init() else {
@@ -33,6 +35,7 @@ final class EasyHandle {
     run: (UnsafeMutableRawPointer) throws(HTTPClientError) -> CURLcode = { curl_easy_perform($0) }
   ) throws(HTTPClientError) -> HTTPReply {
     let exchange = HTTPExchange(request, sink, handOver)
+    isToBeRepeated = false
     // Keeps "live connections, the Session ID cache, the DNS cache, the cookies" (curl_easy_reset(3)).
     curl_easy_reset(handle)
     details.pointee = 0
@@ -52,9 +55,13 @@ final class EasyHandle {
       setCallbacks(Unmanaged.passUnretained(exchange).toOpaque())
       return Result { () throws(HTTPClientError) in try run(handle) }
     }
-    request.routed?(route(isSecure: Target(request.url)?.isSecure ?? false))
+    var route = route(isSecure: Target(request.url)?.isSecure ?? false)
+    route.isRepeat = request.isRepeat
+    request.routed?(route)
     if let failure = exchange.failure { throw failure }
     let code = try outcome.get()
+    isToBeRepeated = exchange.isToBeRepeated
+    if isToBeRepeated, let target = Target(request.url) { throw .reset(host: target.host, port: target.port) }
     guard code == CURLE_OK else { throw error(code, request.url) }
     // libcurl takes 101, after which another protocol is spoken, for an answer; nobody asked for one.
     guard exchange.status >= 200 else {
@@ -67,6 +74,20 @@ final class EasyHandle {
     xcache_getinfo_long(handle, CURLINFO_HTTP_VERSION, &version)
     reply.isMultiplexed = version >= Int(CURL_HTTP_VERSION_2_0)
     return reply
+  }
+
+  /// What `perform` gives, once more where the request's kept connection turned out to be gone. Of an answer nothing came then.
+  func repeating(
+    _ request: HTTPRequest, _ perform: (HTTPRequest) throws(HTTPClientError) -> HTTPReply
+  ) throws(HTTPClientError) -> HTTPReply {
+    do {
+      return try perform(request)
+    } catch {
+      guard isToBeRepeated else { throw error }
+      var request = request
+      request.isRepeat = true
+      return try perform(request)
+    }
   }
 
   // MARK: Options
@@ -86,6 +107,7 @@ final class EasyHandle {
     // By ALPN; without TLS it is HTTP/1.1.
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
     if request.waitsForConnection { set(CURLOPT_PIPEWAIT, 1) }
+    if request.isRepeat { set(CURLOPT_FRESH_CONNECT, 1) }
     if let authorities = request.authorities { set(CURLOPT_CAINFO, authorities) }
   }
 
@@ -148,8 +170,9 @@ final class EasyHandle {
       return HTTPExchange.at(context).progress() ? 0 : 1
     }
     xcache_setopt_prereq(handle) { context, _, local, _, port in
-      if let context, let local { HTTPExchange.at(context).isReady(on: "\(String(cString: local)) \(port)") }
-      return CURL_PREREQFUNC_OK
+      guard let context, let local else { return CURL_PREREQFUNC_OK }
+      let isReady = HTTPExchange.at(context).isReady(on: "\(String(cString: local)) \(port)")
+      return isReady ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
     for option in [
       CURLOPT_PREREQDATA, CURLOPT_READDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_SEEKDATA,

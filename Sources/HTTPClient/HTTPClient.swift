@@ -54,7 +54,7 @@ package final class HTTPClient: Sendable {
     defer { idle.withLock { $0.append(taken) } }
     var request = request
     request.authorities = request.authorities ?? authorities
-    guard let trace else { return try taken.handle.perform(request, into: sink) }
+    guard let trace else { return try Self.perform(request, on: taken.handle, into: sink) }
     let start = Clock.monotonicNanoseconds()
     var outcome = ""
     defer {
@@ -62,12 +62,20 @@ package final class HTTPClient: Sendable {
       trace("\(request.method) \(request.url): \(outcome), \(milliseconds) ms")
     }
     do {
-      let reply = try taken.handle.perform(request, into: sink)
+      let reply = try Self.perform(request, on: taken.handle, into: sink)
       outcome = "\(reply.status)"
       return reply
     } catch {
       outcome = "\(error)"
       throw error
+    }
+  }
+
+  private static func perform(
+    _ request: HTTPRequest, on handle: EasyHandle, into sink: HTTPSink
+  ) throws(HTTPClientError) -> HTTPReply {
+    try handle.repeating(request) { request throws(HTTPClientError) in
+      try handle.perform(request, into: sink)
     }
   }
 

@@ -11,6 +11,7 @@ final class HTTPExchange {
   private let multiplexed: (@Sendable (Bool) -> Void)?
   private let decodes: Bool
   private let memoryLimit: Int?
+  private let mayBeRepeated: Bool
 
   private var sent: Int64 = 0
   private var received: Int64 = 0
@@ -24,6 +25,11 @@ final class HTTPExchange {
   /// Whether the answer came on a connection that takes several requests at once.
   private var isMultiplexed = false
 
+  /// The request went out, and no line of an answer came.
+  private var isUnanswered = false
+  /// It would have gone out a second time.
+  private(set) var isToBeRepeated = false
+
   init(_ request: HTTPRequest, _ sink: HTTPSink, _ handOver: HandOver?) {
     body = request.body
     self.sink = sink
@@ -32,6 +38,7 @@ final class HTTPExchange {
     multiplexed = request.multiplexed
     decodes = request.decodes
     memoryLimit = request.memoryLimit
+    mayBeRepeated = request.mayBeRepeated
   }
 
   /// What there is to send.
@@ -69,8 +76,19 @@ final class HTTPExchange {
     return .bytes(count)
   }
 
-  /// The request is about to go out on the connection that `line` names.
-  func isReady(on line: String) { handOver?.isReady(on: line) }
+  /// The request is about to go out on the connection that `line` names; false: it isn't to.
+  ///
+  /// libcurl sends it again on each kept connection that turns out to be gone. What may have been carried out goes out once more at
+  /// most, on a connection made for it.
+  func isReady(on line: String) -> Bool {
+    if isUnanswered, !mayBeRepeated {
+      isToBeRepeated = true
+      return false
+    }
+    isUnanswered = true
+    handOver?.isReady(on: line)
+    return true
+  }
 
   private func fill(_ room: UnsafeMutableRawBufferPointer) -> Int? {
     switch body {
@@ -95,6 +113,7 @@ final class HTTPExchange {
 
   /// Takes one header line, its line end included; false stops.
   func header(_ line: UnsafeRawBufferPointer) -> Bool {
+    isUnanswered = false
     let text = String(decoding: line, as: UTF8.self)
     if text.hasPrefix("HTTP/") {
       fields = []

@@ -36,10 +36,18 @@ package final class HTTPPool: Sendable {
   ) throws(HTTPClientError) -> HTTPReply {
     let idle = try take()
     defer { state.withLock { $0.idle.append(idle) } }
+    return try idle.handle.repeating(request) { request throws(HTTPClientError) in
+      try send(request, on: idle.handle, into: sink)
+    }
+  }
+
+  private func send(
+    _ request: HTTPRequest, on handle: EasyHandle, into sink: HTTPSink
+  ) throws(HTTPClientError) -> HTTPReply {
     guard case .page(let begin, let write) = sink else {
       var request = request
       request.waitsForConnection = true
-      return try idle.handle.perform(request, into: sink) { handle throws(HTTPClientError) in
+      return try handle.perform(request, into: sink) { handle throws(HTTPClientError) in
         try drive { driver throws(HTTPClientError) in driver.run(handle) }
       }
     }
@@ -47,7 +55,7 @@ package final class HTTPPool: Sendable {
     defer { use.end(number) }
     let (use, told) = (use, request.multiplexed ?? { _ in })
     let handOver = HandOver { use.sent(number, on: $0, told) }
-    return try idle.handle.perform(request, into: sink, by: handOver) { handle throws(HTTPClientError) in
+    return try handle.perform(request, into: sink, by: handOver) { handle throws(HTTPClientError) in
       try drive { driver throws(HTTPClientError) in try driver.run(handle, handOver, request, begin, write) }
     }
   }

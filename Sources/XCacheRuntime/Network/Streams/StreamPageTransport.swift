@@ -53,6 +53,8 @@ public final class StreamPageTransport: PageTransport {
         continue
       }
       if try exchange(request, url, server, stream, of: network, isKept: true, begin, receive) { return }
+      // It was sent, and may have been carried out: once more, on a connection that is sure to be there.
+      break
     }
     let isSecure = url.scheme == "https"
     let port = url.authority.dropFirst(url.host.count + 1)
