@@ -82,10 +82,15 @@ public final class URLSessionPageTransport: PageTransport {
 }
 
 extension NetworkHead {
+  /// What systems decode, where they offer it; a body of any other coding they hand on as it is.
+  private static let decoded: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd"]
+
   /// The head of a session's answer, whose body is decoded.
   init(_ response: HTTPURLResponse, of url: String) {
-    let coding = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "identity"
-    let gone: Set<String> = coding == "identity" ? [] : ["content-encoding", "content-length"]
+    let codings = (response.value(forHTTPHeaderField: "Content-Encoding") ?? "").lowercased()
+      .split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+    let isDecoded = !codings.isEmpty && Self.decoded.isSuperset(of: codings)
+    let gone: Set<String> = isDecoded ? ["content-encoding", "content-length"] : []
     var headers: [(name: String, value: String)] = []
     for (name, value) in response.allHeaderFields {
       guard let name = name as? String, let value = value as? String, !gone.contains(name.lowercased())

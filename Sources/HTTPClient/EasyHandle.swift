@@ -103,7 +103,7 @@ final class EasyHandle {
     set(CURLOPT_CUSTOMREQUEST, request.method)
     set(CURLOPT_NOBODY, request.method == "HEAD" ? 1 : 0)
     set(CURLOPT_USERAGENT, "xcache")
-    if request.decodes { set(CURLOPT_ACCEPT_ENCODING, request.codings) }
+    if request.decodes { set(CURLOPT_ACCEPT_ENCODING, "gzip, zstd") }
     // By ALPN; without TLS it is HTTP/1.1.
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
     if request.waitsForConnection { set(CURLOPT_PIPEWAIT, 1) }

@@ -9,7 +9,6 @@ final class HTTPExchange {
   private let handOver: HandOver?
   private let watch: (@Sendable (HTTPProgress) -> Bool)?
   private let multiplexed: (@Sendable (Bool) -> Void)?
-  private let decodes: Bool
   private let memoryLimit: Int?
   private let mayBeRepeated: Bool
 
@@ -36,7 +35,6 @@ final class HTTPExchange {
     self.handOver = handOver
     watch = request.watch
     multiplexed = request.multiplexed
-    decodes = request.decodes
     memoryLimit = request.memoryLimit
     mayBeRepeated = request.mayBeRepeated
   }
@@ -164,10 +162,8 @@ final class HTTPExchange {
       received += Int64(bytes.count)
       return .taken
     }
-    // While one request of a shared connection stands still, libcurl 7 reads nothing of the others; and what a small piece of a
-    // coded body stands for has no limit.
-    let isCoded = decodes && fields.contains { $0.name.lowercased() == "content-encoding" }
-    guard handOver.take(bytes, spools: isMultiplexed || isCoded) else { return .later }
+    // While one request of a shared connection stands still, libcurl 7 reads nothing of the others.
+    guard handOver.take(bytes, spools: isMultiplexed) else { return .later }
     received += Int64(bytes.count)
     return .taken
   }

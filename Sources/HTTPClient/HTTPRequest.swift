@@ -16,8 +16,6 @@ package struct HTTPRequest: Sendable {
   package var redirects: Int
   /// Whether codings are offered and undone; sinks and limits then see the decoded bytes.
   package var decodes: Bool
-  /// The codings that are offered where `decodes` says so.
-  package var codings = "gzip, zstd"
   /// Whether sending it twice does no more than sending it once, which its method doesn't tell.
   package var isRepeatable = false
   /// A file of the certificates to trust, PEM; nil: the system's.

@@ -22,7 +22,7 @@ public protocol StreamNetwork: Sendable {
 /// Requests of pages by HTTP/1.1 over connections of a `StreamNetwork`, six to a server at a time where a `PageFetcher` makes
 /// them; those that may carry another request are kept for a minute.
 ///
-/// It undoes gzip; where a part of a file is asked for, none is offered.
+/// It offers gzip, and undoes whatever is known; where a part of a file is asked for, none is offered.
 public final class StreamPageTransport: PageTransport {
   private let network: any StreamNetwork
   private let stallSeconds: Int
