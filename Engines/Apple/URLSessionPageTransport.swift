@@ -13,19 +13,15 @@ import XCacheRuntime
 /// Where hosts are, the system says. It also runs on Linux's Foundation, where its tests do; an app on Linux takes
 /// `CurlPageTransport`.
 public final class URLSessionPageTransport: PageTransport {
-  private let session: URLSession
-  private let exchanges = Exchanges(redirects: 0)
+  private let sessions: SessionPool
 
   /// A transport that gives up an answer of which nothing came for `stallSeconds`.
   public init(stallSeconds: Int = 120, connections: Int = 6) {
-    let configuration = URLSessionTransport.configuration
-    configuration.timeoutIntervalForRequest = TimeInterval(stallSeconds)
-    configuration.httpMaximumConnectionsPerHost = connections
-    session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
+    sessions = SessionPool(redirects: 0) { URLSessionTransport.configuration(stallSeconds, connections) }
   }
 
-  // A session holds its delegate until it is told to let go.
-  deinit { session.finishTasksAndInvalidate() }
+  /// What is under way goes on; requests from now on take new connections.
+  public func networkChanged() { sessions.networkChanged() }
 
   /// Sends by URLSession, which undoes the codings that the system knows.
   public func send(
@@ -48,8 +44,7 @@ public final class URLSessionPageTransport: PageTransport {
       stream = { BodyStream.open(length, read) }
       ask.httpBodyStream = stream?()
     }
-    let task = session.dataTask(with: ask)
-    let exchange = exchanges.begin(task, stream: stream)
+    let (task, exchange) = sessions.begin(ask, stream: stream)
     // Ends it where the caller has had enough; after its end it does nothing.
     defer { task.cancel() }
     try read(exchange, of: task, request, begin, receive)
