@@ -9,16 +9,24 @@ import System
 /// sent bit by bit, and takes the time that it takes.
 package final class HTTPPool: Sendable {
   private let connections: Int
-  private let state = Locked(State())
+  private let state: Locked<State>
   private let use = ConnectionUse()
 
   private struct State {
     var driver: PoolDriver?
     var idle: [Idle] = []
+    var sleep: SleepWatch
   }
 
   /// - Parameter connections: to one server that doesn't speak HTTP/2.
-  package init(connections: Int = 6) { self.connections = connections }
+  package convenience init(connections: Int = 6) {
+    self.init(connections: connections, slept: Clock.sleptMilliseconds)
+  }
+
+  init(connections: Int = 6, slept: @escaping @Sendable () -> Int64) {
+    self.connections = connections
+    state = Locked(State(sleep: SleepWatch(slept)))
+  }
 
   deinit { state.withLock { $0.driver?.stop() } }
 
@@ -72,6 +80,10 @@ package final class HTTPPool: Sendable {
   private func driver() throws(HTTPClientError) -> PoolDriver {
     let connections = connections
     return try state.withLock { state throws(HTTPClientError) in
+      if state.sleep.hasSlept() {
+        state.driver?.stop()
+        state.driver = nil
+      }
       if let driver = state.driver { return driver }
       let driver = try PoolDriver.start(connections)
       state.driver = driver

@@ -76,6 +76,22 @@ import Testing
     changes.join()
   }
 
+  /// A server has closed what was kept while the system slept, and maybe nobody says so.
+  @Test(arguments: [false, true]) func sleepEndsKeptConnections(isPooled: Bool) throws {
+    let slept = Locked<Int64>(0)
+    let server = SocketServer { _ in .answer() }
+    let time: @Sendable () -> Int64 = { slept.withLock { $0 } }
+    let (pool, client) = (HTTPPool(slept: time), HTTPClient(slept: time))
+    for (milliseconds, connections) in [(0, 1), (19_999, 1), (20_000, 2), (0, 2), (600_000, 3)] {
+      slept.withLock { $0 += Int64(milliseconds) }
+      for _ in 0..<3 {
+        let request = HTTPRequest("GET", server.url)
+        _ = try isPooled ? pool.send(request) : client.send(request)
+      }
+      #expect(server.connections == connections)
+    }
+  }
+
   /// Nothing is put into a queue that nobody reads any more.
   @Test func aDriverThatWasStoppedTakesNothing() throws {
     let driver = try PoolDriver.start(1)
