@@ -63,6 +63,11 @@ final class EasyHandle {
     isToBeRepeated = exchange.isToBeRepeated
     if isToBeRepeated, let target = Target(request.url) { throw .reset(host: target.host, port: target.port) }
     guard code == CURLE_OK else { throw error(code, request.url) }
+    // Of an answer that breaks off in its head libcurl says that it is over.
+    guard exchange.isHeadWhole || exchange.status == 0 else {
+      let target = Target(request.url)
+      throw .cutOff(host: target?.host ?? request.url, port: target?.port ?? 0)
+    }
     // libcurl takes 101, after which another protocol is spoken, for an answer; nobody asked for one.
     guard exchange.status >= 200 else {
       let host = Target(request.url)?.host ?? request.url

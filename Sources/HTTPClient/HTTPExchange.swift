@@ -17,6 +17,8 @@ final class HTTPExchange {
   private var hasBegun = false
   private(set) var fields: [HTTPField] = []
   private(set) var status = 0
+  /// Whether the last head that began came to its end.
+  private(set) var isHeadWhole = false
   private(set) var kept: [UInt8] = []
   /// Why a callback stopped the exchange; libcurl's own code then only says that one did.
   private(set) var failure: HTTPClientError?
@@ -115,12 +117,14 @@ final class HTTPExchange {
     let text = String(decoding: line, as: UTF8.self)
     if text.hasPrefix("HTTP/") {
       fields = []
+      isHeadWhole = false
       isMultiplexed = text.hasPrefix("HTTP/2") || text.hasPrefix("HTTP/3")
       status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
     } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
       let value = text[text.index(after: colon)...]
       fields.append(HTTPField(String(text[..<colon]), trimmed(value)))
     } else if text == "\r\n" || text == "\n" {
+      isHeadWhole = true
       return headEnded()
     }
     return true

@@ -149,6 +149,27 @@ import Testing
     #expect(posts.withLock { $0 } == 1)
   }
 
+  /// libcurl takes a head that breaks off for an answer without a body.
+  @Test(arguments: ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nX: 1\r\n", "HTTP/1.1 200 OK\r\nX: "])
+  func anAnswerWithoutAWholeHeadIsNone(_ head: String) throws {
+    let server = SocketServer { _ in [.send(Array(head.utf8)), .close] }
+    let url = server.url
+    let isCut = { (body: () throws -> HTTPReply) in
+      do {
+        _ = try body()
+        return false
+      } catch HTTPClientError.cutOff {
+        return true
+      } catch {
+        return false
+      }
+    }
+    #expect(
+      isCut { try HTTPPool().send(HTTPRequest("GET", url), into: .page(begin: { _ in }, write: { _ in })) })
+    #expect(isCut { try HTTPPool().send(HTTPRequest("GET", url)) })
+    #expect(isCut { try HTTPClient().send(HTTPRequest("GET", url)) })
+  }
+
   /// The head comes before the first byte, once.
   @Test(arguments: [false, true]) func theHeadComesFirst(isPooled: Bool) throws {
     let server = SocketServer { _ in .answer(206, [("ETag", "\"a\"")], body: Array("message".utf8)) }
