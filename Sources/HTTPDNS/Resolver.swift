@@ -8,7 +8,9 @@ public protocol Resolver: Sendable {
 
   /// The same for somebody who may have enough of waiting.
   ///
-  /// - Parameter isCancelled: asked about five times a second, on the calling thread; true ends the call, which then gives nil.
+  /// - Parameters:
+  ///   - host: a name.
+  ///   - isCancelled: asked about five times a second, on the calling thread; true ends the call, which then gives nil.
   func resolve(_ host: String, isCancelled: () -> Bool) -> Resolution?
 
   /// A connection to an address stood after so many milliseconds.
