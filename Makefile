@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-LIBRARIES := libsqlite3-dev zlib1g-dev libzstd-dev libssl-dev libcurl4-openssl-dev pkg-config
+LIBRARIES := libsqlite3-dev zlib1g-dev libbrotli-dev libzstd-dev libssl-dev libcurl4-openssl-dev pkg-config
 # Warnings are errors, and a target may import only what Package.swift gives it.
 STRICT := --explicit-target-dependency-import-check error -Xswiftc -warnings-as-errors
 # Dynamic exclusivity checks would be a third of what a poll costs; debug builds, which every test runs, keep them.

@@ -32,6 +32,7 @@ let package = Package(
     .target(name: "CAssets"),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
@@ -55,7 +56,10 @@ let package = Package(
     library("Manifests", ["System"]),
     library(
       "Compression",
-      ["CZlib", .target(name: "CZstd", condition: .when(platforms: [.linux])), "System", "Zstd"]),
+      [
+        .target(name: "CBrotli", condition: .when(platforms: [.linux])), "CZlib",
+        .target(name: "CZstd", condition: .when(platforms: [.linux])), "System", "Zstd",
+      ]),
     library("Archive", ["CZlib", "System"]),
     library("HTTPClient", ["CCurl", "System"]),
     library("TLS", ["CSSL", "System"]),

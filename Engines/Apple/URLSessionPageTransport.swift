@@ -13,19 +13,15 @@ import XCacheRuntime
 /// Where hosts are, the system says. It also runs on Linux's Foundation, where its tests do; an app on Linux takes
 /// `CurlPageTransport`.
 public final class URLSessionPageTransport: PageTransport {
-  private let session: URLSession
-  private let exchanges = Exchanges(redirects: 0)
+  private let sessions: SessionPool
 
   /// A transport that gives up an answer of which nothing came for `stallSeconds`.
   public init(stallSeconds: Int = 120, connections: Int = 6) {
-    let configuration = URLSessionTransport.configuration
-    configuration.timeoutIntervalForRequest = TimeInterval(stallSeconds)
-    configuration.httpMaximumConnectionsPerHost = connections
-    session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
+    sessions = SessionPool(redirects: 0) { URLSessionTransport.configuration(stallSeconds, connections) }
   }
 
-  // A session holds its delegate until it is told to let go.
-  deinit { session.finishTasksAndInvalidate() }
+  /// What is under way goes on; requests from now on take new connections.
+  public func networkChanged() { sessions.networkChanged() }
 
   /// Sends by URLSession, which undoes the codings that the system knows.
   public func send(
@@ -48,8 +44,7 @@ public final class URLSessionPageTransport: PageTransport {
       stream = { BodyStream.open(length, read) }
       ask.httpBodyStream = stream?()
     }
-    let task = session.dataTask(with: ask)
-    let exchange = exchanges.begin(task, stream: stream)
+    let (task, exchange) = sessions.begin(ask, stream: stream)
     // Ends it where the caller has had enough; after its end it does nothing.
     defer { task.cancel() }
     try read(exchange, of: task, request, begin, receive)
@@ -82,10 +77,15 @@ public final class URLSessionPageTransport: PageTransport {
 }
 
 extension NetworkHead {
+  /// What systems decode, where they offer it; a body of any other coding they hand on as it is.
+  private static let decoded: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd"]
+
   /// The head of a session's answer, whose body is decoded.
   init(_ response: HTTPURLResponse, of url: String) {
-    let coding = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "identity"
-    let gone: Set<String> = coding == "identity" ? [] : ["content-encoding", "content-length"]
+    let codings = (response.value(forHTTPHeaderField: "Content-Encoding") ?? "").lowercased()
+      .split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+    let isDecoded = !codings.isEmpty && Self.decoded.isSuperset(of: codings)
+    let gone: Set<String> = isDecoded ? ["content-encoding", "content-length"] : []
     var headers: [(name: String, value: String)] = []
     for (name, value) in response.allHeaderFields {
       guard let name = name as? String, let value = value as? String, !gone.contains(name.lowercased())

@@ -10,21 +10,19 @@ import XCacheClient
 ///
 /// It also runs on Linux's Foundation, where its tests do; an app on Linux takes `CurlTransport`.
 public final class URLSessionTransport: Transport {
-  private let session: URLSession
-  private let exchanges = Exchanges(redirects: 5)
+  private let sessions: SessionPool
 
   /// A transport that gives up an answer of which nothing came for `stallSeconds`, with at most `connections` to a server
   /// that doesn't speak HTTP/2.
   public init(stallSeconds: Int = 30, connections: Int = 6) {
-    let configuration = Self.configuration
-    configuration.timeoutIntervalForRequest = TimeInterval(stallSeconds)
-    configuration.httpMaximumConnectionsPerHost = connections
-    session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
+    sessions = SessionPool(redirects: 5) { Self.configuration(stallSeconds, connections) }
   }
 
   /// A session's that keeps nothing.
-  static var configuration: URLSessionConfiguration {
+  static func configuration(_ stallSeconds: Int, _ connections: Int) -> URLSessionConfiguration {
     let configuration = URLSessionConfiguration.ephemeral
+    configuration.timeoutIntervalForRequest = TimeInterval(stallSeconds)
+    configuration.httpMaximumConnectionsPerHost = connections
     configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
     configuration.urlCache = nil
     configuration.httpCookieStorage = nil
@@ -33,8 +31,8 @@ public final class URLSessionTransport: Transport {
     return configuration
   }
 
-  // A session holds its delegate until it is told to let go.
-  deinit { session.finishTasksAndInvalidate() }
+  /// What is under way goes on; requests from now on take new connections.
+  public func networkChanged() { sessions.networkChanged() }
 
   /// Fetches by URLSession: up to five redirects, the system's content codings undone, no limit on the time as long as
   /// bytes come.
@@ -51,8 +49,7 @@ public final class URLSessionTransport: Transport {
     var ask = try Self.ask(request.url)
     if let seconds = request.stallSeconds { ask.timeoutInterval = TimeInterval(seconds) }
     for header in request.headers { ask.setValue(header.value, forHTTPHeaderField: header.name) }
-    let task = session.dataTask(with: ask)
-    let exchange = exchanges.begin(task)
+    let (task, exchange) = sessions.begin(ask)
     // Ends it where the caller has had enough; after its end it does nothing.
     defer { task.cancel() }
     return try Self.read(exchange, of: task, request, begin: begin, receive: receive)
@@ -64,8 +61,7 @@ public final class URLSessionTransport: Transport {
     ask.httpMethod = "POST"
     ask.httpBody = Data(document)
     ask.setValue("application/json", forHTTPHeaderField: "Content-Type")
-    let task = session.dataTask(with: ask)
-    let exchange = exchanges.begin(task)
+    let (task, exchange) = sessions.begin(ask)
     defer { task.cancel() }
     let end = ContinuousClock.now.advanced(by: .seconds(5))
     while let step = exchange.next(within: ContinuousClock.now.duration(to: end), of: task) {

@@ -1,5 +1,8 @@
 import CZlib
 
+#if canImport(CBrotli)
+  import CBrotli
+#endif
 #if canImport(CZstd)
   import CZstd
 #endif
@@ -7,19 +10,27 @@ import CZlib
 /// Undoes a content coding of bytes that arrive piece by piece, in memory that doesn't depend on how many come out.
 ///
 /// "A gzip file consists of a series of "members"" (RFC 1952 §2.2), "Zstandard compressed data is made up of one or more
-/// frames" (RFC 8878 §3.1): what they stand for is put together. zstd is undone where there is libzstd. Used by one thread at a
-/// time.
+/// frames" (RFC 8878 §3.1): what they stand for is put together. brotli and zstd are undone where there are their libraries. Used
+/// by one thread at a time.
 package final class StreamDecoder {
   /// The codings that are undone.
-  package enum Coding: Sendable {
+  package enum Coding: String, Sendable {
     case gzip
+    /// With zlib's head, as RFC 9110 §8.4.1.2 has it, or without, as some servers send it.
+    case deflate
+    #if canImport(CBrotli)
+      case brotli
+    #endif
     #if canImport(CZstd)
       case zstd
     #endif
   }
 
   private enum Engine {
-    case gzip(UnsafeMutablePointer<z_stream>)
+    case zlib(UnsafeMutablePointer<z_stream>)
+    #if canImport(CBrotli)
+      case brotli(OpaquePointer)
+    #endif
     #if canImport(CZstd)
       case zstd(OpaquePointer)
     #endif
@@ -29,29 +40,58 @@ package final class StreamDecoder {
   private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
   /// The bytes so far end with a member or a frame.
   private var isAtEnd = false
+  /// What follows the first member is passed over.
+  private let ignoresRest: Bool
+  /// The first bytes of deflate, until they tell whether there is a head.
+  private var start: [UInt8]?
+  /// Whether nothing came yet.
+  package private(set) var isEmpty = true
 
-  package init(_ coding: Coding) {
+  /// - Parameter takesOne: whether bytes that follow the first member are passed over, whatever they are; of zstd, all frames count.
+  package init(_ coding: Coding, takesOne: Bool = false) {
     switch coding {
     case .gzip:
-      let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-      stream.initialize(to: z_stream())
-      guard xcache_inflate_init(stream, 15 + 16) == Z_OK else { fatalError("zlib has no memory") }
-      engine = .gzip(stream)
+      engine = .zlib(Self.zlib(15 + 16))
+      ignoresRest = takesOne
+    case .deflate:
+      engine = .zlib(Self.zlib(15))
+      // There are no members.
+      ignoresRest = true
+      start = []
+    #if canImport(CBrotli)
+      case .brotli:
+        guard let state = BrotliDecoderCreateInstance(nil, nil, nil) else {
+          fatalError("libbrotlidec has no memory")
+        }
+        engine = .brotli(state)
+        ignoresRest = true
+    #endif
     #if canImport(CZstd)
       case .zstd:
         guard let context = ZSTD_createDCtx() else { fatalError("libzstd has no memory") }
         ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Int32(Zstd.windowLog))
         engine = .zstd(context)
+        ignoresRest = false
     #endif
     }
+  }
+
+  private static func zlib(_ windowBits: Int32) -> UnsafeMutablePointer<z_stream> {
+    let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    stream.initialize(to: z_stream())
+    guard xcache_inflate_init(stream, windowBits) == Z_OK else { fatalError("zlib has no memory") }
+    return stream
   }
 
   deinit {
     room.deallocate()
     switch engine {
-    case .gzip(let stream):
+    case .zlib(let stream):
       inflateEnd(stream)
       stream.deallocate()
+    #if canImport(CBrotli)
+      case .brotli(let state): BrotliDecoderDestroyInstance(state)
+    #endif
     #if canImport(CZstd)
       case .zstd(let context): ZSTD_freeDCtx(context)
     #endif
@@ -64,12 +104,28 @@ package final class StreamDecoder {
   ///   frame would take that much memory; what `body` throws.
   package func decode(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
     if bytes.byteCount == 0 { return }
+    isEmpty = false
+    guard let start else { return try decodeNext(bytes, body) }
+    let all = bytes.withUnsafeBytes { start + $0 }
+    self.start = all
+    guard all.count >= 2 else { return }
+    self.start = nil
+    // "CMF and FLG … is a multiple of 31", and 8 is the one method (RFC 1950 §2.2).
+    let hasHead = all[0] & 15 == 8 && (Int(all[0]) << 8 | Int(all[1])) % 31 == 0
+    if case .zlib(let stream) = engine, !hasHead, inflateReset2(stream, -15) != Z_OK {
+      throw CodingError.damaged
+    }
+    try decodeNext(all.span.bytes, body)
+  }
+
+  private func decodeNext(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
     try bytes.withUnsafeBytes { source in
       var used = 0
       var isFull = true
       while isFull || used < source.count {
         if isAtEnd {
           guard used < source.count else { break }
+          if ignoresRest { return }
           try beginNext()
         }
         let before = used
@@ -85,7 +141,7 @@ package final class StreamDecoder {
   /// Gets ready for the next member; libzstd goes on to the next frame by itself.
   private func beginNext() throws(CodingError) {
     isAtEnd = false
-    if case .gzip(let stream) = engine {
+    if case .zlib(let stream) = engine {
       guard inflateReset(stream) == Z_OK else { throw .damaged }
     }
   }
@@ -97,7 +153,7 @@ package final class StreamDecoder {
   /// Fills the room once.
   private func step(_ source: UnsafeRawBufferPointer, _ used: inout Int) throws(CodingError) -> Int {
     switch engine {
-    case .gzip(let stream):
+    case .zlib(let stream):
       let rest = UnsafeRawBufferPointer(rebasing: source[used...])
       // zlib never writes to its input; the member is not const for history's sake.
       stream.pointee.next_in = UnsafeMutablePointer(
@@ -112,6 +168,18 @@ package final class StreamDecoder {
       guard [Z_OK, Z_STREAM_END, Z_BUF_ERROR].contains(status) else { throw .damaged }
       isAtEnd = status == Z_STREAM_END
       return room.count - Int(stream.pointee.avail_out)
+    #if canImport(CBrotli)
+      case .brotli(let state):
+        let rest = UnsafeRawBufferPointer(rebasing: source[used...])
+        var (left, free) = (rest.count, room.count)
+        var next = rest.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        var place = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        let result = BrotliDecoderDecompressStream(state, &left, &next, &free, &place, nil)
+        guard result != BROTLI_DECODER_RESULT_ERROR else { throw .damaged }
+        used = source.count - left
+        isAtEnd = result == BROTLI_DECODER_RESULT_SUCCESS
+        return room.count - free
+    #endif
     #if canImport(CZstd)
       case .zstd(let context):
         var input = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: used)

@@ -6,7 +6,7 @@ import XCacheRuntime
 /// Requests of pages over libcurl: those to a server that speaks HTTP/2 share one connection, to another there are six.
 ///
 /// A page that takes its time with an answer holds up no other. Over HTTP/1.1 the server waits for it; over HTTP/2 what comes
-/// meanwhile goes to a file without a name below `$TMPDIR` or /var/tmp.
+/// meanwhile goes to a file without a name below `$TMPDIR` or /var/tmp, in the coding that it came in.
 public final class CurlPageTransport: PageTransport {
   private let pool: HTTPPool
   private let timeouts: HTTPTimeouts
@@ -38,39 +38,50 @@ public final class CurlPageTransport: PageTransport {
     self.resolver = resolver
   }
 
-  /// Sends by libcurl, which undoes gzip, br and zstd.
+  /// Sends by libcurl; gzip, deflate, br and zstd are undone.
   public func send(
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) {
     var ask = HTTPRequest(
       request.method, request.url, fields: Self.fields(of: request), body: Self.body(of: request),
-      timeouts: timeouts, decodes: true, watch: { _ in !request.isCancelled() })
-    // A part of something coded can't be decoded.
-    let isPart = request.headers.contains { $0.name.lowercased() == "range" }
-    ask.codings = isPart ? "identity" : "gzip, deflate, br, zstd"
+      timeouts: timeouts, watch: { _ in !request.isCancelled() })
     // As browsers do.
     ask.asksBeforeBody = false
     ask.authorities = authorities
     ask.multiplexed = request.multiplexed
     ask.memoryLimit = request.memoryLimit
+    let host = ask.host ?? request.url
     var hasBegun = false
+    var decoder: ContentDecoder?
     func told(_ reply: HTTPReply) throws {
       hasBegun = true
-      guard begin(Self.head(reply, request.url)) else { throw Stopped() }
+      let decoded = NetworkHead.decoded(
+        reply.status, reply.fields.map { ($0.name, $0.value) }, url: request.url, method: request.method,
+        host: host)
+      decoder = decoded.decoder
+      guard begin(decoded.head) else { throw Stopped() }
     }
     do {
       try withoutActuallyEscaping(receive) { receive throws(HTTPClientError) in
         try withoutActuallyEscaping(told) { told throws(HTTPClientError) in
+          let hand = { (bytes: RawSpan) throws in guard receive(bytes) else { throw Stopped() } }
           let sink = HTTPSink.page(
             begin: told,
-            write: { bytes in guard receive(bytes.bytes) else { throw Stopped() } })
+            write: { bytes in
+              guard let decoder else { return try hand(bytes.bytes) }
+              try decoder.decode(bytes.bytes, hand)
+            })
           try perform(ask, sink, isUntouched: { !hasBegun })
         }
       }
     } catch {
-      if case .callback(is Stopped) = error { throw TransportError(.stopped, "the caller ended it") }
-      throw TransportError(error)
+      switch error {
+      case .callback(is Stopped): throw TransportError(.stopped, "the caller ended it")
+      case .callback(let error as TransportError): throw error
+      default: throw TransportError(error)
+      }
     }
+    try decoder?.finish()
   }
 
   /// What is under way goes on; requests from now on take new connections.
@@ -95,7 +106,10 @@ public final class CurlPageTransport: PageTransport {
     let own: Set<String> = [
       "accept-encoding", "connection", "content-length", "expect", "host", "transfer-encoding",
     ]
+    // A part of something coded can't be decoded.
+    let isPart = request.headers.contains { $0.name.lowercased() == "range" }
     return request.headers.filter { !own.contains($0.name.lowercased()) }.map { HTTPField($0.name, $0.value) }
+      + [HTTPField("Accept-Encoding", isPart ? "identity" : "gzip, deflate, br, zstd")]
   }
 
   private static func body(of request: NetworkRequest) -> HTTPBody {
@@ -104,15 +118,5 @@ public final class CurlPageTransport: PageTransport {
     case .bytes(let bytes): .bytes(bytes)
     case .stream(let length, let read): .stream(length: length, read: read)
     }
-  }
-
-  private static func head(_ reply: HTTPReply, _ url: String) -> NetworkHead {
-    let isCoded = reply.field("content-encoding").map { $0.lowercased() != "identity" } ?? false
-    let gone: Set<String> = isCoded ? ["content-encoding", "content-length"] : []
-    return NetworkHead(
-      status: reply.status,
-      headers: NetworkHead.handedOn(
-        reply.fields.filter { !gone.contains($0.name.lowercased()) }.map { ($0.name, $0.value) }),
-      url: url)
   }
 }

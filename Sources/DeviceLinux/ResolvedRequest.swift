@@ -16,9 +16,13 @@ struct ResolvedRequest {
     isUntouched: () -> Bool, by perform: (HTTPRequest) throws(HTTPClientError) -> HTTPReply
   ) throws(HTTPClientError) -> HTTPReply {
     guard let host = request.host else { return try perform(request) }
+    var request = request
     for _ in 0..<AddressDialer.attempts {
-      guard let resolution = resolver.resolve(host) else { break }
-      let outcome = attempt(resolution, host, perform)
+      let found = resolver.resolve(host) { request.isCancelled }
+      if request.isCancelled { throw .cancelled }
+      guard let resolution = found else { break }
+      let outcome = attempt(request, resolution, host, perform)
+      request.isRepeat = outcome.isRepeat
       switch outcome.result {
       case .success(let reply): return reply
       case .failure(let error):
@@ -30,9 +34,13 @@ struct ResolvedRequest {
     return try perform(plain)
   }
 
+  /// What came of it, whether addresses are to blame, and whether the request was sent once.
+  private typealias Outcome = (result: Result<HTTPReply, HTTPClientError>, failed: Bool, isRepeat: Bool)
+
   private func attempt(
-    _ resolution: Resolution, _ host: String, _ perform: (HTTPRequest) throws(HTTPClientError) -> HTTPReply
-  ) -> (result: Result<HTTPReply, HTTPClientError>, failed: Bool) {
+    _ request: HTTPRequest, _ resolution: Resolution, _ host: String,
+    _ perform: (HTTPRequest) throws(HTTPClientError) -> HTTPReply
+  ) -> Outcome {
     var ask = request
     ask.addresses = resolution.addresses.map(\.authority)
     ask.timeouts.connect = min(request.timeouts.connect, AddressDialer.timeout)
@@ -40,12 +48,13 @@ struct ResolvedRequest {
     ask.routed = { route in taken.withLock { $0 = route } }
     let result = Result { () throws(HTTPClientError) in try perform(ask) }
     let route = taken.withLock { $0 }
-    guard let route, route.isNew || route.address == nil else {
-      return (result, false)
-    }
+    let isRepeat = request.isRepeat || route?.isRepeat == true
+    guard let route, route.isNew || route.address == nil else { return (result, false, isRepeat) }
     let failed = Self.failed(result, route, resolution.addresses)
     // On another network it is tried again, and nothing of this one is noted.
-    guard resolver.isCurrent(resolution) else { return (result, !route.isReady && !failed.isEmpty) }
+    guard resolver.isCurrent(resolution) else {
+      return (result, !route.isReady && !failed.isEmpty, isRepeat)
+    }
     for address in failed { resolver.failed(address, of: host) }
     if failed.isEmpty || route.isReady, let address = route.address.flatMap({ IPAddress($0) }) {
       // Of another one it would count the time that those before it took.
@@ -53,7 +62,7 @@ struct ResolvedRequest {
         resolver.connected(to: address, of: host, after: route.connectMilliseconds)
       }
     }
-    return (result, !route.isReady && !failed.isEmpty)
+    return (result, !route.isReady && !failed.isEmpty, isRepeat)
   }
 
   /// The addresses that turned out to be of no use.

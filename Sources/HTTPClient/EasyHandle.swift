@@ -9,6 +9,8 @@ final class EasyHandle {
   /// Where libcurl writes what it knows of a failure beyond its code; "at least CURL_ERROR_SIZE bytes" that stay there
   /// (CURLOPT_ERRORBUFFER(3)).
   private let details = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+  /// Whether the last request found its kept connection gone, and is to be sent once more as one that `isRepeat`.
+  private(set) var isToBeRepeated = false
 
   init() throws(HTTPClientError) {
     guard Library.isReady, let handle = curl_easy_init() else {
@@ -33,6 +35,7 @@ final class EasyHandle {
     run: (UnsafeMutableRawPointer) throws(HTTPClientError) -> CURLcode = { curl_easy_perform($0) }
   ) throws(HTTPClientError) -> HTTPReply {
     let exchange = HTTPExchange(request, sink, handOver)
+    isToBeRepeated = false
     // Keeps "live connections, the Session ID cache, the DNS cache, the cookies" (curl_easy_reset(3)).
     curl_easy_reset(handle)
     details.pointee = 0
@@ -52,10 +55,19 @@ final class EasyHandle {
       setCallbacks(Unmanaged.passUnretained(exchange).toOpaque())
       return Result { () throws(HTTPClientError) in try run(handle) }
     }
-    request.routed?(route(isSecure: Target(request.url)?.isSecure ?? false))
+    var route = route(isSecure: Target(request.url)?.isSecure ?? false)
+    route.isRepeat = request.isRepeat
+    request.routed?(route)
     if let failure = exchange.failure { throw failure }
     let code = try outcome.get()
+    isToBeRepeated = exchange.isToBeRepeated
+    if isToBeRepeated, let target = Target(request.url) { throw .reset(host: target.host, port: target.port) }
     guard code == CURLE_OK else { throw error(code, request.url) }
+    // Of an answer that breaks off in its head libcurl says that it is over.
+    guard exchange.isHeadWhole || exchange.status == 0 else {
+      let target = Target(request.url)
+      throw .cutOff(host: target?.host ?? request.url, port: target?.port ?? 0)
+    }
     // libcurl takes 101, after which another protocol is spoken, for an answer; nobody asked for one.
     guard exchange.status >= 200 else {
       let host = Target(request.url)?.host ?? request.url
@@ -67,6 +79,20 @@ final class EasyHandle {
     xcache_getinfo_long(handle, CURLINFO_HTTP_VERSION, &version)
     reply.isMultiplexed = version >= Int(CURL_HTTP_VERSION_2_0)
     return reply
+  }
+
+  /// What `perform` gives, once more where the request's kept connection turned out to be gone. Of an answer nothing came then.
+  func repeating(
+    _ request: HTTPRequest, _ perform: (HTTPRequest) throws(HTTPClientError) -> HTTPReply
+  ) throws(HTTPClientError) -> HTTPReply {
+    do {
+      return try perform(request)
+    } catch {
+      guard isToBeRepeated else { throw error }
+      var request = request
+      request.isRepeat = true
+      return try perform(request)
+    }
   }
 
   // MARK: Options
@@ -82,16 +108,20 @@ final class EasyHandle {
     set(CURLOPT_CUSTOMREQUEST, request.method)
     set(CURLOPT_NOBODY, request.method == "HEAD" ? 1 : 0)
     set(CURLOPT_USERAGENT, "xcache")
-    if request.decodes { set(CURLOPT_ACCEPT_ENCODING, request.codings) }
+    if request.decodes { set(CURLOPT_ACCEPT_ENCODING, "gzip, zstd") }
     // By ALPN; without TLS it is HTTP/1.1.
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
     if request.waitsForConnection { set(CURLOPT_PIPEWAIT, 1) }
+    if request.isRepeat { set(CURLOPT_FRESH_CONNECT, 1) }
     if let authorities = request.authorities { set(CURLOPT_CAINFO, authorities) }
   }
 
   private func setLimits(_ request: HTTPRequest) {
     // libcurl-thread(3): signals for name lookups don't go with threads.
     set(CURLOPT_NOSIGNAL, 1)
+    // A request that ends while the system still looks its host up would have this thread wait for that, and with it every other
+    // request of a pool: 9.5 s were measured with a name server that doesn't answer.
+    set(CURLOPT_QUICK_EXIT, 1)
     set(CURLOPT_CONNECTTIMEOUT_MS, request.timeouts.connect)
     // One of many that share a line gets little of a slow one.
     let least = request.timeouts.bytesPerSecond
@@ -148,8 +178,9 @@ final class EasyHandle {
       return HTTPExchange.at(context).progress() ? 0 : 1
     }
     xcache_setopt_prereq(handle) { context, _, local, _, port in
-      if let context, let local { HTTPExchange.at(context).isReady(on: "\(String(cString: local)) \(port)") }
-      return CURL_PREREQFUNC_OK
+      guard let context, let local else { return CURL_PREREQFUNC_OK }
+      let isReady = HTTPExchange.at(context).isReady(on: "\(String(cString: local)) \(port)")
+      return isReady ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
     for option in [
       CURLOPT_PREREQDATA, CURLOPT_READDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_SEEKDATA,

@@ -6,10 +6,16 @@ import System
 /// a handle of its own; the handle used last is used first, so that its connection is warm.
 package final class HTTPClient: Sendable {
   // An `EasyHandle` is in this list or with one thread, never both.
-  private let idle = Locked<[Idle]>([])
+  private let idle: Locked<State>
   private let authorities: String?
   private let trace: (@Sendable (String) -> Void)?
   private let retrying: (@Sendable (String) -> Void)?
+
+  private struct State {
+    var handles: [Idle] = []
+    var sleep: SleepWatch
+  }
+
   /// When a retry was last reported, a monotonic time in nanoseconds.
   private let reported = Locked<UInt64?>(nil)
 
@@ -20,10 +26,18 @@ package final class HTTPClient: Sendable {
   ///   - authorities: a file of the certificates to trust, PEM, where a request names none; nil: the system's.
   ///   - trace: told each exchange that is over, in words: `GET https://… 200, 12 ms`.
   ///   - retrying: told that a request failed and is tried again, in words, once a second at most.
-  package init(
+  package convenience init(
     authorities: String? = nil, trace: (@Sendable (String) -> Void)? = nil,
     retrying: (@Sendable (String) -> Void)? = nil
   ) {
+    self.init(authorities, trace, retrying, slept: Clock.sleptMilliseconds)
+  }
+
+  init(
+    _ authorities: String? = nil, _ trace: (@Sendable (String) -> Void)? = nil,
+    _ retrying: (@Sendable (String) -> Void)? = nil, slept: @escaping @Sendable () -> Int64
+  ) {
+    idle = Locked(State(sleep: SleepWatch(slept)))
     self.authorities = authorities
     self.trace = trace
     self.retrying = retrying
@@ -51,10 +65,10 @@ package final class HTTPClient: Sendable {
     _ request: HTTPRequest, into sink: HTTPSink = .memory(limit: 16 << 20)
   ) throws(HTTPClientError) -> HTTPReply {
     let taken = try take()
-    defer { idle.withLock { $0.append(taken) } }
+    defer { idle.withLock { $0.handles.append(taken) } }
     var request = request
     request.authorities = request.authorities ?? authorities
-    guard let trace else { return try taken.handle.perform(request, into: sink) }
+    guard let trace else { return try Self.perform(request, on: taken.handle, into: sink) }
     let start = Clock.monotonicNanoseconds()
     var outcome = ""
     defer {
@@ -62,7 +76,7 @@ package final class HTTPClient: Sendable {
       trace("\(request.method) \(request.url): \(outcome), \(milliseconds) ms")
     }
     do {
-      let reply = try taken.handle.perform(request, into: sink)
+      let reply = try Self.perform(request, on: taken.handle, into: sink)
       outcome = "\(reply.status)"
       return reply
     } catch {
@@ -71,8 +85,23 @@ package final class HTTPClient: Sendable {
     }
   }
 
+  private static func perform(
+    _ request: HTTPRequest, on handle: EasyHandle, into sink: HTTPSink
+  ) throws(HTTPClientError) -> HTTPReply {
+    try handle.repeating(request) { request throws(HTTPClientError) in
+      try handle.perform(request, into: sink)
+    }
+  }
+
   private func take() throws(HTTPClientError) -> Idle {
-    if let warm = idle.withLock({ $0.popLast() }) { return warm }
+    let (warm, old) = idle.withLock { state -> (Idle?, [Idle]) in
+      guard state.sleep.hasSlept() else { return (state.handles.popLast(), []) }
+      defer { state.handles = [] }
+      return (nil, state.handles)
+    }
+    // Their connections are closed outside of the lock.
+    withExtendedLifetime(old) {}
+    if let warm { return warm }
     return Idle(try EasyHandle())
   }
 

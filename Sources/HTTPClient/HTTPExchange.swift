@@ -9,14 +9,16 @@ final class HTTPExchange {
   private let handOver: HandOver?
   private let watch: (@Sendable (HTTPProgress) -> Bool)?
   private let multiplexed: (@Sendable (Bool) -> Void)?
-  private let decodes: Bool
   private let memoryLimit: Int?
+  private let mayBeRepeated: Bool
 
   private var sent: Int64 = 0
   private var received: Int64 = 0
   private var hasBegun = false
   private(set) var fields: [HTTPField] = []
   private(set) var status = 0
+  /// Whether the last head that began came to its end.
+  private(set) var isHeadWhole = false
   private(set) var kept: [UInt8] = []
   /// Why a callback stopped the exchange; libcurl's own code then only says that one did.
   private(set) var failure: HTTPClientError?
@@ -24,14 +26,19 @@ final class HTTPExchange {
   /// Whether the answer came on a connection that takes several requests at once.
   private var isMultiplexed = false
 
+  /// The request went out, and no line of an answer came.
+  private var isUnanswered = false
+  /// It would have gone out a second time.
+  private(set) var isToBeRepeated = false
+
   init(_ request: HTTPRequest, _ sink: HTTPSink, _ handOver: HandOver?) {
     body = request.body
     self.sink = sink
     self.handOver = handOver
     watch = request.watch
     multiplexed = request.multiplexed
-    decodes = request.decodes
     memoryLimit = request.memoryLimit
+    mayBeRepeated = request.mayBeRepeated
   }
 
   /// What there is to send.
@@ -69,8 +76,19 @@ final class HTTPExchange {
     return .bytes(count)
   }
 
-  /// The request is about to go out on the connection that `line` names.
-  func isReady(on line: String) { handOver?.isReady(on: line) }
+  /// The request is about to go out on the connection that `line` names; false: it isn't to.
+  ///
+  /// libcurl sends it again on each kept connection that turns out to be gone. What may have been carried out goes out once more at
+  /// most, on a connection made for it.
+  func isReady(on line: String) -> Bool {
+    if isUnanswered, !mayBeRepeated {
+      isToBeRepeated = true
+      return false
+    }
+    isUnanswered = true
+    handOver?.isReady(on: line)
+    return true
+  }
 
   private func fill(_ room: UnsafeMutableRawBufferPointer) -> Int? {
     switch body {
@@ -95,15 +113,18 @@ final class HTTPExchange {
 
   /// Takes one header line, its line end included; false stops.
   func header(_ line: UnsafeRawBufferPointer) -> Bool {
+    isUnanswered = false
     let text = String(decoding: line, as: UTF8.self)
     if text.hasPrefix("HTTP/") {
       fields = []
+      isHeadWhole = false
       isMultiplexed = text.hasPrefix("HTTP/2") || text.hasPrefix("HTTP/3")
       status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
     } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
       let value = text[text.index(after: colon)...]
       fields.append(HTTPField(String(text[..<colon]), trimmed(value)))
     } else if text == "\r\n" || text == "\n" {
+      isHeadWhole = true
       return headEnded()
     }
     return true
@@ -145,10 +166,8 @@ final class HTTPExchange {
       received += Int64(bytes.count)
       return .taken
     }
-    // While one request of a shared connection stands still, libcurl 7 reads nothing of the others; and what a small piece of a
-    // coded body stands for has no limit.
-    let isCoded = decodes && fields.contains { $0.name.lowercased() == "content-encoding" }
-    guard handOver.take(bytes, spools: isMultiplexed || isCoded) else { return .later }
+    // While one request of a shared connection stands still, libcurl 7 reads nothing of the others.
+    guard handOver.take(bytes, spools: isMultiplexed) else { return .later }
     received += Int64(bytes.count)
     return .taken
   }

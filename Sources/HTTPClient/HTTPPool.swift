@@ -9,16 +9,24 @@ import System
 /// sent bit by bit, and takes the time that it takes.
 package final class HTTPPool: Sendable {
   private let connections: Int
-  private let state = Locked(State())
+  private let state: Locked<State>
   private let use = ConnectionUse()
 
   private struct State {
     var driver: PoolDriver?
     var idle: [Idle] = []
+    var sleep: SleepWatch
   }
 
   /// - Parameter connections: to one server that doesn't speak HTTP/2.
-  package init(connections: Int = 6) { self.connections = connections }
+  package convenience init(connections: Int = 6) {
+    self.init(connections: connections, slept: Clock.sleptMilliseconds)
+  }
+
+  init(connections: Int = 6, slept: @escaping @Sendable () -> Int64) {
+    self.connections = connections
+    state = Locked(State(sleep: SleepWatch(slept)))
+  }
 
   deinit { state.withLock { $0.driver?.stop() } }
 
@@ -36,10 +44,18 @@ package final class HTTPPool: Sendable {
   ) throws(HTTPClientError) -> HTTPReply {
     let idle = try take()
     defer { state.withLock { $0.idle.append(idle) } }
+    return try idle.handle.repeating(request) { request throws(HTTPClientError) in
+      try send(request, on: idle.handle, into: sink)
+    }
+  }
+
+  private func send(
+    _ request: HTTPRequest, on handle: EasyHandle, into sink: HTTPSink
+  ) throws(HTTPClientError) -> HTTPReply {
     guard case .page(let begin, let write) = sink else {
       var request = request
       request.waitsForConnection = true
-      return try idle.handle.perform(request, into: sink) { handle throws(HTTPClientError) in
+      return try handle.perform(request, into: sink) { handle throws(HTTPClientError) in
         try drive { driver throws(HTTPClientError) in driver.run(handle) }
       }
     }
@@ -47,7 +63,7 @@ package final class HTTPPool: Sendable {
     defer { use.end(number) }
     let (use, told) = (use, request.multiplexed ?? { _ in })
     let handOver = HandOver { use.sent(number, on: $0, told) }
-    return try idle.handle.perform(request, into: sink, by: handOver) { handle throws(HTTPClientError) in
+    return try handle.perform(request, into: sink, by: handOver) { handle throws(HTTPClientError) in
       try drive { driver throws(HTTPClientError) in try driver.run(handle, handOver, request, begin, write) }
     }
   }
@@ -64,6 +80,10 @@ package final class HTTPPool: Sendable {
   private func driver() throws(HTTPClientError) -> PoolDriver {
     let connections = connections
     return try state.withLock { state throws(HTTPClientError) in
+      if state.sleep.hasSlept() {
+        state.driver?.stop()
+        state.driver = nil
+      }
       if let driver = state.driver { return driver }
       let driver = try PoolDriver.start(connections)
       state.driver = driver

@@ -16,8 +16,6 @@ package struct HTTPRequest: Sendable {
   package var redirects: Int
   /// Whether codings are offered and undone; sinks and limits then see the decoded bytes.
   package var decodes: Bool
-  /// The codings that are offered where `decodes` says so.
-  package var codings = "gzip, zstd"
   /// Whether sending it twice does no more than sending it once, which its method doesn't tell.
   package var isRepeatable = false
   /// A file of the certificates to trust, PEM; nil: the system's.
@@ -29,6 +27,8 @@ package struct HTTPRequest: Sendable {
   package var routed: (@Sendable (HTTPRoute) -> Void)?
   /// Told whether its connection takes several requests at once, as soon as that shows, and again with the answer's head.
   package var multiplexed: (@Sendable (Bool) -> Void)?
+  /// Whether it was sent once already, and may have been carried out: it goes out once more, on a connection made for it.
+  package var isRepeat = false
   /// Whether it would rather wait until a connection that is being made turns out to take several requests at once.
   var waitsForConnection = false
   /// Whether the server is asked before a body is sent (RFC 9110 §10.1.1); one that says nothing to that costs a second.
@@ -64,6 +64,8 @@ package struct HTTPRoute: Equatable, Sendable {
   package let connectMilliseconds: Int
   /// Whether the connection, TLS included, was ready for the request.
   package let isReady: Bool
+  /// Whether the request had been sent once before.
+  package var isRepeat = false
 }
 
 /// One header field.
@@ -106,6 +108,9 @@ package struct HTTPTimeouts: Hashable, Sendable {
 }
 
 extension HTTPRequest {
+  /// Whether `watch` ends it before it began.
+  package var isCancelled: Bool { watch.map { !$0(HTTPProgress(sent: 0, received: 0)) } ?? false }
+
   /// Whether it may be sent again when no answer came: the first may have been carried out.
   ///
   /// Not by DELETE alone, whose second answer is another one.

@@ -34,11 +34,16 @@ final class HandOver: Sendable {
 
   /// Bytes that wait for the reader in memory, above which the transfer stands still or the rest goes to a file.
   private static let room = 256 << 10
-  /// Bytes in the file, above which the transfer stands still after all.
-  private static let spoolLimit: Int64 = 512 << 20
+  /// Bytes of the file, above which the transfer stands still after all.
+  private let spoolLimit: Int64
 
-  /// - Parameter ready: told which connection the request is about to go out on.
-  init(ready: @escaping @Sendable (String) -> Void) { self.ready = ready }
+  /// - Parameters:
+  ///   - spoolLimit: bytes that may wait in a file.
+  ///   - ready: told which connection the request is about to go out on.
+  init(spoolLimit: Int64 = 512 << 20, ready: @escaping @Sendable (String) -> Void) {
+    self.spoolLimit = spoolLimit
+    self.ready = ready
+  }
 
   // MARK: - On the pool's thread
 
@@ -62,8 +67,8 @@ final class HandOver: Sendable {
         return true
       }
       if spools {
-        state.spool = state.spool ?? SpoolFile()
-        if let spool = state.spool, spool.count < Self.spoolLimit, spool.append(bytes) { return true }
+        state.spool = state.spool ?? SpoolFile(capacity: spoolLimit)
+        if let spool = state.spool, spool.append(bytes) { return true }
         if state.spool?.count == 0 { state.spool = nil }
       }
       state.isPaused = true
@@ -115,7 +120,9 @@ final class HandOver: Sendable {
   func next(within duration: Duration) -> (step: Step, shouldContinue: Bool)? {
     state.waiting(for: duration) { state in
       guard let step = Self.take(from: &state) else { return nil }
-      let shouldContinue = state.isPaused && state.spool == nil && state.size <= Self.room / 2
+      // Half of the room is a step that is worth the while.
+      let hasRoom = state.spool.map { $0.count <= spoolLimit / 2 } ?? (state.size <= Self.room / 2)
+      let shouldContinue = state.isPaused && hasRoom
       if shouldContinue { state.isPaused = false }
       return (step, shouldContinue)
     }

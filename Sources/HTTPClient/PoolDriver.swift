@@ -167,7 +167,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
     guard case .stream(let length, let read) = request.body else { return [] }
     let most = Int(min(length - offset, 256 << 10))
     let bytes = try [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
-      count = min(most, try read(offset, UnsafeMutableRawBufferPointer(buffer)))
+      count = min(most, max(0, try read(offset, UnsafeMutableRawBufferPointer(buffer))))
     }
     guard !bytes.isEmpty else { throw HTTPClientError.bodyEnded(at: offset) }
     return bytes[...]

@@ -8,8 +8,11 @@ extension HTTPDNSResolver {
   /// Milliseconds after which the service is asked anew where it is.
   private static let refreshEvery: Int64 = 8 * 3_600_000
 
+  /// Milliseconds after which a thread that waits asks whether it is to go on.
+  private static let slice: Int64 = 200
+
   /// Carries out a plan.
-  func lookUp(_ host: HostName, from start: Int64) -> Resolution? {
+  func lookUp(_ host: HostName, from start: Int64, _ isCancelled: () -> Bool) -> Resolution? {
     let (isNoHelp, stale, network) = state.withLock { state -> (Bool, LookupAnswer?, Int) in
       let stale = state.cache.stale(host, at: start)
       return (
@@ -23,14 +26,18 @@ extension HTTPDNSResolver {
     let waiter = Waiter([:])
     var known: LookupPlan.Outcomes = [:]
     while true {
+      if isCancelled() { return nil }
       let moment = now()
       // On another network it begins again.
-      if state.withLock({ $0.network }) != network { return isOff ? nil : lookUp(host, from: moment) }
+      if state.withLock({ $0.network }) != network {
+        return isOff ? nil : lookUp(host, from: moment, isCancelled)
+      }
       switch plan.next(known, at: moment) {
       case .ask(let source): ask(Question(host: host, source: source, network: network), waiter)
       case .wait(let until):
         let count = known.count
-        _ = waiter.waiting(for: .milliseconds(until - moment)) { $0.count > count ? () : nil }
+        let time = min(until - moment, Self.slice)
+        _ = waiter.waiting(for: .milliseconds(time)) { $0.count > count ? () : nil }
         known = filtered(waiter.withLock { $0 }, host)
       case .take(let answer, let source):
         if source == .system { noteLate(plan, Question(host: host, source: .service, network: network)) }

@@ -96,7 +96,10 @@ public final class HTTPDNSResolver: Resolver {
   }
 
   /// Where `host` is, as the order of the settings has it.
-  public func resolve(_ host: String) -> Resolution? {
+  public func resolve(_ host: String) -> Resolution? { resolve(host, isCancelled: { false }) }
+
+  /// The same, unless somebody has enough of waiting.
+  public func resolve(_ host: String, isCancelled: () -> Bool) -> Resolution? {
     guard !isOff, let host = HostName(host) else { return nil }
     let start = now()
     let (held, network) = state.withLock { state -> ([IPAddress], Int) in
@@ -105,7 +108,7 @@ public final class HTTPDNSResolver: Resolver {
     }
     if !held.isEmpty { return resolution(held, .cache, network) }
     refreshService()
-    return lookUp(host, from: start)
+    return lookUp(host, from: start, isCancelled)
   }
 
   func resolution(_ addresses: [IPAddress], _ source: Resolution.Source, _ network: Int) -> Resolution {

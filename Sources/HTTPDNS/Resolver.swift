@@ -6,6 +6,13 @@ public protocol Resolver: Sendable {
   /// Where `host` is; nil: the system is to connect as it always does. The call blocks, for some seconds at most.
   func resolve(_ host: String) -> Resolution?
 
+  /// The same for somebody who may have enough of waiting.
+  ///
+  /// - Parameters:
+  ///   - host: a name.
+  ///   - isCancelled: asked about five times a second, on the calling thread; true ends the call, which then gives nil.
+  func resolve(_ host: String, isCancelled: () -> Bool) -> Resolution?
+
   /// A connection to an address stood after so many milliseconds.
   func connected(to address: IPAddress, of host: String, after milliseconds: Int)
 
@@ -17,6 +24,11 @@ public protocol Resolver: Sendable {
 }
 
 extension Resolver {
+  /// Of a resolver that doesn't wait, or can't be interrupted.
+  public func resolve(_ host: String, isCancelled: () -> Bool) -> Resolution? {
+    isCancelled() ? nil : resolve(host)
+  }
+
   /// As far as a resolver knows that asks nobody.
   public func isCurrent(_ resolution: Resolution) -> Bool { true }
 }

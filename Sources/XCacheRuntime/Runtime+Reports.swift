@@ -47,7 +47,7 @@ extension Runtime {
   /// - Parameter isLast: it is time in any case.
   func sendCounts(isLast: Bool = false) {
     guard let device, isOpen || isLast, !conditions.isOffline, device.takesBatches else { return }
-    let (version, now, damage) = (device.version, Clock.monotonicNanoseconds(), device.takeDamage())
+    let (version, now, damage) = (device.version, Clock.continuousNanoseconds(), device.takeDamage())
     let batches = state.withLock { state in
       state.tally.add(.damaged, damage, holding: version)
       return state.tally.take(at: now, holding: version, isLast: isLast)
@@ -63,7 +63,7 @@ struct Tally {
   private var version: String
   /// About versions that aren't held any more.
   private var over: [DeviceBatch] = []
-  /// When the last batch was made, in monotonic nanoseconds.
+  /// When the last batch was made, in continuous nanoseconds.
   private var taken: UInt64?
 
   /// Nanoseconds between two batches of one version.

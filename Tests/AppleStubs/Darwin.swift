@@ -178,6 +178,9 @@ public func dup(_ file: Int32) -> Int32 { -1 }
 @discardableResult public func pread(
   _ file: Int32, _ bytes: UnsafeMutableRawPointer!, _ count: Int, _ at: off_t
 ) -> Int { -1 }
+public func pwrite(
+  _ file: Int32, _ bytes: UnsafeRawPointer!, _ count: Int, _ at: off_t
+) -> Int { -1 }
 @discardableResult public func write(_ file: Int32, _ bytes: UnsafeRawPointer!, _ count: Int) -> Int { -1 }
 @discardableResult public func fsync(_ file: Int32) -> Int32 { -1 }
 @discardableResult public func fcntl(_ file: Int32, _ command: Int32) -> Int32 { -1 }

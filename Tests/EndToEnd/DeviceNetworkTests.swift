@@ -108,4 +108,30 @@ struct DeviceNetworkTests {
     #expect(try Self.run("prefetch", "run").exitCode == 2)
     #expect(try Self.run("prefetch", "run", "nonsense", file).exitCode == 2)
   }
+
+  @Test("prefetch run ends in time, whatever a server does")
+  func prefetchEnds() throws {
+    let isOver = Monitor(false)
+    defer { isOver.broadcasting { $0 = true } }
+    let server = SocketServer { request in
+      if request.path == "/list" { return .answer(body: Array("data".utf8)) }
+      // Nothing, or never all of it.
+      let start: [SocketServer.Step] =
+        request.path == "/drip" ? [.send(Array("HTTP/1.1 200 OK\r\n\r\nsome".utf8))] : []
+      return start + [.run { _ = isOver.waiting(for: .seconds(300)) { $0 ? () : nil } }, .close]
+    }
+    let scratch = try Scratch()
+    let file = "\(scratch.path)/prefetch.json"
+    let page = "https://m.example.com/help.html"
+    let calls = ["list", "hang", "drip"].map { #"{"api":"\#(server.url)/\#($0)","method":"GET"}"# }
+    let config = #"[{"url":"\#(page)","interfaces":[\#(calls.joined(separator: ","))]}]"#
+    try DurableFile.write(Array(config.utf8), to: file)
+    let outcome = try Self.run("prefetch", "run", page, file, "--timeout", "1s")
+    #expect(outcome.exitCode == 1)
+    let rows = outcome.output.split(separator: "\n").dropFirst().map(String.init)
+    #expect(rows.count == 3 && rows.first?.contains("200") == true)
+    for row in rows.dropFirst() { #expect(row.contains("no whole answer within 1 s"), "\(row)") }
+    #expect(outcome.errors.contains("2 calls got no answer"), "\(outcome.errors)")
+    #expect(try Self.run("prefetch", "run", page, file, "--timeout", "soon").exitCode == 2)
+  }
 }

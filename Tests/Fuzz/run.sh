@@ -63,7 +63,7 @@ pack)
   swiftc "${flags[@]}" -module-name PackFuzz -I "$built/Modules" $(find Sources -name module.modulemap \
     -printf '-Xcc -fmodule-map-file=%p ') -Xcc "-fmodule-map-file=$built/CLinux.build/module.modulemap" \
     -Xcc -ISources/CLinux/include Tests/Fuzz/PackFuzz.swift Tests/ManifestsTests/Packs/Pack{Sample,Device}.swift \
-    Tests/ManifestsTests/SplitMix.swift $(find "$built/" -name '*.o') -lz -lzstd -lcrypto \
+    Tests/ManifestsTests/SplitMix.swift $(find "$built/" -name '*.o') -lz -lbrotlidec -lzstd -lcrypto \
     -o "$work/pack-fuzz"
   ;;
 zstd)

@@ -76,12 +76,98 @@ import Testing
     changes.join()
   }
 
+  /// A server has closed what was kept while the system slept, and maybe nobody says so.
+  @Test(arguments: [false, true]) func sleepEndsKeptConnections(isPooled: Bool) throws {
+    let slept = Locked<Int64>(0)
+    let server = SocketServer { _ in .answer() }
+    let time: @Sendable () -> Int64 = { slept.withLock { $0 } }
+    let (pool, client) = (HTTPPool(slept: time), HTTPClient(slept: time))
+    for (milliseconds, connections) in [(0, 1), (19_999, 1), (20_000, 2), (0, 2), (600_000, 3)] {
+      slept.withLock { $0 += Int64(milliseconds) }
+      for _ in 0..<3 {
+        let request = HTTPRequest("GET", server.url)
+        _ = try isPooled ? pool.send(request) : client.send(request)
+      }
+      #expect(server.connections == connections)
+    }
+  }
+
   /// Nothing is put into a queue that nobody reads any more.
   @Test func aDriverThatWasStoppedTakesNothing() throws {
     let driver = try PoolDriver.start(1)
     driver.stop()
     let handle = try EasyHandle()
     #expect(driver.run(handle.handle) == nil)
+  }
+
+  /// What may have been carried out is sent twice at most, however many kept connections turn out to be gone.
+  @Test(arguments: [false, true]) func aPOSTIsRepeatedOnce(forPage: Bool) throws {
+    let seen = Monitor<(begun: Int, posts: [Int])>((0, []))
+    let server = SocketServer { request in
+      if request.method == "GET" {
+        // All come before one is answered, so that each has a connection of its own.
+        seen.broadcasting { $0.begun += 1 }
+        _ = seen.waiting(for: .seconds(30)) { $0.begun >= 4 ? () : nil }
+        return .answer()
+      }
+      seen.broadcasting { $0.posts.append(request.connection) }
+      return request.connection < 4 ? [.close] : .answer(body: request.body)
+    }
+    let pool = HTTPPool(connections: 4)
+    let url = server.url
+    let replies = bodies(4) { _ in
+      try pool.send(HTTPRequest("GET", url), into: .page(begin: { _ in }, write: { _ in }))
+    }
+    #expect(replies.count == 4)
+    var body: [UInt8] = []
+    let repeats = Locked<[Bool]>([])
+    var post = HTTPRequest("POST", url, body: .bytes([1, 2]))
+    post.asksBeforeBody = false
+    post.routed = { route in repeats.withLock { $0.append(route.isRepeat) } }
+    let sink = HTTPSink.page(begin: { _ in }, write: { body.append(contentsOf: $0) })
+    let reply = try pool.send(post, into: forPage ? sink : .memory(limit: 100))
+    #expect((forPage ? body : reply.body) == [1, 2])
+    let posts = seen.withLock { $0.posts }
+    #expect(
+      posts.count == 2 && posts.first ?? 9 < 4 && posts.last == 4 && repeats.withLock { $0 } == [false, true])
+  }
+
+  /// One that begins an answer and breaks off has been carried out.
+  @Test func aPOSTThatWasAnsweredIsNotRepeated() throws {
+    let posts = Locked(0)
+    let server = SocketServer { request in
+      guard request.method == "POST" else { return .answer() }
+      posts.withLock { $0 += 1 }
+      return [.send(Array("HTTP/1.1 200 OK\r\nX: ".utf8)), .close]
+    }
+    let pool = HTTPPool(connections: 1)
+    let page = HTTPSink.page(begin: { _ in }, write: { _ in })
+    _ = try pool.send(HTTPRequest("GET", server.url), into: page)
+    var post = HTTPRequest("POST", server.url, body: .bytes([1]))
+    post.asksBeforeBody = false
+    #expect(throws: HTTPClientError.self) { try pool.send(post, into: page) }
+    #expect(posts.withLock { $0 } == 1)
+  }
+
+  /// libcurl takes a head that breaks off for an answer without a body.
+  @Test(arguments: ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nX: 1\r\n", "HTTP/1.1 200 OK\r\nX: "])
+  func anAnswerWithoutAWholeHeadIsNone(_ head: String) throws {
+    let server = SocketServer { _ in [.send(Array(head.utf8)), .close] }
+    let url = server.url
+    let isCut = { (body: () throws -> HTTPReply) in
+      do {
+        _ = try body()
+        return false
+      } catch HTTPClientError.cutOff {
+        return true
+      } catch {
+        return false
+      }
+    }
+    #expect(
+      isCut { try HTTPPool().send(HTTPRequest("GET", url), into: .page(begin: { _ in }, write: { _ in })) })
+    #expect(isCut { try HTTPPool().send(HTTPRequest("GET", url)) })
+    #expect(isCut { try HTTPClient().send(HTTPRequest("GET", url)) })
   }
 
   /// The head comes before the first byte, once.

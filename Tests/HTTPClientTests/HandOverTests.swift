@@ -59,6 +59,46 @@ import Testing
     }
   }
 
+  /// A file that is read while it is written gets no longer than its capacity, and gives the bytes in their order.
+  @Test(arguments: [1, 3, 100, 1_000]) func aFileIsARing(step: Int) throws {
+    let spool = try #require(SpoolFile(capacity: 1_000))
+    var (sent, got, number) = ([UInt8](), [UInt8](), 0)
+    while sent.count < 10_000 {
+      number += 1
+      let bytes = (0..<(number * 7 % 300 + 1)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }
+      let isTaken = bytes.withUnsafeBytes { spool.append($0) }
+      #expect(isTaken == (sent.count - got.count + bytes.count <= 1_000))
+      if isTaken { sent += bytes }
+      if !isTaken || number % 3 == 0 { got += try #require(spool.next(upTo: step)) }
+      #expect(spool.count == Int64(sent.count - got.count) && spool.size <= 1_000)
+    }
+    while spool.count > 0 { got += try #require(spool.next(upTo: step)) }
+    #expect(got == sent && spool.next(upTo: step) == nil)
+  }
+
+  /// A reader that never catches up has the transfer stand still when the file is full, and go on when half of it is free.
+  @Test func aFullFileStopsItsTransfer() {
+    let handOver = HandOver(spoolLimit: 1 << 20) { _ in }
+    var (sent, got, resumed) = ([UInt8](), [UInt8](), 0)
+    for number in 0..<400 {
+      let bytes = piece(number)
+      while !take(handOver, bytes, spools: true) {
+        // What waits: a quarter of a megabyte in memory, a megabyte in the file.
+        #expect(sent.count - got.count <= 5 << 18)
+        var goesOn = false
+        while !goesOn, case (.bytes(let piece), let shouldContinue)? = handOver.next(within: .zero) {
+          got += piece
+          goesOn = shouldContinue
+        }
+        #expect(goesOn && sent.count - got.count <= 3 << 18)
+        guard goesOn else { return }
+        resumed += 1
+      }
+      sent += bytes
+    }
+    #expect(got + read(handOver).bytes == sent && resumed > 3)
+  }
+
   /// Where nothing may go to a file, what is too much isn't taken, and what was taken comes whole.
   @Test func whatStaysInMemoryHasALimit() {
     let handOver = HandOver { _ in }

@@ -13,7 +13,7 @@ package final class NginxServer: Sendable {
   /// To be trusted, PEM.
   package let certificate: String
   private let folder: String
-  private let process: Int32
+  private let process: SpawnedProcess
 
   /// - Parameters:
   ///   - files: by their names.
@@ -23,7 +23,7 @@ package final class NginxServer: Sendable {
     self.folder = folder
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     certificate = folder + "/certificate.pem"
-    let openssl = try Self.run(
+    let openssl = try SpawnedProcess(
       "/usr/bin/openssl",
       [
         "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
@@ -33,17 +33,17 @@ package final class NginxServer: Sendable {
     openssl.waitUntilExit()
     for (name, bytes) in files { try Data(bytes).write(to: URL(fileURLWithPath: "\(folder)/\(name)")) }
     // The port was free just now; somebody else may have it by then.
-    var started: (Int32, UInt16)?
+    var started: (SpawnedProcess, UInt16)?
     for _ in 0..<10 where started == nil {
       let port = SocketServer { _ in [.close] }.port
       let text = Self.configuration(folder, port, upstream, isHTTP2)
       try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/nginx.conf"))
-      let process = try Self.run(
+      let process = try SpawnedProcess(
         "/usr/sbin/nginx", ["-p", folder, "-e", folder + "/error.log", "-c", folder + "/nginx.conf"])
       while process.isRunning, !FileManager.default.fileExists(atPath: folder + "/pid") {
         Clock.sleep(for: .milliseconds(10))
       }
-      if process.isRunning { started = (process.processIdentifier, port) }
+      if process.isRunning { started = (process, port) }
     }
     guard let (process, port) = started else {
       try? FileManager.default.removeItem(atPath: folder)
@@ -76,15 +76,6 @@ package final class NginxServer: Sendable {
     """
   }
 
-  private static func run(_ program: String, _ arguments: [String]) throws -> Process {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    return process
-  }
-
   /// The connection and protocol of each request that is over, `2 HTTP/2.0`; waits until there are so many, a minute at most.
   package func log(of count: Int) throws -> [String] {
     var lines: [String] = []
@@ -99,7 +90,8 @@ package final class NginxServer: Sendable {
 
   deinit {
     // Not by SIGTERM, which the threads of tests may have blocked for it.
-    kill(process, SIGKILL)
+    kill(process.id, SIGKILL)
+    process.waitUntilExit()
     try? FileManager.default.removeItem(atPath: folder)
   }
 }

@@ -62,8 +62,16 @@ package final class SocketServer: Sendable {
     SocketServer.thread {
       while true {
         let connection = accept(number, nil, nil)
-        guard connection >= 0 else { break }
-        SocketServer.serve(connection, state, handler)
+        if connection >= 0 {
+          SocketServer.serve(connection, state, handler)
+          continue
+        }
+        // Shut down: the server was let go. Anything else passes, and would look like "connection refused" to whoever comes next.
+        let code = errno
+        if code == EINVAL || code == EBADF { break }
+        let words = "socket server: accept failed with errno \(code)\n"
+        _ = words.withCString { write(2, $0, strlen($0)) }
+        Clock.sleep(for: .milliseconds(20))
       }
       close(number)
     }

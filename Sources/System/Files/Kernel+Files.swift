@@ -31,6 +31,21 @@ extension Kernel {
     }
   }
 
+  /// Writes all of `bytes` from `offset` on; the file's own position stays.
+  package static func write(
+    _ bytes: RawSpan, to file: borrowing Descriptor, at offset: Int64
+  ) throws(SystemError) {
+    let raw = file.raw
+    var done = 0
+    while done < bytes.byteCount {
+      let rest = bytes.extracting(done..<bytes.byteCount)
+      let start = off_t(offset) + off_t(done)
+      done += try retrying("pwrite") {
+        rest.withUnsafeBytes { pwrite(raw, $0.baseAddress, $0.count, start) }
+      }
+    }
+  }
+
   /// Puts the file's bytes and size on the disk.
   package static func sync(_ file: borrowing Descriptor, path: String? = nil) throws(SystemError) {
     let raw = file.raw

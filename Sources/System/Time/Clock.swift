@@ -16,6 +16,21 @@ package enum Clock {
     return time.seconds &* 1000 &+ time.attoseconds / 1_000_000_000_000_000
   }
 
+  /// The same in nanoseconds.
+  package static func continuousNanoseconds() -> UInt64 {
+    let time = continuousStart.duration(to: .now).components
+    return UInt64(time.seconds) &* 1_000_000_000 &+ UInt64(time.attoseconds / 1_000_000_000)
+  }
+
+  private static let suspendingStart = SuspendingClock.now
+
+  /// Milliseconds for which the system slept, in the life of the process.
+  package static func sleptMilliseconds() -> Int64 {
+    let time = suspendingStart.duration(to: .now).components
+    let awake = time.seconds &* 1000 &+ time.attoseconds / 1_000_000_000_000_000
+    return max(0, continuousMilliseconds() - awake)
+  }
+
   /// Milliseconds since 1970-01-01T00:00:00Z.
   package static func unixMilliseconds() -> Int64 {
     let time = now(CLOCK_REALTIME)

@@ -22,7 +22,7 @@ final class DownloadGate: Sendable {
     var job: StopSignal?
     var isClosed = false
     var timeouts = 0
-    /// Until when pages aren't kept waiting for what isn't here, on the monotonic clock in nanoseconds.
+    /// Until when pages aren't kept waiting for what isn't here, in nanoseconds of the clock that goes on while the system sleeps.
     var pagesWaitAgain: UInt64 = 0
   }
 
@@ -217,13 +217,13 @@ extension DownloadGate {
 
   /// Whether a page waited in vain within the last half minute.
   var isPageLineDead: Bool {
-    let now = Clock.monotonicNanoseconds()
+    let now = Clock.continuousNanoseconds()
     return state.withLock { now < $0.pagesWaitAgain }
   }
 
   /// Takes note that nothing came for a page.
   func notePageTimeout() {
-    let end = Clock.monotonicNanoseconds() + 30_000_000_000
+    let end = Clock.continuousNanoseconds() + 30_000_000_000
     state.withLock { $0.pagesWaitAgain = end }
   }
 

@@ -73,6 +73,9 @@ final class HostLimiter: Sendable {
     change(host) { state in state.hosts[host]?.running -= 1 }
   }
 
+  /// Whether a server takes several requests on one connection, as far as is known.
+  func isMultiplexed(_ host: String) -> Bool { state.withLock { $0.multiplexed.contains(host) } }
+
   /// It turned out whether a server takes several requests on one connection.
   func isMultiplexed(_ host: String, _ value: Bool) {
     change(host) { state in

@@ -74,7 +74,10 @@ public final class PageFetcher: Sendable {
     let outcome = await send(sent, redirects, begin, receive)
     gate.leave(server)
     if let error = outcome.error { throw error }
-    return outcome.next
+    guard var next = outcome.next else { return nil }
+    // Those of the step were about its own server and its own task.
+    (next.multiplexed, next.isCancelled) = (request.multiplexed, request.isCancelled)
+    return next
   }
 
   private struct Outcome: Sendable {
@@ -111,20 +114,23 @@ public final class PageFetcher: Sendable {
     _ receive: (RawSpan) -> Bool
   ) -> Outcome {
     var outcome = Outcome()
+    var sent = request
+    let rest = Locked(RedirectBody())
+    sent.isCancelled = { request.isCancelled() || rest.withLock { $0.isOver } }
     do throws(TransportError) {
-      try transport.send(request) { head in
+      try transport.send(sent) { head in
         takeCookies(of: head, from: request.url)
         if redirects == .follow, let next = Redirect(after: head, to: request) {
           outcome.next = next.request
-          return true
+          return rest.withLock { $0.begins(head, isHEAD: request.method == "HEAD") }
         }
         return begin(head)
       } receive: { bytes in
-        // Nobody reads the body of a redirect.
-        outcome.next != nil || receive(bytes)
+        outcome.next == nil ? receive(bytes) : rest.withLock { $0.takes(bytes.byteCount) }
       }
     } catch {
-      outcome.error = error
+      // Nobody reads the body of a redirect, nor minds how it ends.
+      if outcome.next == nil || request.isCancelled() { outcome.error = error }
     }
     return outcome
   }

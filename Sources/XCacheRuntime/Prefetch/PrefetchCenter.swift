@@ -13,16 +13,23 @@ final class PrefetchCenter: Sendable {
   let fetcher: PageFetcher
   private let state = Locked(State())
 
-  init(_ fetcher: PageFetcher) { self.fetcher = fetcher }
+  init(_ fetcher: PageFetcher, now: @escaping @Sendable () -> Int64 = Clock.continuousMilliseconds) {
+    self.fetcher = fetcher
+    self.now = now
+  }
+
+  /// Bytes of answers that wait.
+  var size: Int { state.withLock { $0.table.size } }
 
   var counts: PrefetchCounts { state.withLock { $0.table.counts } }
 
-  private static var now: Int64 { Int64(Clock.monotonicNanoseconds() / 1_000_000) }
+  /// Goes on while the system sleeps, after which an answer is as old as it is.
+  private let now: @Sendable () -> Int64
 
   /// Sends a call; comes back at once.
   func send(_ request: NetworkRequest, body: [UInt8], as key: PrefetchTable.Key) async {
     let cookies = await fetcher.cookies.header(for: request.url)
-    let now = Self.now
+    let now = now()
     let id = state.withLock { $0.table.begin(key, body: body, cookies: cookies, at: now) }
     var request = request
     // The cookies that the table knows are those that are sent, where the fetcher asks a moment later.
@@ -58,7 +65,7 @@ final class PrefetchCenter: Sendable {
       // The page asks itself.
     }
     let cookies = await fetcher.cookies.header(for: request.url)
-    let now = Self.now
+    let now = now()
     let result = answer
     let waiter = state.withLock { state -> Waiter? in
       state.table.end(key, id, result, cookies: cookies, at: now)
@@ -66,12 +73,13 @@ final class PrefetchCenter: Sendable {
     }
     waiter?.resume(returning: result)
     try? await Task.sleep(for: .milliseconds(PrefetchTable.keepFor))
-    state.withLock { $0.table.expire(at: Self.now) }
+    let end = self.now()
+    state.withLock { $0.table.expire(at: end) }
   }
 
   /// Whether an answer waits, or is under way, that nobody has taken.
   func hasAny(method: String, url: String) -> Bool {
-    let now = Self.now
+    let now = now()
     return state.withLock { $0.table.hasAny(method: method, url: url, at: now) }
   }
 
@@ -80,7 +88,7 @@ final class PrefetchCenter: Sendable {
   func take(
     _ page: UInt64?, _ method: String, _ url: String, body: [UInt8], cookies: String?
   ) async -> PrefetchedAnswer? {
-    let now = Self.now
+    let now = now()
     return await withCheckedContinuation { continuation in
       let found = state.withLock { state -> PrefetchedAnswer?? in
         guard

@@ -26,7 +26,7 @@ public final class PageProxy: Sendable {
   private struct Sites {
     /// Hosts whose certificate of this device's the engine takes.
     var trusted: Set<String> = []
-    /// Hosts that something is held of, by the version held and when that was looked at, in monotonic nanoseconds.
+    /// Hosts that something is held of, by the version held and when that was looked at, in continuous nanoseconds.
     var held: (hosts: [String], version: String, time: UInt64)?
   }
 
@@ -127,7 +127,7 @@ public final class PageProxy: Sendable {
   /// for once the adapter has said `trusts`. None while interception is off.
   public var hosts: [String] {
     guard runtime.mayAnswer, let device = runtime.device else { return [] }
-    let now = Clock.monotonicNanoseconds()
+    let now = Clock.continuousNanoseconds()
     let version = device.version
     let known = sites.withLock { sites in
       sites.held.flatMap { $0.version == version && now - $0.time < Self.freshness ? $0.hosts : nil }

@@ -78,6 +78,26 @@ import XCacheClient
     #expect(held?.addresses.map(\.text) == ["192.0.2.2"] && held?.source == .cache)
   }
 
+  /// Whoever has enough of waiting is let go while the question is under way.
+  @Test func aLookupThatIsGivenUpEnds() throws {
+    let names = SlowNames()
+    defer { names.end() }
+    let resolver = resolver(names)
+    let isGone = Locked(false)
+    let outcome = Monitor<Resolution??>(nil)
+    let thread = try OSThread(name: "asks") {
+      let found = resolver.resolve("m.test") { isGone.withLock { $0 } }
+      outcome.broadcasting { $0 = .some(found) }
+    }
+    names.wait(forQuestions: 1)
+    isGone.withLock { $0 = true }
+    // Without that it takes a minute.
+    let found = outcome.waiting(for: .seconds(30)) { $0 }
+    #expect(found == .some(nil))
+    names.end()
+    thread.join()
+  }
+
   /// The same where nobody waits for the new answer, and for failures.
   @Test(arguments: ["192.0.2.1", ""]) func lateAnswersCountForNothing(late: String) throws {
     let names = SlowNames()

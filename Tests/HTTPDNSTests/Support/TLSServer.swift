@@ -1,4 +1,5 @@
 import Foundation
+import SocketServer
 import System
 import TestSupport
 
@@ -22,11 +23,9 @@ final class TLSServer: Sendable {
   init() throws {
     folder = try TemporaryFolder()
     authorities = "\(folder.path)/authority.pem"
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-    process.arguments = [DurableFile.parent(of: #filePath) + "/tls_server.py", folder.path]
-    process.standardInput = input
-    try process.run()
+    let process = try SpawnedProcess(
+      "/usr/bin/python3", [DurableFile.parent(of: #filePath) + "/tls_server.py", folder.path],
+      input: input.fileHandleForReading.fileDescriptor)
     let file = "\(folder.path)/port"
     for _ in 0..<3_000 where !FileManager.default.fileExists(atPath: file) {
       guard process.isRunning else { throw NotStarted() }

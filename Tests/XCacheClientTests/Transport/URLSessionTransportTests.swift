@@ -124,6 +124,17 @@ import Testing
     #expect(got == bytes, "\(got.count) bytes")
   }
 
+  /// On another network kept connections are of no use.
+  @Test func anotherNetworkGetsNewConnections() throws {
+    let server = SocketServer { _ in .answer(body: Array("yes".utf8)) }
+    let transport = URLSessionTransport()
+    for connections in 1...2 {
+      for _ in 0..<3 { _ = try transport.get(TransportRequest(server.url, limit: 100)) { _ in true } }
+      #expect(server.connections == connections)
+      transport.networkChanged()
+    }
+  }
+
   @Test func aServerThatStallsIsGivenUp() throws {
     let server = SocketServer { _ in
       [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc".utf8)), .sleep(milliseconds: 20_000)]

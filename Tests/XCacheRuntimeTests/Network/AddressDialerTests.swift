@@ -231,4 +231,43 @@ import XCacheClient
     #expect(error.kind == .stopped)
     if !isLookingUp { await MemoryStream.apart { servers.waitUntilEnded("192.0.2.1") } }
   }
+
+  /// A resolver that waits for its service, until nobody waits for it.
+  private struct WaitingResolver: Resolver {
+    let asked: Monitor<Bool>
+
+    func resolve(_ host: String) -> Resolution? { nil }
+    func connected(to address: IPAddress, of host: String, after milliseconds: Int) {}
+    func failed(_ address: IPAddress, of host: String) {}
+
+    func resolve(_ host: String, isCancelled: () -> Bool) -> Resolution? {
+      asked.broadcasting { $0 = true }
+      while !isCancelled() { Clock.sleep(for: .milliseconds(2)) }
+      return nil
+    }
+  }
+
+  /// Nobody is asked, and nothing connected to, once the caller has ended it.
+  @Test func aCallThatIsCancelledWhileItResolvesReturns() async throws {
+    let resolver = WaitingResolver(asked: Monitor(false))
+    let isGone = Locked(false)
+    let outcome = Monitor<Result<Bool, TransportError>?>(nil)
+    _ = try OSThread(name: "dials") {
+      let result = Result { () throws(TransportError) -> Bool in
+        _ = try AddressDialer(resolver).dial(
+          "m.test", system: { [] }, isCancelled: { isGone.withLock { $0 } }
+        ) { _, _ throws(TransportError) -> any ProxyStream in
+          throw TransportError(.other, "connected")
+        }
+        return true
+      }
+      outcome.broadcasting { $0 = result }
+    }
+    while !resolver.asked.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+    isGone.withLock { $0 = true }
+    while outcome.withLock({ $0 == nil }) { try await Task.sleep(for: .milliseconds(2)) }
+    #expect(throws: TransportError.self) { try outcome.withLock { $0 }?.get() }
+    guard case .failure(let error)? = outcome.withLock({ $0 }) else { return }
+    #expect(error.kind == .stopped)
+  }
 }

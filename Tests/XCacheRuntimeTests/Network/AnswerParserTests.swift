@@ -159,4 +159,23 @@ import Testing
     #expect(head.values("set-cookie") == ["a=1, b", "c folded"] && head.values("x-own") == ["v w"])
     #expect(head.values("empty") == [""] && head.list("set-cookie") == ["a=1", "b", "c folded"])
   }
+
+  /// A head that drips costs what its bytes cost, not their square; nor do folded lines.
+  @Test(.timeLimit(.minutes(3))) func aHeadThatDripsIsReadOnce() {
+    var parser = AnswerParser(isHEAD: false)
+    let text = "HTTP/1.1 200 OK\r\nX: a\r\n" + String(repeating: " b\r\n", count: 60_000)
+    for byte in text.utf8 {
+      parser.add(CollectionOfOne(byte))
+      guard parser.next() == .more else {
+        Issue.record("not all of it is here")
+        return
+      }
+    }
+    parser.add("\r\n".utf8)
+    guard case .head(let head) = parser.next() else {
+      Issue.record("there is no head")
+      return
+    }
+    #expect(head.values("x").first?.utf8.count == 1 + 2 * 60_000)
+  }
 }

@@ -1,20 +1,18 @@
 import Foundation
+import SocketServer
 import System
 import Testing
 
 /// A part of `make test-exchanges`: our fetcher and other clients ask one server the same.
 @Suite(.enabled(if: Differential.isPossible)) struct DifferentialTests {
   @Test func everyFifthExchangeIsTheSame() throws {
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-    process.arguments = [Differential.script, Differential.program, "--every", "5"]
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0, "\(text)")
+    let file = NSTemporaryDirectory() + "xcache-differential-" + UUID().uuidString
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let process = try SpawnedProcess(
+      "/usr/bin/python3", [Differential.script, Differential.program, "--every", "5"], output: file)
+    let status = process.waitUntilExit()
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    #expect(status == 0, "\(text)")
     #expect(text.contains("exchanges, 0 differ"))
   }
 }
@@ -29,13 +27,8 @@ private enum Differential {
 
   static var isPossible: Bool {
     guard FileManager.default.isExecutableFile(atPath: program) else { return false }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["sh", "-c", "curl --version && python3 -c 'import zstandard'"]
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    guard (try? process.run()) != nil else { return false }
-    process.waitUntilExit()
-    return process.terminationStatus == 0
+    let process = try? SpawnedProcess(
+      "/bin/sh", ["-c", "curl --version && python3 -c 'import zstandard'"])
+    return process?.waitUntilExit() == 0
   }
 }

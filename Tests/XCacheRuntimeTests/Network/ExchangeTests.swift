@@ -250,6 +250,92 @@ import XCacheClient
     #expect(got.head?.status == 302 && got.head?.values("location") == ["/end"] && cookies.taken == ["a=1"])
   }
 
+  /// Nobody waits for the body of a redirect: it may be long, or never end, or be no body at all.
+  @Test(
+    arguments: [false, true],
+    [
+      (head: "Content-Length: 9999999", sent: 0), (head: "Content-Length: 9", sent: 4),
+      (head: "Transfer-Encoding: chunked", sent: 1 << 20), (head: "X: 1", sent: 1 << 20),
+    ])
+  func aRedirectIsFollowedBeforeItsBodyEnds(overStreams: Bool, body: (head: String, sent: Int)) async {
+    let isAsked = Monitor(false)
+    let server = SocketServer { request in
+      guard request.path == "/start" else {
+        isAsked.broadcasting { $0 = true }
+        return .answer(body: [7])
+      }
+      let chunk = body.head.hasPrefix("Transfer") ? Array("fffffff\r\n".utf8) : []
+      let head = Array("HTTP/1.1 302 Found\r\nLocation: /end\r\n\(body.head)\r\n\r\n".utf8)
+      return [
+        .send(head + chunk + [UInt8](repeating: 1, count: body.sent)),
+        .run { _ = isAsked.waiting(for: .seconds(60)) { $0 ? () : nil } }, .close,
+      ]
+    }
+    let transport: any PageTransport =
+      overStreams ? StreamPageTransport(LinuxProxyNetwork()) : CurlPageTransport()
+    let got = await Collected.fetch(
+      NetworkRequest("\(server.url)/start"), by: PageFetcher(transport, cookies: FakeCookies([])))
+    #expect(
+      got.error == nil && got.head?.status == 200 && got.body == [7], "\(String(describing: got.error))")
+    #expect(isAsked.withLock { $0 })
+  }
+
+  /// Nor minds how it ends; a page that is gone follows none.
+  @Test(arguments: [false, true]) func aRedirectIsFollowedHoweverItsBodyEnds(isGone: Bool) async {
+    let server = SocketServer { request in
+      guard request.path == "/start" else { return .answer(body: [7]) }
+      let head = "HTTP/1.1 302 Found\r\nLocation: /end\r\nContent-Length: 9\r\n\r\nmoved"
+      return [.send(Array(head.utf8)), .close]
+    }
+    let asked = Locked(0)
+    let request = NetworkRequest(
+      "\(server.url)/start",
+      isCancelled: {
+        isGone
+          && asked.withLock { count in
+            count += 1
+            return count > 1
+          }
+      })
+    let got = await Collected.fetch(request, by: PageFetcher(CurlPageTransport(), cookies: FakeCookies([])))
+    if isGone { #expect(got.error?.kind == .stopped) } else { #expect(got.error == nil && got.body == [7]) }
+  }
+
+  /// What one server says of its connections is noted for no other.
+  @Test func redirectsTellTheirOwnServerAlone() async {
+    let told = Locked<[Bool]>([])
+    let transport = Redirecting()
+    let fetcher = PageFetcher(transport, cookies: FakeCookies([]), connections: 1)
+    var request = NetworkRequest("https://one.test/start")
+    request.multiplexed = { value in told.withLock { $0.append(value) } }
+    let got = await Collected.fetch(request, by: fetcher)
+    #expect(got.head?.status == 200 && told.withLock { $0 } == [false, true])
+    #expect(!fetcher.gate.isMultiplexed("https://one.test") && fetcher.gate.isMultiplexed("https://two.test"))
+  }
+
+  private struct Redirecting: PageTransport {
+    func send(
+      _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
+    ) throws(TransportError) {
+      let isFirst = request.url.hasPrefix("https://one.test")
+      request.multiplexed(!isFirst)
+      let location = isFirst ? [(name: "Location", value: "https://two.test/end")] : []
+      _ = begin(NetworkHead(status: isFirst ? 302 : 200, headers: location, url: request.url))
+    }
+  }
+
+  /// As `InputStream.read` says that it failed.
+  @Test(arguments: [false, true]) func aBodyThatCannotBeReadIsAFailure(overStreams: Bool) async {
+    let server = SocketServer { _ in .answer() }
+    let transport: any PageTransport =
+      overStreams ? StreamPageTransport(LinuxProxyNetwork()) : CurlPageTransport()
+    let body = NetworkRequest.Body.stream(length: 100_000) { _, _ in -1 }
+    let got = await Collected.fetch(
+      NetworkRequest(server.url, method: "POST", body: body),
+      by: PageFetcher(transport, cookies: FakeCookies([])))
+    #expect(got.error?.kind == .other)
+  }
+
   /// A page that asks again as soon as it has an answer's head sends its cookies.
   @Test func cookiesAreTakenBeforeTheHeadIsHandedOver() async throws {
     let server = SocketServer { _ in .answer(200, [("Set-Cookie", "a=1")], body: [7]) }

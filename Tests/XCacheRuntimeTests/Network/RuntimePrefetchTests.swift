@@ -104,6 +104,24 @@ import XCacheClient
     #expect(await runtime.prefetched(ask(url, page)) == nil)
   }
 
+  /// Answers age while the system sleeps, in which the clock for durations stands still.
+  @Test func answersAgeWhileTheSystemSleeps() async {
+    let clock = Locked<Int64>(0)
+    let transport = FakePageTransport()
+    let center = PrefetchCenter(
+      PageFetcher(transport, cookies: FakeCookies([])), now: { clock.withLock { $0 } })
+    let url = "https://m.test/api"
+    for (page, age) in [(1, 9_999), (2, 10_000)] as [(UInt64, Int64)] {
+      await center.send(
+        NetworkRequest(url), body: [], as: PrefetchTable.Key(page: page, method: "GET", url: url))
+      while center.size == 0 { await Task.yield() }
+      clock.withLock { $0 += age }
+      let cookies = await center.fetcher.cookies.header(for: url)
+      let answer = await center.take(page, "GET", url, body: [], cookies: cookies)
+      #expect((answer != nil) == (age < 10_000))
+    }
+  }
+
   /// The page asks while the call is under way.
   @Test func aPageWaits() async throws {
     let goes = Monitor(false)

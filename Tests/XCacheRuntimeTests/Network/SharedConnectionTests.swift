@@ -61,6 +61,19 @@ import XCacheClient
       log.count == 90 && Set(log).count == 1 && log.allSatisfy { $0.hasSuffix("HTTP/2.0") }, "\(Set(log))")
   }
 
+  /// The body of a redirect is read where it is short, so that the next request has its connection.
+  @Test(arguments: [false, true]) func aRedirectKeepsItsConnection(overStreams: Bool) async {
+    let server = SocketServer { request in
+      request.path == "/start"
+        ? .answer(302, [("Location", "/end")], body: Array("moved".utf8)) : .answer(body: [7])
+    }
+    let transport: any PageTransport =
+      overStreams ? StreamPageTransport(LinuxProxyNetwork()) : CurlPageTransport()
+    let got = await Collected.fetch(
+      NetworkRequest("\(server.url)/start"), by: PageFetcher(transport, cookies: FakeCookies([])))
+    #expect(got.body == [7] && server.connections == 1)
+  }
+
   /// More than six that hang from the first request on: it shows before any answer that they share a connection.
   @Test func requestsThatHangHoldUpNoOther() async throws {
     let backend = Backend()

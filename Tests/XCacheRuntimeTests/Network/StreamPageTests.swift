@@ -47,6 +47,33 @@ import XCacheClient
     #expect(server.connections == 5)
   }
 
+  /// What may have been carried out is sent twice at most, however many kept connections turn out to be gone.
+  @Test func aRequestIsRepeatedOnce() async {
+    let seen = Monitor<(begun: Int, posts: [Int])>((0, []))
+    let server = SocketServer { request in
+      if request.method == "GET" {
+        seen.broadcasting { $0.begun += 1 }
+        _ = seen.waiting(for: .seconds(30)) { $0.begun >= 4 ? () : nil }
+        return .answer()
+      }
+      seen.broadcasting { $0.posts.append(request.connection) }
+      return request.connection < 4 ? [.close] : .answer(body: request.body)
+    }
+    let transport = StreamPageTransport(LinuxProxyNetwork())
+    let fetcher = fetcher(transport)
+    await withTaskGroup { group in
+      for _ in 0..<4 {
+        group.addTask { _ = await Collected.fetch(NetworkRequest(server.url), by: fetcher) }
+      }
+    }
+    #expect(server.connections == 4)
+    let post = NetworkRequest(server.url, method: "POST", body: .bytes([1, 2]))
+    let got = await Collected.fetch(post, by: fetcher)
+    #expect(got.error == nil && got.body == [1, 2])
+    let posts = seen.withLock { $0.posts }
+    #expect(posts.count == 2 && posts.last == 4)
+  }
+
   /// One that was made for the request isn't made twice.
   @Test func aNewConnectionThatBreaksIsAFailure() async {
     let server = SocketServer { _ in [.close] }
@@ -274,11 +301,11 @@ import XCacheClient
 
   /// A kept connection is used for a minute, six at most are kept, and none of another network.
   @Test func whatIsKeptHasItsLimits() {
-    let second: UInt64 = 1_000_000_000
+    let second: Int64 = 1_000
     var kept = KeptStreams()
     let streams = (0..<8).map { _ in MemoryStream.pair().0 }
     for (place, stream) in streams.enumerated() {
-      let isKept = kept.keep(stream, to: "https://m.test", of: 0, at: UInt64(place) * second)
+      let isKept = kept.keep(stream, to: "https://m.test", of: 0, at: Int64(place) * second)
       #expect(isKept == (place < 6))
     }
     let other = kept.take("https://n.test", at: 0)
@@ -294,7 +321,7 @@ import XCacheClient
     // Those that wait for nobody don't keep others from being kept.
     let others = (0..<70).map { _ in MemoryStream.pair().0 }
     for (place, stream) in others.enumerated() {
-      let isKept = kept.keep(stream, to: "https://h\(place).test", of: 1, at: UInt64(place))
+      let isKept = kept.keep(stream, to: "https://h\(place).test", of: 1, at: Int64(place))
       #expect(isKept)
     }
     #expect(others.map(\.isGone) == (0..<70).map { $0 < 6 })

@@ -46,6 +46,31 @@ import XCacheClient
     #expect(back.head?.status == status && back.head?.values("location") == ["/end"])
   }
 
+  /// On another network kept connections are of no use; what is under way goes on.
+  @Test func anotherNetworkGetsNewConnections() async throws {
+    let state = Monitor<(isAsked: Bool, isOpen: Bool)>((false, false))
+    let server = SocketServer { request in
+      guard request.path == "/slow" else { return .answer(body: request.path.utf8) }
+      state.broadcasting { $0.isAsked = true }
+      _ = state.waiting(for: .seconds(60)) { $0.isOpen ? () : nil }
+      return .answer(body: request.path.utf8)
+    }
+    let transport = URLSessionPageTransport()
+    let fetcher = PageFetcher(transport, cookies: FakeCookies([]))
+    let get = { @Sendable (path: String) in
+      await Collected.fetch(NetworkRequest(server.url + path), by: fetcher).body
+    }
+    for number in 0..<3 { #expect(await get("/\(number)") == Array("/\(number)".utf8)) }
+    #expect(server.connections == 1)
+    let slow = Task { await get("/slow") }
+    while !state.withLock({ $0.isAsked }) { try await Task.sleep(for: .milliseconds(2)) }
+    transport.networkChanged()
+    for number in 0..<3 { #expect(await get("/\(number)") == Array("/\(number)".utf8)) }
+    #expect(server.connections == 2)
+    state.broadcasting { $0.isOpen = true }
+    #expect(await slow.value == Array("/slow".utf8))
+  }
+
   @Test func whatIsCutIsNoAnswer() async {
     let server = SocketServer { _ in
       [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf".utf8)), .close]

@@ -48,7 +48,9 @@ package struct AddressDialer: Sendable {
   ) throws(TransportError) -> any ProxyStream {
     if let resolver {
       for _ in 0..<Self.attempts {
-        guard let resolution = resolver.resolve(host) else { break }
+        let found = resolver.resolve(host, isCancelled: isCancelled)
+        if isCancelled() { throw Self.stopped }
+        guard let resolution = found else { break }
         do throws(TransportError) {
           return try race(
             resolution.addresses, of: host, within: addressMilliseconds, isCancelled, connect

@@ -22,7 +22,7 @@ struct AnswerParser {
 
     struct Header: Equatable {
       let name: String
-      let value: String
+      var value: String
     }
 
     func values(_ name: String) -> [String] {
@@ -57,6 +57,10 @@ struct AnswerParser {
   /// Bytes of a head at most, those of 1xx before it included.
   private static let headLimit = 256 << 10
   private var headBytes = 0
+  /// Of a head that isn't whole: its lines so far, where the next one begins, and how far was looked for its end.
+  private var lines: [String] = []
+  private var lineStart = 0
+  private var scanned = 0
 
   /// - Parameter isHEAD: whether the request was one; then there is no body, whatever the head says.
   init(isHEAD: Bool) { self.isHEAD = isHEAD }
@@ -68,7 +72,7 @@ struct AnswerParser {
   mutating func add(_ bytes: some Sequence<UInt8>) {
     if used == rest.count {
       rest.removeAll(keepingCapacity: true)
-      used = 0
+      (used, lineStart, scanned) = (0, 0, 0)
     }
     rest.append(contentsOf: bytes)
   }
@@ -136,23 +140,21 @@ struct AnswerParser {
 
   /// The lines of a head that is here as a whole, without their ends; a line may end with LF alone (RFC 9112 §2.2).
   private mutating func takeLines() -> [String]? {
-    var lines: [String] = []
-    var start = used
-    var index = used
-    while index < rest.count {
-      defer { index += 1 }
-      guard rest[index] == 0x0A else { continue }
-      let end = index > start && rest[index - 1] == 0x0D ? index - 1 : index
-      let line = String(decoding: rest[start..<end], as: UTF8.self)
-      start = index + 1
+    while scanned < rest.count {
+      defer { scanned += 1 }
+      guard rest[scanned] == 0x0A else { continue }
+      let end = scanned > lineStart && rest[scanned - 1] == 0x0D ? scanned - 1 : scanned
+      let line = String(decoding: rest[lineStart..<end], as: UTF8.self)
+      lineStart = scanned + 1
       if !line.isEmpty {
         lines.append(line)
         continue
       }
       // An empty line before the status line is passed over.
       guard !lines.isEmpty else { continue }
-      headBytes += start - used
-      used = start
+      headBytes += lineStart - used
+      used = lineStart
+      defer { lines = [] }
       return lines
     }
     return nil
@@ -168,8 +170,8 @@ struct AnswerParser {
     for line in lines.dropFirst() {
       // A folded line is part of the one before (RFC 9112 §5.2).
       if line.first == " " || line.first == "\t" {
-        guard let last = headers.popLast() else { return nil }
-        headers.append(Head.Header(name: last.name, value: "\(last.value) \(line[...].trimmingBlanks)"))
+        guard let last = headers.indices.last else { return nil }
+        headers[last].value.append(" \(line[...].trimmingBlanks)")
         continue
       }
       guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else { return nil }

@@ -1,4 +1,3 @@
-import Compression
 import Manifests
 import System
 import XCacheClient
@@ -10,7 +9,7 @@ struct StreamExchange {
   private let stream: any ProxyStream
   private let stallSeconds: Int
   private var parser: AnswerParser
-  private var decoder: StreamDecoder?
+  private var decoder: ContentDecoder?
   /// Whether anything of an answer came.
   private(set) var hasBegun = false
   /// Whether the answer is whole.
@@ -171,11 +170,7 @@ struct StreamExchange {
       guard begin(decoded(head)) else { throw Self.stopped }
     case .body(let bytes): try hand(bytes, receive)
     case .end:
-      do {
-        try decoder?.finish()
-      } catch {
-        throw TransportError(.broken, "\(url.host): the answer's gzip ends early")
-      }
+      try decoder?.finish()
       isOver = true
     }
     return true
@@ -183,16 +178,11 @@ struct StreamExchange {
 
   /// The head as the page gets it, of a body without coding.
   private mutating func decoded(_ head: AnswerParser.Head) -> NetworkHead {
-    let codings = head.list("content-encoding").filter { $0 != "identity" }
-    let hasBody = request.method != "HEAD" && ![204, 304].contains(head.status)
-    let isCoded = codings == ["gzip"] || codings == ["x-gzip"]
-    if isCoded, hasBody { decoder = StreamDecoder(.gzip) }
-    let gone: Set<String> = isCoded ? ["content-encoding", "content-length"] : []
-    return NetworkHead(
-      status: head.status,
-      headers: NetworkHead.handedOn(
-        head.headers.filter { !gone.contains($0.name.lowercased()) }.map { ($0.name, $0.value) }),
-      url: request.url)
+    let decoded = NetworkHead.decoded(
+      head.status, head.headers.map { ($0.name, $0.value) }, url: request.url, method: request.method,
+      host: String(url.host))
+    decoder = decoded.decoder
+    return decoded.head
   }
 
   private func hand(_ bytes: [UInt8], _ receive: (RawSpan) -> Bool) throws(TransportError) {
@@ -205,7 +195,7 @@ struct StreamExchange {
     } catch let error as TransportError {
       throw error
     } catch {
-      throw TransportError(.broken, "\(url.host): the answer's gzip is damaged")
+      throw TransportError(.other, "\(error)")
     }
   }
 

@@ -22,7 +22,7 @@ public protocol StreamNetwork: Sendable {
 /// Requests of pages by HTTP/1.1 over connections of a `StreamNetwork`, six to a server at a time where a `PageFetcher` makes
 /// them; those that may carry another request are kept for a minute.
 ///
-/// It undoes gzip; where a part of a file is asked for, none is offered.
+/// It offers gzip, and undoes whatever is known; where a part of a file is asked for, none is offered.
 public final class StreamPageTransport: PageTransport {
   private let network: any StreamNetwork
   private let stallSeconds: Int
@@ -47,12 +47,14 @@ public final class StreamPageTransport: PageTransport {
       throw TransportError(.other, "no http or https address: \(request.url)")
     }
     let server = "\(url.scheme)://\(url.authority)"
-    while let (stream, network) = kept.withLock({ $0.take(server, at: Clock.monotonicNanoseconds()) }) {
+    while let (stream, network) = kept.withLock({ $0.take(server, at: Clock.continuousMilliseconds()) }) {
       if stream.isGone {
         stream.close()
         continue
       }
       if try exchange(request, url, server, stream, of: network, isKept: true, begin, receive) { return }
+      // It was sent, and may have been carried out: once more, on a connection that is sure to be there.
+      break
     }
     let isSecure = url.scheme == "https"
     let port = url.authority.dropFirst(url.host.count + 1)
@@ -74,7 +76,7 @@ public final class StreamPageTransport: PageTransport {
       let isLeft =
         keeps
         && kept.withLock {
-          $0.keep(stream, to: server, of: network, at: Clock.monotonicNanoseconds())
+          $0.keep(stream, to: server, of: network, at: Clock.continuousMilliseconds())
         }
       if !isLeft { stream.close() }
       return true
@@ -90,20 +92,21 @@ public final class StreamPageTransport: PageTransport {
 struct KeptStreams {
   private struct Kept {
     let stream: any ProxyStream
-    let since: UInt64
+    /// Milliseconds of a clock that goes on while the system sleeps: servers don't wait for it.
+    let since: Int64
   }
 
   private var streams: [String: [Kept]] = [:]
   /// Counts the networks that the device had.
   private(set) var network = 0
 
-  /// Connections of one server, and of all; nanoseconds for which one is kept.
+  /// Connections of one server, and of all; milliseconds for which one is kept.
   private static let perServer = 6
   private static let limit = 64
-  private static let time: UInt64 = 60_000_000_000
+  private static let time: Int64 = 60_000
 
   /// The one that was used last, whose other side is most likely there still; and the network that it is of.
-  mutating func take(_ server: String, at now: UInt64) -> (any ProxyStream, Int)? {
+  mutating func take(_ server: String, at now: Int64) -> (any ProxyStream, Int)? {
     guard let last = streams[server]?.popLast() else { return nil }
     if streams[server]?.isEmpty == true { streams[server] = nil }
     if now - last.since < Self.time { return (last.stream, network) }
@@ -114,7 +117,7 @@ struct KeptStreams {
   }
 
   /// False where it isn't kept. Of too many, the one goes that has waited longest.
-  mutating func keep(_ stream: any ProxyStream, to server: String, of network: Int, at now: UInt64) -> Bool {
+  mutating func keep(_ stream: any ProxyStream, to server: String, of network: Int, at now: Int64) -> Bool {
     guard network == self.network, streams[server]?.count ?? 0 < Self.perServer else { return false }
     for old in streams.keys { drop(old) { $0 + Self.time <= now } }
     if streams.values.reduce(0, { $0 + $1.count }) >= Self.limit,
@@ -127,7 +130,7 @@ struct KeptStreams {
   }
 
   /// Closes connections of a server, by when they were used last.
-  private mutating func drop(_ server: String, _ isOld: (UInt64) -> Bool) {
+  private mutating func drop(_ server: String, _ isOld: (Int64) -> Bool) {
     let all = streams[server] ?? []
     let rest = all.filter { !isOld($0.since) }
     guard rest.count < all.count else { return }

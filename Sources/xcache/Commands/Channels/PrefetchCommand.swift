@@ -19,7 +19,7 @@ enum PrefetchCommand {
       A channel's prefetch config has its own version numbers. A push makes no manifest version, but devices learn of
       it with their next poll. FILE is JSON: the document that show prints, or only its config array. check needs no
       server if FILE is given; --url URL prints what a device would send for that page. run sends these requests, all
-      at once and without cookies, and prints how long each takes.
+      at once and without cookies, and prints how long each takes; without a whole answer to each, it exits with 1.
       "urlParam":true passes a page's parameters to the api's URL, "bodyParam":true to its body, as strings;
       "paramTypes":{"id":"number"} makes them numbers. rollback --to 0 empties the config. V is a version of the
       config, or a time at which it was live.
@@ -32,6 +32,7 @@ enum PrefetchCommand {
       VersionArgument.option.only("show", "check", "run", "rollback"),
       .value("to", "V", "the version to go back to").only("rollback"),
       .value("url", "URL", "print the requests for this page (check)").only("check"),
+      .value("timeout", "TIME", "stop waiting for answers after TIME (run; default: 30s)").only("run"),
       .value("limit", "N", "show N versions (log; default: 20)").only("log"),
       Command.all.only("log", "push", "check"),
     ],
@@ -46,7 +47,7 @@ enum PrefetchCommand {
       try DocumentLog.run("prefetch", arguments, terminal)
     case "rollback": try rollback(arguments, terminal)
     case "check": try check(arguments, terminal)
-    case "run": return try send(arguments, terminal)
+    case "run": try send(arguments, terminal)
     default: throw UsageError("expected prefetch push FILE, show, log, rollback, check or run")
     }
     return .done
@@ -139,12 +140,17 @@ enum PrefetchCommand {
 
   // MARK: - Run
 
-  private static func send(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  private static func send(_ arguments: Arguments, _ terminal: Terminal) throws {
     guard arguments.operands.count > 1 else { throw UsageError("PAGE is missing: prefetch run PAGE") }
     let page = arguments.operands[1]
     let (name, checked) = try subject(arguments, "run", "PAGE")
     guard let config = checked.config else { throw Failure("\(name) can't be used; prefetch check says why") }
-    let outcomes = try PrefetchRun(plan: PrefetchPlan(checked: config), page: page).run()
+    let timeout = try arguments.value("timeout") ?? "30s"
+    guard let seconds = Arguments.seconds(of: timeout, in: "smh") else {
+      throw UsageError("--timeout takes a duration such as 30s, 5m or 1h, not \"\(timeout)\"")
+    }
+    let run = PrefetchRun(plan: PrefetchPlan(checked: config), page: page, timeout: seconds)
+    let outcomes = try run.run()
     let failed = outcomes.count { $0.failure != nil }
     let failure =
       failed > 0 ? Failure("\(Count.text(failed, "call")) got no answer", name: "unreachable") : nil
@@ -155,7 +161,7 @@ enum PrefetchCommand {
     } else {
       for line in PrefetchRun.lines(outcomes) { terminal.say(line) }
     }
-    return failure?.code ?? .done
+    if let failure { throw failure }
   }
 
   private static func preview(_ config: PrefetchConfig, _ page: String) -> [String] {

@@ -9,6 +9,8 @@ import XCacheRuntime
 struct PrefetchRun {
   let plan: PrefetchPlan
   let page: String
+  /// Seconds after which what isn't whole yet is given up.
+  let timeout: Int64
 
   /// One call and what came of it.
   struct Outcome: Sendable {
@@ -18,6 +20,7 @@ struct PrefetchRun {
     var headMilliseconds: Double?
     var milliseconds = 0.0
     var failure: String?
+    var isLate = false
 
     /// Why a device wouldn't hand the answer to a page; nil: it would, or there is none.
     var drop: String? {
@@ -53,26 +56,35 @@ struct PrefetchRun {
     let requests = plan.requests(for: page)
     let fetcher = PageFetcher(CurlPageTransport(stallSeconds: 30), cookies: NoCookies())
     let context = PageContext(userAgent: "xcache")
+    let end = Clock.continuousMilliseconds() + timeout * 1000
     let results = Monitor<[Int: Outcome]>([:])
     for (place, request) in requests.enumerated() {
       Task {
-        let outcome = await Self.send(request, of: url, by: fetcher, context)
+        let outcome = await send(request, of: url, by: fetcher, context, until: end)
         results.broadcasting { $0[place] = outcome }
       }
     }
-    return results.waiting { results in
-      results.count == requests.count ? requests.indices.compactMap { results[$0] } : nil
+    // Those that were given up end by themselves, within a second or two.
+    _ = results.waiting(for: .seconds(timeout + 3)) { $0.count == requests.count ? () : nil }
+    let known = results.withLock { $0 }
+    return requests.enumerated().map { place, request in
+      known[place]
+        ?? Outcome(request: request, milliseconds: Double(timeout) * 1000, failure: late, isLate: true)
     }
   }
 
-  private static func send(
-    _ request: PrefetchRequest, of page: ResourceURL, by fetcher: PageFetcher, _ context: PageContext
+  private var late: String { "no whole answer within \(timeout) s; --timeout sets the limit" }
+
+  private func send(
+    _ request: PrefetchRequest, of page: ResourceURL, by fetcher: PageFetcher, _ context: PageContext,
+    until end: Int64
   ) async -> Outcome {
     let start = Clock.monotonicNanoseconds()
     let outcome = Locked(Outcome(request: request))
-    guard let sent = NetworkRequest(ahead: request, of: page, context) else {
+    guard var sent = NetworkRequest(ahead: request, of: page, context) else {
       return Outcome(request: request)
     }
+    sent.isCancelled = { Clock.continuousMilliseconds() >= end }
     do throws(TransportError) {
       try await fetcher.fetch(sent) { head in
         outcome.withLock { $0.status = head.status }
@@ -83,7 +95,8 @@ struct PrefetchRun {
         return true
       }
     } catch {
-      outcome.withLock { $0.failure = error.reason }
+      let isLate = error.kind == .stopped
+      outcome.withLock { ($0.failure, $0.isLate) = (isLate ? late : error.reason, isLate) }
     }
     outcome.withLock { $0.milliseconds = DeviceNames.milliseconds(since: start) }
     return outcome.withLock { $0 }
