@@ -46,7 +46,10 @@ extension StoreError: CustomStringConvertible {
     case .database(let error): "SQLite: \(error.message) (code \(error.code)) in: \(error.statement)"
     case .system(let error): error.description
     case .diskFull(let place):
-      "no space left on the disk for \(place); nothing was changed; free some space and try again"
+      """
+      no space left on the disk for \(place); nothing was changed; free some space there, or run \
+      `xcache gc`, and try again
+      """
     case .digestMismatch(let announced, let received): Self.mismatchMessage(announced, received)
     case .unknownBlob(let sha256): "no stored file has sha256 \(sha256)"
     case .corruptBlob(let sha256):

@@ -22,6 +22,46 @@ import Testing
     }
   }
 
+  @Test("Room is kept on the disk, given up once, and made again when there is twice as much")
+  func reserve() throws {
+    let room = Locked(DiskSpace(size: 1 << 30, available: 1 << 29))
+    var options = Store.Options()
+    options.disk = Disk(space: { _ in room.withLock { $0 } }, before: { _, _ in })
+    let store = try Store(path: scratch.data, options: options)
+    let path = scratch.data + "/reserve"
+    #expect(store.reserve.bytes == 4 << 20)
+    #expect(try Kernel.status(path)?.size == 4 << 20)
+    // Without room for it, nothing is made.
+    #expect(store.reserve.release() && !store.reserve.release())
+    #expect(store.reserve.bytes == 0)
+    room.withLock { $0 = DiskSpace(size: 1 << 30, available: 8 << 20 - 1) }
+    #expect(!store.reserve.fill() && store.reserve.bytes == 0)
+    room.withLock { $0 = DiskSpace(size: 32 << 20, available: 2 << 20) }
+    #expect(store.reserve.fill() && store.reserve.bytes == 1 << 20)
+    // An act that finds the disk full has one more try with it, and no third.
+    var tries = 0
+    #expect(throws: StoreError.self) {
+      try store.reserve.lending { () throws(StoreError) in
+        tries += 1
+        throw .diskFull("the database")
+      }
+    }
+    #expect(tries == 2 && store.reserve.bytes == 0)
+    #expect(throws: StoreError.self) {
+      try store.reserve.lending { () throws(StoreError) in
+        tries += 1
+        throw .diskFull("the database")
+      }
+    }
+    #expect(tries == 3)
+    // What isn't about room costs none.
+    store.reserve.fill()
+    #expect(throws: StoreError.self) {
+      try store.reserve.lending { () throws(StoreError) in throw .unknownLease("x") }
+    }
+    #expect(store.reserve.bytes > 0)
+  }
+
   @Test func aFolderThatIsNotThereIsNotMadeUnasked() throws {
     var options = Store.Options()
     options.creates = false

@@ -31,7 +31,7 @@ extension Store {
     guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
     try blobs.place(survey.waiting)
     let outcome = try connections.transaction(
-      keeping: record, now: clock(),
+      keeping: record, now: clock(), isUrgent: draft.contents.isEmpty,
       then: { if $0.changed || $0.extras != nil { committed($0) } }
     ) { (db) throws(StoreError) in
       // Others may have committed since the draft was made; then it is made again.
