@@ -22,6 +22,26 @@ import Testing
     }
   }
 
+  @Test(
+    "A database whose beginning is damaged is named, with what to do",
+    arguments: [Array("SQLite format 9".utf8), [], [UInt8](repeating: 0, count: 4096)])
+  func damagedHeader(_ start: [UInt8]) throws {
+    _ = try scratch.open()
+    for ending in ["-wal", "-shm"] { try Kernel.remove(scratch.data + "/xcache.db" + ending) }
+    var bytes = try #require(try DurableFile.read(scratch.data + "/xcache.db"))
+    bytes.replaceSubrange(0..<start.count, with: start)
+    // Where the beginning is whole, a page behind it.
+    if start.isEmpty { bytes.replaceSubrange(100..<4096, with: [UInt8](repeating: 0xff, count: 3996)) }
+    try DurableFile.write(bytes, to: scratch.data + "/xcache.db")
+    #expect {
+      _ = try scratch.open()
+    } throws: { error in
+      let message = "\(error)"
+      return message.contains("xcache.db") && message.contains("is damaged")
+        && message.contains("xcache restore")
+    }
+  }
+
   @Test("Room is kept on the disk, given up once, and made again when there is twice as much")
   func reserve() throws {
     let room = Locked(DiskSpace(size: 1 << 30, available: 1 << 29))

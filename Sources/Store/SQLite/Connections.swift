@@ -31,6 +31,11 @@ final class Connections: Sendable {
     // Even opening another program's database would change it: to write-ahead logging.
     let header = try StoreError.disk { () throws(SystemError) in try DatabaseHeader(path: path) }
     if let header, !Migrations.mayOwn(header) { throw .foreignDatabase }
+    if header == nil,
+      try StoreError.disk({ () throws(SystemError) in try Kernel.status(path)?.size ?? 0 }) > 0
+    {
+      throw .damagedDatabase(path: path, ["it doesn't begin as a SQLite database does"])
+    }
     let database = try Database(path: path, isSecondary ? .secondary : .writing)
     if isSecondary {
       database.leavesLog()

@@ -21,7 +21,7 @@ extension ReleaseMembers {
   /// The same with what `-m`, `--if-version`, `--break-glass`, `--now` and `--dry-run` say.
   func filled(_ arguments: Arguments) throws -> Self {
     var request = self
-    request.message = try arguments.value("message") ?? ""
+    request.message = try arguments.text("message") ?? ""
     request.ifVersion = try PublishCommand.ifVersion(arguments)
     request.breakGlass = try arguments.breakGlass()
     request.now = arguments.has("now")
