@@ -55,6 +55,16 @@ extension HTTPClientError: CustomStringConvertible {
     }
   }
 
+  /// Whether the file of certificates to trust is the cause, whatever server was asked.
+  package var isOfAuthorities: Bool {
+    guard case .tls(_, let reason) = self else { return false }
+    return Self.authorityFaults.contains(where: reason.lowercased().contains)
+  }
+
+  private static let authorityFaults = [
+    "error setting certificate", "error adding trust anchors", "problem with the ssl ca cert",
+  ]
+
   /// What is wrong with a handshake, and what to do, where OpenSSL's own words tell; nil: they have to do.
   private static func message(ofTLS reason: String) -> String? {
     let reason = reason.lowercased()
@@ -76,7 +86,7 @@ extension HTTPClientError: CustomStringConvertible {
     if says("no alternative certificate subject name", "hostname mismatch", "does not match target host") {
       return "its certificate is for another name; use that name"
     }
-    if says("error setting certificate", "error adding trust anchors", "problem with the ssl ca cert") {
+    if authorityFaults.contains(where: reason.contains) {
       return "the file of trusted certificates is invalid; it must be PEM (--cacert)"
     }
     return nil

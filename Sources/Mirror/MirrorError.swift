@@ -6,8 +6,8 @@ import System
 package enum MirrorError: Error, Sendable {
   case system(SystemError)
   case store(StoreError)
-  /// Thrown when there is no whole answer.
-  case unreachable(url: String, HTTPClientError)
+  /// Thrown when there is no whole answer; in an origin's place, with what is to be done about it.
+  case unreachable(url: String, HTTPClientError, message: String? = nil)
   /// Thrown when a server answers with a failure; its own words where it gave some.
   case refused(url: String, status: Int, message: String)
   /// Thrown when what answers isn't an origin: `found` says what was missing, `status` is the answer's.
@@ -108,7 +108,7 @@ extension MirrorError: CustomStringConvertible {
     switch self {
     case .system(let error): error.description
     case .store(let error): error.description
-    case .unreachable(let url, let error): "\(url): \(error)"
+    case .unreachable(let url, let error, let message): message ?? "\(url): \(error)"
     case .refused(let url, let status, let words):
       "\(url) answered \(status)\(words.isEmpty ? "" : ": \(words)")"
     case .notAnOrigin(let url, let found, _): "\(url) doesn't answer like an xcache origin: \(found)"

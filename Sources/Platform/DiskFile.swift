@@ -56,4 +56,13 @@ package struct DiskFile: ~Copyable {
 extension Kernel {
   /// Lets the disk begin with what a file has, so that the sync to come waits less; it promises nothing.
   package static func startWriting(_ file: borrowing Descriptor) { _ = xcache_start_writing(file.raw) }
+
+  /// Gives a file blocks for `bytes` bytes, which are zeros; "after a successful call to posix_fallocate(), subsequent
+  /// writes to bytes in the specified range are guaranteed not to fail because of lack of disk space".
+  package static func allocate(_ file: borrowing Descriptor, bytes: Int64, path: String) throws(SystemError) {
+    let raw = file.raw
+    var code: Int32
+    repeat { code = posix_fallocate(raw, 0, off_t(bytes)) } while code == EINTR
+    guard code == 0 else { throw SystemError("posix_fallocate", on: path, code: Errno(rawValue: code)) }
+  }
 }

@@ -23,6 +23,8 @@ package struct DataFolder: Sendable {
   package var adminToken: String { path + "/admin.token" }
   /// Bytes by their sha256.
   package var blobs: String { path + "/blobs" }
+  /// Room that is given up when others have filled the disk (`DiskReserve`).
+  package var reserve: String { path + "/reserve" }
   /// What is arriving.
   package var temporary: String { path + "/tmp" }
   /// Files that arrived whole and belong to no release yet, by sha256.

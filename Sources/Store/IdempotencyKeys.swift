@@ -105,14 +105,15 @@ extension Connections {
   /// - Parameters:
   ///   - record: keeps the answer for retries; nil: nobody asked for that.
   ///   - now: milliseconds since 1970.
+  ///   - isUrgent: whether it may use the room that is kept for when the disk is full.
   ///   - committed: called after the commit, before anything else can be written.
   /// - Throws: `alreadyDone` where the request was carried out before.
   func transaction<Outcome: Sendable>(
-    keeping record: AnswerRecord<Outcome>?, now: Int64,
+    keeping record: AnswerRecord<Outcome>?, now: Int64, isUrgent: Bool = true,
     then committed: (Outcome) throws(StoreError) -> Void = { _ in },
     _ act: (Database) throws(StoreError) -> Outcome
   ) throws(StoreError) -> Outcome {
-    try writing { (db) throws(StoreError) in
+    let body = { (db: Database) throws(StoreError) -> Outcome in
       let outcome = try db.write { () throws(StoreError) in
         guard let record else { return try act(db) }
         // A staged release may have been carried out between the look-up and now.
@@ -124,6 +125,7 @@ extension Connections {
       try committed(outcome)
       return outcome
     }
+    return isUrgent ? try urgently(body) : try writing(body)
   }
 }
 

@@ -12,6 +12,8 @@ package final class Store: Sendable {
   package var strays: [UnexpectedFolder] { blobs.strays }
   /// What can be made again.
   package let derived: DerivedStore
+  /// Room for when others have filled the disk.
+  package let reserve: DiskReserve
   /// Tells of files that are to be opened anew.
   package let changes = FileChanges()
   let connections: Connections
@@ -31,6 +33,8 @@ package final class Store: Sendable {
     /// Read beside the process that has the folder, without its lock. Such a store is for reading, for leases and for
     /// registering mirrors; a lease keeps what is read from being removed meanwhile.
     package var isSecondary = false
+    /// Keep room on the disk for when others fill it.
+    package var keepsReserve = true
     /// The steps by which bytes become durable.
     package var disk = Disk.real
     /// Milliseconds since 1970.
@@ -44,23 +48,48 @@ package final class Store: Sendable {
   /// - Throws: `noDataFolder`, `inUse`, what `Migrations` throws, `system`, `diskFull`.
   package init(path: String, options: Options = Options()) throws(StoreError) {
     let folder = DataFolder(path: path)
+    let reserve = DiskReserve(folder, options.disk)
     clock = options.clock
     self.folder = folder
+    self.reserve = reserve
     if options.isSecondary {
       try Self.require(folder)
       lock = nil
-    } else {
-      lock = try Self.takeFolder(folder, creates: options.creates)
+      let parts = try Parts(folder, options, changes, reserve)
+      (connections, derived, blobs, madeAdminToken) = (parts.connections, parts.derived, parts.blobs, false)
+      return
     }
-    if !options.isSecondary { try Self.refuseLostDatabase(folder) }
-    connections = try Connections(path: folder.database, isSecondary: options.isSecondary)
-    derived = try DerivedStore(
-      folder, changes: changes, clock: options.clock, isSecondary: options.isSecondary)
-    blobs = try BlobStore(
-      folder: folder, disk: options.disk, connections: connections, clock: options.clock, changes: changes,
-      cleansUp: !options.isSecondary)
-    madeAdminToken =
-      options.isSecondary ? false : try Self.makeFirstToken(connections, folder, now: options.clock())
+    lock = try reserve.lending { () throws(StoreError) in
+      try Self.takeFolder(folder, creates: options.creates)
+    }
+    try Self.refuseLostDatabase(folder)
+    let (changes, now) = (changes, options.clock())
+    let (parts, madeAdminToken) = try reserve.lending { () throws(StoreError) in
+      let parts = try Parts(folder, options, changes, reserve)
+      return (parts, try Self.makeFirstToken(parts.connections, folder, now: now))
+    }
+    (connections, derived, blobs) = (parts.connections, parts.derived, parts.blobs)
+    self.madeAdminToken = madeAdminToken
+    if options.keepsReserve { reserve.fill() }
+  }
+
+  /// What is opened of a data folder.
+  private struct Parts {
+    let connections: Connections
+    let derived: DerivedStore
+    let blobs: BlobStore
+
+    init(_ folder: DataFolder, _ options: Options, _ changes: FileChanges, _ reserve: DiskReserve)
+      throws(StoreError)
+    {
+      let isSecondary = options.isSecondary
+      connections = try Connections(
+        path: folder.database, isSecondary: isSecondary, reserve: isSecondary ? nil : reserve)
+      derived = try DerivedStore(folder, changes: changes, clock: options.clock, isSecondary: isSecondary)
+      blobs = try BlobStore(
+        folder: folder, disk: options.disk, connections: connections, clock: options.clock, changes: changes,
+        cleansUp: !isSecondary)
+    }
   }
 
   private static func require(_ folder: DataFolder) throws(StoreError) {

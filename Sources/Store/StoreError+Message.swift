@@ -43,10 +43,16 @@ extension StoreError: CustomStringConvertible {
     case .damagedDatabase(let path, let findings):
       "\(path) is damaged: \(findings.prefix(5).joined(separator: "; ")). A backup from before is left as it was; "
         + "`xcache doctor --deep` says more, and `xcache restore` makes an origin of a backup or a static copy"
+    case .database(let error) where error.isDamage:
+      "the database xcache.db in the data folder is damaged (SQLite: \(error.message)); stop the server, keep the folder, and restore "
+        + "a backup or a static copy into a new one (`xcache restore`)"
     case .database(let error): "SQLite: \(error.message) (code \(error.code)) in: \(error.statement)"
     case .system(let error): error.description
     case .diskFull(let place):
-      "no space left on the disk for \(place); nothing was changed; free some space and try again"
+      """
+      no space left on the disk for \(place); nothing was changed; free some space there, or run \
+      `xcache gc`, and try again
+      """
     case .digestMismatch(let announced, let received): Self.mismatchMessage(announced, received)
     case .unknownBlob(let sha256): "no stored file has sha256 \(sha256)"
     case .corruptBlob(let sha256):

@@ -131,6 +131,9 @@ package enum StoreError: Error, Sendable {
   init(_ error: SQLiteError) {
     switch error.primaryCode {
     case SQLITE_FULL: self = .diskFull("the database")
+    // "SQLITE_IOERR_SHMSIZE … indicates an I/O error within the xShmMap method on the sqlite3_io_methods object while trying
+    // to enlarge a "shm" file": there is no room for it.
+    case SQLITE_IOERR where error.code == SQLITE_IOERR | 19 << 8: self = .diskFull("the database")
     default: self = .database(error)
     }
   }

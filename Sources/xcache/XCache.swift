@@ -57,9 +57,10 @@ enum XCache {
     do {
       return try follow(words, environment, terminal)
     } catch {
-      let fault = Fault(error)
+      let reported = error as? Reported
+      let fault = Fault(reported?.error ?? error)
       let hint = fault.name == "usage" ? "\nTry: xcache \(hint(words))--help" : ""
-      terminal.note("xcache: \(fault.message)\(hint)")
+      if reported == nil { terminal.note("xcache: \(fault.message)\(hint)") }
       if words.prefix(while: { $0 != "--" }).contains("--json") { terminal.say(problem: fault.json) }
       return fault.exitCode
     }

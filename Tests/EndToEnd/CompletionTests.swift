@@ -88,6 +88,43 @@ struct CompletionTests {
         == offered.split(separator: " ").map { "<\($0)>" }.sorted())
   }
 
+  @Test(
+    "Words are completed as words, paths as paths, in a shell where a folder has a word's name",
+    arguments: [
+      ("mirror ver", "verify "), ("publish etc/hos", "etc/hosts/"), ("backup --to etc/hos", "etc/hosts/"),
+    ])
+  func interactive(_ line: String, _ expected: String) throws {
+    let scratch = try Scratch()
+    for name in ["etc/hosts/a", "verify/a"] { try scratch.write(name, "") }
+    try scratch.write("completion", try Self.made("bash").output)
+    // What readline puts behind a word is told by the options of its completion.
+    let script = """
+      source ./completion
+      compopt() { [[ $1 == -o ]] && behind+=" $2"; }
+      COMP_WORDS=(xcache \(line)); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _xcache
+      behind="$(complete -p xcache) $behind"
+      for word in "${COMPREPLY[@]}"; do
+        if [[ $behind == *filenames* && -d $word ]]; then echo "$word/"; else echo "$word "; fi
+      done
+      """
+    let child = try Child(["bash", "-c", script], environment: ["PATH": "/usr/bin:/bin"], in: scratch.path)
+    #expect(try child.wait() == 0, "\(child.standardError)")
+    #expect(child.standardOutput == expected + "\n", "\(child.standardError)")
+  }
+
+  @Test("The manual page lists each variable once, with the option that it stands for")
+  func variables() throws {
+    let text = try Self.made("man").output
+    let start = try #require(text.firstRange(of: ".SH ENVIRONMENT")?.upperBound)
+    let section = text[start...].prefix(
+      upTo: try #require(text[start...].firstRange(of: ".SH FILES")?.lowerBound))
+    for name in ["XCACHE_SERVER", "XCACHE_TOKEN", "XCACHE_APP", "XCACHE_DATA", "XCACHE_MAX_HEAD", "NO_COLOR"]
+    {
+      #expect(section.ranges(of: ".B \(name)\n").count == 1, "\(name)")
+    }
+    #expect(section.contains("(\\-\\-max\\-head of serve)"))
+  }
+
   @Test("Another kind is a usage error")
   func unknown() throws {
     let outcome = try Self.made("tcsh")

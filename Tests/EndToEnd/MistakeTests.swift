@@ -89,7 +89,8 @@ import Testing
 
   /// Kinds that take damage, an outage or a second machine, which no row has.
   private static let untabled: Set<String> = [
-    "archive", "audit", "clashes", "damaged", "divergent", "duplicate-url", "no-address", "stopped",
+    "archive", "audit", "clashes", "damaged", "divergent", "disk-full", "duplicate-url", "no-address",
+    "stopped",
     "unfit-file", "unknown-outcome", "unreadable",
   ]
 

@@ -21,6 +21,78 @@ struct OperationsTests {
     }
   }
 
+  @Test(
+    "Readers of standard output and standard error that stopped reading hold up neither answers nor the end")
+  func stuckReaders() throws {
+    let scratch = try Scratch()
+    let script = """
+      mkfifo out err; exec 4<>out 5<>err
+      '\(Binary.path)' serve --data data --listen 127.0.0.1:0 --access-log - >out 2>err & S=$!
+      while read -r -t 60 line <&5; do case $line in *listens*) break;; esac; done
+      URL=$(grep -o 'http://127[^,]*' <<<"$line")
+      # What a pipe takes is 64 KB.
+      head -c 200000 /dev/zero >&5 & FILLER=$!
+      target=$(printf 'x%.0s' $(seq 1000))
+      for i in $(seq 300); do echo "url=$URL/healthz?$target"; echo 'output=/dev/null'; done >requests
+      curl -s -f -K requests -m 60; echo "requests $?"
+      sleep 2
+      curl -s -f -m 20 -o /dev/null $URL/healthz; echo "later $?"
+      kill -HUP $S; kill -TERM $S
+      for i in $(seq 300); do kill -0 $S 2>/dev/null || break; sleep 0.1; done
+      kill -0 $S 2>/dev/null && echo 'still there'
+      kill -9 $FILLER $S 2>/dev/null; wait $S; echo "end $?"
+      """
+    let child = try Child(
+      ["bash", "-c", script], environment: ["PATH": "/usr/bin:/bin"], in: scratch.path)
+    let outcome = try Outcome(child, seconds: 200)
+    #expect(outcome.output == "requests 0\nlater 0\nend 0\n", "\(outcome.output) \(outcome.errors)")
+  }
+
+  @Test("A start that fails is a line of the log's format")
+  func failedStart() throws {
+    let scratch = try Scratch()
+    try scratch.write("data/blobs/ab/cd", "1")
+    for (format, isJSON) in [("json", true), ("text", false)] {
+      let child = try Child(
+        [Binary.path, "serve", "--data", "data", "--listen", "127.0.0.1:0", "--log-format", format],
+        environment: [:],
+        in: scratch.path)
+      let outcome = try Outcome(child)
+      let lines = outcome.errors.split(separator: "\n").map { try? JSONValue.parse(Array($0.utf8)) }
+      #expect(outcome.exitCode == 1 && lines.allSatisfy { ($0 != nil) == isJSON }, "\(outcome.errors)")
+      #expect(outcome.errors.contains("its database xcache.db is missing"), "\(outcome.errors)")
+      if isJSON { #expect(lines.last??["level"]?.string == "error") }
+    }
+  }
+
+  @Test("A start warns of a public URL that no device can use, and of channels that keep another one")
+  func publicURLs() throws {
+    let site = try Site()
+    try site.publish(["a.js": "1"])
+    #expect(!site.server.standardError.contains("warning"), "\(site.server.standardError)")
+    site.options = ["--public-url", "https://cdn.example.com/hxm"]
+    site.server.signal(SIGTERM)
+    #expect(try site.server.wait() == 0)
+    try site.start()
+    let old = site.server.standardError
+    #expect(
+      Wait.until(20) {
+        site.server.standardError.contains(
+          "warning: channel online of shop keeps its public URL http://127.0.0.1:")
+      }, "\(old)")
+    try site.seeOff()
+    let scratch = try Scratch()
+    let child = try Child(
+      [Binary.path, "serve", "--data", "data", "--listen", "0.0.0.0:0"], environment: [:], in: scratch.path)
+    #expect(
+      Wait.until(20) {
+        child.standardError.contains("warning: new channels get the public URL http://0.0.0.0:")
+      },
+      "\(child.standardError)")
+    child.signal(SIGTERM)
+    #expect(try child.wait() == 0)
+  }
+
   @Test("What was answered before SIGHUP is in the old access log, also what no thread had written yet")
   func lastLines() throws {
     let scratch = try Scratch()

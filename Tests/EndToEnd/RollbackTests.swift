@@ -224,6 +224,79 @@ import Testing
     }
   }
 
+  @Test("A dry run into a frozen channel says what would happen, that it is frozen, and changes nothing")
+  func dryRuns() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1", "b.js": "1"])
+      try site.publish(["a.js": "2", "b.js": "1"])
+      #expect(try Self.run(site, "promote", "--from", "online", "--to", "test").exitCode == 0)
+      try site.publish(["a.js": "3", "c.js": "3"])
+      for channel in ["online", "test"] {
+        #expect(
+          try Self.run(site, "channel", "freeze", "--channel", channel, "--reason", "sale").exitCode == 0)
+      }
+      let folder = try site.scratch.folder("next", ["a.js": "4"])
+      let acts = [
+        ["publish", folder, "--bundle", "main", "--base-url", Site.base], ["unpublish", "--bundle", "main"],
+        ["rollback", "--bundle", "main", "--steps", "1"], ["promote", "--from", "online", "--to", "test"],
+      ]
+      for words in acts {
+        let real = try Outcome(try site.start(words + ["--app", "shop"]))
+        #expect(real.exitCode == 3 && real.errors.contains("is frozen"), "\(words)")
+        let dry = try Outcome(try site.start(words + ["--app", "shop", "--dry-run"]))
+        #expect(dry.exitCode == 0, "\(words) \(dry.errors)")
+        #expect(
+          dry.output.contains("the channel is frozen, by admin since 20") && dry.output.contains(": sale; ")
+            && dry.output.contains("--break-glass REASON") && dry.output.contains("dry run: "),
+          "\(words) \(dry.output)")
+        let json = try Outcome(try site.start(words + ["--app", "shop", "--dry-run", "--json"]))
+        let answer = try JSONValue.parse(Array(json.output.utf8))
+        #expect(
+          answer["freeze"]?["reason"]?.string == "sale" && answer["changed"]?.bool == true, "\(json.output)")
+        let allowed = try Outcome(
+          try site.start(words + ["--app", "shop", "--dry-run", "--break-glass", "fire"]))
+        #expect(allowed.exitCode == 0 && !allowed.output.contains("frozen"), "\(allowed.output)")
+      }
+      #expect(try Self.version(site) == "3")
+    }
+  }
+
+  @Test("A dry run of what sends no files lists them, and says what devices would download")
+  func forecasts() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1", "b.js": "22"])
+      #expect(try Self.run(site, "promote", "--from", "online", "--to", "test").exitCode == 0)
+      try site.publish(["a.js": "333", "c.js": "3"])
+      let promote = ["promote", "--from", "online", "--to", "test"]
+      func dry(_ words: String...) throws -> String {
+        let outcome = try Outcome(try site.start(words + ["--app", "shop", "--dry-run"]))
+        #expect(outcome.exitCode == 0, "\(outcome.errors)")
+        return outcome.output
+      }
+      let promoted = try dry("promote", "--from", "online", "--to", "test")
+      for line in [
+        "~ \(Site.base)/a.js  3 B (was 1 B)\n", "− \(Site.base)/b.js  2 B\n", "+ \(Site.base)/c.js  1 B\n",
+        "devices on version 1 download ", "dry run: +1 ~1 −1, would become test version 2",
+      ] { #expect(promoted.contains(line), "\(line) in \(promoted)") }
+      #expect(try dry("promote", "--from", "online", "--to", "test", "--stat").contains("TYPE"))
+      #expect(
+        try !dry("promote", "--from", "online", "--to", "fresh").contains("devices on"), "there are none")
+      let removed = try dry("unpublish", "--bundle", "main")
+      #expect(
+        removed.contains("− \(Site.base)/a.js  3 B\n− \(Site.base)/c.js  1 B\n")
+          && removed.contains("devices on version 2 download ")
+          && removed.contains("dry run: −2, would become version 3"),
+        "\(removed)")
+      let json = try Outcome(try site.start(promote + ["--app", "shop", "--dry-run", "--json"])).output
+      let forecast = try JSONValue.parse(Array(json.utf8))["forecast"]
+      #expect(
+        forecast?["files"]?.array?.compactMap { $0["change"]?.string } == ["changed", "removed", "added"]
+          && (forecast?["update"]?["total"]?.integer ?? 0) > 0, "\(json)")
+      let real = try Outcome(try site.start(promote + ["--app", "shop", "--json"])).output
+      #expect(try JSONValue.parse(Array(real.utf8))["forecast"] == nil)
+    }
+  }
+
   @Test("What devices got at a moment: show, diff, log, pin, pull")
   func moments() throws {
     try Site.with { site in

@@ -34,6 +34,28 @@ struct TokenTests {
   }
 
   @Test(
+    "A token that couldn't be printed is revoked, and the command fails",
+    arguments: [">/dev/full", ">&-", "| true", "--json >/dev/full"])
+  func lost(_ sink: String) throws {
+    try Site.with { site in
+      // The other end of a pipe has to be gone before the token is written.
+      let wait = sink == "| true" ? "sleep 1; " : ""
+      let script =
+        "set -o pipefail; { \(wait)'\(Binary.path)' token create ci \(sink == "| true" ? "" : sink); } \(wait.isEmpty ? "" : sink)"
+      let outcome = try Outcome(try site.start([], launcher: ["bash", "-c", script]))
+      #expect(outcome.exitCode == 1, "\(outcome.errors)")
+      #expect(
+        outcome.errors.contains("could not be printed") && outcome.errors.contains("so it was revoked"),
+        "\(outcome.errors)")
+      let list = try site.run("token", "list", "--json")
+      let tokens = try JSONValue.parse(Array(list.output.utf8))["tokens"]?.array ?? []
+      #expect(
+        tokens.count { $0["name"]?.string == "ci" && $0["revokedAt"]?.isNull == false } == 1, "\(list.output)"
+      )
+    }
+  }
+
+  @Test(
     "Each command takes the scope it needs",
     arguments: [
       Case(

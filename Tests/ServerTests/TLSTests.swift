@@ -124,7 +124,7 @@ import Testing
     good.send("GET /good HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(good.answer()?.text == "/good")
     for client in silent { #expect(client.isClosedByServer()) }
-    #expect(server.reaches { $0.timeouts == 20 })
+    #expect(server.reaches { $0.timeouts == 20 && $0.failedHandshakes == 20 })
   }
 
   @Test("A client that takes nothing is given up, and one over the limit is closed")

@@ -170,6 +170,28 @@ import Testing
     #expect(Self.lines(of: old) == ["first"] && Self.lines(of: new) == ["second"])
   }
 
+  @Test(
+    "A reader that stopped reading holds up neither who writes lines nor the end; what it didn't take is counted"
+  )
+  func stuckReader() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let reader = Descriptor(owning: ends[0])
+    let log = try AccessLog(Descriptor(owning: ends[1]), format: .common, patience: .milliseconds(300)) { _ in
+    }
+    let line = Array((String(repeating: "x", count: 99) + "\n").utf8)
+    // A pipe takes 64 KB, and 16 MB wait.
+    let lines = Array(repeatElement(line, count: 1000).joined())
+    for _ in 0..<400 { log.write(lines, count: 1000) }
+    let dropped = Int(log.dropped)
+    #expect(dropped > 0)
+    let left = log.close()
+    #expect(left > 0 && dropped + left == 400_000 && log.dropped == 400_000, "\(dropped) + \(left)")
+    #expect(log.close() == 0)
+    // The writer, who was left behind, ends with its reader.
+    _ = consume reader
+  }
+
   private static func lines(of file: borrowing Descriptor) -> [String] {
     var text = [UInt8](repeating: 0, count: 16_384)
     let count = pread(file.raw, &text, text.count, 0)

@@ -88,6 +88,23 @@ import Testing
   }
 }
 
+@Suite struct NewFileTests {
+  @Test("A file that replaces none: whole or not there, and another's stays as it is")
+  func replacesNone() throws {
+    try withTemporaryFolder { folder in
+      let path = folder + "/a"
+      try DurableFile.write([1, 2], to: path, mode: 0o600, replaces: false)
+      #expect(try DurableFile.read(path) == [1, 2])
+      #expect(try Kernel.status(path).map { $0.mode & 0o777 } == 0o600)
+      #expect {
+        try DurableFile.write([3], to: path, replaces: false)
+      } throws: { ($0 as? SystemError)?.code == .fileExists }
+      #expect(try DurableFile.read(path) == [1, 2])
+      #expect(try Folder.textNames(folder) == ["a"], "no temporary file stays")
+    }
+  }
+}
+
 /// What is said of calls that failed, and what kind of failure it is.
 @Suite struct SystemErrorTests {
   private static func error(_ code: Errno, _ call: StaticString = "open", on subject: String? = "x")

@@ -168,8 +168,9 @@ extension MirrorError {
   fileprivate init(_ error: OriginError, of url: String) {
     switch error {
     // An act without an answer is a lease or a registration, which the next run takes anew.
-    case .unreachable(_, let error), .unknownOutcome(_, .error(let error)):
-      self = .unreachable(url: url, error)
+    case .unreachable(let server, let cause):
+      self = .unreachable(url: url, cause, message: OriginError.unreachable(server: server, cause).message)
+    case .unknownOutcome(_, .error(let error)): self = .unreachable(url: url, error)
     case .unknownOutcome(_, .status(let status, _)): self = .refused(url: url, status: status, message: "")
     case .notAnOrigin(_, let found, let status):
       self = .notAnOrigin(url: url, found: found, status: status)

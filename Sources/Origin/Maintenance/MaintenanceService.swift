@@ -16,7 +16,8 @@ package struct DailyCollection: Sendable {
   func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
 }
 
-/// What is done by the clock: counts are written, and plans that nobody came for dropped, every 10 seconds; memory that large
+/// What is done by the clock: counts are written, plans that nobody came for dropped, and the disk's reserve looked at, every
+/// 10 seconds; memory that large
 /// work needed is given back some seconds after it; the files of packs that answers name are looked at each minute; uploads
 /// that no release took, and manifests that nobody polls, are looked for every 10 minutes; garbage is collected once a day.
 final class MaintenanceService: Sendable {
@@ -67,11 +68,13 @@ final class MaintenanceService: Sendable {
     var lastTry = -Self.secondsBetweenTries
     var isDone = true
     var memory = MemoryTrim()
+    var hasRoom = lookAtReserve(true)
     while thread.pause(for: .seconds(1)) {
       second += 1
       if second % Self.flushSeconds == 0 {
         adoption.flush()
         plans.dropOld()
+        hasRoom = lookAtReserve(hasRoom)
       }
       if second % Self.secondsBetweenTrims == 0 { memory.look(store) }
       if second % Self.secondsBetweenPackLooks == 0 { lookAtPacks() }
@@ -86,6 +89,18 @@ final class MaintenanceService: Sendable {
       lastTry = second
       isDone = collect(gc.policy)
     }
+  }
+
+  /// Makes the disk's reserve again where there is room, and tells when it was spent and when it is back.
+  private func lookAtReserve(_ hadRoom: Bool) -> Bool {
+    let hasRoom = store.reserve.fill()
+    if hadRoom, !hasRoom {
+      log(
+        "error: the disk of \(store.folder.path) is full; publishing is refused, and urgent acts use the room that was kept "
+          + "for them; free some space, or run xcache gc")
+    }
+    if hasRoom, !hadRoom { log("the disk of \(store.folder.path) has room again") }
+    return hasRoom
   }
 
   /// A channel that nobody polled for a day goes from memory.

@@ -50,6 +50,15 @@ final class ReleaseService: Sendable {
     return deltas.prepare(try store.preview(request))
   }
 
+  /// What a release would cost the devices on the version that it replaces; nil where that isn't worked out, as where nobody
+  /// waits for deltas.
+  func forecast(of request: ReleaseInput, createsApp: Bool) throws(StoreError) -> UpdateCost? {
+    guard deltas.options.wait > 0 else { return nil }
+    let preparation = try prepare(request, createsApp: createsApp)
+    _ = deltas.awaitReady(preparation)
+    return preparation.status.costs[1]
+  }
+
   /// What a rollback would do.
   struct RollbackForecast {
     let outcome: RollbackOutcome
@@ -65,9 +74,12 @@ final class ReleaseService: Sendable {
   /// back.
   /// - Parameter waits: for the deltas, as releases do, unless too many others wait here already.
   func forecast(of request: RollbackInput, waits: Bool) throws(StoreError) -> RollbackForecast {
+    let isDryRun = request.dryRun
     var request = request
     request.dryRun = true
     var forecast = RollbackForecast(outcome: try store.rollback(request))
+    // What is going to be refused waits for nothing.
+    guard isDryRun || forecast.outcome.release.freeze == nil else { return forecast }
     guard forecast.outcome.release.changed, deltas.options.wait > 0 else { return forecast }
     let preparation = deltas.prepare(ReleasePreview(forecast.outcome.release))
     forecast.preparation = preparation

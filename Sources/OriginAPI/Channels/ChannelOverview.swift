@@ -38,6 +38,8 @@ package struct ChannelOverview: Codable, Sendable {
   /// The channel's URLs that have them.
   package let damagedURLs: [DamagedURL]
   package let scrub: Scrub
+  /// Whether the room is spent that the origin keeps for when its disk is full; nil: it is too old to tell.
+  @OrNull package var isDiskFull: Bool?
 
   /// A bundle that is live in the channel.
   package struct Bundle: Codable, Hashable, Sendable {
@@ -103,7 +105,8 @@ package struct ChannelOverview: Codable, Sendable {
   package init(
     _ summary: ChannelSummary, digest: SHA256?, bundles: [Bundle], isDefaultApp: Bool, origin: String,
     damaged: [SHA256], damagedURLs: [DamagedURL], scrub: Scrub, deltas: DeltaProgress?, interval: Int?,
-    reports: Int?, rollback: ManifestVersion?, policy: DocumentAnswer?, prefetch: DocumentVersion?
+    reports: Int?, rollback: ManifestVersion?, policy: DocumentAnswer?, prefetch: DocumentVersion?,
+    isDiskFull: Bool
   ) {
     app = summary.app
     channel = summary.channel
@@ -127,6 +130,7 @@ package struct ChannelOverview: Codable, Sendable {
     self.rollback = rollback
     self.policy = policy
     self.prefetch = prefetch
+    self.isDiskFull = isDiskFull
   }
 }
 

@@ -64,6 +64,10 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   package let deltasStored: Bool
   /// The row of the audit trail that tells of it, `number:hash`; nil where nothing was changed.
   @OrNull package var receipt: String?
+  /// In a dry run: the freeze for which the release would be refused; nil: it wouldn't, or the origin is an older one.
+  package var freeze: FreezeInfo?
+  /// In a dry run of what sends no files: the ones that would change, and what devices would download.
+  package var forecast: ReleaseForecast?
 
   package init(
     isChanged: Bool, version: ManifestVersion, previous: ManifestVersion, at: Moment,
@@ -91,7 +95,37 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
     case isChanged = "changed"
     case changed = "changed_count"
     case version, previous, at, added, removed, counts, bundles, newBytes, resources, bytes, createdApp
-    case createdChannel, missing, deltasStored, receipt
+    case createdChannel, missing, deltasStored, receipt, freeze, forecast
+  }
+}
+
+/// What a release would do to a channel's manifest, and what that would cost devices.
+package struct ReleaseForecast: Codable, Hashable, Sendable {
+  /// Sorted by URL.
+  package let files: [File]
+  /// What a device on the version that is replaced would download; nil: it isn't worked out.
+  package let update: TransferCost?
+
+  /// What would become of one URL.
+  package struct File: Codable, Hashable, Sendable {
+    package let url: String
+    package let change: RollbackDetails.Change
+    /// Bytes of the file; of one that is removed, those that it has.
+    package let size: Int64
+    /// Bytes that a changed file has now.
+    package let was: Int64?
+
+    package init(url: String, change: RollbackDetails.Change, size: Int64, was: Int64?) {
+      self.url = url
+      self.change = change
+      self.size = size
+      self.was = was
+    }
+  }
+
+  package init(files: [File], update: TransferCost?) {
+    self.files = files
+    self.update = update
   }
 }
 

@@ -19,6 +19,7 @@ extension EventLoop {
     takeUp(connection)
     let phase = connection.http.phase
     let action = connection.http.timedOut(unacknowledged: connection.unacknowledged, &workspace, now)
+    if phase == .handshaking, action == .close { metrics.failedHandshakes.add(1) }
     switch (phase, action) {
     case (_, .wait), (.idle, _), (.lingering, _): break
     default: metrics.timeouts.add(1)

@@ -3,7 +3,8 @@ import System
 
 /// A file of access lines, written by a thread of its own.
 ///
-/// Loops hand over whole buffers; where the disk is slower than the clients, lines are dropped and counted.
+/// Loops hand over whole buffers; where whoever takes them is slower than the clients, lines are dropped and counted. That may
+/// be a disk, or a program that reads standard output and has stopped: nothing else ever waits for it.
 package final class AccessLog: Sendable {
   /// How a line is written.
   package enum Format: Sendable {
@@ -17,11 +18,22 @@ package final class AccessLog: Sendable {
     /// What the writer does next, in the order in which it was asked for.
     var work: [Work] = []
     var bytes = 0
+    /// Lines that the writer has in hand.
+    var writing = 0
     var ended = false
+    /// The writer is through.
+    var isClosed = false
+
+    /// Lines that aren't written yet.
+    var left: Int {
+      work.reduce(writing) { count, item in
+        if case .lines(_, let lines) = item { count + lines } else { count }
+      }
+    }
   }
 
   private enum Work {
-    case lines([UInt8])
+    case lines([UInt8], Int)
     /// What follows goes to this file; the one before is closed.
     case file(Int32)
   }
@@ -34,12 +46,16 @@ package final class AccessLog: Sendable {
   private let state = Monitor(State())
   private let droppedLines = Atomic<UInt64>(0)
   private let thread: OSThread
+  /// How long `close` waits for what is left to be written.
+  private let patience: Duration
 
   /// Starts a writer that appends to `file`; `failed` is told when a write fails, once for each file.
   package init(
-    _ file: consuming Descriptor, format: Format, failed: @escaping @Sendable (SystemError) -> Void
+    _ file: consuming Descriptor, format: Format, patience: Duration = .seconds(5),
+    failed: @escaping @Sendable (SystemError) -> Void
   ) throws(SystemError) {
     self.format = format
+    self.patience = patience
     let state = self.state
     let raw = file.release()
     thread = try OSThread(name: "access-log") {
@@ -48,23 +64,25 @@ package final class AccessLog: Sendable {
       while let work = AccessLog.next(state) {
         for item in work {
           switch item {
-          case .lines(let lines):
+          case .lines(let lines, let count):
             do throws(SystemError) {
               try Kernel.write(lines.span.bytes, to: file)
             } catch {
               if !reported { failed(error) }
               reported = true
             }
+            state.withLock { $0.writing -= count }
           case .file(let next):
             file = Descriptor(owning: next)
             reported = false
           }
         }
       }
+      state.broadcasting { $0.isClosed = true }
     }
   }
 
-  /// Lines that the disk was too slow for.
+  /// Lines that whoever takes them was too slow for.
   package var dropped: UInt64 { droppedLines.load(ordering: .relaxed) }
 
   /// Takes `count` lines of one loop.
@@ -74,7 +92,7 @@ package final class AccessLog: Sendable {
         droppedLines.wrappingAdd(UInt64(count), ordering: .relaxed)
         return
       }
-      state.work.append(.lines(lines))
+      state.work.append(.lines(lines, count))
       state.bytes += lines.count
     }
   }
@@ -87,13 +105,24 @@ package final class AccessLog: Sendable {
     state.signalling { $0.work.append(.file(raw)) }
   }
 
-  /// Writes what waits, then closes the file; called after the server has stopped.
-  package func close() {
+  /// Writes what waits, then closes the file; called after the server has stopped. Where nobody takes it, the writer is left
+  /// behind, for the end of the process.
+  /// - Returns: how many lines were left.
+  @discardableResult
+  package func close() -> Int {
     let isFirst = state.broadcasting { state in
       defer { state.ended = true }
       return !state.ended
     }
-    if isFirst { thread.join() }
+    guard isFirst else { return 0 }
+    let isClosed = state.waiting(for: patience) { $0.isClosed ? true : nil } ?? false
+    if isClosed {
+      thread.join()
+      return 0
+    }
+    let left = state.withLock { $0.left }
+    droppedLines.wrappingAdd(UInt64(left), ordering: .relaxed)
+    return left
   }
 
   /// Waits for work; nil once all is done.
@@ -101,6 +130,7 @@ package final class AccessLog: Sendable {
     let work: [Work] = state.waiting { state in
       guard !state.work.isEmpty || state.ended else { return nil }
       defer {
+        state.writing = state.left
         state.work = []
         state.bytes = 0
       }

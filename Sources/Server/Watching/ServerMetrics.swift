@@ -26,7 +26,7 @@ package struct ServerMetrics: Sendable, Equatable {
   /// Handshakes that did not.
   package var failedHandshakes: UInt64 = 0
 
-  /// Access log lines dropped because the disk was too slow.
+  /// Access log lines dropped because the disk, or the reader of standard output, was too slow.
   package var droppedLines: UInt64 = 0
 
   init(_ loops: [LoopMetrics], _ log: AccessLog?, speaksTLS: Bool) {
@@ -68,7 +68,8 @@ extension ServerMetrics {
     add("http_received_bytes_total", "counter", "Bytes read from clients.", [("", String(bytesIn))])
     add("http_sent_bytes_total", "counter", "Bytes sent to clients.", [("", String(bytesOut))])
     add(
-      "http_access_lines_dropped_total", "counter", "Access log lines dropped because the disk was too slow.",
+      "http_access_lines_dropped_total", "counter",
+      "Access log lines dropped because the disk, or the reader of standard output, was too slow.",
       [("", String(droppedLines))])
     if let handshakes {
       add(

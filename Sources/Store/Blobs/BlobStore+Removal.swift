@@ -56,7 +56,7 @@ extension BlobStore {
   func removeRows(of digests: some Swift.Collection<SHA256>, now: Int64) throws(StoreError)
     -> (removed: Set<SHA256>, reserved: Int)
   {
-    try connections.writing { (db) throws(StoreError) in
+    try connections.urgently { (db) throws(StoreError) in
       let free = state.withLock { state in
         state.isRemoving = true
         return digests.filter { state.reserved[$0] == nil }

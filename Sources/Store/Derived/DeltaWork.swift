@@ -50,7 +50,9 @@ extension Store {
   package func preview(_ request: ReleaseInput) throws(StoreError) -> ReleasePreview {
     let (plan, edition) = try plan(request)
     lastPlan.keep(plan, of: request, at: edition)
-    if plan.isChange, let channel = plan.channel { try checkFreeze(of: channel, request) }
+    if plan.isChange, !request.dryRun, let channel = plan.channel {
+      try checkFreeze(of: channel, request)
+    }
     _ = try blobs.missing(of: plan.contents.map(\.content.sha256))
     let planned =
       plan.channel

@@ -78,7 +78,8 @@ extension Store {
     let lease = Lease(
       id: Hex.encode(Secrets.random(16).span.bytes), holder: holder, takenAt: now,
       expiresAt: now + Int64(seconds) * 1000)
-    return try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) in
+    return try connections.transaction(keeping: record, now: now, isUrgent: false) {
+      (db) throws(StoreError) in
       try db.run("DELETE FROM lease WHERE expires_at <= ?", now)
       if asker.token != nil {
         let held = try db.value(Int64.self, "SELECT count(*) FROM lease WHERE owner = ?", asker.owner) ?? 0

@@ -48,7 +48,7 @@ extension Store {
     record: AnswerRecord<Void>? = nil
   ) throws(StoreError) {
     let now = clock()
-    try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) in
+    try connections.transaction(keeping: record, now: now, isUrgent: false) { (db) throws(StoreError) in
       let held = try db.mirror(name)
       try db.check(held, name, by: asker, now: now)
       try db.run(
@@ -82,7 +82,7 @@ extension Store {
     mirror name: String, by asker: Holder = .local, record: AnswerRecord<Void>? = nil
   ) throws(StoreError) {
     let now = clock()
-    try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) in
+    try connections.transaction(keeping: record, now: now, isUrgent: false) { (db) throws(StoreError) in
       guard let held = try db.mirror(name) else { throw .unknownMirror(name) }
       guard try db.isOpen(held, to: asker, now: now) else { throw .foreignMirror(name) }
       try db.deleteVersions(ofMirror: held.id)

@@ -21,7 +21,8 @@ extension Store {
   ) throws(StoreError) -> ReleaseOutcome {
     let (draft, edition) = try plan(request)
     guard draft.isChange || request.prefetch != nil else { return .unchanged(draft) }
-    if draft.isChange, let channel = draft.channel { try checkFreeze(of: channel, request) }
+    // A dry run says that it is frozen.
+    if draft.isChange, !request.dryRun, let channel = draft.channel { try checkFreeze(of: channel, request) }
     let survey = try blobs.survey(draft.contents)
     if request.dryRun {
       blobs.releaseReservations(draft.contents.lazy.map(\.content.sha256))
@@ -30,7 +31,8 @@ extension Store {
     guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
     try blobs.place(survey.waiting)
     let outcome = try connections.transaction(
-      keeping: record, now: clock(), then: { if $0.changed || $0.extras != nil { committed($0) } }
+      keeping: record, now: clock(), isUrgent: draft.contents.isEmpty,
+      then: { if $0.changed || $0.extras != nil { committed($0) } }
     ) { (db) throws(StoreError) in
       // Others may have committed since the draft was made; then it is made again.
       let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
@@ -82,6 +84,9 @@ extension Store {
   {
     var outcome =
       plan.isChange ? ReleaseOutcome.dryRun(plan, missing: missing, now: clock()) : .unchanged(plan)
+    if plan.isChange, request.breakGlass == nil, let channel = plan.channel {
+      outcome.freeze = try connections.reading { (db) throws(StoreError) in try db.freeze(of: channel.id) }
+    }
     if let carryOver = request.prefetch {
       outcome.prefetch = try connections.reading { (db) throws(StoreError) in
         try db.forecast(carryOver, in: plan.channel, by: PrefetchReconciler(request))

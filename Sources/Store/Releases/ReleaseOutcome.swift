@@ -123,8 +123,22 @@ package struct ReleaseOutcome: Sendable {
   package var receipt: AuditHead?
   /// What became of the prefetch config that came along; nil where none was to.
   package internal(set) var prefetch: PrefetchOutcome?
+  /// Of a dry run: what the release would be refused for.
+  package internal(set) var freeze: ChannelFreeze?
+  /// Of a dry run of a release: what would become of the channel's manifest, sorted by URL.
+  package internal(set) var planned: [PlannedChange] = []
   /// What the channel says beside its manifest, where that changed with it.
   package internal(set) var extras: ChannelExtras?
+}
+
+/// What a release that is only planned would do to one URL of its channel's manifest.
+package struct PlannedChange: Hashable, Sendable {
+  /// Which URL.
+  package let url: ResourceURL
+  /// Bytes that it has now; nil: it isn't there.
+  package let old: Int64?
+  /// Bytes that it would have; nil: it would leave.
+  package let new: Int64?
 }
 
 extension ReleaseOutcome {
@@ -152,12 +166,16 @@ extension ReleaseOutcome {
   }
 
   static func dryRun(_ plan: ReleasePlan, missing: [SHA256], now: Int64) -> ReleaseOutcome {
-    ReleaseOutcome(
+    var outcome = ReleaseOutcome(
       changed: true, channel: plan.channel, version: plan.channel?.nextVersion ?? ManifestVersion(1),
       previous: plan.channel?.version ?? .none, at: max(now, plan.channel?.at ?? 0), changes: [],
       counts: plan.counts, bundles: plan.bundles.map(Bundle.init), newBytes: plan.newBytes,
       resources: plan.resources, bytes: plan.bytes, createdApp: !plan.appExists,
       createdChannel: plan.channel == nil, missing: missing)
+    outcome.planned = plan.union.map {
+      PlannedChange(url: $0.url, old: $0.old?.content.size, new: $0.new?.size)
+    }
+    return outcome
   }
 }
 

@@ -101,7 +101,7 @@ struct Collection {
     rows: Int = 1, _ body: (Database) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try store.step("gc")
-    let (result, took) = try store.connections.writing { (db) throws(StoreError) in
+    let (result, took) = try store.connections.urgently { (db) throws(StoreError) in
       let begin = Clock.monotonicNanoseconds()
       let result = try db.write { () throws(StoreError) in
         try db.refuseLeased(now: store.clock())

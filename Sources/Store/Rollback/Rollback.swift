@@ -19,6 +19,7 @@ extension Store {
       return try connections.reading { (db) throws(StoreError) in
         let plan = try RollbackPlan(request, in: db)
         var outcome = plan.outcome(plan.release(changed: plan.isChange, now: clock()))
+        if request.breakGlass == nil { outcome.release.freeze = plan.freeze }
         if request.withPrefetch {
           let carryOver = try db.prefetchCarryOver(takingBack: plan.channel, to: plan.target, request.target)
           outcome.release.prefetch = try db.forecast(

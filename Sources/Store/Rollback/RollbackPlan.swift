@@ -54,7 +54,10 @@ struct RollbackPlan {
       }
     }
     freeze = bundles.isEmpty ? nil : try db.freeze(of: channel.id)
-    if let freeze, request.breakGlass == nil { throw .frozen(channel.app, channel.name, freeze) }
+    // A dry run says that it is frozen.
+    if let freeze, request.breakGlass == nil, !request.dryRun {
+      throw .frozen(channel.app, channel.name, freeze)
+    }
     if request.bundle != nil, !isAlone, let bundle = bundles.first {
       try Self.check(bundle.info, target, in: db)
     }

@@ -8,6 +8,8 @@ import System
 final class Connections: Sendable {
   private let path: String
   private let isSecondary: Bool
+  /// Lent to acts that can't wait for room on the disk.
+  private let reserve: DiskReserve?
   private let writer: Locked<ConnectionBox>
   private let writers = Atomic<Int>(0)
   private let editions = Atomic<Int>(0)
@@ -22,12 +24,18 @@ final class Connections: Sendable {
   /// Opens the database at `path` and brings its schema up to date.
   /// - Parameter isSecondary: another process has it: a schema that isn't up to date is refused, and neither a commit nor
   ///   the end waits for the disk. What is committed so are leases and mirrors' names; a power cut ends those anyway.
-  init(path: String, isSecondary: Bool = false) throws(StoreError) {
+  init(path: String, isSecondary: Bool = false, reserve: DiskReserve? = nil) throws(StoreError) {
     self.path = path
+    self.reserve = reserve
     self.isSecondary = isSecondary
     // Even opening another program's database would change it: to write-ahead logging.
     let header = try StoreError.disk { () throws(SystemError) in try DatabaseHeader(path: path) }
     if let header, !Migrations.mayOwn(header) { throw .foreignDatabase }
+    if header == nil,
+      try StoreError.disk({ () throws(SystemError) in try Kernel.status(path)?.size ?? 0 }) > 0
+    {
+      throw .damagedDatabase(path: path, ["it doesn't begin as a SQLite database does"])
+    }
     let database = try Database(path: path, isSecondary ? .secondary : .writing)
     if isSecondary {
       database.leavesLog()
@@ -54,6 +62,15 @@ final class Connections: Sendable {
       defer { editions.add(1, ordering: .sequentiallyConsistent) }
       return try body(held.database)
     }
+  }
+
+  /// The same for what can't wait until a full disk has room again: it may use the room that is kept for that. `body` runs
+  /// twice then.
+  func urgently<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError)
+    -> Result
+  {
+    guard let reserve else { return try writing(body) }
+    return try reserve.lending { () throws(StoreError) in try writing(body) }
   }
 
   /// Runs `body` as one transaction that writes: all of it is kept, or nothing. Callers take turns.

@@ -228,6 +228,9 @@ package struct SQLiteError: Error, Hashable, Sendable {
   /// The statement, or what was tried.
   package let statement: String
 
+  /// Whether SQLite found the file itself to be damaged.
+  package var isDamage: Bool { primaryCode == SQLITE_CORRUPT || primaryCode == SQLITE_NOTADB }
+
   /// The result code without its extension, e.g. `SQLITE_CONSTRAINT`.
   package var primaryCode: Int32 { code & 0xff }
 }

@@ -7,12 +7,26 @@ package enum DurableFile {
   private static let counter = Atomic<Int>(0)
 
   /// Writes `bytes` as `path`: a temporary name beside it, fsync, rename, fsync of the folder.
-  package static func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o644) throws(SystemError) {
+  /// - Parameter replaces: whether a file of that name makes way.
+  /// - Throws: EEXIST, where one is there that doesn't.
+  package static func write(
+    _ bytes: [UInt8], to path: String, mode: mode_t = 0o644, replaces: Bool = true
+  ) throws(SystemError) {
     let temporary = "\(path).\(getpid())-\(counter.add(1, ordering: .relaxed).newValue).tmp"
-    do {
+    do throws(SystemError) {
       let file = try Kernel.open(temporary, [.write, .create, .truncate], mode: mode)
       try Kernel.write(bytes.span.bytes, to: file, path: path)
       try Kernel.sync(file, path: path)
+      if !replaces {
+        // A link is made where no name is, and nowhere else; where a file system has none, nearly so.
+        guard try !Kernel.link(temporary, to: path) else {
+          try Kernel.remove(temporary)
+          return try Kernel.syncFolder(parent(of: path))
+        }
+        if try Kernel.status(path, followLinks: false) != nil {
+          throw SystemError("rename", on: path, code: .fileExists)
+        }
+      }
       try Kernel.rename(temporary, to: path)
     } catch {
       _ = unlink(temporary)

@@ -198,7 +198,7 @@ extension ClientError {
   }
 
   /// Whether the disk has no room left.
-  var isDiskFull: Bool {
+  package var isDiskFull: Bool {
     if case .file(_, _, let code, _) = self { Errno(rawValue: code).isDiskFull } else { false }
   }
 }

@@ -19,6 +19,14 @@ struct Arguments: Sendable {
   init(_ words: some Sequence<String>, options: [Option], environment: [String: String]) throws(UsageError) {
     self.options = options
     self.environment = environment
+    try read(words)
+    for (name, given) in values where name != "token" {
+      for text in given { try Self.refuseToken(text, in: "--\(name)") }
+    }
+    for text in operands { try Self.refuseToken(text, in: "an argument") }
+  }
+
+  private mutating func read(_ words: some Sequence<String>) throws(UsageError) {
     var rest = Array(words)[...]
     while let word = rest.popFirst() {
       if word == "--" {
@@ -31,6 +39,14 @@ struct Arguments: Sendable {
       }
       try take(word, &rest)
     }
+  }
+
+  /// What stands anywhere else is repeated: in messages, in the paths of requests, in the logs of servers.
+  private static func refuseToken(_ text: String, in place: String) throws(UsageError) {
+    guard let id = SafeText.tokenID(in: text) else { return }
+    throw UsageError(
+      "\(place) is a token, whose id is \(id); give a name or an id there. Tokens are read from XCACHE_TOKEN, --token-file or "
+        + "`xcache login`; one that others may have seen is ended by `xcache token revoke \(id)`")
   }
 
   private mutating func take(_ word: String, _ rest: inout ArraySlice<String>) throws(UsageError) {
@@ -86,7 +102,9 @@ struct Arguments: Sendable {
     if given.count > 1 { throw UsageError("--\(name) was given \(given.count) times") }
     if let value = given.first { return value }
     guard let variable = options.first(where: { $0.name == name })?.environment else { return nil }
-    return environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+    guard let text = environment[variable], !text.isEmpty else { return nil }
+    if name != "token" { try Self.refuseToken(text, in: variable) }
+    return text
   }
 
   /// What gave the value of an option, for messages: `--server`, or its environment variable.
@@ -144,9 +162,20 @@ extension Arguments {
     return bytes
   }
 
+  /// What a person wrote for others, checked here before anything is sent.
+  func text(_ name: String, _ rule: HumanText.Rule = .message) throws(UsageError) -> String? {
+    guard let text = try value(name) else { return nil }
+    try Self.check(text, rule, in: source(name))
+    return text
+  }
+
+  static func check(_ text: String, _ rule: HumanText.Rule, in place: String) throws(UsageError) {
+    if let problem = HumanText.problem(of: text, rule) { throw UsageError("\(place): \(problem)") }
+  }
+
   /// Why a frozen channel is changed all the same; nil: it isn't.
   func breakGlass() throws(UsageError) -> String? {
-    guard let reason = try value("break-glass") else { return nil }
+    guard let reason = try text("break-glass") else { return nil }
     guard !reason.isEmpty else {
       throw UsageError("--break-glass needs a reason, which is recorded: --break-glass REASON")
     }

@@ -67,7 +67,10 @@ struct Completions {
             [[ $item == "$prev="* ]] && next=${item#*=} && COMPREPLY=($(compgen -W "${next//,/ }" -- "$cur"))
           done
           local IFS=$'\n'
-          [[ $files == *" $prev "* ]] && COMPREPLY=($(compgen -f -- "$cur"))
+          if [[ $files == *" $prev "* ]]; then
+            compopt -o filenames 2>/dev/null
+            COMPREPLY=($(compgen -f -- "$cur"))
+          fi
           return
         fi
         for ((i = at + 1; i < COMP_CWORD; i++)); do
@@ -93,10 +96,11 @@ struct Completions {
         done
         if [[ -n $next ]]; then COMPREPLY=($(compgen -W "$next" -- "$cur")); else
           local IFS=$'\n'
+          compopt -o filenames 2>/dev/null
           COMPREPLY=($(compgen -f -- "$cur"))
         fi
       }
-      complete -o filenames -F _xcache xcache
+      complete -F _xcache xcache
       """
   }
 

@@ -22,6 +22,9 @@ struct ManualPage {
     lines += [
       ".SH ENVIRONMENT", "An option with a variable takes its value from it if the option isn't given.",
     ]
+    for variable in variables {
+      lines += [".TP", ".B \(Self.escaped(variable.name))", Self.line(variable.message)]
+    }
     lines += [
       ".SH FILES", ".TP", ".I xcache.json", "A project's settings, in the current folder or one above it.",
     ]
@@ -34,6 +37,35 @@ struct ManualPage {
     for code in ExitCode.allCases { lines += [".TP", ".B \(code.rawValue)", Self.line(code.message)] }
     return lines.joined(separator: "\n")
   }
+
+  /// Each variable with what takes it, those of many commands first.
+  private var variables: [(name: String, message: String)] {
+    var found: [String: (option: Option, commands: [String])] = [:]
+    for command in groups.flatMap(\.commands) {
+      for option in command.options {
+        guard let name = option.environment else { continue }
+        var known = found[name] ?? (option, [])
+        if known.commands.last != command.name { known.commands.append(command.name) }
+        found[name] = known
+      }
+    }
+    let sorted = found.sorted { ($1.value.commands.count, $0.key) < ($0.value.commands.count, $1.key) }
+    return sorted.map { name, use in
+      let place = use.commands.count > 3 ? "many commands" : use.commands.joined(separator: ", ")
+      return (name, "\(use.option.help) (--\(use.option.name) of \(place))")
+    } + Self.others
+  }
+
+  /// Variables that stand for no option.
+  private static let others = [
+    ("NO_COLOR", "if it isn't empty: disable colors, as --no-color does"),
+    ("HOME, XDG_CONFIG_HOME", "where servers.json is"),
+    ("XDG_CACHE_HOME", "where publish keeps hashes of files"),
+    (
+      "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL",
+      "an S3-compatible store's keys, region and address"
+    ),
+  ]
 
   private func section(_ command: Command) -> [String] {
     let operands = command.operands.split(whereSeparator: \.isWhitespace).joined(separator: " ")

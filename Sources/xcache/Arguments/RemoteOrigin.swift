@@ -15,6 +15,8 @@ struct RemoteOrigin {
   /// Where the token came from, for messages; nil: there is none.
   let tokenSource: String?
   private let arguments: Arguments
+  /// The servers that `xcache login` knows, where none of them could be taken.
+  private let known: [BaseURL]
   /// Told each request, where --verbose asks for that.
   var trace: (@Sendable (String) -> Void)? { arguments.trace }
 
@@ -37,7 +39,8 @@ struct RemoteOrigin {
     let token = try GivenToken(arguments)
     given.token = token?.text
     var settings = given.over(try Settings.file(from: "."))
-    let profile = try Self.profile(&settings, arguments)
+    let (profile, known) = try Self.profile(&settings, arguments)
+    self.known = settings.server == nil ? known : []
     settings.token = settings.token ?? profile?.token
     self.settings = settings
     tokenSource = token?.source ?? profile?.token.map { _ in "xcache login" }
@@ -46,7 +49,8 @@ struct RemoteOrigin {
   }
 
   /// What is known of the server; where none is named, of the only one that is known.
-  private static func profile(_ settings: inout Settings, _ arguments: Arguments) throws -> Profiles.Profile?
+  private static func profile(_ settings: inout Settings, _ arguments: Arguments) throws
+    -> (Profiles.Profile?, known: [BaseURL])
   {
     let needsIt = settings.server == nil || settings.token == nil
     let profiles: Profiles
@@ -55,10 +59,10 @@ struct RemoteOrigin {
     } catch {
       // A file that is damaged matters to whoever needs it.
       if needsIt { throw error }
-      return nil
+      return (nil, [])
     }
     settings.server = settings.server ?? profiles.only?.server
-    return settings.server.flatMap { profiles[$0] }
+    return (settings.server.flatMap { profiles[$0] }, profiles.profiles.map(\.server))
   }
 
   /// The file of `--cacert`.
@@ -83,10 +87,16 @@ struct RemoteOrigin {
     guard try Kernel.status(path) != nil else {
       throw Failure("\(place): no such file; expected a file of PEM certificates", name: "no-files")
     }
-    let mark = "-----BEGIN CERTIFICATE-----"
-    guard String(decoding: try Arguments.file(path), as: UTF8.self).contains(mark) else {
+    let text = String(decoding: try Arguments.file(path), as: UTF8.self)
+    guard text.contains(PEMCertificates.begin) else {
       throw Failure(
-        "\(place) contains no PEM certificate, which begins with \(mark)", name: "certificates")
+        "\(place) contains no PEM certificate, which begins with \(PEMCertificates.begin)", code: .usage,
+        name: "certificates")
+    }
+    if let damaged = PEMCertificates.firstDamaged(in: text) {
+      throw Failure(
+        "\(place): certificate \(damaged) in it is damaged; copy the file again from where the certificate was made",
+        code: .usage, name: "certificates")
     }
     return path
   }
@@ -100,6 +110,11 @@ struct RemoteOrigin {
   var server: BaseURL {
     get throws {
       guard let server = settings.server else {
+        guard known.isEmpty else {
+          throw UsageError(
+            "no server given, and you are logged in to \(known.count): choose one with --server or XCACHE_SERVER: "
+              + known.map(\.text).alternatives)
+        }
         throw UsageError(
           "no server given: use --server URL, set XCACHE_SERVER, add \"server\" to xcache.json, or log in to exactly one: "
             + "xcache login URL")
@@ -133,5 +148,42 @@ struct RemoteOrigin {
   /// The channel, as the API's client takes it.
   var address: ChannelAddress {
     get throws { ChannelAddress(try app, channel) }
+  }
+}
+
+/// Certificates in PEM form (RFC 7468), looked at before a server is asked: what is wrong with them has nothing to do with it.
+enum PEMCertificates {
+  static let begin = "-----BEGIN CERTIFICATE-----"
+  private static let end = "-----END CERTIFICATE-----"
+
+  /// The number, from 1, of the first that can't be one: without its end, not Base64, or not one DER sequence; nil where all
+  /// may be.
+  static func firstDamaged(in text: String) -> Int? {
+    for (index, part) in text.components(after: begin).enumerated() {
+      guard let end = part.firstRange(of: end) else { return index + 1 }
+      let body = part[..<end.lowerBound].filter { !$0.isWhitespace }
+      guard let bytes = Base64.decode(body), isSequence(bytes) else { return index + 1 }
+    }
+    return nil
+  }
+
+  /// Whether bytes are one SEQUENCE in DER, with the length that it says (X.690 §8.1.3).
+  private static func isSequence(_ bytes: [UInt8]) -> Bool {
+    guard bytes.count > 4, bytes[0] == 0x30 else { return false }
+    let first = Int(bytes[1])
+    if first < 0x80 { return bytes.count == 2 + first }
+    let count = first & 0x7f
+    guard (1...3).contains(count), bytes.count > 2 + count else { return false }
+    return bytes[2..<2 + count].reduce(0) { $0 << 8 | Int($1) } == bytes.count - 2 - count
+  }
+}
+
+extension String {
+  /// What follows each of a mark's places, up to the next.
+  fileprivate func components(after mark: String) -> [Substring] {
+    let starts = ranges(of: mark)
+    return starts.enumerated().map { index, range in
+      self[range.upperBound..<(index + 1 < starts.count ? starts[index + 1].lowerBound : endIndex)]
+    }
   }
 }

@@ -43,7 +43,7 @@ struct Terminal: Sendable {
   }
 
   /// Prints a line of the result.
-  func say(_ line: String) { write(line + "\n", to: .output) }
+  func say(_ line: String) { write(SafeText.escaped(line) + "\n", to: .output) }
 
   /// Prints a list's lines; of a long one the first, and how many more there are.
   /// - Parameters:
@@ -86,18 +86,20 @@ struct Terminal: Sendable {
 
   /// Prints an error, or what a server says while it runs.
   func note(_ line: String) {
-    write((isInteractive ? "\r\u{1B}[K" : "") + line + "\n", to: .error)
+    write((isInteractive ? "\r\u{1B}[K" : "") + Self.safe(line) + "\n", to: .error)
   }
 
   /// Prints a question, whose answer follows on its line.
-  func ask(_ question: String) { write(question, to: .error) }
+  func ask(_ question: String) { write(Self.safe(question), to: .error) }
+
+  private static func safe(_ text: String) -> String { SafeText.escaped(SafeText.withoutTokens(text)) }
 
   /// Prints what is good to know, unless --quiet says that it isn't.
   func remark(_ line: String) { if !isQuiet { note(line) } }
 
   /// Draws the progress line; nothing where nobody watches.
   func progress(_ line: String) {
-    if isInteractive, !isQuiet { write("\r\u{1B}[K\(line)", to: .error) }
+    if isInteractive, !isQuiet { write("\r\u{1B}[K\(Self.safe(line))", to: .error) }
   }
 
   /// Takes the progress line away.
@@ -105,8 +107,12 @@ struct Terminal: Sendable {
     if isInteractive, !isQuiet { write("\r\u{1B}[K", to: .error) }
   }
 
-  /// What kept a result from being written whole; nil: nothing did.
-  static var lostResult: SystemError? {
+  /// What kept a result from being written whole; nil: nothing did, but for a reader that went away (`xcache log | head`) and
+  /// wants no more.
+  static var lostResult: SystemError? { unwrittenResult.flatMap { $0.code == .brokenPipe ? nil : $0 } }
+
+  /// The same with a reader that went away: it has nothing of a result that nobody can have twice.
+  static var unwrittenResult: SystemError? {
     let code = resultError.load(ordering: .relaxed)
     return code == 0 ? nil : SystemError("write", on: "standard output", code: Errno(rawValue: code))
   }
@@ -118,7 +124,7 @@ struct Terminal: Sendable {
     usesColour ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
   }
 
-  enum Colour: Int {
+  enum Colour: Int, CaseIterable {
     case bold = 1
     case red = 31
     case green = 32
@@ -131,10 +137,7 @@ struct Terminal: Sendable {
     do throws(SystemError) {
       try stream.write(bytes)
     } catch {
-      // A reader that went away (`xcache log | head`) wants no more.
-      if stream == .output, error.code != .brokenPipe {
-        resultError.store(error.code.rawValue, ordering: .relaxed)
-      }
+      if stream == .output { resultError.store(error.code.rawValue, ordering: .relaxed) }
     }
   }
 }

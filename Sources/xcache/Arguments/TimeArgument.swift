@@ -4,7 +4,7 @@ import System
 enum TimeArgument {
   /// What may be written, for messages.
   static let forms =
-    "2026-11-19T14:05+08:00, '2026-11-19 06:05 UTC', '10m ago' (s, m, h, d, w), 'yesterday 14:05', 'today 9:00' or 14:05"
+    "2026-11-19T14:05+08:00, '2026-11-19 06:05 UTC', '10m ago' (s, m, h, d, w), 'yesterday 14:05', 'today 9:00' or 14:05 (local time)"
 
   /// Milliseconds since 1970; nil where it is none of these forms.
   /// - Parameter now: milliseconds since 1970.

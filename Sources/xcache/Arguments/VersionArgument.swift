@@ -32,5 +32,6 @@ enum VersionArgument {
 
   static let option = Option.value(
     "at", "TIME",
-    "the version that was live at this time: 2026-11-19T14:05+08:00, '10m ago', 'yesterday 14:05'")
+    "the version that was live at this time: 2026-11-19T14:05+08:00, '10m ago', 'yesterday 14:05' (local time)"
+  )
 }

@@ -22,6 +22,11 @@ struct Fault {
     case let error as UsageError: self.init(error.message, .usage, "usage")
     case let error as SettingsError: self.init(error.message, .usage, "settings")
     case let failure as Failure: self.init(failure.message, failure.code, failure.name)
+    case PublishError.origin(.unreachable(_, let cause)), OriginError.unreachable(_, let cause),
+      MirrorError.unreachable(_, let cause, _):
+      let isOfFile = cause.isOfAuthorities
+      self.init(
+        Self.message(of: error), isOfFile ? .usage : .failed, isOfFile ? "certificates" : "unreachable")
     case PublishError.origin(let error), let error as OriginError: self.init(error)
     case let error as PublishError:
       self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, error.name)
@@ -32,17 +37,29 @@ struct Fault {
     case ClientError.unreadable: self.init("\(error)", .failed, "not-an-origin")
     // An origin says why in words of its own.
     case ClientError.status(_, _, nil): self.init("\(error)", .failed, "not-an-origin")
-    case MirrorError.unreachable: self.init("\(error)", .failed, "unreachable")
     case MirrorError.notAnOrigin: self.init("\(error)", .failed, "not-an-origin")
     case MirrorError.noMirror, MirrorError.noIndex: self.init("\(error)", .failed, "not-a-copy")
     case MirrorError.badPlace: self.init("\(error)", .usage, "settings")
+    case MirrorError.store(let error): self.init(error)
+    case let error as SystemError where error.isDiskFull,
+      MirrorError.system(let error) where error.isDiskFull:
+      self.init("\(error)", .failed, "disk-full")
+    case let error as ClientError where error.isDiskFull: self.init("\(error)", .failed, "disk-full")
     // ClientError, MirrorError and SystemError say themselves what is wrong, where and what to do.
     default: self.init("\(error)", .failed, "failed")
     }
   }
 
+  private static func message(of error: any Error) -> String {
+    switch error {
+    case let error as OriginError: error.message
+    case let error as PublishError: error.message
+    default: "\(error)"
+    }
+  }
+
   private init(_ message: String, _ exitCode: ExitCode, _ name: String) {
-    self.message = message
+    self.message = SafeText.withoutTokens(message)
     self.exitCode = exitCode
     self.name = name
   }
@@ -65,9 +82,15 @@ struct Fault {
   /// What a data folder refuses is called as where its server says it.
   private init(_ error: StoreError) {
     let problem = Problem(error)
-    let isKnown = problem.code != "internal"
-    self.init(
-      error.description, problem.status == 409 ? .refused : .failed, isKnown ? problem.code : "failed")
+    switch error {
+    case .notEmpty: self.init(error.description, .refused, "exists")
+    case .damagedDatabase: self.init(error.description, .failed, "damaged")
+    case .database(let cause) where cause.isDamage: self.init(error.description, .failed, "damaged")
+    default:
+      let isKnown = problem.code != "internal"
+      self.init(
+        error.description, problem.status == 409 ? .refused : .failed, isKnown ? problem.code : "failed")
+    }
     members = problem.members
   }
 

@@ -1,5 +1,6 @@
 import Manifests
 import OriginAPI
+import Publishing
 
 extension Command {
   /// The options that `ReleaseMembers.filled` reads.
@@ -20,7 +21,7 @@ extension ReleaseMembers {
   /// The same with what `-m`, `--if-version`, `--break-glass`, `--now` and `--dry-run` say.
   func filled(_ arguments: Arguments) throws -> Self {
     var request = self
-    request.message = try arguments.value("message") ?? ""
+    request.message = try arguments.text("message") ?? ""
     request.ifVersion = try PublishCommand.ifVersion(arguments)
     request.breakGlass = try arguments.breakGlass()
     request.now = arguments.has("now")
@@ -33,6 +34,39 @@ extension ReleaseMembers {
 extension ReleaseAnswer {
   /// `+1 ~2 −3`
   var changeSummary: String { "+\(added) ~\(changed) −\(removed)" }
+
+  /// Of a dry run: that the release itself would be refused.
+  func freezeLines(_ terminal: Terminal) -> [String] {
+    guard let freeze else { return [] }
+    return [
+      terminal.colour(
+        "the channel is frozen, by \(freeze.author) since \(freeze.at.formatted): \(freeze.reason.onOneLine); it takes this "
+          + "release only with --break-glass REASON, or after `xcache channel thaw`", .yellow)
+    ]
+  }
+
+  /// Of a dry run: the files that would change, or by type with --stat.
+  func tellForecast(_ arguments: Arguments, _ terminal: Terminal) {
+    guard let forecast, !terminal.isQuiet else { return }
+    var sums = FileStatistics()
+    let lines = forecast.files.map { file in
+      let change = FileStatistics.Change(file.change)
+      sums.add(file.url, change, file.size)
+      let was = file.was.map { " (was \(Bytes.text($0)))" } ?? ""
+      return "\(terminal.colour(change.mark, change.colour)) \(file.url)  \(Bytes.text(file.size))\(was)"
+    }
+    if arguments.has("stat") {
+      for line in sums.lines { terminal.say(line) }
+    } else {
+      terminal.say(list: lines, all: arguments.has("all"))
+    }
+  }
+
+  /// Of a dry run: what devices would download.
+  func forecastLines(_ terminal: Terminal) -> [String] {
+    guard let update = forecast?.update, !terminal.isQuiet else { return [] }
+    return ["devices on version \(previous) download \(update.formatted)"]
+  }
 
   /// The row of the audit trail that tells of it.
   var receiptLines: [String] { receipt.map { ["receipt \($0)"] } ?? [] }

@@ -133,7 +133,9 @@ struct SettingsError: Error, Hashable, Sendable {
     switch problem {
     case .unreadable(let reason): return "\(place) can't be read: \(reason)"
     case .open: return "\(place) may be read by others, and it holds a secret: run chmod 600 \(place)"
-    case .notJSON(let error): return "\(place) isn't JSON: \(SettingsError.message(of: error))"
+    case .notJSON(let error):
+      return "\(place) isn't JSON: \(SettingsError.message(of: error)); "
+        + (place.hasSuffix("/servers.json") ? "correct it, or delete it and log in again" : "correct it")
     case .unknownKey where keys.last == "token":
       return "\(spot): a token doesn't belong in a file that is shared; set XCACHE_TOKEN"
     case .unknownKey(let nearest):

@@ -38,9 +38,12 @@ struct PromotionHandler: APIHandler {
     // Without them devices take the files whole; promoting needn't wait in a queue for that.
     let hasDeltas = waits ? try releases.awaitDeltas(input, createsApp: createsApp) ?? false : false
     let deltas = DeltasAtCommit(releases.deltas, wereAwaited: hasDeltas, isDryRun: input.dryRun)
+    let forecast = input.dryRun ? try releases.forecast(of: input, createsApp: createsApp) : nil
     return try context.answering { [input] outcome in
+      var release = ReleaseAnswer(outcome, deltasStored: deltas.areStored(of: outcome))
+      if input.dryRun { release.forecast = ReleaseForecast(outcome, forecast) }
       let answer = PromotionAnswer(
-        ReleaseAnswer(outcome, deltasStored: deltas.areStored(of: outcome)),
+        release,
         PromotionDetails(
           from: source.channel.name, fromVersion: source.version, left: left, warnings: warnings,
           prefetch: outcome.prefetch.map { PrefetchResult($0) }))

@@ -27,9 +27,13 @@ struct ReleaseHandler: APIHandler {
       hasDeltas = isReady
     }
     let deltas = DeltasAtCommit(releases.deltas, wereAwaited: hasDeltas, isDryRun: input.dryRun)
-    let answer = try context.answering {
-      APIAnswer(
-        ReleaseAnswer($0, deltasStored: deltas.areStored(of: $0)), madeBy: $0, dryRun: input.dryRun)
+    // What files cost that are yet to be sent is told by their preparation.
+    let forecast =
+      input.dryRun && input.sendsNothing ? try releases.forecast(of: input, createsApp: createsApp) : nil
+    let answer = try context.answering { outcome in
+      var answer = ReleaseAnswer(outcome, deltasStored: deltas.areStored(of: outcome))
+      if input.dryRun, input.sendsNothing { answer.forecast = ReleaseForecast(outcome, forecast) }
+      return APIAnswer(answer, madeBy: outcome, dryRun: input.dryRun)
     } to: { record in
       try releases.release(input, createsApp: createsApp, by: caller, record: record)
     }
@@ -85,8 +89,7 @@ struct ReleaseHandler: APIHandler {
   }
 
   private func mayCreate(_ input: ReleaseInput) -> Bool {
-    let brings = input.bundles.contains { if case .update = $0.change { true } else { false } }
-    return caller.scope == .admin && caller.isUnlimited && brings
+    caller.scope == .admin && caller.isUnlimited && !input.sendsNothing
   }
 
   private func input(_ bundles: [BundleChange], _ options: ReleaseOptions) throws -> ReleaseInput {
@@ -128,6 +131,30 @@ extension ReleaseAnswer {
       newBytes: outcome.newBytes, resources: outcome.resources, bytes: outcome.bytes,
       createdApp: outcome.createdApp, createdChannel: outcome.createdChannel, missing: outcome.missing,
       deltasStored: deltasStored, receipt: outcome.receipt?.text)
+    freeze = outcome.freeze.map { FreezeInfo($0) }
+  }
+}
+
+extension ReleaseInput {
+  /// Whether bundles are only taken away.
+  fileprivate var sendsNothing: Bool {
+    !bundles.contains { if case .update = $0.change { true } else { false } }
+  }
+}
+
+extension ReleaseForecast {
+  /// Of a dry run that changes something.
+  init?(_ outcome: ReleaseOutcome, _ update: UpdateCost?) {
+    guard outcome.changed else { return nil }
+    self.init(files: outcome.planned.map { File($0) }, update: update.map { TransferCost($0) })
+  }
+}
+
+extension ReleaseForecast.File {
+  fileprivate init(_ planned: PlannedChange) {
+    self.init(
+      url: planned.url.text, change: planned.old == nil ? .added : planned.new == nil ? .removed : .changed,
+      size: planned.new ?? planned.old ?? 0, was: planned.new == nil ? nil : planned.old)
   }
 }
 

@@ -119,7 +119,7 @@ enum ChannelActions {
           + "`xcache channel default-app NAME` sets another app"
       )
     case "freeze":
-      guard let reason = try arguments.value("reason"), !reason.isEmpty else {
+      guard let reason = try arguments.text("reason"), !reason.isEmpty else {
         throw UsageError("--reason TEXT is required: it is shown to anyone whose release is refused")
       }
       let answer = try api.freeze(channel, FreezeRequest(reason: reason))

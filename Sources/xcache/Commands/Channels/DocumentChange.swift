@@ -9,7 +9,7 @@ enum DocumentChange {
     -> Request
   {
     var request = request
-    request.message = try arguments.value("message") ?? ""
+    request.message = try arguments.text("message") ?? ""
     request.ifVersion = try PublishCommand.ifVersion(arguments)
     return request
   }

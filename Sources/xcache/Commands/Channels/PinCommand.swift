@@ -43,6 +43,8 @@ enum PinCommand {
     case nil: throw UsageError("expected pin V \"why\", pin list or pin remove V")
     default:
       let words = try version(arguments, after: [], before: ["\"why\""])
+      try Arguments.check(words[1], .line(bytes: 1024), in: "\"why\"")
+      if words[1].isEmpty { throw UsageError("\"why\" is empty; say why the version is pinned") }
       let pin = try remote.api.pin(PinRequest(version: words[0], reason: words[1]), in: channel)
       (document, lines) = (pin.document, ["pinned version \(pin.value.version)"])
     }

@@ -25,8 +25,10 @@ enum PolicyCommand {
       *://*.example.com/pay/*. Its query is compared only if it contains a ?. Scripts are signed away from the server:
       a 64-byte Ed25519 signature of the file, in Base64; the app contains the public key. script key creates the key
       as a file that only you can read (PEM, as from 'openssl genpkey -algorithm ed25519') and prints the public key
-      for the app; script sign prints a signature for a later add; script add --key signs at once. Scripts need an
-      admin token, everything else a publish token.
+      for the app; script sign prints a signature for a later add; script add --key signs at once.
+      Scripts need an admin token. Everything else, kill and resume too, needs only a publish token: whoever may
+      release anything in a channel may also stop it. A token that is limited to bundles (token create --bundle) may
+      do none of it.
       "httpdns":false in a policy makes devices use only the system's DNS.
       set takes the whole policy, as "policy" in 'show --json'. show --at TIME prints the policy of that time.
       """,

@@ -10,13 +10,12 @@ enum PolicyScripts {
     let key = SigningKey()
     let publicKey = Base64.encode(key.publicKey)
     do throws(SystemError) {
-      let file = try Kernel.open(path, [.write, .create, .exclusive], mode: 0o600)
-      try Kernel.write(Array(pem(key).utf8).span.bytes, to: file, path: path)
-      try Kernel.sync(file, path: path)
+      try DurableFile.write(Array(pem(key).utf8), to: path, mode: 0o600, replaces: false)
     } catch {
       guard error.code == .fileExists else { throw error }
       throw Failure(
-        "\(path) already exists and is not overwritten; choose another file name", code: .refused)
+        "\(path) already exists and is not overwritten; choose another file name", code: .refused,
+        name: "exists")
     }
     if arguments.has("json") {
       terminal.say(json: ["file": .string(path), "publicKey": .string(publicKey)])
@@ -68,6 +67,10 @@ enum PolicyScripts {
       signature = given
     }
     let name = try arguments.value("name") ?? Self.name(of: file)
+    guard PolicyScript.isName(name) else {
+      throw UsageError(
+        "--name \(name): expected a letter or digit, then letters, digits, ., - and _, 64 at most")
+    }
     var request = PolicyRequest(.scriptAdd)
     (request.bytes, request.name, request.signature) = (Base64.encode(bytes), name, signature)
     return (request, "script \(name), sha256 \(SHA256.of(bytes))")

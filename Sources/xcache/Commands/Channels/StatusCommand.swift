@@ -53,6 +53,11 @@ enum StatusCommand {
         terminal.colour("FROZEN", .red)
           + "     by \(freeze.author) since \(freeze.at.formatted): \(freeze.reason.onOneLine)")
     }
+    if overview.isDiskFull ?? false {
+      lines.append(
+        terminal.colour("DISK FULL", .red)
+          + "  publishing is refused until there is room on the origin's disk: free some, or run xcache gc")
+    }
     lines.append("released   \(overview.at.formatted)")
     lines.append("holds      \(Count.text(overview.resources, "resource")), \(Bytes.text(overview.bytes))")
     if let deltas = overview.deltas { lines.append("deltas     \(message(ofDeltas: deltas))") }

@@ -107,6 +107,9 @@ enum MirrorCommand {
   /// The origin that flags, environment or `xcache.json` tell of.
   /// - Parameter attempts: how often a server is asked that doesn't answer.
   static func knownSource(_ arguments: Arguments, attempts: Int = 6) throws -> (any MirrorSource)? {
+    if !arguments.all("data").isEmpty, !arguments.all("server").isEmpty {
+      throw UsageError("give either --data, the origin's data folder, or --server, not both")
+    }
     if let data = try arguments.value("data"), arguments.all("server").isEmpty {
       return try DataSource(data: data)
     }
@@ -149,7 +152,7 @@ enum MirrorCommand {
     options.zips = arguments.has("zips")
     options.precompressed = arguments.has("precompressed")
     options.repairs = arguments.has("repair")
-    options.name = try arguments.value("name")
+    options.name = try arguments.text("name", .line(bytes: 1024))
     return options
   }
 }

@@ -1,6 +1,7 @@
 import Manifests
 import Mirror
 import Publishing
+import System
 
 /// `xcache mirror verify DIR|URL`: reads a static copy back.
 enum MirrorVerify {
@@ -87,7 +88,8 @@ extension Verification.Report {
 
   fileprivate var json: JSONValue {
     [
-      "at": .integer(at), "audit": audit.map { .string($0.text) } ?? .null, "bytes": .integer(bytes),
+      "at": .string(Timestamp.text(at)), "audit": audit.map { .string($0.text) } ?? .null,
+      "bytes": .integer(bytes),
       "channels": .array(
         channels.map {
           [

@@ -83,11 +83,16 @@ enum AuditCommand {
     return object.members.compactMap { member in
       switch member.value {
       case .null: nil
-      case .string(let text): text.isEmpty ? nil : "\(member.key) \(text.prefix(40))"
+      case .string(let text): text.isEmpty ? nil : "\(member.key) \(shortened(text))"
       case .array(let items): "\(member.key) \(items.compactMap(\.string).joined(separator: ","))"
       default: "\(member.key) \(String(decoding: member.value.canonical, as: UTF8.self))"
       }
     }.joined(separator: ", ")
+  }
+
+  /// What a table has room for; `audit export` and --json have all of it.
+  private static func shortened(_ text: String) -> String {
+    text.count <= 40 ? text : text.prefix(39) + "…"
   }
 
   private static func export(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

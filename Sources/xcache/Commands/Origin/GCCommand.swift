@@ -46,10 +46,8 @@ enum GCCommand {
     let isDryRun = arguments.has("dry-run")
     let (report, document): (GCReport, JSONValue)
     if let data = try arguments.value("data") {
-      var options = Store.Options()
-      options.creates = false
-      report = GCReport(
-        try Store(path: data, options: options).collect(policy, dryRun: isDryRun), dryRun: isDryRun)
+      let store = try MaintenanceOutput.ownStore(data, arguments, "xcache gc")
+      report = GCReport(try store.collect(policy, dryRun: isDryRun), dryRun: isDryRun)
       document = JSONValue(encoding: report)
     } else {
       let answer = try RemoteOrigin(arguments).api.collect(

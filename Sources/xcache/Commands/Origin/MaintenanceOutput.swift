@@ -13,6 +13,25 @@ enum MaintenanceOutput {
     options.isSecondary = true
     return try Store(path: data, options: options)
   }
+
+  /// The data folder of an origin that doesn't run, for an act that a running one does by itself.
+  /// - Parameter act: the command that asks the running one.
+  static func ownStore(_ data: String, _ arguments: Arguments, _ act: String) throws -> Store {
+    if !arguments.all("data").isEmpty, !arguments.all("server").isEmpty {
+      throw UsageError("give either --data, for a folder without a running server, or --server, not both")
+    }
+    var options = Store.Options()
+    options.creates = false
+    do {
+      return try Store(path: data, options: options)
+    } catch {
+      guard case .inUse(let path, let process) = error else { throw error }
+      let holder = process.map { "process \($0)" } ?? "another process"
+      throw Failure(
+        "\(path) is in use by \(holder): ask the running server for it (\(act) --server URL), or stop it first"
+      )
+    }
+  }
 }
 
 /// Says which files are damaged, and what to publish again.

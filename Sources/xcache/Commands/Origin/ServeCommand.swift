@@ -59,6 +59,18 @@ enum ServeCommand {
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    guard try ServeLog.isJSON(arguments) else { return try serve(arguments, terminal) }
+    do {
+      return try serve(arguments, terminal)
+    } catch {
+      // Whoever collects the lines parses each of them.
+      let log = try ServeLog.make(arguments, terminal)
+      log("error: \(Fault(error).message)")
+      throw Reported(error: error)
+    }
+  }
+
+  private static func serve(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let pushPlace = try ServeMirror.place(arguments)
     let watched = try ServeMirror.watched(arguments)
     guard let data = try arguments.value("data") else {
@@ -104,6 +116,8 @@ enum ServeCommand {
       "xcache \(XCache.version) listens on \(ServeTLS.scheme(tls))://\(server.address), data in \(data)"
     )
 
+    for warning in try warnings(arguments, store, options.publicURL) { log("warning: \(warning)") }
+
     try watch?.start()
     let end = try waitForEnd {
       try ServeLimits.reopen(server, arguments, log)
@@ -114,9 +128,39 @@ enum ServeCommand {
     server.stop(graceSeconds: 10)
     watch?.stop()
     origin.finish()
-    configuration.accessLog?.close()
+    if let left = configuration.accessLog?.close(), left > 0 {
+      log("warning: the last \(Count.text(left, "line")) of the access log could not be written in time")
+    }
     log("stopped")
     return .done
+  }
+
+  /// What probably isn't meant as it is set.
+  private static func warnings(_ arguments: Arguments, _ store: Store, _ publicURL: BaseURL) throws
+    -> [String]
+  {
+    let isGiven = try arguments.value("public-url") != nil
+    var warnings: [String] = []
+    if !isGiven, publicURL.isOfEveryAddress {
+      warnings.append(
+        "new channels get the public URL \(publicURL), from which no device can download; give --public-url URL, such as that "
+          + "of the CDN")
+    }
+    // Without the option, an address that only this machine has was taken from the one that an earlier server listened on.
+    let others = try store.channels().filter {
+      $0.publicURL != publicURL
+        && (isGiven
+          || $0.publicURL.text.hasPrefix("http://")
+            && ($0.publicURL.isOfEveryAddress || !$0.publicURL.isExposed))
+    }
+    for channel in others.prefix(3) {
+      warnings.append(
+        "channel \(channel.name) of \(channel.app) keeps its public URL \(channel.publicURL): \(isGiven ? "--public-url" : "this server's address"), "
+          + "\(publicURL), is for new channels; devices download from the old one, which must go on answering"
+      )
+    }
+    if others.count > 3 { warnings.append("so do \(others.count - 3) more channels") }
+    return warnings
   }
 
   /// Waits for the signal that ends the server, and gives its name.

@@ -39,6 +39,10 @@ struct ServeStatus: Sendable {
     let space = try? Kernel.space(data)
     add("xcache_disk_size_bytes", "gauge", "Size of the file system of the data folder.", space?.size)
     add("xcache_disk_available_bytes", "gauge", "Free space available to the server.", space?.available)
+    add(
+      "xcache_disk_reserve_bytes", "gauge",
+      "Room kept on the disk for urgent acts when others have filled it; 0: it is spent.", store.reserve.bytes
+    )
     let channels = ((try? store.channels()) ?? []).compactMap { channel in
       channel.at.map { ("{app=\"\(channel.app)\",channel=\"\(channel.name)\"}", $0, channel.version) }
     }

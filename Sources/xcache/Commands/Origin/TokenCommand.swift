@@ -15,9 +15,12 @@ enum TokenCommand {
       .init("revoke ci-shop", "takes effect at once"),
     ],
     notes: """
-      The token itself is printed only once. Scopes: read (status, log, diff), publish (and read), admin (and publish,
-      tokens, new apps). If the last admin token is lost, --data works on the data folder itself while no server is
-      running.
+      The token itself is printed only once. Scopes:
+      read     status, log, show, diff, mirror
+      publish  and publish, unpublish, rollback, promote, pin, prefetch and policy (kill and resume too, scripts not);
+               with --bundle only releases of these bundles: the right one for a CI job
+      admin    and tokens, new apps and channels, freeze, hosts, policy scripts, gc, audit
+      If the last admin token is lost, --data works on the data folder itself while no server is running.
       """,
     options: Command.remote + [
       .value("app", "NAME", "only for this app (create; default: all apps)").only("create"),
@@ -49,9 +52,13 @@ enum TokenCommand {
     switch arguments.operands.first {
     case "create":
       let text: String
+      // A reader that is gone must not end this program before the token is revoked.
+      Signals.ignorePipe()
       (document, text) = try create(arguments, try name(arguments))
       warnOfUnknownApp(arguments, terminal)
-      lines = [text]
+      if arguments.has("json") { terminal.say(json: document) } else { terminal.say(text) }
+      guard let error = Terminal.unwrittenResult else { return .done }
+      throw lost(document["id"]?.string ?? "", error, arguments)
     case "list":
       _ = try arguments.operands("list")
       let list = try RemoteOrigin(arguments).api.tokens()
@@ -68,6 +75,22 @@ enum TokenCommand {
       terminal.say(list: lines, head: 1, all: arguments.has("all"))
     }
     return .done
+  }
+
+  /// What is said where nobody was told the token: it is revoked, since no other can be told it.
+  private static func lost(_ id: String, _ error: SystemError, _ arguments: Arguments) -> Failure {
+    let words = "the token could not be printed (\(error.reason))"
+    do {
+      if let data = try arguments.value("data") {
+        _ = try MaintenanceOutput.ownStore(data, arguments, "xcache token revoke").revokeToken(id)
+      } else {
+        _ = try RemoteOrigin(arguments, namesApp: false, namesChannel: false).api.revokeToken(id)
+      }
+      return Failure("\(words), so it was revoked; run this again")
+    } catch {
+      return Failure(
+        "\(words), and revoking it failed: \(Fault(error).message); revoke it: xcache token revoke \(id)")
+    }
   }
 
   /// The name of a new token, given as an option or an operand.
@@ -105,13 +128,9 @@ enum TokenCommand {
     let hosts = try arguments.value("hosts").flatMap { try HostOutput.list($0) }
     if hosts != nil, scope == .admin { throw UsageError("--hosts: admin tokens can't be limited to hosts") }
     let life = try life(arguments)
+    try Arguments.check(name, .line(bytes: 128), in: "--name")
     if let data = try arguments.value("data") {
-      if let problem = HumanText.problem(of: name, .line(bytes: 128)) {
-        throw UsageError("--name: \(problem)")
-      }
-      var options = Store.Options()
-      options.creates = false
-      let made = try Store(path: data, options: options).createToken(
+      let made = try MaintenanceOutput.ownStore(data, arguments, "xcache token create").createToken(
         name: name, scope: scope, app: app, channel: channel, bundles: bundles,
         hosts: hosts, expiresAt: life.map { Clock.unixMilliseconds() + $0 * 1000 })
       return (JSONValue(encoding: TokenAnswer(id: made.token.id, token: made.text)), made.text)
@@ -142,9 +161,7 @@ enum TokenCommand {
 
   private static func apps(_ arguments: Arguments) throws -> Set<String> {
     if let data = try arguments.value("data") {
-      var options = Store.Options()
-      options.creates = false
-      return Set(try Store(path: data, options: options).channels().map(\.app.text))
+      return Set(try MaintenanceOutput.ownStore(data, arguments, "").channels().map(\.app.text))
     }
     return Set(
       try RemoteOrigin(arguments, namesApp: false).api.channels().value.channels.map(\.app.text))

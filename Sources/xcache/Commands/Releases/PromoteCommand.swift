@@ -29,10 +29,11 @@ enum PromoteCommand {
       .value("map", "URL=URL", "rewrite URLs that begin with the first to begin with the second; repeatable"),
       .value("version", "V", "the version to promote (default: the newest)"),
       VersionArgument.option,
-      .flag("with-prefetch", "also promote the prefetch config"),
+      .flag("with-prefetch", "also promote the prefetch config"), FileStatistics.option, Command.all,
     ]
       + Command.release(
-        ifVersion: "a bundle changed in --to", dryRun: "show what would happen; change nothing"),
+        ifVersion: "a bundle changed in --to",
+        dryRun: "show the files and the cost for devices; change nothing"),
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -57,6 +58,7 @@ enum PromoteCommand {
     if arguments.has("json") {
       terminal.say(json: answer.document)
     } else {
+      answer.value.release.tellForecast(arguments, terminal)
       for line in lines(answer.value, to: target, dryRun: arguments.has("dry-run"), terminal) {
         terminal.say(line)
       }
@@ -89,6 +91,7 @@ enum PromoteCommand {
       return lines + ["nothing changed: \(channel) \(release.version) has the content of \(source)"]
         + prefetch
     }
+    lines += release.forecastLines(terminal) + release.freezeLines(terminal)
     let version = "version \(release.version)"
     lines.append(
       dryRun

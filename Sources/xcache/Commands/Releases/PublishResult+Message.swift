@@ -39,6 +39,7 @@ extension PublishResult {
         lines += preparation.lines(of: answer.version, dryRun: dryRun)
       }
     }
+    lines += answer.freezeLines(terminal)
     if hasNoLimit { lines.append("--max-update has no effect: no device has an earlier version") }
     for bundle in answer.bundles {
       guard let replaced = bundle.replaced else { continue }

@@ -111,7 +111,7 @@ enum RollbackCommand {
     }
     var lines: [String] = []
     let cost = terminal.isQuiet ? [] : cost(answer, of: release.previous)
-    if dryRun { lines += cost }
+    if dryRun { lines += cost + release.freezeLines(terminal) }
     lines.append(
       dryRun
         ? "dry run: \(release.changeSummary), would become version \(release.version) with the content of version \(target)"

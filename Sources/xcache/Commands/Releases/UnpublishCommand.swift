@@ -13,10 +13,11 @@ enum UnpublishCommand {
     ],
     notes: "Devices delete the bundle's files with their next update. Its history is kept.",
     options: Command.remote + Command.channel + [
-      .value("bundle", "NAME", "the bundle; repeatable")
+      .value("bundle", "NAME", "the bundle; repeatable"), FileStatistics.option, Command.all,
     ]
       + Command.release(
-        ifVersion: "the bundle changed", waits: false, dryRun: "show what would happen; change nothing"),
+        ifVersion: "the bundle changed", waits: false,
+        dryRun: "show the files and the cost for devices; change nothing"),
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -36,6 +37,8 @@ enum UnpublishCommand {
       terminal.say("nothing changed: version \(release.version) has no such bundle")
       return .done
     }
+    release.tellForecast(arguments, terminal)
+    for line in release.forecastLines(terminal) + release.freezeLines(terminal) { terminal.say(line) }
     let removed = release.bundles.clampedSum { Int64($0.removed) }
     terminal.say(
       arguments.has("dry-run")

@@ -81,11 +81,9 @@ enum InitCommand {
   }
 
   private static func write(_ bytes: [UInt8], to path: String, replaces: Bool) throws {
-    if replaces { return try DurableFile.write(bytes, to: path) }
     // Somebody may write one while the questions are answered.
     do throws(SystemError) {
-      let file = try Kernel.open(path, [.write, .create, .exclusive])
-      try Kernel.write(bytes.span.bytes, to: file, path: path)
+      try DurableFile.write(bytes, to: path, replaces: replaces)
     } catch {
       guard error.code == .fileExists else { throw error }
       throw Failure("\(path) already exists; use --force to overwrite it", code: .refused, name: "exists")

@@ -105,10 +105,10 @@ enum LogoutCommand {
       let server = try LoginCommand.named(arguments) ?? Settings.file(from: ".").server
         ?? profiles.only?.server
     else {
-      throw UsageError(
-        known.isEmpty
-          ? "no server is saved; 'xcache login URL' saves one"
-          : "several servers are saved; give one of \(known.map(\.text).alternatives)")
+      guard !known.isEmpty else {
+        throw Failure("no server is saved; 'xcache login URL' saves one", name: "unknown-server")
+      }
+      throw UsageError("several servers are saved; give one of \(known.map(\.text).alternatives)")
     }
     guard profiles[server] != nil else {
       throw Failure(
@@ -126,6 +126,13 @@ enum LogoutCommand {
 }
 
 extension BaseURL {
+  /// Whether it names no host, but every address of whichever machine: to listen on, not to ask.
+  var isOfEveryAddress: Bool {
+    guard let start = text.firstRange(of: "://")?.upperBound else { return false }
+    let authority = text[start...].prefix { $0 != "/" }
+    return ["0.0.0.0", "[::]"].contains { authority == $0 || authority.hasPrefix($0 + ":") }
+  }
+
   /// Whether others may read what goes there: without TLS, and not on this machine.
   var isExposed: Bool {
     guard text.hasPrefix("http://") else { return false }
