@@ -67,16 +67,19 @@ final class MaintenanceService: Sendable {
     var lastTry = -Self.secondsBetweenTries
     var isDone = true
     var memory = MemoryTrim()
+    noteDisk()
     while thread.pause(for: .seconds(1)) {
       second += 1
       if second % Self.flushSeconds == 0 {
         adoption.flush()
+        rollUp()
         plans.dropOld()
       }
       if second % Self.secondsBetweenTrims == 0 { memory.look(store) }
       if second % Self.secondsBetweenPackLooks == 0 { lookAtPacks() }
       if second % secondsBetweenSweeps == 0 {
         sweep()
+        noteDisk()
         forgetUnpolled()
       }
       guard let gc else { continue }
@@ -103,6 +106,23 @@ final class MaintenanceService: Sendable {
       try answers.lookAtPacks(store, log)
     } catch {
       log("error: whether packs are there can't be told: \(error)")
+    }
+  }
+
+  /// One day's counts at a time: releases don't wait for more.
+  private func rollUp() {
+    do throws(StoreError) {
+      try store.rollUpCounts()
+    } catch {
+      log("error: counts of older days can't be taken together: \(error)")
+    }
+  }
+
+  private func noteDisk() {
+    do throws(StoreError) {
+      try store.noteDiskUse()
+    } catch {
+      log("error: the disk's room isn't noted: \(error)")
     }
   }
 
