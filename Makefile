@@ -11,7 +11,7 @@ XCACHE := .build/release/xcache
 
 UNHURRIED := XCacheRuntimeTests.(SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
 
-.PHONY: help packages tools build demo test test-long test-large test-browser test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit
+.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -196,13 +196,23 @@ test-runtime: ## the web runtime outside of a browser: types, decoder against li
 	@.ci/packages nodejs node-typescript esbuild python3 python3-zstandard
 	Tests/WebRuntime/run.sh
 
-test-browser: ## headless Chromium: the web runtime's hundred cases (those of pages alone in WebKitGTK, too), versions as deltas, and a console that hostile texts can't reach
-	@.ci/packages chromium python3 gir1.2-webkit2-4.1 xvfb python3-gi
+test-browser: ## headless Chromium: the web runtime's hundred cases (those of pages alone in WebKitGTK, too), versions as deltas, and the console: as a release engineer uses it, and as hostile texts can't reach it
+	@.ci/packages chromium python3 python3-pip gir1.2-webkit2-4.1 xvfb python3-gi
 	swift build --product xcache
 	Tests/Browser/dictionary.py .build/debug/xcache
 	Tests/Browser/console.py .build/debug/xcache
+	Tests/Browser/release_engineer.py .build/debug/xcache
 	Tests/Browser/Worker/run.py .build/debug/xcache
 	ENGINE=webkit /usr/bin/python3 Tests/Browser/Worker/run.py .build/debug/xcache opening updates copies
+
+screenshots: ## docs/images: the console in Chromium, 1280 and 390 px, light and dark
+	@.ci/packages chromium python3 python3-pip
+	swift build --product xcache
+	Tests/Browser/screenshots.py .build/debug/xcache
+
+bench-console: build ## the console with 200 channels, 5,000 releases and 100,000 resources: first view, and polls while 50 are open
+	@.ci/packages chromium python3 python3-pip
+	Benchmarks/console.py .build/release/xcache
 
 bench-deltas: build ## measure what updates of a published app cost
 	swift build -c release --product delta-bench

@@ -45,6 +45,10 @@ static const unsigned char m0011[] = {
 #embed "../../Migrations/0011_devices.sql"
 };
 
+static const unsigned char m0012[] = {
+#embed "../../Migrations/0012_series.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -57,6 +61,7 @@ static const xcache_asset migrations[] = {
     {"0009_scrub.sql", m0009, sizeof m0009},
     {"0010_headers.sql", m0010, sizeof m0010},
     {"0011_devices.sql", m0011, sizeof m0011},
+    {"0012_series.sql", m0012, sizeof m0012},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

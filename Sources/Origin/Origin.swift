@@ -22,7 +22,7 @@ package final class Origin: Sendable {
   let renderer: AnswerRenderer
   private let keeper: MaintenanceService
   private let scrubber: Scrubber?
-  let pages = Pages()
+  let pages = Pages.embedded
   /// What `/metrics` shows.
   let metrics: @Sendable () -> String
   let openFiles: Int
@@ -106,6 +106,7 @@ package final class Origin: Sendable {
       deltas: service, packs: service.packs, documents: documents, push: options.push, log: options.log)
     api = APIEndpoint(
       store: store, releases: releases, deltas: service, documents: documents, adoption: adoption,
+      fleet: FleetService(store: store, adoption: adoption, backlog: service.backlog),
       largestUpload: options.largestUpload, log: options.log)
     self.adoption = adoption
     keeper = MaintenanceService(

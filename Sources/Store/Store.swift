@@ -121,6 +121,9 @@ package final class Store: Sendable {
     return lock
   }
 
+  /// The time as everything here is dated, in milliseconds since 1970.
+  package var now: Int64 { clock() }
+
   /// Gives back memory that only makes the next reading faster; for quiet moments.
   package func releaseMemory() {
     lastPlan.drop()

@@ -16,12 +16,14 @@ xcache = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here
 
 # Each tries to leave a mark where the test looks for it: in the console, in what the origin keeps, in the title.
 message = "<img src=x onerror=\"document.title='owned by a message'\"><script>document.title='owned'</script>"
+author = "<img src=x onerror=alert(1)> \u00abann\u00bb"
+hostile_name = "<svg onload=alert(1)>.js"
 steal = """
 document.title = 'owned by a page';
 try { localStorage.setItem('mark', 'page'); } catch {}
 try { document.cookie = 'mark=page'; } catch {}
 fetch('/console/').then(() => { document.title = 'read the console'; });
-try { document.title = window.opener.document.querySelector('[name=token]').value; } catch {}
+try { document.title = window.opener.document.querySelector('#token').value; } catch {}
 """
 files = {
     "index.html": f"<!doctype html><title>a page</title><p>text</p><script>{steal}</script>"
@@ -29,6 +31,7 @@ files = {
                   "<iframe src=/console/></iframe>",
     "image.svg": f"<svg xmlns='http://www.w3.org/2000/svg'><title>a picture</title><script>{steal}</script></svg>",
     "steal.js": steal,
+    hostile_name: "1",
 }
 
 
@@ -42,26 +45,52 @@ def until(probe, what, seconds=20):
     raise SystemExit(f"waited in vain for {what}")
 
 
-def ask(page, token):
-    """Fills the console's form in and sends it."""
-    page.eval(f"""(() => {{ const form = document.querySelector('#ask');
-      form.elements.app.value = 'shop'; form.elements.token.value = {json.dumps(token)};
-      form.requestSubmit(); }})()""")
-    until(lambda: page.eval("document.querySelector('#releases tbody tr') !== null"), "the releases")
+def sign_in(page, token):
+    """As somebody who types and presses Enter."""
+    page.eval(f"""(() => {{ document.querySelector('#token').value = {json.dumps(token)};
+      document.querySelector('#sign-in').requestSubmit(); }})()""")
+    until(lambda: page.eval("!document.querySelector('#nav').hidden"), "the door to open")
+
+
+def open_at(page, place, probe):
+    page.eval(f"location.hash = {json.dumps(place)}")
+    until(lambda: page.eval(f"document.querySelector({json.dumps('#view ' + probe)}) !== null"), place)
 
 
 def check_console(page, site):
-    page.goto(f"{site.url}/console/")
-    ask(page, site.token)
-    assert message in page.eval("document.querySelector('#releases tbody').textContent"), "the message isn't shown"
-    assert page.eval("document.querySelectorAll('main img, main script').length") == 0, "a message became markup"
-    assert page.eval("document.title") == "xcache", "a message ran"
-    page.eval("document.querySelector('#releases tbody tr').click()")
-    until(lambda: page.eval("document.querySelector('#diff tbody tr') !== null"), "the diff")
-    assert page.eval("document.querySelectorAll('a, iframe, object, embed').length") == 0, "published files are linked"
+    page.send("Log.enable")
+    page.goto(site.console)
+    sign_in(page, site.token)
+    open_at(page, "#/channel/shop/online", "#timeline li")
+    assert message in page.eval("document.querySelector('#timeline').textContent"), "the message isn't shown"
+    assert author in page.eval("document.querySelector('#timeline').textContent"), "the author isn't shown"
+    open_at(page, "#/release/shop/online/1", ".tree li button")
+    assert "%3Csvg%20onload" in page.eval("document.querySelector('.tree').textContent"), "the file's name isn't shown"
+    for name in ("index.html", "image.svg"):
+        page.eval(f"""[...document.querySelectorAll('.tree li button')]
+          .find((one) => one.textContent === {json.dumps(name)}).click()""")
+        shown = "img" if name == "image.svg" else "pre"
+        until(lambda: page.eval(f"document.querySelector('#content {shown}') !== null"), name)
+        time.sleep(0.5)
+    open_at(page, "#/audit", "table")
+    open_at(page, "#/operations", "table")
+    assert author in page.eval("document.querySelector('#view').textContent"), "the token isn't listed"
+    for place in ("#/channel/%3Cimg%20src%3Dx%3E/online", "#/release/shop/online/%22%3E%3Cscript%3E", "#/channel/%zz"):
+        page.eval(f"location.hash = {json.dumps(place)}")
+        time.sleep(0.5)
+    assert page.eval("document.querySelectorAll('main script, main iframe, main object, main embed, [onerror]').length") == 0, \
+        "a text became markup"
+    assert "console" in page.eval("document.title") and "owned" not in page.eval("document.title"), "a message ran"
+    assert page.eval("[...document.querySelectorAll('a')].every((one) => one.getAttribute('href').startsWith('#'))"), \
+        "a link leads out of the console"
     assert page.eval("localStorage.length + sessionStorage.length") == 0, "the console keeps something"
     assert page.eval("document.cookie") == "", "the console sets a cookie"
     assert page.eval("indexedDB.databases().then((all) => all.length)") == 0, "the console has a database"
+    assert site.token not in page.eval("location.href + JSON.stringify(history.state)"), "the token is in the address"
+    assert site.token not in page.eval("document.documentElement.outerHTML"), "the token is in the page"
+    said = [event["params"]["entry"]["text"] for event in page.events if event["method"] == "Log.entryAdded"]
+    assert not [text for text in said if "Content Security Policy" in text or "Trusted" in text], said
+    assert not [event for event in page.events if event["method"] == "Runtime.exceptionThrown"], "a script failed"
     # What a fault in the console's script would meet.
     for attempt in ("document.body.innerHTML = '<b>x</b>'", "document.write('<b>x</b>')"):
         try:
@@ -74,7 +103,7 @@ def check_console(page, site):
       const image = new Image(); image.onload = () => done('loaded'); image.src = '/configure.json?app=shop'; })
       """) == "refused", "an image is loaded"
     page.reload()
-    assert page.eval("document.querySelector('[name=token]').value") == "", "the token outlives its page"
+    assert page.eval("document.querySelector('#token').value") == "", "the token outlives its page"
 
 
 def check_published(browser, url):
@@ -107,11 +136,15 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         site = Site(xcache, folder)
         try:
+            admin = site.token
+            _, made = site.ask("POST", "tokens", {"name": author, "scope": "admin"})
+            site.token = made["token"]
             downloads = site.publish(files, message=message)
+            site.token = admin
             with Browser() as browser:
                 console = browser.new_page()
                 check_console(console, site)
-                ask(console, site.token)
+                sign_in(console, site.token)
                 for name in ("index.html", "image.svg"):
                     page = check_published(browser, downloads[name])
                     framed = [frame for frame in frames_of(page)[1:] if frame["url"].startswith(site.url)]

@@ -1,5 +1,5 @@
 """An origin of its own for a test in a browser: the program, started over an empty folder."""
-import json, os, re, subprocess, urllib.request
+import json, os, re, subprocess, threading, urllib.error, urllib.request
 
 
 def get(url):
@@ -11,30 +11,61 @@ class Site:
     def __init__(self, xcache, folder):
         self.xcache, self.folder, self.published = xcache, folder, 0
         self.log = f"{folder}/access.log"
+        self.start("127.0.0.1:0")
+
+    def start(self, listen):
+        """Starts the server; at the address that it had, after it was stopped: start(site.url.removeprefix("http://"))."""
         self.server = subprocess.Popen(
-            [xcache, "serve", "--data", f"{folder}/data", "--listen", "127.0.0.1:0", "--access-log", self.log],
+            [self.xcache, "serve", "--data", f"{self.folder}/data", "--listen", listen, "--access-log", self.log],
             stderr=subprocess.PIPE, text=True)
         for line in self.server.stderr:
             found = re.search(r"listens on (http://[0-9.:]+)", line)
             if found:
                 self.url = found[1]
-                self.token = open(f"{folder}/data/admin.token").read().strip()
+                self.console = f"{self.url}/console/"
+                self.token = open(f"{self.folder}/data/admin.token").read().strip()
+                threading.Thread(target=self.server.stderr.read, daemon=True).start()
                 return
         raise SystemExit("the server did not start")
 
-    def publish(self, files, message=""):
-        """Publishes texts by their names; gives their download URLs."""
+    def ask(self, method, path, body=None, token=None):
+        """A request to the API: its status and document."""
+        request = urllib.request.Request(
+            f"{self.url}/api/v1/{path}", method=method, data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {token or self.token}"})
+        try:
+            with urllib.request.urlopen(request) as reply:
+                return reply.status, json.load(reply)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
+    def poll(self, version, times=1, channel="online"):
+        """What as many devices do."""
+        for _ in range(times):
+            get(f"{self.url}/configure.json?app=shop&channel={channel}&version={version}")
+
+    def report(self, reason, version, times=1, url=""):
+        """What devices tell of failures."""
+        for _ in range(times):
+            urllib.request.urlopen(urllib.request.Request(
+                f"{self.url}/report?app=shop",
+                data=json.dumps({"reason": reason, "url": url, "version": str(version)}).encode())).read()
+
+    def publish(self, files, message="", check=True):
+        """Publishes texts by their names; gives their download URLs. Without `check`: the exit code."""
         self.published += 1
         build = f"{self.folder}/build-{self.published}"
         for name, text in files.items():
             os.makedirs(os.path.dirname(f"{build}/{name}"), exist_ok=True)
             with open(f"{build}/{name}", "w") as file:
                 file.write(text)
-        subprocess.run(
+        code = subprocess.run(
             [self.xcache, "publish", build, "--app", "shop", "--bundle", "main", "--base-url",
              "https://m.example.com/", "--server", self.url, "--no-check", "all", "--message", message],
-            check=True, stdout=subprocess.DEVNULL,
-            env={**os.environ, "XCACHE_TOKEN": self.token, "XDG_CACHE_HOME": f"{self.folder}/cache"})
+            check=check, stdout=subprocess.DEVNULL, stderr=None if check else subprocess.DEVNULL,
+            env={**os.environ, "XCACHE_TOKEN": self.token, "XDG_CACHE_HOME": f"{self.folder}/cache"}).returncode
+        if not check:
+            return code
         answer = json.loads(get(f"{self.url}/configure.json?app=shop"))["data"]["resourcemap"]
         return {url.removeprefix("https://m.example.com/"): entry["download"] for url, entry in answer.items()}
 

@@ -22,6 +22,15 @@ package struct RenderedHead: Sendable {
   }
 }
 
+extension RenderedHead {
+  /// The fields, without Content-Length: for an answer that is to differ in its body.
+  package var fields: HeadFields {
+    let head = bytes.bytes
+    let start = (head.firstIndex(of: 0x0A) ?? -1) + 1
+    return HeadFields(lines: head.extracting(start..<head.byteCount)).without("content-length")
+  }
+}
+
 /// The header lines of an answer, rendered in the order they were added.
 package struct HeadFields: Sendable {
   /// `Name: value` lines, each ending with CRLF.
@@ -29,6 +38,9 @@ package struct HeadFields: Sendable {
 
   /// No lines.
   package init() {}
+
+  /// Lines that are rendered already.
+  fileprivate init(lines: RawSpan) { lines.withUnsafeBytes { self.lines = Array($0) } }
 
   /// Lines for `fields` in turn.
   package init(_ fields: [(StaticString, String)]) {

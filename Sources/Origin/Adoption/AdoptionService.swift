@@ -108,6 +108,26 @@ final class AdoptionService: Sendable {
     polled.withLock { $0[channel] ?? 0 } >= moment
   }
 
+  /// The polls of the last minutes by channel and version; a channel that nobody polled isn't there.
+  func recentPolls(minutes: Int) -> [Int64: [Int64: Int]] {
+    let now = Clock.monotonicNanoseconds()
+    var sums: [Int64: [Int64: Int]] = [:]
+    for minute in window.withLock({ $0.minutes(UInt64(minutes), now: now) }) {
+      for (key, polls) in minute.polls { sums[key.channel, default: [:]][key.version, default: 0] += polls }
+    }
+    return sums
+  }
+
+  /// The polls of a channel in each minute of the last hour: how many minutes ago, and what was counted.
+  func minutes(of channel: Int64) -> [(age: Int, polls: [Int64: Int])] {
+    let now = Clock.monotonicNanoseconds()
+    return window.withLock { $0.minutes(now: now) }.map { minute in
+      var polls: [Int64: Int] = [:]
+      for (key, count) in minute.polls where key.channel == channel { polls[key.version] = count }
+      return (minute.age, polls)
+    }
+  }
+
   /// Polls of the last hour, failures of the last day, and what devices counted under the newest versions, in the
   /// Prometheus text format.
   var prometheusText: String {

@@ -32,6 +32,15 @@ struct PollWindow {
     }
   }
 
+  /// The polls of each of the last minutes: how many minutes ago it began, and what was counted.
+  func minutes(_ count: UInt64 = Self.length, now: UInt64) -> [(age: Int, polls: [Key: Int])] {
+    let number = now / Self.nanoseconds
+    return minutes.compactMap { minute in
+      guard minute.number <= number, number - minute.number < count else { return nil }
+      return (Int(number - minute.number), minute.polls)
+    }
+  }
+
   /// The polls of the last hour.
   mutating func sums(now: UInt64) -> [Key: Int] {
     drop(now)

@@ -69,10 +69,12 @@ final class MaintenanceService: Sendable {
     var isDone = true
     var memory = MemoryTrim()
     var hasRoom = lookAtReserve(true)
+    noteDisk()
     while thread.pause(for: .seconds(1)) {
       second += 1
       if second % Self.flushSeconds == 0 {
         adoption.flush()
+        rollUp()
         plans.dropOld()
         hasRoom = lookAtReserve(hasRoom)
       }
@@ -80,6 +82,7 @@ final class MaintenanceService: Sendable {
       if second % Self.secondsBetweenPackLooks == 0 { lookAtPacks() }
       if second % secondsBetweenSweeps == 0 {
         sweep()
+        noteDisk()
         forgetUnpolled()
       }
       guard let gc else { continue }
@@ -118,6 +121,23 @@ final class MaintenanceService: Sendable {
       try answers.lookAtPacks(store, log)
     } catch {
       log("error: whether packs are there can't be told: \(error)")
+    }
+  }
+
+  /// One day's counts at a time: releases don't wait for more.
+  private func rollUp() {
+    do throws(StoreError) {
+      try store.rollUpCounts()
+    } catch {
+      log("error: counts of older days can't be taken together: \(error)")
+    }
+  }
+
+  private func noteDisk() {
+    do throws(StoreError) {
+      try store.noteDiskUse()
+    } catch {
+      log("error: the disk's room isn't noted: \(error)")
     }
   }
 

@@ -41,7 +41,7 @@ final class OriginHandler: Handler {
       let metrics = origin.metrics
       return reading(request) { _ in .later { Probe.metrics(metrics()) } }
     }
-    if path.starts(with: "/console/"), let page = origin.pages.page(at: path) {
+    if path.starts(with: "/console/") || path.equals("/"), let page = origin.pages.page(at: path) {
       return reading(request) { request in .now(page.response(to: request)) }
     }
     for prefix in catalog.current.prefixes {

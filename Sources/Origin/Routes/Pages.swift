@@ -1,28 +1,32 @@
 import CAssets
+import Compression
 import HTTP
 import Manifests
 import System
 
-/// The pages for people that are embedded in the binary: `public/console/` as `/console/`.
+/// The pages for people that are embedded in the binary: `public/console/` as `/console/`, and `public/index.html` as `/`.
 struct Pages: Sendable {
-  private let pages: [(path: [UInt8], representation: Representation)]
+  private let pages: [(path: [UInt8], document: CodedDocument)]
 
-  init() {
+  /// All of them, coded once for the process.
+  static let embedded = Pages()
+
+  private init() {
     pages = (0..<xcache_page_count()).map { index in
       let asset = xcache_page(index)
       let name = String(cString: asset.name)
       // A folder's index has the folder's path.
-      let path = name.hasSuffix("/index.html") ? "/" + name.dropLast("index.html".utf8.count) : "/" + name
+      let path = "/" + (name.hasSuffix("index.html") ? name.dropLast("index.html".utf8.count) : name[...])
       return (
         Array(path.utf8),
-        Self.representation(of: Array(UnsafeBufferPointer(start: asset.bytes, count: asset.size)), name)
+        Self.document(of: Array(UnsafeBufferPointer(start: asset.bytes, count: asset.size)), name)
       )
     }
   }
 
   /// The page at a path; nil where none is.
-  func page(at path: RawSpan) -> Representation? {
-    for page in pages where path.equals(page.path) { return page.representation }
+  func page(at path: RawSpan) -> CodedDocument? {
+    for page in pages where path.equals(page.path) { return page.document }
     return nil
   }
 
@@ -30,18 +34,29 @@ struct Pages: Sendable {
 
   /// The console shows texts that publishers wrote, with a token at hand. Only its own files run in it or style it, it
   /// talks to its origin alone, no page may frame it, and no text becomes markup: a script that tries to make some fails
-  /// (`trusted-types 'none'`).
+  /// (`trusted-types 'none'`). Published images are shown from memory: as images, nothing in them runs.
   private static let policy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src blob:; base-uri 'none'; form-action 'none'; "
     + "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-  private static func representation(of bytes: [UInt8], _ name: String) -> Representation {
-    let fields = HeadFields([
+  private static func document(of bytes: [UInt8], _ name: String) -> CodedDocument {
+    func coded(_ body: [UInt8], _ coding: BodyCoding) -> Representation {
+      representation(of: body, name, coding: coding)
+    }
+    return .file(
+      identity: coded(bytes, .identity), gzip: coded(Gzip.encode([bytes], level: 9), .gzip),
+      zstd: coded(Zstd.encode([bytes], level: 19), .zstd))
+  }
+
+  private static func representation(of bytes: [UInt8], _ name: String, coding: BodyCoding) -> Representation
+  {
+    var fields = HeadFields([
       ("Content-Type", ContentType.of(fileName: name).text), ("Cache-Control", "no-cache"),
       ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"),
       ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Opener-Policy", "same-origin"),
-      ("Cross-Origin-Resource-Policy", "same-origin"),
+      ("Cross-Origin-Resource-Policy", "same-origin"), ("Vary", "Accept-Encoding"),
     ])
+    if coding != .identity { fields.add("Content-Encoding", "\(coding.name)") }
     let tag = EntityTag(String(SHA256.of(bytes).hex.prefix(32)))
     return Representation(fields, tag: tag, body: .bytes(SharedBytes(bytes)), allowsRanges: false)
   }

@@ -29,6 +29,8 @@ package struct ReleaseInfo: Codable, Sendable {
   /// What it costs devices that are at the version before; nil in lists, for the oldest that is kept, and from an older
   /// origin.
   package var cost: TransferCost?
+  /// The row of the audit trail that tells of it, `number:hash`; nil in lists, after a restore, and from an older origin.
+  package var receipt: String?
 
   /// What a release changed in one bundle.
   package struct Bundle: Codable, Sendable {
@@ -108,6 +110,9 @@ package struct DiffAnswer: Codable, Sendable {
   package var removed: [File] = []
   /// Of the whole update.
   package let cost: TransferCost
+  /// Of a page: how many there are on all pages, and the last URL of this one where more follow.
+  package var counts: ReleaseCounts?
+  package var next: String?
 
   package init(from: ManifestVersion, to: ManifestVersion, cost: TransferCost) {
     self.from = from

@@ -8,6 +8,24 @@ package struct AuditRows: Codable, Sendable {
   package init(rows: [JSONValue]) { self.rows = rows }
 }
 
+/// `GET /audit/verify`: whether each row of the trail follows the one before it.
+package struct AuditVerification: Codable, Sendable {
+  /// The newest row that is right, as receipts have it.
+  package let head: String
+  /// Rows that are right.
+  package let rows: Int64
+  /// What is wrong, in a sentence, and the row where it shows; nil: nothing.
+  @OrNull package var broken: String?
+  @OrNull package var row: Int64?
+
+  package init(head: String, rows: Int64, broken: String?, row: Int64?) {
+    self.head = head
+    self.rows = rows
+    self.broken = broken
+    self.row = row
+  }
+}
+
 extension OriginClient {
   /// - Parameter before: only rows below this one.
   package func audit(limit: Int, before: Int? = nil) throws(OriginError) -> OriginAnswer<AuditRows> {

@@ -40,17 +40,24 @@ package struct Adoption: Hashable, Sendable {
 }
 
 extension Store {
-  /// Adds polls to the hour that it is; versions that are not kept count as `other`.
+  /// Versions of one hour, or of a day of the past, that are told apart; gc goes by at most 100 of them.
+  static let versionsToldApart = 128
+
+  /// Adds polls to the hour that it is, the most frequent versions first. Versions that are not kept count as `other`, as do
+  /// those that are too many.
   package func count(_ polls: [PollCount]) throws(StoreError) {
     if polls.isEmpty { return }
     let now = clock()
     try connections.transaction { (db) throws(StoreError) in
-      for count in polls where count.polls > 0 {
+      let hour = now / 3_600_000
+      for count in polls.sorted(by: { ($1.polls, $0.version) < ($0.polls, $1.version) }) where count.polls > 0
+      {
+        let version = try db.toldApart(try db.counted(count.version, in: count.channel), hour, count.channel)
         try db.run(
           """
           INSERT INTO poll_count (channel_id, hour, version, polls) VALUES (?, ?, ?, ?)
           ON CONFLICT DO UPDATE SET polls = polls + excluded.polls
-          """, count.channel, now / 3_600_000, try db.counted(count.version, in: count.channel), count.polls)
+          """, count.channel, hour, version, count.polls)
       }
       try db.forgetCounts(before: now)
     }
@@ -97,7 +104,10 @@ extension Store {
 extension Database {
   /// Forgets polls and failures that were counted more than 90 days ago, and the answers of more than a day ago.
   func forgetCounts(before now: Int64) throws(StoreError) {
-    try run("DELETE FROM poll_count WHERE hour < ?", now / 3_600_000 - 90 * 24)
+    let hour = now / 3_600_000 - 90 * 24
+    try run("DELETE FROM poll_count WHERE hour < ?", hour)
+    try run("DELETE FROM failure_hour WHERE hour < ?", hour)
+    try run("DELETE FROM disk_hour WHERE hour < ?", hour)
     try run("DELETE FROM failure_count WHERE day < ?", now / 86_400_000 - 90)
     try forgetAnswers(now: now)
   }
@@ -107,5 +117,16 @@ extension Database {
     if version == PollCount.none { return version }
     guard version > 0, try isKept(ManifestVersion(version), in: channel) else { return PollCount.other }
     return version
+  }
+
+  /// The version itself, where it has a row in that hour or there is room for one.
+  fileprivate func toldApart(_ version: Int64, _ hour: Int64, _ channel: Int64) throws(StoreError) -> Int64 {
+    guard version != PollCount.other else { return version }
+    let known = try first(
+      "SELECT count(*), count(*) FILTER (WHERE version = ?3) FROM poll_count WHERE channel_id = ?1 AND hour = ?2",
+      channel, hour, version
+    ) { (rows: $0.get(0, as: Int.self), own: $0.get(1, as: Int.self)) }
+    guard let known, known.own == 0 else { return version }
+    return known.rows < Store.versionsToldApart ? version : PollCount.other
   }
 }

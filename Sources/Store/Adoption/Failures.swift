@@ -48,9 +48,15 @@ extension Store {
   /// Adds failures to the day that it is.
   package func count(_ failures: [FailureCount]) throws(StoreError) {
     if failures.isEmpty { return }
-    let day = clock() / 86_400_000
+    let now = clock()
+    let day = now / 86_400_000
     try connections.transaction { (db) throws(StoreError) in
       for failure in failures {
+        try db.run(
+          """
+          INSERT INTO failure_hour (channel_id, hour, reason, failures) VALUES (?, ?, ?, ?)
+          ON CONFLICT DO UPDATE SET failures = failures + excluded.failures
+          """, failure.channel, now / 3_600_000, failure.reason.rawValue, failure.failures)
         let version = try db.counted(failure.version, in: failure.channel)
         try db.run(
           """

@@ -7,11 +7,14 @@ package struct Actor: Hashable, Sendable {
   package let name: String
   /// The network address that the request came from; empty where none did.
   package let address: String
+  /// Why, where an act has no member of its own for that; the trail tells it.
+  package var reason: String?
 
   /// Someone by name and address.
-  package init(name: String, address: String) {
+  package init(name: String, address: String, reason: String? = nil) {
     self.name = name
     self.address = address
+    self.reason = reason
   }
 
   /// Someone with the data folder in hand, or the program itself.

@@ -1,6 +1,25 @@
 import Manifests
 import System
 
+/// Which rows of the trail are meant; nil: whatever it is.
+package struct AuditFilter: Sendable {
+  /// Who acted.
+  package var author: String?
+  /// `publish`, or the first part of a name: `token` for `token.create` and `token.revoke`.
+  package var act: String?
+  /// The app that an act was about.
+  package var app: String?
+  /// The same of the channel.
+  package var channel: String?
+  /// Milliseconds since 1970; the first one belongs to it.
+  package var since: Int64?
+  /// The first one after it.
+  package var until: Int64?
+
+  /// All rows.
+  package init() {}
+}
+
 extension Store {
   /// The newest row of the audit trail.
   package func auditHead() throws(StoreError) -> AuditHead {
@@ -11,6 +30,37 @@ extension Store {
   package func auditLog(limit: Int = 50, before: Int64? = nil) throws(StoreError) -> [AuditRow] {
     try connections.reading { (db) throws(StoreError) in
       try db.auditRows(before: before ?? .max, limit: max(0, limit))
+    }
+  }
+
+  /// The newest `limit` rows below `before` that a filter lets through, newest first.
+  package func auditLog(_ filter: AuditFilter, limit: Int, before: Int64? = nil) throws(StoreError)
+    -> [AuditRow]
+  {
+    try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT id, at, author, address, act, app, channel, parameters, result, hash FROM audit
+        WHERE id < ?1 AND (?3 IS NULL OR author = ?3)
+          AND (?4 IS NULL OR act = ?4 OR substr(act, 1, length(?4) + 1) = ?4 || '.')
+          AND (?5 IS NULL OR app = ?5) AND (?6 IS NULL OR channel = ?6)
+          AND (?7 IS NULL OR at >= ?7) AND (?8 IS NULL OR at < ?8)
+        ORDER BY id DESC LIMIT ?2
+        """, before ?? .max, max(0, limit), filter.author, filter.act, filter.app, filter.channel,
+        filter.since,
+        filter.until, read: AuditRow.init)
+    }
+  }
+
+  /// The row that tells of a release; nil where its rows came with a restore.
+  package func receipt(of release: ReleaseRecord, in channel: ChannelInfo) throws(StoreError) -> AuditHead? {
+    try connections.reading { (db) throws(StoreError) in
+      try db.first(
+        """
+        SELECT id, hash FROM audit WHERE app = ? AND channel = ? AND at >= ? AND act = ?
+          AND json_extract(result, '$.version') = ? ORDER BY at LIMIT 1
+        """, channel.app.text, channel.name.text, release.at, release.kind.rawValue, release.version.text
+      ) { AuditHead(row: $0.get(0), hash: $0.hash(1)) }
     }
   }
 
@@ -47,7 +97,12 @@ extension Database {
   func audit(_ act: AuditAct, by actor: Actor, now: Int64) throws(StoreError) -> AuditHead {
     let before = try auditHead()
     let id = before.row + 1
-    let parameters = String(decoding: act.parameters.canonical, as: UTF8.self)
+    var asked = act.parameters
+    if let reason = actor.reason, var members = asked.object, members["reason"] == nil {
+      members["reason"] = .string(reason)
+      asked = .object(members)
+    }
+    let parameters = String(decoding: asked.canonical, as: UTF8.self)
     let result = String(decoding: act.result.canonical, as: UTF8.self)
     let hash = AuditRow(
       id: id, at: now, author: actor.name, address: actor.address, act: act.name, app: act.app?.text,

@@ -271,6 +271,7 @@ extension Database {
     try run("DELETE FROM pin WHERE channel_id = ?", channel)
     try run("DELETE FROM poll_count WHERE channel_id = ?", channel)
     try run("DELETE FROM failure_count WHERE channel_id = ?", channel)
+    try run("DELETE FROM failure_hour WHERE channel_id = ?", channel)
     try deleteOlderDocuments(of: channel)
   }
 

@@ -108,7 +108,7 @@ extension Database {
     try each(
       """
       WITH daily AS (
-        SELECT version, hour / 24 AS day, sum(polls) AS polls, count(*) AS hours, max(hour) AS last
+        SELECT version, hour / 24 AS day, sum(polls) AS polls, sum(max(hours, 1)) AS hours, max(hour) AS last
         FROM poll_count WHERE channel_id = ?1 AND hour > ?2 GROUP BY version, day),
       shares AS (SELECT *, sum(polls) OVER (PARTITION BY day) AS all_polls FROM daily)
       SELECT version, sum(polls), sum(hours), max(last), max(polls >= ?3 AND polls >= all_polls / ?4),

@@ -53,7 +53,6 @@ import Testing
     ("/xcache/shop/configure.json/", "404 not found"),
     ("/other/xcache/shop/configure.json", "404 not found"),
     ("/xcache", "404 not found"),
-    ("/", "404 not found"),
   ]
 
   @Test func pollsByTheTable() throws {

@@ -9,13 +9,13 @@ import Testing
 
   @Test func everyPageIsEmbeddedAsItIs() throws {
     let origin = try TestOrigin()
-    let files = try Folder.textNames("\(Self.root)/public/console")
-    #expect(files.count == Pages().paths.count)
+    let files = ["index.html"] + (try Folder.textNames("\(Self.root)/public/console")).map { "console/\($0)" }
+    #expect(files.count == Pages.embedded.paths.count)
     for file in files {
-      let path = "/console/" + (file == "index.html" ? "" : file)
+      let path = "/" + (file.hasSuffix("index.html") ? file.dropLast(10) : file[...])
       let reply = try origin.ask("GET", path)
       #expect(reply.status == 200, "\(path)")
-      #expect(try DurableFile.read("\(Self.root)/public/console/\(file)") == reply.body)
+      #expect(try DurableFile.read("\(Self.root)/public/\(file)") == reply.body)
       let policy = reply.field("Content-Security-Policy") ?? ""
       #expect(
         policy.hasPrefix("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "))

@@ -192,7 +192,30 @@ import Testing
     origin.origin.adoption.flush()
     try Self.expect(golden.ask("GET", "\(Self.online)/adoption"), is: AdoptionAnswer.self)
     try golden.ask("GET", "apps/none/channels/online/adoption")
+    try Self.expect(
+      golden.ask("GET", "\(Self.online)/adoption/series?step=hour&points=2"), is: AdoptionSeries.self)
+    try golden.ask("GET", "\(Self.online)/adoption/series?step=second")
     try golden.check("adoption")
+  }
+
+  @Test func fleet() throws {
+    let golden = try Self.golden("available", "at", "head", "size", "stored")
+    try Self.expect(golden.ask("GET", "token"), is: TokenInfo.self)
+    try Self.expect(golden.ask("GET", "audit/verify"), is: AuditVerification.self)
+    try Self.expect(golden.ask("GET", "disk?hours=2"), is: DiskAnswer.self)
+    try golden.ask("POST", "\(Self.online)/freeze", ["reason": "an incident"])
+    try golden.ask("POST", "\(Self.online)/policy", ["act": "kill", "message": "white pages"])
+    // Without the disk, which no two machines have alike: what a token without limits is told is in FleetTests.
+    let token = try golden.origin.api(
+      "POST", "tokens", ["app": "shop", "name": "screen", "scope": "read"]
+    ).json["token"]?.string
+    try Self.expect(golden.ask("GET", "overview", token: token), is: FleetOverview.self)
+    try golden.ask("GET", "audit?act=channel&author=admin")
+    try golden.ask("GET", "audit?since=yesterday")
+    try Self.expect(golden.ask("GET", "\(Self.online)/diff?from=1&to=3&limit=1"), is: DiffAnswer.self)
+    try golden.ask("GET", "\(Self.online)/entry?url=https://m.example.com/a.js&version=2")
+    try golden.ask("GET", "\(Self.online)/entry?url=https://m.example.com/none.js")
+    try golden.check("fleet")
   }
 
   @Test func audit() throws {

@@ -45,6 +45,10 @@ extension APIEndpoint {
       throw Problem.unknownCondition
     }
     try takes.check(caller, request)
+    if request.method != .get {
+      _ = try HumanText.checked(
+        request.text(RequestContext.reason), member: RequestContext.reason, .line(bytes: 1024))
+    }
     return RequestContext(api: self, request: request, caller: caller)
   }
 

@@ -35,7 +35,8 @@ struct HistoryHandler: APIHandler {
     let transfers = try DiffTransfers(changes, channel, from: from, DerivedFacts(store: store))
     let cost = try transfers.cost(channel, from: from, to: to, store)
     var answer = DiffAnswer(from: from, to: to, cost: TransferCost(cost))
-    for change in changes {
+    let page = try page(of: changes, &answer)
+    for change in page {
       guard let content = change.now ?? change.was else { continue }
       var file = DiffAnswer.File(content, at: change.url)
       if change.now == nil {
@@ -47,6 +48,42 @@ struct HistoryHandler: APIHandler {
       if change.was == nil { answer.added.append(file) } else { answer.changed.append(file) }
     }
     return .json(answer)
+  }
+
+  /// The changes that `limit`, `after` and `filter` ask for, sorted by URL; without any, all of them.
+  private func page(of changes: [ContentChange], _ answer: inout DiffAnswer) throws -> [ContentChange] {
+    let limit = try request.number("limit", in: 0...10_000)
+    let (after, filter) = (request.text("after"), request.text("filter"))
+    guard limit != nil || after != nil || filter != nil else { return changes }
+    let meant = filter.map { words in changes.filter { $0.url.text.contains(words) } } ?? changes
+    var (added, removed) = (0, 0)
+    for change in meant {
+      if change.was == nil { added += 1 } else if change.now == nil { removed += 1 }
+    }
+    answer.counts = ReleaseCounts(added: added, changed: meant.count - added - removed, removed: removed)
+    let rest =
+      after.map { after in
+        meant.drop { $0.url.text.utf8.lexicographicallyPrecedes(after.utf8) || $0.url.text == after }
+      }
+      ?? meant[...]
+    guard let limit, rest.count > limit else { return Array(rest) }
+    // Of a page without a row there is none to go on after.
+    answer.next = limit == 0 ? nil : rest.prefix(limit).last?.url.text
+    return Array(rest.prefix(limit))
+  }
+
+  /// `GET …/entry?url=…&version=N`: what a manifest says of a URL.
+  func entry() throws -> Response {
+    let channel = try context.channel()
+    guard let text = request.text("url"), let url = try? ResourceURL(text) else {
+      throw Problem.badRequest("url= must be the URL of a resource")
+    }
+    let name = try request.versionName("version") ?? .number(channel.version)
+    let version = try store.version(name, of: channel)
+    guard let entry = try store.entry(url, of: channel, at: version) else {
+      throw Problem(.notFound, "unknown-url", "version \(version) has no \(url)")
+    }
+    return .json(entry.json)
   }
 
   /// `GET …/manifest`: the canonical resourcemap of a version, byte for byte as devices got it.
@@ -62,10 +99,12 @@ struct HistoryHandler: APIHandler {
   func release() throws -> Response {
     let channel = try context.channel()
     let version = try store.version(VersionName.read(request.path[5], in: ""), of: channel)
-    var info = ReleaseInfo(try store.release(version, of: channel))
+    let record = try store.release(version, of: channel)
+    var info = ReleaseInfo(record)
     if let before = try store.versions(channel, below: version, limit: 1).first {
       info.cost = TransferCost(try cost(channel, from: before, to: version))
     }
+    info.receipt = try store.receipt(of: record, in: channel)?.text
     return .json(info)
   }
 

@@ -102,7 +102,7 @@ struct TokenHandler: APIHandler {
 }
 
 extension TokenInfo {
-  fileprivate init(_ token: AccessToken) {
+  init(_ token: AccessToken) {
     self.init(
       id: token.id, name: token.name, scope: token.scope.rawValue, app: token.app, channel: token.channel,
       bundles: token.bundles?.text, hosts: token.hosts?.names,

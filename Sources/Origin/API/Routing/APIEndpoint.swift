@@ -13,6 +13,7 @@ struct APIEndpoint: Sendable {
   let deltas: DeltaService
   let documents: DocumentService
   let adoption: AdoptionService
+  let fleet: FleetService
   /// Bytes.
   let largestUpload: UInt64
   let log: @Sendable (String) -> Void
@@ -39,7 +40,7 @@ struct APIEndpoint: Sendable {
       return .later {
         respond {
           let context = try admit(call, takes)
-          guard call.method == .delete else { return try handle(context) }
+          guard call.method == .delete else { return call.reader.response(try handle(context)) }
           return try once(context, body: SHA256.of([]), handle)
         }
       }

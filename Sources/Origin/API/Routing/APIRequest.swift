@@ -23,6 +23,8 @@ struct APIRequest: Sendable {
   /// It is to be done under a condition that may not hold (RFC 9110 §13.1). If-Unmodified-Since isn't one: without a
   /// date to compare with it is ignored (§13.1.4).
   let isConditional: Bool
+  /// What the sender has of an answer already, and the codings that it takes.
+  let reader: AnswerReader
   /// Who asks.
   let peer: PeerAddress
   /// What the sender calls this act; nil: a retry can't be told from a new one.
@@ -40,6 +42,7 @@ struct APIRequest: Sendable {
     self.path = path
     method = request.method
     peer = request.peer
+    reader = AnswerReader(request)
     query = Self.query(request)
     name = RequestName(request)
     authorization = request.field(.authorization)?.text

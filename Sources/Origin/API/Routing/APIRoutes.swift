@@ -6,12 +6,14 @@ extension APIRoute {
     APIRoute("apps", [.get: .reply(.scope(.read), ChannelHandler.list)]),
     APIRoute("audit", [.get: .reply(.everything, AuditHandler.newest)]),
     APIRoute("audit/export", [.get: .reply(.everything, AuditHandler.export)]),
+    APIRoute("audit/verify", [.get: .reply(.everything, AuditHandler.verify)]),
     APIRoute("blobs", [.post: .upload(.scope(.publish), PackSink.init)]),
     APIRoute(
       "blobs/missing",
       [.post: .document(.scope(.publish), limit: digests) { _ in StreamedDocument(DigestDocument()) }]),
     APIRoute("blobs/*", [.put: .upload(.scope(.publish), BlobSink.init)]),
     APIRoute("default-app", [.post: .change(.everything, ChannelHandler.nameDefaultApp)]),
+    APIRoute("disk", [.get: .reply(.everything, FleetHandler.disk)]),
     APIRoute("gc", [.post: .change(.everything, MaintenanceHandler.collect)]),
     APIRoute("leases", [.post: .change(.scope(.read), MirrorHandler.takeLease)]),
     APIRoute(
@@ -27,6 +29,8 @@ extension APIRoute {
         .get: .reply(.scope(.read), MirrorHandler.mirrors),
         .post: .change(.scope(.read), limit: large, MirrorHandler.register),
       ]),
+    APIRoute("overview", [.get: .reply(.scope(.read), FleetHandler.overview)]),
+    APIRoute("token", [.get: .reply(.scope(.read), FleetHandler.token)]),
     APIRoute("mirrors/*", [.delete: .reply(.scope(.read), MirrorHandler.forget)]),
     APIRoute(
       "tokens",
@@ -51,6 +55,8 @@ extension APIRoute {
       ]),
     channel("/pins/*", [.delete: .reply(.wholeChannel(.publish), MaintenanceHandler.unpin)]),
     channel("/adoption", [.get: .reply(.channel(.read), MaintenanceHandler.adoption)]),
+    channel("/adoption/series", [.get: .reply(.channel(.read), FleetHandler.series)]),
+    channel("/entry", [.get: .reply(.channel(.read), HistoryHandler.entry)]),
     channel(
       "/prefetch",
       [

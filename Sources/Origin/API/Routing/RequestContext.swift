@@ -18,7 +18,12 @@ struct RequestContext: Sendable {
   var store: Store { api.store }
 
   /// Who the audit trail says that it was.
-  var actor: Actor { Actor(name: caller.name, address: request.address) }
+  var actor: Actor {
+    Actor(name: caller.name, address: request.address, reason: request.text(RequestContext.reason))
+  }
+
+  /// The query's name for why an act is done that has no member of its own for that.
+  static let reason = "reason"
 
   /// The app and channel that the path names.
   var names: ChannelNames { get throws(Problem) { try ChannelNames(request) } }

@@ -20,6 +20,7 @@ enum StatusCommand {
     if arguments.has("json") {
       var document = answer.document.object ?? JSONObject()
       document["adoption"] = try remote.api.adoption(of: channel).document
+      document["history"] = history(of: channel, remote)
       terminal.say(json: .object(document))
       return .done
     }
@@ -44,6 +45,19 @@ enum StatusCommand {
     if !adoption.isEmpty { terminal.say("") }
     for line in adoption { terminal.say(line) }
     return .done
+  }
+
+  /// What the console's charts show, of 90 days; an origin of before, or one whose disk the token may not see, leaves out
+  /// what it doesn't tell.
+  private static func history(of channel: ChannelAddress, _ remote: RemoteOrigin) -> JSONValue {
+    var history = JSONObject()
+    for (name, step, points) in [("days", "day", 90), ("hours", "hour", 48)] {
+      history[name] = (try? remote.api.series(of: channel, step: step, points: points))?.document
+    }
+    history["disk"] = (try? remote.api.disk(hours: 48))?.document
+    history["mirrors"] = (try? remote.api.mirrors())?.document["mirrors"]
+    history["problems"] = (try? remote.api.fleet())?.document["problems"]
+    return .object(history)
   }
 
   static func lines(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {

@@ -112,8 +112,9 @@ enum ServeCommand {
       let place = stray.place.map { "moved to \($0)" } ?? "it can't be moved and stays there"
       log("\(stray.path) is a folder where only xcache's own files belong; \(place)")
     }
+    let address = "\(ServeTLS.scheme(tls))://\(server.address)"
     log(
-      "xcache \(XCache.version) listens on \(ServeTLS.scheme(tls))://\(server.address), data in \(data)"
+      "xcache \(XCache.version), console at \(address)/console/, listens on \(address), data in \(data)"
     )
 
     for warning in try warnings(arguments, store, options.publicURL) { log("warning: \(warning)") }

@@ -1,0 +1,50 @@
+import Compression
+import HTTP
+import System
+
+/// What somebody who reads the API has already, and which codings he takes: an answer that he has is a 304, a large one is
+/// coded. Answers are worked out anew each time, so that a tag stands for the bytes and nothing else.
+struct AnswerReader: Sendable {
+  private let accepted: AcceptEncoding
+  /// The tags of If-None-Match; nil: none were sent. `*` asks whether there is an answer at all: who reads has to see it.
+  private let known: String?
+
+  /// Bytes below which coding an answer isn't worth it, and above which it costs more time than it saves here.
+  private static let coded = 1024...(4 << 20)
+
+  init(_ request: borrowing Request) {
+    accepted = AcceptEncoding(request)
+    known = request.field(.ifNoneMatch)?.text
+  }
+
+  /// The answer as this reader gets it. Only what is in memory is looked at: a manifest is made while it is sent.
+  func response(_ response: Response) -> Response {
+    guard response.status == .ok, case .bytes(let bytes) = response.body else { return response }
+    let coding = coding(of: bytes.count)
+    let hash = SHA256.of(Array(bytes.address[0..<bytes.count])).hex.prefix(32)
+    let tag = EntityTag(coding == .identity ? "\(hash)" : "\(hash)-\(coding.name)")
+    let fields = response.head.fields.adding("ETag", tag.description).adding("Vary", "Accept-Encoding")
+    if isKnown(tag) {
+      return Response(RenderedHead(.notModified, fields.withoutContentFields, contentLength: nil))
+    }
+    guard coding != .identity else { return Response(.ok, fields, response.body) }
+    let plain = Array(bytes.address[0..<bytes.count])
+    let body = coding == .zstd ? Zstd.encode([plain], level: 3) : Gzip.encode([plain])
+    return Response(
+      .ok, fields.adding("Content-Encoding", "\(coding.name)"), .bytes(SharedBytes(body)))
+  }
+
+  private func coding(of count: Int) -> BodyCoding {
+    guard Self.coded.contains(count) else { return .identity }
+    return accepted.preferred([.zstd, .gzip, .identity]) ?? .identity
+  }
+
+  private func isKnown(_ tag: EntityTag) -> Bool {
+    guard let known else { return false }
+    return known.split(separator: ",").contains { item in
+      var text = item.drop { $0 == " " || $0 == "\t" }
+      while text.last == " " || text.last == "\t" { text.removeLast() }
+      return text == tag.description || text == "W/" + tag.description
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Store
+import System
+
+/// What a console asks for every few seconds: all channels and what is wrong with them. It is worked out once for all who
+/// ask within a second, or after an act.
+final class FleetService: Sendable {
+  private let store: Store
+  private let adoption: AdoptionService
+  private let backlog: Backlog
+  private let kept = Locked<Kept?>(nil)
+
+  private struct Kept {
+    let state: FleetState
+    /// Monotonic nanoseconds.
+    let at: UInt64
+    /// The newest row of the audit trail then.
+    let row: Int64
+    /// What tokens were answered, by what they are limited to.
+    var answers: [Limits: [UInt8]] = [:]
+  }
+
+  private struct Limits: Hashable {
+    let app: AppName?
+    let channel: ChannelName?
+    let isUnlimited: Bool
+  }
+
+  private static let lifetime: UInt64 = 1_000_000_000
+
+  init(store: Store, adoption: AdoptionService, backlog: Backlog) {
+    self.store = store
+    self.adoption = adoption
+    self.backlog = backlog
+  }
+
+  /// The answer to a token, as far as it may read.
+  func overview(for caller: AccessToken) throws(StoreError) -> Response {
+    let limits = Limits(app: caller.app, channel: caller.channel, isUnlimited: caller.isUnlimited)
+    let body = try kept.withLock { (kept) throws(StoreError) -> [UInt8] in
+      let (now, row) = (Clock.monotonicNanoseconds(), try store.auditHead().row)
+      var current: Kept
+      if let known = kept, now - known.at < Self.lifetime, known.row == row {
+        current = known
+      } else {
+        current = Kept(state: try state(), at: now, row: row)
+      }
+      if let body = current.answers[limits] { return body }
+      let overview = current.state.overview(
+        disk: caller.isUnlimited, where: { caller.allows(.read, app: $0, channel: $1) })
+      let body = JSONValue(encoding: overview).canonical
+      current.answers[limits] = body
+      kept = current
+      return body
+    }
+    return Response.json(rendered: body)
+  }
+
+  private func state() throws(StoreError) -> FleetState {
+    // Not read from the database: its last hour is up to two, and what came since the last flush is missing there.
+    let recent = adoption.recentPolls(minutes: FleetState.minutes)
+    let damaged = try store.damagedBlobs()
+    var progress: [Int64: Int] = [:]
+    let health = try store.channelHealth()
+    for channel in health {
+      progress[channel.channel.id] = backlog.progress(of: channel.channel.id)?.pending
+    }
+    return FleetState(
+      origin: try store.originID(), health: health, recent: recent, damaged: try store.places(of: damaged),
+      mirrors: try store.mirrors(), progress: progress, disk: try store.diskUse(),
+      scrubbed: try store.scrubState().oldest, now: store.now)
+  }
+}

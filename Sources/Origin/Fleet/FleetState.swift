@@ -1,0 +1,142 @@
+import Manifests
+import OriginAPI
+import Store
+
+/// All channels at one moment, and what is wrong with them.
+struct FleetState: Sendable {
+  let origin: String
+  let health: [ChannelHealth]
+  /// Polls of the last minutes by the channel's row and the version that they reported.
+  let recent: [Int64: [Int64: Int]]
+  let damaged: [DamagedURL]
+  let mirrors: [MirrorRecord]
+  /// Older versions from which deltas are still to be made, by the channel's row.
+  let progress: [Int64: Int]
+  let disk: DiskUse
+  /// When the file was read that waits the longest, in milliseconds since 1970.
+  let scrubbed: Int64?
+  /// Milliseconds since 1970.
+  let now: Int64
+
+  /// The minutes whose polls tell what devices run.
+  static let minutes = 10
+
+  // What is worth a word: a share of what is counted, above what a few devices do.
+  private static let fewFailures = 10
+  private static let failureShare = 100
+  private static let fewPolls = 20
+  private static let hour: Int64 = 3_600_000
+  private static let day = 24 * hour
+
+  /// What a token is told that may read these channels.
+  func overview(disk showsDisk: Bool, where mayRead: (AppName, ChannelName) -> Bool) -> FleetOverview {
+    let readable = health.filter { mayRead($0.channel.app, $0.channel.name) }
+    var problems = showsDisk ? problemsOfOrigin : []
+    var channels: [FleetOverview.Channel] = []
+    for item in readable {
+      let channel = channel(item)
+      channels.append(channel)
+      problems += self.problems(of: channel, item)
+    }
+    let order = ["killed", "damaged", "failing", "disk", "frozen", "lagging", "mirror", "scrub"]
+    problems.sort { a, b in
+      (a.severity, order.firstIndex(of: a.code) ?? order.count)
+        < (b.severity, order.firstIndex(of: b.code) ?? order.count)
+    }
+    return FleetOverview(
+      origin: origin, problems: problems, channels: channels, disk: showsDisk ? DiskState(disk) : nil)
+  }
+
+  // MARK: - A channel
+
+  private func channel(_ item: ChannelHealth) -> FleetOverview.Channel {
+    let info = item.channel
+    let policy = item.extras.policy?.policy.current(at: Instant(milliseconds: now)) ?? .none
+    var kill: FleetOverview.KillSwitch?
+    if !policy.intercept, let record = item.extras.policy {
+      kill = .init(
+        author: record.author, at: Moment(milliseconds: record.at), reason: record.message,
+        until: policy.until.map { Moment(milliseconds: $0.milliseconds) })
+    }
+    // Where nobody polled just now, or the server has just begun, the clock hours tell.
+    let polls = recent[info.id] ?? item.polls
+    let minutes = recent[info.id] == nil ? 120 : Self.minutes
+    let copies = mirrors.compactMap { mirror -> FleetOverview.Mirror? in
+      let versions = mirror.versions.filter { $0.app == info.app && $0.channel == info.name }
+      guard let newest = versions.map(\.version).max() else { return nil }
+      return .init(name: mirror.name, version: newest, at: Moment(milliseconds: mirror.at))
+    }
+    let summary = ChannelSummary(
+      app: info.app, channel: info.name, version: info.version, at: info.at.map { Moment(milliseconds: $0) },
+      resources: info.resources, bytes: info.bytes, publicURL: info.publicURL,
+      freeze: item.freeze.map { FreezeInfo($0) })
+    return FleetOverview.Channel(
+      summary, author: item.author, kill: kill, bypasses: policy.bypass.count,
+      adoption: .init(
+        minutes: minutes, polls: polls.values.reduce(0, +), newest: polls[info.version.number] ?? 0),
+      failures: .init(hour: item.failures, day: item.failuresOfDay),
+      mirror: copies.min { ($0.version, $0.at) < ($1.version, $1.at) },
+      damaged: damaged.count { $0.app == info.app.text && $0.channel == info.name.text },
+      deltasPending: progress[info.id])
+  }
+
+  private func problems(of channel: FleetOverview.Channel, _ item: ChannelHealth) -> [FleetOverview.Problem] {
+    var found: [FleetOverview.Problem] = []
+    func add(_ code: String, _ severity: String, _ detail: String) {
+      found.append(.init(code, severity, channel.app, channel.channel, detail: detail))
+    }
+    if let kill = channel.kill {
+      add(
+        "killed", "error",
+        "The kill switch is on: devices use the network alone. \(kill.author): \(kill.reason)")
+    }
+    if channel.damaged > 0 {
+      let (noun, them) = channel.damaged == 1 ? ("URL has", "its bundle") : ("URLs have", "their bundles")
+      add(
+        "damaged", "error",
+        "\(channel.damaged) \(noun) damaged bytes and can't be served; publish \(them) again.")
+    }
+    let polls = item.polls.values.reduce(0, +)
+    if item.failures >= Self.fewFailures, item.failures * Self.failureShare >= polls {
+      add("failing", "error", "Devices reported \(item.failures) failures in this hour and the last one.")
+    }
+    if let freeze = channel.freeze {
+      add(
+        "frozen", "warning", "The channel is frozen and refuses releases. \(freeze.author): \(freeze.reason)")
+    }
+    let share = channel.adoption
+    if let at = channel.at, now - at.milliseconds > Self.hour, share.polls >= Self.fewPolls,
+      share.newest * 2 < share.polls
+    {
+      add(
+        "lagging", "warning",
+        "Only \(share.newest * 100 / share.polls) % of polls report version \(channel.version), which is more than an hour old."
+      )
+    }
+    if let mirror = channel.mirror, mirror.version < channel.version, let at = channel.at,
+      now - at.milliseconds > Self.hour
+    {
+      add(
+        "mirror", "warning",
+        "The mirror \(mirror.name) has version \(mirror.version), not \(channel.version).")
+    }
+    return found
+  }
+
+  // MARK: - The origin
+
+  private var problemsOfOrigin: [FleetOverview.Problem] {
+    var found: [FleetOverview.Problem] = []
+    let percent = disk.size > 0 ? disk.available * 100 / disk.size : 100
+    if disk.available < 256_000_000 || percent < 2 {
+      found.append(.init("disk", "error", detail: "The disk is nearly full: \(percent) % is free."))
+    } else if percent < 10 {
+      found.append(.init("disk", "warning", detail: "Only \(percent) % of the disk is free."))
+    }
+    if let scrubbed, now - scrubbed > 14 * Self.day {
+      let days = (now - scrubbed) / Self.day
+      found.append(.init("scrub", "warning", detail: "Some files were not read back for \(days) days."))
+    }
+    return found
+  }
+}

@@ -1,0 +1,88 @@
+import Manifests
+
+/// A channel with what somebody who watches all of them needs to know.
+package struct ChannelHealth: Sendable {
+  /// The channel as it is.
+  package let channel: ChannelInfo
+  /// Nil: it takes releases.
+  package let freeze: ChannelFreeze?
+  /// What it says beside its manifest.
+  package let extras: ChannelExtras
+  /// Who made its newest release; nil: there is none.
+  package let author: String?
+  /// Polls of this clock hour and the one before, by the version that they reported.
+  package var polls: [Int64: Int] = [:]
+  /// Failures of this clock hour and the one before.
+  package var failures = 0
+  /// Failures of the last 24 clock hours.
+  package var failuresOfDay = 0
+}
+
+extension Store {
+  /// Every channel of every app, oldest first.
+  package func channelHealth() throws(StoreError) -> [ChannelHealth] {
+    let hour = clock() / 3_600_000
+    return try connections.reading { (db) throws(StoreError) in
+      var places: [Int64: Int] = [:]
+      var all: [ChannelHealth] = []
+      for channel in try db.channels() {
+        places[channel.id] = all.count
+        let author = try db.value(
+          String.self, "SELECT author FROM release WHERE channel_id = ? AND version = ?", channel.id,
+          channel.version.number)
+        all.append(
+          ChannelHealth(
+            channel: channel, freeze: try db.freeze(of: channel.id), extras: try db.extras(of: channel.id),
+            author: author))
+      }
+      try db.each(
+        """
+        SELECT channel_id, version, sum(polls) FROM poll_count WHERE hour >= ? GROUP BY channel_id, version
+        """, hour - 1
+      ) { row in
+        guard let place = places[row.get(0)] else { return }
+        all[place].polls[row.get(1)] = row.get(2)
+      }
+      try db.each(
+        """
+        SELECT channel_id, sum(failures), sum(CASE WHEN hour >= ?2 THEN failures ELSE 0 END) FROM failure_hour
+        WHERE hour >= ?1 GROUP BY channel_id
+        """, hour - 23, hour - 1
+      ) { row in
+        guard let place = places[row.get(0)] else { return }
+        (all[place].failuresOfDay, all[place].failures) = (row.get(1), row.get(2))
+      }
+      return all
+    }
+  }
+
+  /// What a URL's manifest entry was in a kept version; nil where that didn't hold it.
+  /// - Throws: `unknownVersion`.
+  package func entry(_ url: ResourceURL, of channel: ChannelInfo, at version: ManifestVersion)
+    throws(StoreError) -> Entry?
+  {
+    try connections.reading { (db) throws(StoreError) in
+      try db.requireKept(version, in: channel.id)
+      return try db.entry(url, of: channel, at: version)
+    }
+  }
+}
+
+extension Database {
+  fileprivate func entry(_ url: ResourceURL, of channel: ChannelInfo, at version: ManifestVersion)
+    throws(StoreError) -> Entry?
+  {
+    try first(
+      """
+      SELECT b.md5, b.sha256, b.size, t.text, t.headers, r.version, r.brought_in, p.text
+      FROM url AS u
+      JOIN resource AS r ON r.id = (SELECT e.resource_id FROM entry AS e
+        WHERE e.url_id = u.id AND e.since <= ?3 AND (e.until IS NULL OR e.until > ?3) LIMIT 1)
+      JOIN blob AS b ON b.id = r.blob_id
+      JOIN content_type AS t ON t.id = r.content_type_id
+      JOIN public_url AS p ON p.id = r.public_url_id
+      WHERE u.channel_id = ?1 AND u.text = ?2
+      """, channel.id, url.text, version.number
+    ) { (row) throws(StoreError) in try ManifestRow(row, from: 0).entry(url, in: channel) }
+  }
+}

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""The console as a release engineer uses it, in Chromium, against the program.
+
+    Tests/Browser/release_engineer.py [XCACHE]      XCACHE: the program (default: .build/debug/xcache)
+
+Signs in, finds what broke and when, compares, rolls back and watches the fleet follow; freezes, has a publish refused, thaws;
+uses every act; looks with a token that may only read; has the server restarted in between. Every page is held against axe's
+rules, at 1280 and 390 px, dark and light. Needs Chromium, and pip for axe-playwright-python.
+"""
+import datetime, os, sys, tempfile, time
+from cdp import Browser
+from console_page import Console, here, until
+from site_under_test import Site
+
+xcache = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../../.build/debug/xcache"))
+channel = "#/channel/shop/online"
+
+
+def say(words):
+    print(f"{time.monotonic() - begin:6.1f} s  {words}", flush=True)
+
+
+def prepared(site):
+    """Three releases, the newest of which breaks something."""
+    files = {f"js/part-{number}.js": f"console.log({number});\n" * 20 for number in range(20)}
+    files["index.html"] = "<!doctype html><title>shop</title>\n<h1>Spring</h1>\n"
+    site.publish(files, "spring sale")
+    site.publish(files | {"index.html": "<!doctype html><title>shop</title>\n<h1>Summer</h1>\n"}, "summer sale")
+    site.publish(files | {"js/part-7.js": "throw new Error();\n"}, "a new basket")
+    site.poll(2, 40)
+    site.poll(3, 60)
+    site.report("integrity", 3, 25, "https://m.example.com/js/part-7.js")
+
+
+def find_what_broke(console):
+    console.says("Devices reported 25 failures", "#problems")
+    assert console.text("#view table tbody tr").startswith("shop online")
+    console.press("Enter", "#to-shop-online")
+    console.wait("#timeline li")
+    console.says("integrity", "#view")
+    console.says("58 % of 103 polls", "#view dl")
+    console.says("https://m.example.com/js/part-7.js", "#view")
+    # What was live then? The reader's own clock is asked.
+    now = datetime.datetime.now().strftime("%Y-%m-%dT%H:%M:%S")
+    console.eval(f"document.querySelector('#moment').value = '{now}'; document.querySelector('#ask-moment').requestSubmit()")
+    console.says("Version 3 was live: publish by admin")
+    console.eval("[...document.querySelectorAll('#view a')].find((one) => one.textContent.includes('which it') || "
+                 "one.textContent === 'Compare it with version 2').click()")
+    console.wait(".tree li button")
+    console.says("Version 2 → 3")
+    console.eval("[...document.querySelectorAll('.tree li button')].find((one) => one.textContent === 'part-7.js').click()")
+    console.says("+ throw new Error();", "#content pre")
+    console.check("compare")
+    assert console.eval("document.querySelector('#view') !== null && [...document.querySelectorAll('time')].every("
+                        "(one) => / UTC$/.test(one.title))")
+
+
+def roll_back(console, site):
+    console.go(channel, "#timeline li")
+    shown, said = console.act("#act-roll-back", "integrity failures since the new basket", {"to": "2"}, times=3)
+    assert "Version 4 gets the content of version 2" in shown and "+0 ~2 −0" in shown.replace("~1", "~2"), shown
+    assert "Version 4 is live" in said, said
+    console.says("version 4", "#view h1")
+    _, log = site.ask("GET", "apps/shop/channels/online/log")
+    assert [one["version"] for one in log["releases"]] == ["4", "3", "2", "1"], "the act was done more than once"
+    assert log["releases"][0]["message"] == "integrity failures since the new basket"
+    assert "% of" in console.text("#view dl")
+    # The fleet follows, and the page shows it by itself.
+    asked = time.monotonic()
+    site.poll(4, 300)
+    console.says("74 % of 403 polls", "#view dl", 40)
+    until(lambda: "version 4: 300 now" in console.text("#view .legend"), "the chart", 40)
+    time.sleep(max(0, 21 - (time.monotonic() - asked)))
+    paths = console.requests(time.monotonic() - 20)
+    assert 2 <= len(paths) <= 4, f"in 20 s it asked for {paths}"
+    # Nobody looks: nothing is asked.
+    console.eval("Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })")
+    time.sleep(6)
+    asked = time.monotonic()
+    time.sleep(11)
+    assert not console.requests(asked), "a hidden page asks"
+    console.eval("delete document.hidden")
+
+
+def freeze(console, site):
+    console.go(channel, "#timeline li")
+    shown, _ = console.act("#act-freeze", "the incident of today")
+    assert "Releases are refused from now on" in shown
+    console.says("frozen", "#problems")
+    console.says("the incident of today", "#view dl")
+    assert site.publish({"index.html": "refused"}, check=False) == 3, "a frozen channel took a release"
+    # The console is refused as everybody else, and says why.
+    console.click("#act-roll-back")
+    console.says("It would be refused", "dialog #preview")
+    console.says("the incident of today", "dialog #preview")
+    console.press("Escape")
+    until(lambda: not console.has("dialog"), "the dialog's end")
+    console.act("#act-thaw", "it is over")
+    until(lambda: "frozen" not in console.text("#problems"), "the banner without the freeze")
+    assert site.publish({"index.html": "taken"}, check=False) == 0
+    console.says("version 5", "#view h1")
+
+
+def every_act(console, site):
+    path = "apps/shop/channels/online"
+    console.act("#act-kill-switch", "white pages")
+    console.says("✖ Error: shop online: The kill switch is on", "#problems")
+    assert site.ask("GET", f"{path}/policy")[1]["policy"]["intercept"] is False
+    console.check("a killed channel")
+    console.act("#act-resume", "mended")
+    until(lambda: "kill switch" not in console.text("#problems"), "the banner without the kill switch")
+    console.act("#act-bypass-pages", "the payment page is broken offline", {"pattern": "https://m.example.com/pay/*"})
+    console.says("https://m.example.com/pay/*", "#view dl")
+    console.act("#act-bypass-pages", "nonsense", {"pattern": "not a pattern"}, expect="✖ Refused")
+    console.act("#act-pins", "the version of the shops", {"version": "2"})
+    assert [one["version"] for one in site.ask("GET", f"{path}/pins")[1]["pins"]] == ["2"]
+    console.act("#act-pins", "no longer", {"what": "2"})
+    assert site.ask("GET", f"{path}/pins")[1]["pins"] == []
+    shown, _ = console.act("#act-settings", "calmer", {"interval": "60"})
+    assert "interval: not set → 60" in shown, shown
+    console.says("60 s", "#view dl")
+    # What the other channel holds comes here.
+    assert site.ask("POST", f"{path.replace('online', 'test')}/create", {})[0] == 201
+    status, _ = site.ask("POST", f"{path.replace('online', 'test')}/promote", {"from": "online"})
+    assert status == 201, status
+    site.publish({"index.html": "newer"}, "newer than test")
+    console.go("#/channel/shop/test", "#timeline li")
+    shown, said = console.act("#act-promote-here", "ready", {"from": "online"})
+    assert "test gets what online has" in shown and "Version 2 is live" in said, (shown, said)
+    _, audit = site.ask("GET", "audit?act=channel.set")
+    assert '"reason":"calmer"' in audit["rows"][0]["parameters"], audit["rows"][0]
+    _, audit = site.ask("GET", "audit?act=unpin")
+    assert '"reason":"no longer"' in audit["rows"][0]["parameters"], audit["rows"][0]
+
+
+def audit_and_operations(console):
+    console.go("#/audit", "table")
+    console.click("#verify")
+    console.says("✔ whole", "#view")
+    console.eval("document.querySelector('#by-act').value = 'channel.freeze'; document.querySelector('#view form').requestSubmit()")
+    console.says("1 rows")
+    console.says("the incident of today", "#view table")
+    console.check("audit")
+    console.go("#/operations", "table")
+    shown, _ = console.act("#gc", "room", {"keepVersions": "50"})
+    assert "would go" in shown, shown
+    shown, _ = console.act("#make-token", "a screen on the wall", {"name": "screen", "scope": "read", "app": "shop"})
+    assert "screen may look in shop" in shown, shown
+    console.says("screen", "#view table")
+    console.check("operations")
+
+
+def only_reading(browser, site):
+    _, made = site.ask("POST", "tokens", {"name": "reader", "scope": "read", "app": "shop"})
+    console = Console(browser, site)
+    console.sign_in("not-a-token")
+    console.says("unknown, expired or revoked", "#refusal")
+    console.sign_in(made["token"])
+    console.wait("#view table")
+    console.go(channel, "#timeline li")
+    console.says("Your token has the scope read; this needs publish.", "#why-not")
+    for button in ("#act-roll-back", "#act-kill-switch", "#act-freeze", "#act-settings"):
+        console.click(button)
+        assert console.eval(f"document.querySelector('{button}').getAttribute('aria-disabled')") == "true", button
+    assert not console.has("dialog")
+    console.go("#/audit", "p")
+    console.says("○ Your token", "#view")
+    console.check("a reader's audit")
+    # The server refuses it whatever a page says.
+    assert site.ask("POST", "apps/shop/channels/online/freeze", {"reason": "no"}, token=made["token"])[0] == 403
+    # Revoked while it looks: it is sent back to the door.
+    site.ask("DELETE", "tokens/reader")
+    console.says("expired or revoked", "#refusal", 30)
+    assert not console.has("#view table")
+
+
+def restarted(console, site):
+    # Another page is before it since: hidden, it would not ask.
+    console.page.send("Page.bringToFront")
+    console.go(channel, "#timeline li")
+    site.stop()
+    console.says("The server does not answer", "#link", 40)
+    site.start(site.url.removeprefix("http://"))
+    until(lambda: console.text("#link") == "", "the server's return", 40)
+    console.act("#act-freeze", "after a restart")
+    console.act("#act-thaw", "after a restart")
+
+
+def every_page(console):
+    places = [("#/", "table"), (channel, "#timeline li"), ("#/release/shop/online/3", ".tree li"),
+              ("#/compare/shop/online?from=1&to=3", ".tree li"), ("#/audit", "table"), ("#/operations", "table")]
+    for scheme in ("light", "dark"):
+        console.scheme(scheme)
+        for width in (1280, 390):
+            console.wide(width)
+            for place, probe in places:
+                console.go("#/compare/shop/online", "#compare")
+                console.go(place, probe)
+                time.sleep(0.3)
+                console.check(f"{place} {scheme} {width}")
+            console.go(channel, "#act-roll-back")
+            console.click("#act-roll-back")
+            console.wait("dialog #preview dl")
+            console.check(f"dialog {scheme} {width}")
+            console.press("Escape")
+            until(lambda: not console.has("dialog"), "the dialog's end")
+
+
+def by_keyboard(browser, site):
+    """From the door to a dialog and back without a mouse."""
+    console = Console(browser, site)
+    assert console.eval("document.activeElement.id") == "token"
+    console.sign_in(site.token)
+    console.wait("#view table")
+
+    def tab_to(name):
+        for _ in range(60):
+            console.press("Tab")
+            if console.eval("document.activeElement.id") == name:
+                return
+        raise SystemExit(f"{name} isn't reached by Tab")
+
+    tab_to("to-shop-online")
+    console.press("Enter")
+    console.wait("#act-freeze")
+    tab_to("act-freeze")
+    console.press(" ")
+    console.wait("dialog[open]")
+    assert console.eval("document.querySelector('dialog').contains(document.activeElement)")
+    console.press("Escape")
+    until(lambda: not console.has("dialog"), "the dialog's end")
+    assert console.eval("document.activeElement.id") == "act-freeze", "the focus doesn't come back"
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        site = Site(xcache, folder)
+        try:
+            prepared(site)
+            with Browser() as browser:
+                console = Console(browser, site)
+                console.check("the door")
+                console.sign_in(site.token)
+                console.wait("#view table")
+                find_what_broke(console)
+                say("found what broke")
+                roll_back(console, site)
+                say("rolled back, and the fleet followed")
+                freeze(console, site)
+                say("frozen, refused, thawed")
+                every_act(console, site)
+                say("every act")
+                audit_and_operations(console)
+                say("audit and operations")
+                only_reading(browser, site)
+                say("a token that may only read")
+                restarted(console, site)
+                say("the server was restarted")
+                every_page(console)
+                say("axe, 390 px, dark and light")
+                by_keyboard(browser, site)
+                say("by keyboard")
+                console.check_clean("all of it")
+        finally:
+            site.stop()
+    print("OK")
+
+
+begin = time.monotonic()
+main()

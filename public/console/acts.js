@@ -1,0 +1,338 @@
+import { act, channelPath, get, hindrance, me, newKey, preview, Unreachable } from "./api.js";
+import { count, el, facts, fill, plural, size, table, tell, when } from "./dom.js";
+
+/**
+ * A dialog for one act: what it asks, what it would do, why, and what came of it.
+ * `fields`: `{name, words, …}`; `effect(values)`: nodes that say what would happen; `send(values, key)`: does it and gives a sentence.
+ */
+export function propose({ title, fields = [], effect, send, needsReason = true, isDangerous = false, done }) {
+  const keys = new Map();
+  let isSending = false;
+  let isDone = false;
+  let asked = 0;
+  const shown = el("div", { class: "preview", "aria-live": "polite", id: "preview" });
+  const outcome = el("p", { role: "alert", id: "outcome" });
+  const go = el("button", { id: "confirm", class: isDangerous ? "danger" : null }, title);
+  const close = el("button", { type: "button", id: "cancel", click: () => dialog.close() }, "Cancel");
+  const inputs = fields.map((field) => input(field));
+  const reason = needsReason ? input({ name: "reason", words: "Reason, for the audit trail and your colleagues", required: true, maxlength: 1000 }) : null;
+  const form = el("form", { submit: submit, input: (event) => { if (event.target.name !== "reason") soon(); } },
+    el("h2", { id: "dialog-title" }, title), inputs.map((one) => one.node), shown, reason?.node, outcome, el("div", { class: "row" }, go, close));
+  const dialog = el("dialog", { "aria-labelledby": "dialog-title", close: () => { dialog.remove(); if (isDone) done?.(); } }, form);
+
+  const values = () => Object.fromEntries([...inputs, reason].filter(Boolean).map((one) => [one.name, one.value()]));
+
+  let timer = 0;
+  function soon() { clearTimeout(timer); timer = setTimeout(show, 300); }
+
+  async function show() {
+    asked += 1;
+    const mine = asked;
+    if (!shown.hasChildNodes()) fill(shown, el("p", { class: "quiet" }, "Working out what it would do …"));
+    try {
+      const nodes = await effect(values());
+      if (mine === asked) fill(shown, el("h3", {}, "What it would do"), nodes);
+    } catch (error) {
+      if (mine === asked) fill(shown, el("h3", {}, "It would be refused"), el("p", { class: "bad" }, `✖ ${error.message}`));
+    }
+  }
+
+  async function submit(event) {
+    event.preventDefault();
+    // A second click is the same act, and the server knows it by its key, too.
+    if (isSending || isDone) return;
+    isSending = true;
+    go.setAttribute("aria-disabled", "true");
+    outcome.textContent = "";
+    const all = values();
+    const words = JSON.stringify(all);
+    if (!keys.has(words)) keys.set(words, newKey());
+    try {
+      const sentence = await send(all, keys.get(words));
+      isDone = true;
+      outcome.className = "good";
+      fill(outcome, "✔ ", sentence);
+      tell(outcome.textContent);
+      go.remove();
+      close.textContent = "Close";
+      close.focus();
+    } catch (error) {
+      outcome.className = "bad";
+      outcome.textContent = error instanceof Unreachable
+        ? "✖ The server does not answer, so whether it was done is not known. Press again: the same act is never done twice." : `✖ Refused: ${error.message}`;
+      go.removeAttribute("aria-disabled");
+    }
+    isSending = false;
+  }
+
+  document.body.append(dialog);
+  dialog.showModal();
+  show();
+  (inputs[0]?.field ?? reason?.field ?? go).focus();
+}
+
+let fieldNumber = 0;
+
+function input({ name, words, kind = "text", options, value, help, ...rest }) {
+  fieldNumber += 1;
+  const id = `field-${fieldNumber}`;
+  if (kind === "check") {
+    const field = el("input", { id, name, type: "checkbox" });
+    field.checked = Boolean(value);
+    return { name, field, node: el("label", { class: "check", for: id }, field, words), value: () => field.checked };
+  }
+  const field = kind === "select"
+    ? el("select", { id, name }, options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)))
+    : el("input", { id, name, type: kind, value, autocomplete: "off", spellcheck: "false", "aria-describedby": help ? `${id}-help` : null, ...rest });
+  return { name, field, value: () => field.value.trim(),
+    node: [el("label", { for: id }, words), field, help ? el("p", { class: "quiet", id: `${id}-help` }, help) : null] };
+}
+
+const why = (reason) => `?reason=${encodeURIComponent(reason)}`;
+const cost = (update) => (update ? `${size(update.total ?? update.bytes)} for each device` : "not known yet");
+
+function changeFacts(answer) {
+  const update = answer.cost?.update;
+  return facts([
+    ["Version", `${answer.previous} → ${answer.version}`],
+    ["Changes", `+${answer.added} ~${answer.changed === true || answer.changed === false ? answer.counts?.changed ?? 0 : answer.changed} −${answer.removed}`],
+    ["Update", cost(update)],
+    ["Bundles", (answer.bundles ?? []).map((one) => one.bundle).join(", ") || "none"],
+  ]);
+}
+
+/** What can be done with a channel. A token that may not is told why. */
+export function buttons({ app, channel, status, fleet, reload }) {
+  const path = channelPath(app, channel);
+  const polls = fleet?.adoption.polls ? `${plural(fleet.adoption.polls, "poll")} in the last ${fleet.adoption.minutes} minutes` : "no polls in the last minutes";
+  const killed = Boolean(fleet?.kill);
+  const done = reload;
+  const acts = [
+    ["Roll back", "publish", () => rollBack(), status.version !== "0"],
+    ["Promote here", "publish", () => promote(), true],
+    status.freeze ? ["Thaw", "admin", () => thaw(), true] : ["Freeze", "admin", () => freeze(), true],
+    killed ? ["Resume", "publish", () => resume(), true] : ["Kill switch", "publish", () => kill(), true],
+    ["Bypass pages", "publish", () => bypass(), true],
+    ["Pins", "publish", () => pins(), status.version !== "0"],
+    ["Settings", "publish", () => settings(), true],
+  ].filter(([, , , isShown]) => isShown);
+  const notes = new Set();
+  const row = el("div", { class: "row", role: "group", "aria-label": "What can be done" }, acts.map(([words, scope, open]) => {
+    const hindered = hindrance(scope, app, channel) || (me()?.bundles && !["Roll back", "Promote here"].includes(words) ? `Your token is for bundles ${me().bundles}; this concerns the whole channel.` : "");
+    if (hindered) notes.add(hindered);
+    return el("button", {
+      type: "button", id: `act-${words.toLowerCase().replaceAll(" ", "-")}`, "aria-disabled": hindered ? "true" : null, title: hindered || null,
+      "aria-describedby": hindered ? "why-not" : null, class: words === "Kill switch" ? "danger" : null,
+      click: () => { if (hindered) tell(hindered); else open(); },
+    }, words);
+  }));
+  return [row, notes.size ? el("p", { id: "why-not", class: "quiet" }, [...notes].join(" ")) : null];
+
+  async function versions() {
+    const { releases } = await get(`${path}/log?limit=50`);
+    return releases;
+  }
+
+  async function rollBack() {
+    const releases = await versions();
+    const all = releases.slice(1).map((one) => [one.version, `${one.version}: ${one.kind} by ${one.author}${one.message ? `, ${one.message.slice(0, 60)}` : ""}`]);
+    if (!all.length) { tell("There is no older version."); return; }
+    const bundles = [["", "all bundles"], ...status.bundles.map((one) => [one.name, one.name])];
+    const body = ({ to, bundle, withPrefetch }) => ({ to, ...(bundle ? { bundle } : { allBundles: true }), withPrefetch, ifVersion: status.version });
+    propose({
+      title: "Roll back", done,
+      fields: [
+        { name: "to", words: "To version", kind: "select", options: all },
+        { name: "bundle", words: "Of", kind: "select", options: bundles },
+        { name: "withPrefetch", words: "The prefetch config of then comes back, too", kind: "check" },
+        ...(status.freeze ? [{ name: "breakGlass", words: `In spite of the freeze by ${status.freeze.author}, because` }] : []),
+      ],
+      effect: async (values) => {
+        const answer = await preview(`${path}/rollback`, { ...body(values), ...(values.breakGlass ? { breakGlass: values.breakGlass } : {}) });
+        if (answer.changed === false) return el("p", {}, "Nothing: the content is the same already.");
+        const changes = Object.entries(answer.changes ?? {});
+        return [el("p", {}, `Version ${answer.version} gets the content of version ${answer.target}; devices that poll (${polls}) take it at their next poll.`), changeFacts(answer),
+          el("details", {}, el("summary", {}, plural(changes.length, "URL")), table("URLs", [["What"], ["URL"]], changes.slice(0, 500).map(([url, what]) => [what, url])),
+            changes.length > 500 ? el("p", {}, `${count(changes.length - 500)} more; compare the versions for all of them.`) : null)];
+      },
+      send: async (values, key) => {
+        const answer = await act("POST", `${path}/rollback`, { ...body(values), message: values.reason, now: true, ...(values.breakGlass ? { breakGlass: values.breakGlass } : {}) }, key);
+        return answer.changed === false ? "Nothing changed." : `Version ${answer.version} is live with the content of version ${answer.target}. Receipt ${answer.receipt}`;
+      },
+    });
+  }
+
+  async function promote() {
+    const { channels } = await get("apps");
+    const others = channels.filter((one) => one.app === app && one.channel !== channel && one.version !== "0").map((one) => [one.channel, `${one.channel}, version ${one.version}`]);
+    const body = ({ from, withPrefetch }) => ({ from, withPrefetch });
+    propose({
+      title: "Promote here", done,
+      fields: [
+        { name: "from", words: "What the channel holds now", kind: "select", options: others.length ? others : [["", "no other channel of this app has a release"]] },
+        { name: "withPrefetch", words: "With its prefetch config", kind: "check" }],
+      effect: async (values) => {
+        if (!values.from) return el("p", {}, "There is nothing to promote.");
+        const answer = await preview(`${path}/promote`, body(values));
+        if (answer.changed === false) return el("p", {}, "Nothing: the content is the same already.");
+        return [el("p", {}, `${channel} gets what ${answer.from} has in version ${answer.fromVersion}.`), changeFacts(answer),
+          answer.left.length ? el("p", {}, `▲ Stays here though it is gone there: ${answer.left.join(", ")}`) : null];
+      },
+      send: async (values, key) => {
+        const answer = await act("POST", `${path}/promote`, { ...body(values), message: values.reason }, key);
+        return answer.changed === false ? "Nothing changed." : `Version ${answer.version} is live. Receipt ${answer.receipt}`;
+      },
+    });
+  }
+
+  function freeze() {
+    propose({
+      title: "Freeze", done,
+      effect: async () => el("p", {}, "Releases are refused from now on, with your reason, until somebody thaws the channel. Devices go on as they are; the kill switch, bypasses and settings still work."),
+      send: async ({ reason }, key) => { await act("POST", `${path}/freeze`, { reason }, key); return "The channel refuses releases."; },
+    });
+  }
+
+  function thaw() {
+    propose({
+      title: "Thaw", done,
+      effect: async () => el("p", {}, `Releases are taken again. Frozen by ${status.freeze.author} `, when(status.freeze.at, true), `: ${status.freeze.reason}`),
+      send: async ({ reason }, key) => { const answer = await act("POST", `${path}/thaw${why(reason)}`, {}, key); return answer.changed ? "The channel takes releases." : "It was not frozen any more."; },
+    });
+  }
+
+  function kill() {
+    propose({
+      title: "Kill switch", isDangerous: true, done,
+      fields: [{ name: "until", words: "Until (empty: until somebody resumes)", kind: "datetime-local" }],
+      effect: async ({ until }) => el("p", {}, `▲ Every device uses the network alone for every page, at its next poll (${polls}). Its files stay where they are. `,
+        until ? ["It lapses ", when(until), "."] : "It stays until somebody resumes."),
+      send: async ({ reason, until }, key) => {
+        await act("POST", `${path}/policy`, { act: "kill", message: reason, ...(until ? { until: new Date(until).toISOString() } : {}) }, key);
+        return "The kill switch is on.";
+      },
+    });
+  }
+
+  function resume() {
+    propose({
+      title: "Resume", done,
+      effect: async () => el("p", {}, `Devices answer pages from their files again, at their next poll (${polls}).`),
+      send: async ({ reason }, key) => { await act("POST", `${path}/policy`, { act: "resume", message: reason }, key); return "The kill switch is off."; },
+    });
+  }
+
+  function bypass() {
+    const known = status.policy?.policy?.bypass ?? [];
+    propose({
+      title: "Bypass pages", done,
+      fields: [
+        { name: "act", words: "What", kind: "select", options: [["bypass-add", "pages that devices leave to the network"], ...(known.length ? [["bypass-remove", "no longer bypass"]] : [])] },
+        { name: "pattern", words: "Pattern", required: true, placeholder: "https://m.example.com/pay/*", help: known.length ? `Bypassed now: ${known.join(", ")}` : "Nothing is bypassed now." },
+        { name: "until", words: "Until (empty: until it is taken back)", kind: "datetime-local" }],
+      effect: async (values) => el("p", {}, values.act === "bypass-add"
+        ? `Pages of ${values.pattern || "the pattern"} come from the network on every device, at its next poll (${polls}).` : `Pages of ${values.pattern || "the pattern"} come from the device's files again.`),
+      send: async (values, key) => {
+        const until = values.until && values.act === "bypass-add" ? { until: new Date(values.until).toISOString() } : {};
+        const answer = await act("POST", `${path}/policy`, { act: values.act, pattern: values.pattern, message: values.reason, ...until }, key);
+        return answer.changed ? `Version ${answer.version} of the policy says so.` : "The policy said so already.";
+      },
+    });
+  }
+
+  async function pins() {
+    const [{ pins: all }, releases] = [await get(`${path}/pins`), await versions()];
+    propose({
+      title: "Pins", done,
+      fields: [
+        { name: "what", words: "What", kind: "select", options: [["pin", "keep a version, whatever gc would do"], ...all.map((one) => [one.version, `no longer keep version ${one.version} (${one.author}: ${one.reason})`])] },
+        { name: "version", words: "Version to keep", kind: "select", options: releases.map((one) => [one.version, one.version]) }],
+      effect: async ({ what, version }) => el("p", {}, what === "pin" ? `Version ${version} stays until somebody unpins it, with all of its files.` : `gc may drop version ${what} when nothing else keeps it.`),
+      send: async ({ what, version, reason }, key) => {
+        if (what === "pin") await act("POST", `${path}/pins`, { version, reason }, key);
+        else await act("DELETE", `${path}/pins/${what}${why(reason)}`, undefined, key);
+        return what === "pin" ? `Version ${version} is pinned.` : `Version ${what} is not pinned any more.`;
+      },
+    });
+  }
+
+  function settings() {
+    const is = { interval: status.interval ?? "", hosts: (status.hosts ?? []).join(" "), reports: status.reports ?? "" };
+    const body = (values) => {
+      const change = {};
+      if (values.interval !== String(is.interval)) change.interval = values.interval === "" ? null : Number(values.interval);
+      if (values.hosts !== is.hosts) change.hosts = values.hosts === "" ? null : values.hosts.split(/[\s,]+/);
+      if (values.reports !== String(is.reports)) change.reports = values.reports === "" ? null : Number(values.reports);
+      return change;
+    };
+    propose({
+      title: "Settings", done,
+      fields: [
+        { name: "interval", words: "Seconds between two polls of a device (30 to 3600; empty: as devices do unasked)", kind: "number", min: 30, max: 3600, value: is.interval },
+        { name: "hosts", words: "Hosts whose URLs a release may name (empty: all)", value: is.hosts },
+        { name: "reports", words: "Of 10,000 usage reports, how many devices send (empty: all)", kind: "number", min: 0, max: 10000, value: is.reports }],
+      effect: async (values) => {
+        const change = Object.entries(body(values));
+        return change.length ? el("ul", {}, change.map(([name, value]) => el("li", {}, `${name}: ${is[name] === "" ? "not set" : is[name]} → ${value === null ? "not set" : Array.isArray(value) ? value.join(" ") : value}`))) : el("p", {}, "Nothing.");
+      },
+      send: async (values, key) => { await act("POST", `${path}/settings${why(values.reason)}`, body(values), key); return "The settings are as you said."; },
+    });
+  }
+}
+
+/** The server makes the secret and tells it once. */
+export function createToken(done) {
+  propose({
+    title: "Make a token", done,
+    fields: [
+      { name: "name", words: "Whose it is", required: true, maxlength: 128 },
+      { name: "scope", words: "What it may do", kind: "select", options: [["read", "read"], ["publish", "publish"], ["admin", "admin"]] },
+      { name: "app", words: "App (empty: all)" }, { name: "channel", words: "Channel (empty: all)" }, { name: "bundles", words: "Bundles, with * and ? (empty: all)" },
+      { name: "days", words: "Days until it ends (empty: never)", kind: "number", min: 1, max: 3660, value: 90 }],
+    effect: async ({ name, scope, app, channel, bundles, days }) => el("p", {},
+      `${name || "Somebody"} may ${{ read: "look", publish: "look and publish", admin: "do everything" }[scope]} in ${app || "every app"}, ${channel || "every channel"}${bundles ? `, bundles ${bundles}` : ""}, ${days ? `for ${plural(Number(days), "day")}` : "for ever"}.`),
+    send: async (values, key) => {
+      const body = { name: values.name, scope: values.scope };
+      for (const member of ["app", "channel", "bundles"]) if (values[member]) body[member] = values[member];
+      if (values.days) body.expiresIn = Number(values.days) * 86400;
+      const made = await act("POST", `tokens${why(values.reason)}`, body, key);
+      return ["Copy the token now; it is not told again: ", el("code", { id: "new-token" }, made.token)];
+    },
+  });
+}
+
+export function revokeToken(token, done) {
+  propose({
+    title: "Revoke the token", isDangerous: true, done,
+    effect: async () => el("p", {}, `▲ “${token.name}” (${token.scope}) opens nothing from now on. Last used: `, when(token.lastUsedAt, true)),
+    send: async ({ reason }, key) => { await act("DELETE", `tokens/${encodeURIComponent(token.id)}${why(reason)}`, undefined, key); return "The token is revoked."; },
+  });
+}
+
+export function collectGarbage(done) {
+  const body = ({ keepVersions, keepDays }) => ({ keepVersions: Number(keepVersions), keepDays: Number(keepDays) });
+  propose({
+    title: "Collect garbage", isDangerous: true, done,
+    fields: [
+      { name: "keepVersions", words: "Newest versions of each channel that stay", kind: "number", min: 1, max: 1000000, value: 50, required: true },
+      { name: "keepDays", words: "Days for which a version stays after devices used it", kind: "number", min: 0, max: 90, value: 90, required: true }],
+    effect: async (values) => {
+      const report = await preview("gc", body(values));
+      const dropped = report.channels.filter((one) => one.dropped.length);
+      return [el("p", {}, `${size(report.freedBytes)} in ${plural(report.blobs.files, "file")} would go, and ${plural(dropped.reduce((sum, one) => sum + one.dropped.length, 0), "version")}.`),
+        dropped.length ? el("ul", {}, dropped.map((one) => el("li", {}, `${one.app} ${one.channel}: ${one.dropped.slice(0, 40).join(", ")}${one.dropped.length > 40 ? ` and ${one.dropped.length - 40} more` : ""}`))) : null];
+    },
+    send: async (values, key) => {
+      const report = await act("POST", `gc${why(values.reason)}`, { ...body(values), dryRun: false }, key);
+      return `${size(report.freedBytes)} freed.${report.stoppedFor.length ? ` Stopped early for ${report.stoppedFor.join(", ")}.` : ""}`;
+    },
+  });
+}
+
+export function forgetMirror(name, done) {
+  propose({
+    title: "Forget the mirror", done,
+    effect: async () => el("p", {}, `gc may drop what only ${name} names. Its next run registers it again.`),
+    send: async ({ reason }, key) => { await act("DELETE", `mirrors/${encodeURIComponent(name)}${why(reason)}`, undefined, key); return "It is forgotten."; },
+  });
+}

@@ -1,0 +1,102 @@
+// The publishing API, as every other client of it: the token is in this module's memory and nowhere else.
+let token = "";
+let self = null;
+/** What was answered, by path, with its entity tag. */
+const known = new Map();
+
+export class Refusal extends Error {
+  constructor(status, problem) {
+    super(problem.detail ?? problem.title ?? `The server answered with the status ${status}.`);
+    this.status = status;
+    this.code = problem.code;
+    this.problem = problem;
+  }
+}
+
+export class Unreachable extends Error {
+  constructor() { super("The server does not answer."); }
+}
+
+async function ask(path, options = {}) {
+  let answer;
+  try {
+    answer = await fetch(`/api/v1/${path}`, {
+      ...options, cache: "no-store", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer",
+      headers: { Authorization: `Bearer ${token}`, ...options.headers },
+    });
+  } catch {
+    throw new Unreachable();
+  }
+  if (answer.status === 304) return { status: 304 };
+  const text = await answer.text();
+  let document = {};
+  try { document = text ? JSON.parse(text) : {}; } catch { /* a proxy's words */ }
+  if (!answer.ok) throw new Refusal(answer.status, document);
+  return { status: answer.status, document, tag: answer.headers.get("ETag") };
+}
+
+/** A document; the same object as long as it didn't change on the server. */
+export async function get(path) {
+  const held = known.get(path);
+  const answer = await ask(path, { headers: held?.tag ? { "If-None-Match": held.tag } : {} });
+  if (answer.status === 304) return held.document;
+  known.delete(path);
+  known.set(path, { tag: answer.tag, document: answer.document });
+  if (known.size > 300) known.delete(known.keys().next().value);
+  return answer.document;
+}
+
+/** Does something. A second request with the same key is the same act: it is answered as the first one was. */
+export async function act(method, path, body, key) {
+  const headers = { "Idempotency-Key": key };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  return (await ask(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) })).document;
+}
+
+/** The preview of an act changes nothing and has no key. */
+export async function preview(path, body) {
+  return (await ask(path, {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...body, dryRun: true }),
+  })).document;
+}
+
+/** A published file's bytes, from this origin whatever its download URL's host; without the token: files are public. */
+export async function file(download) {
+  const answer = await fetch(new URL(download).pathname, { credentials: "omit", redirect: "error" });
+  if (!answer.ok) throw new Error(`The file can't be read: status ${answer.status}.`);
+  return answer.arrayBuffer();
+}
+
+export function newKey() { return crypto.getRandomValues(new Uint8Array(18)).reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), ""); }
+
+export async function signIn(text) {
+  token = text.trim();
+  known.clear();
+  // A token that no header can carry is no token.
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new Error("This is not a token.");
+  self = await get("token");
+  return self;
+}
+
+export function signOut() {
+  token = "";
+  self = null;
+  known.clear();
+}
+
+export const me = () => self;
+
+const ranks = { read: 0, publish: 1, admin: 2 };
+
+/** Why the token may not do what takes a scope in a channel; empty where it may. The server decides, this only says so first. */
+export function hindrance(scope, app, channel, isAboutAll = false) {
+  if (!self) return "Sign in first.";
+  if (ranks[self.scope] < ranks[scope]) return `Your token has the scope ${self.scope}; this needs ${scope}.`;
+  if (self.app && app && self.app !== app) return `Your token is for the app ${self.app}.`;
+  if (self.channel && channel && self.channel !== channel) return `Your token is for the channel ${self.channel}.`;
+  if (isAboutAll && (self.app || self.channel || self.bundles || self.hosts)) return "This needs an unrestricted admin token.";
+  return "";
+}
+
+export const channelPath = (app, channel) => `apps/${encodeURIComponent(app)}/channels/${encodeURIComponent(channel)}`;
+export const channelLink = (page, app, channel, rest = "") => `#/${page}/${encodeURIComponent(app)}/${encodeURIComponent(channel)}${rest}`;

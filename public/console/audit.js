@@ -1,0 +1,81 @@
+import { channelLink, get, hindrance } from "./api.js";
+import { badge, count, el, fill, table, when } from "./dom.js";
+
+const page = 50;
+
+export async function open({ query }) {
+  const hindered = hindrance("admin", "", "", true);
+  if (hindered) return { title: "Audit", node: [el("h1", {}, "Audit trail"), el("p", {}, `○ ${hindered}`)] };
+  const box = el("div");
+  const verdict = el("p", { role: "status" });
+  const more = el("button", { type: "button" }, "Older rows");
+  const note = el("p", { class: "quiet", role: "status" });
+  let rows = [];
+  const names = [["author", "Who"], ["act", "Act"], ["app", "App"], ["channel", "Channel"]];
+  const form = el("form", { role: "search", submit: (event) => { event.preventDefault(); load(true); } },
+    names.map(([name, words]) => [el("label", { for: `by-${name}` }, words), el("input", { id: `by-${name}`, name, value: query.get(name) ?? "", autocomplete: "off", size: 12, spellcheck: "false" })]),
+    [["since", "From"], ["until", "Until"]].map(([name, words]) => [el("label", { for: `by-${name}` }, words), el("input", { id: `by-${name}`, name, type: "datetime-local" })]),
+    el("button", {}, "Filter"));
+
+  const path = (before) => {
+    const parts = [`limit=${page}`];
+    for (const [name, value] of new FormData(form)) {
+      if (value.trim()) parts.push(`${name}=${encodeURIComponent(name === "since" || name === "until" ? new Date(value).toISOString() : value.trim())}`);
+    }
+    return `audit?${parts.join("&")}${before ? `&before=${before}` : ""}`;
+  };
+
+  function draw(isAll) {
+    note.textContent = isAll ? `${count(rows.length)} rows` : `${count(rows.length)} rows; there are older ones`;
+    more.hidden = isAll;
+    fill(box, table("Audit trail, newest first", [["Row", true], ["When"], ["Who"], ["Act"], ["Where"], ["What"]], rows.map((row) => [
+      count(row.id), when(row.at), [row.author, row.address ? el("div", { class: "quiet" }, row.address) : null], row.act,
+      row.app ? row.channel ? el("a", { href: channelLink("channel", row.app, row.channel) }, `${row.app} ${row.channel}`) : row.app : "—",
+      el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row)), el("p", {}, "Asked: ", el("code", {}, row.parameters)), el("p", {}, "Result: ", el("code", {}, row.result)), el("p", {}, "Hash: ", el("code", {}, row.hash))),
+    ]), "No row is like that."));
+  }
+
+  async function load(isNew) {
+    try {
+      const asked = path(isNew ? 0 : rows.at(-1).id);
+      const found = (await get(asked)).rows;
+      rows = isNew ? found : rows.concat(found);
+      if (isNew) shown.poll = asked;
+      draw(found.length < page);
+    } catch (error) {
+      note.textContent = `✖ ${error.message}`;
+    }
+  }
+  more.addEventListener("click", () => load(false));
+
+  const verify = el("button", {
+    type: "button", id: "verify", click: async () => {
+      verdict.textContent = "Following the whole trail …";
+      try {
+        const found = await get("audit/verify");
+        fill(verdict, found.broken ? badge("bad", "broken") : badge("good", "whole"),
+          found.broken ? `${found.broken}. Rows 1 to ${count(found.rows)} are right.` : `${count(found.rows)} rows, each follows the one before it. The newest: `, found.broken ? null : el("code", {}, found.head));
+      } catch (error) { verdict.textContent = `✖ ${error.message}`; }
+    },
+  }, "Verify the trail");
+  const shown = {
+    title: "Audit",
+    node: [el("h1", {}, "Audit trail"), el("div", { class: "row" }, verify), verdict, form, note, box, more],
+    poll: path(0),
+    update(document) {
+      // Somebody who went on to older rows is not thrown back.
+      if (rows.length > page || document.rows[0]?.id === rows[0]?.id) return;
+      rows = document.rows;
+      draw(rows.length < page);
+    },
+  };
+  await load(true);
+  return shown;
+}
+
+function summary(row) {
+  try {
+    const asked = JSON.parse(row.parameters);
+    return asked.reason || asked.message || asked.name || (asked.bundles ?? []).join(", ") || row.act;
+  } catch { return row.act; }
+}

@@ -1,0 +1,89 @@
+import { count, el, percent, svg, table } from "./dom.js";
+
+const height = 210;
+const left = 46;
+const bottom = 22;
+const top = 16;
+
+const tone = (index, line) => (line.isRest ? "rest" : `s${index % 12}`);
+
+/** A round number at or above a value. */
+function ceiling(value) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
+  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value);
+}
+
+/**
+ * Bars that are stacked, one for each point of time.
+ * @param lines `{name, values, isRest}`, the lowest first
+ * @param marks `{at, label}`: moments that matter
+ */
+export function stacked(title, starts, seconds, lines, marks = [], unit = "polls") {
+  const sums = starts.map((_, index) => lines.reduce((sum, line) => sum + line.values[index], 0));
+  const total = sums.reduce((a, b) => a + b, 0);
+  if (!total) return el("p", { class: "quiet" }, `${title}: none.`);
+  // A narrow picture has fewer words of the same size.
+  const width = innerWidth < 640 ? 360 : 720;
+  const highest = ceiling(Math.max(...sums));
+  const step = (width - left) / starts.length;
+  const y = (value) => top + (height - top - bottom) * (1 - value / highest);
+  const first = new Date(starts[0]).getTime();
+  const span = starts.length * seconds * 1000;
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}; the table below has the numbers` });
+  for (const part of [0, 0.5, 1]) {
+    picture.append(svg("line", { class: "axis", x1: left, x2: width, y1: y(highest * part), y2: y(highest * part) }),
+      svg("text", { x: left - 6, y: y(highest * part) + 4, "text-anchor": "end" }, count(Math.round(highest * part * 10) / 10)));
+  }
+  starts.forEach((start, index) => {
+    let base = 0;
+    const group = svg("g", {}, svg("title", {}, [label(start, seconds), ...lines.filter((line) => line.values[index])
+      .map((line) => `${line.name}: ${count(line.values[index])}`)].join("\n")));
+    lines.forEach((line, place) => {
+      const value = line.values[index];
+      if (!value) return;
+      const [from, to] = [y(base), y(base + value)];
+      base += value;
+      const box = { x: left + index * step + step * 0.08, width: step * 0.84, y: to, height: Math.max(0.5, from - to) };
+      group.append(svg("rect", { ...box, class: tone(place, line) }));
+      // Every second one is hatched, so that neighbours differ without colours, too.
+      if (place % 2 && from - to > 4) {
+        for (let line = to + 4; line < from; line += 5) group.append(svg("line", { class: "hatch", x1: box.x, x2: box.x + box.width, y1: line, y2: line }));
+      }
+    });
+    picture.append(group);
+  });
+  for (const index of ticks(starts.length, width / 120)) {
+    picture.append(svg("text", { x: left + index * step, y: height - 6 }, tickLabel(starts[index], seconds * starts.length)));
+  }
+  // The newest are named first; where there is no room, the line alone is drawn.
+  let free = Infinity;
+  for (const mark of marks.filter((one) => one.at >= first && one.at < first + span).sort((a, b) => b.at - a.at)) {
+    const x = left + ((mark.at - first) / span) * (width - left);
+    picture.append(svg("line", { class: "mark", x1: x, x2: x, y1: top, y2: height - bottom }, svg("title", {}, mark.label)));
+    if (free - x < 40) continue;
+    free = x;
+    picture.append(svg("text", { class: "mark-label", x: Math.min(x, width - 24), y: 11, "text-anchor": "middle" }, mark.short));
+  }
+  const last = starts.length - 1;
+  return el("figure", { class: "chart" },
+    picture,
+    el("ul", { class: "legend", "aria-label": `Key of ${title}` }, lines.map((line, place) => ({ line, place })).reverse().map(({ line, place }) => el("li", {},
+      svg("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, class: tone(place, line) }),
+        place % 2 ? [3, 7, 11].map((at) => svg("line", { class: "hatch", x1: 0, x2: 14, y1: at, y2: at })) : null),
+      `${line.name}: ${count(line.values[last])} now, ${percent(line.values.reduce((a, b) => a + b, 0), total)} of all`))),
+    el("details", { id: `numbers-${title.replace(/\W+/g, "-")}` }, el("summary", {}, `${title} as numbers`),
+      table(title, [["From"], ...lines.map((line) => [line.name, true])],
+        starts.map((start, index) => [label(start, seconds), ...lines.map((line) => count(line.values[index]))]).filter((_, index) => sums[index]).reverse(), `No ${unit}.`)));
+}
+
+function ticks(points, room) {
+  const many = Math.min(Math.floor(room), points);
+  return Array.from({ length: many }, (_, index) => Math.floor((index * points) / many));
+}
+
+const time = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+
+const tickLabel = (start, span) => (span <= 86400 ? time : day).format(new Date(start));
+
+const label = (start, seconds) => (seconds < 86400 ? `${day.format(new Date(start))} ${time.format(new Date(start))}` : day.format(new Date(start)));

@@ -1,0 +1,156 @@
+import { get, me, Refusal, signIn, signOut, Unreachable, channelLink } from "./api.js";
+import { el, fill, tell } from "./dom.js";
+import * as overview from "./overview.js";
+
+const $ = (id) => document.getElementById(id);
+/** Seconds between two requests of a page that nobody touches. */
+const pause = 5;
+
+// Loaded when they are first opened.
+const pages = {
+  "": async () => overview,
+  channel: () => import("./channel.js"),
+  release: () => import("./release.js"),
+  compare: () => import("./release.js"),
+  audit: () => import("./audit.js"),
+  operations: () => import("./operations.js"),
+};
+
+/** The page that is shown: `poll` is what it asks for as time passes, `update` is given a document that changed. */
+let page = null;
+let place = "";
+let seen = null;
+let turn = 0;
+
+function route() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [name, ...rest] = path.split("/");
+  let names = [];
+  try { names = rest.map(decodeURIComponent); } catch { /* not one of ours */ }
+  return { name: name in pages ? name : "", names, query: new URLSearchParams(query ?? "") };
+}
+
+async function show(keepsPlace = false) {
+  if (!me()) return;
+  const mine = location.hash;
+  place = mine;
+  const { name, names, query } = route();
+  for (const link of $("nav").children) {
+    if (link.getAttribute("href") === `#/${name}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  page = null;
+  if (!keepsPlace) fill($("view"), el("p", { class: "quiet" }, "Loading …"));
+  try {
+    const module = await pages[name]();
+    const made = await module.open({ name, names, query, overview: seen, reload: () => show(true) });
+    // Somebody went on meanwhile.
+    if (place !== mine) return;
+    page = made;
+    document.title = `${made.title} – xcache console`;
+    fill($("view"), made.node);
+    if (!keepsPlace) {
+      $("view").focus({ preventScroll: true });
+      scrollTo(0, 0);
+    }
+    $("link").textContent = "";
+  } catch (error) {
+    if (place === mine) failed(error, true);
+  }
+}
+
+function failed(error, isPage) {
+  if (error instanceof Refusal && error.status === 401) {
+    leave("Your token is unknown, expired or revoked. Sign in with another one.");
+  } else if (error instanceof Unreachable) {
+    $("link").textContent = "✖ The server does not answer; trying again. What is shown may be old.";
+  } else if (isPage) {
+    fill($("view"), el("h1", {}, "This page can't be shown"), el("p", { class: "bad", role: "alert" }, `✖ ${error.message}`));
+  } else {
+    $("link").textContent = `✖ ${error.message}`;
+  }
+}
+
+/** The banner that every page has. */
+function showProblems(fleet) {
+  if (fleet === seen) return;
+  const isNew = JSON.stringify(fleet.problems) !== JSON.stringify(seen?.problems);
+  seen = fleet;
+  if (!isNew) return;
+  const box = $("problems");
+  box.hidden = fleet.problems.length === 0;
+  box.className = fleet.problems.some((one) => one.severity === "error") ? "error" : "";
+  const shown = fleet.problems.slice(0, 6);
+  fill(box, el("ul", {}, shown.map((one) => el("li", { class: one.severity === "error" ? "error" : "warning" },
+    el("strong", {}, one.severity === "error" ? "✖ Error: " : "▲ Warning: "),
+    one.channel ? [el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`), ": "] : "", one.detail)),
+    fleet.problems.length > shown.length
+      ? el("li", {}, el("a", { href: "#/" }, `${fleet.problems.length - shown.length} more on the overview`)) : null));
+  tell(fleet.problems.length ? `${fleet.problems.length} problems; the first: ${fleet.problems[0].detail}` : "No problems.");
+}
+
+/** One request at a time: the overview for the banner, then what the page shows, in turns. */
+async function tick() {
+  if (!me() || document.hidden || document.querySelector("dialog[open]")) return;
+  const current = page;
+  try {
+    turn += 1;
+    if (current?.poll && turn % 2 === 0) {
+      current.update(await get(current.poll));
+    } else {
+      const fleet = await get("overview");
+      showProblems(fleet);
+      if (page === current) current?.fleet?.(fleet);
+    }
+    if ($("link").textContent) {
+      $("link").textContent = "";
+      if (!page) show();
+    }
+  } catch (error) {
+    if (page === current) failed(error, false);
+  }
+}
+
+async function run() {
+  for (;;) {
+    await new Promise((done) => { setTimeout(done, pause * 1000); });
+    await tick();
+  }
+}
+
+function leave(words) {
+  signOut();
+  page = seen = null;
+  $("nav").hidden = $("who").hidden = $("problems").hidden = true;
+  fill($("problems"));
+  fill($("view"), signInView);
+  $("refusal").textContent = words;
+  $("token").focus();
+  document.title = "xcache console";
+}
+
+// The page's own form stays the same node: it is put back when somebody signs out.
+const signInView = [...$("view").childNodes];
+
+$("sign-in").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const field = $("token");
+  $("refusal").textContent = "";
+  try {
+    const who = await signIn(field.value);
+    field.value = "";
+    const limits = [who.app, who.channel, who.bundles && `bundles ${who.bundles}`].filter(Boolean).join(" ");
+    fill($("who"), `${who.name} (${who.scope}${limits ? ` in ${limits}` : ""}) `,
+      el("button", { type: "button", id: "sign-out", click: () => leave("") }, "Sign out"));
+    $("nav").hidden = $("who").hidden = false;
+    showProblems(await get("overview"));
+    await show();
+  } catch (error) {
+    $("refusal").textContent = `✖ ${error.message}`;
+    field.focus();
+  }
+});
+$("skip").addEventListener("click", (event) => { event.preventDefault(); $("view").focus(); });
+addEventListener("hashchange", () => show());
+$("token").focus();
+run();

@@ -1,0 +1,60 @@
+import { channelLink, get, hindrance } from "./api.js";
+import { badge, count, el, fill, facts, part, plural, size, svg, table, when } from "./dom.js";
+import { collectGarbage, createToken, forgetMirror, revokeToken } from "./acts.js";
+
+export async function open({ reload }) {
+  const hindered = hindrance("admin", "", "", true);
+  const only = (node) => (hindered ? el("p", {}, `○ ${hindered}`) : node);
+  const disk = el("div");
+  const tokens = el("div");
+  const mirrors = el("div");
+  if (!hindered) {
+    part(disk, drawDisk);
+    part(tokens, async () => drawTokens((await get("tokens")).tokens));
+  }
+  const drawMirrors = (all) => table("Mirrors", [["Where"], ["Last run"], ["Channels", true], ["gc"], ["Act"]], all.map((one) => {
+    const channels = new Map(one.versions.map((item) => [`${item.app} ${item.channel}`, item]));
+    return [one.name, when(one.at, true),
+      el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size)), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
+      one.keeps === false ? badge("warn", "not kept any more") : badge("good", "keeps its versions"),
+      el("button", { type: "button", click: () => forgetMirror(one.name, reload) }, "Forget", el("span", { class: "hidden" }, ` ${one.name}`))];
+  }), "No mirror is registered; `xcache mirror` registers one.");
+  let last = await get("mirrors");
+  fill(mirrors, drawMirrors(last.mirrors));
+
+  function drawTokens(all) {
+    const now = Date.now();
+    const state = (one) => (one.revokedAt ? badge("quiet", "revoked") : one.expiresAt && new Date(one.expiresAt) < now ? badge("quiet", "expired") : badge("good", "valid"));
+    const isValid = (one) => !one.revokedAt && !(one.expiresAt && new Date(one.expiresAt) < now);
+    return table("Tokens", [["Name"], ["State"], ["Scope"], ["Limits"], ["Made"], ["Ends"], ["Last used"], ["Act"]],
+      [...all].sort((a, b) => isValid(b) - isValid(a)).map((one) => [one.name, state(one), one.scope,
+        [one.app, one.channel, one.bundles, one.hosts?.join(" ")].filter(Boolean).join(", ") || "none", when(one.createdAt), when(one.expiresAt), when(one.lastUsedAt),
+        isValid(one) ? el("button", { type: "button", click: () => revokeToken(one, reload) }, "Revoke", el("span", { class: "hidden" }, ` ${one.name}`)) : "—"]));
+  }
+
+  return {
+    title: "Operations",
+    node: [el("h1", {}, "Operations"),
+      el("h2", {}, "Disk"), only(disk),
+      el("h2", {}, "Garbage collection"), only(el("div", {}, el("p", {}, "Drops versions that nobody needs, and their files. The daily round of the server is set by serve --gc."),
+        el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Collect garbage …"))),
+      el("h2", {}, "Mirrors"), mirrors,
+      el("h2", {}, "Tokens"), only(el("div", {}, el("div", { class: "row" }, el("button", { type: "button", id: "make-token", click: () => createToken(reload) }, "Make a token …")), tokens))],
+    poll: "mirrors",
+    update(document) {
+      if (document === last) return;
+      last = document;
+      fill(mirrors, drawMirrors(document.mirrors));
+    },
+  };
+}
+
+async function drawDisk() {
+  const { now, hours } = await get("disk?hours=2160");
+  const line = (key) => hours.map((one, index) => `${(index * 700) / Math.max(1, hours.length - 1)},${100 - (one[key] * 100) / Math.max(1, one.size)}`).join(" ");
+  return [facts([["Free", `${size(now.available)} of ${size(now.size)}`], ["Stored by releases", size(now.stored)], ["As of", when(now.at)]]),
+    hours.length < 2 ? el("p", { class: "quiet" }, "A chart follows when the server has run for some hours.")
+      : el("figure", {}, svg("svg", { viewBox: "0 0 700 104", role: "img", "aria-label": `Free disk over ${plural(hours.length, "hour")}: from ${size(hours[0].available)} to ${size(now.available)}` },
+        svg("rect", { width: 700, height: 100, class: "disk" }), svg("polyline", { points: line("available"), class: "disk-line" })),
+      el("figcaption", { class: "quiet" }, "Free, ", when(hours[0].at), " to now; the top is the whole disk"))];
+}

@@ -1,0 +1,181 @@
+import { channelLink, channelPath, get, Refusal } from "./api.js";
+import { count, el, facts, fill, part, percent, plural, size, table, when, badge } from "./dom.js";
+
+/** Changes that are asked for at once. */
+const page = 1000;
+
+/** `#/release/APP/CHANNEL/VERSION` and `#/compare/APP/CHANNEL?from=A&to=B`. */
+export async function open(place) {
+  return place.name === "release" ? release(place) : compare(place);
+}
+
+async function release({ names: [app, channel, version] }) {
+  const path = channelPath(app, channel);
+  const info = await get(`${path}/releases/${encodeURIComponent(version)}`);
+  const before = (await get(`${path}/log?limit=6&before=${info.version}`)).releases;
+  const previous = before[0]?.version ?? "0";
+  const costs = el("div");
+  const holders = el("div");
+  part(holders, async () => {
+    const adoption = await get(`${path}/adoption`);
+    return table("Who has it", [["Time"], ["Polls that reported it", true], ["Of all", true]],
+      [["this hour and the last", adoption.hour], ["24 hours", adoption.day], ["7 days", adoption.week]].map(([words, span]) => {
+        const own = span.versions.find((one) => one.version === info.version)?.polls ?? 0;
+        return [words, count(own), percent(own, span.polls)];
+      }));
+  });
+  part(costs, async () => {
+    const rows = [];
+    for (const { version: from } of before) {
+      const { cost } = await get(`${path}/diff?from=${from}&to=${info.version}&limit=0`);
+      rows.push([el("a", { href: channelLink("compare", app, channel, `?from=${from}&to=${info.version}`) }, from), size(cost.total ?? cost.bytes),
+        count(cost.files), count(cost.deltas), size(cost.plainBytes), cost.pack ? size(cost.pack) : "—"]);
+    }
+    return table("The update from older versions", [["From version"], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Without deltas", true], ["Pack", true]], rows,
+      "There is no older version that is kept.");
+  });
+  return {
+    title: `Version ${info.version} of ${app} ${channel}`,
+    node: [
+      el("p", {}, el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`)),
+      el("h1", {}, `Version ${info.version}`),
+      el("p", {}, badge(info.kind === "rollback" ? "warn" : "quiet", info.kind)),
+      info.message ? el("p", { class: "message" }, info.message) : null,
+      facts([
+        ["Released", when(info.at, true)], ["By", info.author],
+        info.source && ["Content of", `${info.source.channel} ${info.source.version}${info.source.bundle ? `, bundle ${info.source.bundle}` : ""}`],
+        info.breakGlass && ["In spite of a freeze", `by ${info.breakGlass.frozenBy}: ${info.breakGlass.reason}`],
+        ["Changes", `+${info.added} ~${info.changed} −${info.removed}, ${size(info.newBytes)} new`],
+        ["Holds", `${plural(info.resources, "resource")}, ${size(info.bytes)}`],
+        info.cost && ["Update from the version before", `${size(info.cost.total ?? info.cost.bytes)} in ${plural(info.cost.requests ?? info.cost.files, "request")}`],
+        ["Digest", el("code", {}, info.digest)],
+        ["Receipt", info.receipt ? el("code", {}, info.receipt) : "none: this release came with a restore, or is older than the trail"],
+      ]),
+      el("h2", {}, `What changed since version ${previous}`), changes(app, channel, previous, info.version),
+      el("h2", {}, "What the update costs a device"), costs,
+      el("h2", {}, "Who has it"), holders,
+    ],
+  };
+}
+
+async function compare({ names: [app, channel], query }) {
+  const [from, to] = [query.get("from") ?? "", query.get("to") ?? ""];
+  const field = (id, words, value) => [el("label", { for: id }, words), el("input", { id, name: id, value, required: true, autocomplete: "off", size: 24, "aria-describedby": "how" })];
+  const result = el("div");
+  if (from && to) {
+    await part(result, async () => {
+      const diff = await get(`${channelPath(app, channel)}/diff?from=${encodeURIComponent(moment(from))}&to=${encodeURIComponent(moment(to))}&limit=0`);
+      return [el("h2", {}, `Version ${diff.from} → ${diff.to}`),
+        el("p", {}, `A device at ${diff.from} downloads ${size(diff.cost.total ?? diff.cost.bytes)}: ${plural(diff.cost.files, "file")}, ${count(diff.cost.deltas)} of them as deltas.`),
+        changes(app, channel, diff.from, diff.to)];
+    });
+  }
+  return {
+    title: `Compare versions of ${app} ${channel}`,
+    node: [
+      el("p", {}, el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`)), el("h1", {}, "Compare"),
+      el("form", {
+        id: "compare",
+        submit: (event) => {
+          event.preventDefault();
+          const data = new FormData(event.target);
+          location.hash = channelLink("compare", app, channel, `?from=${encodeURIComponent(data.get("from"))}&to=${encodeURIComponent(data.get("to"))}`);
+        },
+      }, field("from", "From", from), field("to", "To", to), el("button", {}, "Compare"),
+      el("p", { id: "how", class: "quiet" }, "A version's number, or a time in your zone such as 2026-11-19 14:05.")),
+      result,
+    ],
+  };
+}
+
+/** A time in the reader's zone becomes one with its offset; a version stays as it is. */
+function moment(text) {
+  if (/^\d{1,9}$/.test(text.trim())) return text.trim();
+  const time = new Date(text.trim().replace(/^(\d{4}-\d\d-\d\d) (?=\d)/, "$1T"));
+  return Number.isNaN(time.getTime()) ? text : time.toISOString();
+}
+
+/** The changes as a tree, asked for in pages; what isn't there yet is said. */
+function changes(app, channel, from, to) {
+  const path = channelPath(app, channel);
+  const box = el("div", { class: "tree" });
+  const note = el("p", { role: "status", class: "quiet" });
+  const more = el("button", { type: "button", hidden: true }, "Load more");
+  const filter = el("input", { type: "search", id: "filter-changes", autocomplete: "off", spellcheck: "false" });
+  const content = el("div", { id: "content", "aria-live": "polite" });
+  let files = [];
+  let next = null;
+  let asked = 0;
+
+  async function load(isNew) {
+    asked += 1;
+    const mine = asked;
+    const words = filter.value;
+    const after = isNew || next === null ? "" : `&after=${encodeURIComponent(next)}`;
+    const diff = await get(`${path}/diff?from=${from}&to=${to}&limit=${page}&filter=${encodeURIComponent(words)}${after}`);
+    if (mine !== asked) return;
+    const some = [["+", "added"], ["~", "changed"], ["−", "removed"]].flatMap(([mark, kind]) => diff[kind].map((file) => ({ mark, kind, ...file })));
+    files = isNew ? some : files.concat(some);
+    next = diff.next ?? null;
+    const total = diff.counts.added + diff.counts.changed + diff.counts.removed;
+    more.hidden = next === null;
+    note.textContent = total === 0 ? (words ? "No changed URL contains this." : "Nothing changed.")
+      : `${count(files.length)} of ${plural(total, "change")} shown: +${count(diff.counts.added)} ~${count(diff.counts.changed)} −${count(diff.counts.removed)}${next === null ? "" : "; more below"}`;
+    fill(box, draw(tree(files), 0, ""));
+  }
+  const failed = (error) => { note.textContent = `✖ ${error.message}`; };
+  more.addEventListener("click", () => load(false).catch(failed));
+  let timer = 0;
+  filter.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => load(true).catch(failed), 250); });
+
+  function draw(folder, depth, name) {
+    return [
+      [...folder.folders].sort(([a], [b]) => (a < b ? -1 : 1)).map(([part, inner]) => {
+        const id = `tree-${name}/${part}`;
+        const node = el("details", { id }, el("summary", {}, `${part}/ `, el("span", { class: "quiet" }, `${plural(inner.files, "change")}, ${size(inner.bytes)}`)));
+        // A large folder is drawn when it is opened.
+        const open = depth < 3 && folder.folders.size === 1 || inner.files <= 50;
+        const body = () => { if (node.children.length === 1) node.append(...draw(inner, depth + 1, `${name}/${part}`).flat(3).filter(Boolean)); };
+        node.addEventListener("toggle", () => { if (node.open) body(); });
+        if (open) { node.open = true; body(); }
+        return node;
+      }),
+      folder.own.length ? el("ul", {}, folder.own.map((file) => el("li", {},
+        el("span", { class: { added: "good", changed: "warn", removed: "bad" }[file.kind] }, `${file.mark} `, el("span", { class: "hidden" }, `${file.kind} `)),
+        el("button", { type: "button", click: () => show(file) }, file.name || "(page)"), " ",
+        el("span", { class: "quiet" }, file.was ? `${size(file.was.size)} → ${size(file.size)}` : size(file.size), file.delta ? `; delta ${size(file.delta)}` : "")))) : null,
+    ];
+  }
+
+  async function show(file) {
+    fill(content, el("p", { class: "quiet" }, "Loading …"));
+    const { compareContents } = await import("./content.js");
+    await part(content, () => compareContents(path, file, from, to));
+    content.scrollIntoView({ block: "nearest" });
+  }
+
+  load(true).catch((error) => { note.textContent = error instanceof Refusal ? `✖ ${error.message}` : "✖ The changes can't be read."; });
+  return [el("form", { role: "search", submit: (event) => event.preventDefault() }, el("label", { for: "filter-changes" }, "Filter"), filter), note, box, more, content];
+}
+
+/** Folders by the parts of URLs: host, then path. */
+function tree(files) {
+  const root = { folders: new Map(), own: [], files: 0, bytes: 0 };
+  for (const file of files) {
+    const cut = file.url.search(/[?]/);
+    const address = cut < 0 ? file.url : file.url.slice(0, cut);
+    const found = /^(\w+:\/\/[^/]*)\/(.*)$/s.exec(address);
+    const parts = found ? [found[1], ...found[2].split("/")] : [address];
+    const name = parts.pop() + (cut < 0 ? "" : file.url.slice(cut));
+    let folder = root;
+    const bytes = file.kind === "removed" ? 0 : file.size;
+    for (const part of parts) {
+      if (!folder.folders.has(part)) folder.folders.set(part, { folders: new Map(), own: [], files: 0, bytes: 0 });
+      folder = folder.folders.get(part);
+      folder.files += 1;
+      folder.bytes += bytes;
+    }
+    folder.own.push({ ...file, name });
+  }
+  return root;
+}
