@@ -51,7 +51,8 @@ struct DeflateEncoder {
   /// Forgets all of the text that no match may refer to any more.
   private mutating func slide() {
     let excess = text.count - Self.window
-    guard excess > 0 else { return }
+    // Not for each small piece: what is kept is moved.
+    guard excess > 3 * Self.window else { return }
     text.removeFirst(excess)
     dropped += excess
   }
