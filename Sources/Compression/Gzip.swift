@@ -78,18 +78,22 @@ package struct GzipMiddle: Sendable {
   /// Codes the middle.
   /// - Parameter feed: hands its pieces, in order, to what it is given.
   /// - Returns: also the blocks, which go between head and tail.
-  package static func code(level: Int32 = 6, _ feed: ((RawSpan) -> Void) -> Void) -> (
-    middle: GzipMiddle, blocks: [UInt8]
-  ) {
-    let (blocks, checksum, count) = deflate(level, Z_SYNC_FLUSH, feed)
-    return (GzipMiddle(checksum: checksum, count: count), blocks)
+  package static func code(_ feed: ((RawSpan) -> Void) -> Void) -> (middle: GzipMiddle, blocks: [UInt8]) {
+    var encoder = DeflateEncoder()
+    var (checksum, count) = (UInt(0), 0)
+    feed { piece in
+      checksum = Self.checksum(checksum, of: piece)
+      count += piece.byteCount
+      encoder.append(piece)
+    }
+    return (GzipMiddle(checksum: checksum, count: count), encoder.finish())
   }
 
   /// What stands in front of the blocks and behind them, where the middle is between these two.
   package func around(_ prefix: [UInt8], _ suffix: [UInt8]) -> (head: [UInt8], tail: [UInt8]) {
     // Magic, deflate, no flags, no time, no hint, Unix (RFC 1952 §2.3).
-    let (start, first, _) = Self.deflate(6, Z_SYNC_FLUSH) { $0(prefix.span.bytes) }
-    let (end, last, _) = Self.deflate(6, Z_FINISH) { $0(suffix.span.bytes) }
+    let (start, first) = (Self.deflate(prefix, Z_SYNC_FLUSH), Self.checksum(0, of: prefix.span.bytes))
+    let (end, last) = (Self.deflate(suffix, Z_FINISH), Self.checksum(0, of: suffix.span.bytes))
     let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + start
     let whole = crc32_combine(crc32_combine(first, checksum, count), last, suffix.count)
     var tail = end
@@ -101,25 +105,21 @@ package struct GzipMiddle: Sendable {
     return (head, tail)
   }
 
-  /// - Returns: the blocks, and of what they stand for the CRC-32 and the bytes.
-  private static func deflate(_ level: Int32, _ end: Int32, _ feed: ((RawSpan) -> Void) -> Void) -> (
-    blocks: [UInt8], checksum: UInt, count: Int
-  ) {
+  private static func deflate(_ bytes: [UInt8], _ end: Int32) -> [UInt8] {
     var stream = z_stream()
-    guard xcache_deflate_init(&stream, level, -15) == Z_OK else { fatalError("zlib has no memory") }
+    guard xcache_deflate_init(&stream, 6, -15) == Z_OK else { fatalError("zlib has no memory") }
     defer { deflateEnd(&stream) }
     var output = OutputBuffer()
-    var (checksum, count) = (UInt(0), 0)
-    feed { piece in
-      // Of no bytes at no address zlib gives the checksum that it begins with.
-      guard piece.byteCount > 0 else { return }
-      checksum = piece.withUnsafeBytes {
-        crc32_z(checksum, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
-      }
-      count += piece.byteCount
-      Gzip.pump(&stream, piece, Z_NO_FLUSH, &output)
+    Gzip.pump(&stream, bytes.span.bytes, end, &output)
+    return output.bytes
+  }
+
+  /// The CRC-32 of what `checksum` is that of and `piece` behind it.
+  private static func checksum(_ checksum: UInt, of piece: RawSpan) -> UInt {
+    // Of no bytes at no address zlib gives the checksum that it begins with.
+    guard piece.byteCount > 0 else { return checksum }
+    return piece.withUnsafeBytes {
+      crc32_z(checksum, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
     }
-    Gzip.pump(&stream, RawSpan(), end, &output)
-    return (output.bytes, checksum, count)
   }
 }

@@ -6,15 +6,18 @@ import System
 extension Publisher {
   /// Prepares a release, and makes it. One that has a limit names the version that its cost is about: where another release
   /// came between, devices would pay for something else, so that it is prepared again.
-  /// - Parameter newest: of the channel, when the release was planned.
+  /// - Parameters:
+  ///   - document: the request as JSON.
+  ///   - newest: of the channel, when the release was planned.
   /// - Throws: `overBudget`, `costUnknown`, `alwaysOvertaken`.
   func releasePrepared(
-    _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress, _ options: PublishOptions,
+    _ request: ReleaseRequest, _ document: [UInt8], _ plans: [Plan], _ channel: ChannelAddress,
+    _ options: PublishOptions,
     newest: ManifestVersion, _ kept: RetainedBytes
   ) throws(PublishError) -> (OriginAnswer<ReleaseAnswer>, OriginAnswer<PreparationAnswer>?) {
     var isOvertaken = false
     for _ in 0..<Self.attempts {
-      let prepared = try prepare(request, plans, channel, options, isOvertaken: isOvertaken)
+      let prepared = try prepare(document, plans, channel, options, isOvertaken: isOvertaken)
       var named = request.options
       if options.maxUpdate != nil {
         named.replaces = prepared.map { $0.answer.value.base } ?? newest
@@ -39,7 +42,7 @@ extension Publisher {
   /// - Parameter isOvertaken: another release came between; this one may undo it, whatever was planned.
   /// - Throws: `overBudget`, `costUnknown`.
   private func prepare(
-    _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress, _ options: PublishOptions,
+    _ request: [UInt8], _ plans: [Plan], _ channel: ChannelAddress, _ options: PublishOptions,
     isOvertaken: Bool
   ) throws(PublishError) -> Prepared? {
     // What takes files away alone is a small answer, which only a limit needs to know of.
@@ -64,7 +67,7 @@ extension Publisher {
   }
 
   private func prepareOnce(
-    _ request: ReleaseRequest, _ channel: ChannelAddress, _ options: PublishOptions
+    _ request: [UInt8], _ channel: ChannelAddress, _ options: PublishOptions
   ) throws(PublishError) -> Prepared? {
     var answer: OriginAnswer<PreparationAnswer>
     do {

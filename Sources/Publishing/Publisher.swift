@@ -72,6 +72,7 @@ package struct Publisher: Sendable {
     let found = try FoundFiles(unpacked.bundles, program: program)
     if !options.rehash, let result = try publishUnchanged(found, to: channel, options) { return result }
     let local = try resources(of: found, rehash: options.rehash)
+    defer { for cache in local.caching { try? cache.value() } }
     do {
       return try publish(local, to: channel, options, trustsCache: !options.rehash)
     } catch {
@@ -89,25 +90,41 @@ package struct Publisher: Sendable {
   ) throws(PublishError) -> PublishResult {
     let remote = try RemoteChannel(api, cache, channel)
     let plans = try self.plans(local, remote, trustsCache: trustsCache)
-    let found = try self.check(local, plans, remote, options.check)
+    let checking = Beside { () throws(PublishError) in try check(local, plans, remote, options.check) }
     let healing = local.files(of: remote.damaged)
     let request = ReleaseRequest(changes: plans.map(\.change), options: options.release)
     let isDryRun = options.release.dryRun == true
-    let uploads = try missing(plans, healing)
+    let asked = Result { () throws(PublishError) in try missing(plans, healing) }
+    // Before anything is sent.
+    let found = try checking.value()
+    let uploads = try asked.get()
     guard options.sendsFiles else {
       let answer = try preview(request, channel)
       return PublishResult(
         answer, plans, local, uploads, check: found, bytesSent: api.bytesSent, sendsFiles: false)
     }
     try announce(uploads, request, channel)
-    try send(uploads, local.kept)
+    let document = Beside { () throws(PublishError) in request.json }
+    let sent = Result { () throws(PublishError) in try send(uploads, local.kept) }
+    let json = try document.value()
+    try sent.get()
     let newest = remote.overview?.version ?? .none
-    var (answer, preparation) = try releasePrepared(
-      request, plans, channel, options, newest: newest, local.kept)
+    // What is kept of the bundles is put together while the origin makes the release.
+    let entries = Beside { () throws(PublishError) in
+      zip(local.bundles, plans).map { bundle, plan in
+        isDryRun || plan.isEmpty
+          ? nil : RemoteBundle.cachedEntries(bundle.resources.map(RemoteBundle.Entry.init))
+      }
+    }
+    let released = Result { () throws(PublishError) in
+      try releasePrepared(request, json, plans, channel, options, newest: newest, local.kept)
+    }
+    let kept = try entries.value()
+    var (answer, preparation) = try released.get()
     if !isDryRun {
       // Of a channel that this release made, the origin's id isn't known yet.
       let remote = remote.exists ? remote : try? RemoteChannel(api, cache, channel)
-      if let remote { keep(answer.value, local, plans, remote) }
+      if let remote { keep(answer.value, local, plans, kept, remote) }
     }
     var afterwards: PublishError?
     do {
@@ -156,6 +173,8 @@ package struct Publisher: Sendable {
     var idle: [BundleSource.WrittenPattern] = []
     /// Of small files that were read.
     let kept = RetainedBytes()
+    /// What is kept for the next publish, while it is written.
+    var caching: [Beside<Void>] = []
 
     var bytes: Int64 { bundles.reduce(0) { $0 + $1.resources.reduce(0) { $0 + $1.content.size } } }
 
@@ -180,6 +199,7 @@ package struct Publisher: Sendable {
     for ((bundle, state), files) in zip(zip(found.bundles, found.states), mapped) {
       let hashed = try hash(bundle.source, files.map(\.file), keeping: local.kept, rehash: rehash)
       local.filesRead += hashed.read
+      if let caching = hashed.caching { local.caching.append(caching) }
       local.bundles.append(
         (bundle.source, zip(files, hashed.files).map { BuildFile($0, $1) }, state))
     }
@@ -189,7 +209,7 @@ package struct Publisher: Sendable {
   /// The digests of `files`, with the help of what was kept for the bundle's folders.
   private func hash(
     _ bundle: BundleSource, _ files: [SourceFile], keeping bytes: RetainedBytes, rehash: Bool
-  ) throws(PublishError) -> (files: [HashedFile], read: Int) {
+  ) throws(PublishError) -> (files: [HashedFile], read: Int, caching: Beside<Void>?) {
     let folders = bundle.folders.map { (try? Kernel.realPath($0.path)) ?? $0.path }
     let key = ([bundle.name.text] + folders).joined(separator: "\n")
     let kept = rehash ? nil : cache.read(.hashes, key)
@@ -197,12 +217,13 @@ package struct Publisher: Sendable {
     let progress = self.progress
     let hashed = try Hashing(cache: kept.flatMap { HashCache(records: $0) } ?? HashCache(), keeping: bytes)
       .digests(of: files) { progress(.hashing(done: $0, of: files.count, bytes: $1)) }
-    let records = HashCache(hashed.files.map { ($0.source.status, $0.digest) }, now: now).bytes
-    // A cache that can't be written only costs time.
-    if records != kept, !bundle.folders.contains(where: \.isUnpacked) {
-      try? cache.write(.hashes, key, records)
+    if bundle.folders.contains(where: \.isUnpacked) { return (hashed.files, hashed.read, nil) }
+    let caching = Beside { [cache] () throws(PublishError) in
+      let records = HashCache(hashed.files.map { ($0.source.status, $0.digest) }, now: now).bytes
+      // A cache that can't be written only costs time.
+      if records != kept { try? cache.write(.hashes, key, records) }
     }
-    return hashed
+    return (hashed.files, hashed.read, caching)
   }
 
   // MARK: Origin
@@ -210,12 +231,21 @@ package struct Publisher: Sendable {
   /// What the origin lacks of the plans and of what it lost.
   private func missing(_ plans: [Plan], _ healing: [SHA256: HashedFile]) throws(PublishError) -> [HashedFile]
   {
-    let files = Publisher.contents(of: plans).merging(healing) { planned, _ in planned }
-    if files.isEmpty { return [] }
-    let lacking = try PublishError.asking { () throws(OriginError) in
-      try api.missing(of: files.keys.sorted())
+    // By URL, so that the files of a folder come together; each content once.
+    var files: [HashedFile] = []
+    var seen: Set<SHA256> = []
+    for plan in plans {
+      for resource in plan.put where seen.insert(resource.content.sha256).inserted {
+        files.append(resource.file)
+      }
     }
-    return lacking.compactMap { files[$0] }.sorted { $0.source.location < $1.source.location }
+    for file in healing.values.sorted(by: { $0.source.location < $1.source.location })
+    where seen.insert(file.digest.sha256).inserted { files.append(file) }
+    if files.isEmpty { return [] }
+    // In their own order, in which the origin finds them side by side.
+    let digests = files.map(\.digest.sha256).sorted()
+    let lacking = try PublishError.asking { () throws(OriginError) in try api.missing(of: digests) }
+    return files.filter { lacking.contains($0.digest.sha256) }
   }
 
   // For a dry run, too, files are sent: what devices would download is worked out where the older files are. What no release
@@ -264,18 +294,16 @@ package struct Publisher: Sendable {
   }
 
   /// Keeps what each bundle now holds, so that the next publish need not ask.
+  /// - Parameter entries: of each bundle that was to change, as the cache keeps them.
   private func keep(
-    _ answer: ReleaseAnswer, _ local: LocalBundles, _ plans: [Plan], _ remote: RemoteChannel
+    _ answer: ReleaseAnswer, _ local: LocalBundles, _ plans: [Plan], _ entries: [[UInt8]?],
+    _ remote: RemoteChannel
   ) {
-    for ((source, resources, state), plan) in zip(local.bundles, plans) {
+    for (((source, resources, state), plan), entries) in zip(zip(local.bundles, plans), entries) {
       let isChanged = answer.bundles.contains { $0.bundle == source.name.text && $0.isChanged }
       // What nobody changed, though it was to be, somebody else did.
       guard isChanged || plan.isEmpty else { continue }
-      if isChanged {
-        remote.keep(
-          RemoteBundle(version: answer.version, entries: resources.map(RemoteBundle.Entry.init)),
-          as: source.name)
-      }
+      if isChanged, let entries { remote.keep(entries, at: answer.version, as: source.name) }
       guard state.isSettled else { continue }
       remote.keep(
         state, at: isChanged ? answer.version : plan.base, resources: Int64(resources.count),

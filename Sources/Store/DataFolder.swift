@@ -54,8 +54,11 @@ package struct DataFolder: Sendable {
 
   /// `blobs/ab/cdef…`
   package func blob(_ sha256: SHA256) -> String {
-    let hex = sha256.hex
-    return "\(blobs)/\(hex.prefix(2))/\(hex.dropFirst(2))"
+    var text = Array("\(path)/blobs/".utf8)
+    let start = text.count
+    sha256.appendHex(to: &text)
+    text.insert(UInt8(ascii: "/"), at: start + 2)
+    return String(decoding: text, as: UTF8.self)
   }
 
   func whole(_ sha256: SHA256) -> String { "\(whole)/\(sha256.hex)" }

@@ -41,8 +41,8 @@ import Testing
     let zstd = ZstdMiddle.code(count: pieces.joined().count) { pieces.feed($0) }
     let zstdEnds = zstd.middle.around(prefix, suffix)
     let whole = [prefix] + pieces + [suffix]
-    #expect(
-      gzipEnds.head.count + gzip.blocks.count + gzipEnds.tail.count < Gzip.encode(whole).count + 100)
+    // Its middle is coded for manifests, by which `DeflateTests` judges it: what is added is what stands around it.
+    #expect(gzipEnds.head.count + gzipEnds.tail.count < Gzip.encode([prefix, suffix]).count + 100)
     #expect(
       zstdEnds.head.count + zstd.blocks.count + zstdEnds.tail.count < Zstd.encode(whole).count + 200)
   }

@@ -49,7 +49,21 @@ package struct DownloadPath: Hashable, Sendable, CustomStringConvertible {
 
   /// The path as it stands in a URL.
   package var text: String {
-    "\(space)/\(appID)/\(manifestVersion)/\(resourceVersion)/\(uuid)/\(name.escaped)"
+    var out: [UInt8] = []
+    append(to: &out)
+    return String(decoding: out, as: UTF8.self)
+  }
+
+  private func append(to out: inout [UInt8]) {
+    out.append(contentsOf: space.utf8)
+    for number in [appID, manifestVersion.number, resourceVersion] {
+      out.append(UInt8(ascii: "/"))
+      CanonicalJSON.append(integer: number, to: &out)
+    }
+    out.append(UInt8(ascii: "/"))
+    uuid.append(to: &out)
+    out.append(UInt8(ascii: "/"))
+    PercentEncoding.append(encodingPercentsOf: name.text, to: &out)
   }
 
   /// The path as it stands in a folder, names unescaped.
@@ -60,7 +74,15 @@ package struct DownloadPath: Hashable, Sendable, CustomStringConvertible {
   package var description: String { text }
 
   /// The absolute URL under a channel's public URL.
-  package func url(publicURL: BaseURL) -> String { publicURL.text + "/" + text }
+  package func url(publicURL: BaseURL) -> String {
+    var out: [UInt8] = []
+    // A usual URL, so that it is written in one piece of memory.
+    out.reserveCapacity(320)
+    out.append(contentsOf: publicURL.text.utf8)
+    out.append(UInt8(ascii: "/"))
+    append(to: &out)
+    return String(decoding: out, as: UTF8.self)
+  }
 
   private static func text(_ bytes: RawSpan, _ range: Range<Int>) -> String {
     bytes.extracting(range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }

@@ -9,9 +9,11 @@ package struct ResourceUUID: Hashable, Sendable, CustomStringConvertible {
   package static let textLength = 36
 
   package init(_ sha256: SHA256) {
-    let words = sha256.bytes.prefix(16).reduce(into: (high: UInt64(0), low: UInt64(0))) { words, byte in
-      words.high = words.high << 8 | words.low >> 56
-      words.low = words.low << 8 | UInt64(byte)
+    let words = sha256.withBytes { bytes in
+      (
+        high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+        low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+      )
     }
     // "ver: … set to 0b1000", "var: … set to 0b10".
     high = words.high & ~0xF000 | 0x8000
@@ -45,12 +47,17 @@ package struct ResourceUUID: Hashable, Sendable, CustomStringConvertible {
   package var text: String {
     var out: [UInt8] = []
     out.reserveCapacity(Self.textLength)
+    append(to: &out)
+    return String(decoding: out, as: UTF8.self)
+  }
+
+  /// Appends the text to `out`.
+  func append(to out: inout [UInt8]) {
     for i in 0..<32 {
       if i == 8 || i == 12 || i == 16 || i == 20 { out.append(UInt8(ascii: "-")) }
       let word = i < 16 ? high : low
       out.append(ASCII.lowerHexDigit(UInt8(truncatingIfNeeded: word >> UInt64(60 - i % 16 * 4)) & 15))
     }
-    return String(decoding: out, as: UTF8.self)
   }
 
   package var description: String { text }

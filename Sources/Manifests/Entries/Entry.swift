@@ -98,9 +98,9 @@ package struct Entry: Hashable, Sendable {
     CanonicalJSON.append(raw: ",\"download\":", to: &out)
     CanonicalJSON.append(string: download, to: &out)
     CanonicalJSON.append(raw: ",\"md5\":\"", to: &out)
-    out.append(contentsOf: md5.hex.utf8)
+    md5.appendHex(to: &out)
     CanonicalJSON.append(raw: "\",\"sha256\":\"", to: &out)
-    out.append(contentsOf: sha256.hex.utf8)
+    sha256.appendHex(to: &out)
     CanonicalJSON.append(raw: "\",\"size\":", to: &out)
     CanonicalJSON.append(integer: size, to: &out)
     CanonicalJSON.append(raw: ",\"version\":\"", to: &out)
@@ -139,10 +139,15 @@ package struct ResourceContent: Hashable, Sendable {
   ///
   /// - Throws: `member` with the name of the one that is missing or wrong.
   package init(json: JSONValue) throws(JSONError) {
+    try self.init(json: json) { ContentType($0) }
+  }
+
+  /// - Parameter type: reads a content type; most of many are the same few.
+  package init(json: JSONValue, type: (String) -> ContentType?) throws(JSONError) {
     md5 = try json.md5("md5")
     sha256 = try json.sha256("sha256")
     size = try json.size("size")
-    guard let ctype = json["ctype"]?.string.flatMap(ContentType.init) else { throw .member("ctype") }
+    guard let ctype = json["ctype"]?.string.flatMap(type) else { throw .member("ctype") }
     self.ctype = ctype
     do {
       headers =

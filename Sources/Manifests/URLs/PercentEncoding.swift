@@ -18,10 +18,20 @@ package enum PercentEncoding {
   package static func encodePercents(_ text: String) -> String {
     var out: [UInt8] = []
     out.reserveCapacity(text.utf8.count + 32)
-    for byte in text.utf8 {
-      if byte == UInt8(ascii: "%") { out.append(contentsOf: "%25".utf8) } else { out.append(byte) }
-    }
+    append(encodingPercentsOf: text, to: &out)
     return String(decoding: out, as: UTF8.self)
+  }
+
+  /// Appends what `encodePercents` gives to `out`.
+  static func append(encodingPercentsOf text: String, to out: inout [UInt8]) {
+    let bytes = text.utf8Span.span
+    for i in bytes.indices {
+      out.append(bytes[i])
+      if bytes[i] == UInt8(ascii: "%") {
+        out.append(UInt8(ascii: "2"))
+        out.append(UInt8(ascii: "5"))
+      }
+    }
   }
 
   /// The bytes that `text` stands for, each escape decoded once; nil where a `%` isn't followed by two digits.

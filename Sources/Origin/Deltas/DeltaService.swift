@@ -101,8 +101,10 @@ final class DeltaService: Sendable {
 
   /// Whether the deltas of a release that was just made are stored: it was prepared, or has none to be made.
   func areStored(of outcome: ReleaseOutcome) -> Bool {
+    // Of a first release, which may bring 100,000 files, none is looked at.
+    if outcome.previous == .none { return true }
     let preview = ReleasePreview(outcome)
-    if preview.new.isEmpty || outcome.previous == .none { return true }
+    if preview.new.isEmpty { return true }
     return preparation(Self.id(preview, on: outcome.previous))?.status.isReady ?? false
   }
 

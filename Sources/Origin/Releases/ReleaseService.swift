@@ -145,7 +145,7 @@ final class ReleaseService: Sendable {
     }
     return try staging(scope, by: caller, isDryRun: isDryRun, version: version) {
       (checkWanted) throws(StoreError) in
-      // Written by `digest`, read by `committed`, both on this thread and in that order.
+      // Written by `digest`, read by `committed`, in that order: the store waits for the one before it calls the other.
       var next = ManifestMap.empty
       return try self.pushing { (check) throws(StoreError) in
         try act(

@@ -1,8 +1,9 @@
+import HTTPClient
 import Manifests
 import System
 
 /// `POST /blobs/missing`: which of these have to be sent?
-package struct MissingBlobsRequest: Encodable, Sendable {
+package struct MissingBlobsRequest: Sendable {
   /// How many are asked about at once: the origin takes 100,000.
   package static let limit = 50_000
 
@@ -12,6 +13,22 @@ package struct MissingBlobsRequest: Encodable, Sendable {
 
   /// The word for an answer that lists those which are there.
   package static let present = "present"
+
+  /// As JSON; there may be 50,000, hence no tree in between.
+  package var json: [UInt8] {
+    var out: [UInt8] = []
+    out.reserveCapacity(64 + sha256.count * (2 * SHA256.byteCount + 3))
+    out.append(contentsOf: "{\"answer\":".utf8)
+    CanonicalJSON.append(string: answer, to: &out)
+    out.append(contentsOf: ",\"sha256\":[".utf8)
+    for (index, digest) in sha256.enumerated() {
+      out.append(contentsOf: (index == 0 ? "\"" : ",\"").utf8)
+      digest.appendHex(to: &out)
+      out.append(UInt8(ascii: "\""))
+    }
+    out.append(contentsOf: "]}".utf8)
+    return out
+  }
 }
 
 /// Those that have to be sent, or, where that was asked for, those that don't; in the order asked.
@@ -46,7 +63,9 @@ extension OriginClient {
       let part = rest.prefix(MissingBlobsRequest.limit)
       rest = rest.dropFirst(part.count)
       let request = MissingBlobsRequest(answer: MissingBlobsRequest.present, sha256: Array(part))
-      var call = OriginCall("POST", "blobs/missing", request)
+      var call = OriginCall("POST", "blobs/missing")
+      call.body = .bytes(request.json)
+      call.fields = [HTTPField("Content-Type", "application/json")]
       call.isRepeatable = true
       let answer = try send(call, as: MissingBlobsAnswer.self).value
       if let list = answer.missing {

@@ -144,11 +144,12 @@ extension OriginClient {
   }
 
   /// Begins to make a release's deltas. The answer's document is as those that follow it: `plan` is in the value alone.
-  package func prepare(_ request: ReleaseRequest, in channel: ChannelAddress) throws(OriginError)
+  /// - Parameter request: the release's, as JSON.
+  package func prepare(_ request: [UInt8], in channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<PreparationAnswer>
   {
     var call = OriginCall("POST", "\(channel.path)/preparations")
-    call.body = .bytes(request.json)
+    call.body = .bytes(request)
     call.fields = [HTTPField("Content-Type", "application/json")]
     call.isRepeatable = true
     let answer = try send(call, as: PreparationAnswer.self)
@@ -179,9 +180,11 @@ extension ResourceContent {
     out.append(contentsOf: "{\"ctype\":".utf8)
     CanonicalJSON.append(string: ctype.text, to: &out)
     out.append(contentsOf: ",\"md5\":\"".utf8)
-    out.append(contentsOf: md5.hex.utf8)
+    md5.appendHex(to: &out)
     out.append(contentsOf: "\",\"sha256\":\"".utf8)
-    out.append(contentsOf: sha256.hex.utf8)
-    out.append(contentsOf: "\",\"size\":\(size)}".utf8)
+    sha256.appendHex(to: &out)
+    out.append(contentsOf: "\",\"size\":".utf8)
+    CanonicalJSON.append(integer: size, to: &out)
+    out.append(UInt8(ascii: "}"))
   }
 }

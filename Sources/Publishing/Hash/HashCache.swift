@@ -36,8 +36,8 @@ package struct HashCache: Sendable {
       if let last, last == (status.device, status.inode) { continue }
       last = (status.device, status.inode)
       for word in HashCache.words(of: status) { ByteCoding.append(word, to: &records) }
-      records.append(contentsOf: digest.md5.bytes)
-      records.append(contentsOf: digest.sha256.bytes)
+      digest.md5.withBytes { records.append(contentsOf: $0) }
+      digest.sha256.withBytes { records.append(contentsOf: $0) }
     }
     self.records = records
   }

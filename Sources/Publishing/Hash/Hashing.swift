@@ -104,10 +104,8 @@ private final class HashJob: Sendable {
     -> HashedFile
   {
     if source.status.size <= RetainedBytes.small, let bytes = try FileReader.small(source, into: buffer) {
-      var hasher = FileHasher()
-      hasher.update(bytes.span.bytes)
       kept?.keep(bytes, of: source.location)
-      return HashedFile(source: source, digest: hasher.finish())
+      return HashedFile(source: source, digest: FileDigest(of: bytes.span.bytes))
     }
     let file = try FileReader(source)
     var hasher = FileHasher()

@@ -4,9 +4,22 @@ import System
 extension RemoteBundle {
   /// The bundle as the cache keeps it: version, types with headers, entries.
   var cached: [UInt8] {
+    Self.cached(Self.cachedEntries(entries), at: version)
+  }
+
+  /// What `cached` is of entries that were put together before their version was known.
+  static func cached(_ entries: [UInt8], at version: ManifestVersion) -> [UInt8] {
+    var out: [UInt8] = []
+    out.reserveCapacity(8 + entries.count)
+    ByteCoding.append(UInt64(version.number), to: &out)
+    out.append(contentsOf: entries)
+    return out
+  }
+
+  /// The part of `cached` behind the version.
+  static func cachedEntries(_ entries: [Entry]) -> [UInt8] {
     var out: [UInt8] = []
     out.reserveCapacity(entries.count * 160)
-    ByteCoding.append(UInt64(version.number), to: &out)
     let forms = Array(Set(entries.map(\.form))).sorted { ($0.ctype, $0.headers) < ($1.ctype, $1.headers) }
     ByteCoding.append(UInt64(forms.count), to: &out)
     for form in forms {
@@ -19,8 +32,8 @@ extension RemoteBundle {
       ByteCoding.append(entry.url, to: &out)
       ByteCoding.append(numbers[entry.form] ?? 0, to: &out)
       ByteCoding.append(UInt64(entry.size), to: &out)
-      out.append(contentsOf: entry.md5.bytes)
-      out.append(contentsOf: entry.sha256.bytes)
+      entry.md5.withBytes { out.append(contentsOf: $0) }
+      entry.sha256.withBytes { out.append(contentsOf: $0) }
     }
     return out
   }

@@ -84,6 +84,12 @@ struct RemoteChannel {
     try? cache.write(.states, Self.stateKey(name, api, address), seen.cached)
   }
 
+  /// Keeps what the bundle is since a release.
+  /// - Parameter entries: as `RemoteBundle.cachedEntries` gives them.
+  func keep(_ entries: [UInt8], at version: ManifestVersion, as name: BundleName) {
+    try? cache.write(.entries, key(name), RemoteBundle.cached(entries, at: version))
+  }
+
   /// Keeps what the bundle is now; a cache that can't be written only costs time.
   @discardableResult
   func keep(_ bundle: RemoteBundle, as name: BundleName) -> RemoteBundle {

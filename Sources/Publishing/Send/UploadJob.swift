@@ -132,7 +132,10 @@ final class UploadJob: Sendable {
     pack.reserveCapacity(files.reduce(0) { $0 + Int($1.digest.size) + 128 })
     for file in files {
       let digest = file.digest
-      pack.append(contentsOf: "\(digest.sha256.hex) \(digest.md5.hex) \(digest.size)\n".utf8)
+      digest.sha256.appendHex(to: &pack)
+      pack.append(UInt8(ascii: " "))
+      digest.md5.appendHex(to: &pack)
+      pack.append(contentsOf: " \(digest.size)\n".utf8)
       if let bytes = kept.bytes(of: file.source.location), bytes.count == Int(digest.size) {
         try UploadJob.check(file.source)
         pack.append(contentsOf: bytes)

@@ -22,9 +22,7 @@ extension BlobStore {
     var whole: [WholeFile] = []
     whole.reserveCapacity(files.count)
     for file in files {
-      var hasher = FileHasher()
-      hasher.update(file.bytes.span.bytes)
-      let digest = hasher.finish()
+      let digest = FileDigest(of: file.bytes.span.bytes)
       guard file.claim.agrees(with: digest) else {
         try store(whole)
         throw .digestMismatch(announced: file.claim, received: digest)
@@ -70,6 +68,7 @@ extension BlobStore {
       for file in new { state.arriving.remove(file.digest.sha256) }
       for file in written.made { state.named[file.digest.sha256] = file.digest }
     }
+    writeback.made(written.made.count)
     if let failure = written.failure {
       // On a full disk the part of a file that found room is the rest of it, which a start may need. What has the name is
       // never removed from under a release that placed other bytes there meanwhile.

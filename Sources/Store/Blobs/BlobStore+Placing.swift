@@ -66,12 +66,16 @@ extension BlobStore {
   /// Those that were made under `blobs/` and aren't there any more, or not with all their bytes: somebody else had a hand in
   /// it, and the release must not name them.
   private func lost(_ digests: [SHA256]) throws(SystemError) -> [SHA256] {
-    var lost: [SHA256] = []
-    for digest in state.withLock({ state in digests.compactMap { state.named[$0] } }) {
-      let status = try Kernel.status(folder.blob(digest.sha256))
-      if status?.kind != .file || status?.size != digest.size { lost.append(digest.sha256) }
+    let named = state.withLock { state in digests.compactMap { state.named[$0] } }
+    let lost = Locked<[SHA256]>([])
+    let parts = (named.count + Self.atOnce - 1) / Self.atOnce
+    try Parallel.forEach(parts, threads: Environment.cores) { [folder] (part) throws(SystemError) in
+      for digest in named[part * Self.atOnce..<min(named.count, (part + 1) * Self.atOnce)] {
+        let status = try Kernel.status(folder.blob(digest.sha256))
+        if status?.kind != .file || status?.size != digest.size { lost.withLock { $0.append(digest.sha256) } }
+      }
     }
-    return lost
+    return lost.withLock { $0 }
   }
 
   /// Renames whole files to their names under `blobs/`; gives those that aren't there.

@@ -16,6 +16,7 @@ final class BlobStore: Sendable {
   // syncfs(2): "Since Linux 5.8, syncfs() will also report an error if one or more inodes failed to be written back
   // since the last syncfs() call", counted for each open file: so it is open before anything is written.
   let root: Descriptor
+  let writeback: Writeback
   let state: Locked<State>
 
   /// Folders that the start found in the way of what arrives.
@@ -67,6 +68,7 @@ final class BlobStore: Sendable {
     self.clock = clock
     self.changes = changes
     isSecondary = !cleansUp
+    writeback = Writeback(folder: folder.path)
     root = try StoreError.disk { () throws(SystemError) in
       try Kernel.open(folder.path, [.read, .directory])
     }

@@ -103,7 +103,7 @@ struct ManifestRow {
     let next = column + ResourceContent.columns
     version = row.get(next)
     broughtIn = row.version(next + 1)
-    publicURL = row.get(next + 2)
+    publicURL = row.sharedText(next + 2)
   }
 
   /// What a manifest says of it: the same at any time, since all of it was fixed with the resource's row.

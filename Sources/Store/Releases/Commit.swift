@@ -7,8 +7,8 @@ extension Store {
   /// Planning and the bytes' way to the disk run beside other releases; the transaction itself is one at a time.
   /// - Parameters:
   ///   - digest: Gives the sha256 of the resourcemap that the changes lead to. Called at most once, by the thread
-  ///     that commits, while no other release can come between; it may read from the store, not write to it. nil:
-  ///     worked out from the database.
+  ///     that commits or one that it waits for, while no other release can come between; it may read from the store, not
+  ///     write to it. nil: worked out from the database.
   ///   - committed: Called after the commit, before any other release can begin: the place to move a catalog on.
   ///     Not called where nothing changed.
   ///   - record: keeps the answer for retries, with the release. Where the channel is as it was asked to be, nothing is
@@ -65,9 +65,12 @@ extension Store {
     let freeze = try plan.channel.flatMap { (channel) throws(StoreError) in try db.freeze(of: channel.id) }
     if let freeze, request.breakGlass == nil { throw .frozen(request.app, request.channel, freeze) }
     var writer = try ReleaseWriter(plan, of: request, in: db, blobs: blobs, now: clock())
-    var outcome = try writer.write { (prepared) throws(StoreError) in
-      if let digest { return try digest(prepared) }
-      return try db.digest(of: prepared)
+    var outcome = try writer.write { (prepared, rows) throws(StoreError) in
+      guard let digest else {
+        try rows()
+        return try db.digest(of: prepared)
+      }
+      return try Self.digest(prepared, digest, beside: rows)
     }
     if let channel = outcome.channel {
       if let source = request.source { try db.note(source, of: outcome.version, in: channel.id) }
@@ -77,6 +80,31 @@ extension Store {
     outcome.receipt = try db.audit(
       request.act(outcome), by: Actor(name: request.author, address: request.address), now: clock())
     return outcome
+  }
+
+  /// Changes from which on a thread is worth starting.
+  private static let manyChanges = 1000
+
+  /// What `digest` gives for a release, worked out while `rows` writes those of it that don't need it.
+  private static func digest(
+    _ prepared: PreparedRelease, _ digest: @escaping (PreparedRelease) throws(StoreError) -> SHA256,
+    beside rows: () throws(StoreError) -> Void
+  ) throws(StoreError) -> SHA256 {
+    let result = Locked<Result<SHA256, StoreError>?>(nil)
+    // The thread below runs it while this one waits or writes rows, and nobody runs it afterwards.
+    nonisolated(unsafe) let work = digest
+    let thread =
+      prepared.changes.count < manyChanges
+      ? nil
+      : try? OSThread(name: "digest") {
+        let made = Result { () throws(StoreError) in try work(prepared) }
+        result.withLock { $0 = made }
+      }
+    let written = Result { () throws(StoreError) in try rows() }
+    thread?.join()
+    try written.get()
+    if let made = result.withLock({ $0 }) { return try made.get() }
+    return try digest(prepared)
   }
 
   private func dryRun(_ plan: ReleasePlan, of request: ReleaseInput, missing: [SHA256]) throws(StoreError)

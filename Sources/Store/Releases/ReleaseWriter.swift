@@ -45,10 +45,12 @@ struct ReleaseWriter {
     resources.reserveCapacity(plan.union.count + plan.shared.count)
   }
 
-  /// Writes the release; `digest` is asked once for the sha256 of the resourcemap that it leads to.
-  mutating func write(digest: (PreparedRelease) throws(StoreError) -> SHA256) throws(StoreError)
-    -> ReleaseOutcome
-  {
+  /// Writes the release.
+  /// - Parameter digest: asked once for the sha256 of the resourcemap that it leads to; it is given rows to write, which it may
+  ///   do meanwhile, and which are written when it comes back.
+  mutating func write(
+    digest: (PreparedRelease, _ rows: () throws(StoreError) -> Void) throws(StoreError) -> SHA256
+  ) throws(StoreError) -> ReleaseOutcome {
     var changes: [EntryChange] = []
     changes.reserveCapacity(plan.union.count)
     newBlobs = try BlobRow.insertNew(try placedBlobs(), now: at, in: db)
@@ -62,11 +64,13 @@ struct ReleaseWriter {
             try entry(step.url, content)
           }, old: step.old?.content.headers))
     }
-    try URLRow.insert(newURLs, of: channel.id, in: db)
-    try ResourceRow.insert(newResources, in: db)
-    (newURLs, newResources) = ([], [])
     let prepared = PreparedRelease(channel: channel, version: version, at: at, changes: changes)
-    let digest = try digest(prepared)
+    let (db, channel, urlRows, resourceRows) = (db, channel, newURLs, newResources)
+    (newURLs, newResources) = ([], [])
+    let digest = try digest(prepared) { () throws(StoreError) in
+      try URLRow.insert(urlRows, of: channel.id, in: db)
+      try ResourceRow.insert(resourceRows, in: db)
+    }
     try ReleaseRow(
       channel: channel.id, version: version, kind: request.kind, at: at, author: request.author,
       message: request.message, digest: digest, counts: plan.counts, newBytes: plan.newBytes,

@@ -41,7 +41,7 @@ enum Stored {
 
   /// The content type of a column: one that many rows share is read, and in memory, once.
   static func contentType(_ row: Statement, _ column: Int32) throws(StoreError) -> ContentType {
-    let text: String = row.get(column)
+    let text = row.sharedText(column)
     if let known = row.types[text] { return known }
     let type = try contentType(text)
     row.keep(type, of: text)
@@ -50,7 +50,7 @@ enum Stored {
 
   /// The headers of a column, in the same way.
   static func headers(_ row: Statement, _ column: Int32) throws(StoreError) -> EntryHeaders {
-    let text: String = row.get(column)
+    let text = row.sharedText(column)
     if text == "{}" { return EntryHeaders() }
     if let known = row.headers[text] { return known }
     guard let headers = try? EntryHeaders(json: JSONValue.parse(Array(text.utf8))) else {

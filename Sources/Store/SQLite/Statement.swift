@@ -14,6 +14,8 @@ final class Statement {
   private(set) var headers: [String: EntryHeaders] = [:]
   /// The same of content types.
   private(set) var types: [String: ContentType] = [:]
+  /// Texts that the rows before had, by their columns.
+  private var texts: [String?] = []
 
   init(_ handle: OpaquePointer) { self.handle = handle }
 
@@ -34,6 +36,19 @@ final class Statement {
   func keep(_ type: ContentType, of text: String) {
     if types.count == 64 { types = [:] }
     types[text] = type
+  }
+
+  /// The text of a column that many rows in a row share: then it is the same one in memory.
+  func sharedText(_ column: Int32) -> String {
+    let place = Int(column)
+    while texts.count <= place { texts.append(nil) }
+    // "… sqlite3_column_text() followed by sqlite3_column_bytes()"
+    let start = sqlite3_column_text(handle, column)
+    let bytes = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+    if let known = texts[place], known.utf8Span.span.bytes.isEqual(to: bytes) { return known }
+    let text = String(decoding: bytes, as: UTF8.self)
+    texts[place] = text
+    return text
   }
 
   /// A manifest version; one below 0 is damage.
@@ -129,7 +144,11 @@ extension SHA256: SQLValue {
       row.withBytes(column, { SHA256(bytes: $0) }) ?? row.damaged("a SHA-256 of another size", SHA256.of([]))
   }
 
-  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { bytes.bind(to: statement, at: index) }
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    withBytes {
+      sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count), xcache_sqlite_transient())
+    }
+  }
 }
 
 extension MD5: SQLValue {
@@ -138,7 +157,11 @@ extension MD5: SQLValue {
     self = row.withBytes(column, { MD5(bytes: $0) }) ?? row.damaged("an MD5 of another size", MD5.of([]))
   }
 
-  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { bytes.bind(to: statement, at: index) }
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    withBytes {
+      sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count), xcache_sqlite_transient())
+    }
+  }
 }
 
 extension Optional: SQLValue where Wrapped: SQLValue {
@@ -148,5 +171,11 @@ extension Optional: SQLValue where Wrapped: SQLValue {
 
   func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
     self?.bind(to: statement, at: index) ?? sqlite3_bind_null(statement, index)
+  }
+}
+
+extension RawSpan {
+  fileprivate func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
+    withUnsafeBytes { $0.count == other.count && $0.elementsEqual(other) }
   }
 }

@@ -16,6 +16,13 @@
 
     private var state: State
 
+    /// Writes the digest of `bytes` to `digest`, which has its size.
+    static func digest(_ bytes: RawSpan, _ algorithm: Algorithm, into digest: UnsafeMutableRawBufferPointer) {
+      var context = DigestContext(algorithm)
+      context.update(bytes)
+      digest.copyBytes(from: context.value(count: digest.count))
+    }
+
     init(_ algorithm: Algorithm) {
       state = algorithm == .md5 ? .md5(Insecure.MD5()) : .sha256(CryptoKit.SHA256())
     }

@@ -30,6 +30,11 @@ package struct FileDigest: Hashable, Sendable {
     self.sha256 = sha256
     self.size = size
   }
+
+  /// Of bytes that are all there.
+  package init(of bytes: RawSpan) {
+    self.init(md5: MD5.of(bytes), sha256: SHA256.of(bytes), size: Int64(bytes.byteCount))
+  }
 }
 
 /// MD5, SHA-256 and size in one pass.

@@ -12,6 +12,15 @@ package enum Hex {
     }
   }
 
+  /// Appends two lower-case digits a byte to `out`.
+  package static func append(_ bytes: RawSpan, to out: inout [UInt8]) {
+    for i in bytes.byteOffsets {
+      let byte = bytes.unsafeLoad(fromByteOffset: i, as: UInt8.self)
+      out.append(digit(byte >> 4))
+      out.append(digit(byte & 15))
+    }
+  }
+
   /// The bytes, or nil unless `text` is exactly `2 * count` lower-case digits.
   package static func decode(_ text: some StringProtocol, count: Int) -> [UInt8]? {
     if let bytes = text.utf8.withContiguousStorageIfAvailable({ decode($0, count: count) }) { return bytes }
@@ -20,19 +29,24 @@ package enum Hex {
 
   /// The bytes, or nil unless `digits` are exactly `2 * count` lower-case digits.
   package static func decode(_ digits: UnsafeBufferPointer<UInt8>, count: Int) -> [UInt8]? {
-    guard digits.count == 2 * count else { return nil }
-    var isHex = true
+    var isHex = false
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { out, initialized in
-      for i in 0..<count {
-        guard let high = value(of: digits[2 * i]), let low = value(of: digits[2 * i + 1]) else {
-          isHex = false
-          break
-        }
-        out[i] = high << 4 | low
-        initialized = i + 1
-      }
+      isHex = decode(
+        digits, into: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(out)[..<count]))
+      initialized = isHex ? count : 0
     }
     return isHex ? bytes : nil
+  }
+
+  /// Writes the bytes to `out`, which has their count.
+  /// - Returns: false unless `digits` are exactly twice as many lower-case digits.
+  static func decode(_ digits: UnsafeBufferPointer<UInt8>, into out: UnsafeMutableRawBufferPointer) -> Bool {
+    guard digits.count == 2 * out.count else { return false }
+    for i in out.indices {
+      guard let high = value(of: digits[2 * i]), let low = value(of: digits[2 * i + 1]) else { return false }
+      out[i] = high << 4 | low
+    }
+    return true
   }
 
   private static func digit(_ value: UInt8) -> UInt8 {

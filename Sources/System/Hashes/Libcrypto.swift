@@ -17,13 +17,36 @@
   struct DigestContext: ~Copyable {
     enum Algorithm {
       case md5, sha256
+
+      // "If you perform the same operation many times then it is recommended to use "Explicit fetching" to prefetch an
+      // algorithm once initially" (crypto(7)): what EVP_md5 gives is looked up anew, under locks, for each digest, and of a
+      // small file that takes longer than the digest. An EVP_MD doesn't change, and any thread may use it.
+      nonisolated(unsafe) private static let fetchedMD5 = EVP_MD_fetch(nil, "MD5", nil)
+      nonisolated(unsafe) private static let fetchedSHA256 = EVP_MD_fetch(nil, "SHA256", nil)
+
+      fileprivate var method: OpaquePointer? {
+        switch self {
+        case .md5: Self.fetchedMD5 ?? EVP_md5()
+        case .sha256: Self.fetchedSHA256 ?? EVP_sha256()
+        }
+      }
     }
 
     private let context: OpaquePointer
 
+    /// Writes the digest of `bytes` to `digest`, which has its size.
+    static func digest(_ bytes: RawSpan, _ algorithm: Algorithm, into digest: UnsafeMutableRawBufferPointer) {
+      var length: UInt32 = 0
+      let result = bytes.withUnsafeBytes {
+        EVP_Digest(
+          $0.baseAddress, $0.count, digest.baseAddress?.assumingMemoryBound(to: UInt8.self), &length,
+          algorithm.method, nil)
+      }
+      guard result == 1, length == digest.count else { fatalError("libcrypto could not make a digest") }
+    }
+
     init(_ algorithm: Algorithm) {
-      let algorithm = algorithm == .md5 ? EVP_md5() : EVP_sha256()
-      guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, algorithm, nil) == 1 else {
+      guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, algorithm.method, nil) == 1 else {
         fatalError("libcrypto has no memory for a digest")
       }
       self.context = context

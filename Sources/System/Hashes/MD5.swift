@@ -16,31 +16,46 @@ package struct MD5: Hashable, Sendable, CustomStringConvertible {
 
   /// Reads 32 lower-case hexadecimal digits; nil for anything else.
   package init?(hex: some StringProtocol) {
-    guard let bytes = Hex.decode(hex, count: Self.byteCount) else { return nil }
-    self.init(bytes: bytes.span.bytes)
+    let read = hex.utf8.withContiguousStorageIfAvailable { MD5(digits: $0) }
+    guard let digest = read ?? Array(hex.utf8).withUnsafeBufferPointer({ MD5(digits: $0) }) else {
+      return nil
+    }
+    self = digest
   }
 
   /// Reads 32 lower-case hexadecimal digits; nil for anything else.
   package init?(digits: UnsafeBufferPointer<UInt8>) {
-    guard let bytes = Hex.decode(digits, count: Self.byteCount) else { return nil }
-    self.init(bytes: bytes.span.bytes)
+    var words = (UInt64(0), UInt64(0))
+    guard withUnsafeMutableBytes(of: &words, { Hex.decode(digits, into: $0) }) else { return nil }
+    self.init(bigEndianWords: words)
+  }
+
+  private init(bigEndianWords words: (UInt64, UInt64)) {
+    self.words = (words.0.bigEndian, words.1.bigEndian)
   }
 
   /// The digest of `bytes`.
-  package static func of(_ bytes: [UInt8]) -> MD5 {
-    var hasher = FileHasher()
-    hasher.update(bytes.span.bytes)
-    return hasher.finish().md5
+  package static func of(_ bytes: RawSpan) -> MD5 {
+    var words = (UInt64(0), UInt64(0))
+    withUnsafeMutableBytes(of: &words) { DigestContext.digest(bytes, .md5, into: $0) }
+    return MD5(bigEndianWords: words)
   }
+
+  /// The digest of `bytes`.
+  package static func of(_ bytes: [UInt8]) -> MD5 { of(bytes.span.bytes) }
 
   /// The digest as bytes.
-  package var bytes: [UInt8] {
-    withUnsafeBytes(of: (words.0.bigEndian, words.1.bigEndian)) { Array($0) }
-  }
+  package var bytes: [UInt8] { withBytes { Array($0) } }
 
   /// The digest as 32 lower-case hexadecimal digits.
-  package var hex: String {
-    bytes.withUnsafeBytes { Hex.encode($0.bytes) }
+  package var hex: String { withBytes { Hex.encode($0.bytes) } }
+
+  /// Appends the hexadecimal digits to `out`.
+  package func appendHex(to out: inout [UInt8]) { withBytes { Hex.append($0.bytes, to: &out) } }
+
+  /// Lends the digest's bytes.
+  package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    withUnsafeBytes(of: (words.0.bigEndian, words.1.bigEndian), body)
   }
 
   package var description: String { hex }

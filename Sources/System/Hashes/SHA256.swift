@@ -17,21 +17,29 @@ package struct SHA256: Hashable, Comparable, Sendable, CustomStringConvertible {
 
   /// Reads 64 lower-case hexadecimal digits; nil for anything else.
   package init?(hex: some StringProtocol) {
-    guard let bytes = Hex.decode(hex, count: Self.byteCount) else { return nil }
-    self.init(bytes: bytes.span.bytes)
+    let read = hex.utf8.withContiguousStorageIfAvailable { SHA256(digits: $0) }
+    guard let digest = read ?? Array(hex.utf8).withUnsafeBufferPointer({ SHA256(digits: $0) }) else {
+      return nil
+    }
+    self = digest
   }
 
   /// Reads 64 lower-case hexadecimal digits; nil for anything else.
   package init?(digits: UnsafeBufferPointer<UInt8>) {
-    guard let bytes = Hex.decode(digits, count: Self.byteCount) else { return nil }
-    self.init(bytes: bytes.span.bytes)
+    var words = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
+    guard withUnsafeMutableBytes(of: &words, { Hex.decode(digits, into: $0) }) else { return nil }
+    self.init(bigEndianWords: words)
   }
 
   /// The digest of `bytes`.
   package static func of(_ bytes: RawSpan) -> SHA256 {
-    var hasher = SHA256Hasher()
-    hasher.update(bytes)
-    return hasher.finish()
+    var words = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
+    withUnsafeMutableBytes(of: &words) { DigestContext.digest(bytes, .sha256, into: $0) }
+    return SHA256(bigEndianWords: words)
+  }
+
+  private init(bigEndianWords words: (UInt64, UInt64, UInt64, UInt64)) {
+    self.words = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
   }
 
   /// The digest of `bytes`.
@@ -44,7 +52,17 @@ package struct SHA256: Hashable, Comparable, Sendable, CustomStringConvertible {
 
   /// The digest as 64 lower-case hexadecimal digits.
   package var hex: String {
-    bytes.withUnsafeBytes { Hex.encode($0.bytes) }
+    withUnsafeBytes(of: bigEndianWords) { Hex.encode($0.bytes) }
+  }
+
+  /// Appends the hexadecimal digits to `out`.
+  package func appendHex(to out: inout [UInt8]) {
+    withUnsafeBytes(of: bigEndianWords) { Hex.append($0.bytes, to: &out) }
+  }
+
+  /// Lends the digest's bytes.
+  package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    withUnsafeBytes(of: bigEndianWords, body)
   }
 
   package var description: String { hex }

@@ -192,7 +192,7 @@ import Testing
           + #""newer":true,"plan":"\#(plan)","ready":false}"#))
     let address = ChannelAddress(try AppName("shop"), .online)
     let answer = try origin.client().prepare(
-      ReleaseRequest(changes: [], options: ReleaseOptions()), in: address)
+      ReleaseRequest(changes: [], options: ReleaseOptions()).json, in: address)
     #expect(answer.value.plan?.hex == plan)
     #expect(
       answer.document["plan"] == nil && answer.document["newer"] == true && answer.document["id"] == "p1")

@@ -192,6 +192,39 @@ import Testing
     #expect(try store.digest(try store.shop(), at: ManifestVersion(1)) == .of([7]))
   }
 
+  /// The digest of a large release is worked out while its rows are written, and is there when they are.
+  @Test func aLargeReleaseHasItsDigestBesideItsRows() throws {
+    let store = try scratch.open()
+    let set = Dictionary(uniqueKeysWithValues: (0..<1100).map { ("f\($0).js", Sample("file \($0)")) })
+    try store.send(set.values)
+    let request = try store.request([try store.change("main", base: 0, set: set)])
+    let calls = Locked<[Int]>([])
+    // What isn't to be leaves nothing behind, whatever was written meanwhile.
+    #expect {
+      _ = try store.commit(
+        request,
+        digest: { (prepared) throws(StoreError) in
+          calls.withLock { $0.append(prepared.changes.count) }
+          throw .unknownApp(request.app)
+        }, committed: { _ in Issue.record("nothing was committed") })
+    } throws: { if case StoreError.unknownApp = $0 { true } else { false } }
+    #expect(try store.channels().isEmpty)
+    #expect(
+      try store.connections.reading { (db) throws(StoreError) in
+        try db.value(Int.self, "SELECT count(*) FROM url")
+      } == 0)
+    var shown: ManifestVersion?
+    let outcome = try store.commit(
+      request,
+      digest: { prepared in
+        calls.withLock { $0.append(prepared.changes.count) }
+        return .of([7])
+      }, committed: { shown = $0.version })
+    #expect(calls.withLock { $0 } == [1100, 1100] && shown == ManifestVersion(1))
+    #expect(outcome.channel?.digest == .of([7]) && outcome.counts.added == 1100)
+    #expect(try store.manifest(try store.shop(), at: ManifestVersion(1)).count == 1100)
+  }
+
   @Test func namesThatDifferInCaseAreRefused() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a")])

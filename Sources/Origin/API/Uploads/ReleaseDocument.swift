@@ -29,6 +29,10 @@ struct ReleaseDocument: StreamedContent {
   /// Members of an object whose members aren't URLs; there are ten.
   private static let memberLimit = 64
 
+  /// Content types by their text: 100,000 files have a few.
+  private var types: [String: ContentType] = [:]
+  private static let mostTypes = 64
+
   /// A bundle of which a part has arrived.
   private struct Bundle {
     var members = JSONObject()
@@ -156,11 +160,18 @@ struct ReleaseDocument: StreamedContent {
     }
   }
 
-  private func content(_ value: JSONValue, of url: String) throws -> ResourceContent {
+  private mutating func type(_ text: String) -> ContentType? {
+    if let known = types[text] { return known }
+    guard let type = ContentType(text) else { return nil }
+    if types.count < Self.mostTypes { types[text] = type }
+    return type
+  }
+
+  private mutating func content(_ value: JSONValue, of url: String) throws -> ResourceContent {
     let content: ResourceContent
     do {
       if let headers = value["headers"] { _ = try EntryHeaders(json: headers) }
-      content = try ResourceContent(json: value)
+      content = try ResourceContent(json: value) { type($0) }
     } catch {
       throw Problem.badRequest("\(url): \(error)")
     }
