@@ -77,6 +77,36 @@ struct WebTests {
     #expect(try run("--worker", "sw.js").exitCode == 0)
   }
 
+  @Test(
+    "init --inject speaks of what it can't do: no page, UTF-16, a policy that refuses the script; twice changes nothing"
+  )
+  func warnsOfPages() throws {
+    let scratch = try Scratch()
+    let words = ["--app", "shop", "--server", "https://x.example.com", "--inject"]
+    func run(_ folder: String, _ more: String...) throws -> Outcome {
+      try Outcome(
+        Child(
+          [Binary.path, "web", "init", "--dir", folder] + words + more, environment: [:], in: scratch.path))
+    }
+    try scratch.folder("empty", ["readme.txt": "no page"])
+    let empty = try run("empty")
+    #expect(empty.exitCode == 0 && empty.errors.contains("empty has no page"), "\(empty.errors)")
+    let policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"script-src 'nonce-x'\">"
+    try scratch.folder("dist", ["index.html": policy, "a/wide.html": "\u{0}"])
+    try DurableFile.write([0xFF, 0xFE, 0x3C, 0x00], to: "\(scratch.path)/dist/a/wide.html")
+    let first = try run("dist")
+    #expect(first.exitCode == 0 && first.output == Self.wrote + "wrote index.html\n")
+    #expect(first.errors.contains("index.html has a Content-Security-Policy"), "\(first.errors)")
+    #expect(first.errors.contains("a/wide.html is UTF-16"), "\(first.errors)")
+    #expect(try DurableFile.read("\(scratch.path)/dist/a/wide.html") == [0xFF, 0xFE, 0x3C, 0x00])
+    let again = try run("dist")
+    #expect(again.output == Self.wrote && again.errors == first.errors)
+    for worker in ["a/sw.js", "../sw.js", "xcache-sw.js"] {
+      let refused = try run("dist", "--worker", worker)
+      #expect(refused.exitCode == 2 && refused.errors.contains("by its name"), "\(refused.errors)")
+    }
+  }
+
   @Test("remove writes a worker that removes the other one")
   func removes() throws {
     let scratch = try Scratch()

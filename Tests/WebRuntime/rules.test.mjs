@@ -5,6 +5,7 @@ import { rangeOf } from "../../public/runtime/src/worker/answers.js";
 import { PollPolicy, takes } from "../../public/runtime/src/worker/polling.js";
 import { isBypassed, isKilled, matches, readPattern, readPolicy } from "../../public/runtime/src/worker/policy.js";
 import { prefetchRequests, readPrefetch } from "../../public/runtime/src/worker/prefetch.js";
+import { dropAside } from "../../public/runtime/src/worker/room.js";
 
 const settings = { server: "https://o.example.com", hasFallback: true };
 
@@ -143,6 +144,25 @@ test("prefetch requests: queries and bodies", () => {
   ]);
   assert.deepEqual(prefetchRequests(config, "https://m.example.com/p.html?only=1"), []);
   assert.deepEqual(prefetchRequests(config, "https://m.example.com/other.html"), []);
+});
+
+test("what was set aside goes after a day, or at once where room is needed, also where the clock was set back", async (t) => {
+  const hour = 3600e3;
+  const now = 1000 * hour;
+  t.mock.method(Date, "now", () => now);
+  for (const [age, at, stays] of [
+    [24 * hour, now - hour, true], [24 * hour, now - 25 * hour, false], [24 * hour, now + hour, true], [24 * hour, now + 25 * hour, false],
+    [0, now, false], [0, now - hour, false], [0, now + hour, false],
+  ]) {
+    const aside = new Map([["key", [{ entry: { download: "https://d/x" }, last: 1, at }]]]);
+    const dropped = [];
+    const runtime = {
+      aside, manifest: { map: new Map() }, store: { write: async () => {} }, files: { drop: async (downloads) => void dropped.push(...downloads) },
+    };
+    await dropAside(runtime, age);
+    assert.equal(runtime.aside.size === 1, stays, `${age} ${at - now}`);
+    assert.deepEqual(dropped, stays ? [] : ["https://d/x"]);
+  }
 });
 
 test("ranges", () => {

@@ -73,6 +73,24 @@ def _(bench):
     assert (answer["status"], answer["headers"]["content-range"]) == (416, "bytes */2000"), answer
 
 
+@case("ranges of a file of 40 MB, which isn't kept in memory")
+def _(bench):
+    app = App(bench)
+    data = b"".join(b"%08d" % i for i in range(5_000_000))
+    app.release(1, add={"film.bin": data})
+    tab = app.tab()
+    tab.open(app.base)
+    app.hold(tab)
+    tab.open(app.base)
+    app.web.stop()
+    bench.proxy.stop()
+    bench.stop_worker(tab)
+    for start in (0, 20_000_000, 39_999_992):
+        answer = tab.fetch("film.bin", f"{{headers: {{Range: 'bytes={start}-{start + 7}'}}}}")
+        assert (answer["status"], answer["text"]) == (206, data[start:start + 8].decode()), answer
+    assert tab.eval("fetch('film.bin').then((r) => r.arrayBuffer()).then((b) => b.byteLength)") == len(data)
+
+
 @case("If-Range with another tag gets the whole file")
 def _(bench):
     app, tab, data = with_data(bench)
@@ -185,6 +203,24 @@ def _(bench):
     assert len(other.seen("/lib.js")) == 1
     assert tab.fetch(lib)["text"] == "window.lib = 'lib';"
     assert len(other.seen("/lib.js")) == 1, "a plain one isn't answered"
+
+
+@case("what a page asks of a host that isn't named starts no worker")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    if not tab.eval("'addRoutes' in (self.InstallEvent ?? {prototype: {}}).prototype || navigator.userAgent.includes('Chrome')"):
+        raise Skipped("this browser has no static routes")
+    other = bench.web()
+    other.headers = [("Access-Control-Allow-Origin", "*")]
+    other.files = {"theirs.txt": b"theirs"}
+    bench.stop_worker(tab)
+    bench.worker_gone(app)
+    assert tab.fetch(other.url.replace("127.0.0.1", "localhost") + "/theirs.txt")["text"] == "theirs"
+    assert tab.fetch("logo.svg", "{method: 'PUT', body: 'x'}")
+    assert not [t for t in bench.browser.targets("service_worker") if t["url"].startswith(app.base)]
+    assert tab.fetch("logo.svg")["status"] == 200
+    assert bench.worker(app)
 
 
 # -- Prefetch

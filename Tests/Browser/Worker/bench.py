@@ -182,11 +182,17 @@ class App:
         """Waits until the worker holds a version and all its files."""
         version = version or self.version
 
+        seen = []
+
         def probe():
             report = tab.update()
             state = tab.state()
+            seen[:] = [report, state]
             return state["version"] == version and state["held"] == state["listed"] and report
-        return until(probe, f"version {version} on the device")
+        try:
+            return until(probe, f"version {version} on the device")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {seen}") from None
 
 
 class Bench:
@@ -195,10 +201,15 @@ class Bench:
         self.origin = Origin(xcache, folder)
         self.proxy = self.origin.proxy
         self.browser = Browser()
-        self.tabs, self.webs, self.count = [], [], 0
+        self.tabs, self.webs, self.ports, self.count = [], [], set(), 0
 
     def web(self):
+        # The system gives a port again some day: there the browser still has the worker of an earlier case.
         web = Web()
+        while web.port in self.ports:
+            web.stop()
+            web = Web()
+        self.ports.add(web.port)
         self.webs.append(web)
         return web
 
@@ -226,10 +237,14 @@ class Bench:
         session.send("Runtime.enable")
         return session
 
-    def only_one_worker(self, app):
+    def only_one_worker(self, app, name="xcache-sw.js"):
         """Waits until an older worker made way for a newer one."""
-        url = f"{app.base}xcache-sw.js"
+        url = f"{app.base}{name}"
         until(lambda: len([t for t in self.browser.targets("service_worker") if t["url"] == url]) <= 1, "the older worker's end")
+
+    def worker_gone(self, app):
+        """Waits until the app's worker doesn't run."""
+        until(lambda: not [t for t in self.browser.targets("service_worker") if t["url"] == app.base + "xcache-sw.js"], "the worker's end")
 
     def stop_worker(self, tab):
         """Ends the processes of all workers, as browsers do with idle ones."""

@@ -235,3 +235,27 @@ def _(bench):
         report = tab.update()
         assert report["kind"] == "failed", (body, report)
     opens(app, tab, 1)
+
+
+@case("a cache that never answers, and no network: the request ends")
+def _(bench):
+    app = App(bench, patience=200)
+    tab = app.visited()
+    bench.worker(app).eval("CacheStorage.prototype.open = () => new Promise(() => {});")
+    app.web.stop()
+    assert "error" in tab.fetch("help.html")
+
+
+@case("a file above the disk limit is the site's, and isn't fetched beside it")
+def _(bench):
+    app = App(bench, limit=250_000)
+    app.release(1, add={"large.bin": random.Random(5).randbytes(300_000)})
+    tab = app.tab()
+    tab.open(app.base)
+    until(lambda: tab.update() and tab.state()["version"] == "1", "the version")
+    tab.open(app.base)
+    app.web.forget()
+    bench.proxy.forget()
+    for _ in range(2):
+        assert tab.eval("fetch('large.bin').then((r) => r.arrayBuffer()).then((b) => b.byteLength)") == 300_000
+    assert len(app.web.seen("large.bin")) == 2 and not bench.proxy.seen("large.bin")

@@ -1,5 +1,5 @@
 """Bad luck and bad will: pages that don't come up, stores that are stuck or full, answers that lie, apps beside each other."""
-import json, time
+import hashlib, json, random, time
 
 from answers import with_prefetch
 from bench import App, case, until
@@ -250,3 +250,51 @@ def _(bench):
     until(lambda: heard, "the call")
     assert tab.eval("fetch('/api', {redirect: 'manual'}).then((r) => r.type)") == "opaqueredirect"
     assert tab.fetch("/api", "{credentials: 'omit'}")["text"] == '{"calls": 2}'
+
+
+@case("a manifest with URLs that can't be is refused, whatever its digest says")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    app.release(2)
+    whole = bench.origin.answer(app.app)["resourcemap"]
+    entry = whole[app.base + "logo.svg"]
+
+    def offers(**more):
+        resourcemap = {**whole, **more}
+        text = json.dumps(resourcemap, sort_keys=True, separators=(",", ":"))
+        return [("configure.json", says(resourcemap=resourcemap, digest=hashlib.sha256(text.encode()).hexdigest(), patch=None, base=None,
+                                        pack=None))]
+    for url in ("javascript:alert(1)", "//evil.test/x.js", "/x.js", "data:,x", "https://a:b@evil.test/", "HTTP://evil.test/", "http://evil.test",
+                "http://evil.test:80/", "http://evil.test/#x", "http://evil.test/\u00e9", "http://evil.test/a/../b", "file:///etc/passwd"):
+        bench.proxy.rules = offers(**{url: entry})
+        assert tab.update()["kind"] == "failed" and tab.state()["version"] == "1", url
+    # The same without it is taken: it was the URL.
+    bench.proxy.rules = offers()
+    assert tab.update()["to"] == "2"
+
+
+@case("beside a large pack no task of the worker takes 50 ms")
+def _(bench):
+    lots = random.Random(21)
+    words = ["".join(lots.choices("abcdefghijklmnopqrstuvwxyz", k=lots.randrange(2, 10))) for _ in range(5000)]
+
+    def text(count):
+        return " ".join(lots.choices(words, k=count)).encode()
+    large, small = text(1_300_000), {f"assets/part-{i:03}.js": f"export default {i}".encode() for i in range(200)}
+    app = App(bench)
+    tab = app.visited(1, add={**small, "large.js": large})
+    half = len(large) // 2
+    second(bench, app, add={**{name: file + b";" for name, file in small.items()}, "large.js": large[:half] + text(60_000) + large[half:]})
+    # Time of the processor, which a busy machine doesn't change.
+    root = bench.browser.root
+    mark = len(root.events)
+    root.send("Tracing.start", transferMode="ReportEvents", traceConfig={"includedCategories": ["toplevel"]})
+    takes(app, tab, "pack")
+    root.send("Tracing.end")
+    root.wait_event("Tracing.tracingComplete", since=mark)
+    events = [event for told in root.events[mark:] if told["method"] == "Tracing.dataCollected" for event in told["params"]["value"]]
+    workers = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name" and "ServiceWorker" in e["args"]["name"]}
+    tasks = [e["tdur"] / 1000 for e in events if (e["pid"], e["tid"]) in workers and "tdur" in e and "RunTask" in e["name"]]
+    assert len(tasks) > 100 and sum(tasks) > 100, (len(tasks), sum(tasks))
+    assert max(tasks) < 50, sorted(tasks)[-5:]

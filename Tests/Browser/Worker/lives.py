@@ -1,6 +1,6 @@
 """What lives on: open pages while releases pass them by."""
 from bench import App, case
-from servers import says
+from servers import Skipped, says
 from steps import CACHE, second, takes, forward, lazy_of
 
 
@@ -136,3 +136,41 @@ def _(bench):
     tab.update()
     files = tab.eval(f"(async () => (await (await {CACHE}).keys()).map((k) => k.url))()")
     assert not [url for url in files if lazy.split("/")[1] in url] and tab.state()["aside"] == 0
+
+
+@case("a web worker of an open page is of the page's version: what it imports later loads")
+def _(bench):
+    app = App(bench)
+    part = {1: "assets/part-1a2b3c4d.js", 2: "assets/part-5e6f7a8b.js"}
+    job = "onmessage = () => { importScripts('%s'); postMessage(part); };"
+    files = lambda version: {"job.js": (job % part[version]).encode(), part[version]: f"self.part = 'part {version}';".encode()}
+    app.release(1, add=files(1))
+    tab = app.tab()
+    tab.open(app.base)
+    app.hold(tab)
+    tab.open(app.base)
+    tab.eval("window.job = new Worker('job.js'); true")
+    app.release(2, add=files(2))
+    app.hold(tab)
+    assert part[1] not in app.web.files
+    said = "new Promise((done) => { job.onmessage = ({data}) => done(data); job.onerror = () => done('error'); job.postMessage(0); })"
+    assert tab.eval(said) == "part 1"
+
+
+@case("a page that the back button brings again, without opening anew, keeps its version")
+def _(bench):
+    app = App(bench)
+    tab = app.visited(1, extra='<a id="to" href="plain.html">on</a>', add={"plain.html": b"<!doctype html><title>plain</title>"})
+    tab.mark()
+    tab.eval("document.getElementById('to').click()")
+    tab.until("document.title === 'plain'")
+    other = app.tab()
+    other.open(app.base)
+    forward(bench, app, 120)
+    app.release(2)
+    app.hold(other)
+    tab.eval("history.back()")
+    tab.until("document.title.startsWith('version') && document.readyState === 'complete'")
+    if not tab.is_marked():
+        raise Skipped("this browser keeps no pages for the back button here")
+    assert tab.eval("lazy()") == "lazy 1"

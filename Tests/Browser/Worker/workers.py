@@ -272,3 +272,17 @@ def _(bench):
     tab.update()
     tab.update()
     assert not [r for r in bench.proxy.log if f"app={app.app}&" in r.path and b"counts" in r.body]
+
+
+@case("a Content-Security-Policy as strict as can be, for pages and worker: it is registered, and an update by a pack comes")
+def _(bench):
+    app = App(bench)
+    app.web.headers = [("Content-Security-Policy", f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+                        f"worker-src 'self'; connect-src 'self' {bench.origin.url}; "
+                        "require-trusted-types-for 'script'; trusted-types xcache")]
+    tab = app.visited()
+    tab.open(app.base + "?xcache-debug=1")
+    tab.until("document.getElementById('xcache-debug').textContent.includes('xcache 1 → 1 (origin)')")
+    second(bench, app)
+    takes(app, tab, "pack")
+    opens(app, tab, 2)

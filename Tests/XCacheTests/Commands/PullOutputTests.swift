@@ -61,7 +61,8 @@ import Testing
   private static let line = #"<script src="xcache.js" async></script>"#
 
   private static func injected(_ page: String, depth: Int = 0) -> String? {
-    PageInjection.injected(into: Array(page.utf8), depth: depth).map { String(decoding: $0, as: UTF8.self) }
+    PageInjection.injected(into: Array(page.utf8), depth: depth) { ["assets/a.js", "logo.svg"].contains($0) }
+      .map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// In front of the first script that runs, else where the head ends, else behind the doctype.
@@ -87,6 +88,50 @@ import Testing
     // In a comment it isn't loaded.
     #expect(Self.injected("<!--\(Self.line)--></head>") == "<!--\(Self.line)-->\(Self.line)</head>")
     #expect(Self.injected("<p>", depth: 2) == #"<script src="../../xcache.js" async></script><p>"#)
+  }
+
+  /// A page whose references are absolute, as Vite writes them, gets an absolute one: it may be served under any path.
+  @Test(arguments: [
+    (#"<script type="module" src="/assets/a.js"></script>"#, 0, "/xcache.js"),
+    (#"<link href='/shop/logo.svg'><script src=x.js>"#, 1, "/shop/xcache.js"),
+    ("<SCRIPT src=x.js></SCRIPT><img src=/shop/v2/assets/a.js?v=1>", 0, "/shop/v2/xcache.js"),
+    (#"<link href="/assets/gone.js"><a href="/"><img src="//cdn/logo.svg">"#, 1, "../xcache.js"),
+    (#"<!-- <link href="/logo.svg"> --><img src="assets/a.js">"#, 2, "../../xcache.js"),
+    (#"<a href="/x/../logo.svg">"#, 0, "xcache.js"),
+  ])
+  func scriptsAsThePagesOwn(page: String, depth: Int, path: String) {
+    #expect(Self.injected(page, depth: depth)?.contains(#"<script src="\#(path)" async></script>"#) == true)
+  }
+
+  @Test(arguments: [
+    ("default-src 'self'", []), ("script-src https:", []), ("img-src 'none'", []),
+    ("default-src 'none'; script-src 'self' m.example.com; worker-src 'self'", []),
+    ("script-src-elem 'nonce-x'; worker-src *", ["add 'self' to script-src-elem, which refuses xcache.js"]),
+    ("script-src 'self'; worker-src blob:", ["add worker-src 'self': worker-src refuses xcache-sw.js"]),
+    (
+      "DEFAULT-SRC 'none'",
+      [
+        "add 'self' to default-src, which refuses xcache.js",
+        "add worker-src 'self': default-src refuses xcache-sw.js",
+      ]
+    ),
+    (
+      "script-src 'self' 'strict-dynamic' 'nonce-x'",
+      [
+        "script-src has 'strict-dynamic', which takes no script by its URL: give the line of xcache.js a nonce"
+      ]
+    ),
+    ("require-trusted-types-for 'script'; trusted-types a b", ["add xcache to trusted-types"]),
+    ("require-trusted-types-for 'script'; trusted-types a xcache", []),
+    ("require-trusted-types-for 'script'", []),
+  ])
+  func policiesOfPages(policy: String, advice: [String]) {
+    for (quote, policy) in [("\"", policy), ("'", policy.replacing("'", with: "&#39;"))] {
+      let page = "<head><META content=\(quote)\(policy)\(quote) http-equiv=Content-Security-Policy><p>"
+      #expect(PagePolicy(of: PageInjection.plain(Array(page.utf8))).advice == advice)
+    }
+    #expect(
+      PagePolicy(of: PageInjection.plain(Array("<meta name=x content=\"\(policy)\">".utf8))).advice.isEmpty)
   }
 
   // MARK: serve

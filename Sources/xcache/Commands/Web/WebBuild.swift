@@ -62,6 +62,11 @@ struct WebBuild {
   /// - Throws: `Failure` where the build has a worker that nobody spoke of, or hasn't the one that was named.
   func checkWorker(_ named: String?, takesIn: Bool) throws {
     if let named {
+      guard !named.contains("/"), ![Self.workerName, Self.packsName, Self.scriptName].contains(named) else {
+        throw Failure(
+          "--worker \(named): give the site's own worker by its name, which is in \(folder) itself, beside "
+            + "\(Self.workerName)", code: .usage)
+      }
       guard let text = try text(of: named) else {
         throw Failure("there is no worker \(folder)/\(named)", name: "no-files")
       }
@@ -96,9 +101,11 @@ struct WebBuild {
 
   // MARK: - Pages
 
-  /// Writes the line that loads the script into each page that hasn't got it; the pages' names.
-  func inject() throws -> [String] {
+  /// Writes the line that loads the script into each page that hasn't got it; the pages' names, and what to say of pages.
+  func inject() throws -> (written: [String], warnings: [String]) {
     var written: [String] = []
+    var warnings: [String] = []
+    var pages = 0
     var open = [""]
     while let prefix = open.popLast() {
       for name in try Folder.textNames(folder + "/" + prefix) {
@@ -106,15 +113,34 @@ struct WebBuild {
         let status = try Kernel.status("\(folder)/\(path)", followLinks: false)
         if status?.kind == .folder { open.append(path + "/") }
         guard status?.kind == .file, name.hasSuffix(".html") || name.hasSuffix(".htm"),
-          let page = try DurableFile.read("\(folder)/\(path)"),
-          let injected = PageInjection.injected(
-            into: page, depth: prefix.utf8.count { $0 == UInt8(ascii: "/") })
+          let page = try DurableFile.read("\(folder)/\(path)")
         else { continue }
+        pages += 1
+        guard PageInjection.isReadable(page) else {
+          warnings.append(
+            "warning: \(path) is UTF-16, which --inject doesn't write: add the line yourself, or write it in UTF-8"
+          )
+          continue
+        }
+        for advice in PagePolicy(of: PageInjection.plain(page)).advice {
+          warnings.append("warning: \(path) has a Content-Security-Policy that stands in the way: \(advice)")
+        }
+        let depth = prefix.utf8.count { $0 == UInt8(ascii: "/") }
+        guard let injected = try PageInjection.injected(into: page, depth: depth, has: has) else { continue }
         try write(injected, to: path)
         written.append(path)
       }
     }
-    return written.sorted()
+    if pages == 0 {
+      warnings.append(
+        "warning: \(folder) has no page, no .html file: browsers register the worker in pages that load "
+          + "\(Self.scriptName)")
+    }
+    return (written.sorted(), warnings.sorted())
+  }
+
+  private func has(_ name: String) throws -> Bool {
+    try Kernel.status("\(folder)/\(name)")?.kind == .file
   }
 
   // MARK: - Publishing

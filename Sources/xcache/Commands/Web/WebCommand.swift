@@ -61,7 +61,9 @@ enum WebCommand {
     var written = try build.write(settings, worker: worker)
     if arguments.has("inject") {
       if let worker, try build.takeIn(in: worker) { written.append(worker) }
-      written += try build.inject()
+      let injection = try build.inject()
+      written += injection.written
+      injection.warnings.forEach(arguments.remark)
     }
     if arguments.has("json") {
       terminal.say(json: ["settings": settings.json, "written": .strings(written)])

@@ -97,7 +97,7 @@ async function register() {
   // The page's own requests go first.
   if (document.readyState !== "complete") await new Promise((resolve) => addEventListener("load", resolve, { once: true }));
   try {
-    const registration = await container.register(workerURL, {
+    const registration = await container.register(trusted(workerURL), {
       updateViaCache: "none", ...(settings.scope ? { scope: settings.scope } : {}),
     });
     watch(registration);
@@ -113,6 +113,19 @@ async function register() {
     // A page without its worker is a page.
     console.warn("xcache: the worker isn't registered:", error);
     return undefined;
+  }
+}
+
+/**
+ * A script's URL as a Content-Security-Policy with `require-trusted-types-for` wants it.
+ * @param {string} url
+ */
+function trusted(url) {
+  try {
+    return /** @type {any} */ (window).trustedTypes.createPolicy("xcache", { createScriptURL: () => url }).createScriptURL(url);
+  } catch {
+    // A browser that knows none, or a policy that takes none of ours.
+    return url;
   }
 }
 

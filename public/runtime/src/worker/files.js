@@ -1,5 +1,6 @@
 import { md5, sha256 } from "../protocol/digests.js";
 import { Fault } from "../protocol/fault.js";
+import { Turns } from "../protocol/turns.js";
 import { fetchBytes } from "./network.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
@@ -142,13 +143,15 @@ export class Files {
     const known = this.arriving.get(entry.download);
     if (known) return known;
     const arriving = (async () => {
+      const turns = new Turns();
       try {
-        const bytes = await fetchEntry(entry, async () => {});
+        const bytes = await fetchEntry(entry, turns.pause);
         // A full quota costs the next request a download.
         await this.keep(entry, bytes).catch(() => {});
         this.remember(entry, bytes);
         return bytes;
       } finally {
+        turns.end();
         this.arriving.delete(entry.download);
       }
     })();

@@ -1,7 +1,7 @@
 import { decoding } from "./decoding.js";
 import { Runtime } from "./runtime.js";
 import { Settings } from "./settings.js";
-import { Store } from "./store.js";
+import { Store, removeOthers } from "./store.js";
 import { Updater } from "./update.js";
 
 /** Milliseconds without a request after which a page counts as loaded, where it doesn't say so itself, and the longest wait. */
@@ -16,18 +16,24 @@ const runtime = new Runtime(settings, new Store(settings.storeName));
 const updater = new Updater(runtime);
 
 worker.addEventListener("install", (event) => {
-  // They are fixed until the next worker, so that only what never changes is among them: methods, and hosts that aren't named.
-  const { addRoutes } = /** @type {any} */ (event);
-  const methods = ["PUT", "DELETE", "PATCH", "OPTIONS"];
-  const routes = methods.map((requestMethod) => ({ condition: { requestMethod }, source: "network" }));
-  try {
-    event.waitUntil(Promise.resolve(addRoutes?.call(event, routes)).catch(() => {}));
-  } catch {}
+  // They are fixed until the next worker, so that only what never changes is among them: methods, and hosts that aren't named. What a
+  // worker of the site's own would get isn't ours to keep from it.
+  if (settings.isAlone) {
+    const methods = ["PUT", "DELETE", "PATCH", "OPTIONS"].map((requestMethod) => ({ requestMethod }));
+    const hosts = settings.hosts.map((host) => ({ urlPattern: { protocol: "http{s}?", hostname: host.replace("*.", "{*.}?") } }));
+    // One by one: a browser that doesn't know a condition takes the others.
+    for (const condition of [...methods, { not: { or: hosts } }]) {
+      event.waitUntil((async () => /** @type {any} */ (event).addRoutes?.({ condition, source: "network" }))().catch(() => {}));
+    }
+  }
   event.waitUntil(installs());
 });
 
-// What the older worker wrote after this one had read it.
-worker.addEventListener("activate", () => void (runtime.loading = runtime.load()));
+// What the older worker wrote after this one had read it; and what it kept by another name.
+worker.addEventListener("activate", (event) => {
+  runtime.loading = runtime.load();
+  event.waitUntil(removeOthers(registration.scope, settings.storeName).catch(() => {}));
+});
 
 /**
  * A worker without the script that decodes isn't installed: what was before stays, and the next visit tries again. Takes the place of an
@@ -36,7 +42,7 @@ worker.addEventListener("activate", () => void (runtime.loading = runtime.load()
 async function installs() {
   decoding();
   const old = registration.active;
-  if (old && old.scriptURL === worker.location.href && !(await ask(old, { ask: "ping" }))) await worker.skipWaiting();
+  if (settings.isAlone && old?.scriptURL === worker.location.href && !(await ask(old, { ask: "ping" }))) await worker.skipWaiting();
 }
 
 /**

@@ -1,15 +1,18 @@
-// The worker that `xcache web remove` ships in the place of the other: it takes over at once, forgets everything, and is gone.
+import { isAlone } from "./settings.js";
+import { removeOthers } from "./store.js";
+
+// The worker that `xcache web remove` ships in the place of the other: it takes over at once, forgets everything, and is gone. Where the
+// site's own worker imports it, that one stays, and comes in its own time.
 
 const worker = /** @type {ServiceWorkerGlobalScope} */ (/** @type {unknown} */ (self));
+const { registration } = worker;
 
-worker.addEventListener("install", () => void worker.skipWaiting());
+worker.addEventListener("install", () => void (isAlone(worker.location.href) && worker.skipWaiting()));
 worker.addEventListener("activate", (event) => {
-  const end = ` ${new URL(worker.registration.scope).pathname}`;
-  const isOurs = (/** @type {string | undefined} */ name) => name?.startsWith("xcache ") && name.endsWith(end);
   event.waitUntil((async () => {
-    for (const name of await caches.keys()) if (isOurs(name)) await caches.delete(name);
-    for (const { name } of (await indexedDB.databases?.()) ?? []) if (name && isOurs(name)) indexedDB.deleteDatabase(name);
-    await worker.registration.unregister();
+    // A store that can't be removed keeps no worker.
+    await removeOthers(registration.scope).catch(() => {});
+    if (isAlone(worker.location.href)) await registration.unregister();
     for (const client of await worker.clients.matchAll({ includeUncontrolled: true })) client.postMessage({ xcache: { removed: true } });
   })());
 });

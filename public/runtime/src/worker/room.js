@@ -1,4 +1,7 @@
-import { ASIDE_TIME, BACKLOG_TIME } from "./settings.js";
+import { ASIDE_TIME, BACKLOG_TIME, isWithin } from "./settings.js";
+
+/** Pages that are gone and may come back, by a browser's back button say. */
+const MOST_GONE = 64;
 
 /** @typedef {import("./runtime.js").Runtime} Runtime */
 
@@ -19,7 +22,7 @@ export async function sweep(runtime) {
   const left = [...runtime.aside.values()].flat().map(({ entry }) => entry);
   const present = await runtime.files.present();
   const named = new Set([...left, ...runtime.manifest.map.values()].map(({ download }) => download));
-  await runtime.files.drop([...present].filter((download) => !named.has(download)));
+  await runtime.files.drop(new Set([...present, ...runtime.files.used.keys()].filter((download) => !named.has(download))));
   await trim(runtime);
   await forgetPages(runtime);
 }
@@ -56,7 +59,7 @@ export async function trim(runtime) {
  */
 export async function dropAside(runtime, age) {
   const now = Date.now();
-  const aside = new Map([...runtime.aside].map(([key, list]) => [key, list.filter(({ at }) => now - at < age)]));
+  const aside = new Map([...runtime.aside].map(([key, list]) => [key, list.filter(({ at }) => isWithin(age, at, now))]));
   for (const [key, list] of aside) if (list.length === 0) aside.delete(key);
   const left = [...aside.values()].flat().map(({ entry }) => entry);
   const named = new Set([...runtime.manifest.map.values(), ...left].map(({ download }) => download));
@@ -71,7 +74,10 @@ async function forgetPages(runtime) {
   const open = new Set((await /** @type {any} */ (self).clients.matchAll({ type: "all", includeUncontrolled: true }))
     .map((/** @type {Client} */ client) => client.id));
   const now = Date.now();
-  // One that is loading isn't listed yet.
-  for (const [id, { at }] of runtime.pages) if (!open.has(id) && now - at > 60_000) runtime.pages.delete(id);
+  // One that is loading isn't listed yet, and one that the back button brings again isn't meanwhile.
+  const gone = [...runtime.pages].filter(([id]) => !open.has(id));
+  gone.forEach(([id, { at }], index) => {
+    if (index < gone.length - MOST_GONE || !isWithin(ASIDE_TIME, at, now)) runtime.pages.delete(id);
+  });
   await runtime.store.write({ pages: runtime.pages });
 }

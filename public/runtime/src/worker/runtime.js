@@ -6,7 +6,7 @@ import { PollPolicy } from "./polling.js";
 import { NO_POLICY, isBypassed, isKilled, readPolicy } from "./policy.js";
 import { NO_PREFETCH, prefetchRequests, readPrefetch } from "./prefetch.js";
 import { trim } from "./room.js";
-import { ASIDE_TIME } from "./settings.js";
+import { ASIDE_TIME, isWithin } from "./settings.js";
 import { Tally } from "./tally.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
@@ -30,6 +30,8 @@ export const NO_MANIFEST = { version: "0", digest: "", map: new Map() };
 /** Milliseconds from a file that a page asked for to the look at the disk limit. */
 const TRIM_PAUSE = 1000;
 const LATE = Symbol("late");
+/** How many times as long as a page waits for an answer of ours it is waited for where the network has none. */
+const LAST_WAIT = 10;
 
 /** How a request is answered: `make` gives undefined where the network is to answer; `patience`: milliseconds that it may take.
  * @typedef {{make: () => Promise<Response | undefined>, patience: number}} Plan */
@@ -88,19 +90,31 @@ export class Runtime {
     this.loading = this.load();
   }
 
-  /** @param {Kept} kept */
+  /**
+   * @param {Kept} kept
+   * @throws TypeError where it isn't what was kept
+   */
   take(kept) {
-    this.hold(kept.manifest ?? NO_MANIFEST);
     this.polls = this.pollPolicy(kept.poll);
     this.policy = readPolicy(kept.policy) ?? NO_POLICY;
     this.prefetch = readPrefetch(kept.prefetch) ?? NO_PREFETCH;
-    this.aside = kept.aside ?? new Map();
+    this.hold(kept.manifest ?? NO_MANIFEST);
+    this.aside = new Map([...(kept.aside ?? [])].map(([key, list]) => [key, list.filter(({ entry }) => entry.download)]));
     this.rollback = kept.rollback ?? 0;
-    this.health = kept.health ?? new Map();
+    this.health = new Map(kept.health);
     this.pages = new Map([...(kept.pages ?? []), ...this.pages]);
-    this.backlog = kept.backlog ?? new Set();
-    this.tally = new Tally(kept.tally);
+    this.backlog = new Set(kept.backlog);
+    this.tally = new Tally(kept.tally?.counts && kept.tally);
     for (const [download, at] of [...(kept.used ?? [])].sort(([, a], [, b]) => a - b)) this.files.uses(download, at);
+  }
+
+  /** As if nothing were held, but for what the operator switched, where what is kept isn't what was. */
+  begin() {
+    this.hold(NO_MANIFEST);
+    this.aside = new Map();
+    this.backlog = new Set();
+    this.health = new Map();
+    this.tally = new Tally();
   }
 
   /** @param {import("./polling.js").Saved} [saved] */
@@ -111,10 +125,12 @@ export class Runtime {
   async load() {
     this.isLoaded = this.isLate = false;
     const timer = setTimeout(() => (this.isLate = true), this.settings.patience);
+    // A store that can't be read is one that holds nothing.
+    const kept = await this.store.read().catch(() => undefined);
     try {
-      this.take(await this.store.read());
+      if (kept) this.take(kept);
     } catch {
-      // A store that can't be read is one that holds nothing.
+      this.begin();
     }
     clearTimeout(timer);
     this.isLoaded = true;
@@ -123,8 +139,8 @@ export class Runtime {
 
   /** @param {Manifest} manifest */
   hold(manifest) {
+    this.keys = new Map([...manifest.map].map(([url, { download }]) => [matchKey(url), download && url]));
     this.manifest = manifest;
-    this.keys = new Map([...manifest.map.keys()].map((url) => [matchKey(url), url]));
   }
 
   /**
@@ -152,7 +168,7 @@ export class Runtime {
     // The manifest version in a download is the one that brought the file in.
     const fitting = (this.aside.get(matchKey(url)) ?? [])
       .filter(({ entry, last, at, ended }) =>
-        !ended && last >= +page.version && +entry.download.split("/").slice(-4)[0] <= +page.version && now - at < ASIDE_TIME)
+        !ended && last >= +page.version && +entry.download.split("/").slice(-4)[0] <= +page.version && isWithin(ASIDE_TIME, at, now))
       .sort((a, b) => a.last - b.last);
     return fitting[0]?.entry;
   }
@@ -175,7 +191,7 @@ export class Runtime {
     this.lastRequest = performance.now();
     if (this.isOver || !this.isOurs(request)) return undefined;
     if (this.isLoaded) {
-      if (request.mode === "navigate") this.opened(event);
+      this.opened(event);
       const plan = this.plan(event);
       if (plan) return this.guarded(request, plan);
       this.passes();
@@ -183,7 +199,7 @@ export class Runtime {
     }
     const make = async () => {
       await this.loading;
-      if (request.mode === "navigate") this.opened(event);
+      this.opened(event);
       return this.plan(event)?.make();
     };
     return this.guarded(request, { make, patience: this.settings.patience });
@@ -252,8 +268,9 @@ export class Runtime {
     if (request.method === "POST") return undefined;
     const url = this.listed(request.url, isPage);
     const entry = url === undefined ? this.setAside(request.url, page) : this.manifest.map.get(url);
-    const head = entry && headOf(request, entry);
-    return head && { make: () => this.local(request, entry, head, url), patience: this.settings.patience };
+    // What could never be kept would be fetched for each request.
+    const head = entry && entry.size <= this.settings.limit && headOf(request, entry);
+    return head ? { make: () => this.local(request, entry, head, url), patience: this.settings.patience } : undefined;
   }
 
   /**
@@ -321,7 +338,8 @@ export class Runtime {
     this.counts.late += 1;
     const network = this.network(request);
     const either = own.then((response) => response ?? network);
-    return Promise.race([network, either]).catch(() => either);
+    // Without a network there is nothing but ours, which isn't waited for without end either.
+    return Promise.race([network, either]).catch(() => Promise.race([either, after(LAST_WAIT * patience).then(() => network)]));
   }
 
   passes() {
@@ -344,12 +362,18 @@ export class Runtime {
   // MARK: Pages
 
   /**
-   * Takes note of a page that opens, and sends what it will ask for.
+   * Takes note of a page that opens, and sends what it will ask for; of a web worker that begins, too.
    * @param {FetchEvent} event
    */
   opened(event) {
-    const { request, resultingClientId } = event;
+    const { request, clientId, resultingClientId } = event;
     if (!resultingClientId) return;
+    if (request.mode !== "navigate") {
+      // A web worker is of its page's version.
+      const page = this.pages.get(clientId);
+      if (page) this.pages.set(resultingClientId, page);
+      return;
+    }
     const now = Date.now();
     for (const page of this.pages.values()) if (withoutQuery(page.url) === withoutQuery(request.url)) this.late(page);
     const isAlone = isKilled(this.policy, now) || this.isLeftAlone(request.url);
@@ -442,7 +466,7 @@ export class Runtime {
    */
   report(reason, url, version) {
     const key = `${version} ${url}`;
-    if (this.told.size >= MOST_REPORTS || this.told.has(key) || version === "0") return;
+    if (this.isOver || this.told.size >= MOST_REPORTS || this.told.has(key) || version === "0") return;
     this.told.add(key);
     this.post({ reason, url, version });
   }
@@ -460,8 +484,8 @@ export class Runtime {
   async remove() {
     this.isOver = true;
     this.take({});
-    // A store that is stuck keeps no worker alive.
-    await Promise.all([registration().unregister(), this.store.remove().catch(() => {})]);
+    // A store that is stuck keeps no worker alive. One of the site's own stays.
+    await Promise.all([this.settings.isAlone && registration().unregister(), this.store.remove().catch(() => {})]);
   }
 }
 

@@ -11,11 +11,27 @@ import { matchesHost } from "./policy.js";
 /** What `hosts` may have: a name, or all below one. */
 const HOST = /^(\*\.)?([^*/:\s]+|\[[\da-f:.]+\])$/i;
 
+/** Hosts whose leave is remembered. */
+const MOST_KNOWN = 64;
 /** Bytes of an answer of the origin, or of another document. */
 export const DOCUMENT_LIMIT = 64 << 20;
 /** Milliseconds for which what left the manifest is kept, and longer where entries wait that could use it as their base. */
 export const ASIDE_TIME = 24 * 3600e3;
 export const BACKLOG_TIME = 7 * ASIDE_TIME;
+
+/**
+ * Whether a worker is ours alone: another one of the site's imports this one, and decides for itself when it takes over and goes.
+ * @param {string} script the worker's own URL
+ */
+export const isAlone = (script) => new URL(script).pathname.endsWith("/xcache-sw.js");
+
+/**
+ * Whether two times are close: a clock that was set back in between keeps nothing for ever.
+ * @param {number} age milliseconds
+ * @param {number} at
+ * @param {number} now
+ */
+export const isWithin = (age, at, now) => Math.abs(now - at) < age;
 
 export class Settings {
   /**
@@ -31,6 +47,10 @@ export class Settings {
     this.server = base(written.server ?? "/");
     this.fallback = written.fallback ? base(written.fallback) : undefined;
     this.origin = new URL(script).origin;
+    this.isAlone = isAlone(script);
+    this.scope = scope;
+    /** @type {Map<string, boolean>} whether hosts are allowed, by how they stand in URLs */
+    this.known = new Map();
     this.hosts = [new URL(script).hostname, ...(written.hosts ?? [])].map((host) => host.toLowerCase());
     // Settings that nobody but `web init` should write: a worker with wrong ones isn't installed.
     for (const host of this.hosts) if (!HOST.test(host)) throw new Error(`xcache: no host: ${host}`);
@@ -58,7 +78,14 @@ export class Settings {
    * @param {string} url
    */
   allows(url) {
-    const { hostname } = new URL(url);
-    return this.hosts.some((pattern) => matchesHost(pattern, hostname));
+    // A manifest has thousands of URLs of few hosts.
+    const place = url.split("/", 3).join("/");
+    let isAllowed = this.known.get(place);
+    if (isAllowed === undefined) {
+      const { hostname } = new URL(url);
+      isAllowed = this.hosts.some((pattern) => matchesHost(pattern, hostname));
+      if (this.known.size < MOST_KNOWN) this.known.set(place, isAllowed);
+    }
+    return isAllowed;
   }
 }

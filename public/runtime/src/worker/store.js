@@ -35,9 +35,12 @@ export class Store {
     this.name = name;
     /** @type {Promise<IDBDatabase> | undefined} */
     this.database = undefined;
+    /** Whether it was removed: an update that is still on its way makes none again. */
+    this.isOver = false;
   }
 
-  open() {
+  async open() {
+    if (this.isOver) throw new Error("the store was removed");
     this.database ??= new Promise((resolve, reject) => {
       const request = indexedDB.open(this.name, 1);
       request.onupgradeneeded = () => request.result.createObjectStore(STORE);
@@ -74,22 +77,45 @@ export class Store {
   async write(members) {
     const transaction = (await this.open()).transaction(STORE, "readwrite");
     const store = transaction.objectStore(STORE);
-    for (const [key, value] of Object.entries(members)) store.put(value, key);
+    try {
+      for (const [key, value] of Object.entries(members)) store.put(value, key);
+    } catch (error) {
+      // What was put before would be kept without the rest.
+      transaction.abort();
+      throw error;
+    }
     return new Promise((resolve, reject) => {
       transaction.oncomplete = () => resolve();
       transaction.onabort = () => reject(transaction.error ?? new Error("the transaction was aborted"));
     });
   }
 
-  files() {
+  async files() {
+    if (this.isOver) throw new Error("the store was removed");
     return caches.open(this.name);
   }
 
   /** Forgets everything. */
   async remove() {
-    const database = await this.open().catch(() => undefined);
+    this.isOver = true;
+    const database = await this.database?.catch(() => undefined);
     database?.close();
-    this.database = undefined;
-    await Promise.all([caches.delete(this.name), done(indexedDB.deleteDatabase(this.name))]);
+    await removeStores([this.name]);
   }
+}
+
+/** @param {string[]} names */
+async function removeStores(names) {
+  await Promise.all(names.flatMap((name) => [caches.delete(name), done(indexedDB.deleteDatabase(name))]));
+}
+
+/**
+ * Removes what workers of a scope have kept: of another channel, say, or of the app by another name.
+ * @param {string} scope
+ * @param {string} [name] that stays
+ */
+export async function removeOthers(scope, name) {
+  const end = ` ${new URL(scope).pathname}`;
+  const all = [...await caches.keys(), ...((await indexedDB.databases?.()) ?? []).map((database) => database.name ?? "")];
+  await removeStores([...new Set(all)].filter((other) => other !== name && other.startsWith("xcache ") && other.endsWith(end)));
 }

@@ -190,7 +190,7 @@ class Update {
     if (data.pack) {
       const map = await this.pack(data, held);
       if (map) {
-        this.checkNames(map);
+        await this.checkNames(map);
         return this.switch({ version: data.version, digest: data.digest, map }, data, held);
       }
       // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
@@ -201,7 +201,7 @@ class Update {
     if (!map) return this.take(await ask(settings, source, { ...held, version: "0" }, false, data), source, { version: "0", digest: "", map: held.map });
     report.kind = data.patch ? "patch" : "whole";
     const next = { version: data.version, digest: data.digest, map };
-    this.checkNames(map);
+    await this.checkNames(map);
     const wanted = await this.wanted(next, held);
     if (this.isMetered) {
       for (const [url] of wanted) runtime.backlog.add(url);
@@ -288,18 +288,25 @@ class Update {
     const present = await this.runtime.files.present();
     // A browser that emptied the files alone took all of them.
     const isWiped = present.size === 0;
-    return [...next.map].filter(([url, entry]) =>
-      this.settings.allows(url) && !present.has(entry.download) && (isWiped || held.map.get(url)?.download !== entry.download));
+    /** @type {[string, Entry][]} */
+    const wanted = [];
+    for (const [url, entry] of next.map) {
+      const isNew = isWiped || held.map.get(url)?.download !== entry.download;
+      if (isNew && !present.has(entry.download) && this.settings.allows(url)) wanted.push([url, entry]);
+      await this.pause();
+    }
+    return wanted;
   }
 
   /**
    * Refuses files that some device couldn't hold, whose file system goes by the names of downloads (docs/protocol.md §11, D-22 and D-23).
    * @param {import("../protocol/entries.js").Resourcemap} map
    */
-  checkNames(map) {
+  async checkNames(map) {
     /** @type {Map<string, string>} */
     const names = new Map();
     for (const [url, { download, sha256 }] of map) {
+      await this.pause();
       if (!this.settings.allows(url)) continue;
       let name = "";
       try {
@@ -427,6 +434,7 @@ class Update {
     /** @type {typeof runtime.aside} */
     const aside = new Map([...runtime.aside].map(([key, list]) => [key, [...list]]));
     for (const [url, entry] of before.map) {
+      await this.pause();
       if (next.map.get(url)?.download === entry.download) continue;
       const key = matchKey(url);
       aside.set(key, [...(aside.get(key) ?? []), { entry, last: +before.version, at: now }]);
@@ -434,6 +442,8 @@ class Update {
     const rollback = versionNumber(data.rollback) || 0;
     const backlog = new Set([...runtime.backlog].filter((url) => next.map.has(url)));
     this.tell(before, true);
+    // To write a large manifest, and to look through it, takes a while each.
+    await this.turns.yield();
     await runtime.store.write({ manifest: next, aside, backlog, rollback, health: new Map() });
     runtime.hold(next);
     runtime.rollback = rollback;
@@ -441,6 +451,7 @@ class Update {
     runtime.backlog = backlog;
     runtime.health = new Map();
     report.to = next.version;
+    await this.turns.yield();
     const foreign = [...next.map.keys()].find((url) => !this.settings.allows(url));
     if (foreign) runtime.report("manifest", foreign, next.version);
     // From here on the update is made: what is left to do is done at the next one, too.
