@@ -11,7 +11,7 @@ XCACHE := .build/release/xcache
 
 UNHURRIED := XCacheRuntimeTests.(SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
 
-.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime bench-open fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit
+.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -196,7 +196,12 @@ test-runtime: ## the web runtime outside of a browser: types, decoder against li
 	@.ci/packages nodejs node-typescript esbuild python3 python3-zstandard
 	Tests/WebRuntime/run.sh
 
-test-browser: ## headless Chromium: the web runtime's hundred cases (those of pages alone in WebKitGTK, too), versions as deltas, and the console: as a release engineer uses it, and as hostile texts can't reach it
+test-worker: ## the web runtime's cases in headless Chromium, but for the longest (4 minutes beside other work; CI runs them)
+	@.ci/packages chromium python3
+	swift build --product xcache
+	timeout -k 10 900 Tests/Browser/Worker/run.py .build/debug/xcache -stops '-beside a large pack'
+
+test-browser: ## headless Chromium: the web runtime's 141 cases (those of pages alone in WebKitGTK, too), versions as deltas, and the console: as a release engineer uses it, and as hostile texts can't reach it
 	@.ci/packages chromium python3 python3-pip gir1.2-webkit2-4.1 xvfb python3-gi
 	swift build --product xcache
 	Tests/Browser/dictionary.py .build/debug/xcache

@@ -260,7 +260,8 @@ class Bench:
         self.proxy.stop()
 
 
-def main(xcache, wanted):
+def main(xcache, words):
+    wanted, unwanted = [word for word in words if word[0] != "-"], [word[1:] for word in words if word[0] == "-"]
     failed, skipped = [], 0
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -268,7 +269,9 @@ def main(xcache, wanted):
         try:
             print(f"{bench.browser.version}, {len(CASES)} cases")
             for number, (name, function) in enumerate(CASES, 1):
-                if wanted and not any(word in name or word in (str(number), function.__module__) for word in wanted):
+                def fits(words):
+                    return any(word in name or word in (str(number), function.__module__) for word in words)
+                if wanted and not fits(wanted) or fits(unwanted):
                     continue
                 start = time.monotonic()
                 try:

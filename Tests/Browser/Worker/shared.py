@@ -121,3 +121,28 @@ def _(bench):
     app.hold(tab)
     name = f"xcache {app.app} test /"
     assert tab.eval(STORES) == [name, name]
+
+
+# A page that keeps a database open.
+KEEPS = """new Promise((done) => { indexedDB.open('%s').onsuccess = ({target}) => { (window.kept ??= []).push(target.result); done(true); }; })"""
+
+
+@case("a database that a page keeps open keeps neither the worker that removes nor one of another channel")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    tab.eval(KEEPS % f"xcache {app.app} online /")
+    bench.origin.run("promote", "--app", app.app, "--from", "online", "--to", "test")
+    app.settings["channel"] = "test"
+    app.deploy(app.files(1))
+    looks_for_worker(tab)
+    until_waiting(tab)
+    tab.eval(f"{REGISTRATION}.then((r) => r.waiting.postMessage({{xcache: {{ask: 'activate'}}}}))")
+    until_active(tab)
+    app.hold(tab)
+    tab.eval(KEEPS % f"xcache {app.app} test /")
+    app.worker = (DIST / "xcache-remove.js").read_bytes()
+    app.deploy(app.files(1))
+    looks_for_worker(tab)
+    until_gone(tab)
+    assert tab.eval("caches.keys()") == []

@@ -32,7 +32,7 @@ worker.addEventListener("install", (event) => {
 // What the older worker wrote after this one had read it; and what it kept by another name.
 worker.addEventListener("activate", (event) => {
   runtime.loading = runtime.load();
-  event.waitUntil(removeOthers(registration.scope, settings.storeName).catch(() => {}));
+  event.waitUntil(removeOthers(registration.scope, settings.storeName));
 });
 
 /**

@@ -10,8 +10,7 @@ const { registration } = worker;
 worker.addEventListener("install", () => void (isAlone(worker.location.href) && worker.skipWaiting()));
 worker.addEventListener("activate", (event) => {
   event.waitUntil((async () => {
-    // A store that can't be removed keeps no worker.
-    await removeOthers(registration.scope).catch(() => {});
+    await removeOthers(registration.scope);
     if (isAlone(worker.location.href)) await registration.unregister();
     for (const client of await worker.clients.matchAll({ includeUncontrolled: true })) client.postMessage({ xcache: { removed: true } });
   })());

@@ -17,6 +17,8 @@
  */
 
 const STORE = "kept";
+/** Milliseconds that the removal of a store is waited for. */
+const REMOVAL = 2000;
 
 /**
  * @template Value
@@ -114,7 +116,16 @@ async function removeStores(names) {
  * @param {string} scope
  * @param {string} [name] that stays
  */
-export async function removeOthers(scope, name) {
+export function removeOthers(scope, name) {
+  // A worker that becomes active keeps its pages waiting, and a database that somebody has open isn't removed before it is closed.
+  return Promise.race([removes(scope, name).catch(() => {}), new Promise((resolve) => setTimeout(resolve, REMOVAL))]);
+}
+
+/**
+ * @param {string} scope
+ * @param {string} [name]
+ */
+async function removes(scope, name) {
   const end = ` ${new URL(scope).pathname}`;
   const all = [...await caches.keys(), ...((await indexedDB.databases?.()) ?? []).map((database) => database.name ?? "")];
   await removeStores([...new Set(all)].filter((other) => other !== name && other.startsWith("xcache ") && other.endsWith(end)));
