@@ -1,5 +1,6 @@
 import Manifests
 import OriginAPI
+import System
 
 // What the origin says of a release before it has the files.
 extension Publisher {
@@ -27,12 +28,17 @@ extension Publisher {
     if bytes >= Self.asksFirst {
       let isWhole = request.changes.reduce(0) { $0 + $1.count } <= Self.mostAsked
       let asked = isWhole ? request : request.part(Self.mostAsked)
+      var freeze: FreezeInfo?
       do {
-        _ = try preview(asked, channel)
+        freeze = try preview(asked, channel).value.freeze
       } catch .origin(.refused(let problem)) where Self.isRefusal(problem, ofAll: isWhole) {
         throw .origin(.refused(problem))
       } catch {
         // The release itself is still to come, and says it where it counts.
+      }
+      // A dry run isn't refused for it, and the release will be.
+      if request.options.dryRun != true, let freeze {
+        throw .origin(.refused(Problem(freeze, channel)))
       }
     }
     progress(.lacking(files: uploads.count, bytes: bytes))
@@ -47,6 +53,18 @@ extension Publisher {
     ]
     return codes.contains(problem.code) || [401, 403].contains(problem.status)
       || ofAll && problem.code == "url-conflict"
+  }
+}
+
+extension Problem {
+  /// What an origin says of a release into a frozen channel.
+  fileprivate init(_ freeze: FreezeInfo, _ channel: ChannelAddress) {
+    self.init(
+      status: 409, title: "Conflict", code: "frozen",
+      detail: "channel \"\(channel.channel)\" of app \"\(channel.app)\" is frozen, by \(freeze.author) since "
+        + "\(Timestamp.words(freeze.at.milliseconds)): \(freeze.reason); `xcache channel thaw` lifts it, --break-glass \"reason\" "
+        + "releases in spite of it",
+      members: JSONObject([.init(key: "freeze", value: JSONValue(encoding: freeze))]))
   }
 }
 

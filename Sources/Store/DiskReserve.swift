@@ -9,7 +9,8 @@ import System
 package final class DiskReserve: Sendable {
   private let path: String
   private let disk: Disk
-  private let changing = Locked<Void>(())
+  /// Whether this process has seen that the file has blocks: a copy of a folder may have it with none.
+  private let isReal = Locked(false)
 
   init(_ folder: DataFolder, _ disk: Disk) {
     path = folder.reserve
@@ -26,14 +27,17 @@ package final class DiskReserve: Sendable {
   /// - Returns: whether it is there now.
   @discardableResult
   package func fill() -> Bool {
-    changing.withLock { _ in
-      if bytes > 0 { return true }
+    isReal.withLock { isReal in
+      let held = bytes
+      if isReal, held > 0 { return true }
+      isReal = false
       guard let space = try? disk.space(DurableFile.parent(of: path)) else { return false }
       let size = Self.size(of: space)
-      guard size > 0, space.available / 2 >= size else { return false }
+      guard size > 0, held > 0 || space.available / 2 >= size else { return false }
       do throws(SystemError) {
-        let file = try Kernel.open(path, [.write, .create, .truncate], mode: 0o600)
+        let file = try Kernel.open(path, [.write, .create], mode: 0o600)
         try Kernel.allocate(file, bytes: size, path: path)
+        isReal = true
         return true
       } catch {
         // Half of it may be what is missing elsewhere; the next try is made in a while.
@@ -46,7 +50,8 @@ package final class DiskReserve: Sendable {
   /// Gives the room up.
   /// - Returns: whether there was any.
   func release() -> Bool {
-    changing.withLock { _ in
+    isReal.withLock { isReal in
+      isReal = false
       guard bytes > 0 else { return false }
       return (try? Kernel.remove(path)) != nil
     }
