@@ -112,9 +112,10 @@ enum ServeCommand {
       let place = stray.place.map { "moved to \($0)" } ?? "it can't be moved and stays there"
       log("\(stray.path) is a folder where only xcache's own files belong; \(place)")
     }
-    let address = "\(ServeTLS.scheme(tls))://\(server.address)"
+    // One URL in the line, which scripts look for.
     log(
-      "xcache \(XCache.version), console at \(address)/console/, listens on \(address), data in \(data)"
+      "xcache \(XCache.version) listens on \(ServeTLS.scheme(tls))://\(server.address), console at /console/, "
+        + "data in \(data)"
     )
 
     for warning in try warnings(arguments, store, options.publicURL) { log("warning: \(warning)") }
