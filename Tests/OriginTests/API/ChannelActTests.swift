@@ -18,13 +18,16 @@ import Testing
     let attempts: [(String, JSONValue)] = [
       ("releases", ["bundles": [["bundle": "main", "unpublish": true]]]),
       ("rollback", ["allBundles": true, "steps": 1]), ("promote", ["from": "test"]),
-      ("rollback", ["allBundles": true, "dryRun": true, "steps": 1]),
     ]
     for (path, body) in attempts {
       let reply = try origin.api("POST", "\(Self.online)/\(path)", body)
       #expect(reply.status == 409 && reply.json["code"]?.string == "frozen", "\(path): \(reply.text)")
       #expect(reply.json["freeze"]?["author"]?.string == "admin" && reply.text.contains("the big sale"))
     }
+    // What it would do can still be asked, and the answer has the freeze.
+    let dry: JSONValue = ["allBundles": true, "dryRun": true, "steps": 1]
+    let forecast = try origin.api("POST", "\(Self.online)/rollback", dry)
+    #expect(forecast.status == 200 && forecast.json["freeze"]?["author"]?.string == "admin", "\(forecast.text)")
     #expect(try origin.api("GET", Self.online).json["freeze"]?["reason"]?.string == "the big sale")
     #expect(try origin.ask("GET", "/configure.json").json["data"]?["version"]?.string == "2")
 
