@@ -92,9 +92,7 @@ extension StoreError: CustomStringConvertible {
       "the version of that time is no longer kept; `xcache log` lists those that are, the oldest is \(oldest)"
     case .unknownDocument(let document, let oldest):
       "the \(document.rawValue) document of that time is no longer kept; the oldest version is \(oldest)"
-    case .tooManySteps(let steps, let kept):
-      "\(steps) steps back is too far: only \(kept) earlier \(kept == 1 ? "state is" : "states are") kept; "
-        + "`xcache log` shows them; choose one with --to"
+    case .tooManySteps(let steps, let kept): Self.stepsMessage(steps, kept)
     case .frozen(let app, let channel, let freeze): Self.frozenMessage(app, channel, freeze)
     case .channelExists(let app, let channel):
       "app \"\(app)\" has a channel \"\(channel)\" already; `xcache channel list` shows it"
@@ -147,6 +145,18 @@ extension StoreError: CustomStringConvertible {
     return
       "bundle \"\(bundle)\" changed after version \(limit): version \(release.version)\(author); see what changed by "
       + "`xcache diff \(limit) \(release.version)`, then give --if-version \(release.version)"
+  }
+
+  private static func stepsMessage(_ steps: Int, _ kept: Int) -> String {
+    let tooFar = "\(steps) step\(steps == 1 ? "" : "s") back is too far"
+    guard kept > 0 else {
+      return
+        "\(tooFar): no earlier state is kept; `xcache unpublish --bundle NAME` takes a bundle out of the channel"
+    }
+    return """
+      \(tooFar): only \(kept) earlier \(kept == 1 ? "state is" : "states are") kept; `xcache log` shows them; \
+      choose one with --to
+      """
   }
 
   private static func frozenMessage(_ app: AppName, _ channel: ChannelName, _ freeze: ChannelFreeze) -> String

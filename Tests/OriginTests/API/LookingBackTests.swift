@@ -155,6 +155,26 @@ import Testing
       body: Array(body.utf8))
     #expect(reply.status == status && reply.json["code"]?.string == code, "\(reply.text)")
   }
+
+  /// Further back than there are states: how many are kept, and what to do where there is none.
+  @Test(arguments: [
+    (1, 1, "1 step back is too far: no earlier state is kept; `xcache unpublish --bundle NAME`"),
+    (1, 9, "9 steps back is too far: no earlier state is kept; `xcache unpublish --bundle NAME`"),
+    (2, 2, "2 steps back is too far: only 1 earlier state is kept; `xcache log` shows them;"),
+    (3, 9, "9 steps back is too far: only 2 earlier states are kept; `xcache log` shows them;"),
+  ])
+  func stepsThatAreTooMany(releases: Int, steps: Int, words: String) throws {
+    let origin = try TestOrigin()
+    for release in 1...releases { try origin.publish(["a.js": "\(release)"]) }
+    for bundles in [#""bundle":"main""#, #""allBundles":true"#] {
+      let reply = try origin.ask(
+        "POST", "/api/v1/\(Self.channel)/rollback", ["Authorization: Bearer \(origin.token)"],
+        body: Array(#"{\#(bundles),"steps":\#(steps)}"#.utf8))
+      let detail = reply.json["detail"]?.string ?? ""
+      #expect(reply.status == 409 && detail.hasPrefix(words), "\(reply.text)")
+      #expect(reply.json["kept"]?.integer == Int64(releases - 1))
+    }
+  }
 }
 
 /// A query's value with what isn't a letter or digit escaped.
