@@ -58,12 +58,17 @@ OWN = {
         "code": {"type": "string"}, "title": {"type": "string"}, "type": {"const": "about:blank"},
         "status": {"type": "integer"}, "detail": {"type": ["string", "null"]}}},
 }
+# What a manifest says of a URL: docs/schemas/configure.schema.json.
+ENTRY = {"type": "object", "required": ["ctype", "download", "md5", "sha256", "size", "version"], "properties": {
+    "ctype": {"type": "string"}, "download": {"type": "string", "format": "uri"}, "md5": SIMPLE["MD5"], "sha256": SHA,
+    "size": {"type": "integer"}, "version": VERSION, "headers": SIMPLE["EntryHeaders"]}}
 # Operations that the client sends or reads in a way of its own.
 ANSWERS = {
     ("put", "blobs/*"): "BlobAnswer", ("post", "blobs"): "PackUploadAnswer", ("get", "*/settings"): "ChannelSettings",
     ("get", "*/mirror/resources"): {"type": "object"}, ("get", "*/mirror/document"): {}, ("get", "*/manifest"): {"type": "object"},
     ("post", "*/releases"): "ReleaseAnswer", ("post", "*/preparations"): "PreparationAnswer",
-    ("post", "*/settings"): "ChannelSettings",
+    ("post", "*/settings"): "ChannelSettings", ("get", "audit/verify"): "AuditVerification", ("get", "token"): "TokenInfo",
+    ("get", "*/entry"): ENTRY,
 }
 BODIES = {("post", "*/releases"): "ReleaseRequest", ("post", "*/preparations"): "ReleaseRequest",
           ("post", "blobs/missing"): "MissingBlobsRequest"}
@@ -260,7 +265,7 @@ def operations():
         shown = "/api/v1/" + "/".join("{%s}" % next(names) if part == "*" else part for part in path.split("/"))
         parameters = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
                       for name in re.findall(r"\{(\w+)\}", shown)]
-        for name in dict.fromkeys(re.findall(r'request\.(?:text|version|versionName|number)\("(\w+)"', text)):
+        for name in dict.fromkeys(re.findall(r'(?:request\.(?:text|version|versionName|number)|\bmoment)\("(\w+)"', text)):
             parameters.append({"name": name, "in": "query", "schema": {"type": "string"}})
         operation = {
             "operationId": handler.replace("Handler.", ".") if handler else "blobs.missing",
@@ -283,7 +288,17 @@ def operations():
             operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": typed(body_type)}}}
             if limit:
                 operation["requestBody"]["description"] = f"at most {limit} bytes"
+        if method == "get":
+            operation["parameters"].append({
+                "name": "If-None-Match", "in": "header", "schema": {"type": "string"},
+                "description": "the ETag of an answer that is here already; if it hasn't changed, the answer is 304"})
+            operation["responses"]["2XX"]["headers"] = {"ETag": {"schema": {"type": "string"}, "description": "not of a streamed body"}}
+            operation["responses"]["304"] = {"description": "not changed"}
         if method in ("post", "delete"):
+            if act != ".upload" and handler:
+                operation["parameters"].append({
+                    "name": "reason", "in": "query", "schema": {"type": "string", "maxLength": 1024},
+                    "description": "why it is done, for the audit trail"})
             operation["parameters"].append({
                 "name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 16, "maxLength": 128},
                 "description": "names one act, so that a repeated request is answered as the first one was"})
