@@ -21,7 +21,7 @@ from origin import environment, free_port  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
-READY = "for i in $(seq 300); do curl -fs -o /dev/null {url}/readyz && break; sleep 0.1; done"
+READY = "for i in $(seq 300); do {condition} && break; sleep 0.1; done"
 
 
 def quick_start():
@@ -48,8 +48,9 @@ def session(name, blocks):
     (folder / "bin").mkdir()
     (folder / "home").mkdir()
     (folder / "bin/xcache").symlink_to(PROGRAM)
-    port = free_port()
-    here = [("127.0.0.1:8080", f"127.0.0.1:{port}"), ("/tmp/xcache-try", f"{folder}/try"),
+    port, copy = free_port(), free_port()
+    here = [("127.0.0.1:8080", f"127.0.0.1:{port}"), ("127.0.0.1:8081", f"127.0.0.1:{copy}"),
+            ("www 8081", f"www {copy}"), ("/tmp/xcache-try", f"{folder}/try"),
             ("xcache serve --data data", f"xcache serve --data data --listen 127.0.0.1:{port}")]
     script, blocks = ["set -eu", "set -m"], list(blocks)
     for index, (commands, _) in enumerate(blocks):
@@ -57,8 +58,12 @@ def session(name, blocks):
             commands = commands.replace(old, new)
         script.append(f"echo '=== {index}'")
         script.append(commands)
-        if " &\n" in commands:
-            script.append(READY.format(url=f"http://127.0.0.1:{port}"))
+        if "xcache serve" in commands:
+            # It answers before the line of its start is written.
+            ready = f"curl -fs -o /dev/null http://127.0.0.1:{port}/readyz && grep -q 'listens on' {folder}/output"
+            script.append(READY.format(condition=ready))
+        elif "http.server" in commands:
+            script.append(READY.format(condition=f"curl -fs -o /dev/null http://127.0.0.1:{copy}/"))
     script.append("echo '=== end'")
     # Into a file, not a pipe: the README leaves its origin running, which would hold a pipe open.
     with open(folder / "output", "w+") as said:
@@ -75,7 +80,8 @@ def session(name, blocks):
                 pass
         said.seek(0)
         output = said.read()
-    output = output.replace(f"127.0.0.1:{port}", "127.0.0.1:8080")
+    for one, shown in ((port, 8080), (copy, 8081)):
+        output = output.replace(f"127.0.0.1:{one}", f"127.0.0.1:{shown}").replace(f"127.0.0.1 port {one}", f"127.0.0.1 port {shown}")
     said = dict(re.findall(r"=== (\d+)\n(.*?)(?==== )", output, re.S))
     if shell.returncode or "=== end" not in output:
         raise SystemExit(f"{name}: a command failed; the last output was\n{output[-2000:]}")

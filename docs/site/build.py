@@ -41,6 +41,7 @@ def main():
     names = [one or other for one, other in pages()]
     assets = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs/pictures").glob("*.svg"))]
     assets += [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs/schemas").glob("*.schema.json"))]
+    assets += [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs/images").glob("*.png"))]
     assets.append("docs/openapi/openapi.json")
     known = {ROOT / name for name in names + assets}
     for name in names + assets:
