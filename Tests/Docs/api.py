@@ -30,8 +30,9 @@ def errors(schema, value):
     return [f"{'/'.join(map(str, error.absolute_path))}: {error.message[:200]}" for error in validator.iter_errors(value)]
 
 
-def check(method, target, fields, body, status, type, answer):
+def check(method, target, fields, body, status, answered, answer):
     """Holds one exchange against the document."""
+    type = answered["Content-Type"]
     path, _, query = target.partition("?")
     shown = next((shown for pattern, shown in PATHS if pattern.match(path)), None)
     operation = DOCUMENT["paths"].get(shown, {}).get(method.lower())
@@ -46,6 +47,12 @@ def check(method, target, fields, body, status, type, answer):
         wrong.extend(f"{where}, request: {error}" for error in errors(wanted["schema"], json.loads(body)))
     elif body and "requestBody" not in operation:
         wrong.append(f"{where}: the document has no body")
+    if status == 304:
+        if answer or "304" not in operation["responses"] or "If-None-Match" not in fields:
+            wrong.append(f"{where}: 304 with {len(answer)} bytes")
+        return
+    if method == "GET" and status == 200 and ("ETag" in answered) == shown.endswith("/manifest"):
+        wrong.append(f"{where}: ETag {answered['ETag']}")
     responses = operation["responses"][f"{status // 100}XX"]["content"]
     if type not in responses:
         wrong.append(f"{where}: {status} is {type}, the document has {', '.join(responses)}")
@@ -82,7 +89,7 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         answer = connection.getresponse()
         content = answer.read()
         if self.path.startswith("/api/"):
-            check(self.command, self.path, fields, body, answer.status, answer.headers["Content-Type"], content)
+            check(self.command, self.path, fields, body, answer.status, answer.headers, content)
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             if name.lower() not in ("connection", "accept-encoding", "transfer-encoding", "content-length", "server", "date"):
@@ -128,15 +135,58 @@ def commands(origin):
     run("status --app nobody", 1)
     run(publish + " --if-version 1", 3)
     # What no command asks for by itself, or only after minutes.
-    def ask(method, path, body=None):
+    def ask(method, path, body=None, known=None, tag=False, wanted=(200, 201, 304)):
         connection = http.client.HTTPConnection(origin.environment["XCACHE_SERVER"][7:], timeout=30)
-        connection.request(method, "/api/v1/" + path, json.dumps(body) if body else None,
-                           {"Authorization": "Bearer " + origin.environment["XCACHE_TOKEN"], "Content-Type": "application/json"})
-        return json.loads(connection.getresponse().read())
+        connection.request(method, "/api/v1/" + path, None if body is None else json.dumps(body), {
+            "Authorization": "Bearer " + origin.environment["XCACHE_TOKEN"], "Content-Type": "application/json",
+            **({"If-None-Match": known} if known else {})})
+        answer = connection.getresponse()
+        text = answer.read()
+        if answer.status not in wanted:
+            raise SystemExit(f"{method} {path}: {answer.status} {text[:300]}")
+        return answer.headers["ETag"] if tag else json.loads(text) if text else None
     ask("GET", "apps/shop/channels/online/settings")
     lease = ask("POST", "leases", {"holder": "a test", "seconds": 60})["id"]
     ask("POST", f"leases/{lease}", {"seconds": 60})
     ask("DELETE", f"leases/{lease}")
+    console(ask)
+
+
+def console(ask):
+    """What the console asks for, as it does: a page at a time, again with the ETag of the answer before, with a reason for each act."""
+    channel, page = "apps/shop/channels/online", "https://m.example.com/index.html"
+    newest = ask("GET", f"{channel}/log?limit=2")["releases"][0]["version"]
+    quoted, why = urllib.parse.quote(page, safe=""), "as%20the%20console%20asks"
+    for path in ("disk?hours=2160", "apps", "mirrors", "tokens", channel, f"{channel}/adoption",
+                 f"{channel}/adoption/series?step=minute&points=60", f"{channel}/adoption/series?step=hour&points=48",
+                 f"{channel}/adoption/series?step=day&points=90", f"{channel}/adoption/series?step=week&points=12",
+                 f"{channel}/log?limit=6&before={newest}", f"{channel}/log?limit=2&at=2999-01-01T00%3A00%3A00.000Z",
+                 f"{channel}/entry?url={quoted}&version={newest}", f"{channel}/diff?from=1&to=2&limit=0"):
+        ask("GET", path)
+    diff = f"{channel}/diff?from=1&to=2&limit=1&filter=m.example"
+    first = ask("GET", diff)
+    rest = ask("GET", f"{diff}&after={urllib.parse.quote(first['next'], safe='')}")
+    assert first["counts"] == rest["counts"] and "next" not in rest, (first, rest)
+    assert ask("GET", f"{channel}/entry?url={quoted}x&version={newest}", wanted=[404])["code"] == "unknown-url"
+    assert ask("GET", "overview")["channels"] and ask("GET", "token")["scope"] == "admin"
+    assert ask("GET", "audit/verify")["broken"] is None
+    for path in ("token", "audit/verify", f"{channel}/releases/{newest}"):
+        tag = ask("GET", path, tag=True)
+        assert ask("GET", path, known=tag) is None, f"{path} is sent again to who has it"
+    ask("POST", f"{channel}/rollback", {"bundle": "main", "steps": 1, "dryRun": True})
+    ask("POST", f"{channel}/freeze", {"reason": "a sale"})
+    ask("POST", f"{channel}/thaw?reason={why}", {})
+    ask("POST", f"{channel}/settings?reason={why}", {"interval": 90})
+    ask("POST", f"{channel}/pins", {"version": newest, "reason": "a test"})
+    ask("DELETE", f"{channel}/pins/{newest}?reason={why}")
+    token = ask("POST", f"tokens?reason={why}", {"name": "of the console", "scope": "read"})["id"]
+    ask("DELETE", f"tokens/{token}?reason={why}")
+    ask("POST", f"gc?reason={why}", {"dryRun": False})
+    rows = ask("GET", "audit?limit=50&act=channel.thaw&app=shop&channel=online&author=admin&since=2020-01-01T00%3A00%3A00.000Z"
+               "&until=2999-01-01T00%3A00%3A00.000Z")["rows"]
+    assert rows and urllib.parse.unquote(why) in json.dumps(rows[0]), rows
+    assert ask("GET", "audit?limit=50&act=nothing")["rows"] == []
+    assert len(ask("GET", f"audit?limit=1&before={rows[0]['id']}")["rows"]) == 1
 
 
 def main():
