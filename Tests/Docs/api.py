@@ -155,12 +155,13 @@ def commands(origin):
 def console(ask):
     """What the console asks for, as it does: a page at a time, again with the ETag of the answer before, with a reason for each act."""
     channel, page = "apps/shop/channels/online", "https://m.example.com/index.html"
-    newest = ask("GET", f"{channel}/log?limit=2")["releases"][0]["version"]
+    release = ask("GET", f"{channel}/log?limit=2")["releases"][0]
+    newest, released = release["version"], urllib.parse.quote(release["at"], safe="")
     quoted, why = urllib.parse.quote(page, safe=""), "as%20the%20console%20asks"
     for path in ("disk?hours=2160", "apps", "mirrors", "tokens", channel, f"{channel}/adoption",
                  f"{channel}/adoption/series?step=minute&points=60", f"{channel}/adoption/series?step=hour&points=48",
                  f"{channel}/adoption/series?step=day&points=90", f"{channel}/adoption/series?step=week&points=12",
-                 f"{channel}/log?limit=6&before={newest}", f"{channel}/log?limit=2&at=2999-01-01T00%3A00%3A00.000Z",
+                 f"{channel}/log?limit=6&before={newest}", f"{channel}/log?limit=2&at={released}",
                  f"{channel}/entry?url={quoted}&version={newest}", f"{channel}/diff?from=1&to=2&limit=0"):
         ask("GET", path)
     diff = f"{channel}/diff?from=1&to=2&limit=1&filter=m.example"
