@@ -174,7 +174,7 @@ def console(ask):
     for path in ("token", "audit/verify", f"{channel}/releases/{newest}"):
         tag = ask("GET", path, tag=True)
         assert ask("GET", path, known=tag) is None, f"{path} is sent again to who has it"
-    ask("POST", f"{channel}/rollback", {"bundle": "main", "steps": 1, "dryRun": True})
+    ask("POST", f"{channel}/rollback", {"bundle": "main", "to": "2", "dryRun": True})
     ask("POST", f"{channel}/freeze", {"reason": "a sale"})
     ask("POST", f"{channel}/thaw?reason={why}", {})
     ask("POST", f"{channel}/settings?reason={why}", {"interval": 90})

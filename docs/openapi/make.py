@@ -312,7 +312,7 @@ def main():
     document = {
         "openapi": "3.1.0",
         "info": {"title": "xcache: the API of an origin", "version": version[1],
-                 "description": "What the command line sends. What devices ask for is in docs/protocol.md and docs/schemas."},
+                 "description": "What the command line and the console send. What devices ask for is in docs/protocol.md and docs/schemas."},
         "security": [{"token": []}], "paths": paths,
         "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
                        "schemas": dict(sorted(used.items()))}}
