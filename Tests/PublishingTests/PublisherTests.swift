@@ -57,6 +57,15 @@ import Testing
     }
   }
 
+  /// Two files to a file system, one string to Swift.
+  @Test func namesThatUnicodeCallsEquivalentAreTwoFiles() throws {
+    try folder.write("site/\u{E4}.js", "one 1")
+    try folder.write("site/a\u{308}.js", "two 2")
+    try publish()
+    try expectMirrored()
+    #expect(origin.with { $0.current("main").count } == 2)
+  }
+
   @Test func firstThenNothingThenOneChange() throws {
     for index in 0..<30 { try folder.write("site/f\(index).js", "content \(index)") }
     try folder.write("site/large.bin", [UInt8](repeating: 7, count: 300_000))

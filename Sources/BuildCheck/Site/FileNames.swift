@@ -1,14 +1,15 @@
 import Manifests
+import System
 
 /// What names and sizes tell, without a look into the files.
 enum FileNames {
   /// - Parameter used: places in the site of files that others refer to.
   static func findings(_ site: Site, used: Set<Int>) -> [Finding] {
-    let usedFiles = Set(used.map { site.files[$0].location })
+    let usedFiles = Set(used.map { PathKey(site.files[$0].location) })
     // An index page has two URLs.
-    var locations: Set<String> = []
-    let files = site.files.filter { locations.insert($0.location).inserted }
-    return files.compactMap { empty($0, isUsed: usedFiles.contains($0.location)) }
+    var locations: Set<PathKey> = []
+    let files = site.files.filter { locations.insert(PathKey($0.location)).inserted }
+    return files.compactMap { empty($0, isUsed: usedFiles.contains(PathKey($0.location))) }
       + files.compactMap(name) + twins(files) + Weight.findings(files)
   }
 

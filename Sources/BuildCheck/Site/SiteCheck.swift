@@ -81,12 +81,12 @@ private final class CheckWork: Sendable {
   init(_ site: Site, _ urls: Set<String>?, _ known: @escaping @Sendable (String) -> [UInt8]?) {
     self.site = site
     self.known = known
-    var locations: Set<String> = []
+    var locations: Set<PathKey> = []
     order = site.files.indices.filter { index in
       let file = site.files[index]
       return urls?.contains(file.url.text) != false && TextForm(file) != nil
         && file.size <= FileCheck.limit
-        && locations.insert(file.location).inserted
+        && locations.insert(PathKey(file.location)).inserted
     }.sorted { site.files[$1].size < site.files[$0].size }
     state = Locked(State(reports: Array(repeating: FileReport(), count: site.files.count)))
   }

@@ -8,7 +8,7 @@ package final class RetainedBytes: Sendable {
   private static let limit = 64 << 20
 
   private struct State {
-    var files: [String: [UInt8]] = [:]
+    var files: [PathKey: [UInt8]] = [:]
     var count = 0
   }
 
@@ -18,13 +18,17 @@ package final class RetainedBytes: Sendable {
 
   /// Keeps a file's bytes, while there is room.
   func keep(_ bytes: [UInt8], of location: String) {
+    let path = PathKey(location)
     state.withLock { state in
       guard state.count + bytes.count <= Self.limit else { return }
       state.count += bytes.count
-      state.files[location] = bytes
+      state.files[path] = bytes
     }
   }
 
   /// What was read at a path; nil where it isn't kept.
-  func bytes(of location: String) -> [UInt8]? { state.withLock { $0.files[location] } }
+  func bytes(of location: String) -> [UInt8]? {
+    let path = PathKey(location)
+    return state.withLock { $0.files[path] }
+  }
 }
