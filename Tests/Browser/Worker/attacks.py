@@ -281,3 +281,20 @@ def _(bench):
     forward(bench, app, 25 * 3600)
     tab.update(metered=True)
     assert tab.state()["aside"] == 0
+
+
+@case("the overlay says why there is no worker")
+def _(bench):
+    app = App(bench)
+    app.release(1)
+    worker = app.web.files.pop("xcache-sw.js")
+    tab = app.tab()
+    says = "document.getElementById('xcache-debug')?.textContent.includes('%s')"
+    tab.open(app.base + "?xcache-debug=1")
+    tab.until(says % "no worker (refused")
+    app.web.files["xcache-sw.js"] = worker
+    tab.open(app.base + "?xcache-debug=1")
+    tab.until(says % "xcache ")
+    tab.until("xcache.ready.then(() => true)")
+    tab.eval("xcache.remove()")
+    tab.until(says % "no worker (removed)")

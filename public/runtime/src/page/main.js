@@ -32,6 +32,7 @@ const removedKey = `xcache removed ${workerURL}`;
 /** @type {Map<EventName, Set<(detail: any) => void>>} */
 const listeners = new Map();
 let wantsReload = false;
+let isRefused = false;
 let isFailed = false;
 let removedAt = -Infinity;
 /** @type {string[]} scripts that didn't come */
@@ -125,6 +126,7 @@ async function register() {
     return registration;
   } catch (error) {
     // A page without its worker is a page.
+    isRefused = true;
     console.warn("xcache: the worker isn't registered:", error);
     return undefined;
   }
@@ -240,6 +242,13 @@ function removed() {
   removedAt = now;
 }
 
+/** Why there is no worker. */
+function absence() {
+  if (!isSecureContext || !container) return "insecure page, or an old browser";
+  if (wasRemoved()) return "removed";
+  return isRefused ? "refused, see the console" : "installing";
+}
+
 function wasRemoved() {
   try {
     const at = Number(localStorage.getItem(removedKey));
@@ -279,4 +288,4 @@ else say({ ask: "up" });
 addEventListener("pagehide", () => say({ ask: "left" }));
 
 /** @type {any} */ (window).xcache = xcache;
-if (new URLSearchParams(location.search).has("xcache-debug")) showOverlay(xcache);
+if (new URLSearchParams(location.search).has("xcache-debug")) showOverlay(xcache, absence);
