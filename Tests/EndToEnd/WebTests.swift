@@ -1,3 +1,4 @@
+import Glibc
 import Manifests
 import System
 import Testing
@@ -107,6 +108,118 @@ struct WebTests {
     }
   }
 
+  @Test(
+    "init --inject writes the line where browsers run it, and where the page's own URLs lead",
+    arguments: [
+      (
+        "<head><template><script src=a.js></script></template></head>",
+        "<head><template><script src=a.js></script></template>[]</head>"
+      ),
+      (
+        "<style>/* <script> <!-- */</style><script src=a.js></script>",
+        "<style>/* <script> <!-- */</style>[]<script src=a.js></script>"
+      ),
+      ("<head><meta content='<script>'></head>", "<head><meta content='<script>'>[]</head>"),
+      ("<head></head><p>my-xcache.js or /xcache.js", "<head>[]</head><p>my-xcache.js or /xcache.js"),
+      ("<script src=/my-xcache.js></script>", "[]<script src=/my-xcache.js></script>"),
+      ("<script src='/x/xcache.js?1'></script>", "<script src='/x/xcache.js?1'></script>"),
+      ("<script>import(\"./xcache.js\")</script>", "<script>import(\"./xcache.js\")</script>"),
+      (
+        "<base href=\"/shop/\"><script src=app.js></script>",
+        "<base href=\"/shop/\">[/shop/]<script src=app.js></script>"
+      ),
+      (
+        "<base href=\"https://cdn.test/\"><script src=app.js></script>",
+        "<base href=\"https://cdn.test/\"><script src=app.js></script>"
+      ),
+      (
+        "<template><template></template><script></script></template></head>",
+        "<template><template></template><script></script></template>[]</head>"
+      ),
+    ])
+  func injects(_ page: String, _ expected: String) throws {
+    let scratch = try Scratch()
+    try scratch.folder("dist", ["index.html": page, "app.js": "1"])
+    let outcome = try Self.run(
+      scratch, "init", "--dir", "dist", "--app", "shop", "--server", "https://x.example.com", "--inject")
+    #expect(outcome.exitCode == 0, "\(outcome.errors)")
+    var wanted = expected
+    for prefix in ["", "/shop/"] {
+      wanted = wanted.replacing("[\(prefix)]", with: "<script src=\"\(prefix)xcache.js\" async></script>")
+    }
+    #expect(try Self.text(scratch, "dist/index.html") == wanted)
+    #expect(outcome.errors.contains("<base href>") == page.contains("cdn.test"), "\(outcome.errors)")
+  }
+
+  @Test("init --inject says of a page that is a symbolic link that it isn't followed")
+  func speaksOfLinks() throws {
+    let scratch = try Scratch()
+    try scratch.folder("dist", ["app.js": "1"])
+    try scratch.folder("other", ["page.html": Self.page])
+    #expect(symlink("../other/page.html", "\(scratch.path)/dist/index.html") == 0)
+    let outcome = try Self.run(
+      scratch, "init", "--dir", "dist", "--app", "shop", "--server", "https://x.example.com", "--inject")
+    #expect(outcome.errors.contains("index.html is a symbolic link"), "\(outcome.errors)")
+    #expect(try Self.text(scratch, "other/page.html") == Self.page)
+  }
+
+  @Test(
+    "The line goes into a worker behind its directives; a comment is no import, and bytes stay what they are",
+    arguments: [
+      ("'use strict'; go()", "'use strict';\n[]\n go()"),
+      ("// a\n\"use strict\"\ngo()", "// a\n\"use strict\"\n[]\n\ngo()"),
+      ("// importScripts(\"xcache-sw.js\")\ngo()", "[]\n// importScripts(\"xcache-sw.js\")\ngo()"),
+      ("\"a\".length", "[]\n\"a\".length"), ("import('./x.js')", "[]\nimport('./x.js')"),
+      (
+        "/* a */ importScripts('https://m.test/xcache-sw.js')",
+        "/* a */ importScripts('https://m.test/xcache-sw.js')"
+      ),
+    ])
+  func takesIn(_ worker: String, _ expected: String) throws {
+    let scratch = try Scratch()
+    try scratch.folder("dist", ["index.html": Self.page])
+    let rest: [UInt8] = [0x0A, 0x2F, 0x2F, 0xE9, 0xFF]
+    try DurableFile.write(Array(worker.utf8) + rest, to: "\(scratch.path)/dist/sw.js")
+    let outcome = try Self.run(
+      scratch, "init", "--dir", "dist", "--app", "shop", "--server", "https://x.example.com", "--inject",
+      "--worker",
+      "sw.js")
+    #expect(outcome.exitCode == 0, "\(outcome.errors)")
+    let wanted = expected.replacing("[]", with: "importScripts(\"xcache-sw.js\");")
+    #expect(try DurableFile.read("\(scratch.path)/dist/sw.js") == Array(wanted.utf8) + rest)
+  }
+
+  @Test(
+    "A worker that is a module is refused",
+    arguments: ["import { a } from './a.js';", "go();import\"./a.js\"", "go();\nexport default 1"])
+  func refusesModules(_ worker: String) throws {
+    let scratch = try Scratch()
+    try scratch.folder("dist", ["index.html": Self.page, "sw.js": worker])
+    let outcome = try Self.run(
+      scratch, "init", "--dir", "dist", "--app", "shop", "--server", "https://x.example.com", "--inject",
+      "--worker",
+      "sw.js")
+    #expect(outcome.exitCode == 3 && outcome.errors.contains("sw.js is a module"), "\(outcome.errors)")
+    #expect(try Self.text(scratch, "dist/sw.js") == worker)
+  }
+
+  @Test("publish warns of a build with the worker whose index.html isn't published under its folder's URL")
+  func warnsOfIndex() throws {
+    try Site.with { site in
+      let folder = try site.scratch.folder(
+        "web", ["index.html": Self.page, "xcache-sw.js": "1", "xcache-sw-packs.js": "1"])
+      func publish(_ more: String...) throws -> Outcome {
+        try Outcome(
+          try site.start(
+            ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now"] + more)
+        )
+      }
+      let without = try publish()
+      #expect(without.exitCode == 0 && without.errors.contains("Use --index"), "\(without.errors)")
+      #expect(try !publish("--index").errors.contains("Use --index"))
+    }
+  }
+
   @Test("remove writes a worker that removes the other one")
   func removes() throws {
     let scratch = try Scratch()
@@ -144,6 +257,7 @@ struct WebTests {
         return try Outcome(
           try site.start([
             "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now",
+            "--index",
           ]))
       }
       #expect(try !publish().errors.contains("service worker"))

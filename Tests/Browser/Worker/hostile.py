@@ -269,6 +269,12 @@ def _(bench):
                 "http://evil.test:80/", "http://evil.test/#x", "http://evil.test/\u00e9", "http://evil.test/a/../b", "file:///etc/passwd"):
         bench.proxy.rules = offers(**{url: entry})
         assert tab.update()["kind"] == "failed" and tab.state()["version"] == "1", url
+    there = entry["download"]
+    for download in (there + "#x", there.replace("/xcache/", "/x/../xcache/"), there.replace("//127.0.0.1", "//127.1"),
+                     there.replace("http://", "http://a:b@"), "http:x/logo"):
+        assert download != there
+        bench.proxy.rules = offers(**{app.base + "logo.svg": {**entry, "download": download}})
+        assert tab.update()["kind"] == "failed" and tab.state()["version"] == "1", download
     # The same without it is taken: it was the URL.
     bench.proxy.rules = offers()
     assert tab.update()["to"] == "2"

@@ -61,8 +61,11 @@ import Testing
   private static let line = #"<script src="xcache.js" async></script>"#
 
   private static func injected(_ page: String, depth: Int = 0) -> String? {
-    PageInjection.injected(into: Array(page.utf8), depth: depth) { ["assets/a.js", "logo.svg"].contains($0) }
-      .map { String(decoding: $0, as: UTF8.self) }
+    let outcome = PageInjection.injected(into: Array(page.utf8), depth: depth) {
+      ["assets/a.js", "logo.svg"].contains($0)
+    }
+    guard case .line(let injected) = outcome else { return nil }
+    return String(decoding: injected, as: UTF8.self)
   }
 
   /// In front of the first script that runs, else where the head ends, else behind the doctype.

@@ -50,7 +50,7 @@ export type PageSettings = {
     scope?: string;
 };
 /**
- * What an update came to; `kind` is `early`, `nothing`, `patch`, `pack`, `whole` or `failed`.
+ * What an update came to; `kind` is `early`, `nothing`, `patch`, `pack`, `whole`, `removed` (by the kill switch) or `failed`.
  */
 export type UpdateReport = {
     kind: string;
@@ -91,3 +91,5 @@ export type State = {
  * `updated`: a new version is ready for pages that open from now on; `worker`: a new worker waits; `removed`: the worker is gone.
  */
 export type EventName = "updated" | "worker" | "removed";
+declare const scope: string;
+export {};

@@ -85,7 +85,8 @@ enum PublishCommand {
     let result = try publisher.publish(bundles, to: try remote.address, options)
     terminal.endProgress()
     for line in result.check.map({ CheckOutput.warnings($0, terminal) }) ?? [] { terminal.remark(line) }
-    for warning in result.plans.compactMap(WebBuild.warning) { terminal.remark(warning) }
+    for warning in result.plans.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
+    for warning in bundles.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
     if arguments.has("json") {
       terminal.say(json: result.json(dryRun: isDryRun))
     } else {

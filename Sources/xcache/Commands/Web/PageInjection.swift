@@ -1,19 +1,41 @@
 /// Where the line that loads the script goes in a page.
 enum PageInjection {
-  /// The page with the line; nil where it has it.
+  /// What a page becomes.
+  enum Outcome: Equatable {
+    /// It with the line.
+    case line([UInt8])
+    /// It has the line already.
+    case present
+    /// A `<base href>` that none of its references says where it leads.
+    case unknownBase
+  }
+
+  /// The page with the line.
   ///
   /// It goes in front of the first script, so that pages tell of themselves early; else where the head ends, or in front of
   /// everything but the doctype. The script's URL is as the page's own ones are: a page that a router serves under many paths
   /// has them from the site's root.
   /// - Parameter depth: folders between the build's and the page.
   /// - Parameter has: whether the build has a file of a name.
-  static func injected(into page: [UInt8], depth: Int, has: (String) throws -> Bool) rethrows -> [UInt8]? {
+  static func injected(into page: [UInt8], depth: Int, has: (String) throws -> Bool) rethrows -> Outcome {
     let small = plain(page)
-    guard first("xcache.js", in: small) == nil else { return nil }
-    let path = try (root(of: page, has: has) ?? String(repeating: "../", count: depth)) + WebBuild.scriptName
-    let line = Array("<script src=\"\(path)\" async></script>".utf8)
+    if loadsScript(page) { return .present }
+    let text = String(decoding: masked(page), as: UTF8.self)
+    let prefix: String
+    if let root = try root(of: text, has: has) {
+      prefix = root
+    } else if let base = base(of: text) {
+      // What the page's relative URLs are of; where they lead into the build, the script is beside them.
+      guard base.hasPrefix("/"), !base.hasPrefix("//"), let slash = base.lastIndex(of: "/"),
+        try references(in: text).contains(where: { try isRelative($0) && has($0) })
+      else { return .unknownBase }
+      prefix = String(base[...slash])
+    } else {
+      prefix = String(repeating: "../", count: depth)
+    }
+    let line = Array("<script src=\"\(prefix)\(WebBuild.scriptName)\" async></script>".utf8)
     let place = first("<script", in: small) ?? first("</head", in: small) ?? behindDoctype(small)
-    return Array(page[..<place] + line + page[place...])
+    return .line(Array(page[..<place] + line + page[place...]))
   }
 
   /// Whether a page is of bytes that hold ASCII as it is, so that a line can go into it.
@@ -21,39 +43,140 @@ enum PageInjection {
     !page.starts(with: [0xFE, 0xFF]) && !page.starts(with: [0xFF, 0xFE])
   }
 
-  /// The page in lower case, without its comments.
-  static func plain(_ page: [UInt8]) -> [UInt8] {
-    withoutComments(page.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 })
+  /// The page in lower case, with only the tags that browsers read as such.
+  static func plain(_ page: [UInt8]) -> [UInt8] { masked(page.map(lowered)) }
+
+  private static func lowered(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte + 0x20 : byte }
+
+  /// Whether a script of the page loads ours, by its `src` or in its text.
+  private static func loadsScript(_ page: [UInt8]) -> Bool {
+    let small = masked(page.map(lowered), keepsScripts: true)
+    let name = WebBuild.scriptName
+    var place = 0
+    while let start = first("<script", in: small, from: place) {
+      let end = first("</script", in: small, from: start) ?? small.count
+      var from = start
+      while let found = first(name, in: small, from: from), found < end {
+        from = found + name.utf8.count
+        let before = small[found - 1]
+        let isWhole =
+          "/\"'`= ".utf8.contains(before) && (from == end || "?#\"'`> )".utf8.contains(small[from]))
+        if isWhole { return true }
+      }
+      place = end
+    }
+    return false
   }
 
   /// The path that the build is served under, as the first of the page's references says that leads to one of its files by an
   /// absolute path; nil where none does.
-  private static func root(of page: [UInt8], has: (String) throws -> Bool) rethrows -> String? {
-    let text = String(decoding: withoutComments(page), as: UTF8.self)
-    for attribute in ["src=", "href="] {
-      for part in text.components(behind: attribute) {
-        let quote = part.first == "'" ? "'" : "\"" as Character
-        let path = part.drop { $0 == quote }.prefix { !" \"'>?#".contains($0) }
-        guard path.first == "/", !path.hasPrefix("//"), !path.contains("..") else { continue }
-        for slash in path.indices where path[slash] == "/" {
-          let name = path[path.index(after: slash)...]
-          if !name.isEmpty, try has(String(name)) { return String(path[...slash]) }
-        }
+  private static func root(of text: String, has: (String) throws -> Bool) rethrows -> String? {
+    for path in references(in: text)
+    where path.hasPrefix("/") && !path.hasPrefix("//") && !path.contains("..") {
+      for slash in path.indices where path[slash] == "/" {
+        let name = path[path.index(after: slash)...]
+        if !name.isEmpty, try has(String(name)) { return String(path[...slash]) }
       }
     }
     return nil
   }
 
-  /// The page with spaces in the place of its comments: a script in one of them, `<!--[if lt IE 9]><script …`, isn't run.
-  private static func withoutComments(_ page: [UInt8]) -> [UInt8] {
-    var page = page
-    var place = 0
-    while let start = first("<!--", in: page, from: place) {
-      let end = first("-->", in: page, from: start + 2).map { $0 + 3 } ?? page.count
-      for index in start..<end { page[index] = UInt8(ascii: " ") }
-      place = end
+  /// The URLs of a page's tags, without queries.
+  private static func references(in text: String) -> [String] {
+    ["src=", "href="].flatMap { text.components(behind: $0) }.map(value)
+  }
+
+  private static func value(_ part: Substring) -> String {
+    let quote = part.first == "'" ? "'" : "\"" as Character
+    return String(part.drop { $0 == quote }.prefix { !" \"'>?#".contains($0) })
+  }
+
+  private static func isRelative(_ path: String) -> Bool {
+    !path.isEmpty && !path.hasPrefix("/") && !path.hasPrefix(".") && !path.contains(":")
+  }
+
+  /// Where a `<base>` leads; nil where there is none, or it changes nothing.
+  private static func base(of text: String) -> String? {
+    let bases = text.components(behind: "<base ") + text.components(behind: "<BASE ")
+    for rest in bases {
+      let tag = String(rest.prefix { $0 != ">" })
+      guard let href = tag.components(behind: "href=").first else { continue }
+      let path = value(href)
+      return ["", ".", "./"].contains(path) ? nil : path
     }
-    return page
+    return nil
+  }
+
+  /// Elements whose content has no tags of the page's.
+  private static let opaque = [
+    "script", "style", "template", "textarea", "title", "noscript", "iframe", "xmp",
+  ]
+
+  /// The page with spaces in the place of what browsers read no tags in: comments, and the content of scripts, styles and
+  /// templates. A script in one of them, `<!--[if lt IE 9]><script …`, isn't run.
+  private static func masked(_ page: [UInt8], keepsScripts: Bool = false) -> [UInt8] {
+    let small = page.map(lowered)
+    var masked = page
+    func blank(_ range: Range<Int>) { for index in range { masked[index] = UInt8(ascii: " ") } }
+    func begins(_ text: String, at place: Int) -> Bool {
+      small[place...].starts(with: text.utf8)
+    }
+    var place = 0
+    while let start = first("<", in: small, from: place) {
+      if begins("<!--", at: start) {
+        let end = first("-->", in: small, from: start + 2).map { $0 + 3 } ?? page.count
+        blank(start..<end)
+        place = end
+        continue
+      }
+      let next = start + 1 < small.count ? small[start + 1] : 0
+      guard (0x61...0x7A).contains(next) || next == UInt8(ascii: "/") else {
+        place = start + 1
+        continue
+      }
+      let open = endOfTag(small, from: start)
+      place = open
+      // The value of an attribute has no tags.
+      for index in (start + 1)..<open where masked[index] == UInt8(ascii: "<") {
+        masked[index] = UInt8(ascii: " ")
+      }
+      let name = String(
+        decoding: small[(start + 1)..<open].prefix { (0x61...0x7A).contains($0) }, as: UTF8.self)
+      guard opaque.contains(name) else { continue }
+      var end = open
+      var left = 1
+      while left > 0 {
+        let close = first("</\(name)", in: small, from: end)
+        // Templates hold others.
+        if name == "template", let close, let inner = first("<template", in: small, from: end), inner < close
+        {
+          left += 1
+          end = inner + 1
+        } else {
+          left = close == nil ? 0 : left - 1
+          end = close.map { left > 0 ? $0 + 1 : $0 } ?? page.count
+        }
+      }
+      if name != "script" || !keepsScripts { blank(open..<max(open, end)) }
+      place = max(open, end)
+    }
+    return masked
+  }
+
+  /// Behind a tag's `>`, which may be in the value of an attribute, too.
+  private static func endOfTag(_ page: [UInt8], from start: Int) -> Int {
+    var quote: UInt8?
+    for index in start..<page.count {
+      let byte = page[index]
+      if let open = quote {
+        if byte == open { quote = nil }
+      } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+        quote = byte
+      } else if byte == UInt8(ascii: ">") {
+        return index + 1
+      }
+    }
+    return page.count
   }
 
   private static func behindDoctype(_ page: [UInt8]) -> Int {

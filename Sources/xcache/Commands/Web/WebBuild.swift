@@ -67,10 +67,15 @@ struct WebBuild {
           "--worker \(named): give the site's own worker by its name, which is in \(folder) itself, beside "
             + "\(Self.workerName)", code: .usage)
       }
-      guard let text = try text(of: named) else {
+      guard let script = try script(of: named) else {
         throw Failure("there is no worker \(folder)/\(named)", name: "no-files")
       }
-      guard takesIn || text.contains(Self.workerName) else {
+      guard !script.isModule else {
+        throw Failure(
+          "\(named) is a module, which can't use importScripts: build the site's worker as a classic script",
+          code: .refused)
+      }
+      guard takesIn || script.names(Self.workerName) else {
         throw Failure(
           "\(named) doesn't import the worker: add \(Self.line); at its beginning, or use --inject",
           code: .refused)
@@ -90,13 +95,17 @@ struct WebBuild {
 
   /// Lets the build's own worker take this one in; false where it does so already.
   func takeIn(in name: String) throws -> Bool {
-    guard let text = try text(of: name), !text.contains(Self.workerName) else { return false }
-    try write(Array("\(Self.line);\n\(text)".utf8), to: name)
+    guard let script = try script(of: name), !script.names(Self.workerName) else { return false }
+    try write(script.beginning(with: "\(Self.line);"), to: name)
     return true
   }
 
   private func text(of name: String) throws -> String? {
     try DurableFile.read("\(folder)/\(name)").map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private func script(of name: String) throws -> WorkerScript? {
+    try DurableFile.read("\(folder)/\(name)").map(WorkerScript.init)
   }
 
   // MARK: - Pages
@@ -112,7 +121,12 @@ struct WebBuild {
         let path = prefix + name
         let status = try Kernel.status("\(folder)/\(path)", followLinks: false)
         if status?.kind == .folder { open.append(path + "/") }
-        guard status?.kind == .file, name.hasSuffix(".html") || name.hasSuffix(".htm"),
+        let isPage = name.hasSuffix(".html") || name.hasSuffix(".htm")
+        if isPage, status?.kind == .link {
+          warnings.append(
+            "warning: \(path) is a symbolic link, which --inject doesn't follow: add the line where it leads")
+        }
+        guard status?.kind == .file, isPage,
           let page = try DurableFile.read("\(folder)/\(path)")
         else { continue }
         pages += 1
@@ -126,9 +140,16 @@ struct WebBuild {
           warnings.append("warning: \(path) has a Content-Security-Policy that stands in the way: \(advice)")
         }
         let depth = prefix.utf8.count { $0 == UInt8(ascii: "/") }
-        guard let injected = try PageInjection.injected(into: page, depth: depth, has: has) else { continue }
-        try write(injected, to: path)
-        written.append(path)
+        switch try PageInjection.injected(into: page, depth: depth, has: has) {
+        case .present: break
+        case .line(let injected):
+          try write(injected, to: path)
+          written.append(path)
+        case .unknownBase:
+          warnings.append(
+            "warning: \(path) has a <base href>, and no reference to a file of the build that says where it leads: add "
+              + "the line yourself, with the script's absolute URL")
+        }
       }
     }
     if pages == 0 {
@@ -144,6 +165,20 @@ struct WebBuild {
   }
 
   // MARK: - Publishing
+
+  /// What to say of a build whose worker has pages that nobody opens by their names: offline, their folders' URLs fail.
+  static func warning(_ source: BundleSource) -> String? {
+    guard !source.mapsIndex else { return nil }
+    func has(_ name: String, _ folder: BundleSource.Folder) -> Bool {
+      (try? Kernel.status("\(folder.path)/\(name)"))?.kind == .file
+    }
+    guard let folder = source.folders.first(where: { has(workerName, $0) && has("index.html", $0) }) else {
+      return nil
+    }
+    return
+      "warning: bundle \(source.name) has a service worker and index.html, which isn't published as \(folder.baseURL): that "
+      + "URL doesn't open offline. Use --index, or \"index\": true in xcache.json"
+  }
 
   /// What to say of a release that takes a worker away which browsers have, without one that removes it, or what it imports.
   static func warning(_ plan: Plan) -> String? {

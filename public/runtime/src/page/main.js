@@ -4,7 +4,7 @@ import { showOverlay } from "./overlay.js";
  * What `xcache web init` writes in front of this script: the worker's address, from the script's own, and its scope.
  * @typedef {{worker?: string, scope?: string}} PageSettings
  */
-/** What an update came to; `kind` is `early`, `nothing`, `patch`, `pack`, `whole` or `failed`.
+/** What an update came to; `kind` is `early`, `nothing`, `patch`, `pack`, `whole`, `removed` (by the kill switch) or `failed`.
  * @typedef {{kind: string, source?: "origin" | "mirror", from: string, to: string, fetched: number, copied: number, deltas: number,
  *   bytes: number, why?: string}} UpdateReport */
 /** What the worker holds, and how often it answered; `page`: the version that this page was opened from.
@@ -16,19 +16,27 @@ import { showOverlay } from "./overlay.js";
 
 /** Milliseconds that a page which is to open anew waits for its workers: one that doesn't answer is a reason more to do so. */
 const RELOAD_WAIT = 2000;
-/** Milliseconds for which a page doesn't register anew where the kill switch removed the worker. */
+/** Milliseconds for which a page doesn't register anew where the worker was removed. */
 const REMOVED_TIME = 600_000;
+/** Milliseconds that a worker is waited for, which may be stopped in the middle, and longer where it downloads. */
+const ANSWER_WAIT = 10_000;
+const UPDATE_WAIT = 300_000;
 
 const script = /** @type {HTMLScriptElement | null} */ (document.currentScript)?.src ?? location.href;
 const settings = /** @type {PageSettings} */ (/** @type {any} */ (window).xcacheSettings ?? {});
 const container = navigator.serviceWorker;
 const workerURL = new URL(settings.worker ?? "xcache-sw.js", script).href;
+const scope = settings.scope ? new URL(settings.scope, document.baseURI).href : new URL(".", workerURL).href;
 /** Of this worker alone: several apps may live under one origin. */
 const removedKey = `xcache removed ${workerURL}`;
 /** @type {Map<EventName, Set<(detail: any) => void>>} */
 const listeners = new Map();
 let wantsReload = false;
+let isRefused = false;
 let isFailed = false;
+let removedAt = -Infinity;
+/** @type {string[]} scripts that didn't come */
+const lost = [];
 
 /** The page's side of xcache's service worker, as `window.xcache`. */
 export const xcache = {
@@ -54,7 +62,8 @@ export const xcache = {
   state: () => ask({ ask: "state" }),
 
   /**
-   * Asks for a newer version; at most every 30 seconds, unless `force` is true.
+   * Asks for a newer version; at most every 30 seconds, unless `force` is true. Undefined where there is no worker, or it was stopped
+   * in the middle: the next one goes on.
    * @param {{force?: boolean, metered?: boolean}} [wish] `metered`: bytes cost money, whatever the browser says
    * @returns {Promise<UpdateReport | undefined>}
    */
@@ -87,7 +96,13 @@ export const xcache = {
    * @returns {Promise<void>}
    */
   async remove() {
+    // A worker that is stopped, or answers nothing, goes all the same. One of the site's own stays.
+    const registration = await registered();
+    stayAway();
     await ask({ ask: "remove" });
+    const isOurs = own(registration?.active ?? registration?.waiting ?? registration?.installing);
+    if (isOurs && new URL(workerURL).pathname.endsWith("/xcache-sw.js")) await registration?.unregister();
+    removed();
   },
 };
 
@@ -111,6 +126,7 @@ async function register() {
     return registration;
   } catch (error) {
     // A page without its worker is a page.
+    isRefused = true;
     console.warn("xcache: the worker isn't registered:", error);
     return undefined;
   }
@@ -157,26 +173,37 @@ function trigger() {
   void ask({ ask: "update" });
 }
 
-/** The registration as it is now; `ready` may have to wait for a page that never loads. */
-function registered() {
-  return container?.getRegistration(settings.scope ?? new URL(".", workerURL).href);
+/**
+ * The registration as it is now; `ready` may have to wait for a page that never loads. Where this app has none, browsers give that of
+ * an app in a folder above.
+ */
+async function registered() {
+  const registration = await container?.getRegistration(scope).catch(() => undefined);
+  return registration?.scope === scope ? registration : undefined;
 }
+
+/**
+ * The worker, where it is this app's.
+ * @param {ServiceWorker | null | undefined} worker
+ */
+const own = (worker) => (worker?.scriptURL === workerURL ? worker : undefined);
 
 /** Lets a waiting worker take over, and other tabs open anew. */
 async function tellOthers() {
-  (await registered())?.waiting?.postMessage({ xcache: { ask: "activate" } });
+  own((await registered())?.waiting)?.postMessage({ xcache: { ask: "activate" } });
   await ask({ ask: "reload" });
 }
 
 /**
- * @param {object} question
- * @returns {Promise<any>} undefined where there is no worker
+ * @param {{ask: string, [member: string]: any}} question
+ * @returns {Promise<any>} undefined where there is no worker, or it ends before it answers
  */
 async function ask(question) {
-  const worker = (await registered())?.active;
+  const worker = own((await registered())?.active);
   if (!worker) return undefined;
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
+    setTimeout(resolve, question.ask === "update" ? UPDATE_WAIT : ANSWER_WAIT);
     port1.onmessage = ({ data }) => resolve(data ?? undefined);
     worker.postMessage({ xcache: question }, [port2]);
   });
@@ -184,7 +211,7 @@ async function ask(question) {
 
 /** @param {object} word to the worker that this page is under, if there is one */
 function say(word) {
-  container?.controller?.postMessage({ xcache: word });
+  own(container?.controller)?.postMessage({ xcache: word });
 }
 
 /**
@@ -198,6 +225,28 @@ function emit(name, detail) {
 /** Reloads when nobody looks at the page. */
 function reloadWhenHidden() {
   if (wantsReload && document.visibilityState === "hidden") location.reload();
+}
+
+/** No page of this app registers the worker at once again. */
+function stayAway() {
+  try {
+    localStorage.setItem(removedKey, String(Date.now()));
+  } catch {}
+}
+
+/** The worker went: the page may know it from the worker, and because it removed it. */
+function removed() {
+  stayAway();
+  const now = performance.now();
+  if (now - removedAt > ANSWER_WAIT) emit("removed", undefined);
+  removedAt = now;
+}
+
+/** Why there is no worker. */
+function absence() {
+  if (!isSecureContext || !container) return "insecure page, or an old browser";
+  if (wasRemoved()) return "removed";
+  return isRefused ? "refused, see the console" : "installing";
 }
 
 function wasRemoved() {
@@ -214,12 +263,7 @@ container?.addEventListener("message", ({ data, source }) => {
   // Workers of other apps tell every page of their origin.
   if (!message || /** @type {ServiceWorker} */ (source)?.scriptURL !== workerURL) return;
   if (message.updated) emit("updated", message.updated);
-  if (message.removed) {
-    try {
-      localStorage.setItem(removedKey, String(Date.now()));
-    } catch {}
-    emit("removed", undefined);
-  }
+  if (message.removed) removed();
   if (message.reload) {
     wantsReload = true;
     reloadWhenHidden();
@@ -233,14 +277,15 @@ document.addEventListener("visibilitychange", () => {
 addEventListener("online", trigger);
 addEventListener("pageshow", ({ persisted }) => void (persisted && trigger()));
 
-addEventListener("error", ({ error }) => {
+addEventListener("error", ({ error, target }) => {
   if (error) isFailed = true;
-});
+  if (target instanceof HTMLScriptElement) lost.push(target.src);
+}, true);
 // Whether this page comes up, for the worker that answered it.
 say({ ask: "began" });
-if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => say({ ask: "up", isFailed }));
+if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => say({ ask: "up", isFailed, lost }));
 else say({ ask: "up" });
 addEventListener("pagehide", () => say({ ask: "left" }));
 
 /** @type {any} */ (window).xcache = xcache;
-if (new URLSearchParams(location.search).has("xcache-debug")) showOverlay(xcache);
+if (new URLSearchParams(location.search).has("xcache-debug")) showOverlay(xcache, absence);

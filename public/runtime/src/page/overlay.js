@@ -4,8 +4,9 @@ const EVERY = 1000;
 /**
  * Shows what the worker holds and does in a corner of the page. Styles are set one by one, which no Content-Security-Policy forbids.
  * @param {{state: () => Promise<import("./main.js").State | undefined>}} xcache
+ * @param {() => string} absence why there is no worker
  */
-export function showOverlay({ state }) {
+export function showOverlay({ state }, absence) {
   const box = document.createElement("pre");
   box.id = "xcache-debug";
   Object.assign(box.style, {
@@ -19,7 +20,7 @@ export function showOverlay({ state }) {
         `files ${held.held} of ${held.listed}\n` +
         `answers ${held.counts.local}, passed ${held.counts.passed}, failed ${held.counts.failed}\n` +
         `saved ${(held.counts.bytes / 1024).toFixed(0)} KiB`
-      : "xcache: no worker";
+      : `xcache: no worker (${absence()})`;
   };
   const begin = () => {
     document.body.append(box);

@@ -46,7 +46,7 @@ export function versionNumber(text) {
  */
 function isEntry(entry) {
   return isObject(entry) && typeof entry.ctype === "string" && /^[ -~]*$/.test(entry.ctype) &&
-    typeof entry.download === "string" && /^https?:/.test(entry.download) &&
+    typeof entry.download === "string" &&
     /^[0-9a-f]{32}$/.test(entry.md5) && /^[0-9a-f]{64}$/.test(entry.sha256) &&
     Number.isSafeInteger(entry.size) && entry.size >= 0 && versionNumber(entry.version) > 0;
 }
@@ -75,6 +75,7 @@ export async function readMap(object, pause) {
 function checkEntry(url, entry) {
   checkURL(url);
   if (!isEntry(entry)) fault(`no right entry for ${url}`);
+  checkURL(entry.download);
   sentHeaders(entry.headers);
 }
 

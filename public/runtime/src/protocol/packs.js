@@ -5,7 +5,7 @@ import { digestOf } from "./entries.js";
 import { fault } from "./fault.js";
 import { Reader } from "./reader.js";
 import { rename, wordPairs } from "./renaming.js";
-import { download } from "./urls.js";
+import { checkURL, download } from "./urls.js";
 
 /** @typedef {import("./entries.js").Entry} Entry */
 /** @typedef {import("./entries.js").Resourcemap} Resourcemap */
@@ -99,6 +99,7 @@ export async function applyPack(pack, answer, held, holder) {
       md5: copied?.md5 ?? (await md5(/** @type {Uint8Array} */ (bytes), holder.pause)),
       sha256: sum, size: copied?.size ?? /** @type {Uint8Array} */ (bytes).length, version: String(arrival.version),
     });
+    checkURL(entry.download);
     made.push(entry);
     map.set(url, entry);
     const file = bytes ?? (await holder.file(sum)) ?? fault(/* a file that isn't held */);

@@ -28,7 +28,7 @@ export function ask(settings, source, held, takesPacks, earlier) {
 function askOrigin({ server, query }, held, takesPacks) {
   const holding = held.version === "0" ? "" : `&version=${held.version}&digest=${held.digest}`;
   const pack = takesPacks && holding ? "&pack=1" : "";
-  return read(`${server}/configure.json?${query}${holding}&patch=1${pack}`);
+  return read(`${server}/configure.json?${query}${holding}&patch=1${pack}`, !!pack);
 }
 
 /**
@@ -46,17 +46,22 @@ async function askMirror(settings, held, takesPacks, known) {
   const own = { interval, policy, prefetch, rollback, newest };
   const folders = held.version === "0" ? [] : takesPacks ? ["update", "patch"] : ["patch"];
   for (const folder of folders) {
-    const found = await read(settings.mirror(`${folder}/${held.version}-${newest.version}.json`)).catch(() => undefined);
+    const found = await read(settings.mirror(`${folder}/${held.version}-${newest.version}.json`), folder === "update").catch(() => undefined);
     if (found) return { ...found, ...own };
   }
   return { ...(await read(settings.mirror("configure.json"))), ...own };
 }
 
-/** @param {string} url */
-async function read(url) {
+/**
+ * @param {string} url
+ * @param {boolean} [mayPack] whether a pack was asked for
+ */
+async function read(url, mayPack) {
   const answer = await fetchJSON(url, DOCUMENT_LIMIT);
   const data = answer?.data;
   if (answer?.code !== 200 || !isObject(data)) fault(`${url}: ${answer?.message ?? "no answer of an origin"}`);
+  // Whoever answers so again and again would be asked without end.
+  if (data.pack && !mayPack) fault(`${url}: a pack that nobody asked for`);
   if (Number.isNaN(versionNumber(data.version)) || typeof data.update !== "boolean") fault(`${url}: no version`);
   return data;
 }

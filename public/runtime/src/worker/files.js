@@ -54,7 +54,6 @@ export class Files {
    * @returns {Promise<Uint8Array | Blob | undefined>}
    */
   async read(entry) {
-    this.uses(entry.download);
     const known = this.memory.get(entry.sha256);
     if (known) {
       this.memory.delete(entry.sha256);
@@ -122,7 +121,6 @@ export class Files {
   async keep(entry, bytes) {
     const headers = { "Content-Type": entry.ctype, "Content-Length": String(bytes.length) };
     await (await this.store.files()).put(entry.download, new Response(bytes, { headers }));
-    this.uses(entry.download);
   }
 
   /** @param {Iterable<string>} downloads */

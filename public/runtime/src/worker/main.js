@@ -13,7 +13,12 @@ const worker = /** @type {ServiceWorkerGlobalScope} */ (/** @type {unknown} */ (
 const { registration } = worker;
 const settings = new Settings(/** @type {any} */ (self).xcacheSettings, worker.location.href, registration.scope);
 const runtime = new Runtime(settings, new Store(settings.storeName));
-const updater = new Updater(runtime);
+const updater = new Updater(runtime, async (report) => {
+  if (report.from !== report.to) await tell({ updated: report });
+  if (runtime.isOver) await ends();
+});
+/** @type {Promise<void> | undefined} the worker's end, once it was decided */
+let ending;
 
 worker.addEventListener("install", (event) => {
   // They are fixed until the next worker, so that only what never changes is among them: methods, and hosts that aren't named. What a
@@ -63,7 +68,7 @@ worker.addEventListener("fetch", (event) => {
   try {
     const answer = runtime.answer(event);
     if (answer) event.respondWith(answer);
-    if (event.request.mode === "navigate") event.waitUntil(quiet().then(() => update({})));
+    if (event.request.mode === "navigate") event.waitUntil(quiet().then(() => updater.update({})).then(goes));
   } catch {
     // The browser goes on as if there were no worker.
   }
@@ -76,12 +81,14 @@ async function quiet() {
   while (left() > 0 && performance.now() - begun < QUIET.most) await new Promise((resolve) => setTimeout(resolve, left()));
 }
 
-/** @param {import("./update.js").Wish} wish */
-async function update(wish) {
-  const report = await updater.update(wish);
-  if (report.from !== report.to) await tell({ updated: report });
-  if (runtime.isOver) await tell({ removed: true });
-  return report;
+/** Forgets everything and tells the pages, once. */
+function ends() {
+  return (ending ??= runtime.remove().then(() => tell({ removed: true })));
+}
+
+/** Unregisters at the end: from there on nothing of a worker without pages is sure to run. One of the site's own stays. */
+function goes() {
+  return ending && settings.isAlone && registration.unregister();
 }
 
 /** @param {object} message */
@@ -100,7 +107,7 @@ async function pageOf(event) {
 /** @type {{[ask: string]: (event: ExtendableMessageEvent, question: any) => unknown}} */
 const answers = {
   ping: () => true,
-  update: (_, { force, metered }) => update({ force, metered }),
+  update: (_, { force, metered }) => updater.update({ force, metered }),
   state: async (event) => {
     const page = await pageOf(event);
     const { manifest, counts, policy, prefetch, polls, backlog, aside } = runtime;
@@ -123,8 +130,12 @@ const answers = {
     if (page) page.began = Date.now();
     return runtime.store.write({ pages: runtime.pages });
   },
-  up: async (event, { isFailed }) => {
-    runtime.cameUp(await pageOf(event), isFailed === true && "script-failed");
+  up: async (event, { isFailed, lost }) => {
+    // A script that isn't of this version and didn't come fails the page on the network, too.
+    const page = await pageOf(event);
+    const isCut = navigator.onLine === false || lost?.some?.((/** @type {string} */ url) => !runtime.listed(url, false));
+    if (page && isFailed && isCut) page.isOver = true;
+    runtime.cameUp(page, isFailed === true && "script-failed");
     return runtime.store.write({ pages: runtime.pages, health: runtime.health });
   },
   left: async (event) => {
@@ -134,10 +145,7 @@ const answers = {
   },
   activate: () => worker.skipWaiting(),
   reload: () => tell({ reload: true }),
-  remove: async () => {
-    await runtime.remove();
-    await tell({ removed: true });
-  },
+  remove: ends,
 };
 
 worker.addEventListener("message", (event) => {
@@ -145,7 +153,12 @@ worker.addEventListener("message", (event) => {
   const answer = Object.hasOwn(answers, question?.ask) ? answers[question.ask] : undefined;
   if (!answer) return;
   event.waitUntil((async () => {
-    const said = (await answer(event, question)) ?? null;
-    event.ports[0]?.postMessage(said);
-  })().catch(() => event.ports[0]?.postMessage(null)));
+    /** @type {unknown} */
+    let said;
+    try {
+      said = await answer(event, question);
+    } catch {}
+    event.ports[0]?.postMessage(said ?? null);
+    await goes();
+  })());
 });

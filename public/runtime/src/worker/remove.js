@@ -11,7 +11,8 @@ worker.addEventListener("install", () => void (isAlone(worker.location.href) && 
 worker.addEventListener("activate", (event) => {
   event.waitUntil((async () => {
     await removeOthers(registration.scope);
-    if (isAlone(worker.location.href)) await registration.unregister();
     for (const client of await worker.clients.matchAll({ includeUncontrolled: true })) client.postMessage({ xcache: { removed: true } });
+    // At the end: from there on nothing of a worker without pages is sure to run.
+    if (isAlone(worker.location.href)) await registration.unregister();
   })());
 });

@@ -7,6 +7,7 @@ import { NO_POLICY, isBypassed, isKilled, readPolicy } from "./policy.js";
 import { NO_PREFETCH, prefetchRequests, readPrefetch } from "./prefetch.js";
 import { trim } from "./room.js";
 import { ASIDE_TIME, isWithin } from "./settings.js";
+import { REMOVAL } from "./store.js";
 import { Tally } from "./tally.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
@@ -82,6 +83,8 @@ export class Runtime {
     this.prefetched = [];
     this.counts = { local: 0, passed: 0, failed: 0, late: 0, bytes: 0, prefetched: 0 };
     this.tally = new Tally();
+    /** @type {{download: string, count: number} | undefined} a pack that was begun, how often */
+    this.begun = undefined;
     /** When a request last came. */
     this.lastRequest = 0;
     /** @type {Set<string>} failures that the origin was told */
@@ -104,6 +107,7 @@ export class Runtime {
     this.health = new Map(kept.health);
     this.pages = new Map([...(kept.pages ?? []), ...this.pages]);
     this.backlog = new Set(kept.backlog);
+    this.begun = kept.begun;
     this.tally = new Tally(kept.tally?.counts && kept.tally);
     for (const [download, at] of [...(kept.used ?? [])].sort(([, a], [, b]) => a - b)) this.files.uses(download, at);
   }
@@ -231,9 +235,33 @@ export class Runtime {
     const pageURL = isPage ? request.url : page?.url;
     if (this.policy.bypass.length + this.health.size > 0) {
       if (pageURL === undefined) return { make: () => this.answerUnknown(event), patience: this.settings.patience };
-      if (this.isLeftAlone(pageURL)) return undefined;
+      return this.planOf(pageURL, request, clientId, isPage, page);
     }
     return this.planFor(request, clientId, isPage, page);
+  }
+
+  /**
+   * As `planFor`, for a page that may be left alone: nothing of a bypassed one, and of one that didn't come up what the network hasn't.
+   * @param {string} pageURL
+   * @param {Request} request
+   * @param {string} client
+   * @param {boolean} isPage
+   * @param {Page | undefined} page
+   * @returns {Plan | undefined}
+   */
+  planOf(pageURL, request, client, isPage, page) {
+    if (isBypassed(this.policy, pageURL, Date.now())) return undefined;
+    const plan = this.planFor(request, client, isPage, page);
+    if (!plan || !this.isUnwell(pageURL)) return plan;
+    return { make: () => this.network(request).catch(() => plan.make()), patience: PREFETCH_TIME };
+  }
+
+  /**
+   * Whether a page failed to come up.
+   * @param {string} page
+   */
+  isUnwell(page) {
+    return (this.health.get(withoutQuery(page)) ?? 0) >= MOST_FAILURES;
   }
 
   /**
@@ -241,7 +269,7 @@ export class Runtime {
    * @param {string} page
    */
   isLeftAlone(page) {
-    return (this.health.get(withoutQuery(page)) ?? 0) >= MOST_FAILURES || isBypassed(this.policy, page, Date.now());
+    return this.isUnwell(page) || isBypassed(this.policy, page, Date.now());
   }
 
   /**
@@ -250,8 +278,7 @@ export class Runtime {
    */
   async answerUnknown({ request, clientId }) {
     const client = await clients.get(clientId);
-    if (client && this.isLeftAlone(client.url)) return undefined;
-    return this.planFor(request, clientId, false, undefined)?.make();
+    return this.planOf(client?.url ?? request.url, request, clientId, false, undefined)?.make();
   }
 
   /**
@@ -282,6 +309,7 @@ export class Runtime {
    */
   async local(request, entry, { status, headers, start, end }, url) {
     const isHead = request.method === "HEAD" || status === 304 || status === 416;
+    this.files.uses(entry.download);
     const body = isHead ? null : (await this.files.read(entry)) ?? (await this.fetchNow(entry, url));
     if (body === undefined) return undefined;
     this.counts.local += 1;
@@ -400,14 +428,16 @@ export class Runtime {
    * @param {"page-failed" | "script-failed" | false} failure
    */
   cameUp(page, failure) {
-    if (!page?.isLocal || page.isOver) return;
+    if (!page || page.isOver) return;
     page.isOver = true;
-    if (failure) this.tally.add(failure);
     const key = withoutQuery(page.url);
+    const isSame = page.version === this.manifest.version;
+    // One that came up from the network is tried from here again.
+    if (!failure && isSame) this.health.delete(key);
+    if (!failure || !page.isLocal) return;
+    this.tally.add(failure);
     const count = this.health.get(key) ?? 0;
-    if (page.version !== this.manifest.version || count >= MOST_FAILURES) return;
-    if (failure && this.health.size < MOST_UNWELL) this.health.set(key, count + 1);
-    if (!failure) this.health.delete(key);
+    if (isSame && count < MOST_FAILURES && this.health.size < MOST_UNWELL) this.health.set(key, count + 1);
   }
 
   /**
@@ -480,12 +510,12 @@ export class Runtime {
 
   // MARK: The end
 
-  /** Forgets everything and unregisters: every page goes to the network from its next opening on. */
-  async remove() {
+  /** Forgets everything: every page goes to the network from here on. */
+  remove() {
     this.isOver = true;
     this.take({});
-    // A store that is stuck keeps no worker alive. One of the site's own stays.
-    await Promise.all([this.settings.isAlone && registration().unregister(), this.store.remove().catch(() => {})]);
+    // A store that is stuck keeps no worker alive.
+    return Promise.race([this.store.remove().catch(() => {}), after(REMOVAL)]);
   }
 }
 
@@ -502,7 +532,5 @@ function isSameBody(a, b) {
   }
 }
 
-/** @returns {ServiceWorkerRegistration} */
-const registration = () => /** @type {any} */ (self).registration;
 /** @type {Clients} */
 const clients = /** @type {any} */ (self).clients;

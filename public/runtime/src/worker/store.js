@@ -13,12 +13,13 @@
  */
 /**
  * @typedef {{manifest?: Manifest, poll?: import("./polling.js").Saved, policy?: any, prefetch?: any, aside?: Map<string, Aside[]>,
- *   pages?: Map<string, Page>, backlog?: Set<string>, health?: Map<string, number>, used?: Map<string, number>, rollback?: number, tally?: import("./tally.js").Batch}} Kept
+ *   pages?: Map<string, Page>, backlog?: Set<string>, health?: Map<string, number>, used?: Map<string, number>, rollback?: number,
+ *   begun?: {download: string, count: number}, tally?: import("./tally.js").Batch}} Kept
  */
 
 const STORE = "kept";
 /** Milliseconds that the removal of a store is waited for. */
-const REMOVAL = 2000;
+export const REMOVAL = 2000;
 
 /**
  * @template Value
@@ -43,25 +44,37 @@ export class Store {
 
   async open() {
     if (this.isOver) throw new Error("the store was removed");
-    this.database ??= new Promise((resolve, reject) => {
-      const request = indexedDB.open(this.name, 1);
-      request.onupgradeneeded = () => request.result.createObjectStore(STORE);
-      request.onerror = () => reject(request.error);
-      request.onblocked = () => reject(new Error("the database is blocked"));
-      request.onsuccess = () => {
-        const database = request.result;
-        const forget = () => {
-          database.close();
-          this.database = undefined;
-        };
-        database.onclose = forget;
-        // Somebody wants to delete it.
-        database.onversionchange = forget;
-        resolve(database);
-      };
+    this.database ??= this.made().catch(async (error) => {
+      if (!/^(Version|NotFound)Error$/.test(error.name)) throw error;
+      // One of another shape isn't ours, and is made anew; one that a page keeps open as long as it does isn't.
+      const request = indexedDB.deleteDatabase(this.name);
+      await Promise.race([done(request), new Promise((_, reject) => (request.onblocked = reject))]);
+      return this.made();
     });
     this.database.catch(() => (this.database = undefined));
     return this.database;
+  }
+
+  /** @returns {Promise<IDBDatabase>} */
+  async made() {
+    const request = indexedDB.open(this.name, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore(STORE);
+    const database = await done(request);
+    const forget = () => {
+      database.close();
+      this.database = undefined;
+    };
+    database.onclose = forget;
+    // Somebody wants to delete it.
+    database.onversionchange = forget;
+    // Throws where it isn't there.
+    try {
+      database.transaction(STORE);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return database;
   }
 
   /** @returns {Promise<Kept>} all that is kept but for the files */

@@ -21,7 +21,8 @@ import { DOCUMENT_LIMIT } from "./settings.js";
 /** @typedef {import("./runtime.js").Runtime} Runtime */
 /** @typedef {{base: string, download: string, size: number}} Delta */
 /**
- * What an update came to. `kind`: `early` (polled less than the interval ago), `nothing`, `patch`, `pack`, `whole`, or `failed`.
+ * What an update came to. `kind`: `early` (polled less than the interval ago), `nothing`, `patch`, `pack`, `whole`, `removed` (by the kill
+ * switch) or `failed`.
  * @typedef {{kind: string, source?: Source, from: string, to: string, fetched: number, copied: number, deltas: number, bytes: number,
  *   why?: string}} Report
  */
@@ -29,14 +30,20 @@ import { DOCUMENT_LIMIT } from "./settings.js";
 
 /** What nobody waits for. */
 const BACKGROUND = { priority: "low", tries: 4 };
+/** Attempts at a pack in whose middle the worker was ended: its files alone come as far as they come. */
+const MOST_BEGUN = 2;
 /** Files that are fetched at once. */
 const AT_ONCE = 6;
 
 /** Brings what is held to the newest manifest, one update after another. */
 export class Updater {
-  /** @param {Runtime} runtime */
-  constructor(runtime) {
+  /**
+   * @param {Runtime} runtime
+   * @param {(report: Report) => Promise<void>} made called once for each update, however many wait for it
+   */
+  constructor(runtime, made) {
     this.runtime = runtime;
+    this.made = made;
     /** @type {Promise<Report> | undefined} */
     this.running = undefined;
   }
@@ -51,12 +58,20 @@ export class Updater {
       const report = await this.running;
       if (!wish.force) return report;
     }
-    this.running = new Update(this.runtime, wish).run();
+    this.running = this.runs(wish);
     try {
       return await this.running;
     } finally {
       this.running = undefined;
     }
+  }
+
+  /** @param {Wish} wish */
+  async runs(wish) {
+    const report = await new Update(this.runtime, wish).run();
+    // Whoever waits for the report doesn't for pages.
+    await Promise.race([this.made(report), after(1000)]);
+    return report;
   }
 }
 
@@ -120,15 +135,8 @@ class Update {
    * @param {Manifest} held
    */
   async from(source, held) {
-    const { runtime } = this;
-    /** @type {any} */
-    let data;
-    try {
-      data = await ask(this.settings, source, held, true);
-    } catch (error) {
-      runtime.polls.failed(source, Date.now(), Math.random());
-      throw error;
-    }
+    const { runtime, report } = this;
+    const data = await this.asks(source, held, true);
     runtime.polls.answered(source, data.interval);
     this.share = source === "origin" ? data.reports : 0;
     this.tell(held, false);
@@ -137,10 +145,29 @@ class Update {
     await this.follow("prefetch", data.prefetch, source);
     if (isKilled(runtime.policy, Date.now())) {
       endAside(runtime);
-      if (runtime.policy.until === Infinity) return runtime.remove();
+      if (runtime.policy.until === Infinity) {
+        runtime.isOver = true;
+        report.kind = "removed";
+        return;
+      }
       await runtime.store.write({ aside: runtime.aside });
     }
     await this.take(data, source, held);
+  }
+
+  /**
+   * @param {Source} source
+   * @param {Manifest} held
+   * @param {boolean} takesPacks
+   * @param {any} [earlier]
+   */
+  async asks(source, held, takesPacks, earlier) {
+    try {
+      return await ask(this.settings, source, held, takesPacks, earlier);
+    } catch (error) {
+      this.runtime.polls.failed(source, Date.now(), Math.random());
+      throw error;
+    }
   }
 
   // MARK: Documents
@@ -179,10 +206,10 @@ class Update {
    * @returns {Promise<void>}
    */
   async take(data, source, held) {
-    const { report, runtime, settings } = this;
+    const { report, runtime } = this;
     report.kind = "nothing";
     if (!data.update || !takes(data, source, held)) {
-      if (!this.isMetered) await this.complete();
+      await (this.isMetered ? sweep(runtime) : this.complete());
       return;
     }
     this.next = data.version;
@@ -194,11 +221,11 @@ class Update {
         return this.switch({ version: data.version, digest: data.digest, map }, data, held);
       }
       // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
-      return this.take(await ask(settings, source, held, false, data), source, held);
+      return this.take(await this.asks(source, held, false, data), source, held);
     }
     const map = await this.mapOf(data, held);
     if (!map && held.version === "0") fault("a patch that nobody asked for");
-    if (!map) return this.take(await ask(settings, source, { ...held, version: "0" }, false, data), source, { version: "0", digest: "", map: held.map });
+    if (!map) return this.take(await this.asks(source, { ...held, version: "0" }, false, data), source, { version: "0", digest: "", map: held.map });
     report.kind = data.patch ? "patch" : "whole";
     const next = { version: data.version, digest: data.digest, map };
     await this.checkNames(map);
@@ -206,7 +233,7 @@ class Update {
     if (this.isMetered) {
       for (const [url] of wanted) runtime.backlog.add(url);
     } else {
-      await this.fetchAll(wanted, isObject(data.deltas) ? data.deltas : {});
+      await this.fetchAll(wanted, isObject(data.deltas) ? data.deltas : {}, next);
     }
     await this.switch(next, data, held);
   }
@@ -237,7 +264,11 @@ class Update {
     const { download, size } = data.pack;
     if (data.base !== held.version || !Number.isSafeInteger(size) || size > DOCUMENT_LIMIT) return undefined;
     if (this.isMetered && size > this.settings.meteredLimit) return undefined;
+    const { begun } = runtime;
+    const count = begun && begun.download === download ? begun.count : 0;
+    if (count >= MOST_BEGUN) return undefined;
     try {
+      await this.begins({ download, count: count + 1 });
       const bytes = await fetchBytes(download, { limit: size, ...BACKGROUND });
       report.bytes += bytes.length;
       const files = await this.holdings();
@@ -263,7 +294,18 @@ class Update {
       if (isFull(error)) throw error;
       report.why = String(/** @type {any} */ (error).message);
       return undefined;
+    } finally {
+      await this.begins(undefined);
     }
+  }
+
+  /**
+   * Takes note of the pack that is on its way: a worker that ends in its middle leaves it.
+   * @param {Runtime["begun"]} begun
+   */
+  begins(begun) {
+    this.runtime.begun = begun;
+    return this.runtime.store.write({ begun }).catch(() => {});
   }
 
   /** The entries whose files may be held, by SHA-256: those of the manifest, and what was set aside. */
@@ -324,10 +366,15 @@ class Update {
    * Fetches entries, as many as the disk limit has room for: others come when a page asks for them.
    * @param {[string, Entry][]} wanted
    * @param {{[url: string]: Delta}} deltas
+   * @param {Manifest} next that they are of
    */
-  async fetchAll(wanted, deltas) {
+  async fetchAll(wanted, deltas, { map }) {
+    const { runtime } = this;
     const files = await this.holdings();
+    // What is held of it stays: a download is no use.
+    const present = await runtime.files.present();
     let room = this.settings.limit;
+    for (const { download, size } of map.values()) if (present.has(download)) room -= size;
     const queue = wanted.filter(([, { size }]) => (room -= size) >= 0);
     const work = async () => {
       for (let next; (next = queue.shift()); ) {
@@ -411,7 +458,7 @@ class Update {
       const entry = map.get(url);
       return entry && this.settings.allows(url) && !present.has(entry.download) ? [/** @type {[string, Entry]} */ ([url, entry])] : [];
     });
-    if (wanted.length > 0) await this.fetchAll(wanted, {});
+    if (wanted.length > 0) await this.fetchAll(wanted, {}, runtime.manifest);
     if (runtime.backlog.size > 0) {
       runtime.backlog = new Set();
       await runtime.store.write({ backlog: runtime.backlog });

@@ -1,0 +1,107 @@
+/// The script of a site's own worker, as far as a line can be put into it: its bytes stay as they are, whatever they are.
+struct WorkerScript {
+  private let bytes: [UInt8]
+  /// The script with spaces in the place of comments.
+  private let code: [UInt8]
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    code = Self.withoutComments(bytes)
+  }
+
+  /// Whether it names a file outside of comments.
+  func names(_ file: String) -> Bool { String(decoding: code, as: UTF8.self).contains(file) }
+
+  /// Whether it has `import` or `export` where a statement begins.
+  var isModule: Bool {
+    var isStart = true
+    for (index, byte) in code.enumerated() {
+      if isStart, let after = word("import", at: index) ?? word("export", at: index) {
+        let rest = code[after...].drop(while: Self.isSpace)
+        // import(…) and import.meta apart, which say nothing; a name that only begins so, too.
+        if let next = rest.first {
+          let isName = Self.isName(next) && rest.startIndex > after
+          if isName || "\"'{*".utf8.contains(next) { return true }
+        }
+      }
+      if !Self.isSpace(byte) || byte == UInt8(ascii: "\n") {
+        isStart = byte == UInt8(ascii: ";") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "}")
+      }
+    }
+    return false
+  }
+
+  /// The script with a line at its beginning, behind a byte order mark and directives such as "use strict", which count only in
+  /// front of everything else.
+  func beginning(with line: String) -> [UInt8] {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    var place = code.starts(with: mark) ? mark.count : 0
+    while let end = directive(from: place) { place = end }
+    let isFirst = place == 0 || place == mark.count && code.starts(with: mark)
+    return Array(bytes[..<place]) + Array((isFirst ? line + "\n" : "\n" + line + "\n").utf8)
+      + Array(bytes[place...])
+  }
+
+  /// Where a directive ends that begins at a place.
+  private func directive(from place: Int) -> Int? {
+    let rest = code[place...].drop(while: Self.isSpace)
+    guard let quote = rest.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
+      let close = rest.dropFirst().firstIndex(of: quote)
+    else { return nil }
+    let behind = code[(close + 1)...]
+    let next = behind.drop(while: Self.isSpace)
+    if next.first == UInt8(ascii: ";") { return next.startIndex + 1 }
+    // Without a semicolon the line's end ends it, unless an operator goes on with it.
+    guard let byte = next.first else { return code.count }
+    let isNewLine = behind[..<next.startIndex].contains(UInt8(ascii: "\n"))
+    return isNewLine && (Self.isName(byte) || "\"'{".utf8.contains(byte)) ? close + 1 : nil
+  }
+
+  private func word(_ text: String, at place: Int) -> Int? {
+    code[place...].starts(with: text.utf8) ? place + text.utf8.count : nil
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+
+  private static func isName(_ byte: UInt8) -> Bool {
+    (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "_")
+      || byte == UInt8(ascii: "$") || byte >= 0x80
+  }
+
+  private static func withoutComments(_ bytes: [UInt8]) -> [UInt8] {
+    var code = bytes
+    var quote: UInt8?
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      let next = index + 1 < bytes.count ? bytes[index + 1] : 0
+      if let open = quote {
+        if byte == UInt8(ascii: "\\") {
+          index += 1
+        } else if byte == open || byte == UInt8(ascii: "\n") && open != UInt8(ascii: "`") {
+          quote = nil
+        }
+        index += 1
+      } else if byte == UInt8(ascii: "/"), next == UInt8(ascii: "/") {
+        while index < bytes.count, bytes[index] != UInt8(ascii: "\n") {
+          code[index] = 0x20
+          index += 1
+        }
+      } else if byte == UInt8(ascii: "/"), next == UInt8(ascii: "*") {
+        let start = index
+        index += 2
+        while index < bytes.count,
+          !(bytes[index - 1] == UInt8(ascii: "*") && bytes[index] == UInt8(ascii: "/") && index > start + 2)
+        {
+          index += 1
+        }
+        index = min(index + 1, bytes.count)
+        for place in start..<index where bytes[place] != UInt8(ascii: "\n") { code[place] = 0x20 }
+      } else {
+        if "\"'`".utf8.contains(byte) { quote = byte }
+        index += 1
+      }
+    }
+    return code
+  }
+}
