@@ -41,14 +41,20 @@ package final class StreamDecoder {
   /// The bytes so far end with a member or a frame.
   private var isAtEnd = false
   /// What follows the first member is passed over.
-  private let ignoresRest: Bool
+  private var ignoresRest: Bool
+  /// What follows a whole frame of zstd and is no frame is passed over.
+  private let ignoresOther: Bool
+  /// The first bytes of what follows a frame, until they tell what it is.
+  private var magic: [UInt8] = []
   /// The first bytes of deflate, until they tell whether there is a head.
   private var start: [UInt8]?
   /// Whether nothing came yet.
   package private(set) var isEmpty = true
 
-  /// - Parameter takesOne: whether bytes that follow the first member are passed over, whatever they are; of zstd, all frames count.
+  /// - Parameter takesOne: whether bytes that follow the first member are passed over, whatever they are; of zstd, all frames count,
+  ///   and what follows them is passed over.
   package init(_ coding: Coding, takesOne: Bool = false) {
+    ignoresOther = takesOne
     switch coding {
     case .gzip:
       engine = .zlib(Self.zlib(15 + 16))
@@ -99,13 +105,18 @@ package final class StreamDecoder {
   }
 
   /// Decodes the next bytes.
-  /// - Parameter body: takes what they stand for, in pieces of 64 KB at most; what it throws ends the decoding.
+  /// - Parameters:
+  ///   - worked: called after each step, also one that gave nothing, with the bytes that it took in and gave: no more than came and
+  ///     64 KB; what it throws ends the decoding.
+  ///   - body: takes what they stand for, in pieces of 64 KB at most; what it throws ends the decoding.
   /// - Throws: `CodingError.damaged`, also where neither a member nor a frame follows on one; `windowTooLarge`, since such a
-  ///   frame would take that much memory; what `body` throws.
-  package func decode(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
+  ///   frame would take that much memory; what `worked` and `body` throw.
+  package func decode(
+    _ bytes: RawSpan, worked: (Int) throws -> Void = { _ in }, _ body: (RawSpan) throws -> Void
+  ) throws {
     if bytes.byteCount == 0 { return }
     isEmpty = false
-    guard let start else { return try decodeNext(bytes, body) }
+    guard let start else { return try decodeNext(bytes, worked, body) }
     let all = bytes.withUnsafeBytes { start + $0 }
     self.start = all
     guard all.count >= 2 else { return }
@@ -115,10 +126,12 @@ package final class StreamDecoder {
     if case .zlib(let stream) = engine, !hasHead, inflateReset2(stream, -15) != Z_OK {
       throw CodingError.damaged
     }
-    try decodeNext(all.span.bytes, body)
+    try decodeNext(all.span.bytes, worked, body)
   }
 
-  private func decodeNext(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
+  private func decodeNext(
+    _ bytes: RawSpan, _ worked: (Int) throws -> Void, _ body: (RawSpan) throws -> Void
+  ) throws {
     try bytes.withUnsafeBytes { source in
       var used = 0
       var isFull = true
@@ -126,11 +139,12 @@ package final class StreamDecoder {
         if isAtEnd {
           guard used < source.count else { break }
           if ignoresRest { return }
-          try beginNext()
+          guard try beginNext(source, &used) else { return }
         }
         let before = used
         let count = try step(source, &used)
         isFull = count == room.count
+        try worked(used - before + count)
         if count > 0 { try body(UnsafeRawBufferPointer(rebasing: room[..<count]).bytes) }
         if count == 0, used == before { break }
       }
@@ -138,12 +152,42 @@ package final class StreamDecoder {
     }
   }
 
-  /// Gets ready for the next member; libzstd goes on to the next frame by itself.
-  private func beginNext() throws(CodingError) {
-    isAtEnd = false
-    if case .zlib(let stream) = engine {
-      guard inflateReset(stream) == Z_OK else { throw .damaged }
+  /// Gets ready for the next member; libzstd goes on to the next frame by itself. False: what is here is none, or too short to tell.
+  private func beginNext(_ source: UnsafeRawBufferPointer, _ used: inout Int) throws -> Bool {
+    switch engine {
+    case .zlib(let stream):
+      guard inflateReset(stream) == Z_OK else { throw CodingError.damaged }
+    #if canImport(CBrotli)
+      case .brotli: break
+    #endif
+    #if canImport(CZstd)
+      case .zstd:
+        guard ignoresOther else { break }
+        while used < source.count, magic.count < 4 {
+          magic.append(source[used])
+          used += 1
+          guard Self.beginsFrame(magic) else {
+            ignoresRest = true
+            return false
+          }
+        }
+        guard magic.count == 4 else { return false }
+        var taken = 0
+        let start = magic
+        magic = []
+        _ = try start.withUnsafeBytes { try step($0, &taken) }
+    #endif
     }
+    isAtEnd = false
+    return true
+  }
+
+  /// Whether a frame may begin so: one of data, or one to skip (RFC 8878 §3.1.1, §3.1.2).
+  private static func beginsFrame(_ bytes: [UInt8]) -> Bool {
+    let isOfData = zip(bytes, [0x28, 0xB5, 0x2F, 0xFD] as [UInt8]).allSatisfy { $0 == $1 }
+    let isToSkip = zip(bytes, [0x50, 0x2A, 0x4D, 0x18] as [UInt8]).enumerated()
+      .allSatisfy { place, pair in (place == 0 ? pair.0 & 0xF0 : pair.0) == pair.1 }
+    return isOfData || isToSkip
   }
 
   /// Notes that no more comes.

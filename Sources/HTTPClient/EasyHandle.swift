@@ -60,6 +60,12 @@ final class EasyHandle {
     request.routed?(route)
     if let failure = exchange.failure { throw failure }
     let code = try outcome.get()
+    // libcurl 7 says of a stream that ends with its connection that a part of a file came.
+    let ofLostConnections = [
+      CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING,
+      CURLE_PARTIAL_FILE,
+    ]
+    if ofLostConnections.contains(code), !route.isNew { exchange.connectionEnded() }
     isToBeRepeated = exchange.isToBeRepeated
     if isToBeRepeated, let target = Target(request.url) { throw .reset(host: target.host, port: target.port) }
     guard code == CURLE_OK else { throw error(code, request.url) }

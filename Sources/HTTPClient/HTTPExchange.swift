@@ -11,6 +11,7 @@ final class HTTPExchange {
   private let multiplexed: (@Sendable (Bool) -> Void)?
   private let memoryLimit: Int?
   private let mayBeRepeated: Bool
+  private let isRepeat: Bool
 
   private var sent: Int64 = 0
   private var received: Int64 = 0
@@ -39,6 +40,7 @@ final class HTTPExchange {
     multiplexed = request.multiplexed
     memoryLimit = request.memoryLimit
     mayBeRepeated = request.mayBeRepeated
+    isRepeat = request.isRepeat
   }
 
   /// What there is to send.
@@ -111,11 +113,17 @@ final class HTTPExchange {
   /// Starts the body again: libcurl asks when a kept connection turned out to be gone.
   func seek(to offset: Int64) { sent = offset }
 
+  /// The connection, one that takes several requests at once and was there before, is gone: the request is to go out once more where
+  /// nothing of an answer came. libcurl itself does so over HTTP/1.1 alone.
+  func connectionEnded() { if mayBeRepeated, !isRepeat, isUnanswered, status == 0 { isToBeRepeated = true } }
+
   /// Takes one header line, its line end included; false stops.
   func header(_ line: UnsafeRawBufferPointer) -> Bool {
-    isUnanswered = false
+    defer { isUnanswered = false }
     let text = String(decoding: line, as: UTF8.self)
     if text.hasPrefix("HTTP/") {
+      // A trailer of that form; another answer only begins after 1xx, or where a request went out for it.
+      if isHeadWhole, status >= 200, !isUnanswered { return true }
       fields = []
       isHeadWhole = false
       isMultiplexed = text.hasPrefix("HTTP/2") || text.hasPrefix("HTTP/3")

@@ -8,8 +8,10 @@ import Testing
     coding == .zstd ? Zstd.encode([bytes]) : Gzip.encode([bytes])
   }
 
-  private static func decode(_ coded: [UInt8], _ coding: StreamDecoder.Coding, step: Int) throws -> [UInt8] {
-    let decoder = StreamDecoder(coding)
+  private static func decode(
+    _ coded: [UInt8], _ coding: StreamDecoder.Coding, step: Int, takesOne: Bool = false
+  ) throws -> [UInt8] {
+    let decoder = StreamDecoder(coding, takesOne: takesOne)
     var out: [UInt8] = []
     for start in stride(from: 0, to: coded.count, by: step) {
       let piece = Array(coded[start..<min(coded.count, start + step)])
@@ -52,6 +54,26 @@ import Testing
     for step in [1, 7, 4096, .max / 2] {
       #expect(try Self.decode(coded, coding, step: step) == Array(parts.joined()))
     }
+  }
+
+  /// Frames count wherever pieces end; what is none is passed over, however it begins.
+  @Test(arguments: [[], [0], [0x28], [0x28, 0xB5, 0x2F, 0], [0x5A, 0x2A], Array("x some text".utf8)])
+  func whatFollowsFrames(_ rest: [UInt8]) throws {
+    let parts = [70_000, 0, 5].map { [UInt8](repeating: 3, count: $0) }
+    let skippable: [UInt8] = [0x5A, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3]
+    let coded = skippable + parts.flatMap { Zstd.encode([$0]) + skippable } + rest
+    for step in [1, 3, 7, 4096, .max / 2] {
+      #expect(try Self.decode(coded, .zstd, step: step, takesOne: true) == Array(parts.joined()))
+    }
+  }
+
+  /// Steps that give nothing are told, too, each of a bounded size.
+  @Test func workIsTold() throws {
+    let blocks = (0..<100_000).flatMap { _ in [0, 0, 0, 0xFF, 0xFF] as [UInt8] }
+    let coded = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + blocks
+    var work: [Int] = []
+    try StreamDecoder(.gzip).decode(coded.span.bytes, worked: { work.append($0) }) { _ in }
+    #expect(work.reduce(0, +) == coded.count)
   }
 
   /// RFC 8878 §3.1.2.

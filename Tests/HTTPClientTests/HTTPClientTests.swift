@@ -181,4 +181,13 @@ import Testing
       return "\(error)"
     }
   }
+
+  /// A trailer that looks like a status line is none.
+  @Test func aTrailerIsNoStatus() throws {
+    let text =
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nHTTP/1.1: 500 no\r\n\r\n"
+    let server = SocketServer { _ in [.send(Array(text.utf8)), .close] }
+    let reply = try HTTPClient().send(HTTPRequest("GET", server.url))
+    #expect(reply.status == 200 && reply.body == [97])
+  }
 }

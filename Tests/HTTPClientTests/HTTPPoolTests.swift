@@ -197,4 +197,35 @@ import Testing
     let log = try server.log(of: 200)
     #expect(log.count == 200 && Set(log).count == 1 && log.allSatisfy { $0.hasSuffix("HTTP/2.0") })
   }
+
+  /// What may be sent twice outlives a kept connection of HTTP/2 that ends before an answer; a POST doesn't.
+  @Test(.enabled(if: ClosingServer.isPossible), arguments: ClosingServer.Ending.allCases, [false, true])
+  func aConnectionOfHTTP2EndsBeforeAnAnswer(ending: ClosingServer.Ending, isPooled: Bool) throws {
+    let server = try ClosingServer(ending)
+    let (pool, client) = (HTTPPool(), HTTPClient())
+    let ask = { (method: String, path: String) throws in
+      var request = HTTPRequest(method, server.url + path)
+      request.authorities = server.certificate
+      return try isPooled ? pool.send(request) : client.send(request)
+    }
+    let first = try ask("GET", "/first")
+    #expect(first.isMultiplexed && first.body == Array("0".utf8))
+    #expect(try ask("GET", "/gone").body == Array("1".utf8))
+    // The connection that was made for it is kept.
+    #expect(try ask("GET", "/next").body == Array("1".utf8))
+  }
+
+  @Test(.enabled(if: ClosingServer.isPossible)) func aPostOverHTTP2IsNotRepeated() throws {
+    let server = try ClosingServer(.failure)
+    let pool = HTTPPool()
+    for (method, path) in [("GET", "/first"), ("POST", "/gone")] {
+      var request = HTTPRequest(method, server.url + path)
+      request.authorities = server.certificate
+      if method == "GET" {
+        _ = try pool.send(request)
+      } else {
+        #expect(throws: HTTPClientError.self) { try pool.send(request) }
+      }
+    }
+  }
 }

@@ -4,25 +4,35 @@ import XCacheClient
 /// Undoes the content codings of an answer (RFC 9110 §8.4), as Chromium does.
 ///
 /// An empty body is empty whatever its coding. Of gzip the first member counts; what follows it is passed over ("this matches the
-/// behavior of other browsers", net/filter/gzip_source_stream.h). A body that ends before its coding does is an error, which
-/// Chromium lets pass.
+/// behavior of other browsers", net/filter/gzip_source_stream.h), as is what follows the frames of zstd. A body that ends before its
+/// coding does is an error, which Chromium lets pass.
+///
+/// A few bytes in two codings may stand for days of work of which nothing comes out: whoever asked is asked meanwhile whether it is
+/// to go on.
 package final class ContentDecoder {
   private let host: String
   private let names: [String]
   /// In the order in which they are undone.
   private let decoders: [StreamDecoder]
+  private let isCancelled: @Sendable () -> Bool
+  /// Bytes that decoders took in and gave since `isCancelled` was asked.
+  private var work = 0
 
-  /// Codings of one answer at most.
-  private static let most = 5
+  /// Codings of one answer at most: each multiplies what its bytes may stand for by thousands.
+  private static let most = 2
+  /// Bytes of work, of all decoders together, after which `isCancelled` is asked.
+  private static let stretch = 4 << 20
 
   /// - Parameters:
   ///   - codings: in the order in which they were applied.
   ///   - host: for messages.
-  /// Nil where one isn't known: then the body stays as it is.
-  fileprivate init?(_ codings: [String], from host: String) {
+  ///   - isCancelled: asked while it works.
+  /// Nil where one isn't known, or there are too many: then the body stays as it is.
+  init?(_ codings: [String], from host: String, isCancelled: @escaping @Sendable () -> Bool) {
     let known = codings.reversed().compactMap(Self.coding)
     guard known.count == codings.count, !known.isEmpty, known.count <= Self.most else { return nil }
     self.host = host
+    self.isCancelled = isCancelled
     names = codings.reversed()
     decoders = known.map { StreamDecoder($0, takesOne: true) }
   }
@@ -43,7 +53,7 @@ package final class ContentDecoder {
 
   /// Decodes the next bytes.
   /// - Parameter receive: takes what they stand for, piece by piece; what it throws ends the decoding.
-  /// - Throws: `TransportError`, where they can't be decoded; what `receive` throws.
+  /// - Throws: `TransportError`, where they can't be decoded, or nobody wants them any more; what `receive` throws.
   package func decode(_ bytes: RawSpan, _ receive: (RawSpan) throws -> Void) throws {
     try decode(bytes, 0, receive)
   }
@@ -51,10 +61,18 @@ package final class ContentDecoder {
   private func decode(_ bytes: RawSpan, _ place: Int, _ receive: (RawSpan) throws -> Void) throws {
     guard place < decoders.count else { return try receive(bytes) }
     do {
-      try decoders[place].decode(bytes) { try decode($0, place + 1, receive) }
+      try decoders[place].decode(bytes, worked: count) { try decode($0, place + 1, receive) }
     } catch is CodingError {
       throw TransportError(.broken, "\(host): the \(names[place]) of the answer is damaged")
     }
+  }
+
+  private func count(_ bytes: Int) throws {
+    // A step costs something also where next to nothing moves.
+    work += bytes + 64
+    guard work >= Self.stretch else { return }
+    work = 0
+    if isCancelled() { throw TransportError(.stopped, "the caller ended it") }
   }
 
   /// Notes that the body is over.
@@ -72,21 +90,25 @@ package final class ContentDecoder {
 
 extension NetworkHead {
   /// An answer as it came, made ready for a page: its head without what doesn't hold for a body that is decoded, and what decodes
-  /// that; nil where there is nothing to undo, or nobody knows how, which its head then says.
-  ///
-  /// - Parameter method: the request's.
+  /// that; nil where there is nothing to undo, or nobody knows how, which its head then says. A redirect that is followed stays as
+  /// it is: nobody reads its body.
   package static func decoded(
-    _ status: Int, _ headers: [(name: String, value: String)], url: String, method: String, host: String
+    _ status: Int, _ headers: [(name: String, value: String)], to request: NetworkRequest, host: String
   ) -> (head: NetworkHead, decoder: ContentDecoder?) {
+    let raw = NetworkHead(status: status, headers: handedOn(headers), url: request.url)
+    if request.followsRedirects, Redirect(after: raw, to: request) != nil { return (raw, nil) }
     let codings = headers.filter { $0.name.lowercased() == "content-encoding" }
       .flatMap { $0.value.split(separator: ",") }
       .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
       .filter { !$0.isEmpty && $0 != "identity" }
-    let decoder = ContentDecoder(codings, from: host)
-    let gone: Set<String> = decoder == nil ? [] : ["content-encoding", "content-length"]
+    guard let decoder = ContentDecoder(codings, from: host, isCancelled: request.isCancelled) else {
+      return (raw, nil)
+    }
+    let gone: Set<String> = ["content-encoding", "content-length"]
     let head = NetworkHead(
-      status: status, headers: handedOn(headers.filter { !gone.contains($0.name.lowercased()) }), url: url)
-    let hasBody = method != "HEAD" && ![204, 304].contains(status)
+      status: status, headers: handedOn(headers.filter { !gone.contains($0.name.lowercased()) }),
+      url: request.url)
+    let hasBody = request.method != "HEAD" && ![204, 304].contains(status)
     return (head, hasBody ? decoder : nil)
   }
 }

@@ -116,6 +116,7 @@ public final class PageFetcher: Sendable {
     var outcome = Outcome()
     var sent = request
     let rest = Locked(RedirectBody())
+    sent.followsRedirects = redirects == .follow
     sent.isCancelled = { request.isCancelled() || rest.withLock { $0.isOver } }
     do throws(TransportError) {
       try transport.send(sent) { head in

@@ -54,6 +54,9 @@ public struct NetworkRequest: Sendable {
   /// as soon as that shows, before or with the answer's head.
   public var multiplexed: @Sendable (Bool) -> Void = { _ in }
 
+  /// Whether whoever asked follows redirects itself, so that nobody reads their bodies, which needn't be decoded then.
+  package var followsRedirects = false
+
   /// A request without a body.
   public init(
     _ url: String, method: String = "GET", headers: [(name: String, value: String)] = [], body: Body = .none,

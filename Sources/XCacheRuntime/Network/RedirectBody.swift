@@ -8,7 +8,7 @@ struct RedirectBody {
   private var count = 0
 
   private static let limit = 64 << 10
-  /// Nanoseconds.
+  /// Nanoseconds; a transport that waits for bytes asks every half a second, so that a redirect is followed after that at the latest.
   private static let patience: UInt64 = 250_000_000
 
   /// The head is there; false: what comes behind it is too long.

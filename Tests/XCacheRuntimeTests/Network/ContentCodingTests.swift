@@ -53,6 +53,18 @@ import XCacheClient
     Case(
       testDescription: "more behind br", codings: ["br"], sent: ExchangeTests.brotli + [1, 2, 3], body: text),
     Case(testDescription: "two frames of zstd", codings: ["zstd"], sent: zstd + zstd, body: text + text),
+    Case(testDescription: "more behind zstd", codings: ["zstd"], sent: zstd + [1, 2, 3, 4, 5], body: text),
+    Case(
+      testDescription: "the start of a frame behind zstd", codings: ["zstd"], sent: zstd + [0x28, 0xB5],
+      body: text),
+    Case(
+      testDescription: "zeros behind zstd", codings: ["zstd"],
+      sent: zstd + [UInt8](repeating: 0, count: 70_000), body: text),
+    Case(
+      testDescription: "half a frame behind zstd", codings: ["zstd"], sent: zstd + zstd.prefix(20), body: nil),
+    Case(
+      testDescription: "three", codings: ["gzip, gzip, gzip"], sent: Gzip.encode([Gzip.encode([gzip])]),
+      body: Gzip.encode([Gzip.encode([gzip])]), isLeft: true),
     Case(testDescription: "cut gzip", codings: ["gzip"], sent: Array(gzip.dropLast(20)), body: nil),
     Case(testDescription: "cut check", codings: ["gzip"], sent: Array(gzip.dropLast()), body: nil),
     Case(

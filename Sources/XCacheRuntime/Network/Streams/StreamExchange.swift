@@ -179,8 +179,7 @@ struct StreamExchange {
   /// The head as the page gets it, of a body without coding.
   private mutating func decoded(_ head: AnswerParser.Head) -> NetworkHead {
     let decoded = NetworkHead.decoded(
-      head.status, head.headers.map { ($0.name, $0.value) }, url: request.url, method: request.method,
-      host: String(url.host))
+      head.status, head.headers.map { ($0.name, $0.value) }, to: request, host: String(url.host))
     decoder = decoded.decoder
     return decoded.head
   }
