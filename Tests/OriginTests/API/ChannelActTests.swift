@@ -27,7 +27,8 @@ import Testing
     // What it would do can still be asked, and the answer has the freeze.
     let dry: JSONValue = ["allBundles": true, "dryRun": true, "steps": 1]
     let forecast = try origin.api("POST", "\(Self.online)/rollback", dry)
-    #expect(forecast.status == 200 && forecast.json["freeze"]?["author"]?.string == "admin", "\(forecast.text)")
+    #expect(
+      forecast.status == 200 && forecast.json["freeze"]?["author"]?.string == "admin", "\(forecast.text)")
     #expect(try origin.api("GET", Self.online).json["freeze"]?["reason"]?.string == "the big sale")
     #expect(try origin.ask("GET", "/configure.json").json["data"]?["version"]?.string == "2")
 
