@@ -72,6 +72,11 @@ def check_console(page, site):
         shown = "img" if name == "image.svg" else "pre"
         until(lambda: page.eval(f"document.querySelector('#content {shown}') !== null"), name)
         time.sleep(0.5)
+    open_at(page, "#/release/shop/online/2", ".tree li button")
+    page.eval("document.querySelector('.tree li button').click()")
+    until(lambda: "+ the line that changed" in page.eval("document.querySelector('#content pre')?.textContent ?? ''"), "the line")
+    shown = page.eval("document.querySelector('#content').textContent")
+    assert "− line 19990" in shown and "19,987 lines are the same" in shown and "6 lines are the same" in shown, shown
     open_at(page, "#/audit", "table")
     open_at(page, "#/operations", "table")
     assert author in page.eval("document.querySelector('#view').textContent"), "the token isn't listed"
@@ -139,7 +144,11 @@ def main():
             admin = site.token
             _, made = site.ask("POST", "tokens", {"name": author, "scope": "admin"})
             site.token = made["token"]
-            downloads = site.publish(files, message=message)
+            # Longer than what is shown of a text, with its only difference near the end.
+            lines = [f"line {number} {'-' * 40}" for number in range(20000)]
+            downloads = site.publish(files | {"long.txt": "\n".join(lines)}, message=message)
+            lines[19990] = "the line that changed"
+            downloads = site.publish(files | {"long.txt": "\n".join(lines)}, message="a late line")
             site.token = admin
             with Browser() as browser:
                 console = browser.new_page()

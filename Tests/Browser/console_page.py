@@ -89,8 +89,8 @@ class Console:
         self.wait("dialog[open]")
         for name, value in values.items():
             self.set(name, value)
-        time.sleep(0.4)
-        self.wait("dialog #preview h3")
+        # Only what was previewed can be confirmed.
+        self.wait("dialog #confirm:not([aria-disabled])")
         shown = self.text("dialog #preview")
         self.set("reason", reason)
         self.eval("for (let i = 0; i < %d; i += 1) document.querySelector('dialog form').requestSubmit()" % times)

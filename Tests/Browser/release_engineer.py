@@ -37,6 +37,7 @@ def find_what_broke(console):
     assert console.text("#view table tbody tr").startswith("shop online")
     console.press("Enter", "#to-shop-online")
     console.wait("#timeline li")
+    assert not console.eval("document.querySelector('#older').offsetParent"), "a button that has nothing to do shows"
     console.says("integrity", "#view")
     console.says("58 % of 103 polls", "#view dl")
     console.says("https://m.example.com/js/part-7.js", "#view")
@@ -44,6 +45,7 @@ def find_what_broke(console):
     now = datetime.datetime.now().strftime("%Y-%m-%dT%H:%M:%S")
     console.eval(f"document.querySelector('#moment').value = '{now}'; document.querySelector('#ask-moment').requestSubmit()")
     console.says("Version 3 was live: publish by admin")
+    assert console.text("#view [role=status]:has(a)").startswith("At "), "the moment isn't said"
     console.eval("[...document.querySelectorAll('#view a')].find((one) => one.textContent.includes('which it') || "
                  "one.textContent === 'Compare it with version 2').click()")
     console.wait(".tree li button")
@@ -89,10 +91,21 @@ def freeze(console, site):
     console.says("frozen", "#problems")
     console.says("the incident of today", "#view dl")
     assert site.publish({"index.html": "refused"}, check=False) == 3, "a frozen channel took a release"
-    # The console is refused as everybody else, and says why.
+    # The console is refused as everybody else, and says why; nothing can be confirmed, nor is it by Enter.
     console.click("#act-roll-back")
     console.says("It would be refused", "dialog #preview")
     console.says("the incident of today", "dialog #preview")
+    assert console.has("dialog #confirm[aria-disabled]"), "what would be refused can be confirmed"
+    assert "shop online" in console.text("dialog h2") and "shop online" in console.text("dialog #confirm")
+    console.set("reason", "no")
+    console.eval("document.querySelector('dialog form').requestSubmit()")
+    console.says("there is no preview of these values", "dialog #outcome")
+    # A dialog is about the page under it: it goes with that.
+    console.eval("location.hash = '#/'")
+    until(lambda: not console.has("dialog"), "the dialog's end")
+    console.go(channel, "#timeline li")
+    console.click("#act-roll-back")
+    console.wait("dialog[open]")
     console.press("Escape")
     until(lambda: not console.has("dialog"), "the dialog's end")
     console.act("#act-thaw", "it is over")
@@ -148,6 +161,69 @@ def audit_and_operations(console):
     assert "screen may look in shop" in shown, shown
     console.says("screen", "#view table")
     console.check("operations")
+    a_secret(console)
+
+
+def a_secret(console):
+    """A new token is shown once, is announced nowhere, and goes with its dialog."""
+    console.click("#make-token")
+    console.wait("dialog[open]")
+    console.set("name", "once")
+    console.set("reason", "a secret")
+    console.wait("dialog #confirm:not([aria-disabled])")
+    console.eval("document.querySelector('dialog form').requestSubmit()")
+    console.wait("#new-token")
+    secret = console.text("#new-token")
+    assert len(secret) > 20 and secret not in console.text("#outcome"), "the secret is announced"
+    assert secret not in console.eval("document.querySelector('#told').textContent"), "the secret is announced"
+    for _ in range(3):
+        console.press("Escape")
+    assert console.has("#new-token"), "Escape closes the only showing of a secret"
+    console.click("#cancel")
+    until(lambda: not console.has("dialog"), "the dialog's end")
+    assert secret not in console.eval("document.documentElement.outerHTML"), "the secret stays in the page"
+
+
+def signed_out(browser, site):
+    """Nothing of a channel is shown or said after its reader left, not by an answer that comes late, either."""
+    console = Console(browser, site)
+    console.sign_in(site.token)
+    console.wait("#view table")
+    console.go(channel, "#timeline li")
+    console.eval("""(() => { const ask = fetch; window.fetch = async (...all) => {
+      const answer = await ask(...all); await new Promise((done) => { setTimeout(done, 1500); }); return answer; }; })()""")
+    console.eval("location.hash = '#/'")
+    time.sleep(0.3)
+    console.click("#sign-out")
+    assert console.has("#token")
+    time.sleep(4)
+    assert console.has("#token") and console.text("#refusal") == "", console.text("#refusal")
+    for hidden in ("#problems", "#nav", "#who"):
+        assert console.eval(f"getComputedStyle(document.querySelector('{hidden}')).display") == "none", hidden
+    said = console.eval("document.body.textContent")
+    assert "shop" not in said and "frozen" not in said, said
+
+
+def answered_badly(console, site):
+    """What fails on the way is not a refusal; pressed again, it is the same act."""
+    console.go(channel, "#timeline li")
+    console.click("#act-freeze")
+    console.wait("dialog #confirm:not([aria-disabled])")
+    console.set("reason", "a bad gateway")
+    console.eval("""(() => { const ask = fetch; window.keys = []; window.fetch = async (path, options) => {
+      if (options?.method === 'POST') window.keys.push(options.headers['Idempotency-Key']);
+      const answer = await ask(path, options);
+      if (options?.method !== 'POST' || window.keys.length > 1) return answer;
+      return new Response('<h1>Bad Gateway</h1>', { status: 502 }); }; })()""")
+    console.eval("document.querySelector('dialog form').requestSubmit()")
+    console.says("Whether it was done is not known", "dialog #outcome")
+    console.eval("document.querySelector('dialog form').requestSubmit()")
+    console.says("✔", "dialog #outcome")
+    assert console.eval("window.keys.length === 2 && window.keys[0] === window.keys[1]"), "it is another act"
+    console.says("a bad gateway", "#problems", 20)
+    console.click("#cancel")
+    console.says("a bad gateway", "#view dl")
+    console.act("#act-thaw", "the gateway is back")
 
 
 def only_reading(browser, site):
@@ -254,6 +330,10 @@ def main():
                 say("audit and operations")
                 only_reading(browser, site)
                 say("a token that may only read")
+                signed_out(browser, site)
+                console.page.send("Page.bringToFront")
+                answered_badly(console, site)
+                say("signed out, and answered badly")
                 restarted(console, site)
                 say("the server was restarted")
                 every_page(console)

@@ -1,39 +1,75 @@
-import { act, channelPath, get, hindrance, me, newKey, preview, Unreachable } from "./api.js";
+import { act, channelPath, currentSession, Ended, get, hindrance, me, newKey, preview, Refusal, Unreachable } from "./api.js";
 import { count, el, facts, fill, plural, size, table, tell, when } from "./dom.js";
 
 /**
  * A dialog for one act: what it asks, what it would do, why, and what came of it.
- * `fields`: `{name, words, …}`; `effect(values)`: nodes that say what would happen; `send(values, key)`: does it and gives a sentence.
+ * `where`: what it is done to; `fields`: `{name, words, …}`; `effect(values)`: nodes that say what would happen, or `{nodes, plan}`;
+ * `send(values, key, plan)`: does it and gives a sentence, or `{sentence, secret}`: nodes that are shown once and said nowhere else.
  */
-export function propose({ title, fields = [], effect, send, needsReason = true, isDangerous = false, done }) {
+export function propose({ title, where, fields = [], effect, send, needsReason = true, isDangerous = false, done }) {
   const keys = new Map();
   let isSending = false;
   let isDone = false;
   let asked = 0;
+  // The values whose effect is shown, and what it was worked out with: these can be confirmed, no others.
+  let ready = null;
+  const session = currentSession();
+  const name = `${title}: ${where}`;
   const shown = el("div", { class: "preview", "aria-live": "polite", id: "preview" });
   const outcome = el("p", { role: "alert", id: "outcome" });
-  const go = el("button", { id: "confirm", class: isDangerous ? "danger" : null }, title);
+  const go = el("button", { id: "confirm", class: isDangerous ? "danger" : null, "aria-disabled": "true" }, name);
   const close = el("button", { type: "button", id: "cancel", click: () => dialog.close() }, "Cancel");
+  const once = el("div", { id: "once" });
   const inputs = fields.map((field) => input(field));
   const reason = needsReason ? input({ name: "reason", words: "Reason, for the audit trail and your colleagues", required: true, maxlength: 1000 }) : null;
   const form = el("form", { submit: submit, input: (event) => { if (event.target.name !== "reason") soon(); } },
-    el("h2", { id: "dialog-title" }, title), inputs.map((one) => one.node), shown, reason?.node, outcome, el("div", { class: "row" }, go, close));
-  const dialog = el("dialog", { "aria-labelledby": "dialog-title", close: () => { dialog.remove(); if (isDone) done?.(); } }, form);
+    el("h2", { id: "dialog-title" }, name), inputs.map((one) => one.node), shown, reason?.node, outcome, once, el("div", { class: "row" }, go, close));
+  const dialog = el("dialog", { "aria-labelledby": "dialog-title", close: closed, cancel: keep, keydown: (event) => { if (event.key === "Escape") keep(event); } }, form);
+
+  function closed() {
+    clearTimeout(timer);
+    fill(once);
+    dialog.remove();
+    tell("");
+    if (isDone && session === currentSession()) done?.();
+  }
+
+  /** Escape is pressed too easily for what is shown once. */
+  function keep(event) {
+    if (!("secret" in dialog.dataset)) return;
+    event.preventDefault();
+    fill(outcome, "▲ This is shown only once. Copy it, then press Close.");
+    close.focus();
+  }
 
   const values = () => Object.fromEntries([...inputs, reason].filter(Boolean).map((one) => [one.name, one.value()]));
+  const wordsOf = ({ reason, ...rest }) => JSON.stringify(rest);
 
   let timer = 0;
-  function soon() { clearTimeout(timer); timer = setTimeout(show, 300); }
+  function soon() { disarm(); clearTimeout(timer); timer = setTimeout(show, 300); }
+  function disarm() {
+    ready = null;
+    asked += 1;
+    go.setAttribute("aria-disabled", "true");
+  }
 
   async function show() {
-    asked += 1;
+    disarm();
     const mine = asked;
+    const all = values();
     if (!shown.hasChildNodes()) fill(shown, el("p", { class: "quiet" }, "Working out what it would do …"));
     try {
-      const nodes = await effect(values());
-      if (mine === asked) fill(shown, el("h3", {}, "What it would do"), nodes);
+      const made = await effect(all);
+      if (mine !== asked) return;
+      fill(shown, el("h3", {}, "What it would do"), made?.nodes ?? made);
+      ready = { words: wordsOf(all), plan: made?.plan };
+      go.removeAttribute("aria-disabled");
     } catch (error) {
-      if (mine === asked) fill(shown, el("h3", {}, "It would be refused"), el("p", { class: "bad" }, `✖ ${error.message}`));
+      if (mine !== asked || error instanceof Ended) return;
+      if (isUnknown(error)) {
+        fill(shown, el("h3", {}, "Not known what it would do"), el("p", { class: "bad" }, `✖ ${error.message} Asking again …`));
+        timer = setTimeout(show, 5000);
+      } else fill(shown, el("h3", {}, "It would be refused"), el("p", { class: "bad" }, `✖ ${error.message}`));
     }
   }
 
@@ -41,25 +77,38 @@ export function propose({ title, fields = [], effect, send, needsReason = true, 
     event.preventDefault();
     // A second click is the same act, and the server knows it by its key, too.
     if (isSending || isDone) return;
+    if (ready?.words !== wordsOf(values())) {
+      outcome.className = "warn";
+      outcome.textContent = "▲ Not done: there is no preview of these values.";
+      return;
+    }
+    const { plan } = ready;
     isSending = true;
     go.setAttribute("aria-disabled", "true");
     outcome.textContent = "";
     const all = values();
     const words = JSON.stringify(all);
-    if (!keys.has(words)) keys.set(words, newKey());
+    // With what it was first sent: the same key is never another act.
+    if (!keys.has(words)) keys.set(words, { key: newKey(), plan });
     try {
-      const sentence = await send(all, keys.get(words));
+      const first = keys.get(words);
+      const made = await send(all, first.key, first.plan);
       isDone = true;
       outcome.className = "good";
-      fill(outcome, "✔ ", sentence);
+      fill(outcome, "✔ ", made.sentence ?? made);
       tell(outcome.textContent);
+      if (made.secret) {
+        dialog.dataset.secret = "";
+        fill(once, made.secret);
+      }
       go.remove();
       close.textContent = "Close";
       close.focus();
     } catch (error) {
+      if (error instanceof Ended) return;
       outcome.className = "bad";
-      outcome.textContent = error instanceof Unreachable
-        ? "✖ The server does not answer, so whether it was done is not known. Press again: the same act is never done twice." : `✖ Refused: ${error.message}`;
+      outcome.textContent = isUnknown(error)
+        ? `✖ ${error.message} Whether it was done is not known. Press again: the same act is never done twice.` : `✖ Refused: ${error.message}`;
       go.removeAttribute("aria-disabled");
     }
     isSending = false;
@@ -70,6 +119,9 @@ export function propose({ title, fields = [], effect, send, needsReason = true, 
   show();
   (inputs[0]?.field ?? reason?.field ?? go).focus();
 }
+
+/** What a server says that failed on the way is no refusal. */
+const isUnknown = (error) => error instanceof Unreachable || error instanceof Refusal && error.status >= 500;
 
 let fieldNumber = 0;
 
@@ -87,6 +139,9 @@ function input({ name, words, kind = "text", options, value, help, ...rest }) {
   return { name, field, value: () => field.value.trim(),
     node: [el("label", { for: id }, words), field, help ? el("p", { class: "quiet", id: `${id}-help` }, help) : null] };
 }
+
+/** Versions that a dialog lists. */
+const offered = 50;
 
 const why = (reason) => `?reason=${encodeURIComponent(reason)}`;
 const cost = (update) => (update ? `${size(update.total ?? update.bytes)} for each device` : "not known yet");
@@ -107,6 +162,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
   const polls = fleet?.adoption.polls ? `${plural(fleet.adoption.polls, "poll")} in the last ${fleet.adoption.minutes} minutes` : "no polls in the last minutes";
   const killed = Boolean(fleet?.kill);
   const done = reload;
+  const where = `${app} ${channel}`;
   const acts = [
     ["Roll back", "publish", () => rollBack(), status.version !== "0"],
     ["Promote here", "publish", () => promote(), true],
@@ -123,14 +179,41 @@ export function buttons({ app, channel, status, fleet, reload }) {
     return el("button", {
       type: "button", id: `act-${words.toLowerCase().replaceAll(" ", "-")}`, "aria-disabled": hindered ? "true" : null, title: hindered || null,
       "aria-describedby": hindered ? "why-not" : null, class: words === "Kill switch" ? "danger" : null,
-      click: () => { if (hindered) tell(hindered); else open(); },
+      click: () => { if (hindered) tell(hindered); else opened(open); },
     }, words);
   }));
   return [row, notes.size ? el("p", { id: "why-not", class: "quiet" }, [...notes].join(" ")) : null];
 
+  async function opened(open) {
+    try {
+      await open();
+    } catch (error) {
+      if (!(error instanceof Ended)) document.getElementById("link").textContent = `✖ ${error.message}`;
+    }
+  }
+
   async function versions() {
-    const { releases } = await get(`${path}/log?limit=50`);
+    const { releases } = await get(`${path}/log?limit=${offered}`);
     return releases;
+  }
+
+  /** Versions that the list doesn't offer can be named. */
+  function another(releases) {
+    return releases.length < offered ? []
+    : [{ name: "other", words: "Or another version, by its number", inputmode: "numeric", pattern: "[0-9]{1,9}", help: `The newest ${offered} versions are offered above; there are older ones.` }];
+  }
+
+  function frozen(answer, values) {
+    if (answer.freeze && !values.breakGlass) throw new Error(`The channel is frozen by ${answer.freeze.author}: ${answer.freeze.reason}`);
+  }
+
+  function inSpite() {
+    return status.freeze ? [{ name: "breakGlass", words: `In spite of the freeze by ${status.freeze.author}, because` }] : [];
+  }
+
+  /** Refused when something was released since the preview. */
+  function guarded(values, plan) {
+    return { ...(values.breakGlass ? { breakGlass: values.breakGlass } : {}), ...(plan && plan.previous !== "0" ? { ifVersion: plan.previous } : {}) };
   }
 
   async function rollBack() {
@@ -138,25 +221,27 @@ export function buttons({ app, channel, status, fleet, reload }) {
     const all = releases.slice(1).map((one) => [one.version, `${one.version}: ${one.kind} by ${one.author}${one.message ? `, ${one.message.slice(0, 60)}` : ""}`]);
     if (!all.length) { tell("There is no older version."); return; }
     const bundles = [["", "all bundles"], ...status.bundles.map((one) => [one.name, one.name])];
-    const body = ({ to, bundle, withPrefetch }) => ({ to, ...(bundle ? { bundle } : { allBundles: true }), withPrefetch, ifVersion: status.version });
+    const body = ({ to, other, bundle, withPrefetch }) => ({ to: other || to, ...(bundle ? { bundle } : { allBundles: true }), withPrefetch });
     propose({
-      title: "Roll back", done,
+      title: "Roll back", where, done,
       fields: [
         { name: "to", words: "To version", kind: "select", options: all },
+        ...another(releases),
         { name: "bundle", words: "Of", kind: "select", options: bundles },
         { name: "withPrefetch", words: "The prefetch config of then comes back, too", kind: "check" },
-        ...(status.freeze ? [{ name: "breakGlass", words: `In spite of the freeze by ${status.freeze.author}, because` }] : []),
+        ...inSpite(),
       ],
       effect: async (values) => {
-        const answer = await preview(`${path}/rollback`, { ...body(values), ...(values.breakGlass ? { breakGlass: values.breakGlass } : {}) });
-        if (answer.changed === false) return el("p", {}, "Nothing: the content is the same already.");
+        const answer = await preview(`${path}/rollback`, { ...body(values), ...guarded(values) });
+        frozen(answer, values);
+        if (answer.changed === false) return { nodes: el("p", {}, "Nothing: the content is the same already."), plan: answer };
         const changes = Object.entries(answer.changes ?? {});
-        return [el("p", {}, `Version ${answer.version} gets the content of version ${answer.target}; devices that poll (${polls}) take it at their next poll.`), changeFacts(answer),
+        return { plan: answer, nodes: [el("p", {}, `Version ${answer.version} gets the content of version ${answer.target}; devices that poll (${polls}) take it at their next poll.`), changeFacts(answer),
           el("details", {}, el("summary", {}, plural(changes.length, "URL")), table("URLs", [["What"], ["URL"]], changes.slice(0, 500).map(([url, what]) => [what, url])),
-            changes.length > 500 ? el("p", {}, `${count(changes.length - 500)} more; compare the versions for all of them.`) : null)];
+            changes.length > 500 ? el("p", {}, `${count(changes.length - 500)} more; compare the versions for all of them.`) : null)] };
       },
-      send: async (values, key) => {
-        const answer = await act("POST", `${path}/rollback`, { ...body(values), message: values.reason, now: true, ...(values.breakGlass ? { breakGlass: values.breakGlass } : {}) }, key);
+      send: async (values, key, plan) => {
+        const answer = await act("POST", `${path}/rollback`, { ...body(values), message: values.reason, now: true, ...guarded(values, plan) }, key);
         return answer.changed === false ? "Nothing changed." : `Version ${answer.version} is live with the content of version ${answer.target}. Receipt ${answer.receipt}`;
       },
     });
@@ -167,19 +252,21 @@ export function buttons({ app, channel, status, fleet, reload }) {
     const others = channels.filter((one) => one.app === app && one.channel !== channel && one.version !== "0").map((one) => [one.channel, `${one.channel}, version ${one.version}`]);
     const body = ({ from, withPrefetch }) => ({ from, withPrefetch });
     propose({
-      title: "Promote here", done,
+      title: "Promote here", where, done,
       fields: [
         { name: "from", words: "What the channel holds now", kind: "select", options: others.length ? others : [["", "no other channel of this app has a release"]] },
-        { name: "withPrefetch", words: "With its prefetch config", kind: "check" }],
+        { name: "withPrefetch", words: "With its prefetch config", kind: "check" }, ...inSpite()],
       effect: async (values) => {
-        if (!values.from) return el("p", {}, "There is nothing to promote.");
-        const answer = await preview(`${path}/promote`, body(values));
-        if (answer.changed === false) return el("p", {}, "Nothing: the content is the same already.");
-        return [el("p", {}, `${channel} gets what ${answer.from} has in version ${answer.fromVersion}.`), changeFacts(answer),
-          answer.left.length ? el("p", {}, `▲ Stays here though it is gone there: ${answer.left.join(", ")}`) : null];
+        if (!values.from) throw new Error("There is nothing to promote.");
+        const answer = await preview(`${path}/promote`, { ...body(values), ...guarded(values) });
+        frozen(answer, values);
+        if (answer.changed === false) return { nodes: el("p", {}, "Nothing: the content is the same already."), plan: answer };
+        return { plan: answer, nodes: [el("p", {}, `${channel} gets what ${answer.from} has in version ${answer.fromVersion}.`), changeFacts(answer),
+          answer.left.length ? el("p", {}, `▲ Stays here though it is gone there: ${answer.left.join(", ")}`) : null] };
       },
-      send: async (values, key) => {
-        const answer = await act("POST", `${path}/promote`, { ...body(values), message: values.reason }, key);
+      send: async (values, key, plan) => {
+        // What was previewed, whatever the other channel has released since.
+        const answer = await act("POST", `${path}/promote`, { ...body(values), version: plan.fromVersion, message: values.reason, ...guarded(values, plan) }, key);
         return answer.changed === false ? "Nothing changed." : `Version ${answer.version} is live. Receipt ${answer.receipt}`;
       },
     });
@@ -187,7 +274,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
 
   function freeze() {
     propose({
-      title: "Freeze", done,
+      title: "Freeze", where, done,
       effect: async () => el("p", {}, "Releases are refused from now on, with your reason, until somebody thaws the channel. Devices go on as they are; the kill switch, bypasses and settings still work."),
       send: async ({ reason }, key) => { await act("POST", `${path}/freeze`, { reason }, key); return "The channel refuses releases."; },
     });
@@ -195,7 +282,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
 
   function thaw() {
     propose({
-      title: "Thaw", done,
+      title: "Thaw", where, done,
       effect: async () => el("p", {}, `Releases are taken again. Frozen by ${status.freeze.author} `, when(status.freeze.at, true), `: ${status.freeze.reason}`),
       send: async ({ reason }, key) => { const answer = await act("POST", `${path}/thaw${why(reason)}`, {}, key); return answer.changed ? "The channel takes releases." : "It was not frozen any more."; },
     });
@@ -203,7 +290,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
 
   function kill() {
     propose({
-      title: "Kill switch", isDangerous: true, done,
+      title: "Kill switch", where, isDangerous: true, done,
       fields: [{ name: "until", words: "Until (empty: until somebody resumes)", kind: "datetime-local" }],
       effect: async ({ until }) => el("p", {}, `▲ Every device uses the network alone for every page, at its next poll (${polls}). Its files stay where they are. `,
         until ? ["It lapses ", when(until), "."] : "It stays until somebody resumes."),
@@ -216,7 +303,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
 
   function resume() {
     propose({
-      title: "Resume", done,
+      title: "Resume", where, done,
       effect: async () => el("p", {}, `Devices answer pages from their files again, at their next poll (${polls}).`),
       send: async ({ reason }, key) => { await act("POST", `${path}/policy`, { act: "resume", message: reason }, key); return "The kill switch is off."; },
     });
@@ -225,7 +312,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
   function bypass() {
     const known = status.policy?.policy?.bypass ?? [];
     propose({
-      title: "Bypass pages", done,
+      title: "Bypass pages", where, done,
       fields: [
         { name: "act", words: "What", kind: "select", options: [["bypass-add", "pages that devices leave to the network"], ...(known.length ? [["bypass-remove", "no longer bypass"]] : [])] },
         { name: "pattern", words: "Pattern", required: true, placeholder: "https://m.example.com/pay/*", help: known.length ? `Bypassed now: ${known.join(", ")}` : "Nothing is bypassed now." },
@@ -243,12 +330,13 @@ export function buttons({ app, channel, status, fleet, reload }) {
   async function pins() {
     const [{ pins: all }, releases] = [await get(`${path}/pins`), await versions()];
     propose({
-      title: "Pins", done,
+      title: "Pins", where, done,
       fields: [
         { name: "what", words: "What", kind: "select", options: [["pin", "keep a version, whatever gc would do"], ...all.map((one) => [one.version, `no longer keep version ${one.version} (${one.author}: ${one.reason})`])] },
-        { name: "version", words: "Version to keep", kind: "select", options: releases.map((one) => [one.version, one.version]) }],
-      effect: async ({ what, version }) => el("p", {}, what === "pin" ? `Version ${version} stays until somebody unpins it, with all of its files.` : `gc may drop version ${what} when nothing else keeps it.`),
-      send: async ({ what, version, reason }, key) => {
+        { name: "version", words: "Version to keep", kind: "select", options: releases.map((one) => [one.version, one.version]) }, ...another(releases)],
+      effect: async ({ what, version, other }) => el("p", {}, what === "pin" ? `Version ${other || version} stays until somebody unpins it, with all of its files.` : `gc may drop version ${what} when nothing else keeps it.`),
+      send: async ({ what, other, reason, ...rest }, key) => {
+        const version = other || rest.version;
         if (what === "pin") await act("POST", `${path}/pins`, { version, reason }, key);
         else await act("DELETE", `${path}/pins/${what}${why(reason)}`, undefined, key);
         return what === "pin" ? `Version ${version} is pinned.` : `Version ${what} is not pinned any more.`;
@@ -266,7 +354,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
       return change;
     };
     propose({
-      title: "Settings", done,
+      title: "Settings", where, done,
       fields: [
         { name: "interval", words: "Seconds between two polls of a device (30 to 3600; empty: as devices do unasked)", kind: "number", min: 30, max: 3600, value: is.interval },
         { name: "hosts", words: "Hosts whose URLs a release may name (empty: all)", value: is.hosts },
@@ -283,7 +371,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
 /** The server makes the secret and tells it once. */
 export function createToken(done) {
   propose({
-    title: "Make a token", done,
+    title: "Make a token", where: "this origin", done,
     fields: [
       { name: "name", words: "Whose it is", required: true, maxlength: 128 },
       { name: "scope", words: "What it may do", kind: "select", options: [["read", "read"], ["publish", "publish"], ["admin", "admin"]] },
@@ -296,14 +384,14 @@ export function createToken(done) {
       for (const member of ["app", "channel", "bundles"]) if (values[member]) body[member] = values[member];
       if (values.days) body.expiresIn = Number(values.days) * 86400;
       const made = await act("POST", `tokens${why(values.reason)}`, body, key);
-      return ["Copy the token now; it is not told again: ", el("code", { id: "new-token" }, made.token)];
+      return { sentence: "The token is made. Copy it now; it is not told again.", secret: el("p", {}, el("code", { id: "new-token", tabindex: 0 }, made.token)) };
     },
   });
 }
 
 export function revokeToken(token, done) {
   propose({
-    title: "Revoke the token", isDangerous: true, done,
+    title: "Revoke the token", where: token.name, isDangerous: true, done,
     effect: async () => el("p", {}, `▲ “${token.name}” (${token.scope}) opens nothing from now on. Last used: `, when(token.lastUsedAt, true)),
     send: async ({ reason }, key) => { await act("DELETE", `tokens/${encodeURIComponent(token.id)}${why(reason)}`, undefined, key); return "The token is revoked."; },
   });
@@ -312,7 +400,7 @@ export function revokeToken(token, done) {
 export function collectGarbage(done) {
   const body = ({ keepVersions, keepDays }) => ({ keepVersions: Number(keepVersions), keepDays: Number(keepDays) });
   propose({
-    title: "Collect garbage", isDangerous: true, done,
+    title: "Collect garbage", where: "all channels", isDangerous: true, done,
     fields: [
       { name: "keepVersions", words: "Newest versions of each channel that stay", kind: "number", min: 1, max: 1000000, value: 50, required: true },
       { name: "keepDays", words: "Days for which a version stays after devices used it", kind: "number", min: 0, max: 90, value: 90, required: true }],
@@ -331,7 +419,7 @@ export function collectGarbage(done) {
 
 export function forgetMirror(name, done) {
   propose({
-    title: "Forget the mirror", done,
+    title: "Forget the mirror", where: name, done,
     effect: async () => el("p", {}, `gc may drop what only ${name} names. Its next run registers it again.`),
     send: async ({ reason }, key) => { await act("DELETE", `mirrors/${encodeURIComponent(name)}${why(reason)}`, undefined, key); return "It is forgotten."; },
   });

@@ -1,6 +1,8 @@
 // The publishing API, as every other client of it: the token is in this module's memory and nowhere else.
 let token = "";
 let self = null;
+/** Counts sign-ins and sign-outs: an answer to an earlier one is nobody's any more. */
+let session = 0;
 /** What was answered, by path, with its entity tag. */
 const known = new Map();
 
@@ -17,20 +19,36 @@ export class Unreachable extends Error {
   constructor() { super("The server does not answer."); }
 }
 
+/** The answer came after its reader had signed out. It is shown nowhere. */
+export class Ended extends Error {
+  constructor() { super("You signed out."); }
+}
+
+export const currentSession = () => session;
+
 async function ask(path, options = {}) {
+  const mine = session;
   let answer;
+  let text = "";
   try {
     answer = await fetch(`/api/v1/${path}`, {
       ...options, cache: "no-store", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer",
       headers: { Authorization: `Bearer ${token}`, ...options.headers },
     });
+    text = await answer.text();
   } catch {
+    if (mine !== session) throw new Ended();
     throw new Unreachable();
   }
+  if (mine !== session) throw new Ended();
   if (answer.status === 304) return { status: 304 };
-  const text = await answer.text();
   let document = {};
-  try { document = text ? JSON.parse(text) : {}; } catch { /* a proxy's words */ }
+  try {
+    document = text ? JSON.parse(text) : {};
+  } catch {
+    // A proxy's words.
+    if (answer.ok) throw new Unreachable();
+  }
   if (!answer.ok) throw new Refusal(answer.status, document);
   return { status: answer.status, document, tag: answer.headers.get("ETag") };
 }
@@ -70,15 +88,16 @@ export async function file(download) {
 export function newKey() { return crypto.getRandomValues(new Uint8Array(18)).reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), ""); }
 
 export async function signIn(text) {
-  token = text.trim();
-  known.clear();
+  signOut();
   // A token that no header can carry is no token.
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new Error("This is not a token.");
+  if (!/^[\x21-\x7e]+$/.test(text.trim())) throw new Error("This is not a token.");
+  token = text.trim();
   self = await get("token");
   return self;
 }
 
 export function signOut() {
+  session += 1;
   token = "";
   self = null;
   known.clear();

@@ -11,18 +11,22 @@ export async function open({ query }) {
   const more = el("button", { type: "button" }, "Older rows");
   const note = el("p", { class: "quiet", role: "status" });
   let rows = [];
+  let asked = 0;
+  let isAsking = false;
+  // As the rows that are shown were asked for, whatever is in the form by now.
+  let filter = "";
   const names = [["author", "Who"], ["act", "Act"], ["app", "App"], ["channel", "Channel"]];
   const form = el("form", { role: "search", submit: (event) => { event.preventDefault(); load(true); } },
     names.map(([name, words]) => [el("label", { for: `by-${name}` }, words), el("input", { id: `by-${name}`, name, value: query.get(name) ?? "", autocomplete: "off", size: 12, spellcheck: "false" })]),
     [["since", "From"], ["until", "Until"]].map(([name, words]) => [el("label", { for: `by-${name}` }, words), el("input", { id: `by-${name}`, name, type: "datetime-local" })]),
     el("button", {}, "Filter"));
 
-  const path = (before) => {
+  const conditions = () => {
     const parts = [`limit=${page}`];
     for (const [name, value] of new FormData(form)) {
       if (value.trim()) parts.push(`${name}=${encodeURIComponent(name === "since" || name === "until" ? new Date(value).toISOString() : value.trim())}`);
     }
-    return `audit?${parts.join("&")}${before ? `&before=${before}` : ""}`;
+    return `audit?${parts.join("&")}`;
   };
 
   function draw(isAll) {
@@ -36,17 +40,27 @@ export async function open({ query }) {
   }
 
   async function load(isNew) {
+    asked += 1;
+    const mine = asked;
+    isAsking = true;
+    more.setAttribute("aria-disabled", "true");
     try {
-      const asked = path(isNew ? 0 : rows.at(-1).id);
-      const found = (await get(asked)).rows;
+      const conditioned = isNew ? conditions() : filter;
+      const found = (await get(isNew ? conditioned : `${conditioned}&before=${rows.at(-1).id}`)).rows;
+      if (mine !== asked) return;
       rows = isNew ? found : rows.concat(found);
-      if (isNew) shown.poll = asked;
+      filter = shown.poll = conditioned;
       draw(found.length < page);
     } catch (error) {
-      note.textContent = `✖ ${error.message}`;
+      if (mine === asked) note.textContent = `✖ ${error.message}`;
+    } finally {
+      if (mine === asked) {
+        isAsking = false;
+        more.removeAttribute("aria-disabled");
+      }
     }
   }
-  more.addEventListener("click", () => load(false));
+  more.addEventListener("click", () => { if (!isAsking) load(false); });
 
   const verify = el("button", {
     type: "button", id: "verify", click: async () => {
@@ -61,10 +75,10 @@ export async function open({ query }) {
   const shown = {
     title: "Audit",
     node: [el("h1", {}, "Audit trail"), el("div", { class: "row" }, verify), verdict, form, note, box, more],
-    poll: path(0),
+    poll: conditions(),
     update(document) {
-      // Somebody who went on to older rows is not thrown back.
-      if (rows.length > page || document.rows[0]?.id === rows[0]?.id) return;
+      // Somebody who went on to older rows is not thrown back, nor who is about to.
+      if (isAsking || rows.length > page || document.rows[0]?.id === rows[0]?.id) return;
       rows = document.rows;
       draw(rows.length < page);
     },

@@ -20,6 +20,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   const charts = el("div");
   const list = el("ol", { class: "timeline", id: "timeline" });
   const more = el("button", { type: "button", id: "older" }, "Older releases");
+  const older = el("p", { role: "status", id: "older-note" });
   const moment = el("div", { role: "status" });
   let status = await get(path);
   let releases = (await get(`${path}/log?limit=${page}`)).releases;
@@ -42,7 +43,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         status.hosts && ["Hosts", status.hosts.join(", ")],
         status.reports !== null && ["Reports", percent(status.reports, 10000)],
         policy?.bypass?.length && ["Bypassed", policy.bypass.map((one, index) => {
-          const until = policy.bypassUntil && one in policy.bypassUntil ? policy.bypassUntil[one] : policy.until;
+          const until = policy.bypassUntil && Object.hasOwn(policy.bypassUntil, one) ? policy.bypassUntil[one] : policy.until;
           return [index ? ", " : "", one, until ? [" until ", when(until)] : ""];
         })],
         status.rollback && ["Last rollback", `made version ${status.rollback}`],
@@ -58,6 +59,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     return `${path}/adoption/series?step=${step}&points=${points}`;
   };
 
+  let lastSeries = null;
   function drawCharts(document) {
     const { seconds } = document;
     const from = new Date(document.from).getTime();
@@ -65,6 +67,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     const marks = releases.map((one) => ({
       at: new Date(one.at).getTime(), short: `▾${one.version}`, label: `Version ${one.version}: ${one.kind} by ${one.author}`,
     }));
+    const oldest = releases.at(-1);
+    const isCut = oldest && oldest.version !== "1" && !more.hidden && new Date(oldest.at).getTime() > from;
     const versions = document.versions.map((one) => ({
       name: one.version === "none" ? "no version" : one.version === "other" ? "others" : `version ${one.version}`,
       values: one.polls, isRest: one.version === "none" || one.version === "other",
@@ -74,7 +78,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       el("h2", {}, "What went wrong on them"),
       chosen === "hour" ? el("p", { class: "quiet" }, "Failures are counted by the hour; choose a longer time.")
         : stacked("Failures by reason", starts, seconds,
-          document.failures.map((one) => ({ name: one.reason, values: one.failures })), marks, "failures"));
+          document.failures.map((one) => ({ name: one.reason, values: one.failures })), marks, "failures"),
+      isCut ? el("p", { class: "quiet", id: "marks-note" }, `▲ Only the newest ${plural(releases.length, "release")} are marked, since `, when(oldest.at), "; “Older releases” below marks more.") : null);
   }
 
   const choice = el("div", { class: "row", role: "group", "aria-label": "Time that the charts show" },
@@ -84,7 +89,14 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         chosen = name;
         for (const button of choice.children) button.setAttribute("aria-pressed", String(button === event.target));
         shown.poll = series();
-        await part(charts, async () => { drawCharts(await get(series())); return [...charts.childNodes]; });
+        // Somebody may have chosen another time meanwhile.
+        const asked = series();
+        try {
+          const document = await get(asked);
+          if (asked === series()) drawCharts(lastSeries = document);
+        } catch (error) {
+          if (asked === series()) fill(charts, el("p", { class: "bad", role: "alert" }, `✖ ${error.message}`));
+        }
       },
     }, span.words)));
 
@@ -127,9 +139,19 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     isAsking = false;
   }
   more.addEventListener("click", async () => {
-    const next = (await get(`${path}/log?limit=${page}&before=${releases.at(-1).version}`)).releases;
-    releases = releases.concat(next);
-    addReleases(next);
+    if (more.getAttribute("aria-disabled")) return;
+    more.setAttribute("aria-disabled", "true");
+    older.textContent = "";
+    try {
+      const next = (await get(`${path}/log?limit=${page}&before=${releases.at(-1).version}`)).releases;
+      releases = releases.concat(next);
+      addReleases(next);
+      if (lastSeries) drawCharts(lastSeries);
+    } catch (error) {
+      older.className = "bad";
+      older.textContent = `✖ The older releases can't be read: ${error.message}`;
+    }
+    more.removeAttribute("aria-disabled");
   });
 
   const clock = el("input", { type: "datetime-local", id: "moment", required: true, step: 1 });
@@ -140,29 +162,33 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     const end = new Date(clock.value).getTime() + (clock.value.length > 16 ? 999 : 59_999);
     const at = new Date(Math.min(end, Date.now()));
     const found = (await get(`${path}/log?limit=2&at=${encodeURIComponent(at.toISOString())}`)).releases;
-    if (!found.length) return el("p", {}, "Nothing was released by then.");
+    const asked = el("p", { class: "quiet" }, "At ", when(at), ":");
+    if (!found.length) return [asked, el("p", {}, "Nothing was released by then.")];
     const [live, before] = found;
     return [
+      asked,
       el("p", {}, el("a", { href: channelLink("release", app, channel, `/${live.version}`) }, `Version ${live.version}`),
         " was live: ", live.kind, ` by ${live.author}, released `, when(live.at), live.message ? `: ${live.message}` : "."),
       before ? el("p", {}, el("a", { href: channelLink("compare", app, channel, `?from=${before.version}&to=${live.version}`) }, `Compare it with version ${before.version}`), " which it replaced.") : null];
   }
 
   drawHead();
-  drawCharts(await get(series()));
   addReleases(releases);
+  drawCharts(lastSeries = await get(series()));
   const failures = el("div");
   part(failures, async () => {
     const adoption = await get(`${path}/adoption`);
-    return table("Failures of the last week, the most frequent first", [["Failures", true], ["Reason"], ["Version", true], ["URL"]],
-      adoption.failures.slice(0, 50).map((one) => [count(one.failures), one.reason, one.version, one.url || "not told"]), "Devices told of no failures in the last week.");
+    const rest = adoption.failures.length - 50;
+    return [table("Failures of the last week, the most frequent first", [["Failures", true], ["Reason"], ["Version", true], ["URL"]],
+      adoption.failures.slice(0, 50).map((one) => [count(one.failures), one.reason, one.version, one.url || "not told"]), "Devices told of no failures in the last week."),
+      rest > 0 ? el("p", {}, `▲ ${count(rest)} more reasons, versions and URLs, with fewer failures, aren't shown.`) : null];
   });
 
   const shown = {
     title: `${app} ${channel}`,
     node: [head, choice, charts, el("h2", {}, "Failures of the last week"), failures,
       el("h2", {}, "Releases"), ask, moment,
-      el("p", {}, el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments")), list, more,
+      el("p", {}, el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments")), list, more, older,
       el("h2", {}, "Bundles"),
       table("Bundles", [["Bundle"], ["Changed in", true], ["Resources", true], ["Size", true]],
         status.bundles.map((one) => [one.name, one.version, count(one.resources), size(one.bytes)])),
@@ -174,7 +200,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       return (document) => {
         if (document === last) return;
         last = document;
-        drawCharts(document);
+        drawCharts(lastSeries = document);
       };
     })(),
     fleet(next) {

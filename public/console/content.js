@@ -1,8 +1,9 @@
 import { file, get } from "./api.js";
-import { el, size } from "./dom.js";
+import { count, el, size } from "./dom.js";
 
-/** Bytes of a text that are shown, and lines that are compared. */
+/** Bytes of a text that are shown from its first difference on, those shown around it, and lines that are compared. */
 const most = 512 << 10;
+const around = 4000;
 const mostLines = 4000;
 
 const isText = (type) => /^(text\/|application\/(.*\+)?(json|xml|javascript|ecmascript|manifest)|image\/svg)/.test(type);
@@ -39,18 +40,65 @@ function picture(side, words) {
 }
 
 function texts(before, after) {
-  const decode = (side) => (side ? new TextDecoder().decode(side.bytes.slice(0, most)) : "");
-  const cut = [before, after].filter((side) => side && side.bytes.byteLength > most);
-  const note = cut.length ? el("p", { class: "warn" }, `▲ Only the first ${size(most)} of each side are compared here; xcache show has all of it.`) : null;
-  const [old, now] = [decode(before).split("\n"), decode(after).split("\n")];
-  const lines = difference(old, now);
-  if (!lines.some((line) => line.mark !== " ")) return [note, el("p", {}, "The text is the same; the type or the headers changed.")];
-  return [note, el("pre", { tabindex: 0, "aria-label": "Lines that changed; − before, + after" }, lines.map((line) =>
+  const [old, now] = [before, after].map((side) => new Uint8Array(side?.bytes ?? 0));
+  const found = differing(old, now);
+  if (!found) return el("p", {}, before && after ? "The text is the same; the type or the headers changed." : "The text is empty.");
+  const parts = [old, now].map((bytes, index) => lines(bytes, found.start, found.ends[index]));
+  const isCut = parts.some((part) => part.isCut);
+  const note = isCut ? el("p", { class: "warn", id: "cut" }, `▲ Shown are ${size(most)} of each side from the first difference, at byte ${count(found.first)}; `
+    + "what follows isn't compared here. xcache show has all of it.") : null;
+  const shown = difference(parts[0].lines, parts[1].lines, found.before, isCut ? null : found.after);
+  if (isCut) shown.push({ mark: "…", text: `not compared: ${size(parts[0].rest)} before, ${size(parts[1].rest)} after` });
+  return [note, el("pre", { tabindex: 0, "aria-label": "Lines that changed; − before, + after" }, shown.map((line) =>
     el("span", { class: { "-": "del", "+": "ins", " ": "", "…": "quiet" }[line.mark] }, `${line.mark === "-" ? "−" : line.mark} ${line.text}`)))];
 }
 
-/** Lines that went and came, with three lines around them. */
-export function difference(old, now) {
+const newline = 10;
+
+/** Where two files differ, with some lines around it; null where they are the same. All of both is looked at. */
+function differing(old, now) {
+  const least = Math.min(old.length, now.length);
+  let first = 0;
+  while (first < least && old[first] === now[first]) first += 1;
+  if (first === old.length && first === now.length) return null;
+  let tail = 0;
+  while (tail < least - first && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail += 1;
+  let start = first;
+  for (let left = 4; start > 0 && first - start < around; start -= 1) {
+    if (old[start - 1] === newline && (left -= 1) === 0) break;
+  }
+  let kept = tail;
+  for (let left = 4; kept > 0 && tail - kept < around; kept -= 1) {
+    if (old[old.length - kept - 1] === newline && (left -= 1) === 0) break;
+  }
+  // No character is cut.
+  while (start > 0 && (old[start] & 0xc0) === 0x80) start -= 1;
+  while (kept > 0 && (old[old.length - kept] & 0xc0) === 0x80) kept -= 1;
+  return { first, start, ends: [old.length - kept, now.length - kept], before: newlines(old, 0, start),
+    after: newlines(old, old.length - kept, old.length) + (kept > 0 && old.at(-1) !== newline ? 1 : 0) };
+}
+
+function newlines(bytes, from, to) {
+  let found = 0;
+  for (let at = from; at < to; at += 1) if (bytes[at] === newline) found += 1;
+  return found;
+}
+
+/** A part of a file as lines, at most so much as is shown. */
+function lines(bytes, from, to) {
+  let end = Math.min(to, from + most);
+  while (end < to && end > from && (bytes[end] & 0xc0) === 0x80) end -= 1;
+  const all = new TextDecoder().decode(bytes.subarray(from, end)).split("\n");
+  // What ends with a newline has no line behind it.
+  if (end === to && all.at(-1) === "") all.pop();
+  return { lines: all, isCut: end < to, rest: bytes.length - end };
+}
+
+/**
+ * Lines that went and came, with three lines around them.
+ * @param before lines in front of these that are the same; `after`: behind them; null: not known
+ */
+export function difference(old, now, before = 0, after = 0) {
   let start = 0;
   while (start < old.length && start < now.length && old[start] === now[start]) start += 1;
   let end = 0;
@@ -59,7 +107,7 @@ export function difference(old, now) {
   const middle = a.length * b.length > mostLines * mostLines / 4
     ? [...a.map((text) => ({ mark: "-", text })), ...b.map((text) => ({ mark: "+", text }))] : common(a, b);
   const same = (texts) => texts.map((text) => ({ mark: " ", text }));
-  return around([...same(old.slice(0, start)), ...middle, ...same(old.slice(old.length - end))]);
+  return near([...same(old.slice(0, start)), ...middle, ...same(old.slice(old.length - end))], before, after ?? 0);
 }
 
 /** By the longest common subsequence. */
@@ -81,17 +129,19 @@ function common(a, b) {
   return lines;
 }
 
-function around(lines) {
+function near(lines, before, after) {
   const near = new Set();
   lines.forEach((line, index) => { if (line.mark !== " ") for (let at = index - 3; at <= index + 3; at += 1) near.add(at); });
   const shown = [];
-  let left = 0;
+  let left = before;
+  const skip = () => { if (left) shown.push({ mark: "…", text: left === 1 ? "1 line is the same" : `${count(left)} lines are the same` }); };
   lines.forEach((line, index) => {
     if (!near.has(index)) { left += 1; return; }
-    if (left) shown.push({ mark: "…", text: `${left} lines are the same` });
+    skip();
     left = 0;
     shown.push(line);
   });
-  if (left) shown.push({ mark: "…", text: `${left} lines are the same` });
+  left += after;
+  skip();
   return shown;
 }

@@ -101,7 +101,8 @@ export function tell(words) { document.getElementById("told").textContent = word
 /** A part of a page that is asked for by itself; what goes wrong is said in its place. */
 export async function part(node, work) {
   try {
-    fill(node, await work());
+    const made = await work();
+    fill(node, made);
   } catch (error) {
     fill(node, el("p", { class: "bad", role: "alert" }, `✖ ${error.message}`));
   }

@@ -1,4 +1,4 @@
-import { get, me, Refusal, signIn, signOut, Unreachable, channelLink } from "./api.js";
+import { currentSession, Ended, get, me, Refusal, signIn, signOut, Unreachable, channelLink } from "./api.js";
 import { el, fill, tell } from "./dom.js";
 import * as overview from "./overview.js";
 
@@ -27,12 +27,13 @@ function route() {
   const [name, ...rest] = path.split("/");
   let names = [];
   try { names = rest.map(decodeURIComponent); } catch { /* not one of ours */ }
-  return { name: name in pages ? name : "", names, query: new URLSearchParams(query ?? "") };
+  return { name: Object.hasOwn(pages, name) ? name : "", names, query: new URLSearchParams(query ?? "") };
 }
 
 async function show(keepsPlace = false) {
   if (!me()) return;
   const mine = location.hash;
+  const session = currentSession();
   place = mine;
   const { name, names, query } = route();
   for (const link of $("nav").children) {
@@ -43,9 +44,9 @@ async function show(keepsPlace = false) {
   if (!keepsPlace) fill($("view"), el("p", { class: "quiet" }, "Loading …"));
   try {
     const module = await pages[name]();
-    const made = await module.open({ name, names, query, overview: seen, reload: () => show(true) });
+    const made = await module.open({ name, names, query, overview: seen, reload });
     // Somebody went on meanwhile.
-    if (place !== mine) return;
+    if (place !== mine || session !== currentSession()) return;
     page = made;
     document.title = `${made.title} – xcache console`;
     fill($("view"), made.node);
@@ -55,11 +56,27 @@ async function show(keepsPlace = false) {
     }
     $("link").textContent = "";
   } catch (error) {
-    if (place === mine) failed(error, true);
+    if (place === mine && session === currentSession()) failed(error, true);
   }
 }
 
+/** After an act: the banner first, and what the page takes from it. */
+async function reload() {
+  try {
+    showProblems(await get("overview"));
+  } catch (error) {
+    failed(error, false);
+  }
+  await show(true);
+}
+
+/** A dialog is about the place where it was opened. One that tells a secret stays until it is closed, or its reader leaves. */
+function closeDialogs(all) {
+  for (const dialog of document.querySelectorAll(all ? "dialog" : "dialog:not([data-secret])")) dialog.close();
+}
+
 function failed(error, isPage) {
+  if (error instanceof Ended) return;
   if (error instanceof Refusal && error.status === 401) {
     leave("Your token is unknown, expired or revoked. Sign in with another one.");
   } else if (error instanceof Unreachable) {
@@ -91,20 +108,24 @@ function showProblems(fleet) {
 
 /** One request at a time: the overview for the banner, then what the page shows, in turns. */
 async function tick() {
-  if (!me() || document.hidden || document.querySelector("dialog[open]")) return;
+  if (!me() || document.hidden) return;
+  // Under a dialog the page stays as it was decided upon; the banner goes on.
+  const isAsked = document.querySelector("dialog[open]") !== null;
   const current = page;
   try {
     turn += 1;
-    if (current?.poll && turn % 2 === 0) {
-      current.update(await get(current.poll));
+    if (current?.poll && turn % 2 === 0 && !isAsked) {
+      const asked = current.poll;
+      const document = await get(asked);
+      if (page === current && current.poll === asked) current.update(document);
     } else {
       const fleet = await get("overview");
       showProblems(fleet);
-      if (page === current) current?.fleet?.(fleet);
+      if (page === current && !isAsked) current?.fleet?.(fleet);
     }
     if ($("link").textContent) {
       $("link").textContent = "";
-      if (!page) show();
+      if (!page && !isAsked) show();
     }
   } catch (error) {
     if (page === current) failed(error, false);
@@ -120,9 +141,13 @@ async function run() {
 
 function leave(words) {
   signOut();
+  closeDialogs(true);
+  tell("");
   page = seen = null;
+  $("link").textContent = "";
   $("nav").hidden = $("who").hidden = $("problems").hidden = true;
   fill($("problems"));
+  fill($("who"));
   fill($("view"), signInView);
   $("refusal").textContent = words;
   $("token").focus();
@@ -146,11 +171,11 @@ $("sign-in").addEventListener("submit", async (event) => {
     showProblems(await get("overview"));
     await show();
   } catch (error) {
-    $("refusal").textContent = `✖ ${error.message}`;
-    field.focus();
+    if (error instanceof Ended) return;
+    leave(`✖ ${error.message}`);
   }
 });
 $("skip").addEventListener("click", (event) => { event.preventDefault(); $("view").focus(); });
-addEventListener("hashchange", () => show());
+addEventListener("hashchange", () => { closeDialogs(false); show(); });
 $("token").focus();
 run();

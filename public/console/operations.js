@@ -1,9 +1,10 @@
-import { channelLink, get, hindrance } from "./api.js";
-import { badge, count, el, fill, facts, part, plural, size, svg, table, when } from "./dom.js";
+import { channelLink, get, hindrance, me } from "./api.js";
+import { badge, count, el, fill, facts, part, plural, size, svg, table, tell, when } from "./dom.js";
 import { collectGarbage, createToken, forgetMirror, revokeToken } from "./acts.js";
 
 export async function open({ reload }) {
   const hindered = hindrance("admin", "", "", true);
+  const mayForget = me()?.scope === "read" ? "Your token may only read; this takes an admin's, or the one that the mirror runs with." : "";
   const only = (node) => (hindered ? el("p", {}, `○ ${hindered}`) : node);
   const disk = el("div");
   const tokens = el("div");
@@ -17,7 +18,7 @@ export async function open({ reload }) {
     return [one.name, when(one.at, true),
       el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size)), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
       one.keeps === false ? badge("warn", "not kept any more") : badge("good", "keeps its versions"),
-      el("button", { type: "button", click: () => forgetMirror(one.name, reload) }, "Forget", el("span", { class: "hidden" }, ` ${one.name}`))];
+      el("button", { type: "button", "aria-disabled": mayForget ? "true" : null, title: mayForget || null, click: () => { if (mayForget) tell(mayForget); else forgetMirror(one.name, reload); } }, "Forget", el("span", { class: "hidden" }, ` ${one.name}`))];
   }), "No mirror is registered; `xcache mirror` registers one.");
   let last = await get("mirrors");
   fill(mirrors, drawMirrors(last.mirrors));
@@ -38,7 +39,7 @@ export async function open({ reload }) {
       el("h2", {}, "Disk"), only(disk),
       el("h2", {}, "Garbage collection"), only(el("div", {}, el("p", {}, "Drops versions that nobody needs, and their files. The daily round of the server is set by serve --gc."),
         el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Collect garbage …"))),
-      el("h2", {}, "Mirrors"), mirrors,
+      el("h2", {}, "Mirrors"), mayForget ? el("p", { class: "quiet" }, `Forgetting one: ${mayForget}`) : null, mirrors,
       el("h2", {}, "Tokens"), only(el("div", {}, el("div", { class: "row" }, el("button", { type: "button", id: "make-token", click: () => createToken(reload) }, "Make a token …")), tokens))],
     poll: "mirrors",
     update(document) {

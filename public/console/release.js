@@ -66,6 +66,8 @@ async function compare({ names: [app, channel], query }) {
     await part(result, async () => {
       const diff = await get(`${channelPath(app, channel)}/diff?from=${encodeURIComponent(moment(from))}&to=${encodeURIComponent(moment(to))}&limit=0`);
       return [el("h2", {}, `Version ${diff.from} → ${diff.to}`),
+        [["from", from, diff.from], ["to", to, diff.to]].filter(([, text]) => text && moment(text) !== text.trim()).map(([words, text, version]) =>
+          el("p", { class: "quiet" }, `“${words}”: what was live at `, when(moment(text)), `: version ${version}.`)),
         el("p", {}, `A device at ${diff.from} downloads ${size(diff.cost.total ?? diff.cost.bytes)}: ${plural(diff.cost.files, "file")}, ${count(diff.cost.deltas)} of them as deltas.`),
         changes(app, channel, diff.from, diff.to)];
     });
@@ -106,11 +108,14 @@ function changes(app, channel, from, to) {
   let files = [];
   let next = null;
   let asked = 0;
+  // What the changes that are shown were filtered by.
+  let words = "";
 
   async function load(isNew) {
     asked += 1;
     const mine = asked;
-    const words = filter.value;
+    if (isNew) words = filter.value;
+    more.disabled = true;
     const after = isNew || next === null ? "" : `&after=${encodeURIComponent(next)}`;
     const diff = await get(`${path}/diff?from=${from}&to=${to}&limit=${page}&filter=${encodeURIComponent(words)}${after}`);
     if (mine !== asked) return;
@@ -119,11 +124,12 @@ function changes(app, channel, from, to) {
     next = diff.next ?? null;
     const total = diff.counts.added + diff.counts.changed + diff.counts.removed;
     more.hidden = next === null;
+    more.disabled = false;
     note.textContent = total === 0 ? (words ? "No changed URL contains this." : "Nothing changed.")
       : `${count(files.length)} of ${plural(total, "change")} shown: +${count(diff.counts.added)} ~${count(diff.counts.changed)} −${count(diff.counts.removed)}${next === null ? "" : "; more below"}`;
     fill(box, draw(tree(files), 0, ""));
   }
-  const failed = (error) => { note.textContent = `✖ ${error.message}`; };
+  const failed = (error) => { more.disabled = false; note.textContent = `✖ ${error.message}`; };
   more.addEventListener("click", () => load(false).catch(failed));
   let timer = 0;
   filter.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => load(true).catch(failed), 250); });
