@@ -112,6 +112,9 @@ package enum Signals {
   /// Lets a write to a closed connection fail with EPIPE instead of ending the process.
   package static func ignorePipe() { _ = signal(SIGPIPE, SIG_IGN) }
 
+  /// Lets a write beyond the process's largest file (`ulimit -f`, `LimitFSIZE=`) fail with EFBIG instead of ending it.
+  package static func ignoreFileSizeLimit() { _ = signal(SIGXFSZ, SIG_IGN) }
+
   private static var awaited: sigset_t {
     var set = sigset_t()
     sigemptyset(&set)

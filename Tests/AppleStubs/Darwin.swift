@@ -117,6 +117,7 @@ public let _SC_PAGESIZE: Int32 = 29
 public let SIGHUP: Int32 = 1
 public let SIGINT: Int32 = 2
 public let SIGPIPE: Int32 = 13
+public let SIGXFSZ: Int32 = 25
 public let SIGTERM: Int32 = 15
 public let SIG_BLOCK: Int32 = 1
 public var SIG_IGN: @convention(c) (Int32) -> Void { { _ in } }

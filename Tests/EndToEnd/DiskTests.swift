@@ -76,6 +76,19 @@ struct DiskTests {
     try site.seeOff()
   }
 
+  @Test("A limit on the length of files ends no server; it says why no room is kept")
+  func fileSizeLimit() throws {
+    let site = try Site(launcher: { _ in ["bash", "-c", #"ulimit -f 2048; exec "$0" "$@""#] })
+    #expect(
+      Wait.until(20) { site.server.standardError.contains("warning: no room could be kept") },
+      "\(site.server.standardError)")
+    #expect(!site.server.standardError.contains("is full"))
+    try site.publish(["a.js": "1"])
+    let status = try Outcome(try site.start(["status", "--app", "shop"]))
+    #expect(status.exitCode == 0 && !status.output.contains("DISK FULL"), "\(status.output)")
+    try site.seeOff()
+  }
+
   @Test(
     "A disk that is full to the last byte: reads go on, releases are refused, and both recover",
     .enabled(if: Privileges.canMount, "needs root, or leave to mount"))

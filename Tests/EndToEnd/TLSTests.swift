@@ -262,9 +262,9 @@ struct TLSTests {
     for (words, exitCode, said) in [
       (["--tls-cert", files.certificate], 2, "--tls-cert needs --tls-key FILE"),
       (["--tls-key", files.key], 2, "--tls-key needs --tls-cert FILE"),
-      (["--tls-cert", files.certificate, "--tls-key", other.key], 1, "doesn't match the certificate in"),
+      (["--tls-cert", files.certificate, "--tls-key", other.key], 2, "doesn't match the certificate in"),
       (["--tls-cert", "/nowhere.pem", "--tls-key", files.key], 1, "/nowhere.pem: No such file or directory"),
-      (["--tls-cert", files.key, "--tls-key", files.key], 1, "contains no PEM certificate"),
+      (["--tls-cert", files.key, "--tls-key", files.key], 2, "contains no PEM certificate"),
     ] as [([String], Int32, String)] {
       let child = try Child(
         [Binary.path, "serve", "--data", scratch.path + "/data", "--listen", "127.0.0.1:0"] + words,

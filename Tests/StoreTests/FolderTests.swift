@@ -1,3 +1,4 @@
+import Glibc
 import System
 import Testing
 
@@ -80,6 +81,99 @@ import Testing
       try store.reserve.lending { () throws(StoreError) in throw .unknownLease("x") }
     }
     #expect(store.reserve.bytes > 0)
+  }
+
+  @Test(
+    "A reserve with its length and no blocks, as in a copy of a folder, holds nothing, and is made at the start"
+  )
+  func sparseReserve() throws {
+    let path = scratch.data + "/reserve"
+    func makeSparse() throws {
+      try Kernel.remove(path)
+      let file = try Kernel.open(path, [.write, .create])
+      #expect(ftruncate(file.raw, 4 << 20) == 0)
+    }
+    _ = try Store(path: scratch.data)
+    try makeSparse()
+    do {
+      let store = try Store(path: scratch.data)
+      #expect(store.reserve.bytes == 4 << 20 && store.reserve.fault == nil)
+      try makeSparse()
+      #expect(store.reserve.bytes == 0 && !store.reserve.release())
+    }
+    // Without room for the blocks, nothing is kept, and it is said so.
+    var options = Store.Options()
+    options.disk = Disk(space: { _ in DiskSpace(size: 1 << 30, available: 1 << 20) }, before: { _, _ in })
+    let store = try Store(path: scratch.data, options: options)
+    #expect(store.reserve.bytes == 0 && store.reserve.isDiskFull)
+  }
+
+  @Test(
+    "What isn't a file is neither waited for nor written through, and holds no room",
+    arguments: ["fifo", "folder", "link"])
+  func noReserve(_ kind: String) throws {
+    _ = try Store(path: scratch.data)
+    let path = scratch.data + "/reserve"
+    let other = scratch.data + "/other"
+    try Kernel.remove(path)
+    switch kind {
+    case "fifo": #expect(mkfifo(path, 0o600) == 0)
+    case "folder": #expect(mkdir(path, 0o700) == 0)
+    default:
+      try DurableFile.write([1, 2, 3], to: other)
+      #expect(symlink(other, path) == 0)
+    }
+    let store = try Store(path: scratch.data)
+    #expect(store.reserve.bytes == 0 && !store.reserve.fill() && !store.reserve.release())
+    #expect(!store.reserve.isDiskFull && store.reserve.fault?.contains("remove it") == true)
+    #expect(try store.checkup(deep: false).findings.map(\.code) == ["reserve"])
+    #expect(try Kernel.status(path, followLinks: false) != nil)
+    if kind == "link" { #expect(try DurableFile.read(other) == [1, 2, 3]) }
+  }
+
+  @Test("An act that failed while another took the room tries again with what that left of it")
+  func lendingToTwo() throws {
+    let store = try Store(path: scratch.data)
+    var (first, second) = (0, 0)
+    try store.reserve.lending { () throws(StoreError) in
+      first += 1
+      guard first == 1 else { return }
+      try store.reserve.lending { () throws(StoreError) in
+        second += 1
+        if second == 1 { throw .diskFull("the database") }
+      }
+      throw .diskFull("the database")
+    }
+    #expect(first == 2 && second == 2 && store.reserve.bytes == 0)
+    // Room that was given up before an act began is none that it may hope for.
+    #expect(throws: StoreError.self) {
+      try store.reserve.lending { () throws(StoreError) in
+        first += 1
+        throw .diskFull("the database")
+      }
+    }
+    #expect(first == 3)
+  }
+
+  @Test("Of acts that find the disk full at once, each has its second try")
+  func lendingToThreads() throws {
+    let store = try Store(path: scratch.data)
+    let counts = Locked((failed: 0, done: 0))
+    let threads = try (0..<4).map { _ in
+      try OSThread(name: "act") {
+        var isFirst = true
+        try? store.reserve.lending { () throws(StoreError) in
+          guard isFirst else { return counts.withLock { $0.done += 1 } }
+          isFirst = false
+          counts.withLock { $0.failed += 1 }
+          // All have failed before one of them gives the room up.
+          while counts.withLock({ $0.failed }) < 4 { usleep(1000) }
+          throw .diskFull("the database")
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(counts.withLock { $0.done } == 4)
   }
 
   @Test func aFolderThatIsNotThereIsNotMadeUnasked() throws {

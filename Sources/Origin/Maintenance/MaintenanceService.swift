@@ -97,7 +97,9 @@ final class MaintenanceService: Sendable {
   /// Makes the disk's reserve again where there is room, and tells when it was spent and when it is back.
   private func lookAtReserve(_ hadRoom: Bool) -> Bool {
     let hasRoom = store.reserve.fill()
-    if hadRoom, !hasRoom {
+    if hadRoom, !hasRoom, let fault = store.reserve.fault {
+      log("warning: no room could be kept in \(store.folder.path) for a full disk: \(fault)")
+    } else if hadRoom, !hasRoom {
       log(
         "error: the disk of \(store.folder.path) is full; publishing is refused, and urgent acts use the room that was kept "
           + "for them; free some space, or run xcache gc")

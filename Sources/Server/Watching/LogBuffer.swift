@@ -38,7 +38,7 @@ struct LogBuffer {
     lines.append(contentsOf: "\(request.peer) - - [\(time.common)] \"\(request.method)".utf8)
     if !request.target.isEmpty {
       lines.append(0x20)
-      addEscaped(request.target)
+      addEscaped(TokenMask.masked(request.target, ellipsis: "..."))
       lines.append(contentsOf: " HTTP/1.\(request.isHTTP11 ? 1 : 0)".utf8)
     }
     lines.append(contentsOf: "\" \(status) \(bytes)\n".utf8)
@@ -50,7 +50,11 @@ struct LogBuffer {
     let time = LogTime(Clock.unixMilliseconds() / 1000)
     lines.append(contentsOf: "{\"time\":\"\(time.iso)\",\"peer\":\"\(request.peer)\"".utf8)
     lines.append(contentsOf: ",\"method\":\"\(request.method)\",\"target\":\"".utf8)
-    if request.target.isEmpty { lines.append(0x2D) } else { addEscaped(request.target) }
+    if request.target.isEmpty {
+      lines.append(0x2D)
+    } else {
+      addEscaped(TokenMask.masked(request.target, ellipsis: "..."))
+    }
     lines.append(contentsOf: "\",\"status\":\(status),\"bytes\":\(bytes)".utf8)
     lines.append(contentsOf: ",\"microseconds\":\(microseconds),\"agent\":\"".utf8)
     addEscaped(request.userAgent)

@@ -77,6 +77,13 @@ extension Store {
     try checkAudit(&checkup, progress)
     try checkDigests(deep: deep, &checkup, progress)
     try checkBlobs(deep: deep, &checkup, progress)
+    if let obstacle = reserve.obstacle {
+      checkup.findings.append(
+        .note(
+          "reserve",
+          "\(reserve.path) is \(obstacle), so no room is kept for a full disk; remove it, the next start makes it anew"
+        ))
+    }
     try noteOrphans(&checkup)
     try notePacks(deep: deep, &checkup)
     return checkup

@@ -63,7 +63,7 @@ struct Terminal: Sendable {
   /// Prints a document of the result, as one line.
   func say(json document: JSONValue) {
     Self.hasDocument.store(true, ordering: .relaxed)
-    write(document.canonical + [0x0a])
+    write(SafeText.escaped(json: document.canonical) + [0x0a])
   }
 
   /// Prints a document of what was found; where that is a failure, programs find in it what a problem document says.
@@ -75,7 +75,9 @@ struct Terminal: Sendable {
 
   /// Prints why there is no result, as one line; nothing where a document was printed that tells it.
   func say(problem document: JSONValue) {
-    if !Self.hasDocument.load(ordering: .relaxed) { write(document.canonical + [0x0a]) }
+    if !Self.hasDocument.load(ordering: .relaxed) {
+      write(SafeText.escaped(json: document.canonical) + [0x0a])
+    }
   }
 
   /// Whether a document was printed. The whole process has one standard output.
@@ -121,7 +123,7 @@ struct Terminal: Sendable {
   private static let resultError = Atomic<Int32>(0)
 
   func colour(_ text: String, _ colour: Colour) -> String {
-    usesColour ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+    usesColour ? SafeText.coloured(text, colour) : text
   }
 
   enum Colour: Int, CaseIterable {

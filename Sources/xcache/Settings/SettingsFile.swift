@@ -42,6 +42,7 @@ extension Settings {
   init(json: JSONValue, file: String) throws(SettingsError) {
     self.file = file
     let folder = DurableFile.parent(of: file)
+    try SettingsNode(value: json, file: file).refuseTokens()
     for (key, value) in try SettingsNode(value: json, file: file).members() {
       switch key {
       case "server": server = try SettingsValue.url(value.text("a URL"), in: file, at: value.keys)
@@ -142,6 +143,18 @@ struct SettingsNode {
   func unknown(_ known: String...) -> SettingsError {
     let nearest = Spelling.nearest(to: keys.last ?? "", among: known)
     return SettingsError(.unknownKey(nearest: nearest), in: file, at: keys)
+  }
+
+  /// - Throws: `token` where a value or a key is one, at whatever depth: those that are published are public.
+  func refuseTokens() throws(SettingsError) {
+    if let id = value.string.flatMap(SafeText.tokenID) {
+      throw SettingsError(.token(id: id), in: file, at: keys)
+    }
+    for element in value.array == nil ? [] : try elements() { try element.refuseTokens() }
+    for (key, node) in value.object == nil ? [] : try members() {
+      if let id = SafeText.tokenID(in: key) { throw SettingsError(.token(id: id), in: file, at: keys) }
+      try node.refuseTokens()
+    }
   }
 
   func text(_ what: String) throws(SettingsError) -> String {

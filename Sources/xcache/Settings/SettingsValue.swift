@@ -93,6 +93,8 @@ struct SettingsError: Error, Hashable, Sendable {
     case notJSON(JSONError)
     /// `nearest`: the key that was probably meant.
     case unknownKey(nearest: String?)
+    /// A token, in a file that is shared.
+    case token(id: String)
     /// Others than its owner may read or write it, though it holds secrets.
     case open
     /// Not what the key takes: `wanted` says what that is.
@@ -136,6 +138,10 @@ struct SettingsError: Error, Hashable, Sendable {
     case .notJSON(let error):
       return "\(place) isn't JSON: \(SettingsError.message(of: error)); "
         + (place.hasSuffix("/servers.json") ? "correct it, or delete it and log in again" : "correct it")
+    case .token(let id):
+      return
+        "\(spot): a token doesn't belong in a file that is shared; set XCACHE_TOKEN, and if others may have seen this one, "
+        + "end it: xcache token revoke \(id)"
     case .unknownKey where keys.last == "token":
       return "\(spot): a token doesn't belong in a file that is shared; set XCACHE_TOKEN"
     case .unknownKey(let nearest):

@@ -102,7 +102,9 @@ import Testing
       ahead == "KILLED     interception is off until 2099-01-01T00:00:00Z: devices use only the network")
     #expect(try Self.policy(#"{"intercept":false,"until":"2001-01-01T00:00:00Z"}"#).alarm(Self.plain) == nil)
     let screen = CapturedTerminal().terminal(usesColour: true)
-    #expect(try Self.policy(#"{"intercept":false}"#).alarm(screen)?.hasPrefix("\u{1B}[31mKILLED") == true)
+    #expect(
+      try Self.policy(#"{"intercept":false}"#).alarm(screen).map(SafeText.escaped)?.hasPrefix(
+        "\u{1B}[31mKILLED") == true)
   }
 
   @Test func changesOfDocuments() throws {

@@ -45,7 +45,9 @@ import Testing
 
   @Test func severitiesHaveTheirColours() {
     let screen = CapturedTerminal().terminal(usesColour: true)
-    let findings = Self.report(errors: 1, warnings: 1, files: 2).findings.map { CheckOutput.line($0, screen) }
+    let findings = Self.report(errors: 1, warnings: 1, files: 2).findings.map {
+      SafeText.escaped(CheckOutput.line($0, screen))
+    }
     #expect(findings[0].hasPrefix("f10: \u{1B}[31merror\u{1B}[0m: "))
     #expect(findings[1].hasPrefix("f11: \u{1B}[33mwarning\u{1B}[0m: "))
   }

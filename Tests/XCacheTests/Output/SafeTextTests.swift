@@ -1,3 +1,4 @@
+import Manifests
 import System
 import Testing
 
@@ -15,11 +16,59 @@ import Testing
       ("\u{9B}31m", "\\u009B31m"), ("gnp.\u{202E}exe", "gnp.\\u202Eexe"),
       ("\u{2066}\u{61C}x", "\\u2066\\u061Cx"),
       ("\u{0}", "\\u0000"),
-      // Our own colours, and nothing that only looks like them.
-      ("\u{1B}[31mred\u{1B}[0m", "\u{1B}[31mred\u{1B}[0m"), ("\u{1B}[8mhidden", "\\u001B[8mhidden"),
+      ("a\u{2028}b", "a\\u2028b"),
+      // Others' text has no colours, though it may look as ours does.
+      ("\u{1B}[31mred\u{1B}[0m", "\\u001B[31mred\\u001B[0m"), ("\u{1B}[8mhidden", "\\u001B[8mhidden"),
       ("\u{1B}[31", "\\u001B[31"), ("\u{1B}", "\\u001B"),
     ])
   func escaped(_ text: String, _ shown: String) { #expect(SafeText.escaped(text) == shown) }
+
+  @Test("Our own colours reach the terminal, around text of others that has none")
+  func colours() {
+    let captured = CapturedTerminal()
+    let terminal = captured.terminal(usesColour: true)
+    let hostile = "\u{1B}[1mx\u{1B}[0m"
+    terminal.say("a \(terminal.colour(hostile, .red)) \(terminal.colour("b", .bold))")
+    #expect(captured.output == "a \u{1B}[31m\\u001B[1mx\\u001B[0m\u{1B}[0m \u{1B}[1mb\u{1B}[0m\n")
+    let plain = CapturedTerminal()
+    plain.terminal().say(plain.terminal().colour(hostile, .red))
+    #expect(plain.output == "\\u001B[1mx\\u001B[0m\n")
+  }
+
+  @Test("JSON documents have the characters that a terminal obeys as escapes, and the same values")
+  func documents() throws {
+    let document: JSONValue = [
+      "gnp.\u{202E}exe": "\u{9B}31m\u{7F}\u{2066}\u{2028}\u{1B}\\u009B ünïcode 中文 …\n"
+    ]
+    let captured = CapturedTerminal()
+    captured.terminal().say(json: document)
+    #expect(
+      captured.output
+        == #"{"gnp.\u202Eexe":"\u009B31m\u007F\u2066\u2028\u001b\\u009B ünïcode 中文 …\n"}"# + "\n")
+    #expect(try JSONValue.parse(Array(captured.output.utf8)) == document)
+  }
+
+  @Test(
+    "A token in another case, escaped as in a URL, or cut in half is one",
+    arguments: [
+      "XCACHE_0123456789AB_aZ-_aZ-_aZ-_aZ-_", "xcache%5F0123456789ab%5faZ-_aZ-%5FaZ-_aZ",
+      "Xcache_0123456789ab_aZ-_aZ-",
+    ])
+  func otherForms(_ text: String) {
+    #expect(SafeText.tokenID(in: "x\(text)") == "0123456789ab")
+    #expect(
+      SafeText.withoutTokens("GET /a/\(text)?b \(text)")
+        == "GET /a/xcache_0123456789ab_…?b xcache_0123456789ab_…")
+  }
+
+  @Test("What only begins like a token isn't one")
+  func noTokens() {
+    for text in [
+      "xcache_tls_certificate_expires_timestamp_seconds", "xcache_0123456789ab_aZ-_aZ", "xcache%5", "XCACHE",
+    ] {
+      #expect(SafeText.tokenID(in: text) == nil && SafeText.withoutTokens(text) == text)
+    }
+  }
 
   @Test("Results, errors, hints, questions and progress are shown so")
   func everywhere() {

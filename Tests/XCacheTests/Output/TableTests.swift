@@ -63,7 +63,8 @@ import Testing
   @Test func coloursAreLeftOutOfPipes() {
     let captured = CapturedTerminal()
     #expect(captured.terminal().colour("red", .red) == "red")
-    #expect(captured.terminal(usesColour: true).colour("red", .red) == "\u{1B}[31mred\u{1B}[0m")
+    #expect(
+      SafeText.escaped(captured.terminal(usesColour: true).colour("red", .red)) == "\u{1B}[31mred\u{1B}[0m")
   }
 
   /// Arrays and objects of plain values stay on one line while they fit.

@@ -56,7 +56,7 @@ struct ChannelHandler: APIHandler {
         deltas: context.api.deltas.backlog.progress(of: channel.id).map { .init($0) },
         interval: extras.interval, reports: extras.reports, rollback: channel.rollback,
         policy: extras.policy.map { DocumentAnswer(.policy, $0) },
-        prefetch: extras.prefetch.map { DocumentVersion($0) }, isDiskFull: store.reserve.bytes == 0))
+        prefetch: extras.prefetch.map { DocumentVersion($0) }, isDiskFull: store.reserve.isDiskFull))
   }
 
   // MARK: - Acts: `POST /apps/{app}/channels/{channel}/create | remove | freeze | thaw`

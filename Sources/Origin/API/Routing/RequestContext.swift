@@ -78,7 +78,8 @@ extension Problem {
   /// An `ifVersion` that doesn't exist yet: whatever changes until then would be let through.
   static func guardsNothing(_ version: ManifestVersion, newest: ManifestVersion) -> Problem {
     Problem(
-      .conflict, "if-version", "\"ifVersion\" \(version) is invalid: the newest version is \(newest)")
+      .conflict, "if-version",
+      "--if-version \(version) (\"ifVersion\") conflicts with what is there: the newest version is \(newest)")
   }
 }
 

@@ -97,7 +97,9 @@ enum AuditCommand {
 
   private static func export(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands("export")
-    try eachRow(try RemoteOrigin(arguments)) { row in terminal.write(row.json.canonical + [0x0a]) }
+    try eachRow(try RemoteOrigin(arguments)) { row in
+      terminal.write(SafeText.escaped(json: row.json.canonical) + [0x0a])
+    }
     return .done
   }
 

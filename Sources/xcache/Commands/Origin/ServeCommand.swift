@@ -71,6 +71,7 @@ enum ServeCommand {
   }
 
   private static func serve(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    Signals.ignoreFileSizeLimit()
     let pushPlace = try ServeMirror.place(arguments)
     let watched = try ServeMirror.watched(arguments)
     guard let data = try arguments.value("data") else {
@@ -192,8 +193,9 @@ enum ServeCommand {
       return .share(share)
     }
     // A number alone is taken for bytes, as it always was, where it can be meant so.
-    if Int(text).map({ $0 < 1_000_000 }) ?? false {
-      throw UsageError("\(place) \(text)needs a unit: \(text)% of the free disk, or \(text)GB")
+    if let number = Int(text), (0..<1_000_000).contains(number) {
+      let share = ZipRoom.shares.contains(number) ? "\(text)% of the free disk, or " : ""
+      throw UsageError("\(place) \(text) needs a unit: \(share)\(text)GB")
     }
     if !text.hasSuffix("%"), let bytes = Bytes.parse(text) { return .bytes(bytes) }
     throw UsageError(

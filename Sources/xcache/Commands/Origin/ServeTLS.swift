@@ -19,13 +19,24 @@ enum ServeTLS {
     case (nil, _?):
       throw UsageError("\(arguments.source("tls-key")) needs --tls-cert FILE, the key's certificate")
     case (let certificate?, let key?):
-      do {
+      do throws(TLSError) {
         let acceptor = try TLSAcceptor(certificate: certificate, key: key)
         describe(acceptor.credentials, key, log)
         return acceptor
       } catch {
-        throw Failure("https can't be enabled: \(error)")
+        throw failure(error)
       }
+    }
+  }
+
+  /// Named as a file of `--cacert` is that can't be used.
+  private static func failure(_ error: TLSError) -> Failure {
+    let message = "https can't be enabled: \(error)"
+    switch error {
+    case .notAFile: return Failure(message, name: "no-files")
+    case .unreadable(let cause):
+      return cause.code == .noSuchFileOrDirectory ? Failure(message, name: "no-files") : Failure(message)
+    default: return Failure(message, code: .usage, name: "certificates")
     }
   }
 

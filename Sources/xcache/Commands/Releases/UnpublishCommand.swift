@@ -25,6 +25,9 @@ enum UnpublishCommand {
     let remote = try RemoteOrigin(arguments)
     let bundles = try arguments.all("bundle").map { try SettingsValue.bundle($0, in: "--bundle") }
     guard !bundles.isEmpty else { throw UsageError("--bundle NAME is required") }
+    for (index, bundle) in bundles.enumerated() where bundles[..<index].contains(bundle) {
+      throw UsageError("--bundle \(bundle) was given twice")
+    }
     let publisher = Publisher(try remote.api, cache: PublishCache(path: nil))
     let answer = try publisher.unpublish(
       bundles, from: try remote.address, try ReleaseOptions().filled(arguments))

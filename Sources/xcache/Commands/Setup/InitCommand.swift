@@ -104,6 +104,12 @@ enum InitCommand {
       guard let line = try StandardInput.line() else { break }
       let text = String(line.drop { $0 == " " }.reversed().drop { $0 == " " || $0 == "\r" }.reversed())
       guard let text = text.isEmpty ? guess : text else { continue }
+      if let id = SafeText.tokenID(in: text) {
+        terminal.note(
+          "that is a token, which doesn't belong in a file that is shared; if others may have seen it, end it: "
+            + "xcache token revoke \(id)")
+        continue
+      }
       do {
         return try read(text)
       } catch {
