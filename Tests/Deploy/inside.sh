@@ -96,7 +96,7 @@ left=$(grep -rl xcache /etc/systemd /var/lib/systemd 2>/dev/null || true)
 [ -z "$left" ] || fail "left behind: $left"
 step "7. the tarball, as OPERATIONS.md says: the service runs on the data that the package left"
 cd /
-commands=$(sed -n '/^From the tarball/,/^In containers/s/^    //p' /OPERATIONS.md)
+commands=$(sed -n '/^From the tarball/,/^For containers/s/^    //p' /OPERATIONS.md)
 [ "$(wc -l <<<"$commands")" -gt 4 ] || fail "OPERATIONS.md has no commands for the tarball"
 bash -euo pipefail -c "${commands//xcache-0.1.0-linux-x86_64/xcache-$version-linux-$(uname -m)}" >/tmp/tarball 2>&1 || {
   cat /tmp/tarball >&2
