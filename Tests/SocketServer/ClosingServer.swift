@@ -27,18 +27,9 @@ package final class ClosingServer: Sendable {
   private let process: SpawnedProcess
 
   package init(_ ending: Ending) throws {
-    let folder = NSTemporaryDirectory() + "xcache-http2-" + UUID().uuidString
+    let folder = try CertificateFolder.make("xcache-http2-")
     self.folder = folder
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     certificate = folder + "/certificate.pem"
-    let openssl = try SpawnedProcess(
-      "/usr/bin/openssl",
-      [
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
-        "/CN=localhost", "-days", "2", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout",
-        folder + "/key.pem", "-out", certificate,
-      ])
-    openssl.waitUntilExit()
     try Data(Self.script.utf8).write(to: URL(fileURLWithPath: folder + "/server.js"))
     process = try SpawnedProcess("/usr/bin/node", [folder + "/server.js", folder, ending.rawValue])
     let path = folder + "/port"

@@ -19,18 +19,9 @@ package final class NginxServer: Sendable {
   ///   - files: by their names.
   ///   - upstream: the port of what answers below /api/.
   package init(_ files: [String: [UInt8]], upstream: UInt16 = 9, isHTTP2: Bool = true) throws {
-    let folder = NSTemporaryDirectory() + "xcache-nginx-" + UUID().uuidString
+    let folder = try CertificateFolder.make("xcache-nginx-")
     self.folder = folder
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     certificate = folder + "/certificate.pem"
-    let openssl = try SpawnedProcess(
-      "/usr/bin/openssl",
-      [
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
-        "/CN=localhost", "-days", "2", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout",
-        folder + "/key.pem", "-out", certificate,
-      ])
-    openssl.waitUntilExit()
     for (name, bytes) in files { try Data(bytes).write(to: URL(fileURLWithPath: "\(folder)/\(name)")) }
     // The port was free just now; somebody else may have it by then.
     var started: (SpawnedProcess, UInt16)?

@@ -127,7 +127,8 @@ struct FleetState: Sendable {
 
   private var problemsOfOrigin: [FleetOverview.Problem] {
     var found: [FleetOverview.Problem] = []
-    let percent = disk.size > 0 ? disk.available * 100 / disk.size : 100
+    // A file system may say that it has more than a number of bytes can tell (`Kernel.space`).
+    let percent = disk.size > 0 ? Int(min(1, Double(disk.available) / Double(disk.size)) * 100) : 100
     if disk.available < 256_000_000 || percent < 2 {
       found.append(.init("disk", "error", detail: "The disk is nearly full: \(percent) % is free."))
     } else if percent < 10 {

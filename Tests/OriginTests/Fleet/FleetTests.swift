@@ -1,11 +1,11 @@
 import HTTP
 import Manifests
 import OriginAPI
-import Store
 import System
 import Testing
 
 @testable import Origin
+@testable import Store
 
 /// What a console asks: all channels, what is wrong with them, and what changed since it asked last.
 @Suite struct FleetTests {
@@ -31,6 +31,20 @@ import Testing
     let body: JSONValue = ["reason": "integrity", "url": "", "version": "3"]
     for _ in 0..<times { _ = try origin.ask("POST", "/report?app=shop", body: body.canonical) }
     origin.origin.adoption.flush()
+  }
+
+  /// A file system may report more bytes than there are numbers for them.
+  @Test(
+    arguments: [
+      (Int64.max, Int64.max, nil), (1, .max, nil), (.max, .max / 20, "warning"), (.max, .max / 100, "error"),
+      (0, 300_000_000, nil),
+    ] as [(Int64, Int64, String?)])
+  func disksOfAnySize(size: Int64, available: Int64, severity: String?) {
+    let state = FleetState(
+      origin: "o1", health: [], recent: [:], damaged: [], mirrors: [], progress: [:],
+      disk: DiskUse(at: 0, size: size, available: available, stored: 0), scrubbed: nil, now: 0)
+    let problem = state.overview(disk: true, where: { _, _ in true }).problems.first { $0.code == "disk" }
+    #expect(problem?.severity == severity)
   }
 
   @Test func aFreezeAKillSwitchAndFailuresAreProblemsAtOnce() throws {
