@@ -22,7 +22,7 @@ final class TestOrigin {
   ) throws {
     let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     owner = nil
-    folder = "\(base)/xcache-origin-\(getpid())-\(Clock.monotonicNanoseconds())"
+    folder = "\(base)/xcache-origin-\(Hex.encode(Secrets.random(8).span.bytes))"
     var kept = Store.Options()
     if let clock { kept.clock = clock }
     store = try Store(path: folder, options: kept)

@@ -5,7 +5,7 @@ import Testing
 /// A folder of its own for one test, removed after it.
 func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
   let path =
-    "\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/xcache-platform-\(getpid())-\(Clock.monotonicNanoseconds())"
+    "\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/xcache-platform-\(Hex.encode(Secrets.random(8).span.bytes))"
   try Kernel.makeFolder(path)
   defer {
     for name in (try? Folder.textNames(path)) ?? [] { try? Kernel.remove("\(path)/\(name)") }

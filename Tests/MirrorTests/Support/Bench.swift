@@ -15,7 +15,7 @@ final class Bench: Sendable {
 
   init(versions: Int = 3) throws {
     let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-    folder = "\(parent)/xcache-mirror-\(getpid())-\(Clock.monotonicNanoseconds())"
+    folder = "\(parent)/xcache-mirror-\(Hex.encode(Secrets.random(8).span.bytes))"
     store = try Store(path: folder + "/data")
     for version in 0..<versions { try publish(version) }
   }
