@@ -206,6 +206,7 @@ test-browser: ## headless Chromium: the web runtime's 159 cases (those of pages 
 	swift build --product xcache
 	Tests/Browser/dictionary.py .build/debug/xcache
 	Tests/Browser/console.py .build/debug/xcache
+	Tests/Browser/console_details.py .build/debug/xcache
 	Tests/Browser/release_engineer.py .build/debug/xcache
 	Tests/Browser/Worker/run.py .build/debug/xcache
 	ENGINE=webkit /usr/bin/python3 Tests/Browser/Worker/run.py .build/debug/xcache opening updates copies
