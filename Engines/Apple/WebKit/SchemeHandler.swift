@@ -147,8 +147,10 @@
       case "image": destination = .image
       case "font": destination = .font
       case "empty": destination = .fetch
-      // The document of a view is its own main one.
-      case nil: destination = request.mainDocumentURL == url ? .document : .other
+      // What engines say in navigations alone. The document of a view is its own main one.
+      case nil where told("Accept")?.hasPrefix("text/html") ?? false:
+        destination = request.mainDocumentURL == url ? .document : .frame
+      case nil: destination = .other
       default: destination = .other
       }
       switch told("Sec-Fetch-Mode") {
@@ -156,7 +158,7 @@
       case "no-cors": mode = .noCORS
       case "same-origin": mode = .sameOrigin
       // Where it isn't told, an answer of another origin needs that origin's word.
-      default: mode = destination == .document ? .navigate : .cors
+      default: mode = destination == .document || destination == .frame ? .navigate : .cors
       }
     }
   }

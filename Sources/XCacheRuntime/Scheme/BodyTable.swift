@@ -20,6 +20,8 @@ struct BodyTable {
     /// Bytes of all bodies, those included of which only a part has come.
     var bytes = 64 << 20
     var count = 1024
+    /// Of one body.
+    var parts = 1024
     /// Nanoseconds from its last part on for which a body is kept.
     var age: UInt64 = 60_000_000_000
   }
@@ -38,9 +40,22 @@ struct BodyTable {
     let origin: String
     let type: String
     let size: Int
-    var bytes: [UInt8] = []
-    var parts = 0
+    /// By number: messages of a page may overtake one another on their way through the app's tasks.
+    var parts: [Int: [UInt8]] = [:]
+    var count = 0
     var time: UInt64
+
+    /// The whole body; nil: a part is missing.
+    var bytes: [UInt8]? {
+      guard count == size, !parts.isEmpty else { return nil }
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(size)
+      for number in 0..<parts.count {
+        guard let part = parts[number] else { return nil }
+        bytes += part
+      }
+      return bytes
+    }
   }
 
   private let limits: Limits
@@ -52,28 +67,27 @@ struct BodyTable {
 
   var count: Int { entries.count }
 
-  /// Takes a part of a body from a document of `origin`.
-  /// - Returns: false where there is no room, or the part doesn't go with those before it: then the body is gone.
+  /// Takes a part of a body from a document of `origin`, in whatever order they come.
+  /// - Returns: false where there is no room, or the part doesn't go with the others: then the body is gone.
   mutating func add(_ part: BodyPart, from origin: String, at now: UInt64) -> Bool {
     dropOld(now)
-    if part.number == 0 {
-      guard entries[part.id] == nil, entries.count < limits.count, part.size <= limits.bytes - used else {
-        return false
-      }
+    if entries[part.id] == nil {
+      guard entries.count < limits.count, part.size <= limits.bytes - used else { return false }
       used += part.size
       entries[part.id] = Entry(
         method: part.method, url: part.url, origin: origin, type: part.type, size: part.size, time: now)
     }
-    guard let entry = entries[part.id] else { return false }
-    guard entry.parts == part.number, entry.origin == origin,
-      part.bytes.count <= entry.size - entry.bytes.count
+    // Another origin's page doesn't end what isn't its own.
+    guard let entry = entries[part.id], entry.origin == origin else { return false }
+    guard entry.parts[part.number] == nil, entry.parts.count < limits.parts, entry.method == part.method,
+      entry.url == part.url, entry.type == part.type, entry.size == part.size,
+      part.bytes.count <= entry.size - entry.count
     else {
-      // Another origin's page doesn't end what isn't its own.
-      if entry.origin == origin { drop(part.id) }
+      drop(part.id)
       return false
     }
-    entries[part.id]?.bytes += part.bytes
-    entries[part.id]?.parts += 1
+    entries[part.id]?.parts[part.number] = part.bytes
+    entries[part.id]?.count += part.bytes.count
     entries[part.id]?.time = now
     return true
   }
@@ -89,9 +103,9 @@ struct BodyTable {
     guard entry.method.uppercased() == method.uppercased(), entry.url == url, entry.origin == asked else {
       return .refused
     }
-    guard entry.bytes.count == entry.size else { return .missing }
+    guard let bytes = entry.bytes else { return .missing }
     drop(id)
-    return .body(PageBody(bytes: entry.bytes, type: entry.type, origin: entry.origin))
+    return .body(PageBody(bytes: bytes, type: entry.type, origin: entry.origin))
   }
 
   private mutating func drop(_ id: String) {

@@ -39,8 +39,7 @@ public final class PageScheme: Sendable {
     }
     if asked.isOfCookies { return try await answerCookies(asked, begin, receive) }
     var sent = asked.request
-    let (bytes, type) = try await self.body(asked, given: body)
-    if !type.isEmpty, sent.header("content-type") == nil { sent.headers.append(("Content-Type", type)) }
+    let bytes = try await self.body(&sent, asked, given: body)
     let head: @Sendable (NetworkHead) -> Bool = { begin(asked.shown($0)) }
     if bytes == nil, case .local(let answer) = await runtime.answer(sent) {
       return try await give(answer, of: sent.url, head, receive)
@@ -54,21 +53,23 @@ public final class PageScheme: Sendable {
 
   private static let ended = TransportError(.stopped, "the caller ended it")
 
-  /// What is sent behind the head, and its type.
+  /// What is sent behind the head of `sent`.
   private func body(
-    _ asked: SchemeRequest, given: [UInt8]?
-  ) async throws(TransportError) -> (bytes: [UInt8]?, type: String) {
-    let request = asked.request
+    _ sent: inout PageRequest, _ asked: SchemeRequest, given: [UInt8]?
+  ) async throws(TransportError) -> [UInt8]? {
     if let id = asked.bodyID {
-      let body = await bodies.take(id, method: request.method, url: request.url, origin: asked.origin)
-      if let body { return (body.bytes, body.type) }
-    } else {
-      // A type without a body: it was lost on its way, as a worker's is.
-      if given != nil || request.header("content-type") == nil { return (given, "") }
+      if let body = await bodies.take(id, method: sent.method, url: sent.url, origin: asked.origin) {
+        // The engine's is that of the form without fields by which a script sends one.
+        sent.headers.removeAll { $0.name.lowercased() == "content-type" }
+        if !body.type.isEmpty { sent.headers.append(("Content-Type", body.type)) }
+        return body.bytes
+      }
+    } else if given != nil || sent.header("content-type") == nil {
+      return given
     }
-    // Better none than one that a server takes for empty.
-    runtime.lostBody(request)
-    throw TransportError(.other, "\(request.url): the body of the request was lost on its way from the page")
+    // A type without a body: it was lost on its way, as a worker's is. Better none than one that a server takes for empty.
+    runtime.lostBody(sent)
+    throw TransportError(.other, "\(sent.url): the body of the request was lost on its way from the page")
   }
 
   private func give(
@@ -144,7 +145,7 @@ public final class PageScheme: Sendable {
 
   // MARK: - Scripts
 
-  /// Takes a message of the page's scripts.
+  /// Takes a message of the page's scripts, in whatever order they come.
   /// - Parameter origin: of the document that the engine says it is from, on the scheme: `xcache-https://m.example.com`.
   public func receive(_ message: String, from origin: String) async {
     guard let origin = CustomScheme.real(origin + "/").flatMap(ProxyPages.origin),
@@ -158,7 +159,8 @@ public final class PageScheme: Sendable {
 
   private func sendBeacon(_ id: String, to url: String, _ origin: String) async {
     guard runtime.names(url),
-      let body = await bodies.take(id, method: "POST", url: url, origin: origin, within: .zero)
+      // A beacon may overtake its body.
+      let body = await bodies.take(id, method: "POST", url: url, origin: origin)
     else { return }
     var headers = [("Origin", origin), ("Referer", origin + "/")]
     if !body.type.isEmpty { headers.append(("Content-Type", body.type)) }

@@ -19,26 +19,32 @@ struct SchemeRequest: Sendable {
     var sent = request
     let (url, inAddress) = CustomScheme.split(String(request.url.dropFirst(CustomScheme.prefix.count)))
     sent.url = (try? ResourceURL(url))?.text ?? url
+    bodyID = request.header(CustomScheme.header) ?? inAddress
     for name in ["origin", "referer"] {
-      guard let value = request.header(name), value != "null" else { continue }
-      guard isOwn(CustomScheme.told(value)) else { return nil }
+      // Others, such as about:srcdoc, say nothing of where the request is from.
+      guard let value = request.header(name).map(CustomScheme.told), value.hasPrefix("http") else { continue }
+      guard isOwn(value) else { return nil }
     }
+    // Of a page that hides its origin, as a foreign one may: it would carry cookies that `SameSite` holds back elsewhere.
+    let isSafe = request.method == "GET" || request.method == "HEAD"
+    guard isSafe || bodyID != nil || request.header("origin") != "null" else { return nil }
     sent.headers = request.headers.compactMap { name, value in
       switch name.lowercased() {
-      case "origin", "referer": (name, CustomScheme.told(value))
+      case "origin": (name, CustomScheme.told(value))
+      case "referer": CustomScheme.told(value).hasPrefix("http") ? (name, CustomScheme.told(value)) : nil
       case CustomScheme.header, "x-xcache-cookie", "cookie": nil
       default: (name, value)
       }
     }
-    origin = [request.header("origin"), request.header("referer")].compactMap { $0 }.first { $0 != "null" }
-      .map(CustomScheme.told).flatMap(ProxyPages.origin)
+    origin =
+      [request.header("origin"), request.header("referer")]
+      .compactMap { $0.map(CustomScheme.told).flatMap(ProxyPages.origin) }.first
     // A server wants to know where what changes something comes from; engines tell it none on a scheme of one's own.
-    if sent.header("origin") == nil, sent.method != "GET", sent.method != "HEAD",
+    if sent.header("origin") == nil, !isSafe,
       let own = origin ?? ProxyPages.origin(sent.url)
     {
       sent.headers.append(("Origin", own))
     }
-    bodyID = request.header(CustomScheme.header) ?? inAddress
     cookie = request.header("x-xcache-cookie").flatMap(Self.decoded)
     self.request = sent
     self.isOwn = isOwn
