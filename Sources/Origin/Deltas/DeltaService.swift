@@ -99,6 +99,11 @@ final class DeltaService: Sendable {
     preparations.withLock { list in list.first { $0.id == id } }
   }
 
+  /// The same, for who had it begun; to anyone else there is none.
+  func preparation(_ id: String, for asker: Preparation.Asker) -> Preparation? {
+    preparation(id).flatMap { $0.isOpen(to: asker) ? $0 : nil }
+  }
+
   /// Whether the deltas of a release that was just made are stored: it was prepared, or has none to be made.
   func areStored(of outcome: ReleaseOutcome) -> Bool {
     // Of a first release, which may bring 100,000 files, none is looked at.

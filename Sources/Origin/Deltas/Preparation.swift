@@ -36,6 +36,17 @@ final class Preparation: Sendable {
   private let preview: Locked<ReleasePreview?>
   private let state = Monitor(Status())
   private let drafts = Locked<[PackDraft]>([])
+  private let askers = Locked<Set<Asker>>([])
+
+  /// Who had a release prepared, and may ask how far it is: its files, and what they cost, are nobody else's to know.
+  struct Asker: Hashable, Sendable {
+    let app: AppName
+    let channel: ChannelName
+    /// The token's id.
+    let token: String
+    /// What the token let its holder do then.
+    let rights: String
+  }
 
   init(id: String, _ preview: ReleasePreview) {
     self.id = id
@@ -43,6 +54,10 @@ final class Preparation: Sendable {
     base = preview.channel?.version ?? .none
     self.preview = Locked(preview)
   }
+
+  /// From now on `asker` may ask for it. Of equal releases there is one preparation, whoever plans them.
+  func open(to asker: Asker) { askers.withLock { _ = $0.insert(asker) } }
+  func isOpen(to asker: Asker) -> Bool { askers.withLock { $0.contains(asker) } }
 
   var status: Status { state.withLock { $0 } }
   var seconds: Double { Double(Clock.monotonicNanoseconds() - startedAt) / 1e9 }
