@@ -27,6 +27,10 @@ struct PackBuilder: Sendable {
   var makesFirst = false
   var log: @Sendable (String) -> Void = { _ in }
 
+  /// Bytes of files without a delta that are coded at the best level: two seconds of one core. A release that brings more is
+  /// no update of what was there, and doesn't wait for its pack: it would be about as large as the files.
+  static let mostOfUpdate: Int64 = 4 << 20
+
   // MARK: - The files
 
   /// What came of coding a pack's files.
@@ -105,10 +109,6 @@ struct PackBuilder: Sendable {
       let partner: SHA256?
     }
 
-    /// Bytes of files without a delta that are coded at the best level: two seconds of one core. A release that brings
-    /// more is no update of what was there.
-    private static let thoroughly: Int64 = 4 << 20
-
     private struct Progress: Sendable {
       var records: [PackDraft.Record?]
       var bytes: Int64 = 0
@@ -133,7 +133,7 @@ struct PackBuilder: Sendable {
           partner: plan.changes.arrivals[index].partner.map { plan.old[$0].entry.sha256 })
       }
       let whole = jobs.reduce(Int64(0)) { $1.delta == nil ? $0.addingClamped(Int64($1.size)) : $0 }
-      isThorough = whole <= Self.thoroughly
+      isThorough = whole <= PackBuilder.mostOfUpdate
       frames = ScratchFile(in: builder.store.folder)
     }
 
