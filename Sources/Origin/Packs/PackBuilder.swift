@@ -9,8 +9,8 @@ package struct PackLimits: Sendable {
   package var room: Int64 = 2 << 30
   /// Bytes of one; what would be larger is fetched file by file.
   package var largest: Int64 = 256 << 20
-  /// Bytes of one file in it, whatever little the pack has of it: a file is coded in memory.
-  package var largestFile: Int64 = 256 << 20
+  /// Bytes of one file in it, whatever little the pack has of it: a file is coded in memory, as for a delta.
+  package var largestFile = Int64(DeltaTrial.largestFile)
   /// Bytes of files from which on a release's pack is put together before its transaction, not after: others wait meanwhile.
   package var ahead: Int64 = 8 << 20
 
