@@ -28,11 +28,11 @@ import Testing
   }
 
   private static func head(
-    _ headers: [(name: String, value: String)], mode: PageRequest.Mode = .noCORS, credentials: Bool = false,
-    of content: [UInt8] = body
+    _ headers: [(name: String, value: String)], method: String = "GET", mode: PageRequest.Mode = .noCORS,
+    credentials: Bool = false, of content: [UInt8] = body
   ) throws -> LocalHead? {
     let request = PageRequest(
-      "https://m.test/a.css", headers: headers, mode: mode, hasCredentials: credentials)
+      "https://m.test/a.css", method: method, headers: headers, mode: mode, hasCredentials: credentials)
     return LocalHead(request, try file(content)) { $0.hasSuffix(".test") }
   }
 
@@ -75,6 +75,15 @@ import Testing
   func rangesOfNothing(text: String, status: Int) throws {
     #expect(try Self.head([("range", text)], of: [])?.status == status)
     #expect(try Self.head([], of: [])?.status == 200)
+  }
+
+  /// "GET is the only method for which range handling is defined" (RFC 9110 §14.2).
+  @Test(arguments: ["bytes=2-4", "bytes=10-"])
+  func rangesOfHEAD(text: String) throws {
+    let head = try #require(try Self.head([("Range", text)], method: "HEAD"))
+    #expect(head.status == 200 && head.range == 0..<10)
+    #expect(head.headers.contains { $0.name == "Content-Length" && $0.value == "10" })
+    #expect(!head.headers.contains { $0.name == "Content-Range" })
   }
 
   @Test func conditions() throws {

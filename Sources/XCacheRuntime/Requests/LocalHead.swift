@@ -38,7 +38,9 @@ struct LocalHead {
     }
     headers.append(("Content-Type", file.contentType))
     headers.append(("Accept-Ranges", "bytes"))
-    let asked = request.header("if-range").map { $0 == tag } ?? true ? request.header("range") : nil
+    // "GET is the only method for which range handling is defined" (RFC 9110 §14.2).
+    let mayCut = request.method == "GET" && request.header("if-range").map { $0 == tag } ?? true
+    let asked = mayCut ? request.header("range") : nil
     switch asked.map({ ByteRange($0, of: file.size) }) ?? .whole {
     case .whole:
       headers.append(("Content-Length", "\(file.size)"))

@@ -3,7 +3,7 @@ import random
 
 from bench import App, case, until
 from servers import says
-from steps import CACHE, forward, from_the_site, looks_for_worker, new_worker, policy, second, takes, until_gone, until_waiting
+from steps import CACHE, KEPT, forward, from_the_site, looks_for_worker, new_worker, policy, second, takes, until_gone, until_waiting
 
 WORKERS = "navigator.serviceWorker.getRegistrations().then((all) => all.map((r) => r.active?.scriptURL).sort())"
 COUNTS = """for (const name of ['removed', 'updated']) { window[name] = 0; xcache.on(name, () => { window[name] += 1; }); } true"""
@@ -65,6 +65,23 @@ def _(bench):
     from_the_site(app, (b"version 1", b"from the site"))
     tab.open(app.base)
     assert tab.title() == "version 1"
+
+
+@case("a script of another host that hangs is no failure of the page")
+def _(bench):
+    app, third, tab = with_foreign_script(bench)
+
+    def hangs(request):
+        until(lambda: not third.routes, "the end of the case", seconds=60)
+    third.routes["/lib.js"] = hangs
+    tab.session.send("Page.navigate", url=app.base)
+    tab.until("document.title === 'version 1' && document.readyState === 'loading'")
+    # It says so itself, before it would count.
+    tab.until(KEPT % ("pages", "[...kept.values()].at(-1).isOver === true"))
+    third.routes = {}
+    forward(bench, app, 25)
+    tab.open(app.base)
+    assert tab.eval(KEPT % ("health", "!kept || kept.size === 0")) and tab.title() == "version 1"
 
 
 @case("a page that failed twice opens from the store where the network has no answer, and once it came up as before")

@@ -125,6 +125,31 @@ def _(bench):
     assert tab.title() == "version 1"
 
 
+@case("pages of an app that lists none are asked for while a stopped worker starts; a listed page isn't asked for at all")
+def _(bench):
+    app = App(bench)
+    files = app.files(1)
+    app.deploy(files)
+    app.version = bench.origin.publish(app.app, app.base, {name: file for name, file in files.items() if not name.endswith(".html")})
+    tab = app.tab()
+    tab.open(app.base)
+    app.hold(tab)
+
+    def asked():
+        bench.stop_worker(tab)
+        app.web.forget()
+        tab.open(app.base)
+        tab.until("window.version")
+        return [r.headers.get("Service-Worker-Navigation-Preload") for r in app.web.log if r.path == "/"]
+    # The request that the browser made by itself, and no other.
+    assert asked() == ["true"] and tab.controlled()
+    assert tab.eval("lazy()") == "lazy 1"
+    app.release(2)
+    app.hold(tab)
+    seen = asked()
+    assert seen == [], (seen, tab.state(), asked(), tab.state())
+
+
 @case("a page in a frame comes from the worker")
 def _(bench):
     app = App(bench)

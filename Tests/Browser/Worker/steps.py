@@ -3,6 +3,14 @@ from bench import DIST
 from servers import Web
 
 CACHE = "caches.open((await caches.keys())[0])"
+# What an expression of `kept` gives, which the worker keeps under a name: KEPT % (name, expression).
+KEPT = """indexedDB.databases().then(([{ name }]) => new Promise((done) => {
+  indexedDB.open(name).onsuccess = ({ target: { result } }) => {
+    result.transaction('kept').objectStore('kept').get('%s').onsuccess = ({ target: { result: kept } }) => {
+      result.close();
+      done(%s);
+    };
+  }; }))"""
 REGISTRATION = "navigator.serviceWorker.getRegistration()"
 
 

@@ -21,6 +21,8 @@ const REMOVED_TIME = 600_000;
 /** Milliseconds that a worker is waited for, which may be stopped in the middle, and longer where it downloads. */
 const ANSWER_WAIT = 10_000;
 const UPDATE_WAIT = 300_000;
+/** Milliseconds after which a page that is still being read says what it waits for: before the worker counts it as one that failed. */
+const HANGING = 15_000;
 
 const script = /** @type {HTMLScriptElement | null} */ (document.currentScript)?.src ?? location.href;
 const settings = /** @type {PageSettings} */ (/** @type {any} */ (window).xcacheSettings ?? {});
@@ -283,8 +285,13 @@ addEventListener("error", ({ error, target }) => {
 }, true);
 // Whether this page comes up, for the worker that answered it.
 say({ ask: "began" });
-if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => say({ ask: "up", isFailed, lost }));
-else say({ ask: "up" });
+if (document.readyState === "loading") {
+  addEventListener("DOMContentLoaded", () => say({ ask: "up", isFailed, lost }));
+  // The script that it still waits for: one of another host that hangs is no fault of the page.
+  setTimeout(() => {
+    if (document.readyState === "loading") say({ ask: "up", isFailed: true, lost: [[...document.scripts].pop()?.src] });
+  }, HANGING);
+} else say({ ask: "up" });
 addEventListener("pagehide", () => say({ ask: "left" }));
 
 /** @type {any} */ (window).xcache = xcache;

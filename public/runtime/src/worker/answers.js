@@ -20,8 +20,9 @@ export function headOf(request, entry) {
   if (tags.includes("*") || tags.includes(tag)) return { status: 304, headers, start: 0, end: 0 };
   headers.set("Content-Type", entry.ctype);
   headers.set("Accept-Ranges", "bytes");
-  const isCurrent = (asked.get("if-range") ?? tag) === tag;
-  const range = isCurrent ? rangeOf(asked.get("range"), entry.size) : undefined;
+  // "GET is the only method for which range handling is defined" (RFC 9110 §14.2).
+  const mayCut = request.method === "GET" && (asked.get("if-range") ?? tag) === tag;
+  const range = mayCut ? rangeOf(asked.get("range"), entry.size) : undefined;
   if (range === null) {
     headers.set("Content-Range", `bytes */${entry.size}`);
     return { status: 416, headers, start: 0, end: 0 };

@@ -1,5 +1,5 @@
 import { decoding } from "./decoding.js";
-import { Runtime } from "./runtime.js";
+import { Runtime, after } from "./runtime.js";
 import { Settings } from "./settings.js";
 import { Store, removeOthers } from "./store.js";
 import { Updater } from "./update.js";
@@ -14,7 +14,7 @@ const { registration } = worker;
 const settings = new Settings(/** @type {any} */ (self).xcacheSettings, worker.location.href, registration.scope);
 const runtime = new Runtime(settings, new Store(settings.storeName));
 const updater = new Updater(runtime, async (report) => {
-  if (report.from !== report.to) await tell({ updated: report });
+  if (report.from !== report.to) await Promise.all([tell({ updated: report }), preload()]);
   if (runtime.isOver) await ends();
 });
 /** @type {Promise<void> | undefined} the worker's end, once it was decided */
@@ -26,10 +26,12 @@ worker.addEventListener("install", (event) => {
   if (settings.isAlone) {
     const methods = ["PUT", "DELETE", "PATCH", "OPTIONS"].map((requestMethod) => ({ requestMethod }));
     const hosts = settings.hosts.map((host) => ({ urlPattern: { protocol: "http{s}?", hostname: host.replace("*.", "{*.}?") } }));
+    /** @type {(condition: object, source: string) => Promise<void>} */
+    const route = async (condition, source) => /** @type {any} */ (event).addRoutes?.({ condition, source });
     // One by one: a browser that doesn't know a condition takes the others.
-    for (const condition of [...methods, { not: { or: hosts } }]) {
-      event.waitUntil((async () => /** @type {any} */ (event).addRoutes?.({ condition, source: "network" }))().catch(() => {}));
-    }
+    for (const condition of [...methods, { not: { or: hosts } }]) event.waitUntil(route(condition, "network").catch(() => {}));
+    // Chromium would ask for a page beside the worker that has it.
+    event.waitUntil(route({ requestMode: "navigate" }, "fetch-event").catch(() => {}));
   }
   event.waitUntil(installs());
 });
@@ -37,8 +39,15 @@ worker.addEventListener("install", (event) => {
 // What the older worker wrote after this one had read it; and what it kept by another name.
 worker.addEventListener("activate", (event) => {
   runtime.loading = runtime.load();
-  event.waitUntil(removeOthers(registration.scope, settings.storeName));
+  event.waitUntil(Promise.all([removeOthers(registration.scope, settings.storeName), preload()]));
 });
+
+/** Whether pages are asked for while this worker starts is the registration's to remember. */
+async function preload() {
+  if (!settings.isAlone) return;
+  await Promise.race([runtime.loading, after(1000)]);
+  await registration.navigationPreload?.[runtime.preloads ? "enable" : "disable"]().catch(() => {});
+}
 
 /**
  * A worker without the script that decodes isn't installed: what was before stays, and the next visit tries again. Takes the place of an

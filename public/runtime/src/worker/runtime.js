@@ -79,6 +79,8 @@ export class Runtime {
     this.isTrimming = false;
     /** Whether this worker removed itself. */
     this.isOver = false;
+    /** Whether the browser asks for pages while it starts a stopped worker. */
+    this.preloads = false;
     /** @type {{method: string, url: string, body?: string, client: string, at: number, answer: Promise<Response | undefined>}[]} */
     this.prefetched = [];
     this.counts = { local: 0, passed: 0, failed: 0, late: 0, bytes: 0, prefetched: 0 };
@@ -145,6 +147,9 @@ export class Runtime {
   hold(manifest) {
     this.keys = new Map([...manifest.map].map(([url, { download }]) => [matchKey(url), download && url]));
     this.manifest = manifest;
+    // A page that is listed would be asked for in vain. A worker of the site's own decides for itself; of WebKit's preload nothing is known.
+    this.preloads = this.settings.isAlone && /Chrome|Firefox/.test(navigator.userAgent) &&
+      ![...manifest.map.values()].some(({ ctype }) => /html/.test(ctype));
   }
 
   /**
@@ -197,16 +202,17 @@ export class Runtime {
     if (this.isLoaded) {
       this.opened(event);
       const plan = this.plan(event);
-      if (plan) return this.guarded(request, plan);
+      if (plan) return this.guarded(event, plan);
       this.passes();
-      return undefined;
+      // What was asked for and isn't taken would be asked for again.
+      return this.preloads && request.mode === "navigate" ? this.network(event) : undefined;
     }
     const make = async () => {
       await this.loading;
       this.opened(event);
       return this.plan(event)?.make();
     };
-    return this.guarded(request, { make, patience: this.settings.patience });
+    return this.guarded(event, { make, patience: this.settings.patience });
   }
 
   /**
@@ -253,7 +259,7 @@ export class Runtime {
     if (isBypassed(this.policy, pageURL, Date.now())) return undefined;
     const plan = this.planFor(request, client, isPage, page);
     if (!plan || !this.isUnwell(pageURL)) return plan;
-    return { make: () => this.network(request).catch(() => plan.make()), patience: PREFETCH_TIME };
+    return { make: () => this.network({ request }).catch(() => plan.make()), patience: PREFETCH_TIME };
   }
 
   /**
@@ -347,11 +353,11 @@ export class Runtime {
 
   /**
    * An answer of ours, or the network's: where ours fails, at once; where it is late, whichever comes first.
-   * @param {Request} request
+   * @param {FetchEvent} event
    * @param {Plan} plan
    * @returns {Promise<Response>}
    */
-  async guarded(request, { make, patience }) {
+  async guarded(event, { make, patience }) {
     const own = make().catch(() => {
       this.counts.failed += 1;
       return undefined;
@@ -361,10 +367,10 @@ export class Runtime {
     if (first instanceof Response) return first;
     if (first === undefined) {
       this.passes();
-      return this.network(request);
+      return this.network(event);
     }
     this.counts.late += 1;
-    const network = this.network(request);
+    const network = this.network(event);
     const either = own.then((response) => response ?? network);
     // Without a network there is nothing but ours, which isn't waited for without end either.
     return Promise.race([network, either]).catch(() => Promise.race([either, after(LAST_WAIT * patience).then(() => network)]));
@@ -375,10 +381,10 @@ export class Runtime {
     this.tally.add("passed");
   }
 
-  /** @param {Request} request */
-  async network(request) {
+  /** @param {{request: Request, preloadResponse?: Promise<Response | undefined>}} event */
+  async network({ request, preloadResponse }) {
     try {
-      const response = await fetch(request);
+      const response = (await preloadResponse) ?? (await fetch(request));
       this.tally.status(response);
       return response;
     } catch (error) {
