@@ -67,6 +67,9 @@ open class NSObject: NSObjectProtocol, Hashable {
   public func hash(into hasher: inout Hasher) {}
 }
 
+// Of the errno overlay, which Foundation exports.
+public enum POSIXErrorCode: Int32, Sendable { case EADDRINUSE = 48 }
+
 open class NSCoder: NSObject {}
 // Bridged without a copy.
 public typealias NSDictionary = CFDictionary

@@ -17,7 +17,7 @@ public struct IPv6Address: Hashable, Sendable {
 public struct NWInterface: Hashable, Sendable {}
 
 public enum NWError: Error, Equatable, Sendable {
-  case posix(Int32)
+  case posix(POSIXErrorCode)
   case dns(Int32)
   case tls(Int32)
 }

@@ -55,10 +55,10 @@ public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutableP
 
 // MARK: - Keys, certificates, the keychain
 
-public final class SecKey: @unchecked Sendable {}
-public final class SecCertificate: @unchecked Sendable {}
-public final class SecIdentity: @unchecked Sendable {}
-public final class sec_identity_t: @unchecked Sendable {}
+public final class SecKey {}
+public final class SecCertificate {}
+public final class SecIdentity {}
+public final class sec_identity_t {}
 public enum tls_protocol_version_t: UInt16, Sendable { case TLSv12 = 0x0303, TLSv13 = 0x0304 }
 
 public struct SecKeyAlgorithm: Hashable, Sendable {

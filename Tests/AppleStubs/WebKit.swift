@@ -96,7 +96,7 @@ public enum WKUserScriptInjectionTime: Int, Sendable { case atDocumentStart = 0,
   open func setURLSchemeHandler(_ urlSchemeHandler: (any WKURLSchemeHandler)?, forURLScheme urlScheme: String) {}
 }
 
-open class WKNavigation: NSObject {}
+@MainActor open class WKNavigation: NSObject {}
 
 public enum WKNavigationActionPolicy: Int, Sendable { case cancel = 0, allow = 1, download = 2 }
 

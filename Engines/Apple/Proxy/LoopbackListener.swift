@@ -44,7 +44,7 @@
       let isReady = state.waiting(for: .seconds(5)) { $0.isOver ? false : $0.isReady ? true : nil }
       guard isReady == true else {
         listener.cancel()
-        throw NWError.posix(48)
+        throw NWError.posix(.EADDRINUSE)
       }
     }
 

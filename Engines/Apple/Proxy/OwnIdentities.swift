@@ -9,7 +9,8 @@
   /// Network.framework serves TLS with an identity of the keychain alone, so that a key stays there for as long as this lives; what
   /// a process that was ended left is removed at the next start. It never leaves the device, and no certificate can sign another.
   final class OwnIdentities: Sendable {
-    struct Own: Sendable {
+    /// Unchecked: an identity never changes.
+    struct Own: @unchecked Sendable {  // see above
       /// For a listener.
       let identity: sec_identity_t
       /// In DER.

@@ -9,17 +9,22 @@
     private static var watchWorld: WKContentWorld { .world(name: PageWatch.name) }
 
     /// Puts the app's scripts, and those of the policy, into the documents that are loaded from now on.
-    func setScripts(_ policy: [UserScript]) {
+    func setScripts(_ policy: [PageScript]) {
       controller.removeAllUserScripts()
       if host.runtime != nil {
         add(UserScript(PageWatch.script, forMainFrameOnly: true), in: Self.watchWorld)
       }
+      var rest = policy
       if host.scheme != nil {
         // Before any other, and in frames, too: those that come later call what these replace.
-        for source in SchemeScripts.all(hosts: host.hostNames) { add(UserScript(source), in: .page) }
+        for source in SchemeScripts.all(hosts: host.hostNames, policy: policy) {
+          add(UserScript(source), in: .page)
+        }
+        rest.removeAll(where: SchemeScripts.replaces)
       }
       if settings.isPlain { return }
-      for script in policy + settings.scripts { add(script, in: .page) }
+      for script in rest { add(UserScript(script.source, forMainFrameOnly: true), in: .page) }
+      for script in settings.scripts { add(script, in: .page) }
     }
 
     private func add(_ script: UserScript, in world: WKContentWorld) {

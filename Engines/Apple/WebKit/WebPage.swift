@@ -41,7 +41,9 @@
       self.settings = settings
       let configuration = WKWebViewConfiguration()
       configuration.websiteDataStore = host.store
-      if let name = settings.applicationName { configuration.applicationNameForUserAgent = name }
+      // Servers and pages can tell that a page is on the scheme.
+      let names = [settings.applicationName, host.scheme.map { _ in "xcache-scheme/1" }].compactMap { $0 }
+      if !names.isEmpty { configuration.applicationNameForUserAgent = names.joined(separator: " ") }
       let handler = host.scheme.map { SchemeHandler($0) }
       if let handler {
         configuration.setURLSchemeHandler(handler, forURLScheme: CustomScheme.https)
@@ -74,7 +76,7 @@
       guard let address = URL(string: host.address(of: url)) else { throw WebPageError("\(url): no address") }
       if let runtime = host.runtime, !settings.isPlain {
         // Those of the policy that are signed; none for a page that is left alone.
-        setScripts(await runtime.scripts(for: url).map { UserScript($0.source, forMainFrameOnly: true) })
+        setScripts(await runtime.scripts(for: url))
       }
       await host.trustOwnCertificates()
       await learnUserAgent()

@@ -191,6 +191,20 @@ import XCacheClient
     #expect(await ask(scheme, bent, [("X-XCache-Cookie", "read")]).head?.status == 403)
   }
 
+  @Test func thePolicysScriptsTakeThePlaceOfOurs() {
+    let own = SchemeScripts.all(hosts: "m.test *.cdn.test")
+    #expect(
+      own.count == 2 && own[0].contains("\"m.test *.cdn.test\".split") && !own[0].contains("XCACHE_HOSTS"))
+    // What would end the string is no host.
+    #expect(SchemeScripts.all(hosts: "a\"+evil()+\"")[0].contains("= \"\".split"))
+    let scripts = ["other.js", "interceptor.js"].map {
+      PageScript(name: $0, source: "\($0) \"XCACHE_HOSTS\".split")
+    }
+    let replaced = SchemeScripts.all(hosts: "m.test", policy: scripts)
+    #expect(replaced == ["interceptor.js \"m.test\".split", own[1]])
+    #expect(scripts.map(SchemeScripts.replaces) == [false, true])
+  }
+
   @Test func beaconsGoOutWithoutTheirPage() async throws {
     let transport = FakePageTransport()
     let scheme = try await scheme(transport)
