@@ -77,6 +77,43 @@ extension WebKitTests {
       await app.end()
     }
 
+    /// It asks as the app's pages do, and as their bridge does.
+    @Test func aFrameOfAnotherHostReachesNoHandler() async throws {
+      let sites = try Sites()
+      let app = try await App(sites)
+      var settings = WebPageSettings()
+      var heard: [String?] = []
+      settings.messages["native"] = { heard.append($0) }
+      settings.replies["ask"] = { message in
+        heard.append(message)
+        return "1"
+      }
+      let page = try WebPage(app.host, settings)
+      try await page.load(sites.url("/second.html"))
+      let tried = try await page.evaluate(
+        """
+        const said = new Promise(done => addEventListener('message', event => done(event.data), {once: true}));
+        const frame = document.createElement('iframe');
+        frame.src = '\(sites.url("/reach.html", "foreign.test"))';
+        document.body.append(frame);
+        return await said;
+        """)
+      #expect(tried == #""tried: refused""#)
+      // A frame of the app's own host does reach them.
+      let own = try await page.evaluate(
+        """
+        const frame = document.createElement('iframe');
+        frame.src = '/frame.html';
+        await new Promise(done => { frame.onload = done; document.body.append(frame) });
+        return await frame.contentWindow.webkit.messageHandlers.ask.postMessage('own frame');
+        """)
+      #expect(own == "1")
+      _ = try await page.evaluate("webkit.messageHandlers.native.postMessage('own')")
+      #expect(await app.until { heard.last == "\"own\"" })
+      #expect(heard == ["\"own frame\"", "\"own\""])
+      await app.end()
+    }
+
     @Test func scriptsAreSigned() async throws {
       let sites = try Sites()
       let key = try sites.tell("script good window.signed = document.readyState + (window.signed || '')")

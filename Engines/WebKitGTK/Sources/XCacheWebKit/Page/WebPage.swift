@@ -18,6 +18,8 @@ public final class WebPage {
   private let manager: UnsafeMutablePointer<WebKitUserContentManager>
   /// The app's own.
   private let scripts: [UserScript]
+  /// What shows the app's handlers to pages; nil: there are none.
+  private let receiver: UserScript?
   private let window: UnsafeMutablePointer<GtkWindow>?
   /// Told of each event.
   public var onEvent: (Event) -> Void = { _ in }
@@ -48,10 +50,14 @@ public final class WebPage {
         webkit_web_view_get_settings(view), WEBKIT_HARDWARE_ACCELERATION_POLICY_NEVER)
     }
     scripts = settings.isPlain ? [] : settings.scripts
+    receiver =
+      settings.messages.isEmpty && settings.replies.isEmpty
+      ? nil
+      : PageBridge.receiver(messages: Array(settings.messages.keys), replies: Array(settings.replies.keys))
     setScripts([])
     connectSignals()
     if host.runtime != nil { try addWatch() }
-    for (name, handler) in settings.messages { try add(handler, name) }
+    for (name, handler) in settings.messages { try addBridged(handler, name) }
     for (name, handler) in settings.replies { try add(handler, name) }
   }
 
@@ -270,6 +276,10 @@ extension WebPage {
   private func setScripts(_ policy: [UserScript]) {
     webkit_user_content_manager_remove_all_scripts(manager)
     if host.runtime != nil { add(PageWatch.script, world: PageWatch.name) }
+    if let receiver {
+      add(PageBridge.sender, world: PageBridge.world)
+      add(receiver)
+    }
     for script in policy + scripts { add(script) }
   }
 
@@ -310,7 +320,16 @@ extension WebPage {
   /// Whether what is shown is of the app's own hosts; nobody else reaches the app.
   fileprivate var isOwn: Bool { host.runtime?.names(url) ?? true }
 
-  private func add(_ handler: @escaping MessageHandler, _ name: String, world: String? = nil) throws {
+  private func addBridged(_ handler: @escaping MessageHandler, _ name: String) throws {
+    let runtime = host.runtime
+    try add(
+      { json in
+        guard let message = PageBridge.Message(json), message.isOwn(runtime) else { return }
+        handler(message.text)
+      }, name, world: PageBridge.world)
+  }
+
+  private func add(_ handler: @escaping MessageHandler, _ name: String, world: String) throws {
     let box = Box((handler, Weak(self)))
     connect(
       manager, "script-message-received::" + name, box,
@@ -323,10 +342,8 @@ extension WebPage {
           handler(json)
         }
       } as @convention(c) (gpointer?, OpaquePointer?, gpointer?) -> Void)
-    let isTaken =
-      world.map { webkit_user_content_manager_register_script_message_handler_in_world(manager, name, $0) }
-      ?? webkit_user_content_manager_register_script_message_handler(manager, name)
-    guard isTaken != 0 else {
+    guard webkit_user_content_manager_register_script_message_handler_in_world(manager, name, world) != 0
+    else {
       throw WebKitError("\(name): no name for messages, or one that is taken")
     }
   }
@@ -340,23 +357,28 @@ extension WebPage {
         guard let value, let reply else { return 0 }
         nonisolated(unsafe) let (message, answer) = (value, reply)
         WebActor.assumeIsolated {
-          guard let (handler, page) = held, page.object?.isOwn == true else {
+          let sent = PageBridge.Message(takeString(jsc_value_to_json(message, 0)))
+          guard let (handler, page) = held, let object = page.object, object.isOwn, let sent,
+            sent.isOwn(object.host.runtime)
+          else {
             return webkit_script_message_reply_return_error_message(answer, "not for pages of this host")
           }
-          WebPage.answer(message, answer, handler)
+          WebPage.answer(sent.text, in: message, answer, handler)
         }
         return 1
       } as @convention(c) (gpointer?, UnsafeMutablePointer<JSCValue>?, OpaquePointer?, gpointer?) -> gboolean)
-    guard webkit_user_content_manager_register_script_message_handler_with_reply(manager, name, nil) != 0
+    guard
+      webkit_user_content_manager_register_script_message_handler_with_reply(
+        manager, name, PageBridge.world) != 0
     else {
       throw WebKitError("\(name): no name for messages, or one that is taken")
     }
   }
 
   private static func answer(
-    _ message: UnsafeMutablePointer<JSCValue>, _ reply: OpaquePointer, _ handler: @escaping ReplyHandler
+    _ json: String?, in message: UnsafeMutablePointer<JSCValue>, _ reply: OpaquePointer,
+    _ handler: @escaping ReplyHandler
   ) {
-    let json = takeString(jsc_value_to_json(message, 0))
     // The answer is made in the message's context, later.
     nonisolated(unsafe) let (context, reply) = (jsc_value_get_context(message), reply)
     g_object_ref(context)
