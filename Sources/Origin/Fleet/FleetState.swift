@@ -61,7 +61,7 @@ struct FleetState: Sendable {
     let info = item.channel
     let policy = item.extras.policy?.policy.current(at: Instant(milliseconds: now)) ?? .none
     var kill: FleetOverview.KillSwitch?
-    if !policy.intercept, let record = item.extras.policy {
+    if !policy.intercept, let record = item.killed {
       kill = .init(
         author: record.author, at: Moment(milliseconds: record.at), reason: record.message,
         until: policy.until.map { Moment(milliseconds: $0.milliseconds) })

@@ -8,6 +8,8 @@ package struct ChannelHealth: Sendable {
   package let freeze: ChannelFreeze?
   /// What it says beside its manifest.
   package let extras: ChannelExtras
+  /// Who switched interception off, when and why, where it is off: not who touched the policy since.
+  package let killed: DocumentRecord?
   /// Who made its newest release; nil: there is none.
   package let author: String?
   /// Polls of this clock hour and the one before, by the version that they reported.
@@ -30,10 +32,12 @@ extension Store {
         let author = try db.value(
           String.self, "SELECT author FROM release WHERE channel_id = ? AND version = ?", channel.id,
           channel.version.number)
+        let extras = try db.extras(of: channel.id)
+        let isOff = extras.policy?.policy.intercept == false
         all.append(
           ChannelHealth(
-            channel: channel, freeze: try db.freeze(of: channel.id), extras: try db.extras(of: channel.id),
-            author: author))
+            channel: channel, freeze: try db.freeze(of: channel.id), extras: extras,
+            killed: isOff ? try db.lastSwitch(of: channel.id) : nil, author: author))
       }
       try db.each(
         """

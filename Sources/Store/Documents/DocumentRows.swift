@@ -69,6 +69,15 @@ extension Database {
       """, channel, document.rawValue, before, limit, read: DocumentRecord.init)
   }
 
+  /// The version of a channel's policy that says whether interception is on: acts on bypasses and scripts leave that as it was.
+  func lastSwitch(of channel: Int64) throws(StoreError) -> DocumentRecord? {
+    try first(
+      """
+      SELECT version, kind, source, at, author, message, manifest_version, '' FROM document
+      WHERE channel_id = ? AND name = 'policy' AND kind NOT IN ('bypass', 'script') ORDER BY version DESC LIMIT 1
+      """, channel, read: DocumentRecord.init)
+  }
+
   /// Writes a version of a document.
   func insert(_ record: DocumentRecord, _ document: ChannelDocument, of channel: Int64) throws(StoreError) {
     try run(

@@ -73,6 +73,12 @@ import Testing
     #expect(killed.problems.first?.code == "killed" && killed.problems.first?.severity == "error")
     #expect(
       killed.channels[0].kill?.reason == "white pages" && killed.channels[0].freeze?.reason == "an incident")
+    // Who touches the policy afterwards killed nothing.
+    let bypass: JSONValue = ["act": "bypass-add", "pattern": "https://m.example.com/pay/*", "message": "later"]
+    let bypassed = try origin.api("POST", "\(Self.online)/policy", bypass)
+    #expect(bypassed.status == 201, "\(bypassed.json)")
+    let still = try overview().channels[0]
+    #expect(still.kill == killed.channels[0].kill && still.bypasses == 1)
     #expect(try origin.api("POST", "\(Self.online)/policy", ["act": "resume"]).status == 201)
     #expect(try origin.api("POST", "\(Self.online)/thaw?reason=it%20is%20over", [:]).status == 200)
     #expect(try problems().filter { $0 != "disk" } == [])
