@@ -74,7 +74,9 @@ import Testing
     #expect(
       killed.channels[0].kill?.reason == "white pages" && killed.channels[0].freeze?.reason == "an incident")
     // Who touches the policy afterwards killed nothing.
-    let bypass: JSONValue = ["act": "bypass-add", "pattern": "https://m.example.com/pay/*", "message": "later"]
+    let bypass: JSONValue = [
+      "act": "bypass-add", "pattern": "https://m.example.com/pay/*", "message": "later",
+    ]
     let bypassed = try origin.api("POST", "\(Self.online)/policy", bypass)
     #expect(bypassed.status == 201, "\(bypassed.json)")
     let still = try overview().channels[0]
