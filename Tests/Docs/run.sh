@@ -1,7 +1,7 @@
 #!/bin/bash
 # Checks the documentation against a program: links and anchors, quoted messages, pictures, the website, the quick start's and the
-# README's commands, the JSON Schemas against a running origin's documents, and the OpenAPI document against the source and against
-# what commands send and get.   Tests/Docs/run.sh PROGRAM
+# README's commands, the JSON Schemas against a running origin's documents, and the OpenAPI document against the source,
+# what commands send and get, and generated requests.   Tests/Docs/run.sh PROGRAM
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=docs/site/python
@@ -14,3 +14,4 @@ $python docs/site/build.py .build/site
 $python Tests/Docs/commands.py "$1"
 $python Tests/Docs/schemas.py "$1"
 $python Tests/Docs/api.py "$1"
+$python Tests/Docs/contract.py "$1" 25
