@@ -11,7 +11,7 @@ XCACHE := .build/release/xcache
 
 UNHURRIED := XCacheRuntimeTests.(ContentDecoderTests|SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
 
-.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit
+.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-scheme
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -122,6 +122,10 @@ test-webkit: packages tools ## run real pages in WebKitGTK from a runtime's cach
 	swift build --product xcache $(STRICT)
 	Engines/WebKitGTK/test.sh .build/debug/xcache $(FILTER)
 
+test-scheme: packages ## run real pages on the custom scheme in WebKitGTK, PAGES times (1): bodies, cookies, redirects (installs 340 MB)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
+	Tests/Scheme/run.sh $(or $(PAGES),1)
+
 check-apple: ## type-check what apps link in against stand-ins for Apple's modules
 	Tests/AppleStubs/check.sh
 
@@ -201,11 +205,12 @@ test-worker: ## the web runtime's cases in headless Chromium, but for the longes
 	swift build --product xcache
 	timeout -k 10 900 Tests/Browser/Worker/run.py .build/debug/xcache -stops '-beside a large pack' '-a manifest of 10,000'
 
-test-browser: ## headless Chromium: the web runtime's 159 cases (those of pages alone in WebKitGTK, too), versions as deltas, and the console: as a release engineer uses it, and as hostile texts can't reach it
+test-browser: ## headless Chromium: the web runtime's 161 cases (those of pages alone in WebKitGTK, too), versions as deltas, and the console: as a release engineer uses it, and as hostile texts can't reach it
 	@.ci/packages chromium python3 python3-pip gir1.2-webkit2-4.1 xvfb python3-gi
 	swift build --product xcache
 	Tests/Browser/dictionary.py .build/debug/xcache
 	Tests/Browser/console.py .build/debug/xcache
+	Tests/Browser/console_details.py .build/debug/xcache
 	Tests/Browser/release_engineer.py .build/debug/xcache
 	Tests/Browser/Worker/run.py .build/debug/xcache
 	ENGINE=webkit /usr/bin/python3 Tests/Browser/Worker/run.py .build/debug/xcache opening updates copies

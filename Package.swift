@@ -17,6 +17,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 
 let package = Package(
   name: "xcache",
+  // Mutex and Atomic are of these systems on (Synchronization).
+  platforms: [.iOS(.v18), .macOS(.v15)],
   products: [
     .executable(name: "xcache", targets: ["xcache"]),
     .library(name: "XCacheClient", targets: ["XCacheClient"]),
@@ -177,7 +179,7 @@ let package = Package(
       "XCacheRuntimeTests",
       [
         "Archive", "Compression", "DeviceApple", "DeviceLinux", "HTTPDNS", "Manifests", "SocketServer",
-        "System",
+        "System", "TLSPeer",
         "XCacheClient", "XCacheRuntime",
       ]),
     // Support is that of XCacheClientTests here, too.

@@ -31,8 +31,18 @@
 
     /// Connects to `endpoint`, for `host` by name and certificate where `isSecure` says so; nil where that fails or takes too
     /// long, or the attempt is ended.
-    init?(_ endpoint: NWEndpoint, _ host: String, isSecure: Bool, _ attempt: ConnectionAttempt) {
-      connection = NWConnection(to: endpoint, using: Self.parameters(host, isSecure: isSecure))
+    convenience init?(
+      _ endpoint: NWEndpoint, _ host: String, isSecure: Bool, _ attempt: ConnectionAttempt
+    ) {
+      let connection = NWConnection(to: endpoint, using: Self.parameters(host, isSecure: isSecure))
+      attempt.onEnd { connection.cancel() }
+      self.init(starting: connection, within: attempt.milliseconds)
+    }
+
+    /// Starts a connection, such as one that a listener took, and waits until it can be used; nil where that fails or takes too
+    /// long.
+    init?(starting connection: NWConnection, within milliseconds: Int) {
+      self.connection = connection
       let state = state
       connection.stateUpdateHandler = { now in
         switch now {
@@ -45,8 +55,7 @@
         }
       }
       connection.start(queue: Self.queue)
-      attempt.onEnd { [connection] in connection.cancel() }
-      let isReady = state.waiting(for: .milliseconds(attempt.milliseconds)) { state -> Bool? in
+      let isReady = state.waiting(for: .milliseconds(milliseconds)) { state -> Bool? in
         if state.failure != nil { return false }
         return state.isReady ? true : nil
       }
@@ -56,9 +65,12 @@
       }
     }
 
+    /// The port of this side, once it is connected.
+    var localPort: UInt16? { connection.currentPath?.localEndpoint?.port }
+
     deinit { connection.cancel() }
 
-    private static let queue = DispatchQueue(label: "xcache connections", attributes: .concurrent)
+    static let queue = DispatchQueue(label: "xcache connections", attributes: .concurrent)
 
     private static func parameters(_ host: String, isSecure: Bool) -> NWParameters {
       let tcp = NWProtocolTCP.Options()
@@ -148,6 +160,14 @@
     }
 
     func close() { connection.cancel() }
+  }
+
+  extension NWEndpoint {
+    /// Of a host and a port.
+    var port: UInt16? {
+      guard case .hostPort(_, let port) = self else { return nil }
+      return port.rawValue
+    }
   }
 
   /// Connections of Network.framework's, to the addresses that a resolver gives.

@@ -15,6 +15,14 @@ let package = Package(
         "CWebKitGTK", .product(name: "DeviceLinux", package: "xcache"),
         .product(name: "XCacheClient", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
       ]),
+    .executableTarget(
+      name: "open-bench",
+      dependencies: [
+        "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
+        .product(name: "HTTPDNS", package: "xcache"),
+        .product(name: "XCacheClient", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
+      ],
+      path: "Benchmarks/Open"),
     .testTarget(
       name: "XCacheWebKitTests",
       dependencies: [

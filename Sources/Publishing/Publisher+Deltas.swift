@@ -96,16 +96,18 @@ extension Publisher {
     if bytes > limit { throw .overBudget(bytes: bytes, limit: limit) }
   }
 
-  /// The preparation with all its costs, which are worked out to the end after the release is visible.
-  /// - Parameter isHurried: who didn't want to wait for the release waits a moment for them.
-  func finish(_ preparation: OriginAnswer<PreparationAnswer>?, _ channel: ChannelAddress, isHurried: Bool)
-    throws(PublishError) -> OriginAnswer<PreparationAnswer>?
-  {
+  /// The preparation with its costs, which are worked out to the end after the release is visible: a dry run waits for all of
+  /// them, a release no more than a moment.
+  func finish(
+    _ preparation: OriginAnswer<PreparationAnswer>?, _ channel: ChannelAddress, _ options: ReleaseOptions
+  ) throws(PublishError) -> OriginAnswer<PreparationAnswer>? {
     guard let preparation else { return nil }
     let end = Clock.monotonicNanoseconds() + Self.moment
     // What was known of it is from before the release: it may have come to its end since.
     return try wait(preparation, channel, pause: 0) {
-      $0.done || (isHurried ? Clock.monotonicNanoseconds() > end : $0.late)
+      if $0.done { return true }
+      if options.dryRun == true { return $0.late }
+      return $0.late && options.now != true || Clock.monotonicNanoseconds() > end
     }
   }
 

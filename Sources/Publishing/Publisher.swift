@@ -128,7 +128,7 @@ package struct Publisher: Sendable {
     }
     var afterwards: PublishError?
     do {
-      preparation = try finish(preparation, channel, isHurried: options.release.now == true)
+      preparation = try finish(preparation, channel, options.release)
       if options.waitsForDeltas, !isDryRun { try waitForDeltas(channel) }
     } catch {
       // The release stands, whatever can't be asked about it any more, e.g. since the origin was started anew.

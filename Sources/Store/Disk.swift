@@ -37,6 +37,13 @@ package struct Disk: Sendable {
     guard !overflow, left >= Self.reserve(of: space) else { throw .diskFull(folder) }
   }
 
+  /// Whether a file system has so little room that what may go is to go soon: less than a twentieth, or than twice what
+  /// uploads leave.
+  func isShort(_ path: String) -> Bool {
+    guard let space = try? space(path) else { return false }
+    return space.available < max(space.size / 20, 2 * Self.reserve(of: space))
+  }
+
   func create(_ path: String, flags: OpenFlags) throws(SystemError) -> Descriptor {
     try before("open", path)
     return try Kernel.open(path, flags, mode: 0o640)

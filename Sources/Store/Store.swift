@@ -136,7 +136,7 @@ package final class Store: Sendable {
 
   /// Begins to receive a file.
   package func receive(_ claim: BlobClaim) throws(StoreError) -> IncomingBlob {
-    try blobs.disk.checkRoom(for: claim.size ?? 0, in: folder.temporary)
+    try blobs.checkRoom(for: claim.size ?? 0)
     return try IncomingBlob(claim, in: blobs)
   }
 
@@ -166,7 +166,8 @@ package final class Store: Sendable {
     try blobs.openChecked(sha256)
   }
 
-  /// Removes files that arrived more than a day ago and that no release took.
+  /// Removes files that arrived more than a day ago and that no release took; where the disk is short of room, those of
+  /// publishes that are over.
   /// - Returns: how many, and their bytes.
   @discardableResult
   package func sweepUploads() throws(StoreError) -> (files: Int, bytes: Int64) {

@@ -3,6 +3,7 @@
 // every method that we implement, so that a misspelt one, which the real protocols would pass over, fails here.
 
 @_exported import Dispatch
+@_exported import Security
 
 // MARK: - Values
 
@@ -58,8 +59,53 @@ public struct FileProtectionType: Hashable, Sendable {
   public static let completeUntilFirstUserAuthentication = FileProtectionType()
 }
 
-open class NSObject {
+public protocol NSObjectProtocol: AnyObject {}
+
+open class NSObject: NSObjectProtocol, Hashable {
   public init() {}
+  public static func == (a: NSObject, b: NSObject) -> Bool { a === b }
+  public func hash(into hasher: inout Hasher) {}
+}
+
+// Of the errno overlay, which Foundation exports.
+public enum POSIXErrorCode: Int32, Sendable { case EADDRINUSE = 48 }
+
+open class NSCoder: NSObject {}
+// Bridged without a copy.
+public typealias NSDictionary = CFDictionary
+
+open class Bundle: NSObject, @unchecked Sendable {
+  open class var main: Bundle { Bundle() }
+  open func path(forResource name: String?, ofType ext: String?) -> String? { nil }
+  open func object(forInfoDictionaryKey key: String) -> Any? { nil }
+}
+
+public struct CGRect: Equatable, Sendable {
+  public static var zero: CGRect { CGRect() }
+}
+
+// UIView or NSView, whichever the system has.
+@MainActor open class WKPlatformView: NSObject {}
+
+public struct Date: Hashable, Comparable, Sendable {
+  public init() {}
+  public static func < (a: Date, b: Date) -> Bool { false }
+}
+
+open class JSONSerialization: NSObject {
+  public struct WritingOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static var fragmentsAllowed: WritingOptions { WritingOptions(rawValue: 4) }
+  }
+  public struct ReadingOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static var fragmentsAllowed: ReadingOptions { ReadingOptions(rawValue: 4) }
+  }
+  open class func isValidJSONObject(_ obj: Any) -> Bool { false }
+  open class func data(withJSONObject obj: Any, options opt: WritingOptions = []) throws -> Data { Data() }
+  open class func jsonObject(with data: Data, options opt: ReadingOptions = []) throws -> Any { 0 }
 }
 
 open class FileManager: NSObject {
@@ -89,6 +135,7 @@ public struct URLRequest: Hashable, Sendable {
   public var httpShouldHandleCookies = true
   public var httpBody: Data? { get { nil } set {} }
   public var httpBodyStream: InputStream? { get { nil } set {} }
+  public var mainDocumentURL: URL? { get { nil } set {} }
   public var allHTTPHeaderFields: [String: String]? { get { nil } set {} }
   public func value(forHTTPHeaderField field: String) -> String? { nil }
   public func _bridgeToObjectiveC() -> NSURLRequest { NSURLRequest() }
@@ -161,6 +208,14 @@ open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
 open class URLCache: NSObject, @unchecked Sendable {}
 open class HTTPCookie: NSObject, @unchecked Sendable {
   open class func requestHeaderFields(with cookies: [HTTPCookie]) -> [String: String] { [:] }
+  open class func cookies(withResponseHeaderFields headerFields: [String: String], for URL: URL) -> [HTTPCookie] { [] }
+  open var name: String { "" }
+  open var value: String { "" }
+  open var domain: String { "" }
+  open var path: String { "" }
+  open var isHTTPOnly: Bool { false }
+  open var isSecure: Bool { false }
+  open var expiresDate: Date? { nil }
 }
 
 open class HTTPCookieStorage: NSObject, @unchecked Sendable {
@@ -269,7 +324,17 @@ extension URLCache {
   public enum StoragePolicy: UInt, Sendable { case allowed, allowedInMemoryOnly, notAllowed }
 }
 
-open class URLCredential: NSObject, @unchecked Sendable {}
+open class URLCredential: NSObject, @unchecked Sendable {
+  public convenience init(trust: SecTrust) { self.init() }
+}
+
+open class URLProtectionSpace: NSObject, @unchecked Sendable {
+  open var host: String { "" }
+  open var port: Int { 0 }
+  open var authenticationMethod: String { "" }
+  open var serverTrust: SecTrust? { nil }
+}
+public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
 
 public protocol URLAuthenticationChallengeSender: AnyObject {
   func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge)
@@ -281,6 +346,7 @@ public protocol URLAuthenticationChallengeSender: AnyObject {
 
 open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
   public init(authenticationChallenge challenge: URLAuthenticationChallenge, sender: any URLAuthenticationChallengeSender) {}
+  open var protectionSpace: URLProtectionSpace { URLProtectionSpace() }
 }
 
 public protocol URLProtocolClient: AnyObject {
@@ -310,7 +376,6 @@ open class URLProtocol: NSObject {
 // MARK: - Run loops
 
 open class CFRunLoop {}
-public final class CFString {}
 public struct CFRunLoopMode: Sendable {
   public static var defaultMode: CFRunLoopMode { CFRunLoopMode() }
   public var rawValue: CFString { CFString() }

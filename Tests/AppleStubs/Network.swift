@@ -7,6 +7,7 @@ import Foundation
 
 public struct IPv4Address: Hashable, Sendable {
   public init?(_ rawValue: Data, _ interface: NWInterface? = nil) {}
+  public static var loopback: IPv4Address { IPv4Address(Data())! }
 }
 
 public struct IPv6Address: Hashable, Sendable {
@@ -16,7 +17,7 @@ public struct IPv6Address: Hashable, Sendable {
 public struct NWInterface: Hashable, Sendable {}
 
 public enum NWError: Error, Equatable, Sendable {
-  case posix(Int32)
+  case posix(POSIXErrorCode)
   case dns(Int32)
   case tls(Int32)
 }
@@ -31,6 +32,7 @@ public enum NWEndpoint: Hashable, Sendable {
   public struct Port: Hashable, RawRepresentable, Sendable {
     public let rawValue: UInt16
     public init?(rawValue: UInt16) { self.rawValue = rawValue }
+    public static var any: NWEndpoint.Port { Port(rawValue: 0)! }
   }
 
   case hostPort(host: NWEndpoint.Host, port: NWEndpoint.Port)
@@ -57,6 +59,51 @@ public enum NWProtocolTLS {
 public final class NWParameters: @unchecked Sendable {
   public convenience init(tls: NWProtocolTLS.Options?, tcp: NWProtocolTCP.Options = NWProtocolTCP.Options()) { self.init() }
   init() {}
+  public var requiredLocalEndpoint: NWEndpoint?
+  public var allowLocalEndpointReuse = false
+  public var acceptLocalOnly = false
+}
+
+public struct NWPath: Equatable, Sendable {
+  public enum Status: Sendable { case satisfied, unsatisfied, requiresConnection }
+  public var status: NWPath.Status { .satisfied }
+  public var isExpensive: Bool { false }
+  public var isConstrained: Bool { false }
+  public var localEndpoint: NWEndpoint? { nil }
+  public var remoteEndpoint: NWEndpoint? { nil }
+}
+
+public final class NWPathMonitor: @unchecked Sendable {
+  public init() {}
+  public var pathUpdateHandler: (@Sendable (NWPath) -> Void)?
+  public func start(queue: DispatchQueue) {}
+  public func cancel() {}
+}
+
+public final class NWListener: @unchecked Sendable {
+  public enum State: Equatable, Sendable {
+    case setup
+    case waiting(NWError)
+    case ready
+    case failed(NWError)
+    case cancelled
+  }
+
+  public init(using parameters: NWParameters, on port: NWEndpoint.Port = .any) throws {}
+  public var stateUpdateHandler: (@Sendable (NWListener.State) -> Void)?
+  public var newConnectionHandler: (@Sendable (NWConnection) -> Void)?
+  public var port: NWEndpoint.Port? { nil }
+  public func start(queue: DispatchQueue) {}
+  public func cancel() {}
+}
+
+// macOS 14, iOS 17
+public struct ProxyConfiguration: Sendable {
+  public init(httpCONNECTProxy: NWEndpoint, tlsOptions: NWProtocolTLS.Options? = nil) {}
+  public mutating func applyCredential(username: String, password: String) {}
+  public var allowFailover: Bool { get { false } set {} }
+  public var matchDomains: [String] { get { [] } set {} }
+  public var excludedDomains: [String] { get { [] } set {} }
 }
 
 public final class NWConnection: @unchecked Sendable {
@@ -80,6 +127,8 @@ public final class NWConnection: @unchecked Sendable {
   }
 
   public init(to endpoint: NWEndpoint, using parameters: NWParameters) {}
+  public var endpoint: NWEndpoint { fatalError() }
+  public var currentPath: NWPath? { nil }
   public var stateUpdateHandler: (@Sendable (NWConnection.State) -> Void)?
   public func start(queue: DispatchQueue) {}
   public func cancel() {}

@@ -1,7 +1,20 @@
 """The console in Chromium as somebody uses it, and what is checked of every page of it."""
-import glob, json, os, subprocess, sys, time
+import datetime, glob, json, os, subprocess, sys, time
 
 here = os.path.dirname(os.path.abspath(__file__))
+# The reader's: neither the machine's nor the server's, and no whole number of hours.
+zone = "Asia/Kolkata"
+
+
+def local(moment, later=0):
+    """A time of the API in the reader's zone."""
+    at = datetime.datetime.fromisoformat(moment.replace("Z", "+00:00")) + datetime.timedelta(seconds=later)
+    return at.astimezone(datetime.timezone(datetime.timedelta(hours=5, minutes=30)))
+
+
+def zone_text(moment, later=0):
+    """The same as somebody types it."""
+    return local(moment, later).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def until(probe, what, seconds=30):
@@ -31,6 +44,7 @@ class Console:
     def __init__(self, browser, site, width=1280, height=900):
         self.site, self.page = site, browser.new_page()
         self.page.send("Log.enable")
+        self.page.send("Emulation.setTimezoneOverride", timezoneId=zone)
         self.wide(width, height)
         self.page.goto(site.console)
 

@@ -7,9 +7,9 @@ Signs in, finds what broke and when, compares, rolls back and watches the fleet 
 uses every act; looks with a token that may only read; has the server restarted in between. Every page is held against axe's
 rules, at 1280 and 390 px, dark and light. Needs Chromium, and pip for axe-playwright-python.
 """
-import datetime, os, sys, tempfile, time
+import os, sys, tempfile, time
 from cdp import Browser
-from console_page import Console, here, until
+from console_page import Console, here, local, until, zone_text
 from site_under_test import Site
 
 xcache = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../../.build/debug/xcache"))
@@ -24,15 +24,20 @@ def prepared(site):
     """Three releases, the newest of which breaks something."""
     files = {f"js/part-{number}.js": f"console.log({number});\n" * 20 for number in range(20)}
     files["index.html"] = "<!doctype html><title>shop</title>\n<h1>Spring</h1>\n"
+    files["logo.svg"] = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><circle cx='4' cy='4' r='4'/></svg>"
     site.publish(files, "spring sale")
+    files["logo.svg"] = files["logo.svg"].replace("r='4'", "r='2'")
+    # A second of its own for each.
+    time.sleep(1.2)
     site.publish(files | {"index.html": "<!doctype html><title>shop</title>\n<h1>Summer</h1>\n"}, "summer sale")
+    time.sleep(1.2)
     site.publish(files | {"js/part-7.js": "throw new Error();\n"}, "a new basket")
     site.poll(2, 40)
     site.poll(3, 60)
     site.report("integrity", 3, 25, "https://m.example.com/js/part-7.js")
 
 
-def find_what_broke(console):
+def find_what_broke(console, site):
     console.says("Devices reported 25 failures", "#problems")
     assert console.text("#view table tbody tr").startswith("shop online")
     console.press("Enter", "#to-shop-online")
@@ -41,11 +46,13 @@ def find_what_broke(console):
     console.says("integrity", "#view")
     console.says("58 % of 103 polls", "#view dl")
     console.says("https://m.example.com/js/part-7.js", "#view")
-    # What was live then? The reader's own clock is asked.
-    now = datetime.datetime.now().strftime("%Y-%m-%dT%H:%M:%S")
-    console.eval(f"document.querySelector('#moment').value = '{now}'; document.querySelector('#ask-moment').requestSubmit()")
-    console.says("Version 3 was live: publish by admin")
-    assert console.text("#view [role=status]:has(a)").startswith("At "), "the moment isn't said"
+    # What was live then? In the reader's zone, to the second.
+    _, log = site.ask("GET", "apps/shop/channels/online/log")
+    for release in reversed(log["releases"]):
+        asked = zone_text(release["at"]).replace(" ", "T")
+        console.eval(f"document.querySelector('#moment').value = '{asked}'; document.querySelector('#ask-moment').requestSubmit()")
+        console.says(f"Version {release['version']} was live: publish by admin")
+        assert console.text("#view [role=status]:has(a)").startswith("At "), "the moment isn't said"
     console.eval("[...document.querySelectorAll('#view a')].find((one) => one.textContent.includes('which it') || "
                  "one.textContent === 'Compare it with version 2').click()")
     console.wait(".tree li button")
@@ -53,8 +60,18 @@ def find_what_broke(console):
     console.eval("[...document.querySelectorAll('.tree li button')].find((one) => one.textContent === 'part-7.js').click()")
     console.says("+ throw new Error();", "#content pre")
     console.check("compare")
-    assert console.eval("document.querySelector('#view') !== null && [...document.querySelectorAll('time')].every("
-                        "(one) => / UTC$/.test(one.title))")
+
+
+def times(console, site):
+    """In the reader's zone, UTC on hover and for who listens."""
+    console.go(channel, "#timeline li")
+    shown = console.eval("[...document.querySelectorAll('#view time')].map((one) => [one.dateTime, one.innerText, one.title])")
+    assert len(shown) > 3
+    for moment, words, title in shown:
+        assert f"{local(moment):%-I:%M:%S}" in words and f"{local(moment):%b %-d, %Y}" in words, (moment, words)
+        assert title == f"{moment[:10]} {moment[11:19]} UTC", (moment, title)
+    for words in ("Rollouts to a part of the fleet", "approvals", "signed by their publishers"):
+        console.says(words, "#view [aria-label='Not yet available']")
 
 
 def roll_back(console, site):
@@ -146,7 +163,7 @@ def every_act(console, site):
     assert '"reason":"no longer"' in audit["rows"][0]["parameters"], audit["rows"][0]
 
 
-def audit_and_operations(console):
+def audit_and_operations(console, site):
     console.go("#/audit", "table")
     console.click("#verify")
     console.says("✔ whole", "#view")
@@ -154,12 +171,13 @@ def audit_and_operations(console):
     console.says("1 rows")
     console.says("the incident of today", "#view table")
     console.check("audit")
-    console.go("#/operations", "table")
+    site.ask("POST", "mirrors", {"name": "s3://copy", "versions": [{"app": "shop", "channel": "online", "version": "2"}]})
+    console.go("#/operations", "#mirror-s3\\:\\/\\/copy")
     shown, _ = console.act("#gc", "room", {"keepVersions": "50"})
     assert "would go" in shown, shown
     shown, _ = console.act("#make-token", "a screen on the wall", {"name": "screen", "scope": "read", "app": "shop"})
     assert "screen may look in shop" in shown, shown
-    console.says("screen", "#view table")
+    console.says("screen", "#view")
     console.check("operations")
     a_secret(console)
 
@@ -264,7 +282,8 @@ def restarted(console, site):
 
 def every_page(console):
     places = [("#/", "table"), (channel, "#timeline li"), ("#/release/shop/online/3", ".tree li"),
-              ("#/compare/shop/online?from=1&to=3", ".tree li"), ("#/audit", "table"), ("#/operations", "table")]
+              ("#/compare/shop/online?from=1&to=2", ".tree li"), ("#/audit", "table"), ("#/operations", "table"),
+              ("#/channel/shop/nothing", "[role=alert]")]
     for scheme in ("light", "dark"):
         console.scheme(scheme)
         for width in (1280, 390):
@@ -274,10 +293,29 @@ def every_page(console):
                 console.go(place, probe)
                 time.sleep(0.3)
                 console.check(f"{place} {scheme} {width}")
-            console.go(channel, "#act-roll-back")
-            console.click("#act-roll-back")
-            console.wait("dialog #preview dl")
-            console.check(f"dialog {scheme} {width}")
+                # What opens within a page: a text's lines, two pictures, a chart's numbers, a row's details.
+                for name, probe in (("index.html", "#content pre"), ("logo.svg", "#content img")) if "compare" in place else ():
+                    console.eval(f"[...document.querySelectorAll('.tree li button')].find((one) => one.textContent === '{name}').click()")
+                    console.wait(probe)
+                    console.check(f"{name} {scheme} {width}")
+                if console.eval("(() => { const all = [...document.querySelectorAll('#view details:not([open])')].slice(0, 8); "
+                                "for (const one of all) one.open = true; return all.length; })()"):
+                    console.check(f"{place} opened {scheme} {width}")
+            every_dialog(console, f"{scheme} {width}")
+
+
+def every_dialog(console, how):
+    """Of the channel's page and of operations, each with its preview."""
+    for place, probe in ((channel, "#act-roll-back"), ("#/operations", "tbody button")):
+        console.go(place, probe)
+        buttons = "document.querySelectorAll('#view [id^=act-], #gc, #make-token, #view tbody button')"
+        names = console.eval(f"[...{buttons}].map((one) => one.textContent)")
+        assert len(names) >= 4, names
+        # One of each kind; tokens are several.
+        for number, name in {name.split()[0]: (number, name) for number, name in enumerate(names)}.values():
+            console.eval(f"{buttons}[{number}].click()")
+            console.wait("dialog #preview h3")
+            console.check(f"dialog {name} {how}")
             console.press("Escape")
             until(lambda: not console.has("dialog"), "the dialog's end")
 
@@ -318,15 +356,16 @@ def main():
                 console.check("the door")
                 console.sign_in(site.token)
                 console.wait("#view table")
-                find_what_broke(console)
-                say("found what broke")
+                find_what_broke(console, site)
+                times(console, site)
+                say("found what broke, at times of another zone")
                 roll_back(console, site)
                 say("rolled back, and the fleet followed")
                 freeze(console, site)
                 say("frozen, refused, thawed")
                 every_act(console, site)
                 say("every act")
-                audit_and_operations(console)
+                audit_and_operations(console, site)
                 say("audit and operations")
                 only_reading(browser, site)
                 say("a token that may only read")

@@ -65,4 +65,39 @@ import Testing
       #expect(try site.web.ask("/metrics").text.contains(#"version="1",event="page-failed"} 2"#))
     }
   }
+
+  @Test("status --json has polls and failures over time, disk, mirrors and problems, as the console")
+  func history() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "one"])
+      for _ in 0..<3 { _ = try site.poll("version=1") }
+      let failure = Array(#"{"reason":"integrity","url":"https://m.example.com/a.js","version":"1"}"#.utf8)
+      for _ in 0..<12 { _ = try site.web.ask("/report?app=shop", "POST", body: failure) }
+      #expect(try site.run("mirror", "--to", "www").exitCode == 0)
+      // What is counted is written some seconds later, and at the latest when the server ends.
+      try site.seeOff()
+      try site.start()
+      func status(_ token: String? = nil) throws -> JSONValue {
+        let output = try site.run("status", "--app", "shop", "--json", token: token).output
+        return try #require(try JSONValue.parse(Array(output.utf8))["history"])
+      }
+      let all = try status()
+      for (name, step, points) in [("hours", "hour", 48), ("days", "day", 90)] as [(String, String, Int64)] {
+        let series = all[name]
+        #expect(series?["step"]?.string == step && series?["points"]?.integer == points, "\(all)")
+        let polls = series?["versions"]?.array?.first { $0["version"]?.string == "1" }?["polls"]?.array ?? []
+        #expect(polls.count == Int(points) && polls.compactMap(\.integer).reduce(0, +) == 3, "\(polls)")
+        let failures = series?["failures"]?.array?.first
+        #expect(failures?["reason"]?.string == "integrity")
+        #expect(failures?["failures"]?.array?.compactMap(\.integer).reduce(0, +) == 12)
+      }
+      #expect(try #require(all["disk"]?["now"]?["size"]?.integer) > 0)
+      #expect(all["mirrors"]?.array?.first?["versions"]?.array?.first?["version"]?.string == "1")
+      #expect(all["problems"]?.array?.contains { $0["code"]?.string == "failing" } == true, "\(all)")
+      // Who may not see the disk gets the rest.
+      let wall = try site.run("token", "create", "wall", "--scope", "read").output
+      let some = try status(wall.filter { !$0.isWhitespace })
+      #expect(some["disk"] == nil && some["days"] == all["days"], "\(some)")
+    }
+  }
 }

@@ -79,6 +79,15 @@ import Testing
   /// What is told whole is bounded; what is told in parts isn't.
   @Test func aPartThatIsTooLarge() throws {
     let long = String(repeating: "x", count: JSONStream.partLimit)
+    // White space counts like a part, wherever it is; between parts it begins anew.
+    let space = String(repeating: " ", count: JSONStream.partLimit)
+    for text in ["{\(space) }", "\(space)\n{}", "{}\(space)\t", "{\"a\":\(space) 1}"] {
+      #expect { try Self.parts(text, size: 1000) } throws: {
+        if case JSONError.tooLarge = $0 { true } else { false }
+      }
+    }
+    let spaced = "\(space){\(space)\"a\"\(space):\(space)1\(space)}\(space)"
+    #expect(try Self.parts(spaced, size: 60_000) == [.begin(nil), .value("a", 1), .end])
     for text in ["{\"a\":\"\(long)\"}", "{\"\(long)\":1}", "{\"list\":[\"\(long)"] {
       #expect {
         try Self.parts(text, size: 1000)

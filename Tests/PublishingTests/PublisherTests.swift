@@ -373,6 +373,37 @@ import Testing
     #expect(words { try publish() }?.hasPrefix("\(path) arrived at the origin with different bytes") == true)
   }
 
+  /// A virus scanner, say, that doesn't like one file of a hundred.
+  @Test func theFileOfAPackThatIsChangedOnTheWayIsNamed() throws {
+    for index in 0..<100 { try folder.write("site/f\(index).js", "let f = \(index)") }
+    let path = try folder.write("site/bad.js", "let bad = 1")
+    let bad = SHA256.of(Array("let bad = 1".utf8)).hex
+    origin.with { model in
+      model.fault = { _, request in
+        let isPack = request.method == "POST" && request.path.hasSuffix("/blobs")
+        guard isPack || request.method == "PUT" && request.path.hasSuffix(bad) else { return nil }
+        return FakeOrigin.problem(422, "digest-mismatch", "two hashes")
+      }
+    }
+    #expect(words { try publish() }?.hasPrefix("\(path) arrived at the origin with different bytes") == true)
+  }
+
+  @Test func aPackThatIsChangedOnceArrives() throws {
+    for index in 0..<10 { try folder.write("site/f\(index).js", "let f = \(index)") }
+    let isBroken = Locked(true)
+    origin.with { model in
+      model.fault = { _, request in
+        guard request.method == "POST", request.path.hasSuffix("/blobs") else { return nil }
+        let isNow = isBroken.withLock { isBroken in
+          defer { isBroken = false }
+          return isBroken
+        }
+        return isNow ? FakeOrigin.problem(422, "digest-mismatch", "two hashes") : nil
+      }
+    }
+    #expect(try publish().uploaded == 10)
+  }
+
   @Test func progressReachesTheEnd() throws {
     for index in 0..<20 { try folder.write("site/f\(index).js", String(repeating: "x", count: index * 9000)) }
     let seen = Locked<[Publisher.Progress]>([])

@@ -51,11 +51,14 @@ OWN = {
     "ChannelSettingsRequest": {"type": "object", "minProperties": 1, "properties": {
         "interval": {"type": ["integer", "null"]}, "hosts": {"type": ["array", "null"], "items": {"type": "string"}},
         "reports": {"type": ["integer", "null"]}}},
-    "ReleaseRequest": both(ref("ReleaseOptions"), {"type": "object", "properties": {"plan": SHA, "bundles": {
-        "type": "array", "items": {"type": "object", "required": ["bundle"], "properties": {
-            "bundle": {"type": "string"}, "unpublish": {"const": True}, "base": VERSION,
-            "remove": {"type": "array", "items": {"type": "string"}},
-            "set": {"type": "object", "additionalProperties": {"type": "object"}}}}}}}),
+    "EmptyRequest": {"type": "object"},
+    "ReleaseRequest": both(ref("ReleaseOptions"), {"type": "object", "properties": {
+        "plan": SHA, "id": {"type": "string"}, "bundles": {
+            "type": "array", "items": {"type": "object", "required": ["bundle"], "properties": {
+                "bundle": {"type": "string"}, "unpublish": {"const": True}, "base": VERSION,
+                "remove": {"type": "array", "items": {"type": "string"}},
+                "set": {"type": "object", "additionalProperties": {"type": "object"}}}, "additionalProperties": False}}}})
+    | {"unevaluatedProperties": False},
     "Problem": {"type": "object", "required": ["code", "title", "type", "status"], "properties": {
         "code": {"type": "string"}, "title": {"type": "string"}, "type": {"const": "about:blank"},
         "status": {"type": "integer"}, "detail": {"type": ["string", "null"]}}},
@@ -203,7 +206,9 @@ def routes():
             handler = re.search(r"\b(\w+(?:Handler|Sink)\.\w+)", arguments)
             found += 1
             needs = ("publish", "channel") if act[2] == "release" else (takes[2] or "admin", takes[1] or takes[3])
-            yield path, act[1], act[2], needs, limits.get(limit[1]) if limit else None, handler[1] if handler else None
+            # A member that such an act doesn't know is refused.
+            strict = act[2] == ".change" and "knowsAll: false" not in arguments
+            yield path, act[1], act[2], needs, limits.get(limit[1]) if limit else None, handler[1] if handler else None, strict
     if found != len(re.findall(r"\.(?:get|put|post|delete): ", table)):
         stop("not every act of the route table was read")
 
@@ -250,8 +255,8 @@ def named(table, method, path):
 
 
 def operations():
-    paths, answers = {}, client()
-    for path, method, act, (scope, reach), limit, handler in routes():
+    paths, answers, strict = {}, client(), set()
+    for path, method, act, (scope, reach), limit, handler, is_strict in routes():
         answer = named(ANSWERS, method, path) or answers.get((method, path))
         if answer is None and named(ANSWERS, method, path) is None:
             # The client has one function for the logs of both documents.
@@ -289,6 +294,8 @@ def operations():
             if not body_type:
                 stop(f"nothing says what {method} {path} takes")
             operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": typed(body_type)}}}
+            if is_strict:
+                strict.add(body_type)
             if limit:
                 operation["requestBody"]["description"] = f"at most {limit} bytes"
         if method == "get":
@@ -306,6 +313,10 @@ def operations():
                 "name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 16, "maxLength": 128},
                 "description": "names one act, so that a repeated request is answered as the first one was"})
         paths.setdefault(shown, {})[method] = operation
+    for name in strict:
+        if not name.endswith("Request") or used[name].get("type") != "object":
+            stop(f"{name} is a body that takes no other members, but no request's own object")
+        used[name] = {**used[name], "additionalProperties": False}
     return paths
 
 

@@ -8,7 +8,7 @@ export async function open({ query }) {
   if (hindered) return { title: "Audit", node: [el("h1", {}, "Audit trail"), el("p", {}, `○ ${hindered}`)] };
   const box = el("div");
   const verdict = el("p", { role: "status" });
-  const more = el("button", { type: "button" }, "Older rows");
+  const more = el("button", { type: "button", id: "older-rows" }, "Older rows");
   const note = el("p", { class: "quiet", role: "status" });
   let rows = [];
   let asked = 0;

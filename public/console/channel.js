@@ -13,6 +13,8 @@ const spans = {
 };
 let chosen = "day";
 const page = 20;
+/** Lines that the server tells at most, those of the newest versions. */
+const mostFailures = 500;
 
 export async function open({ names: [app, channel], overview: fleet, reload }) {
   const path = channelPath(app, channel);
@@ -178,10 +180,11 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   const failures = el("div");
   part(failures, async () => {
     const adoption = await get(`${path}/adoption`);
-    const rest = adoption.failures.length - 50;
+    const all = [...adoption.failures].sort((a, b) => b.failures - a.failures);
+    const rest = all.length - 50;
     return [table("Failures of the last week, the most frequent first", [["Failures", true], ["Reason"], ["Version", true], ["URL"]],
-      adoption.failures.slice(0, 50).map((one) => [count(one.failures), one.reason, one.version, one.url || "not told"]), "Devices told of no failures in the last week."),
-      rest > 0 ? el("p", {}, `▲ ${count(rest)} more reasons, versions and URLs, with fewer failures, aren't shown.`) : null];
+      all.slice(0, 50).map((one) => [count(one.failures), one.reason, one.version, one.url || "not told, or one of many"]), "Devices told of no failures in the last week."),
+      rest > 0 ? el("p", {}, `▲ ${count(rest)}${all.length < mostFailures ? "" : " or more"} further lines aren't shown.`) : null];
   });
 
   const shown = {

@@ -1,10 +1,10 @@
-import { channelLink, get, hindrance, me } from "./api.js";
+import { channelLink, get, hindrance } from "./api.js";
 import { badge, count, el, fill, facts, part, plural, size, svg, table, tell, when } from "./dom.js";
 import { collectGarbage, createToken, forgetMirror, revokeToken } from "./acts.js";
 
 export async function open({ reload }) {
   const hindered = hindrance("admin", "", "", true);
-  const mayForget = me()?.scope === "read" ? "Your token may only read; this takes an admin's, or the one that the mirror runs with." : "";
+  const notYours = "Your token may not forget this mirror: the token that it runs with may, or an unrestricted admin's.";
   const only = (node) => (hindered ? el("p", {}, `○ ${hindered}`) : node);
   const disk = el("div");
   const tokens = el("div");
@@ -18,10 +18,15 @@ export async function open({ reload }) {
     return [one.name, when(one.at, true),
       el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size)), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
       one.keeps === false ? badge("warn", "not kept any more") : badge("good", "keeps its versions"),
-      el("button", { type: "button", "aria-disabled": mayForget ? "true" : null, title: mayForget || null, click: () => { if (mayForget) tell(mayForget); else forgetMirror(one.name, reload); } }, "Forget", el("span", { class: "hidden" }, ` ${one.name}`))];
+      el("button", {
+        type: "button", "aria-disabled": one.mayForget ? null : "true", title: one.mayForget ? null : notYours, "aria-describedby": one.mayForget ? null : "not-yours",
+        click: () => { if (one.mayForget) forgetMirror(one.name, reload); else tell(notYours); },
+      }, "Forget", el("span", { class: "hidden" }, ` ${one.name}`))];
   }), "No mirror is registered; `xcache mirror` registers one.");
   let last = await get("mirrors");
-  fill(mirrors, drawMirrors(last.mirrors));
+  const showMirrors = ({ mirrors: all }) => fill(mirrors, drawMirrors(all), all.some((one) => !one.mayForget)
+    ? el("p", { class: "quiet", id: "not-yours" }, "○ A mirror is forgotten by the token that it runs with, or by an unrestricted admin's.") : null);
+  showMirrors(last);
 
   function drawTokens(all) {
     const now = Date.now();
@@ -39,13 +44,13 @@ export async function open({ reload }) {
       el("h2", {}, "Disk"), only(disk),
       el("h2", {}, "Garbage collection"), only(el("div", {}, el("p", {}, "Drops versions that nobody needs, and their files. The daily round of the server is set by serve --gc."),
         el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Collect garbage …"))),
-      el("h2", {}, "Mirrors"), mayForget ? el("p", { class: "quiet" }, `Forgetting one: ${mayForget}`) : null, mirrors,
+      el("h2", {}, "Mirrors"), mirrors,
       el("h2", {}, "Tokens"), only(el("div", {}, el("div", { class: "row" }, el("button", { type: "button", id: "make-token", click: () => createToken(reload) }, "Make a token …")), tokens))],
     poll: "mirrors",
     update(document) {
       if (document === last) return;
       last = document;
-      fill(mirrors, drawMirrors(document.mirrors));
+      showMirrors(document);
     },
   };
 }

@@ -26,7 +26,7 @@ const weight = (one, problems) => {
   return mine.some((item) => item.severity === "error") ? 0 : mine.length ? 1 : 2;
 };
 
-export async function open() {
+export async function open({ overview: fleet }) {
   const list = el("div");
   const filter = el("input", { id: "filter", type: "search", autocomplete: "off", spellcheck: "false" });
   const only = el("input", { id: "only", type: "checkbox" });
@@ -52,7 +52,7 @@ export async function open() {
 
   filter.addEventListener("input", draw);
   only.addEventListener("change", draw);
-  shown = await get("overview");
+  shown = fleet ?? await get("overview");
   draw();
   return {
     title: "Overview",

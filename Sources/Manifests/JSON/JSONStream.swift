@@ -40,7 +40,7 @@ package struct JSONStream {
     case end
   }
 
-  /// Bytes of a part that is told whole, or of a key.
+  /// Bytes of a part that is told whole, of a key, or of white space between them.
   package static let partLimit = 65_536
 
   private struct Container {
@@ -60,6 +60,8 @@ package struct JSONStream {
   private var at = 0
   /// Bytes before the buffer.
   private var dropped = 0
+  /// White space that was read since the last byte that is none.
+  private var spaces = 0
   private var scan = PartScan()
 
   /// - Parameter division: of the whole document, which is an object or an array of that shape.
@@ -75,7 +77,7 @@ package struct JSONStream {
 
   /// The next part; nil where that hasn't arrived yet, or all were told.
   package mutating func next() throws(JSONError) -> Part? {
-    while let byte = peek() {
+    while let byte = try peek() {
       guard let container = open.last else {
         guard !hasBegun else { throw .trailing(at: dropped + at) }
         guard division.divides(byte) else { throw .unexpected(at: dropped + at) }
@@ -153,14 +155,22 @@ package struct JSONStream {
   }
 
   /// The next byte that isn't white space; nil where none has arrived.
-  private mutating func peek() -> UInt8? {
+  private mutating func peek() throws(JSONError) -> UInt8? {
+    let start = at
+    var next: UInt8?
     while at < buffer.count {
-      switch buffer[at] {
-      case 0x20, 0x09, 0x0A, 0x0D: at += 1
-      default: return buffer[at]
+      let byte = buffer[at]
+      guard byte == 0x20 || byte == 0x0A || byte == 0x09 || byte == 0x0D else {
+        next = byte
+        break
       }
+      at += 1
     }
-    return nil
+    spaces += at - start
+    // Coded, a few bytes stand for as much of it as a body may have.
+    guard spaces <= Self.partLimit else { throw .tooLarge(at: dropped + at) }
+    if next != nil { spaces = 0 }
+    return next
   }
 
   private mutating func expect(_ byte: UInt8, _ found: UInt8) throws(JSONError) {

@@ -120,6 +120,12 @@ final class AnswerBuilder: Sendable {
     return try whole.get()
   }
 
+  /// Waits while polls wait for manifests and common patches, as what nobody asked for does. There is no end of patches from
+  /// odd versions; it doesn't wait for those.
+  func letRequestsGoFirst(while isWanted: () -> Bool) {
+    while isWanted(), !work.awaitNoneAsked(within: .seconds(1)) {}
+  }
+
   /// Makes the patch from `base`, unless it is there.
   func preparePatch(to channel: ChannelCatalog, from base: ManifestVersion) {
     _ = work.perform(Self.patch(channel, base)) { .patch(self.makePatch(to: channel, from: base)) }

@@ -33,7 +33,10 @@ final class AnswerRenderer: Sendable {
     for (number, thread) in threads.enumerated() {
       try thread.start("render-\(number)") { [self] in
         if number == 0 { addPolled() }
-        while let id = queue.next() { render(id) }
+        while let id = queue.next() {
+          builder.letRequestsGoFirst { !queue.isStopped }
+          render(id)
+        }
       }
     }
   }
@@ -68,6 +71,7 @@ final class AnswerRenderer: Sendable {
       guard !queue.isStopped, let now = catalog.current.channel(id: id), now.version == channel.version,
         now.extras == channel.extras
       else { return }
+      builder.letRequestsGoFirst { !queue.isStopped }
       builder.preparePatch(to: now, from: base)
     }
   }

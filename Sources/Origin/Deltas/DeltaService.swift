@@ -35,6 +35,9 @@ final class DeltaService: Sendable {
     var isStopping = false
   }
 
+  /// Bytes that deltas and packs may take while they are made, of all threads together. What a file and its base of the largest
+  /// size take is within it.
+  static let memory = 512 << 20
   /// Preparations that are remembered, so that a publisher can ask for them.
   private static let remembered = 32
   /// Of these, those of which the files of the pack are kept for the release.
@@ -45,7 +48,7 @@ final class DeltaService: Sendable {
   init(store: Store, options: Options) {
     self.store = store
     self.options = options
-    budget = MemoryBudget(limit: 512 << 20)
+    budget = MemoryBudget(limit: Self.memory)
     packs = PackBuilder(
       store: store, limits: options.packs, budget: budget, counters: PackCounters(),
       makesFirst: options.isPushing, log: options.log)
@@ -97,6 +100,11 @@ final class DeltaService: Sendable {
 
   func preparation(_ id: String) -> Preparation? {
     preparations.withLock { list in list.first { $0.id == id } }
+  }
+
+  /// The same, for who had it begun; to anyone else there is none.
+  func preparation(_ id: String, for asker: Preparation.Asker) -> Preparation? {
+    preparation(id).flatMap { $0.isOpen(to: asker) ? $0 : nil }
   }
 
   /// Whether the deltas of a release that was just made are stored: it was prepared, or has none to be made.

@@ -10,7 +10,7 @@ final class Preparation: Sendable {
   /// How far it is, for the publisher who waits.
   struct Status: Sendable {
     /// Every delta on the version that is to be replaced is stored, or found not worth making, and the files of the pack
-    /// are coded.
+    /// are coded, unless they are mostly new.
     var isReady = false
     /// And those on the other versions whose cost is told, and all costs.
     var isDone = false
@@ -36,6 +36,17 @@ final class Preparation: Sendable {
   private let preview: Locked<ReleasePreview?>
   private let state = Monitor(Status())
   private let drafts = Locked<[PackDraft]>([])
+  private let askers = Locked<Set<Asker>>([])
+
+  /// Who had a release prepared, and may ask how far it is: its files, and what they cost, are nobody else's to know.
+  struct Asker: Hashable, Sendable {
+    let app: AppName
+    let channel: ChannelName
+    /// The token's id.
+    let token: String
+    /// What the token let its holder do then.
+    let rights: String
+  }
 
   init(id: String, _ preview: ReleasePreview) {
     self.id = id
@@ -43,6 +54,10 @@ final class Preparation: Sendable {
     base = preview.channel?.version ?? .none
     self.preview = Locked(preview)
   }
+
+  /// From now on `asker` may ask for it. Of equal releases there is one preparation, whoever plans them.
+  func open(to asker: Asker) { askers.withLock { _ = $0.insert(asker) } }
+  func isOpen(to asker: Asker) -> Bool { askers.withLock { $0.contains(asker) } }
 
   var status: Status { state.withLock { $0 } }
   var seconds: Double { Double(Clock.monotonicNanoseconds() - startedAt) / 1e9 }
@@ -188,9 +203,16 @@ final class Preparation: Sendable {
       changes.map { MapChange($0) },
       deltas: AnswerSize.deltas(changes, held, pairs, update.channel), from: update.base.version,
       to: update.version)
+    if distance == 1, Self.wholeBytes(new, held, pairs) > PackBuilder.mostOfUpdate {
+      state.withLock { [cost] state in
+        state.costs[distance] = cost
+        state.deltas = made.made
+      }
+      becomeReady()
+    }
     // A full disk, perhaps: devices take the patch.
     let coded = try? packs.draft(
-      changes, on: older, threads: search.threads, isUrgent: true, shouldContinue: shouldContinue)
+      changes, on: older, threads: search.threads, isUrgent: !status.isReady, shouldContinue: shouldContinue)
     if case .draft(let draft) = coded {
       drafts.withLock { $0.append(draft) }
       let nearer = state.withLock { $0.costs.values.reduce(Int64(0)) { $0.addingClamped($1.pack ?? 0) } }
@@ -211,6 +233,19 @@ final class Preparation: Sendable {
       state.costs[distance] = cost
       guard distance == 1 else { return }
       state.deltas = made.made
+    }
+  }
+
+  /// Bytes of the new files that devices neither hold nor have a delta for.
+  private static func wholeBytes(
+    _ new: DeltaSearch.Contents, _ held: Set<SHA256>, _ pairs: [SHA256: [StoredDelta]]
+  ) -> Int64 {
+    var seen = held
+    return new.reduce(0) { sum, item in
+      let sha256 = item.content.sha256
+      guard seen.insert(sha256).inserted else { return sum }
+      let hasDelta = pairs[sha256]?.contains { $0.size != nil && held.contains($0.base) } ?? false
+      return hasDelta ? sum : sum.addingClamped(item.content.size)
     }
   }
 

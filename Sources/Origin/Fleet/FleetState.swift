@@ -44,7 +44,15 @@ struct FleetState: Sendable {
         < (b.severity, order.firstIndex(of: b.code) ?? order.count)
     }
     return FleetOverview(
-      origin: origin, problems: problems, channels: channels, disk: showsDisk ? DiskState(disk) : nil)
+      origin: origin, problems: problems, channels: channels, disk: showsDisk ? roundedDisk : nil)
+  }
+
+  /// To the minute and to a thousandth of its size, so that who asks every few seconds is mostly told that nothing changed.
+  private var roundedDisk: DiskState {
+    let unit = max(1, disk.size / 1000)
+    return DiskState(
+      at: Moment(milliseconds: disk.at - disk.at % 60_000), size: disk.size,
+      available: disk.available - disk.available % unit, stored: disk.stored)
   }
 
   // MARK: - A channel

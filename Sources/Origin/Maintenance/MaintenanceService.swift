@@ -147,7 +147,7 @@ final class MaintenanceService: Sendable {
     do throws(StoreError) {
       let swept = try store.sweepUploads()
       if swept.files > 0 {
-        log("removed \(swept.files) files (\(swept.bytes) bytes) that arrived a day ago and no release took")
+        log("removed \(swept.files) files (\(swept.bytes) bytes) that no release took")
       }
     } catch {
       log("error: files that no release took can't be removed: \(error)")

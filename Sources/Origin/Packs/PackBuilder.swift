@@ -9,8 +9,8 @@ package struct PackLimits: Sendable {
   package var room: Int64 = 2 << 30
   /// Bytes of one; what would be larger is fetched file by file.
   package var largest: Int64 = 256 << 20
-  /// Bytes of one file in it, whatever little the pack has of it: a file is coded in memory.
-  package var largestFile: Int64 = 256 << 20
+  /// Bytes of one file in it, whatever little the pack has of it: a file is coded in memory, as for a delta.
+  package var largestFile = Int64(DeltaTrial.largestFile)
   /// Bytes of files from which on a release's pack is put together before its transaction, not after: others wait meanwhile.
   package var ahead: Int64 = 8 << 20
 
@@ -26,6 +26,10 @@ struct PackBuilder: Sendable {
   /// Whether the pack from the version before is made, and pushed, while that one is still the newest.
   var makesFirst = false
   var log: @Sendable (String) -> Void = { _ in }
+
+  /// Bytes of files without a delta that are coded at the best level: two seconds of one core. A release that brings more is
+  /// no update of what was there, and doesn't wait for its pack: it would be about as large as the files.
+  static let mostOfUpdate: Int64 = 4 << 20
 
   // MARK: - The files
 
@@ -105,10 +109,6 @@ struct PackBuilder: Sendable {
       let partner: SHA256?
     }
 
-    /// Bytes of files without a delta that are coded at the best level: two seconds of one core. A release that brings
-    /// more is no update of what was there.
-    private static let thoroughly: Int64 = 4 << 20
-
     private struct Progress: Sendable {
       var records: [PackDraft.Record?]
       var bytes: Int64 = 0
@@ -133,7 +133,7 @@ struct PackBuilder: Sendable {
           partner: plan.changes.arrivals[index].partner.map { plan.old[$0].entry.sha256 })
       }
       let whole = jobs.reduce(Int64(0)) { $1.delta == nil ? $0.addingClamped(Int64($1.size)) : $0 }
-      isThorough = whole <= Self.thoroughly
+      isThorough = whole <= PackBuilder.mostOfUpdate
       frames = ScratchFile(in: builder.store.folder)
     }
 

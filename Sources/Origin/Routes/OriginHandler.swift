@@ -44,6 +44,8 @@ final class OriginHandler: Handler {
     if path.starts(with: "/console/") || path.equals("/"), let page = origin.pages.page(at: path) {
       return reading(request) { request in .now(page.response(to: request)) }
     }
+    // The page's files are named beside it.
+    if path.equals("/console") { return reading(request) { _ in .now(Self.consoleFolder) } }
     for prefix in catalog.current.prefixes {
       let prefix = prefix.span.bytes
       guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else {
@@ -145,6 +147,10 @@ final class OriginHandler: Handler {
   }
 
   static let nothing = ClientFailure.notFound("not found")
+
+  /// The console is a folder.
+  private static let consoleFolder = Response(
+    .found, HeadFields([("Location", "/console/"), ("Cache-Control", "no-cache")]))
 
   /// The answer to `OPTIONS *`: every method that is answered anywhere (RFC 9110 §9.3.7).
   private static let wholeServer = Response(

@@ -61,7 +61,12 @@ package struct ChannelList: Codable, Sendable {
 
 /// A request that says all by its path.
 package struct EmptyRequest: Codable, Sendable {
+  private enum CodingKeys: CodingKey {}
+
   package init() {}
+
+  // What would be made by itself doesn't look at the members.
+  package init(from decoder: any Decoder) throws { _ = try decoder.container(keyedBy: CodingKeys.self) }
 }
 
 /// `POST …/create`

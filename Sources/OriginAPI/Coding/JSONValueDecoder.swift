@@ -17,6 +17,25 @@ extension JSONValue {
   }
 }
 
+/// A member that a document's type doesn't know.
+package struct UnknownMember: Error {
+  package let name: String
+  package init(name: String) { self.name = name }
+}
+
+extension JSONValue {
+  /// The same, where each member of the document itself must be one that the type knows.
+  ///
+  /// - Throws: `UnknownMember`, too.
+  package func decodeKnown<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+    do {
+      return try JSONValueDecoder(json: self, path: [], knowsAll: true).read(type)
+    } catch let error as DecodingError {
+      throw JSONError.member(JSONValueDecoder.text(error.path))
+    }
+  }
+}
+
 extension DecodingError {
   fileprivate var path: [any CodingKey] {
     switch self {
@@ -41,6 +60,8 @@ private struct Index: CodingKey {
 private struct JSONValueDecoder: Decoder {
   let json: JSONValue
   let path: [any CodingKey]
+  /// Each member of this value must be one of the type's.
+  var knowsAll = false
   var codingPath: [any CodingKey] { path }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -64,7 +85,11 @@ private struct JSONValueDecoder: Decoder {
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    KeyedDecodingContainer(Keyed(object: try require(json.object), path: path))
+    let object = try require(json.object)
+    if knowsAll, let other = object.members.first(where: { Key(stringValue: $0.key) == nil }) {
+      throw UnknownMember(name: other.key)
+    }
+    return KeyedDecodingContainer(Keyed(object: object, path: path))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

@@ -126,12 +126,15 @@ package struct MirrorInfo: Codable, Sendable {
   package var keeps: Bool?
   /// Those that the token may read.
   package let versions: [ChannelVersion]
+  /// Whether the token may forget it; older origins don't tell.
+  package var mayForget: Bool?
 
-  package init(name: String, at: Moment, keeps: Bool, versions: [ChannelVersion]) {
+  package init(name: String, at: Moment, keeps: Bool, versions: [ChannelVersion], mayForget: Bool) {
     self.name = name
     self.at = at
     self.keeps = keeps
     self.versions = versions
+    self.mayForget = mayForget
   }
 }
 

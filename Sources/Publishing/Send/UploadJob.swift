@@ -60,18 +60,27 @@ final class UploadJob: Sendable {
     state.withLock { $0.failure == nil ? $0.rest.popFirst() : nil }
   }
 
-  /// A body that arrives broken is sent once more, unless its file changed.
+  /// A body that arrives broken is sent once more, unless its file changed. The files of a pack are sent alone then: so it
+  /// shows which of them doesn't arrive as it is.
   private func send(_ unit: UploadPlan.Unit) throws(PublishError) {
-    for isLast in [false, true] {
-      do {
-        return try attempt(unit)
-      } catch {
-        guard case .origin(.refused(let problem)) = error, problem.code == "digest-mismatch" else {
-          throw error
-        }
-        try check(unit)
-        if isLast { throw .damagedOnTheWay(unit.files[0].source.location) }
+    if try arrives(unit) { return }
+    for file in unit.files where try !arrives(.file(file)) {
+      throw .damagedOnTheWay(file.source.location)
+    }
+  }
+
+  /// Sends a body.
+  /// - Returns: false where other bytes arrived, though no file changed.
+  private func arrives(_ unit: UploadPlan.Unit) throws(PublishError) -> Bool {
+    do {
+      try attempt(unit)
+      return true
+    } catch {
+      guard case .origin(.refused(let problem)) = error, problem.code == "digest-mismatch" else {
+        throw error
       }
+      try check(unit)
+      return false
     }
   }
 

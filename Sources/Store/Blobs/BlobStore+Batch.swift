@@ -39,7 +39,7 @@ extension BlobStore {
 
   private func store(_ files: [WholeFile]) throws(StoreError) {
     if files.isEmpty { return }
-    try disk.checkRoom(for: files.reduce(0) { $0 + $1.digest.size }, in: folder.temporary)
+    try checkRoom(for: files.reduce(0) { $0 + $1.digest.size })
     let digests = files.map(\.digest.sha256)
     try reserve(digests)
     let rows = try connections.reading { (db) throws(StoreError) in

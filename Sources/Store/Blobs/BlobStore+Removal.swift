@@ -15,6 +15,7 @@ extension BlobStore {
   /// - Returns: what `withdraw` knows these reservations by.
   @discardableResult
   func reserve(_ digests: some Swift.Collection<SHA256>) throws(StoreError) -> Int64 {
+    activity.withLock { $0.note(clock()) }
     let stamp = state.withLock { state in
       state.lastReservation = max(clock(), state.lastReservation + 1)
       return state.lastReservation

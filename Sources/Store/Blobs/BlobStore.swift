@@ -18,6 +18,7 @@ final class BlobStore: Sendable {
   let root: Descriptor
   let writeback: Writeback
   let state: Locked<State>
+  let activity: Locked<UploadActivity>
 
   /// Folders that the start found in the way of what arrives.
   let strays: [UnexpectedFolder]
@@ -75,6 +76,7 @@ final class BlobStore: Sendable {
     let left = cleansUp ? try Self.cleanUp(folder, now: clock()) : (whole: [], hasNames: false, strays: [])
     strays = left.strays
     state = Locked(State(unchecked: left.whole, hasUncheckedNames: left.hasNames))
+    activity = Locked(UploadActivity(now: clock()))
   }
 
   /// Removes what a stopped process left half received or too old, and sets folders aside; gives the whole files that
@@ -115,13 +117,38 @@ final class BlobStore: Sendable {
     }
   }
 
-  /// Removes what arrived more than a day ago and no release took, whole or half; not what a publisher at work was
-  /// told is there, however long it takes.
+  /// Until when files that no release took have arrived that are to go: a day ago; where the disk is short of room, when the
+  /// publishes ended of which nothing came.
+  private func sweepLimit(_ now: Int64) -> Int64 {
+    let aDayAgo = now - Self.gracePeriod
+    let activity = activity.withLock { $0 }
+    guard activity.foundNoRoom || disk.isShort(folder.temporary) else { return aDayAgo }
+    guard let limit = activity.limit(now) else { return aDayAgo }
+    if activity.isOver(now) {
+      // Nobody is left who was told anything.
+      state.withLock { state in state.reserved = state.reserved.filter { $0.value > limit } }
+      self.activity.withLock { $0.forgetFullDisk() }
+    }
+    return max(aDayAgo, limit)
+  }
+
+  /// Refuses an upload that would take what is left for the database.
+  func checkRoom(for bytes: Int64) throws(StoreError) {
+    do {
+      try disk.checkRoom(for: bytes, in: folder.temporary)
+    } catch {
+      if case .diskFull = error { activity.withLock { $0.noteFullDisk() } }
+      throw error
+    }
+  }
+
+  /// Removes what arrived more than a day ago and no release took, whole or half, or earlier where the disk is short of room;
+  /// not what a publisher at work was told is there, however long it takes.
   /// - Returns: their sizes.
   @discardableResult
   func sweep() throws(StoreError) -> [Int64] {
     let now = clock()
-    let limit = now - Self.gracePeriod
+    let limit = sweepLimit(now)
     expireReservations(now: now)
     let named = try sweepNamed(before: limit)
     return try named

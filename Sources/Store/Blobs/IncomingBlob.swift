@@ -65,8 +65,10 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
     do {
       try store.disk.write(bytes, to: file, path: path)
     } catch {
+      if error.isDiskFull { store.activity.withLock { $0.noteFullDisk() } }
       throw StoreError(error)
     }
+    store.activity.withLock { $0.note(store.clock()) }
   }
 
   /// Ends the file: from now on it counts as present.

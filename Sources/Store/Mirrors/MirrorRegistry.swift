@@ -12,6 +12,8 @@ package struct MirrorRecord: Hashable, Sendable {
   package let owner: String?
   /// Whether gc leaves alone what it names.
   package let isBinding: Bool
+  /// Whether who asked may forget it.
+  package let isForgettable: Bool
 }
 
 /// A version that a mirror names.
@@ -94,7 +96,8 @@ extension Store {
   }
 
   /// Every registered mirror, by name.
-  package func mirrors() throws(StoreError) -> [MirrorRecord] {
+  /// - Parameter asker: who is told which of them may be forgotten.
+  package func mirrors(for asker: Holder = .local) throws(StoreError) -> [MirrorRecord] {
     let now = clock()
     return try connections.reading { (db) throws(StoreError) in
       let binding = try db.bindingMirrors(now: now)
@@ -109,7 +112,8 @@ extension Store {
         mirrors.append(
           MirrorRecord(
             name: row.name, at: row.at, versions: try db.versions(ofMirror: row.id), owner: row.owner,
-            isBinding: binding.contains(row.id)))
+            isBinding: binding.contains(row.id),
+            isForgettable: try db.isOpen((id: row.id, owner: row.owner), to: asker, now: now)))
       }
       return mirrors
     }

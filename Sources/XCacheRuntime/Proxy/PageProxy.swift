@@ -156,7 +156,8 @@ public final class PageProxy: Sendable {
       }
       ProxyTunnel.join(connection.stream, server)
     } catch {
-      refuse(502, connection.stream)
+      // The end of the connection, as without a proxy: libsoup takes an answer for the page's own, of the server's origin, and one without
+      // a type for a download.
     }
   }
 

@@ -29,7 +29,9 @@ struct ProxyExchange {
     if head.target == PageProxy.blankPath { return sendBlank() }
     let page = page()
     let request = PageRequest(
-      url, method: head.method, headers: head.headers, destination: destination, mode: mode,
+      // WebKit sends the proxy's password inside the tunnel, too: no header of the page's.
+      url, method: head.method, headers: ProxyHead.endToEnd(head.headers), destination: destination,
+      mode: mode,
       // Whether an answer without credentials would do isn't told; one with them always does.
       hasCredentials: true, page: page)
     if isForeign { return fromNetwork(request) }
@@ -137,7 +139,7 @@ struct ProxyExchange {
 
   private func fromNetwork(_ request: PageRequest) -> Bool {
     guard let body = body() else { return false }
-    var sent = NetworkRequest(url, method: head.method, headers: ProxyHead.endToEnd(head.headers), body: body)
+    var sent = NetworkRequest(url, method: head.method, headers: request.headers, body: body)
     if case .stream = body {
     } else {
       let bytes: [UInt8] = if case .bytes(let bytes) = body { bytes } else { [] }

@@ -1,13 +1,13 @@
 import System
 
 /// Passes bytes on between two connections, both ways, unread.
-enum ProxyTunnel {
+package enum ProxyTunnel {
   private static let size = 65_536
   /// Milliseconds without a byte in either direction, after which it ends.
   private static let idle = 3_600_000
 
   /// Comes back when both directions have ended.
-  static func join(_ one: any ProxyStream, _ other: any ProxyStream) {
+  package static func join(_ one: any ProxyStream, _ other: any ProxyStream) {
     let back = try? OSThread(name: "proxy tunnel") { pass(from: other, to: one) }
     if back != nil { pass(from: one, to: other) }
     back?.join()

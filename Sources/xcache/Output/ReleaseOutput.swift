@@ -76,7 +76,7 @@ extension ReleaseAnswer {
   func visibility(after milliseconds: Int64? = nil) -> String {
     if added + changed == 0 { return "live; no deltas needed" }
     guard deltasStored else {
-      return "live without deltas: devices download whole files until they are ready"
+      return "live; its deltas are still being made, and devices download whole files until they are ready"
     }
     return "live with its deltas" + (milliseconds.map { ", made in \($0 / 100 * 100) ms" } ?? "")
   }

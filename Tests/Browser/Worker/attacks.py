@@ -3,7 +3,7 @@ import random
 
 from bench import App, case, until
 from servers import says
-from steps import CACHE, KEPT, forward, from_the_site, looks_for_worker, new_worker, policy, second, takes, until_gone, until_waiting
+from steps import CACHE, KEPT, forward, from_the_site, looks_for_worker, lose, new_worker, policy, second, takes, until_gone, until_waiting
 
 WORKERS = "navigator.serviceWorker.getRegistrations().then((all) => all.map((r) => r.active?.scriptURL).sort())"
 COUNTS = """for (const name of ['removed', 'updated']) { window[name] = 0; xcache.on(name, () => { window[name] += 1; }); } true"""
@@ -82,6 +82,41 @@ def _(bench):
     forward(bench, app, 25)
     tab.open(app.base)
     assert tab.eval(KEPT % ("health", "!kept || kept.size === 0")) and tab.title() == "version 1"
+
+
+@case("a deferred script of another host that hangs is no failure of the page, wherever it stands; one of the page's own is")
+def _(bench):
+    for own in (False, True):
+        app = App(bench)
+        third = bench.web()
+        third.files["lib.js"] = b""
+        foreign = third.url.replace("127.0.0.1", "localhost") + "/lib.js"
+        # In front of a script of the page's own, which it keeps from running.
+        extra = f'<script defer src="{"/late.js" if own else foreign}"></script><script defer src="logo.svg"></script>'
+        tab = app.visited(1, extra=extra)
+        hanging = app.web if own else third
+
+        def hangs(request, hanging=hanging):
+            until(lambda: not hanging.routes, "the end of the case", seconds=90)
+        hanging.routes["/late.js" if own else "/lib.js"] = hangs
+        if own:
+            # It is listed from here on, and its download hangs.
+            app.release(2, add={"late.js": b"own"}, extra=extra)
+            app.hold(tab)
+            lose(tab, "late.js")
+            bench.stop_worker(tab)
+            bench.proxy.rules = [("late.js", lambda request, proxy: until(lambda: not bench.proxy.rules, "the end of the case", seconds=90))]
+        title = f"version {2 if own else 1}"
+        tab.session.send("Page.navigate", url=app.base)
+        tab.until(f"document.title === '{title}' && document.readyState === 'interactive' && performance.now() > 16000")
+        over = tab.eval(KEPT % ("pages", "[...kept.values()].at(-1).isOver === true"))
+        assert over is not own, "it says nothing" if not own else "it says that it was cut off"
+        forward(bench, app, 25)
+        hanging.routes = {}
+        bench.proxy.rules = []
+        tab.open(app.base)
+        failed = tab.eval(KEPT % ("health", "kept?.size ?? 0"))
+        assert failed == own, (own, failed)
 
 
 @case("a page that failed twice opens from the store where the network has no answer, and once it came up as before")

@@ -2,7 +2,7 @@
 import random
 
 from bench import App, case, until
-from servers import fails
+from servers import fails, says
 from steps import second, opens, mirrored, Copy, forward
 
 
@@ -66,6 +66,32 @@ def _(bench):
         until(lambda: tab.update()["source"] == "mirror", "the copy")
         assert tab.state()["version"] == "1"
         bench.proxy.stop()
+    finally:
+        copy.stop()
+
+
+@case("an origin whose answers lie, with packs and without, leads to the copy, and is asked no more often than another one")
+def _(bench):
+    copy = Copy(f"{bench.folder}/copy")
+    try:
+        for pack in (True, False):
+            app = App(bench, fallback=copy.url)
+            tab = app.visited()
+            second(bench, app)
+            mirrored(bench, app)
+            garbage = lambda request, proxy: request.answer(b"garbage", headers=[("Access-Control-Allow-Origin", "*")])
+            # Every manifest has another digest than its answer says; with packs these are of no use, either.
+            bench.proxy.rules = [(".xpk", garbage), ("pack=1", lambda request, proxy: False if pack else says(digest="0" * 64, pack=None)(request, proxy)),
+                                 (f"configure.json?app={app.app}&", lambda request, proxy: False if "pack=1" in request.path and pack else
+                                  says(digest="0" * 64)(request, proxy))]
+            bench.proxy.forget()
+            for count in range(1, 6):
+                report = tab.update()
+                assert report["kind"] == "failed" and tab.state()["failures"] == count, (pack, report, tab.state())
+            assert len(app.polls()) <= 15, app.polls()
+            report = tab.update()
+            assert report["source"] == "mirror" and report["to"] == "2", report
+            opens(app, tab, 2)
     finally:
         copy.stop()
 

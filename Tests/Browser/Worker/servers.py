@@ -76,8 +76,13 @@ class Listener:
                 pass  # a browser may drop a connection
 
         self.httpd = Server(("127.0.0.1", self.port), Handler)
+        self.httpd.socket = self.over(self.httpd.socket)
         self.port = self.httpd.server_address[1]
         threading.Thread(target=self.httpd.serve_forever, args=(0.02,), daemon=True).start()
+
+    def over(self, socket):
+        """What connections are accepted from: for TLS, say."""
+        return socket
 
     def stop(self):
         """Closes the port and every connection."""

@@ -47,13 +47,13 @@ import Testing
       for (key, value) in more { body[key] = .string(value) }
       tokens[name] = try origin.api("POST", "tokens", .object(body)).json["token"]?.string
     }
-    let release: JSONValue = [
-      "bundles": [["base": "0", "bundle": "x", "set": [:], "unpublish": true]], "sha256": [],
-    ]
+    let release: JSONValue = ["bundles": [["base": "0", "bundle": "x", "set": [:], "unpublish": true]]]
+    let digests: JSONValue = ["sha256": []]
     for (method, path, token, status, code) in Self.refusals {
       let lines = token.map { ["Authorization: Bearer \(tokens[$0] ?? $0)"] } ?? []
+      let body = path.hasPrefix("blobs") ? digests : release
       let reply = try origin.ask(
-        method, "/api/v1/\(path)", lines, body: method == "POST" ? release.canonical : nil)
+        method, "/api/v1/\(path)", lines, body: method == "POST" ? body.canonical : nil)
       #expect(
         reply.status == status && reply.json["code"]?.string == code, "\(method) \(path): \(reply.text)")
       #expect(reply.field("Content-Type") == "application/problem+json")

@@ -119,8 +119,8 @@ import Testing
         "https://m.example.com/a.js"])
     let entry = String(decoding: content.canonical, as: UTF8.self)
     let text = """
-      { "now" : true, "other": [{"x": "]}"}], "bundles": [ {"set": {"https://m.example.com/c.js": \(entry)},
-      "remove": ["https://m.example.com/b.js"], "bundle": "main", "base": "1", "other": {} } ], "message": "pieces" }
+      { "now" : true, "bundles": [ {"set": {"https://m.example.com/c.js": \(entry)},
+      "remove": ["https://m.example.com/b.js"], "bundle": "main", "base": "1" } ], "message": "pieces ]}" }
       """
     let receiver = try Self.receiver(origin)
     let bytes = Array(text.utf8)
@@ -135,7 +135,7 @@ import Testing
     #expect(held?.members.map(\.key) == ["https://m.example.com/a.js", "https://m.example.com/c.js"])
     #expect(
       try origin.api("GET", "\(Self.online)/log").json["releases"]?.array?.first?["message"]?.string
-        == "pieces")
+        == "pieces ]}")
   }
 
   /// Bodies of `releases` and `preparations` that aren't what they should be.

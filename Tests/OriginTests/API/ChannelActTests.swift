@@ -44,6 +44,62 @@ import Testing
     #expect(try origin.api("GET", "\(Self.online)/releases/4").json["breakGlass"]?.isNull == true)
   }
 
+  /// Acts that have no dry run, and those that have one and are asked for another member.
+  private static let acts: [(path: String, body: JSONValue, member: String)] = [
+    ("policy", ["act": "kill", "message": "no"], "dryRun"), ("settings", ["interval": 60], "dryRun"),
+    ("freeze", ["reason": "no"], "dryRun"), ("thaw", [:], "dryRun"),
+    ("pins", ["reason": "no", "version": "1"], "dryRun"), ("create", [:], "dryRun"),
+    ("remove", [:], "dryRun"), ("prefetch/rollback", ["to": "0"], "dryRun"),
+    ("rollback", ["allBundles": true, "steps": 1], "dryrun"), ("promote", ["from": "test"], "dryrun"),
+    ("releases", ["bundles": [["bundle": "main", "unpublish": true]]], "dryrun"),
+    ("preparations", ["bundles": [["bundle": "main", "unpublish": true]]], "dryrun"),
+  ]
+
+  /// Somebody who asks for a dry run of what has none must not have it done.
+  @Test func aMemberThatAnActDoesNotKnowIsRefused() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    try origin.publish(["a.js": "b"])
+    let (before, rows) = try (origin.api("GET", Self.online).text, origin.api("GET", "audit").text)
+    for (path, body, member) in Self.acts {
+      var members = try #require(body.object)
+      members[member] = true
+      let reply = try origin.api("POST", "\(Self.online)/\(path)", .object(members))
+      let detail = reply.json["detail"]?.string ?? ""
+      #expect(reply.status == 400 && detail.hasPrefix("\"\(member)\" is no member"), "\(path): \(reply.text)")
+    }
+    for (path, body) in [("tokens", ["name": "x", "scope": "read"]), ("default-app", ["app": "shop"])]
+      as [(String, [String: JSONValue])]
+    {
+      var members = JSONObject(body.map { .init(key: $0.key, value: $0.value) })
+      members["dryRun"] = true
+      #expect(try origin.api("POST", path, .object(members)).status == 400, "\(path)")
+    }
+    #expect(try origin.api("GET", Self.online).text == before)
+    #expect(try origin.api("GET", "audit").text == rows)
+  }
+
+  /// Nor is anything of a bundle passed over.
+  @Test func aMemberThatABundleDoesNotKnowIsRefused() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    let misspelt: JSONValue = ["bundles": [["base": "1", "bundle": "main", "unpublished": true]]]
+    let reply = try origin.api("POST", "\(Self.online)/releases", misspelt)
+    #expect(reply.status == 400 && reply.text.contains("unpublished"), "\(reply.text)")
+    #expect(try origin.api("GET", Self.online).json["version"]?.string == "1")
+  }
+
+  /// What a mirror of a newer version tells beside is no act.
+  @Test func aNewerMirrorIsUnderstood() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    let named: JSONValue = [["app": "shop", "channel": "online", "version": "1"]]
+    #expect(
+      try origin.api("POST", "mirrors", ["name": "m", "new": 1, "versions": named]).status == 200)
+    let lease = try origin.api("POST", "leases", ["holder": "m", "new": 1, "seconds": 60])
+    #expect(lease.status == 201, "\(lease.text)")
+  }
+
   @Test func aChannelThatWasRemovedGoesOnWithItsNumbers() throws {
     let origin = try TestOrigin()
     let test = "apps/shop/channels/test"

@@ -83,6 +83,30 @@ import Testing
     #expect(try Self.release(origin, plan).status == 201)
   }
 
+  @Test func whoMayAskHowFarItIs() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["z.js": "z"], bundle: "other")
+    #expect(try origin.api("POST", "apps/shop/channels/test/create", [:]).status == 201)
+    let body = try origin.release(["a.js": "a"])
+    func ask(_ id: JSONValue, token: String? = nil, in channel: String = Self.online) throws
+      -> TestOrigin.Reply
+    {
+      try origin.api("POST", "\(channel)/preparations", ["id": id], token: token)
+    }
+    let id = try #require(try origin.api("POST", "\(Self.online)/preparations", body).json["id"])
+    #expect(try ask(id).status == 200)
+    // Another's token, and another channel.
+    let stranger = try origin.newToken(["name": "stranger", "scope": "publish"])
+    let others = [try ask(id, token: stranger), try ask(id, in: "apps/shop/channels/test")]
+    for other in others {
+      #expect(other.status == 404 && other.json["code"]?.string == "unknown-preparation", "\(other.text)")
+    }
+    // Who plans the same is told of the same.
+    let same = try origin.api("POST", "\(Self.online)/preparations", body, token: stranger)
+    #expect(same.json["id"] == id)
+    #expect(try ask(id, token: stranger).status == 200)
+  }
+
   @Test func notBoth() throws {
     let origin = try TestOrigin()
     let body = try origin.release(["a.js": "a"])

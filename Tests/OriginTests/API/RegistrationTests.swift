@@ -94,6 +94,25 @@ import Testing
     #expect(try origin.store.verifyAudit().0 == nil)
   }
 
+  /// A list of mirrors tells each token which of them it may forget, and that is what happens.
+  @Test func whoMayForgetARegistrationIsTold() throws {
+    let origin = try Self.origin()
+    let shop = try origin.newToken(["app": "shop", "name": "shop", "scope": "read"])
+    let all = try origin.newToken(["name": "all", "scope": "read"])
+    let path = "mirrors/s3:%2F%2Fbucket"
+    func told(_ token: String?) throws -> Bool? {
+      try origin.api("GET", "mirrors", token: token).json["mirrors"]?.array?.first?["mayForget"]?.bool
+    }
+    #expect(try origin.api("POST", "mirrors", Self.names("shop", "1"), token: shop).status == 200)
+    #expect(try told(all) == false && origin.api("DELETE", path, token: all).status == 403)
+    #expect(try told(nil) == true && told(shop) == true)
+    #expect(try origin.api("DELETE", path, token: shop).status == 200)
+    // Nobody uses what a revoked token left.
+    #expect(try origin.api("POST", "mirrors", Self.names("shop", "1"), token: shop).status == 200)
+    #expect(try origin.api("DELETE", "tokens/shop").status == 200)
+    #expect(try told(all) == true && origin.api("DELETE", path, token: all).status == 200)
+  }
+
   @Test func aRegistrationOfBeforeGoesOn() throws {
     let origin = try Self.origin()
     let shop = try origin.newToken(["app": "shop", "name": "shop", "scope": "read"])

@@ -98,7 +98,31 @@ import Testing
     let bomb = name == "zstd" ? Zstd.encode(pieces) : Gzip.encode(pieces)
     #expect(bomb.count < 1 << 20)
     let reply = try Self.ask(origin, "\(Self.online)/releases", bomb, coding: name)
-    #expect(reply.status == 413, "\(reply.text)")
+    // Long before its end.
+    #expect(
+      reply.status == 400 && reply.text.contains("white space of more than 65536 bytes"), "\(reply.text)")
+  }
+
+  /// What a document costs follows from what was sent, though none of its white space is too long.
+  @Test func whatStandsForMuchMore() throws {
+    let origin = try TestOrigin()
+    let path = "\(Self.online)/releases"
+    let begin = Array("{\"bundles\":[{\"bundle\":\"main\",\"remove\":[".utf8)
+    let url = Array("\"https://m.example.com/a.js\",\(String(repeating: " ", count: 60_000))".utf8)
+    let bomb = Zstd.encode([begin] + [[UInt8]](repeating: url, count: 500))
+    #expect(bomb.count < 20_000)
+    let refused = try Self.ask(origin, path, bomb, coding: "zstd")
+    #expect(refused.status == 413 && refused.json["code"]?.string == "content-coding", "\(refused.text)")
+    #expect(refused.json["detail"]?.string?.contains("500 bytes") == true)
+    // What the same file under many URLs comes to is taken.
+    let digest = SHA256.of(Array("same".utf8)).hex
+    let content =
+      "{\"ctype\":\"text/css\",\"md5\":\"\(MD5.of(Array("same".utf8)).hex)\",\"sha256\":\"\(digest)\",\"size\":4}"
+    let set = (0..<8000).map { "\"https://m.example.com/static/\(100_000 + $0).css\":\(content)" }
+    let release =
+      "{\"bundles\":[{\"bundle\":\"main\",\"set\":{\(set.joined(separator: ","))}}],\"dryRun\":true,\"now\":true}"
+    let reply = try Self.ask(origin, path, Zstd.encode([Array(release.utf8)]), coding: "zstd")
+    #expect(reply.status == 200, "\(reply.text.prefix(300))")
   }
 
   @Test(arguments: codings.prefix(2).map(\.name)) func whatIsCutOrDamaged(_ name: String) throws {

@@ -52,6 +52,43 @@ import Testing
     #expect(log.made.withLock { $0.count } == taken.count + 1)
   }
 
+  /// One thread, which is busy with piece 0 until the log is opened.
+  private static func busy() throws -> (Log, SingleFlight<Int, Int>) {
+    let (log, work) = (Log(), try SingleFlight<Int, Int>(threads: 1, crowd: 100))
+    #expect(log.ask(0, work, isUrgent: true))
+    while work.waiting > 0 { Clock.sleep(for: .milliseconds(1)) }
+    return (log, work)
+  }
+
+  @Test func whoAsksFirstIsServedFirst() throws {
+    let (log, work) = try Self.busy()
+    for key in 1...300 { #expect(log.ask(key, work, isUrgent: true)) }
+    log.open()
+    log.wait(for: 301)
+    #expect(log.made.withLock { $0 } == Array(0...300))
+  }
+
+  @Test func urgentOnesComeFirstAndKeepNobodyWaitingForGood() throws {
+    let (log, work) = try Self.busy()
+    for key in [100, 200] { #expect(log.ask(key, work)) }
+    for key in 1...9 { #expect(log.ask(key, work, isUrgent: true)) }
+    // It waits already, for somebody who had time.
+    #expect(log.ask(200, work, isUrgent: true))
+    log.open()
+    log.wait(for: 13)
+    #expect(log.made.withLock { $0 } == [0, 1, 2, 3, 100, 4, 5, 6, 7, 8, 9, 200])
+  }
+
+  @Test func whatNobodyAskedForWaitsUntilNobodyAsks() throws {
+    let (log, work) = try Self.busy()
+    #expect(log.ask(1, work))
+    #expect(!work.awaitNoneAsked(within: .milliseconds(1)))
+    log.open()
+    #expect(work.awaitNoneAsked(within: .seconds(60)))
+    log.wait(for: 2)
+    #expect(work.awaitNoneAsked(within: .zero))
+  }
+
   @Test func whoMakesItHereTakesItOver() throws {
     let (log, work) = (Log(), try SingleFlight<Int, Int>(threads: 0, crowd: 4))
     #expect(log.ask(1, work))

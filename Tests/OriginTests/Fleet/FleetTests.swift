@@ -47,6 +47,22 @@ import Testing
     #expect(problem?.severity == severity)
   }
 
+  /// A disk's free bytes change with each write: were they told to the byte, a console would never hear that nothing changed.
+  @Test func aDiskThatChangesALittleIsTheSame() throws {
+    func disk(_ at: Int64, _ available: Int64) -> DiskState? {
+      FleetState(
+        origin: "o1", health: [], recent: [:], damaged: [], mirrors: [], progress: [:],
+        disk: DiskUse(at: at, size: 20_000_000, available: available, stored: 7), scrubbed: nil, now: at
+      ).overview(disk: true, where: { _, _ in true }).disk
+    }
+    let told = try #require(disk(120_000, 12_000_000))
+    #expect(
+      told == DiskState(at: Moment(milliseconds: 120_000), size: 20_000_000, available: 12_000_000, stored: 7)
+    )
+    #expect(disk(179_999, 12_019_999) == told)
+    #expect(disk(180_000, 12_019_999) != told && disk(179_999, 12_020_000) != told)
+  }
+
   @Test func aFreezeAKillSwitchAndFailuresAreProblemsAtOnce() throws {
     #expect(try problems().filter { $0 != "disk" } == [])
     #expect(try origin.api("POST", "\(Self.online)/freeze", ["reason": "an incident"]).status == 200)

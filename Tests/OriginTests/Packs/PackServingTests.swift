@@ -190,6 +190,40 @@ import Testing
     #expect(try Kernel.status(stored) == nil)
   }
 
+  /// What fills a nearly empty channel isn't kept waiting for a pack that would be as large as its files; an update is.
+  @Test(arguments: [false, true]) func aReleaseWaitsForThePackOfAnUpdate(isFill: Bool) throws {
+    let origin = try TestOrigin { $0.deltaWait = 0 }
+    try origin.publish(["js/app.0aBcDeF9.js": Self.old])
+    let channel = try #require(try origin.store.channels().first)
+    let type = try #require(try origin.store.contents(channel, at: channel.version).first).content.ctype
+    var random = SystemRandomNumberGenerator()
+    let new = try (0..<20).map { number -> (url: ResourceURL, content: ResourceContent) in
+      let bytes = (0..<(isFill ? 32_000 : 1000)).flatMap { _ in
+        withUnsafeBytes(of: random.next()) { Array($0) }
+      }
+      let digest = FileDigest(md5: MD5.of(bytes), sha256: SHA256.of(bytes), size: Int64(bytes.count))
+      _ = try origin.store.receive(
+        bytes.span.bytes, BlobClaim(sha256: digest.sha256, md5: digest.md5, size: digest.size))
+      return (
+        try ResourceURL("https://m.example.com/js/\(number).js"), ResourceContent(digest, ctype: type)
+      )
+    }
+    let preparation = Preparation(id: "p", ReleasePreview(channel: channel, new: new, gone: []))
+    let deltas = origin.origin.api.releases.deltas
+    // Asked before each file of the pack.
+    let asked = Locked((before: 0, after: 0))
+    preparation.run(deltas.search(threads: 1, isUrgent: true), deltas.packs) {
+      let status = preparation.status
+      guard status.filesDone == 20 else { return true }
+      if status.isReady, status.costs[1] == nil { Issue.record("a cost is known once it is ready") }
+      asked.withLock { if status.isReady { $0.after += 1 } else { $0.before += 1 } }
+      return true
+    }
+    let counts = asked.withLock { $0 }
+    #expect(isFill ? counts.after >= 20 && counts.before < 20 : counts.before >= 20, "\(counts)")
+    #expect(!preparation.packDrafts.isEmpty && preparation.status.isDone)
+  }
+
   /// A release of another bundle between the plan and the release leaves the files as they were coded.
   @Test func anotherReleaseBetweenChangesNothing() throws {
     let origin = try TestOrigin { $0.deltaWait = 0 }

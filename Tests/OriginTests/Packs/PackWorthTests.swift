@@ -1,3 +1,4 @@
+import Compression
 import Manifests
 import System
 import Testing
@@ -57,6 +58,13 @@ import Testing
     defer { origin.origin.beginStopping() }
     #expect(try PackServingTests.becomesTrue { origin.origin.api.releases.deltas.backlog.pending == 0 })
     #expect((cost["last1"]?["pack"] != nil) == (try PackServingTests.names(origin, from: 1)))
+  }
+
+  /// The largest file that is coded, over one as large, takes no more than all coding together may: nothing is made beyond
+  /// that for being alone.
+  @Test func theLargestFileIsWithinTheBudget() {
+    let largest = [Int(PackLimits().largestFile), DeltaTrial.largestFile]
+    for size in largest { #expect(MemoryBudget.cost(target: size, base: size) <= DeltaService.memory) }
   }
 
   /// xorshift64* (Vigna 2014): the same in every run.

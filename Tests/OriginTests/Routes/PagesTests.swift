@@ -27,6 +27,8 @@ import Testing
       #expect(try origin.ask("GET", path, ["If-None-Match: \(reply.field("ETag") ?? "")"]).status == 304)
     }
     #expect(try origin.ask("GET", "/console/other.js").status == 404)
+    let folder = try origin.ask("GET", "/console")
+    #expect(folder.status == 302 && folder.field("Location") == "/console/")
   }
 
   /// What the console must never do, in its own words: keep the token beyond the page, or make markup of a text.

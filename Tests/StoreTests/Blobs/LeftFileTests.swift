@@ -65,6 +65,81 @@ import Testing
     #expect(try store.missing(of: digests).isEmpty)
   }
 
+  /// A disk that has as much room as it is told, and a clock.
+  private static func disk(_ available: Locked<Int64>) -> (now: Locked<Int64>, options: Store.Options) {
+    var (now, options) = clock()
+    options.disk = Disk(
+      space: { _ in DiskSpace(size: 100 << 30, available: available.withLock { $0 }) }, before: { _, _ in })
+    return (now, options)
+  }
+
+  private static let minute: Int64 = 60_000
+
+  /// What a publish left behind that failed goes while the disk is short of room, once nobody is at work; else after a day.
+  @Test(arguments: [true, false]) func aFullDiskKeepsNoFailedPublish(_ isShort: Bool) throws {
+    let available = Locked<Int64>(50 << 30)
+    let (now, options) = Self.disk(available)
+    let store = try scratch.open(options)
+    try store.send(Array(samples.prefix(10)))
+    try store.receive(samples.dropFirst(10).map(BatchTests.small))
+    if isShort { available.withLock { $0 = 3 << 30 } }
+    now.withLock { $0 += 14 * Self.minute }
+    #expect(try store.sweepUploads().files == 0)
+    now.withLock { $0 += 2 * Self.minute }
+    #expect(try store.sweepUploads().files == (isShort ? samples.count : 0))
+    #expect(try store.missing(of: digests).count == (isShort ? samples.count : 0))
+  }
+
+  /// Also where there is room for all but the one file that was refused; and gc does the same.
+  @Test func anUploadThatFindsNoRoomIsEnough() throws {
+    let available = Locked<Int64>(50 << 30)
+    let (now, options) = Self.disk(available)
+    let store = try scratch.open(options)
+    try store.receive(samples.map(BatchTests.small))
+    let claim = BlobClaim(sha256: SHA256.of([1]), md5: MD5.of([1]), size: 60 << 30)
+    #expect(throws: StoreError.self) { _ = try store.receive(claim) }
+    now.withLock { $0 += 16 * Self.minute }
+    #expect(try store.collect().temporary.count == samples.count)
+  }
+
+  /// A publish that goes on keeps all of its files, however long it takes, and however short the disk is; what was left
+  /// before it began goes.
+  @Test func aPublishThatGoesOnKeepsItsFiles() throws {
+    let available = Locked<Int64>(3 << 30)
+    let (now, options) = Self.disk(available)
+    let store = try scratch.open(options)
+    now.withLock { $0 += 20 * Self.minute }
+    try store.receive(samples.prefix(5).map(BatchTests.small))
+    for sample in samples.prefix(5) {
+      try Kernel.setModified(store.folder.blob(sample.claim.sha256), to: now.withLock { $0 })
+    }
+    now.withLock { $0 += 120 * Self.minute }
+    let own = samples.dropFirst(5)
+    for sample in own {
+      try store.receive([BatchTests.small(sample)])
+      try Kernel.setModified(store.folder.blob(sample.claim.sha256), to: now.withLock { $0 })
+      now.withLock { $0 += 10 * Self.minute }
+      _ = try store.sweepUploads()
+    }
+    #expect(try Set(store.blobs.files()) == Set(own.map(\.claim.sha256)))
+    try store.publish(base: 0, set: ["a": own[10]], sends: false)
+  }
+
+  /// A publish that was going on when the origin was started anew may be going on still.
+  @Test func aPublishGoesOnAfterAStart() throws {
+    do { try scratch.open().receive(samples.map(BatchTests.small)) }
+    let available = Locked<Int64>(3 << 30)
+    let (now, options) = Self.disk(available)
+    let store = try scratch.open(options)
+    for _ in 0..<10 {
+      now.withLock { $0 += 10 * Self.minute }
+      #expect(try store.missing(of: [digests[0]]).isEmpty)
+      #expect(try store.sweepUploads().files == 0)
+    }
+    now.withLock { $0 += 16 * Self.minute }
+    #expect(try store.sweepUploads().files == samples.count)
+  }
+
   /// A publisher that goes on after the restart keeps what it was told is there.
   @Test func whatAPublisherCountsOnStays() throws {
     do { try scratch.open().receive(samples.map(BatchTests.small)) }

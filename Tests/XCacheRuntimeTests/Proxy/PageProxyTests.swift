@@ -110,6 +110,35 @@ import Testing
     #expect(network.secured.isEmpty && network.connected == ["m.test:443"])
   }
 
+  /// An answer would be taken for the page's own.
+  @Test func aServerThatCannotBeReachedEndsTheConnection() async throws {
+    let proxy = try await proxy()
+    network.goDown()
+    let engine = try dial(proxy)
+    engine.say("CONNECT bank.test:443 HTTP/1.1\r\nHost: bank.test:443\r\n\(password(proxy))\r\n")
+    #expect(await engine.hear(until: "nothing, but its end") == "")
+    #expect(network.connected == ["bank.test:443"])
+  }
+
+  /// WebKit sends the proxy's password with requests inside the tunnel, too.
+  @Test func aCallThatWasSentAheadIsThePagesOwn() async throws {
+    bench.origin.serve(
+      bytes(
+        #"{"code":200,"data":{"config":[{"url":"\#(RuntimeBench.page)","interfaces":[{"api":"https://m.test/api","method":"GET"}]}],"version":"4"}}"#
+      ), at: "\(FakeOrigin.server)/prefetchConfig?app=shop&channel=online")
+    bench.origin.say(#","prefetch":"4""#)
+    let runtime = try await bench.runtime { $0.fetcher = PageFetcher(transport, cookies: FakeCookies([])) }
+    await runtime.handle(.launch)
+    let proxy = PageProxy(runtime, transport: transport, network: network)
+    proxy.trusts("m.test")
+    let page = proxy.open(RuntimeBench.page)
+    #expect(await runtime.prefetch(for: page, PageContext(userAgent: "Engine/1")) == 1)
+    let engine = try await connect(proxy, "m.test")
+    engine.say(get("/api", "Referer: \(RuntimeBench.page)\r\nSec-Fetch-Mode: cors\r\n\(password(proxy))"))
+    #expect(await engine.answer().contains("answer of https://m.test/api"))
+    #expect(transport.sent.map(\.url) == ["https://m.test/api"] && runtime.prefetchCounts.used == 1)
+  }
+
   @Test func aRequestForAnotherHostInATunnelIsRefused() async throws {
     let engine = try await connect(try await proxy(), "m.test")
     engine.say(get("/index.html", host: "bank.test"))

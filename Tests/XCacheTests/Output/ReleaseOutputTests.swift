@@ -38,7 +38,7 @@ import Testing
     let early = try Self.release(Self.members(deltas: false))
     #expect(
       early.endLines(CapturedTerminal().terminal()) == [
-        "live without deltas: devices download whole files until they are ready"
+        "live; its deltas are still being made, and devices download whole files until they are ready"
       ])
     let removing = try Self.release(Self.members(0, 0, 3, deltas: false))
     #expect(removing.endLines(CapturedTerminal().terminal()) == ["live; no deltas needed"])

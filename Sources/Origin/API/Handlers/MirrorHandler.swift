@@ -102,7 +102,7 @@ struct MirrorHandler: APIHandler {
 
   /// `GET /mirrors`
   func mirrors() throws -> Response {
-    .json(MirrorList(mirrors: try store.mirrors().filter(isShown).map(info)))
+    .json(MirrorList(mirrors: try store.mirrors(for: holder).filter(isShown).map(info)))
   }
 
   private func info(_ mirror: MirrorRecord) -> MirrorInfo {
@@ -110,7 +110,7 @@ struct MirrorHandler: APIHandler {
       name: mirror.name, at: Moment(milliseconds: mirror.at), keeps: mirror.isBinding,
       versions: mirror.versions.filter { caller.allows(.read, app: $0.app, channel: $0.channel) }.map {
         ChannelVersion(app: $0.app, channel: $0.channel, version: $0.version)
-      })
+      }, mayForget: mirror.isForgettable)
   }
 
   /// A token is told of its own mirrors and of those of what it may read.

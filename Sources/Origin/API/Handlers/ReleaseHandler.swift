@@ -68,18 +68,19 @@ struct ReleaseHandler: APIHandler {
     if let id = try body.decodeMembers(as: PreparationRequest.self).id { return try preparation(id) }
     let bundles = try bundles(body, nil)
     let input = try input(bundles, body.decodeMembers(as: ReleaseOptions.self))
-    let id = try releases.prepare(input, createsApp: mayCreate(input)).id
+    let preparation = try releases.prepare(input, createsApp: mayCreate(input))
+    preparation.open(to: try context.asker)
     guard let sha256 = context.body, try context.api.plans.keep(bundles, as: name(of: sha256)) else {
-      return try preparation(id)
+      return try self.preparation(preparation.id)
     }
-    return try preparation(id, plan: sha256)
+    return try self.preparation(preparation.id, plan: sha256)
   }
 
   /// How far the deltas and the cost of a planned release are.
   /// - Parameter plan: what it was given, where that is kept.
   private func preparation(_ id: String, plan: SHA256? = nil) throws -> Response {
     let deltas = context.api.deltas
-    guard let preparation = deltas.preparation(id) else {
+    guard let preparation = deltas.preparation(id, for: try context.asker) else {
       throw Problem(.notFound, "unknown-preparation", "no release is prepared under \(id); send it again")
     }
     var answer = PreparationAnswer(preparation, late: deltas.isLate(preparation))
@@ -112,6 +113,17 @@ struct ReleaseHandler: APIHandler {
       throw .badRequest("\"breakGlass\" is the reason for a release into a frozen channel")
     }
     return reason
+  }
+}
+
+extension RequestContext {
+  /// Whom a preparation is told to.
+  var asker: Preparation.Asker {
+    get throws(Problem) {
+      let names = try names
+      return Preparation.Asker(
+        app: names.app, channel: names.channel, token: caller.id, rights: caller.rights)
+    }
   }
 }
 

@@ -18,7 +18,9 @@ struct RollbackHandler: APIHandler {
       // The prefetch config is the whole channel's, too.
       try caller.checkReachesAllBundles()
     }
+    let asker = try context.asker
     let forecast = try forecast(of: input, isHurried: body.now == true)
+    forecast?.preparation?.open(to: asker)
     let deltas = DeltasAtCommit(
       releases.deltas, wereAwaited: forecast?.hasDeltas == true, isDryRun: input.dryRun)
     return try context.answering { outcome in
@@ -27,7 +29,7 @@ struct RollbackHandler: APIHandler {
         prefetch: outcome.release.prefetch.map { PrefetchResult($0) })
       if input.dryRun { (details.patch, details.changes) = (forecast?.patch, forecast?.changes) }
       if input.dryRun || outcome.release.changed { details.cost = forecast?.cost }
-      if let cost = details.cost, cost.update == nil { details.preparation = forecast?.preparation }
+      if let cost = details.cost, cost.update == nil { details.preparation = forecast?.preparation?.id }
       let answer = RollbackAnswer(
         ReleaseAnswer(outcome.release, deltasStored: deltas.areStored(of: outcome.release)), details)
       return APIAnswer(answer, madeBy: outcome.release, dryRun: input.dryRun)
@@ -46,7 +48,7 @@ struct RollbackHandler: APIHandler {
   private struct Forecast: Sendable {
     let hasDeltas: Bool
     /// Of what works its cost out.
-    let preparation: String?
+    let preparation: Preparation?
     /// What a device on the newest version would be sent (RFC 7396).
     let patch: JSONValue
     let changes: [String: RollbackDetails.Change]
@@ -55,7 +57,7 @@ struct RollbackHandler: APIHandler {
     init(_ forecast: ReleaseService.RollbackForecast) {
       let release = forecast.outcome.release
       hasDeltas = forecast.hasDeltas
-      preparation = forecast.preparation?.id
+      preparation = forecast.preparation
       patch = .object(JSONObject(release.changes.map { .init(key: $0.url.text, value: $0.patch) }))
       changes = Dictionary(
         release.changes.map { ($0.url.text, $0.entry == nil ? .removed : $0.hadOne ? .changed : .added) },

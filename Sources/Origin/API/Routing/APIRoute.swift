@@ -51,12 +51,13 @@ extension APIRoute.Act {
   }
 
   /// The answer of a handler's method to a document of at most `limit` bytes, which is read whole.
+  /// - Parameter knowsAll: false passes over members that a newer mirror may send.
   static func change<Handler: APIHandler, Body: Decodable & Sendable>(
-    _ takes: Requirement, limit: Int = 64 << 10,
+    _ takes: Requirement, limit: Int = 64 << 10, knowsAll: Bool = true,
     _ method: @escaping @Sendable (Handler) -> (Body) throws -> Response
   ) -> Self {
     .document(takes, limit: limit) { _ in
-      WholeDocument<Body> { try method(Handler(context: $0))($1) }
+      WholeDocument<Body>(knowsAll: knowsAll) { try method(Handler(context: $0))($1) }
     }
   }
 }

@@ -15,11 +15,11 @@ extension APIRoute {
     APIRoute("default-app", [.post: .change(.everything, ChannelHandler.nameDefaultApp)]),
     APIRoute("disk", [.get: .reply(.everything, FleetHandler.disk)]),
     APIRoute("gc", [.post: .change(.everything, MaintenanceHandler.collect)]),
-    APIRoute("leases", [.post: .change(.scope(.read), MirrorHandler.takeLease)]),
+    APIRoute("leases", [.post: .change(.scope(.read), knowsAll: false, MirrorHandler.takeLease)]),
     APIRoute(
       "leases/*",
       [
-        .post: .change(.scope(.read), MirrorHandler.renewLease),
+        .post: .change(.scope(.read), knowsAll: false, MirrorHandler.renewLease),
         .delete: .reply(.scope(.read), MirrorHandler.endLease),
       ]),
     APIRoute("mirror", [.get: .reply(.scope(.read), MirrorHandler.overview)]),
@@ -27,7 +27,7 @@ extension APIRoute {
       "mirrors",
       [
         .get: .reply(.scope(.read), MirrorHandler.mirrors),
-        .post: .change(.scope(.read), limit: large, MirrorHandler.register),
+        .post: .change(.scope(.read), limit: large, knowsAll: false, MirrorHandler.register),
       ]),
     APIRoute("overview", [.get: .reply(.scope(.read), FleetHandler.overview)]),
     APIRoute("token", [.get: .reply(.scope(.read), FleetHandler.token)]),

@@ -77,6 +77,10 @@ extension Problem {
       self = .badRequest(
         member.isEmpty
           ? "the body is not an object" : "\"\(member)\" is missing or has the wrong type")
+    case let error as UnknownMember:
+      let why = error.name == "dryRun" ? " (this act has no dry run)" : ""
+      let name = String(error.name.prefix(64)).debugDescription
+      self = .badRequest("\(name) is no member of this request\(why); nothing was done, leave it out")
     case let error as JSONError: self = .badRequest("the body is not the expected JSON: \(error)")
     default: self.init(.internalServerError, "internal", "\(error)")
     }

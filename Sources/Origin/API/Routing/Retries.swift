@@ -56,7 +56,7 @@ final class RunningRequests: Sendable {
 
 extension AccessToken {
   /// What it may do, as text that differs where that differs.
-  fileprivate var rights: String {
+  var rights: String {
     // Without a list of hosts as before there were any: a retry may come after the server was replaced.
     let names = [scope.rawValue, app?.text ?? "", channel?.text ?? "", bundles?.text ?? ""]
     return (names + (hosts?.names ?? [])).joined(separator: " ")

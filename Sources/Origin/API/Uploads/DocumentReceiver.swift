@@ -30,7 +30,7 @@ final class DocumentReceiver: BodyReceiver {
     self.api = api
     self.takes = takes
     self.limit = limit
-    body = BodyBytes(request.coding)
+    body = BodyBytes(request.coding, most: BodyBytes.mostOfDocument)
     do {
       let context = try api.admit(request, takes)
       state = .receiving(context, try open(context), api.bodies.share(of: context.caller.id))

@@ -13,14 +13,20 @@ protocol IncomingDocument: AnyObject {
 /// A small document, which is read whole.
 final class WholeDocument<Body: Decodable>: IncomingDocument {
   private var bytes: [UInt8] = []
+  private let knowsAll: Bool
   private let change: (RequestContext, Body) throws -> Response
 
-  init(_ change: @escaping (RequestContext, Body) throws -> Response) { self.change = change }
+  /// - Parameter knowsAll: refuses members that the act doesn't know: `dryRun` passed over would be the act done.
+  init(knowsAll: Bool, _ change: @escaping (RequestContext, Body) throws -> Response) {
+    self.knowsAll = knowsAll
+    self.change = change
+  }
 
   func take(_ bytes: RawSpan) { bytes.withUnsafeBytes { self.bytes.append(contentsOf: $0) } }
 
   func finish(_ context: RequestContext) throws -> Response {
-    try change(context, JSONValue.parse(bytes).decode())
+    let json = try JSONValue.parse(bytes)
+    return try change(context, knowsAll ? json.decodeKnown() : json.decode())
   }
 }
 

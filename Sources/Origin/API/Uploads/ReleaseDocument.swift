@@ -26,6 +26,12 @@ struct ReleaseDocument: StreamedContent {
   private static let urlLimit = 250_000
   private var urls = 0
 
+  /// The members beside the bundles: `ReleaseOptions`, `PlanReference`, `PreparationRequest`.
+  private static let known: Set = [
+    "breakGlass", "dryRun", "id", "ifVersion", "message", "now", "plan", "replaces",
+  ]
+  private static let knownOfBundle: Set = ["base", "bundle", "unpublish"]
+
   /// Members of an object whose members aren't URLs; there are ten.
   private static let memberLimit = 64
 
@@ -64,6 +70,8 @@ struct ReleaseDocument: StreamedContent {
       bundles = []
       place = .bundles
     case (.document, .value("bundles", _)): throw Self.noBundles
+    case (.document, .value(let key?, _)) where !Self.known.contains(key):
+      throw UnknownMember(name: key)
     case (.document, .value(let key?, let value)): try Self.add(value, key, to: &members)
     case (.bundles, .begin):
       bundle = Bundle()
@@ -103,6 +111,7 @@ struct ReleaseDocument: StreamedContent {
     case "remove" where !value.isNull: throw Problem.badRequest("\"remove\" is an array of URLs")
     case "set", "remove":
       guard bundle.seen.insert(key).inserted else { throw Self.twice(key) }
+    case _ where !Self.knownOfBundle.contains(key): throw UnknownMember(name: key)
     case "bundle":
       // As soon as it is known: nothing more is taken for a bundle that the token may not change.
       if let text = value.string { try context.caller.check(bundle: BundleName(text)) }

@@ -43,17 +43,28 @@ struct BodyBytes {
   /// What a coding may take beyond what it stands for. Members without content, or whatever else stands for nothing, would
   /// go on for ever otherwise: limits are those of what comes out.
   private static let room = 1 << 20
+  /// How many bytes one byte of a document may stand for, beyond `room`: what a document costs follows from what was sent.
+  /// A release of 100,000 URLs that all have the same content comes to 220.
+  static let mostOfDocument = 500
+  /// nil: what comes out goes to the disk, whose limits hold.
+  private let most: Int?
 
-  init(_ coding: RequestCoding) { decoder = coding.decoder }
+  /// - Parameter most: bytes that one byte may stand for.
+  init(_ coding: RequestCoding, most: Int? = nil) {
+    decoder = coding.decoder
+    self.most = most
+  }
 
   /// - Parameter body: takes the decoded bytes, in bounded pieces; what it throws ends the decoding.
   mutating func take(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
     guard let decoder else { return try body(bytes) }
     coded += bytes.byteCount
     var more = 0
+    let limit = most.map { BodyBytes.room.addingClamped(coded * $0) - decoded } ?? .max
     try BodyBytes.problem {
       try decoder.decode(bytes) { piece in
         more += piece.byteCount
+        guard more <= limit else { throw Problem.standsForTooMuch }
         try body(piece)
       }
     }
@@ -76,5 +87,14 @@ struct BodyBytes {
     } catch is CodingError {
       throw Problem.badRequest("the body is incomplete, or doesn't match its Content-Encoding")
     }
+  }
+}
+
+extension Problem {
+  fileprivate static var standsForTooMuch: Problem {
+    Problem(
+      .contentTooLarge, "content-coding",
+      "each byte of the compressed body stands for more than \(BodyBytes.mostOfDocument) bytes; send it uncompressed"
+    )
   }
 }

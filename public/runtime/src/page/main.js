@@ -21,7 +21,7 @@ const REMOVED_TIME = 600_000;
 /** Milliseconds that a worker is waited for, which may be stopped in the middle, and longer where it downloads. */
 const ANSWER_WAIT = 10_000;
 const UPDATE_WAIT = 300_000;
-/** Milliseconds after which a page that is still being read says what it waits for: before the worker counts it as one that failed. */
+/** Milliseconds after which a page that isn't up says what it waits for: before the worker counts it as one that failed. */
 const HANGING = 15_000;
 
 const script = /** @type {HTMLScriptElement | null} */ (document.currentScript)?.src ?? location.href;
@@ -229,6 +229,12 @@ function reloadWhenHidden() {
   if (wantsReload && document.visibilityState === "hidden") location.reload();
 }
 
+/** The scripts that haven't come. */
+function pending() {
+  const come = new Set(performance.getEntriesByType("resource").map(({ name }) => name));
+  return [...document.scripts].map(({ src }) => src.split("#")[0]).filter((url) => url && !come.has(url));
+}
+
 /** No page of this app registers the worker at once again. */
 function stayAway() {
   try {
@@ -286,11 +292,12 @@ addEventListener("error", ({ error, target }) => {
 // Whether this page comes up, for the worker that answered it.
 say({ ask: "began" });
 if (document.readyState === "loading") {
-  addEventListener("DOMContentLoaded", () => say({ ask: "up", isFailed, lost }));
-  // The script that it still waits for: one of another host that hangs is no fault of the page.
-  setTimeout(() => {
-    if (document.readyState === "loading") say({ ask: "up", isFailed: true, lost: [[...document.scripts].pop()?.src] });
-  }, HANGING);
+  // What it still waits for: a script of another host that hangs is no fault of the page.
+  const timer = setTimeout(() => say({ ask: "up", isFailed: true, isHanging: true, lost: pending() }), HANGING);
+  addEventListener("DOMContentLoaded", () => {
+    clearTimeout(timer);
+    say({ ask: "up", isFailed, lost });
+  });
 } else say({ ask: "up" });
 addEventListener("pagehide", () => say({ ask: "left" }));
 

@@ -139,12 +139,13 @@ const answers = {
     if (page) page.began = Date.now();
     return runtime.store.write({ pages: runtime.pages });
   },
-  up: async (event, { isFailed, lost }) => {
+  up: async (event, { isFailed, isHanging, lost }) => {
     // A script that isn't of this version and didn't come fails the page on the network, too.
     const page = await pageOf(event);
     const isCut = navigator.onLine === false || lost?.some?.((/** @type {string} */ url) => !runtime.listed(url, false));
     if (page && isFailed && isCut) page.isOver = true;
-    runtime.cameUp(page, isFailed === true && "script-failed");
+    // One that waits for its own may still come up.
+    if (!isHanging) runtime.cameUp(page, isFailed === true && "script-failed");
     return runtime.store.write({ pages: runtime.pages, health: runtime.health });
   },
   left: async (event) => {

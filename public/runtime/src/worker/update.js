@@ -91,6 +91,8 @@ class Update {
     this.share = 0;
     /** The version that it goes to, or is at. */
     this.next = "0";
+    /** Whether whoever was asked gave an answer that could be used: files that don't come are no failure of the poll. */
+    this.isAnswered = false;
     /** @type {Report} */
     this.report = { kind: "early", from: "0", to: "0", fetched: 0, copied: 0, deltas: 0, bytes: 0 };
   }
@@ -119,6 +121,8 @@ class Update {
       await Promise.race([runtime.store.write({ poll: runtime.polls.saved }).catch(() => {}), after(1000)]);
       await this.from(source, held);
     } catch (error) {
+      // An origin whose answers are all of no use must not keep devices from the copy.
+      if (report.source && !this.isAnswered && error instanceof Fault) runtime.polls.failed(report.source, Date.now(), Math.random());
       report.kind = "failed";
       report.why = String(/** @type {any} */ (error)?.message ?? error);
       const { reason, isTold } = /** @type {any} */ (error);
@@ -136,8 +140,7 @@ class Update {
    */
   async from(source, held) {
     const { runtime, report } = this;
-    const data = await this.asks(source, held, true);
-    runtime.polls.answered(source, data.interval);
+    const data = await ask(this.settings, source, held, true);
     this.share = source === "origin" ? data.reports : 0;
     this.tell(held, false);
     // Before the manifest, whose files may not fit: the kill switch has to arrive in any case.
@@ -156,18 +159,13 @@ class Update {
   }
 
   /**
+   * Takes note of an answer once it is known that it can be used.
    * @param {Source} source
-   * @param {Manifest} held
-   * @param {boolean} takesPacks
-   * @param {any} [earlier]
+   * @param {any} data
    */
-  async asks(source, held, takesPacks, earlier) {
-    try {
-      return await ask(this.settings, source, held, takesPacks, earlier);
-    } catch (error) {
-      this.runtime.polls.failed(source, Date.now(), Math.random());
-      throw error;
-    }
+  answered(source, data) {
+    this.isAnswered = true;
+    this.runtime.polls.answered(source, data.interval);
   }
 
   // MARK: Documents
@@ -209,6 +207,7 @@ class Update {
     const { report, runtime } = this;
     report.kind = "nothing";
     if (!data.update || !takes(data, source, held)) {
+      this.answered(source, data);
       await (this.isMetered ? sweep(runtime) : this.complete());
       return;
     }
@@ -218,17 +217,22 @@ class Update {
       const map = await this.pack(data, held);
       if (map) {
         await this.checkNames(map);
+        this.answered(source, data);
         return this.switch({ version: data.version, digest: data.digest, map }, data, held);
       }
       // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
-      return this.take(await this.asks(source, held, false, data), source, held);
+      return this.take(await ask(this.settings, source, held, false, data), source, held);
     }
     const map = await this.mapOf(data, held);
     if (!map && held.version === "0") fault("a patch that nobody asked for");
-    if (!map) return this.take(await this.asks(source, { ...held, version: "0" }, false, data), source, { version: "0", digest: "", map: held.map });
+    if (!map) {
+      const whole = await ask(this.settings, source, { ...held, version: "0" }, false, data);
+      return this.take(whole, source, { version: "0", digest: "", map: held.map });
+    }
     report.kind = data.patch ? "patch" : "whole";
     const next = { version: data.version, digest: data.digest, map };
     await this.checkNames(map);
+    this.answered(source, data);
     const wanted = await this.wanted(next, held);
     if (this.isMetered) {
       for (const [url] of wanted) runtime.backlog.add(url);

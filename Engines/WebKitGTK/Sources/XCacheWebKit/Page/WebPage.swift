@@ -93,13 +93,13 @@ public final class WebPage {
   }
 
   /// Loads the proxy's own blank page of a site, which is no page to the runtime.
-  func loadBlank(_ url: String) async throws {
+  package func loadBlank(_ url: String) async throws {
     try await loading { webkit_web_view_load_uri(view, url) }
     isBlank = true
   }
 
   /// Loads a page in the place of the blank one, which isn't in the view's history any more then.
-  func replaceBlank(by url: String) async throws {
+  package func replaceBlank(by url: String) async throws {
     isBlank = false
     let text = try JSONEncoder().encode([url])
     await takeScripts(for: url)
@@ -236,7 +236,8 @@ extension WebPage {
   }
 
   private func failed(_ url: String, _ error: WebKitError) {
-    loadError = error
+    // Behind a certificate that isn't trusted WebKit says that the load was interrupted, too.
+    loadError = loadError ?? error
     if let opening { host.proxy?.left(opening) }
     opening = nil
     onEvent(.failed(url: url, error))

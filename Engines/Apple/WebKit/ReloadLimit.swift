@@ -1,0 +1,18 @@
+/// Says whether a page whose process ended is loaded again: a page that ends it each time would keep the device busy for ever.
+struct ReloadLimit {
+  /// Reloads within `span` nanoseconds.
+  static let most = 3
+  static let span: UInt64 = 60_000_000_000
+
+  private var times: [UInt64] = []
+
+  init() {}
+
+  /// The process ended; true: load the page again.
+  mutating func allows(at now: UInt64) -> Bool {
+    times.removeAll { now > $0 && now - $0 > Self.span }
+    guard times.count < Self.most else { return false }
+    times.append(now)
+    return true
+  }
+}

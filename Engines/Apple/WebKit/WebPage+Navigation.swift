@@ -1,0 +1,98 @@
+#if canImport(WebKit)
+  import Foundation
+  import WebKit
+  import XCacheRuntime
+
+  extension WebPage: WKNavigationDelegate {
+    /// Takes this device's certificate for its own host alone; every other challenge is answered as without us.
+    public func webView(
+      _ webView: WKWebView, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler:
+        @escaping @MainActor @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      let space = challenge.protectionSpace
+      guard space.authenticationMethod == NSURLAuthenticationMethodServerTrust, let trust = space.serverTrust,
+        host.isOwn(trust, of: space.host)
+      else { return completionHandler(.performDefaultHandling, nil) }
+      completionHandler(.useCredential, URLCredential(trust: trust))
+    }
+
+    /// A link of a page on the scheme may lead to an address that isn't on it, or away from the app's hosts by one that is.
+    public func webView(
+      _ webView: WKWebView, decidePolicyFor navigationAction: WKNavigationAction,
+      decisionHandler: @escaping @MainActor @Sendable (WKNavigationActionPolicy) -> Void
+    ) {
+      let policy = decide?(navigationAction) ?? .allow
+      guard policy == .allow, navigationAction.targetFrame?.isMainFrame == true,
+        let address = navigationAction.request.url?.absoluteString
+      else { return decisionHandler(policy) }
+      let real = CustomScheme.real(address)
+      let wanted = host.address(of: real ?? address)
+      // One with the id of a body stays as it is: its page takes the id out.
+      guard (real == nil) != (CustomScheme.real(wanted) == nil), let url = URL(string: wanted),
+        navigationAction.request.httpMethod ?? "GET" == "GET"
+      else { return decisionHandler(.allow) }
+      decisionHandler(.cancel)
+      webView.load(URLRequest(url: url))
+    }
+
+    /// A load began.
+    public func webView(_ webView: WKWebView, didStartProvisionalNavigation navigation: WKNavigation!) {
+      onEvent(.started)
+    }
+
+    /// Its server led on.
+    public func webView(
+      _ webView: WKWebView, didReceiveServerRedirectForProvisionalNavigation navigation: WKNavigation!
+    ) {
+      onEvent(.redirected)
+    }
+
+    /// Its first bytes are there; from now on the view shows it.
+    public func webView(_ webView: WKWebView, didCommit navigation: WKNavigation!) {
+      if let proxy = host.proxy {
+        let former = shown
+        shown = url.hasPrefix("http") ? proxy.shown(url) : nil
+        if let opening, opening != shown { proxy.left(opening) }
+        opening = nil
+        if let former, former != shown {
+          proxy.left(former)
+          if let runtime = host.runtime { Task { await runtime.handle(.pageClosed) } }
+        }
+      }
+      onEvent(.committed)
+    }
+
+    /// It is loaded.
+    public func webView(_ webView: WKWebView, didFinish navigation: WKNavigation!) {
+      onEvent(.finished)
+      if isAwaited(navigation) { resume(nil) }
+    }
+
+    /// It failed before anything of it was there.
+    public func webView(
+      _ webView: WKWebView, didFailProvisionalNavigation navigation: WKNavigation!, withError error: any Error
+    ) {
+      // Another one took its place: that of 102 by `decidePolicyFor`, as where a link leads to the scheme.
+      if error._domain == "WebKitErrorDomain", error._code == 102 { return }
+      if isAwaited(navigation) { failed(error) }
+    }
+
+    /// It failed on the way.
+    public func webView(
+      _ webView: WKWebView, didFail navigation: WKNavigation!, withError error: any Error
+    ) {
+      if isAwaited(navigation) { failed(error) }
+    }
+
+    /// The content process ended, as where memory is short.
+    public func webViewWebContentProcessDidTerminate(_ webView: WKWebView) { terminated() }
+
+    private func failed(_ error: any Error) {
+      if let opening { host.proxy?.left(opening) }
+      opening = nil
+      onEvent(.failed(url: url, reason: error.localizedDescription))
+      resume(WebPageError(error.localizedDescription))
+    }
+  }
+#endif

@@ -1,0 +1,98 @@
+#if canImport(WebKit)
+  import Foundation
+  import WebKit
+  import XCacheRuntime
+
+  /// Scripts and messages.
+  extension WebPage {
+    private var controller: WKUserContentController { view.configuration.userContentController }
+    private static var watchWorld: WKContentWorld { .world(name: PageWatch.name) }
+
+    /// Puts the app's scripts, and those of the policy, into the documents that are loaded from now on.
+    func setScripts(_ policy: [PageScript]) {
+      controller.removeAllUserScripts()
+      if host.runtime != nil {
+        add(UserScript(PageWatch.script, forMainFrameOnly: true), in: Self.watchWorld)
+      }
+      var rest = policy
+      if host.scheme != nil {
+        // Before any other, and in frames, too: those that come later call what these replace.
+        for source in SchemeScripts.all(hosts: host.hostNames, policy: policy) {
+          add(UserScript(source), in: .page)
+        }
+        rest.removeAll(where: SchemeScripts.replaces)
+      }
+      if settings.isPlain { return }
+      for script in rest { add(UserScript(script.source, forMainFrameOnly: true), in: .page) }
+      for script in settings.scripts { add(script, in: .page) }
+    }
+
+    private func add(_ script: UserScript, in world: WKContentWorld) {
+      controller.addUserScript(
+        WKUserScript(
+          source: script.source, injectionTime: script.injectionTime,
+          forMainFrameOnly: script.isForMainFrameOnly, in: world))
+    }
+
+    /// Makes the handlers, none of which holds this page.
+    func addHandlers() {
+      if host.runtime != nil {
+        let watch = WeakHandler(self) { page, message in page.told(message) }
+        controller.add(watch, contentWorld: Self.watchWorld, name: PageWatch.name)
+      }
+      if let scheme = host.scheme {
+        let bodies = WeakHandler(self) { _, message in
+          guard let text = message.body as? String else { return }
+          let origin = message.frameInfo.securityOrigin.text
+          Task { await scheme.receive(text, from: origin) }
+        }
+        controller.add(bodies, contentWorld: .page, name: SchemeScripts.messages)
+      }
+      if settings.isPlain { return }
+      for name in settings.messages.keys {
+        let weak = WeakHandler(self) { page, message in
+          guard page.isOwn(message.frameInfo), let json = WebPage.json(message.body) else { return }
+          page.settings.messages[name]?(json)
+        }
+        controller.add(weak, contentWorld: .page, name: name)
+      }
+      for name in settings.replies.keys {
+        let weak = WeakReplyHandler(self) { page, message in
+          guard page.isOwn(message.frameInfo), let handler = page.settings.replies[name] else {
+            throw WebPageError("not for documents of this host")
+          }
+          let answer = try await handler(WebPage.json(message.body) ?? "null")
+          return try JSONSerialization.jsonObject(with: Data(Array(answer.utf8)), options: .fragmentsAllowed)
+        }
+        controller.addScriptMessageHandler(weak, contentWorld: .page, name: name)
+      }
+    }
+
+    /// Whether a document is of the app's own hosts, whatever page it is in; nobody else reaches the app.
+    private func isOwn(_ frame: WKFrameInfo) -> Bool {
+      guard let runtime = host.runtime else { return true }
+      let origin = frame.securityOrigin.text
+      return runtime.names((CustomScheme.real(origin + "/") ?? origin + "/"))
+    }
+
+    /// What the runtime is told of the page that is shown, by the page itself.
+    private func told(_ message: WKScriptMessage) {
+      guard let shown, let runtime = host.runtime,
+        let signal = (message.body as? String).flatMap(PageWatch.Signal.init)
+      else { return }
+      let passed = Int64((.now - openedAt) / .milliseconds(1))
+      switch signal {
+      case .painted:
+        runtime.reached(.firstPaint, shown, after: passed)
+        runtime.pageCameUp(shown)
+      case .loaded: runtime.reached(.load, shown, after: passed)
+      case .failed: runtime.scriptFailed(shown)
+      }
+    }
+  }
+
+  extension WKSecurityOrigin {
+    /// `https://m.example.com:8443`.
+    var text: String { "\(self.protocol)://\(host)" + (port > 0 ? ":\(port)" : "") }
+  }
+#endif

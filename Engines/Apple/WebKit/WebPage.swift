@@ -1,0 +1,178 @@
+#if canImport(WebKit)
+  import Foundation
+  import System
+  import WebKit
+  import XCacheRuntime
+
+  /// A view and what is shown in it.
+  ///
+  /// It is its view's navigation delegate: an app that wants to decide of navigations sets `decide`. Nothing that the engine keeps
+  /// holds it, so that a page ends when the app lets go of it.
+  @MainActor
+  public final class WebPage: NSObject {
+    /// What happens in the view.
+    public enum Event: Sendable {
+      case started, redirected, committed, finished
+      case failed(url: String, reason: String)
+      /// The content process ended.
+      case terminated
+    }
+
+    let host: WebHost
+    let settings: WebPageSettings
+    /// The view, for the app's window.
+    public let view: WKWebView
+    /// Told of each event.
+    public var onEvent: (Event) -> Void = { _ in }
+    /// Asked about each navigation; nil: all are allowed.
+    public var decide: ((WKNavigationAction) -> WKNavigationActionPolicy)?
+    private var waiting: CheckedContinuation<Void, any Error>?
+    /// Of the load that is waited for.
+    private var navigation: WKNavigation?
+    /// What is on its way, and what is shown.
+    var opening: OpenPage?
+    var shown: OpenPage?
+    private(set) var openedAt = ContinuousClock.now
+    private var reloads = ReloadLimit()
+
+    /// A view in `host`.
+    public init(_ host: WebHost, _ settings: WebPageSettings = WebPageSettings()) {
+      self.host = host
+      self.settings = settings
+      let configuration = WKWebViewConfiguration()
+      configuration.websiteDataStore = host.store
+      // Servers and pages can tell that a page is on the scheme.
+      let names = [settings.applicationName, host.scheme.map { _ in "xcache-scheme/1" }].compactMap { $0 }
+      if !names.isEmpty { configuration.applicationNameForUserAgent = names.joined(separator: " ") }
+      let handler = host.scheme.map { SchemeHandler($0) }
+      if let handler {
+        configuration.setURLSchemeHandler(handler, forURLScheme: CustomScheme.https)
+        configuration.setURLSchemeHandler(handler, forURLScheme: CustomScheme.http)
+      }
+      view = WKWebView(frame: .zero, configuration: configuration)
+      super.init()
+      view.navigationDelegate = self
+      addHandlers()
+      handler?.page = self
+      setScripts([])
+    }
+
+    deinit {
+      let (proxy, pages, waiting) = (host.proxy, [opening, shown], waiting)
+      waiting?.resume(throwing: CancellationError())
+      for page in pages { if let page { proxy?.left(page) } }
+    }
+
+    /// The address of what is shown, as its server knows it.
+    public var url: String {
+      let url = view.url?.absoluteString ?? ""
+      return CustomScheme.real(url) ?? url
+    }
+
+    /// Loads a page and waits until it is loaded.
+    ///
+    /// - Throws: `WebPageError` where it can't be, `CancellationError` where another load took its place.
+    public func load(_ url: String) async throws {
+      guard let address = URL(string: host.address(of: url)) else { throw WebPageError("\(url): no address") }
+      if let runtime = host.runtime, !settings.isPlain {
+        // Those of the policy that are signed; none for a page that is left alone.
+        setScripts(await runtime.scripts(for: url))
+      }
+      await host.trustOwnCertificates()
+      await learnUserAgent()
+      try await loading {
+        opens(url)
+        return view.load(URLRequest(url: address))
+      }
+    }
+
+    /// Loads what is shown once more, and waits until it is loaded.
+    public func reload() async throws { try await loading { view.reload() } }
+
+    /// Goes back in the view's history, and waits until that is loaded.
+    public func goBack() async throws { try await loading { view.goBack() } }
+
+    /// Runs the body of an async function in the page and gives its value as JSON; nil for `undefined`.
+    ///
+    /// - Throws: what the script threw.
+    public func evaluate(_ body: String) async throws -> String? {
+      try await view.callAsyncJavaScript(body, contentWorld: .page).flatMap(Self.json)
+    }
+
+    private func loading(_ start: () -> WKNavigation?) async throws {
+      try await withCheckedThrowingContinuation { continuation in
+        resume(CancellationError())
+        waiting = continuation
+        navigation = start()
+        if navigation == nil { resume(WebPageError("there is nothing to load")) }
+      }
+    }
+
+    /// Tells the runtime of a page before it is loaded.
+    private func opens(_ url: String) {
+      openedAt = .now
+      if let former = opening { host.proxy?.left(former) }
+      opening = host.proxy?.open(url)
+      guard let opening, let runtime = host.runtime else { return }
+      let context = PageContext(userAgent: host.userAgent ?? "")
+      Task {
+        await runtime.prefetch(for: opening, context)
+        await runtime.handle(.pageOpened(opening))
+      }
+    }
+
+    /// Calls that are sent ahead of pages say of themselves what pages do. The first page of a process is asked, while its content
+    /// process starts.
+    private func learnUserAgent() async {
+      guard host.runtime != nil, host.userAgent == nil else { return }
+      host.userAgent =
+        try? await view.callAsyncJavaScript("return navigator.userAgent", contentWorld: .defaultClient)
+        as? String
+    }
+
+    /// Whether what happens to a navigation is what is waited for; a load that another one took the place of isn't.
+    func isAwaited(_ navigation: WKNavigation?) -> Bool {
+      self.navigation == nil || self.navigation === navigation
+    }
+
+    /// Ends a load that is waited for.
+    func resume(_ error: (any Error)?) {
+      navigation = nil
+      guard let continuation = waiting.take() else { return }
+      if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+    }
+
+    /// The content process ended: what was shown is gone.
+    func terminated() {
+      let address = (shown ?? opening)?.url
+      for page in [opening, shown] { if let page { host.proxy?.left(page) } }
+      (opening, shown) = (nil, nil)
+      onEvent(.terminated)
+      resume(WebPageError("the content process ended"))
+      guard settings.reloadsAfterTermination, let address, reloads.allows(at: Clock.continuousNanoseconds())
+      else { return }
+      opens(address)
+      // A view that showed nothing yet has nothing to reload.
+      if view.url != nil {
+        view.reload()
+      } else if let url = URL(string: host.address(of: address)) {
+        view.load(URLRequest(url: url))
+      }
+    }
+
+    /// Nil for a value that JSON hasn't got, such as a date; Foundation would end the app.
+    static func json(_ value: Any) -> String? {
+      guard JSONSerialization.isValidJSONObject([value]) else { return nil }
+      return (try? JSONSerialization.data(withJSONObject: value, options: .fragmentsAllowed))
+        .map { String(decoding: $0, as: UTF8.self) }
+    }
+  }
+
+  /// Why a page couldn't be loaded.
+  public struct WebPageError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// In words.
+    public let description: String
+
+    init(_ text: String) { description = text }
+  }
+#endif

@@ -1,0 +1,120 @@
+import Manifests
+
+/// A cookie of an engine's, and where it is sent (RFC 6265).
+public struct PageCookie: Hashable, Sendable {
+  /// Its name.
+  public var name: String
+  /// Its value.
+  public var value: String
+  /// The host it belongs to, with a dot in front where it holds below it, too.
+  public var domain: String
+  /// The path it holds below.
+  public var path: String
+  /// Whether scripts don't see it.
+  public var isHTTPOnly: Bool
+  /// Whether it goes over https alone.
+  public var isSecure: Bool
+
+  /// A cookie as an engine has it.
+  public init(
+    name: String, value: String, domain: String, path: String, isHTTPOnly: Bool = false,
+    isSecure: Bool = false
+  ) {
+    self.name = name
+    self.value = value
+    self.domain = domain
+    self.path = path
+    self.isHTTPOnly = isHTTPOnly
+    self.isSecure = isSecure
+  }
+
+  /// Whether a request to `url` carries it (§5.4).
+  public func isSent(to url: String) -> Bool {
+    guard let url = try? ResourceURL(url) else { return false }
+    return isSent(to: url)
+  }
+
+  func isSent(to url: ResourceURL) -> Bool {
+    Self.matches(String(url.host), domain) && Self.holds(path, at: String(url.path))
+      && (!isSecure || url.scheme == "https")
+  }
+
+  /// Those of `cookies` that a request to `url` carries, as `Cookie` has them: longer paths first (§5.4).
+  public static func header(_ cookies: [PageCookie], for url: String) -> String? {
+    let sent = cookies.filter { $0.isSent(to: url) }.enumerated()
+      .sorted { ($1.element.path.utf8.count, $0.offset) < ($0.element.path.utf8.count, $1.offset) }
+      .map { "\($0.element.name)=\($0.element.value)" }
+    return sent.isEmpty ? nil : sent.joined(separator: "; ")
+  }
+
+  /// §5.1.3; a domain without a dot in front is one host's alone.
+  static func matches(_ host: String, _ domain: String) -> Bool {
+    let (host, domain) = (host.lowercased(), domain.lowercased())
+    guard domain.hasPrefix(".") else { return host == domain }
+    return host == domain.dropFirst() || host.hasSuffix(domain)
+  }
+
+  /// §5.1.4.
+  static func holds(_ path: String, at requested: String) -> Bool {
+    guard requested.hasPrefix(path) else { return path.isEmpty }
+    return requested == path || path.hasSuffix("/") || requested.dropFirst(path.count).hasPrefix("/")
+  }
+}
+
+/// An engine's cookies one by one, for adapters of a custom scheme, whose pages have no `document.cookie` of their own.
+public protocol ScriptCookieStore: CookieStore {
+  /// Those that a request to `url` carries, HttpOnly among them.
+  func cookies(for url: String) async -> [PageCookie]
+}
+
+extension ScriptCookieStore {
+  /// What `document.cookie` says in a page at `url`.
+  func visible(at url: String) async -> String {
+    PageCookie.header(await cookies(for: url).filter { !$0.isHTTPOnly }, for: url) ?? ""
+  }
+
+  /// Takes what a script of a page at `url` assigns to `document.cookie`. A script neither sets nor replaces an HttpOnly cookie
+  /// (§5.3, steps 10 and 11), nor sets one for another site.
+  func write(_ line: String, at url: String) async {
+    guard let address = try? ResourceURL(url), let written = WrittenCookie(line), !written.isHTTPOnly,
+      written.isAllowed(at: String(address.host)),
+      !(await cookies(for: url)).contains(where: { $0.isHTTPOnly && $0.name == written.name })
+    else { return }
+    await take([line], from: url)
+  }
+}
+
+/// What is needed of a `Set-Cookie` to know who may write it (RFC 6265 §5.2).
+struct WrittenCookie {
+  let name: String
+  let isHTTPOnly: Bool
+  /// `Domain`, without a dot in front; nil: the host's alone.
+  let domain: String?
+
+  init?(_ line: String) {
+    // A line break would begin another header.
+    guard !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return nil }
+    let fields = line.split(separator: ";", omittingEmptySubsequences: false).map(\.trimmingSpaces)
+    let pair = fields[0].split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    name = pair.count == 2 ? String(pair[0].trimmingSpaces) : ""
+    guard !fields[0].isEmpty else { return nil }
+    var (isHTTPOnly, domain) = (false, String?.none)
+    for field in fields.dropFirst() {
+      let pair = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      switch pair[0].trimmingSpaces.lowercased() {
+      case "httponly": isHTTPOnly = true
+      case "domain":
+        let value = (pair.count == 2 ? pair[1] : "").trimmingSpaces.lowercased()
+        domain = value.isEmpty ? nil : value.hasPrefix(".") ? String(value.dropFirst()) : value
+      default: break
+      }
+    }
+    (self.isHTTPOnly, self.domain) = (isHTTPOnly, domain)
+  }
+
+  /// Whether a page of `host` may write it: for itself, or for a domain above it that isn't a top-level one.
+  func isAllowed(at host: String) -> Bool {
+    guard let domain else { return true }
+    return domain == host.lowercased() || domain.contains(".") && PageCookie.matches(host, "." + domain)
+  }
+}

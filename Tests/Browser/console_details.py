@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""What a reader of the console once tripped over, in Chromium, against the program.
+
+    Tests/Browser/console_details.py [XCACHE]      XCACHE: the program (default: .build/debug/xcache)
+
+The first view's size and round trips; long lists, and what is said where they are cut; acts whose preview is out of date, and whose
+answers are lost; what a page shows when answers come late; who may forget a mirror. Needs Chromium.
+"""
+import json, os, sys, tempfile, time
+from cdp import Browser
+from console_page import Console, here, until, zone_text
+from site_under_test import Site
+
+xcache = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../../.build/debug/xcache"))
+online, test, long = (f"#/channel/shop/{name}" for name in ("online", "test", "long"))
+path = "apps/shop/channels"
+files = {f"part-{number}.js": f"{number}" for number in range(14)}
+
+
+def say(words):
+    print(f"{time.monotonic() - begin:6.1f} s  {words}", flush=True)
+
+
+def prepared(site):
+    """Two releases, a channel with 62, and 57 lines of failures."""
+    site.publish(files | {"index.html": "one"}, "one")
+    # A moment in a page is a second.
+    time.sleep(1.2)
+    site.publish(files | {"index.html": "two"}, "two")
+    for name, versions in (("test", ["1"]), ("long", ["1", "2"] * 31)):
+        done(site, f"{path}/{name}/create", {})
+        for version in versions:
+            done(site, f"{path}/{name}/promote", {"from": "online", "version": version})
+    for reason in ("integrity", "timeout", "download", "storage"):
+        for name in files:
+            site.report(reason, 2, 1, f"https://m.example.com/{name}")
+    site.report("patch", 1, 3)
+    site.poll(2, 5)
+
+
+def done(site, place, body):
+    status, answer = site.ask("POST", place, body)
+    assert status in (200, 201), (place, status, answer)
+    return answer
+
+
+def log(site, channel):
+    return site.ask("GET", f"{path}/{channel}/log")[1]["releases"]
+
+
+def late(console, part, milliseconds):
+    """Answers to requests whose path has this part come late; none of them: an empty part."""
+    console.eval(f"""(() => {{ window.ask ??= window.fetch; window.fetch = async (path, options) => {{
+      const answer = await window.ask(path, options);
+      if ({json.dumps(part)} && String(path).includes({json.dumps(part)})) await new Promise((done) => {{ setTimeout(done, {milliseconds}); }});
+      return answer; }}; }})()""")
+
+
+def opened(console, place, button):
+    """A dialog, with its preview."""
+    console.go(place, button)
+    console.click(button)
+    console.wait("dialog #confirm:not([aria-disabled])")
+
+
+def confirm(console):
+    console.eval("document.querySelector('dialog form').requestSubmit()")
+
+
+def closed(console):
+    console.click("dialog #cancel")
+    until(lambda: not console.has("dialog"), "the dialog's end")
+
+
+def first_view(console):
+    """All that the first view needs is named by the page itself: two round trips."""
+    sent = [event["params"] for event in console.page.events if event["method"] == "Network.requestWillBeSent"]
+    assert sent[0]["request"]["url"] == console.site.console and len(sent) > 4, sent
+    for one in sent[1:]:
+        assert one["initiator"]["type"] == "parser" and one["initiator"]["url"] == console.site.console, one
+    ended = {event["params"]["requestId"]: event["params"]["encodedDataLength"] for event in console.page.events
+             if event["method"] == "Network.loadingFinished"}
+    size = sum(ended[one["requestId"]] for one in sent)
+    assert 5_000 < size < 60_000, f"the first view is {size} bytes"
+    return size
+
+
+def unknown_places(console):
+    for name in ("constructor", "__proto__", "toString", "nothing"):
+        console.eval("document.querySelector('#view').replaceChildren()")
+        console.eval(f"location.hash = '#/{name}'")
+        console.says("Overview", "#view h1")
+
+
+def unchanged(console):
+    """What didn't change isn't sent again."""
+    console.go(online, "#timeline li")
+    time.sleep(6)
+    mark = len(console.page.events)
+    time.sleep(11)
+    answers = [event["params"]["response"]["status"] for event in console.page.events[mark:]
+               if event["method"] == "Network.responseReceived" and "/api/" in event["params"]["response"]["url"]]
+    assert 1 <= len(answers) <= 3 and 304 in answers, answers
+
+
+def long_lists(console, site):
+    console.go(long, "#timeline li")
+    count = "document.querySelectorAll('#timeline > li').length"
+    assert console.eval(count) == 20
+    console.says("Only the newest 20 releases are marked", "#marks-note")
+    # An answer that fails is said, and asked for again by the next click.
+    console.eval("window.ask ??= window.fetch; window.fetch = async () => { throw new TypeError(); }; document.querySelector('#older').click()")
+    console.says("✖ The older releases can't be read", "#older-note")
+    late(console, "before=", 700)
+    for _ in range(3):
+        console.eval("document.querySelector('#older').click(); document.querySelector('#older').click()")
+        time.sleep(0.1)
+    until(lambda: console.eval(count) > 20, "older releases")
+    time.sleep(1.5)
+    assert console.eval(count) == 40, "clicked twice, asked twice"
+    late(console, "", 0)
+    for shown in (60, 62):
+        console.eval("document.querySelector('#older').click()")
+        until(lambda: console.eval(count) == shown, f"{shown} releases")
+    versions = console.eval("[...document.querySelectorAll('#timeline > li a')].map((one) => one.textContent)")
+    assert versions == [f"Version {number}" for number in range(62, 0, -1)], versions
+    assert not console.has("#marks-note") and not console.eval("document.querySelector('#older').offsetParent")
+    # Versions that a dialog doesn't list can be named.
+    opened(console, long, "#act-roll-back")
+    console.says("The newest 50 versions are offered above", "dialog")
+    console.set("other", "3")
+    console.says("Version 63 gets the content of version 3", "dialog #preview")
+    closed(console)
+    console.act("#act-pins", "an old one", {"other": "3"})
+    assert [one["version"] for one in site.ask("GET", f"{path}/long/pins")[1]["pins"]] == ["3"]
+    console.go(online, "#timeline li")
+    console.says("7 further lines aren't shown", "#view")
+    until(lambda: "patch" in console.text("#view h2 + div tbody tr"), "the most frequent failure in the first line")
+    console.go("#/audit", "table")
+    late(console, "before=", 700)
+    rows = "[...document.querySelectorAll('#view tbody tr td:first-child')].map((one) => one.textContent)"
+    assert len(console.eval(rows)) == 50
+    console.eval("for (let i = 0; i < 3; i += 1) document.querySelector('#older-rows').click()")
+    until(lambda: len(console.eval(rows)) > 50, "older rows")
+    time.sleep(1.5)
+    shown = console.eval(rows)
+    assert shown == [str(number) for number in range(len(shown), 0, -1)], shown
+    late(console, "", 0)
+
+
+def moments(console, site):
+    first, second = sorted(log(site, "online"), key=lambda one: int(one["version"]))[:2]
+    times = [zone_text(one["at"], 1) for one in (first, second)]
+    console.go("#/compare/shop/online", "#compare")
+    for name, text in zip(("from", "to"), times):
+        console.eval(f"document.querySelector('#{name}').value = {json.dumps(text)}")
+    console.eval("document.querySelector('#compare').requestSubmit()")
+    console.wait(".tree li button")
+    console.says("Version 1 → 2")
+    for words, one in (("from", first), ("to", second)):
+        console.says(f"“{words}”: what was live at", "#view")
+        console.says(f": version {one['version']}.", "#view")
+
+
+def late_answers(console):
+    """A chart is of what is chosen, whichever answer comes last."""
+    console.go(online, "#timeline li")
+    late(console, "points=168", 1500)
+    console.click("#span-week")
+    console.click("#span-hour")
+    points = "document.querySelectorAll('#view figure.chart > svg > g').length"
+    until(lambda: console.eval(points) == 60, "an hour's minutes")
+    time.sleep(2)
+    assert console.eval(points) == 60, "an answer that came late is shown"
+    assert console.eval("document.querySelector('#span-hour').ariaPressed") == "true"
+    late(console, "", 0)
+    console.click("#span-day")
+
+
+def only_what_was_previewed(console, site):
+    opened(console, online, "#act-settings")
+    console.set("reason", "calmer")
+    # Faster than any preview, and by something that tells no one, as some that fill forms in do.
+    for event in ("field.dispatchEvent(new Event('input', { bubbles: true }))", "0"):
+        console.eval(f"""(() => {{ const field = document.querySelector('dialog [name=interval]'); field.value = '90'; {event};
+          document.querySelector('dialog form').requestSubmit(); }})()""")
+        assert "there is no preview of these values" in console.text("dialog #outcome"), console.text("dialog")
+        closed(console)
+        opened(console, online, "#act-settings")
+        console.set("reason", "calmer")
+    closed(console)
+    assert site.ask("GET", f"{path}/online/settings")[1]["interval"] is None
+    # What is promoted is what was shown, not what came since; a rollback from another version is refused.
+    opened(console, test, "#act-promote-here")
+    console.set("reason", "ready")
+    shown = console.text("dialog #preview")
+    assert "what online has in version 2" in shown, shown
+    site.publish(files | {"index.html": "three"}, "three")
+    confirm(console)
+    console.says("✔ Version 2 is live", "dialog #outcome")
+    closed(console)
+    assert log(site, "test")[0]["source"]["version"] == "2", log(site, "test")[0]
+    opened(console, online, "#act-roll-back")
+    console.set("reason", "back")
+    assert "gets the content of version 2" in console.text("dialog #preview")
+    site.publish(files | {"index.html": "four"}, "four")
+    confirm(console)
+    console.says("✖ Refused", "dialog #outcome")
+    closed(console)
+    assert log(site, "online")[0]["message"] == "four", log(site, "online")[0]
+
+
+def lost_answers(console, site):
+    """The act is done and its answer is lost, twice in different ways; pressed again, it isn't done again."""
+    before = int(log(site, "online")[0]["version"])
+    for lost in ("throw new TypeError()", "return new Response('{}', { status: 503 })"):
+        opened(console, online, "#act-roll-back")
+        console.set("reason", "an answer that is lost")
+        console.eval(f"""(() => {{ window.ask ??= window.fetch; window.fetch = async (path, options) => {{
+          const answer = await window.ask(path, options);
+          if (options?.headers?.['Idempotency-Key']) {{ window.fetch = window.ask; {lost}; }}
+          return answer; }}; }})()""")
+        confirm(console)
+        console.says("Whether it was done is not known", "dialog #outcome")
+        # The page under it may know more by now; the act stays what it was.
+        confirm(console)
+        console.says(f"✔ Version {before + 1} is live", "dialog #outcome")
+        closed(console)
+        before += 1
+        assert log(site, "online")[0]["version"] == str(before), "it was done twice"
+
+
+def under_a_dialog(console, site):
+    """The banner goes on; what the dialog is about stays."""
+    console.go("#/audit", "table")
+    opened(console, online, "#act-freeze")
+    console.eval("window.heading = document.querySelector('#view h1')")
+    done(site, f"{path}/long/freeze", {"reason": "meanwhile"})
+    console.says("meanwhile", "#problems", 20)
+    assert console.eval("window.heading.isConnected && document.querySelector('dialog').open"), "the page changed under a dialog"
+    closed(console)
+    done(site, f"{path}/long/thaw", {})
+
+
+def after_an_act(console):
+    """The banner is asked first: the page says nothing that it contradicts."""
+    console.go(online, "#timeline li")
+    mark = len(console.page.events)
+    console.act("#act-kill-switch", "white pages")
+    console.says("The kill switch is on", "#problems")
+    console.wait("#act-resume")
+    asked = [event["params"]["request"]["url"].partition("/api/v1/")[2] for event in console.page.events[mark:]
+             if event["method"] == "Network.requestWillBeSent" and event["params"]["request"]["method"] in ("GET", "POST")]
+    asked = asked[asked.index(f"{path}/online/policy"):]
+    assert asked.index("overview") < asked.index(f"{path}/online"), asked
+    console.act("#act-resume", "mended")
+    until(lambda: "kill switch" not in console.text("#problems"), "the banner's end")
+
+
+def forgetting_a_mirror(browser, site):
+    """The button does what the API does: it is for the mirror's own token and for an admin."""
+    owner, other = (done(site, "tokens", {"name": name, "scope": "read"})["token"] for name in ("mirror", "other"))
+    named = {"name": "s3://copy", "versions": [{"app": "shop", "channel": "online", "version": "2"}]}
+    assert site.ask("POST", "mirrors", named, token=owner)[0] == 200
+    button = "[...document.querySelectorAll('#view button')].find((one) => one.textContent === 'Forget s3://copy')"
+    for token, may in ((other, False), (site.token, True), (owner, True)):
+        console = Console(browser, site)
+        console.sign_in(token)
+        console.wait("#view table")
+        console.go("#/operations", "#mirror-s3\\:\\/\\/copy")
+        assert console.eval(f"{button}.ariaDisabled") == (None if may else "true"), (token, may)
+        console.eval(f"{button}.click()")
+        assert console.has("dialog") == may
+        console.check("operations")
+        if not may:
+            console.says("the token that it runs with", "#not-yours")
+            assert site.ask("DELETE", "mirrors/s3:%2F%2Fcopy", token=token)[0] == 403
+        elif token == owner:
+            console.wait("dialog #confirm:not([aria-disabled])")
+            console.set("reason", "moved")
+            confirm(console)
+            console.says("✔ It is forgotten", "dialog #outcome")
+            closed(console)
+            console.says("No mirror is registered", "#view")
+    assert site.ask("GET", "mirrors")[1]["mirrors"] == []
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        site = Site(xcache, folder)
+        try:
+            prepared(site)
+            with Browser() as browser:
+                console = Console(browser, site)
+                say(f"the first view: {first_view(console)} bytes")
+                console.sign_in(site.token)
+                console.wait("#view table")
+                unknown_places(console)
+                unchanged(console)
+                say("places that there aren't, and what didn't change")
+                long_lists(console, site)
+                moments(console, site)
+                late_answers(console)
+                say("long lists, moments, late answers")
+                only_what_was_previewed(console, site)
+                lost_answers(console, site)
+                say("only what was previewed; answers that are lost")
+                under_a_dialog(console, site)
+                after_an_act(console)
+                say("the banner under a dialog and after an act")
+                console.check_clean("all of it")
+                forgetting_a_mirror(browser, site)
+                say("who may forget a mirror")
+        finally:
+            site.stop()
+    print("OK")
+
+
+begin = time.monotonic()
+main()
