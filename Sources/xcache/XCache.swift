@@ -3,7 +3,7 @@ import System
 
 /// The command line as a whole.
 enum XCache {
-  static let version = "0.1.0"
+  static let version = "0.2.0"
 
   /// The commands by what they are for, as the overview has them.
   static let groups: [(title: String, commands: [Command])] = [

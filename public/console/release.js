@@ -31,7 +31,7 @@ async function release({ names: [app, channel, version] }) {
       rows.push([el("a", { href: channelLink("compare", app, channel, `?from=${from}&to=${info.version}`) }, from), size(cost.total ?? cost.bytes),
         count(cost.files), count(cost.deltas), size(cost.plainBytes), cost.pack ? size(cost.pack) : "—"]);
     }
-    return table("The update from older versions", [["From version"], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Without deltas", true], ["Pack", true]], rows,
+    return table("The update from older versions", [["From version"], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Files without deltas", true], ["Pack", true]], rows,
       "There is no older version that is kept.");
   });
   return {

@@ -21,6 +21,15 @@ static inline GtkWindow *xcache_hidden_window(WebKitWebView *view, int width, in
   return GTK_WINDOW(window);
 }
 
+// A window that has the whole screen, as kiosks and signs have it.
+static inline GtkWindow *xcache_full_screen_window(WebKitWebView *view) {
+  GtkWidget *window = gtk_window_new(GTK_WINDOW_TOPLEVEL);
+  gtk_container_add(GTK_CONTAINER(window), GTK_WIDGET(view));
+  gtk_window_fullscreen(GTK_WINDOW(window));
+  gtk_widget_show_all(window);
+  return GTK_WINDOW(window);
+}
+
 static inline void xcache_close_window(GtkWindow *window) { gtk_widget_destroy(GTK_WIDGET(window)); }
 
 static inline GtkWidget *xcache_widget(WebKitWebView *view) { return GTK_WIDGET(view); }

@@ -39,9 +39,11 @@ public final class WebPage {
     manager = webkit_user_content_manager_new()
     view = xcache_web_view(host.context, manager)
     window =
-      settings.isHidden ? xcache_hidden_window(view, Int32(settings.width), Int32(settings.height)) : nil
+      settings.isFullScreen
+      ? xcache_full_screen_window(view)
+      : settings.isHidden ? xcache_hidden_window(view, Int32(settings.width), Int32(settings.height)) : nil
     // What a machine without a display has.
-    if settings.isHidden {
+    if settings.isHidden, !settings.isFullScreen {
       webkit_settings_set_hardware_acceleration_policy(
         webkit_web_view_get_settings(view), WEBKIT_HARDWARE_ACCELERATION_POLICY_NEVER)
     }

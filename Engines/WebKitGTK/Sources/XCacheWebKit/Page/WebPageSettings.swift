@@ -40,6 +40,8 @@ public struct WebPageSettings: Sendable {
   public var height = 732
   /// Whether the view is in a window that nobody sees; false: the app puts `WebPage.widget` into its own.
   public var isHidden = true
+  /// Whether the view has the whole screen, in a window of its own, whatever `isHidden` says: for kiosks and signs.
+  public var isFullScreen = false
 
   /// A page without scripts.
   public init() {}
