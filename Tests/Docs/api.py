@@ -54,7 +54,7 @@ def check(method, target, fields, body, status, answered, answer):
     if method == "GET" and status == 200 and ("ETag" in answered) == shown.endswith("/manifest"):
         wrong.append(f"{where}: ETag {answered['ETag']}")
     responses = operation["responses"][f"{status // 100}XX"]["content"]
-    if type not in responses:
+    if type not in responses or not type.endswith("json"):
         wrong.append(f"{where}: {status} is {type}, the document has {', '.join(responses)}")
     else:
         wrong.extend(f"{where}, {status}: {error}" for error in errors(responses[type]["schema"], json.loads(answer)))

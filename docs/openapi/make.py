@@ -23,6 +23,8 @@ SIMPLE = {"String": {"type": "string"}, "Bool": {"type": "boolean"}, "Int": {"ty
           "BundleName": {"type": "string"}, "ContentType": {"type": "string"},
           "EntryHeaders": {"type": "object", "additionalProperties": {"type": "string"}}, "ResourceContent": {"type": "object"},
           **{name: {"type": "string", "pattern": pattern} for name, pattern in PATTERNS.items()}}
+NOT_READ = {"type": "string", "description": "a request that the server refused before it came to the API, for what it is as HTTP: its "
+            "head is too long (414, 431), it isn't complete in time (408), it has a method that no path has (501)"}
 SHA, VERSION = SIMPLE["SHA256"], SIMPLE["ManifestVersion"]
 
 
@@ -281,7 +283,8 @@ def operations():
             "responses": {
                 "2XX": {"description": "done", "content": {"application/json": {
                     "schema": answer if isinstance(answer, dict) else typed(answer) if answer else {}}}},
-                **{code: {"description": words, "content": {"application/problem+json": {"schema": typed("Problem")}}}
+                **{code: {"description": words, "content": {
+                    "application/problem+json": {"schema": typed("Problem")}, "text/plain": {"schema": NOT_READ}}}
                    for code, words in (("4XX", "refused"), ("5XX", "failed; try again later"))}}}
         if act == ".upload":
             operation["requestBody"] = {"required": True, "content": {"application/octet-stream": {}}}
