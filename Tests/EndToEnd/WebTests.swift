@@ -46,11 +46,11 @@ struct WebTests {
     #expect(packs != nil && packs == written)
     #expect(
       try Self.text(scratch, "dist/index.html")
-        == "<!doctype html><html><head><title>x</title><script src=\"xcache.js\" async></script></head><body></body></html>"
+        == "<!doctype html><html><head><title>x</title><script src=\"xcache.js\" defer></script></head><body></body></html>"
     )
     #expect(
       try Self.text(scratch, "dist/help/b.html")
-        == "<script src=\"../xcache.js\" async></script><SCRIPT src=x.js></SCRIPT>")
+        == "<script src=\"../xcache.js\" defer></script><SCRIPT src=x.js></SCRIPT>")
     let again = try Outcome(Child([Binary.path] + words, environment: [:], in: scratch.path))
     #expect(again.output == Self.wrote)
   }
@@ -145,7 +145,7 @@ struct WebTests {
     #expect(outcome.exitCode == 0, "\(outcome.errors)")
     var wanted = expected
     for prefix in ["", "/shop/"] {
-      wanted = wanted.replacing("[\(prefix)]", with: "<script src=\"\(prefix)xcache.js\" async></script>")
+      wanted = wanted.replacing("[\(prefix)]", with: "<script src=\"\(prefix)xcache.js\" defer></script>")
     }
     #expect(try Self.text(scratch, "dist/index.html") == wanted)
     #expect(outcome.errors.contains("<base href>") == page.contains("cdn.test"), "\(outcome.errors)")

@@ -1,5 +1,5 @@
 """Attacks: apps below each other, pages cut off from others' scripts, ends in the middle, answers without end."""
-import random
+import json, random, time
 
 from bench import App, case, until
 from servers import says
@@ -44,8 +44,15 @@ def _(bench):
     assert above.eval("navigator.serviceWorker.getRegistration('/').then((r) => r.waiting !== null)"), "the other one's worker was let in"
 
 
+def in_order(app):
+    """An app whose pages load the script neither deferred nor async."""
+    files = app.files
+    app.files = lambda version, **more: {name: file.replace(b'xcache.js" defer', b'xcache.js"') for name, file in files(version, **more).items()}
+    return app
+
+
 def with_foreign_script(bench):
-    app = App(bench)
+    app = in_order(App(bench))
     third = bench.web()
     third.files["lib.js"] = b"window.third = { go() {} };"
     script = f'<script src="{third.url.replace("127.0.0.1", "localhost")}/lib.js"></script><script>third.go()</script>'
@@ -119,10 +126,58 @@ def _(bench):
         assert failed == own, (own, failed)
 
 
+@case("a stylesheet of another host that hangs is no failure of the page")
+def _(bench):
+    app, third = App(bench), bench.web()
+
+    def hangs(request):
+        until(lambda: not third.routes, "the end of the case", seconds=60)
+    third.files["font.css"] = b""
+    link = f'<link rel="stylesheet" href="{third.url.replace("127.0.0.1", "localhost")}/font.css"><script>1</script>'
+    tab = app.visited(1, extra=link)
+    third.routes["/font.css"] = hangs
+    tab.session.send("Page.navigate", url=app.base)
+    tab.until("document.title === 'version 1' && document.readyState === 'loading'")
+    # The deferred script waits for it, too: nothing was begun that could fail.
+    forward(bench, app, 25)
+    third.routes = {}
+    tab.open(app.base)
+    assert tab.eval(KEPT % ("health", "!kept || kept.size === 0")) and tab.title() == "version 1"
+
+
+@case("answers of an origin that are of no use count as failures: too deep, another version's nothing, a byte now and then")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    lies = ({"update": True, "version": "9", "base": "1", "digest": "0" * 64, "patch": {app.base + "logo.svg": "deep"}},
+            {"update": False, "version": "9"})
+    for number, lie in enumerate(lies, 1):
+        answer = json.dumps({"code": 200, "data": {"name": "configure", **lie}}).replace('"deep"', '{"x":' * 3000 + "1" + "}" * 3000).encode()
+        bench.proxy.rules = [("configure.json", lambda request, proxy: request.answer(
+            answer, "application/json", headers=[("Access-Control-Allow-Origin", "*")]))]
+        assert tab.update()["kind"] == "failed", lie
+        assert tab.state()["failures"] == number, lie
+
+    def drips(request, proxy):
+        request.send_response(200)
+        for name, value in (("Content-Type", "application/json"), ("Content-Length", "1000"), ("Access-Control-Allow-Origin", "*")):
+            request.send_header(name, value)
+        request.end_headers()
+        for _ in range(100):
+            request.wfile.write(b" ")
+            request.wfile.flush()
+            time.sleep(0.3)
+    # A minute is shorter here.
+    bench.worker(app).eval("(() => { const now = performance.now.bind(performance), t = now(); performance.now = () => t + 100 * (now() - t); })()")
+    bench.proxy.rules = [("configure.json", drips)]
+    assert tab.update()["kind"] == "failed"
+    assert tab.state()["failures"] == 3
+
+
 @case("a page that failed twice opens from the store where the network has no answer, and once it came up as before")
 def _(bench):
     app = App(bench)
-    tab = app.visited(1, extra='<script>if (localStorage.fails) throw new Error("of this browser")</script>')
+    tab = app.visited(1, extra='<script type="module">if (localStorage.fails) throw new Error("of this browser")</script>')
     from_the_site(app, (b"version 1", b"from the site"))
     tab.eval("localStorage.fails = 1")
     for title in ("version 1", "version 1", "from the site"):

@@ -44,7 +44,7 @@ def build(version, path="/", extra=""):
     app = (f'window.version = {version};\nwindow.lazy = () => import("./{lazy_name[7:]}").then((m) => m.text);\n'
            f'{filler("app")}\n{filler(f"own {version}", 3)}')
     app_name = named("app", app, "js")
-    html = (f'<!doctype html><title>version {version}</title><link rel="icon" href="data:,"><script src="{path}xcache.js"></script>'
+    html = (f'<!doctype html><title>version {version}</title><link rel="icon" href="data:,"><script src="{path}xcache.js" defer></script>'
             f'<link rel="stylesheet" href="{path}{style_name}"><h1>version {version}</h1><img id="logo" src="{path}logo.svg">'
             f'<script type="module" src="{path}{app_name}"></script>{extra}')
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>'

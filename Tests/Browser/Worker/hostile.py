@@ -2,11 +2,12 @@
 import hashlib, json, random, time
 
 from answers import with_prefetch
+from attacks import in_order
 from bench import App, case, until
 from servers import says
 from steps import (KEPT, REGISTRATION, base_of, forward, from_the_site, looks_for_worker, new_worker, policy, second, takes, until_waiting)
 
-THROWS = '<script>throw new Error("of this version")</script>'
+THROWS = '<script type="module">throw new Error("of this version")</script>'
 
 
 def told(bench, app, tab):
@@ -45,10 +46,21 @@ def _(bench):
     assert tab.title() == "version 2"
 
 
+@case("with the script neither deferred nor async, a classic script that fails counts, too")
+def _(bench):
+    app = in_order(App(bench))
+    tab = app.visited(1, extra='<script>throw new Error("of this version")</script>')
+    from_the_site(app, (b"version 1", b"from the site"))
+    tab.open(app.base)
+    tab.until(KEPT % ("health", "kept?.size === 1 && [...kept.values()][0] === 2"))
+    tab.open(app.base)
+    assert tab.title() == "from the site"
+
+
 @case("a page that came up in between begins the count anew")
 def _(bench):
     app = App(bench)
-    tab = app.visited(1, extra='<script>if (location.search) throw new Error("with a query")</script>')
+    tab = app.visited(1, extra='<script type="module">if (location.search) throw new Error("with a query")</script>')
     from_the_site(app, (b"version 1", b"from the site"))
     for query in ("?1", "", "?2", ""):
         tab.open(app.base + query)

@@ -46,8 +46,8 @@ import Testing
     #expect(first.output == Self.written + "wrote a/b/page.htm\nwrote index.html\n")
     #expect(
       first.error == "warning: https pages can't load from http://o.example: give browsers an https URL\n")
-    #expect(try text("index.html") == #"<script src="xcache.js" async></script><script>1</script>"#)
-    #expect(try text("a/b/page.htm") == #"<head><script src="../../xcache.js" async></script></head>"#)
+    #expect(try text("index.html") == #"<script src="xcache.js" defer></script><script>1</script>"#)
+    #expect(try text("a/b/page.htm") == #"<head><script src="../../xcache.js" defer></script></head>"#)
     #expect(try text("a/text.txt") == "<script>")
     #expect(CapturedTerminal.run(["web"] + words + ["--dir", folder.path]).output == Self.written)
   }

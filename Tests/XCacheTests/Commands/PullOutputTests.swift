@@ -58,7 +58,7 @@ import Testing
 
   // MARK: web init
 
-  private static let line = #"<script src="xcache.js" async></script>"#
+  private static let line = #"<script src="xcache.js" defer></script>"#
 
   private static func injected(_ page: String, depth: Int = 0) -> String? {
     let outcome = PageInjection.injected(into: Array(page.utf8), depth: depth) {
@@ -90,7 +90,7 @@ import Testing
     #expect(Self.injected("<head><script src=../XCache.js></script></head>") == nil)
     // In a comment it isn't loaded.
     #expect(Self.injected("<!--\(Self.line)--></head>") == "<!--\(Self.line)-->\(Self.line)</head>")
-    #expect(Self.injected("<p>", depth: 2) == #"<script src="../../xcache.js" async></script><p>"#)
+    #expect(Self.injected("<p>", depth: 2) == #"<script src="../../xcache.js" defer></script><p>"#)
   }
 
   /// A page whose references are absolute, as Vite writes them, gets an absolute one: it may be served under any path.
@@ -103,7 +103,7 @@ import Testing
     (#"<a href="/x/../logo.svg">"#, 0, "xcache.js"),
   ])
   func scriptsAsThePagesOwn(page: String, depth: Int, path: String) {
-    #expect(Self.injected(page, depth: depth)?.contains(#"<script src="\#(path)" async></script>"#) == true)
+    #expect(Self.injected(page, depth: depth)?.contains(#"<script src="\#(path)" defer></script>"#) == true)
   }
 
   @Test(arguments: [

@@ -33,7 +33,7 @@ enum PageInjection {
     } else {
       prefix = String(repeating: "../", count: depth)
     }
-    let line = Array("<script src=\"\(prefix)\(WebBuild.scriptName)\" async></script>".utf8)
+    let line = Array("<script src=\"\(prefix)\(WebBuild.scriptName)\" defer></script>".utf8)
     let place = first("<script", in: small) ?? first("</head", in: small) ?? behindDoctype(small)
     return .line(Array(page[..<place] + line + page[place...]))
   }

@@ -72,7 +72,7 @@ enum WebCommand {
     for name in written { terminal.say("wrote \(name)") }
     if !arguments.has("inject") {
       terminal.say(
-        "load it in each page: <script src=\"/…/xcache.js\" async></script>, or run this with --inject")
+        "load it in each page: <script src=\"/…/xcache.js\" defer></script>, or run this with --inject")
     }
     return .done
   }

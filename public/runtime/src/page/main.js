@@ -229,10 +229,12 @@ function reloadWhenHidden() {
   if (wantsReload && document.visibilityState === "hidden") location.reload();
 }
 
-/** The scripts that haven't come. */
+/** The scripts, and the stylesheets that scripts wait for, that haven't come. */
 function pending() {
   const come = new Set(performance.getEntriesByType("resource").map(({ name }) => name));
-  return [...document.scripts].map(({ src }) => src.split("#")[0]).filter((url) => url && !come.has(url));
+  const styles = [...document.querySelectorAll("link")].filter(({ rel, sheet }) => /\bstylesheet\b/i.test(rel) && !sheet);
+  const urls = [...[...document.scripts].map(({ src }) => src), ...styles.map(({ href }) => href)];
+  return urls.map((url) => url.split("#")[0]).filter((url) => url && !come.has(url));
 }
 
 /** No page of this app registers the worker at once again. */
@@ -289,10 +291,11 @@ addEventListener("error", ({ error, target }) => {
   if (error) isFailed = true;
   if (target instanceof HTMLScriptElement) lost.push(target.src);
 }, true);
-// Whether this page comes up, for the worker that answered it.
+// Whether this page comes up, for the worker that answered it. A deferred script runs before modules do, when nothing is "loading" any more.
 say({ ask: "began" });
-if (document.readyState === "loading") {
-  // What it still waits for: a script of another host that hangs is no fault of the page.
+const [opening] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+if (document.readyState === "loading" || opening?.domContentLoadedEventEnd === 0) {
+  // What it still waits for: something of another host that hangs is no fault of the page.
   const timer = setTimeout(() => say({ ask: "up", isFailed: true, isHanging: true, lost: pending() }), HANGING);
   addEventListener("DOMContentLoaded", () => {
     clearTimeout(timer);

@@ -23,7 +23,7 @@ const HEADERS = new Set([
  */
 export function sentHeaders(headers) {
   if (headers === undefined) return [];
-  if (!isObject(headers)) fault("headers that aren't an object");
+  if (!isObject(headers)) fault("no headers");
   const sent = Object.entries(headers).filter(([name]) => HEADERS.has(name.toLowerCase()));
   if (new Set(sent.map(([name]) => name.toLowerCase())).size < sent.length) fault("a header twice");
   for (const [, value] of sent) {
@@ -74,7 +74,7 @@ export async function readMap(object, pause) {
  */
 function checkEntry(url, entry) {
   checkURL(url);
-  if (!isEntry(entry)) fault(`no right entry for ${url}`);
+  if (!isEntry(entry)) fault(`no entry: ${url}`);
   checkURL(entry.download);
   sentHeaders(entry.headers);
 }

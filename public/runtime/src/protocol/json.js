@@ -52,14 +52,16 @@ export function canonical(value, depth = 0) {
  * An RFC 7396 merge patch on a value.
  * @param {Value | undefined} target
  * @param {Value} patch
+ * @param {number} [depth]
  * @returns {Value}
  */
-export function merge(target, patch) {
+export function merge(target, patch, depth = 0) {
   if (!isObject(patch)) return patch;
+  if (depth >= 64) fault("too deep");
   const members = new Map(isObject(target) ? Object.entries(target) : []);
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) members.delete(key);
-    else members.set(key, merge(members.get(key), value));
+    else members.set(key, merge(members.get(key), value, depth + 1));
   }
   // Defines members, so that one by the name of __proto__ is one like others.
   return Object.fromEntries(members);

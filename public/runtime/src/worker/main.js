@@ -1,5 +1,5 @@
 import { decoding } from "./decoding.js";
-import { Runtime, after } from "./runtime.js";
+import { Runtime } from "./runtime.js";
 import { Settings } from "./settings.js";
 import { Store, removeOthers } from "./store.js";
 import { Updater } from "./update.js";
@@ -14,7 +14,8 @@ const { registration } = worker;
 const settings = new Settings(/** @type {any} */ (self).xcacheSettings, worker.location.href, registration.scope);
 const runtime = new Runtime(settings, new Store(settings.storeName));
 const updater = new Updater(runtime, async (report) => {
-  if (report.from !== report.to) await Promise.all([tell({ updated: report }), preload()]);
+  if (report.from !== report.to) await tell({ updated: report });
+  await preload();
   if (runtime.isOver) await ends();
 });
 /** @type {Promise<void> | undefined} the worker's end, once it was decided */
@@ -39,14 +40,12 @@ worker.addEventListener("install", (event) => {
 // What the older worker wrote after this one had read it; and what it kept by another name.
 worker.addEventListener("activate", (event) => {
   runtime.loading = runtime.load();
-  event.waitUntil(Promise.all([removeOthers(registration.scope, settings.storeName), preload()]));
+  event.waitUntil(removeOthers(registration.scope, settings.storeName));
 });
 
-/** Whether pages are asked for while this worker starts is the registration's to remember. */
+/** Whether pages are asked for while this worker starts is the registration's to remember, and a worker's that is ended to forget. */
 async function preload() {
-  if (!settings.isAlone) return;
-  await Promise.race([runtime.loading, after(1000)]);
-  await registration.navigationPreload?.[runtime.preloads ? "enable" : "disable"]().catch(() => {});
+  if (settings.isAlone) await registration.navigationPreload?.[runtime.preloads ? "enable" : "disable"]().catch(() => {});
 }
 
 /**

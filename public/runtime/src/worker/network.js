@@ -2,6 +2,8 @@ import { Fault } from "../protocol/fault.js";
 
 /** Milliseconds without a byte after which a request is given up. */
 const STALL = 20_000;
+/** Milliseconds after which an answer has to come with a byte for each of them: one that drips would keep all updates. */
+const SLOW = 60_000;
 /** Milliseconds before a file is asked for again, the first time; each further time waits three times as long. */
 const PAUSE = 200;
 
@@ -22,6 +24,7 @@ export async function fetchBytes(url, { limit, priority, tries = 1 }) {
   for (let pause = PAUSE; ; pause *= 3) {
     const abort = /** @type {any} */ (new AbortController());
     const begun = count;
+    const at = performance.now();
     let reason = "download";
     let isFinal = false;
     /** @type {any} */
@@ -51,6 +54,7 @@ export async function fetchBytes(url, { limit, priority, tries = 1 }) {
       for (let read; reader && !(read = await reader.read()).done; ) {
         waits();
         count += read.value.length;
+        if (performance.now() - at > SLOW + count - begun) throw new Error("slow");
         // A limit that is no number stands for nothing.
         if (!(count <= limit)) {
           reason = "integrity";
@@ -96,6 +100,6 @@ export async function fetchJSON(url, limit) {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    throw new Fault(`${url}: it isn't JSON`, "manifest");
+    throw new Fault(`${url}: no JSON`, "manifest");
   }
 }

@@ -206,13 +206,14 @@ class Update {
   async take(data, source, held) {
     const { report, runtime } = this;
     report.kind = "nothing";
+    if (source === "origin" && !data.update && data.version !== held.version) fault("another version");
     if (!data.update || !takes(data, source, held)) {
       this.answered(source, data);
       await (this.isMetered ? sweep(runtime) : this.complete());
       return;
     }
     this.next = data.version;
-    if (!/^[0-9a-f]{64}$/.test(data.digest)) fault("an answer without a digest");
+    if (!/^[0-9a-f]{64}$/.test(data.digest)) fault("no digest");
     if (data.pack) {
       const map = await this.pack(data, held);
       if (map) {
@@ -419,7 +420,7 @@ class Update {
       try {
         const coded = await fetchBytes(delta.download, { limit: delta.size, priority: "low" });
         report.bytes += coded.length;
-        const over = (await runtime.files.bytes(base)) ?? fault("a base that isn't held");
+        const over = (await runtime.files.bytes(base)) ?? fault("no base");
         const bytes = await decoding().applyDelta(coded, over, { pause: this.pause, limit: entry.size });
         await check(entry, bytes, this.pause);
         report.deltas += 1;
