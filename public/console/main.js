@@ -70,9 +70,9 @@ async function reload() {
   await show(true);
 }
 
-/** A dialog is about the place where it was opened. One that tells a secret stays until it is closed, or its reader leaves. */
+/** A dialog is about the place where it was opened. One whose act is on its way, or that tells a secret, stays. */
 function closeDialogs(all) {
-  for (const dialog of document.querySelectorAll(all ? "dialog" : "dialog:not([data-secret])")) dialog.close();
+  for (const dialog of document.querySelectorAll(all ? "dialog" : "dialog:not([data-secret], [data-sending])")) dialog.close();
 }
 
 function failed(error, isPage) {
