@@ -24,8 +24,8 @@ def say(words):
 def prepared(site):
     """Two releases, a channel with 62, and 57 lines of failures."""
     site.publish(files | {"index.html": "one"}, "one")
-    # A moment in a page is a second.
-    time.sleep(1.2)
+    # A second stands for all of it.
+    time.sleep(2.1)
     site.publish(files | {"index.html": "two"}, "two")
     for name, versions in (("test", ["1"]), ("long", ["1", "2"] * 31)):
         done(site, f"{path}/{name}/create", {})
@@ -86,10 +86,10 @@ def first_view(console):
 
 
 def unknown_places(console):
-    for name in ("constructor", "__proto__", "toString", "nothing"):
+    for name in ("constructor", "__proto__", "toString", "nothing", "channel", "channel/shop", "release/shop/online", "audit/1"):
         console.eval("document.querySelector('#view').replaceChildren()")
         console.eval(f"location.hash = '#/{name}'")
-        console.says("Overview", "#view h1")
+        console.says("There is no such page", "#view h1")
 
 
 def unchanged(console):
