@@ -286,13 +286,14 @@ def changed_meanwhile(console, site):
 def refused_here(console, site):
     """What nobody can mean can't be confirmed."""
     for place, button, values, words in (
-            (online, "#act-kill-switch", {"until": "2026-01-01T10:00"}, "This time is over already"),
-            (online, "#act-pins", {"version": "1"}, ""),
+            (online, "#act-kill-switch", {"until": "2020-01-01T10:00"}, "This time is over already"),
+            (long, "#act-pins", {"other": "999"}, "It would be refused"),
             (online, "#act-bypass-pages", {"pattern": "https://m.example.com/pay/*"}, "is like that. Is the pattern right?"),
             (online, "#act-bypass-pages", {"pattern": "https://m.example.com/*"}, "1 page of version"),
             ("#/operations", "#make-token", {"channel": "online"}, "name the app, too")):
         console.go(place, button)
         console.click(button)
+        console.wait("dialog[open]")
         for name, value in values.items():
             console.set(name, value)
         console.says(words, "dialog #preview")

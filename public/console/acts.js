@@ -8,6 +8,8 @@ import { count, el, facts, fill, plural, size, table, tell, when, wholeMinute } 
  * `send(values, key, plan)`: does it and gives a sentence, or `{sentence, secret}`: nodes that are shown once and said nowhere else.
  */
 export function propose({ title, where, fields = [], effect, guard, send, needsReason = true, isDangerous = false, done }) {
+  // A second click while the first one's dialog was on its way.
+  if (document.querySelector("dialog[open]")) return;
   const keys = new Map();
   let isSending = false;
   let isDone = false;
