@@ -24,8 +24,8 @@ def say(words):
 def prepared(site):
     """Two releases, a channel with 62, and 57 lines of failures."""
     site.publish(files | {"index.html": "one"}, "one")
-    # A moment in a page is a second.
-    time.sleep(1.2)
+    # A second stands for all of it.
+    time.sleep(2.1)
     site.publish(files | {"index.html": "two"}, "two")
     for name, versions in (("test", ["1"]), ("long", ["1", "2"] * 31)):
         done(site, f"{path}/{name}/create", {})
@@ -86,10 +86,10 @@ def first_view(console):
 
 
 def unknown_places(console):
-    for name in ("constructor", "__proto__", "toString", "nothing"):
+    for name in ("constructor", "__proto__", "toString", "nothing", "channel", "channel/shop", "release/shop/online", "audit/1"):
         console.eval("document.querySelector('#view').replaceChildren()")
         console.eval(f"location.hash = '#/{name}'")
-        console.says("Overview", "#view h1")
+        console.says("There is no such page", "#view h1")
 
 
 def unchanged(console):
@@ -230,6 +230,91 @@ def lost_answers(console, site):
         assert log(site, "online")[0]["version"] == str(before), "it was done twice"
 
 
+def on_its_way(console, site):
+    """Nothing closes a dialog whose act is on its way, and a secret is shown wherever its reader has gone."""
+    console.go("#/operations", "#make-token")
+    console.click("#make-token")
+    console.set("name", "slow")
+    console.set("reason", "an answer that comes late")
+    console.wait("dialog #confirm:not([aria-disabled])")
+    late(console, "tokens", 2500)
+    confirm(console)
+    console.says("Sending", "dialog #outcome", 2)
+    for _ in range(2):
+        console.press("Escape")
+    console.eval("document.querySelector('dialog #cancel').click(); location.hash = '#/audit'")
+    # As a browser's own way back does, whatever a page says to it.
+    console.eval("document.querySelector('dialog').close()")
+    console.wait("#new-token")
+    late(console, "", 0)
+    assert console.eval("document.querySelector('dialog').open")
+    closed(console)
+
+
+def changed_meanwhile(console, site):
+    """What an act is about is read again before it is sent."""
+    done(site, f"{path}/online/freeze", {"reason": "the first"})
+    console.go(online, "#timeline li")
+    console.wait("#act-thaw")
+    opened(console, online, "#act-thaw")
+    console.set("reason", "over")
+    done(site, f"{path}/online/thaw", {})
+    done(site, f"{path}/online/freeze", {"reason": "the second"})
+    confirm(console)
+    console.says("changed meanwhile: admin froze the channel: the second", "dialog #outcome")
+    console.says("the second", "dialog #preview")
+    assert site.ask("GET", f"{path}/online")[1]["freeze"]["reason"] == "the second", "it was thawed"
+    console.wait("dialog #confirm:not([aria-disabled])")
+    confirm(console)
+    console.says("✔", "dialog #outcome")
+    closed(console)
+    opened(console, online, "#act-settings")
+    console.set("interval", "90")
+    console.set("reason", "calmer")
+    console.says("interval: not set → 90", "dialog #preview")
+    done(site, f"{path}/online/settings", {"reports": 5000})
+    confirm(console)
+    console.says("changed meanwhile: reports is 5000", "dialog #outcome")
+    console.wait("dialog #confirm:not([aria-disabled])")
+    confirm(console)
+    console.says("✔", "dialog #outcome")
+    closed(console)
+    now = site.ask("GET", f"{path}/online/settings")[1]
+    assert (now["interval"], now["reports"]) == (90, 5000), now
+
+
+def refused_here(console, site):
+    """What nobody can mean can't be confirmed."""
+    for place, button, values, words in (
+            (online, "#act-kill-switch", {"until": "2020-01-01T10:00"}, "This time is over already"),
+            (long, "#act-pins", {"other": "999"}, "It would be refused"),
+            (online, "#act-bypass-pages", {"pattern": "https://m.example.com/pay/*"}, "is like that. Is the pattern right?"),
+            (online, "#act-bypass-pages", {"pattern": "https://m.example.com/*"}, "1 page of version"),
+            ("#/operations", "#make-token", {"channel": "online"}, "name the app, too")):
+        console.go(place, button)
+        console.click(button)
+        console.wait("dialog[open]")
+        for name, value in values.items():
+            console.set(name, value)
+        console.says(words, "dialog #preview")
+        closed(console)
+    console.go("#/compare/shop/online", "#compare")
+    for text in ("2026-02-31 10:00", "19.11.2026", "yesterday"):
+        console.eval(f"document.querySelector('#from').value = {json.dumps(text)}; document.querySelector('#to').value = '2'")
+        console.eval("document.querySelector('#compare').requestSubmit()")
+        console.says(f"“{text}” is neither a version nor a time", "#view")
+
+
+def no_answer(console):
+    """A server that takes requests and answers none is said; what follows is asked nevertheless."""
+    console.go("#/", "table")
+    console.eval("""(() => { window.ask ??= window.fetch; window.fetch = (path, options) => new Promise((_, fail) => {
+      options.signal.addEventListener('abort', () => { fail(options.signal.reason); }); }); })()""")
+    console.says("The server does not answer", "#link", 30)
+    late(console, "", 0)
+    until(lambda: console.text("#link") == "", "the next request", 30)
+
+
 def under_a_dialog(console, site):
     """The banner goes on; what the dialog is about stays."""
     console.go("#/audit", "table")
@@ -305,6 +390,11 @@ def main():
                 only_what_was_previewed(console, site)
                 lost_answers(console, site)
                 say("only what was previewed; answers that are lost")
+                on_its_way(console, site)
+                changed_meanwhile(console, site)
+                refused_here(console, site)
+                no_answer(console)
+                say("acts on their way, what changed meanwhile, what is refused, no answer")
                 under_a_dialog(console, site)
                 after_an_act(console)
                 say("the banner under a dialog and after an act")

@@ -1,15 +1,20 @@
-import { act, channelPath, currentSession, Ended, get, hindrance, me, newKey, preview, Refusal, Unreachable } from "./api.js";
-import { count, el, facts, fill, plural, size, table, tell, when } from "./dom.js";
+import { act, channelPath, currentSession, Ended, get, hindrance, long, me, newKey, preview, Refusal, Unreachable } from "./api.js";
+import { count, el, facts, fill, plural, size, table, tell, when, wholeMinute } from "./dom.js";
 
 /**
  * A dialog for one act: what it asks, what it would do, why, and what came of it.
  * `where`: what it is done to; `fields`: `{name, words, …}`; `effect(values)`: nodes that say what would happen, or `{nodes, plan}`;
+ * `guard(values, plan)`: what changed since the preview, in words, asked before the act is sent for the first time;
  * `send(values, key, plan)`: does it and gives a sentence, or `{sentence, secret}`: nodes that are shown once and said nowhere else.
  */
-export function propose({ title, where, fields = [], effect, send, needsReason = true, isDangerous = false, done }) {
+export function propose({ title, where, fields = [], effect, guard, send, needsReason = true, isDangerous = false, done }) {
+  // A second click while the first one's dialog was on its way.
+  if (document.querySelector("dialog[open]")) return;
   const keys = new Map();
   let isSending = false;
   let isDone = false;
+  // Its reader closes it, and nothing else does, while an act is on its way or a secret is shown.
+  let mayClose = false;
   let asked = 0;
   // The values whose effect is shown, and what it was worked out with: these can be confirmed, no others.
   let ready = null;
@@ -18,7 +23,7 @@ export function propose({ title, where, fields = [], effect, send, needsReason =
   const shown = el("div", { class: "preview", "aria-live": "polite", id: "preview" });
   const outcome = el("p", { role: "alert", id: "outcome" });
   const go = el("button", { id: "confirm", class: isDangerous ? "danger" : null, "aria-disabled": "true" }, name);
-  const close = el("button", { type: "button", id: "cancel", click: () => dialog.close() }, "Cancel");
+  const close = el("button", { type: "button", id: "cancel", click: () => { if (isSending) return; mayClose = true; dialog.close(); } }, "Cancel");
   const once = el("div", { id: "once" });
   const inputs = fields.map((field) => input(field));
   const reason = needsReason ? input({ name: "reason", words: "Reason, for the audit trail and your colleagues", required: true, maxlength: 1000 }) : null;
@@ -26,7 +31,14 @@ export function propose({ title, where, fields = [], effect, send, needsReason =
     el("h2", { id: "dialog-title" }, name), inputs.map((one) => one.node), shown, reason?.node, outcome, once, el("div", { class: "row" }, go, close));
   const dialog = el("dialog", { "aria-labelledby": "dialog-title", close: closed, cancel: keep, keydown: (event) => { if (event.key === "Escape") keep(event); } }, form);
 
+  const isKept = () => isSending || "secret" in dialog.dataset;
+
   function closed() {
+    // Some browsers close a dialog whatever it says to that.
+    if (isKept() && !mayClose && session === currentSession()) {
+      dialog.showModal();
+      return;
+    }
     clearTimeout(timer);
     fill(once);
     dialog.remove();
@@ -36,8 +48,9 @@ export function propose({ title, where, fields = [], effect, send, needsReason =
 
   /** Escape is pressed too easily for what is shown once. */
   function keep(event) {
-    if (!("secret" in dialog.dataset)) return;
+    if (!isKept()) return;
     event.preventDefault();
+    if (isSending) return;
     fill(outcome, "▲ This is shown only once. Copy it, then press Close.");
     close.focus();
   }
@@ -84,14 +97,24 @@ export function propose({ title, where, fields = [], effect, send, needsReason =
     }
     const { plan } = ready;
     isSending = true;
+    dialog.dataset.sending = "";
     go.setAttribute("aria-disabled", "true");
-    outcome.textContent = "";
+    close.setAttribute("aria-disabled", "true");
+    outcome.className = "quiet";
+    outcome.textContent = "Sending …";
+    for (const { field } of [...inputs, reason].filter(Boolean)) field.disabled = true;
     const all = values();
     const words = JSON.stringify(all);
     // With what it was first sent: the same key is never another act.
     if (!keys.has(words)) keys.set(words, { key: newKey(), plan });
+    const first = keys.get(words);
+    let isStale = false;
     try {
-      const first = keys.get(words);
+      if (!first.isSent) {
+        const changed = await guard?.(all, plan);
+        if (changed) throw new Changed(changed);
+      }
+      first.isSent = true;
       const made = await send(all, first.key, first.plan);
       isDone = true;
       outcome.className = "good";
@@ -103,15 +126,25 @@ export function propose({ title, where, fields = [], effect, send, needsReason =
       }
       go.remove();
       close.textContent = "Close";
-      close.focus();
     } catch (error) {
       if (error instanceof Ended) return;
-      outcome.className = "bad";
-      outcome.textContent = isUnknown(error)
-        ? `✖ ${error.message} Whether it was done is not known. Press again: the same act is never done twice.` : `✖ Refused: ${error.message}`;
-      go.removeAttribute("aria-disabled");
+      // What was refused, and never got lost on the way, is another act when it is tried again.
+      isStale = !first.isSent || !isUnknown(error) && !first.isLost;
+      if (isStale) keys.delete(words);
+      else if (isUnknown(error)) first.isLost = true;
+      outcome.className = error instanceof Changed ? "warn" : "bad";
+      outcome.textContent = error instanceof Changed ? `▲ Not done: changed meanwhile: ${error.message} Look at the new preview.`
+        : !first.isSent ? `✖ Not sent: ${error.message}`
+          : isUnknown(error) ? `✖ ${error.message} Whether it was done is not known. Press again: the same act is never done twice.`
+            : `✖ Refused: ${error.message}`;
+      for (const { field } of [...inputs, reason].filter(Boolean)) field.disabled = false;
+      if (!isStale) go.removeAttribute("aria-disabled");
     }
     isSending = false;
+    delete dialog.dataset.sending;
+    close.removeAttribute("aria-disabled");
+    (isDone ? close : go).focus();
+    if (isStale) show();
   }
 
   document.body.append(dialog);
@@ -119,6 +152,9 @@ export function propose({ title, where, fields = [], effect, send, needsReason =
   show();
   (inputs[0]?.field ?? reason?.field ?? go).focus();
 }
+
+/** What an act is about isn't any more what its preview showed. */
+class Changed extends Error {}
 
 /** What a server says that failed on the way is no refusal. */
 const isUnknown = (error) => error instanceof Unreachable || error instanceof Refusal && error.status >= 500;
@@ -142,6 +178,26 @@ function input({ name, words, kind = "text", options, value, help, ...rest }) {
 
 /** Versions that a dialog lists. */
 const offered = 50;
+
+const isSame = (one, other) => JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
+
+/** Refuses a time that is over; nothing else. */
+function ahead(until) {
+  if (until && wholeMinute(until) < new Date()) throw new Error("This time is over already.");
+  return "";
+}
+
+/** Tells of a URL whether a pattern of docs/protocol.md has it; null: it is no pattern. */
+function matcher(pattern) {
+  const found = /^(\*|https?):\/\/(\*|(?:\*\.)?[^*/?#]+)(\/[^#]*)$/.exec(pattern);
+  if (!found) return null;
+  const escape = (text) => text.replace(/[.+?^${}()|[\]\\]/g, "\\$&");
+  const scheme = found[1] === "*" ? "https?" : found[1];
+  const host = found[2] === "*" ? "[^/]*" : found[2].startsWith("*.") ? `([^/]*\\.)?${escape(found[2].slice(2))}` : escape(found[2]);
+  const rest = found[3].split("*").map(escape).join(".*");
+  const whole = new RegExp(`^${scheme}://${host}${rest}$`, "s");
+  return (url) => whole.test(found[3].includes("?") ? url : url.split("?")[0]);
+}
 
 const why = (reason) => `?reason=${encodeURIComponent(reason)}`;
 const cost = (update) => (update ? `${size(update.total ?? update.bytes)} for each device` : "not known yet");
@@ -283,19 +339,33 @@ export function buttons({ app, channel, status, fleet, reload }) {
   function thaw() {
     propose({
       title: "Thaw", where, done,
-      effect: async () => el("p", {}, `Releases are taken again. Frozen by ${status.freeze.author} `, when(status.freeze.at, true), `: ${status.freeze.reason}`),
+      effect: async () => {
+        const { freeze } = await get(path);
+        if (!freeze) throw new Error("The channel is not frozen any more.");
+        return { plan: freeze, nodes: el("p", {}, `Releases are taken again. Frozen by ${freeze.author} `, when(freeze.at, true), `: ${freeze.reason}`) };
+      },
+      guard: async (_, plan) => {
+        const { freeze } = await get(path);
+        if (isSame(freeze, plan)) return "";
+        return freeze ? `${freeze.author} froze the channel: ${freeze.reason}.` : "somebody thawed the channel.";
+      },
       send: async ({ reason }, key) => { const answer = await act("POST", `${path}/thaw${why(reason)}`, {}, key); return answer.changed ? "The channel takes releases." : "It was not frozen any more."; },
     });
+  }
+
+  async function killNow() {
+    const { channels } = await get("overview");
+    return channels.find((one) => one.app === app && one.channel === channel)?.kill ?? null;
   }
 
   function kill() {
     propose({
       title: "Kill switch", where, isDangerous: true, done,
       fields: [{ name: "until", words: "Until (empty: until somebody resumes)", kind: "datetime-local" }],
-      effect: async ({ until }) => el("p", {}, `▲ Every device uses the network alone for every page, at its next poll (${polls}). Its files stay where they are. `,
-        until ? ["It lapses ", when(until), "."] : "It stays until somebody resumes."),
+      effect: async ({ until }) => el("p", {}, ahead(until), `▲ Every device uses the network alone for every page, at its next poll (${polls}). Its files stay where they are. `,
+        until ? ["It lapses ", when(wholeMinute(until)), "."] : "It stays until somebody resumes."),
       send: async ({ reason, until }, key) => {
-        await act("POST", `${path}/policy`, { act: "kill", message: reason, ...(until ? { until: new Date(until).toISOString() } : {}) }, key);
+        await act("POST", `${path}/policy`, { act: "kill", message: reason, ...(until ? { until: wholeMinute(until).toISOString() } : {}) }, key);
         return "The kill switch is on.";
       },
     });
@@ -304,23 +374,62 @@ export function buttons({ app, channel, status, fleet, reload }) {
   function resume() {
     propose({
       title: "Resume", where, done,
-      effect: async () => el("p", {}, `Devices answer pages from their files again, at their next poll (${polls}).`),
+      effect: async () => {
+        const kill = await killNow();
+        if (!kill) throw new Error("The kill switch is off already.");
+        return { plan: kill, nodes: el("p", {}, `Devices answer pages from their files again, at their next poll (${polls}). Switched on by ${kill.author} `, when(kill.at, true), `: ${kill.reason}`) };
+      },
+      guard: async (_, plan) => {
+        const kill = await killNow();
+        if (isSame(kill, plan)) return "";
+        return kill ? `${kill.author} switched it on: ${kill.reason}.` : "somebody resumed.";
+      },
       send: async ({ reason }, key) => { await act("POST", `${path}/policy`, { act: "resume", message: reason }, key); return "The kill switch is off."; },
     });
   }
 
-  function bypass() {
-    const known = status.policy?.policy?.bypass ?? [];
+  /** The patterns that are bypassed, with the times until when. */
+  async function bypassed() {
+    const { policy } = await get(path);
+    const { bypass = [], bypassUntil, until = null } = policy?.policy ?? {};
+    return bypass.map((pattern) => ({ pattern, until: bypassUntil && Object.hasOwn(bypassUntil, pattern) ? bypassUntil[pattern] : until }));
+  }
+
+  /** How many of the channel's pages a pattern has; nothing where the pattern isn't one. */
+  async function matching(pattern) {
+    const isMeant = matcher(pattern);
+    if (!isMeant || status.version === "0") return null;
+    const literal = pattern.replace(/^[^:]*:\/\//, "").split("*").reduce((longest, one) => (one.length > longest.length ? one : longest), "");
+    const { added, next } = await get(`${path}/diff?from=0&to=${status.version}&limit=1000&filter=${encodeURIComponent(literal)}`);
+    const found = added.filter((one) => /^text\/html|^application\/xhtml/.test(one.ctype) && isMeant(one.url));
+    if (found.length) return el("p", {}, `${next ? "At least " : ""}${plural(found.length, "page")} of version ${status.version}: ${found.slice(0, 5).map((one) => one.url).join(", ")}${found.length > 5 ? ", …" : ""}`);
+    return next ? null : el("p", { class: "warn" }, `▲ No page of version ${status.version} is like that. Is the pattern right?`);
+  }
+
+  async function bypass() {
+    const known = (await bypassed()).map((one) => one.pattern);
     propose({
       title: "Bypass pages", where, done,
       fields: [
         { name: "act", words: "What", kind: "select", options: [["bypass-add", "pages that devices leave to the network"], ...(known.length ? [["bypass-remove", "no longer bypass"]] : [])] },
         { name: "pattern", words: "Pattern", required: true, placeholder: "https://m.example.com/pay/*", help: known.length ? `Bypassed now: ${known.join(", ")}` : "Nothing is bypassed now." },
         { name: "until", words: "Until (empty: until it is taken back)", kind: "datetime-local" }],
-      effect: async (values) => el("p", {}, values.act === "bypass-add"
-        ? `Pages of ${values.pattern || "the pattern"} come from the network on every device, at its next poll (${polls}).` : `Pages of ${values.pattern || "the pattern"} come from the device's files again.`),
+      effect: async (values) => {
+        if (values.act === "bypass-add") {
+          return [el("p", {}, ahead(values.until), `Pages of ${values.pattern || "the pattern"} come from the network on every device, at its next poll (${polls}).`,
+            values.until ? [" It lapses ", when(wholeMinute(values.until)), "."] : ""), await matching(values.pattern)];
+        }
+        const now = await bypassed();
+        if (values.pattern && !now.some((one) => one.pattern === values.pattern)) throw new Error(`${values.pattern} is not bypassed. ${now.length ? `Bypassed are ${now.map((one) => one.pattern).join(", ")}.` : "Nothing is."}`);
+        return { plan: now, nodes: el("p", {}, `Pages of ${values.pattern || "the pattern"} come from the device's files again.`) };
+      },
+      guard: async (values, plan) => {
+        if (values.act === "bypass-add") return "";
+        const now = await bypassed();
+        return isSame(now, plan) ? "" : `bypassed are ${now.map((one) => one.pattern).join(", ") || "no pages"}.`;
+      },
       send: async (values, key) => {
-        const until = values.until && values.act === "bypass-add" ? { until: new Date(values.until).toISOString() } : {};
+        const until = values.until && values.act === "bypass-add" ? { until: wholeMinute(values.until).toISOString() } : {};
         const answer = await act("POST", `${path}/policy`, { act: values.act, pattern: values.pattern, message: values.reason, ...until }, key);
         return answer.changed ? `Version ${answer.version} of the policy says so.` : "The policy said so already.";
       },
@@ -334,7 +443,10 @@ export function buttons({ app, channel, status, fleet, reload }) {
       fields: [
         { name: "what", words: "What", kind: "select", options: [["pin", "keep a version, whatever gc would do"], ...all.map((one) => [one.version, `no longer keep version ${one.version} (${one.author}: ${one.reason})`])] },
         { name: "version", words: "Version to keep", kind: "select", options: releases.map((one) => [one.version, one.version]) }, ...another(releases)],
-      effect: async ({ what, version, other }) => el("p", {}, what === "pin" ? `Version ${other || version} stays until somebody unpins it, with all of its files.` : `gc may drop version ${what} when nothing else keeps it.`),
+      effect: async ({ what, version, other }) => {
+        if (what === "pin") await get(`${path}/releases/${encodeURIComponent(other || version)}`);
+        return el("p", {}, what === "pin" ? `Version ${other || version} stays until somebody unpins it, with all of its files.` : `gc may drop version ${what} when nothing else keeps it.`);
+      },
       send: async ({ what, other, reason, ...rest }, key) => {
         const version = other || rest.version;
         if (what === "pin") await act("POST", `${path}/pins`, { version, reason }, key);
@@ -344,8 +456,13 @@ export function buttons({ app, channel, status, fleet, reload }) {
     });
   }
 
-  function settings() {
-    const is = { interval: status.interval ?? "", hosts: (status.hosts ?? []).join(" "), reports: status.reports ?? "" };
+  async function settings() {
+    const read = async () => {
+      const { interval, hosts, reports } = await get(path);
+      return { interval: interval ?? "", hosts: (hosts ?? []).join(" "), reports: reports ?? "" };
+    };
+    const is = await read();
+    // What its reader changed; what somebody else changed meanwhile stays.
     const body = (values) => {
       const change = {};
       if (values.interval !== String(is.interval)) change.interval = values.interval === "" ? null : Number(values.interval);
@@ -353,6 +470,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
       if (values.reports !== String(is.reports)) change.reports = values.reports === "" ? null : Number(values.reports);
       return change;
     };
+    const words = (value) => (value === "" || value === null ? "not set" : Array.isArray(value) ? value.join(" ") : value);
     propose({
       title: "Settings", where, done,
       fields: [
@@ -361,7 +479,12 @@ export function buttons({ app, channel, status, fleet, reload }) {
         { name: "reports", words: "Of 10,000 usage reports, how many devices send (empty: all)", kind: "number", min: 0, max: 10000, value: is.reports }],
       effect: async (values) => {
         const change = Object.entries(body(values));
-        return change.length ? el("ul", {}, change.map(([name, value]) => el("li", {}, `${name}: ${is[name] === "" ? "not set" : is[name]} → ${value === null ? "not set" : Array.isArray(value) ? value.join(" ") : value}`))) : el("p", {}, "Nothing.");
+        const now = await read();
+        return { plan: now, nodes: change.length ? el("ul", {}, change.map(([name, value]) => el("li", {}, `${name}: ${words(now[name])} → ${words(value)}`))) : el("p", {}, "Nothing.") };
+      },
+      guard: async (_, plan) => {
+        const now = await read();
+        return Object.keys(now).filter((name) => now[name] !== plan[name]).map((name) => `${name} is ${words(now[name])}.`).join(" ");
       },
       send: async (values, key) => { await act("POST", `${path}/settings${why(values.reason)}`, body(values), key); return "The settings are as you said."; },
     });
@@ -377,8 +500,10 @@ export function createToken(done) {
       { name: "scope", words: "What it may do", kind: "select", options: [["read", "read"], ["publish", "publish"], ["admin", "admin"]] },
       { name: "app", words: "App (empty: all)" }, { name: "channel", words: "Channel (empty: all)" }, { name: "bundles", words: "Bundles, with * and ? (empty: all)" },
       { name: "days", words: "Days until it ends (empty: never)", kind: "number", min: 1, max: 3660, value: 90 }],
-    effect: async ({ name, scope, app, channel, bundles, days }) => el("p", {},
-      `${name || "Somebody"} may ${{ read: "look", publish: "look and publish", admin: "do everything" }[scope]} in ${app || "every app"}, ${channel || "every channel"}${bundles ? `, bundles ${bundles}` : ""}, ${days ? `for ${plural(Number(days), "day")}` : "for ever"}.`),
+    effect: async ({ name, scope, app, channel, bundles, days }) => {
+      if (channel && !app) throw new Error("A channel is an app's: name the app, too.");
+      return el("p", {}, `${name || "Somebody"} may ${{ read: "look", publish: "look and publish", admin: "do everything" }[scope]} in ${app || "every app"}, ${channel || "every channel"}${bundles ? `, bundles ${bundles}` : ""}, ${days ? `for ${plural(Number(days), "day")}` : "for ever"}.`);
+    },
     send: async (values, key) => {
       const body = { name: values.name, scope: values.scope };
       for (const member of ["app", "channel", "bundles"]) if (values[member]) body[member] = values[member];
@@ -391,8 +516,9 @@ export function createToken(done) {
 
 export function revokeToken(token, done) {
   propose({
-    title: "Revoke the token", where: token.name, isDangerous: true, done,
-    effect: async () => el("p", {}, `▲ “${token.name}” (${token.scope}) opens nothing from now on. Last used: `, when(token.lastUsedAt, true)),
+    title: "Revoke the token", where: `${token.name}${token.id === me()?.id ? " (yours)" : ""}`, isDangerous: true, done,
+    effect: async () => [el("p", {}, `▲ “${token.name}” (${token.scope}) opens nothing from now on. Last used: `, when(token.lastUsedAt, true)),
+      token.id === me()?.id ? el("p", { class: "bad" }, "✖ It is yours: you signed in with it, and this page ends with it.") : null],
     send: async ({ reason }, key) => { await act("DELETE", `tokens/${encodeURIComponent(token.id)}${why(reason)}`, undefined, key); return "The token is revoked."; },
   });
 }
@@ -405,13 +531,13 @@ export function collectGarbage(done) {
       { name: "keepVersions", words: "Newest versions of each channel that stay", kind: "number", min: 1, max: 1000000, value: 50, required: true },
       { name: "keepDays", words: "Days for which a version stays after devices used it", kind: "number", min: 0, max: 90, value: 90, required: true }],
     effect: async (values) => {
-      const report = await preview("gc", body(values));
+      const report = await preview("gc", body(values), long);
       const dropped = report.channels.filter((one) => one.dropped.length);
       return [el("p", {}, `${size(report.freedBytes)} in ${plural(report.blobs.files, "file")} would go, and ${plural(dropped.reduce((sum, one) => sum + one.dropped.length, 0), "version")}.`),
         dropped.length ? el("ul", {}, dropped.map((one) => el("li", {}, `${one.app} ${one.channel}: ${one.dropped.slice(0, 40).join(", ")}${one.dropped.length > 40 ? ` and ${one.dropped.length - 40} more` : ""}`))) : null];
     },
     send: async (values, key) => {
-      const report = await act("POST", `gc${why(values.reason)}`, { ...body(values), dryRun: false }, key);
+      const report = await act("POST", `gc${why(values.reason)}`, { ...body(values), dryRun: false }, key, long);
       return `${size(report.freedBytes)} freed.${report.stoppedFor.length ? ` Stopped early for ${report.stoppedFor.join(", ")}.` : ""}`;
     },
   });

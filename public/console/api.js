@@ -16,8 +16,13 @@ export class Refusal extends Error {
 }
 
 export class Unreachable extends Error {
-  constructor() { super("The server does not answer."); }
+  constructor(words = "The server does not answer.") { super(words); }
 }
+
+/** Seconds that an answer may take; of what reads or deletes all of the store, and of a file. */
+const patience = 15;
+export const long = 600;
+const fileSeconds = 60;
 
 /** The answer came after its reader had signed out. It is shown nowhere. */
 export class Ended extends Error {
@@ -26,19 +31,23 @@ export class Ended extends Error {
 
 export const currentSession = () => session;
 
-async function ask(path, options = {}) {
+async function ask(path, options = {}, seconds = patience) {
   const mine = session;
+  const stop = new AbortController();
+  const limit = setTimeout(() => stop.abort(), seconds * 1000);
   let answer;
   let text = "";
   try {
     answer = await fetch(`/api/v1/${path}`, {
-      ...options, cache: "no-store", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer",
+      ...options, signal: stop.signal, cache: "no-store", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer",
       headers: { Authorization: `Bearer ${token}`, ...options.headers },
     });
     text = await answer.text();
   } catch {
     if (mine !== session) throw new Ended();
-    throw new Unreachable();
+    throw stop.signal.aborted ? new Unreachable(`The server did not answer within ${seconds} s.`) : new Unreachable();
+  } finally {
+    clearTimeout(limit);
   }
   if (mine !== session) throw new Ended();
   if (answer.status === 304) return { status: 304 };
@@ -54,9 +63,9 @@ async function ask(path, options = {}) {
 }
 
 /** A document; the same object as long as it didn't change on the server. */
-export async function get(path) {
+export async function get(path, seconds) {
   const held = known.get(path);
-  const answer = await ask(path, { headers: held?.tag ? { "If-None-Match": held.tag } : {} });
+  const answer = await ask(path, { headers: held?.tag ? { "If-None-Match": held.tag } : {} }, seconds);
   if (answer.status === 304) return held.document;
   known.delete(path);
   known.set(path, { tag: answer.tag, document: answer.document });
@@ -65,22 +74,22 @@ export async function get(path) {
 }
 
 /** Does something. A second request with the same key is the same act: it is answered as the first one was. */
-export async function act(method, path, body, key) {
+export async function act(method, path, body, key, seconds) {
   const headers = { "Idempotency-Key": key };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  return (await ask(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) })).document;
+  return (await ask(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) }, seconds)).document;
 }
 
 /** The preview of an act changes nothing and has no key. */
-export async function preview(path, body) {
+export async function preview(path, body, seconds) {
   return (await ask(path, {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...body, dryRun: true }),
-  })).document;
+  }, seconds)).document;
 }
 
 /** A published file's bytes, from this origin whatever its download URL's host; without the token: files are public. */
 export async function file(download) {
-  const answer = await fetch(new URL(download).pathname, { credentials: "omit", redirect: "error" });
+  const answer = await fetch(new URL(download).pathname, { credentials: "omit", redirect: "error", signal: AbortSignal.timeout(fileSeconds * 1000) });
   if (!answer.ok) throw new Error(`The file can't be read: status ${answer.status}.`);
   return answer.arrayBuffer();
 }
@@ -118,4 +127,6 @@ export function hindrance(scope, app, channel, isAboutAll = false) {
 }
 
 export const channelPath = (app, channel) => `apps/${encodeURIComponent(app)}/channels/${encodeURIComponent(channel)}`;
+/** A part of an element's id: no two channels have the same. */
+export const channelId = (app, channel) => `${encodeURIComponent(app)}/${encodeURIComponent(channel)}`;
 export const channelLink = (page, app, channel, rest = "") => `#/${page}/${encodeURIComponent(app)}/${encodeURIComponent(channel)}${rest}`;

@@ -1,5 +1,5 @@
-import { channelLink, get, hindrance } from "./api.js";
-import { badge, count, el, fill, table, when } from "./dom.js";
+import { channelLink, get, hindrance, long } from "./api.js";
+import { badge, count, el, fill, table, when, wholeMinute } from "./dom.js";
 
 const page = 50;
 
@@ -24,7 +24,7 @@ export async function open({ query }) {
   const conditions = () => {
     const parts = [`limit=${page}`];
     for (const [name, value] of new FormData(form)) {
-      if (value.trim()) parts.push(`${name}=${encodeURIComponent(name === "since" || name === "until" ? new Date(value).toISOString() : value.trim())}`);
+      if (value.trim()) parts.push(`${name}=${encodeURIComponent(name === "since" ? new Date(value).toISOString() : name === "until" ? wholeMinute(value).toISOString() : value.trim())}`);
     }
     return `audit?${parts.join("&")}`;
   };
@@ -66,7 +66,7 @@ export async function open({ query }) {
     type: "button", id: "verify", click: async () => {
       verdict.textContent = "Following the whole trail …";
       try {
-        const found = await get("audit/verify");
+        const found = await get("audit/verify", long);
         fill(verdict, found.broken ? badge("bad", "broken") : badge("good", "whole"),
           found.broken ? `${found.broken}. Rows 1 to ${count(found.rows)} are right.` : `${count(found.rows)} rows, each follows the one before it. The newest: `, found.broken ? null : el("code", {}, found.head));
       } catch (error) { verdict.textContent = `✖ ${error.message}`; }

@@ -1,7 +1,7 @@
 import { channelLink, channelPath, get } from "./api.js";
-import { badge, count, el, facts, fill, part, percent, plural, size, table, when } from "./dom.js";
+import { badge, count, el, facts, fill, part, percent, plural, size, table, when, wholeMinute } from "./dom.js";
 import { stacked } from "./chart.js";
-import { states } from "./overview.js";
+import { ofChannel, states } from "./overview.js";
 import { buttons } from "./acts.js";
 
 // What can be looked at: its words, and what it is made of.
@@ -13,6 +13,8 @@ const spans = {
 };
 let chosen = "day";
 const page = 20;
+/** Milliseconds after which the channel is read again though nothing told of a change. */
+const mostAge = 60_000;
 /** Lines that the server tells at most, those of the newest versions. */
 const mostFailures = 500;
 
@@ -25,6 +27,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   const older = el("p", { role: "status", id: "older-note" });
   const moment = el("div", { role: "status" });
   let status = await get(path);
+  let readAt = Date.now();
   let releases = (await get(`${path}/log?limit=${page}`)).releases;
 
   function drawHead() {
@@ -32,7 +35,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     const policy = status.policy?.policy;
     fill(head,
       el("h1", {}, `${app} ${channel}: version ${status.version}`),
-      el("p", {}, line ? states(line) : null, status.isDefaultApp && channel === "online" ? badge("quiet", "default app") : null),
+      el("p", {}, line ? states(line, fleet.problems) : null, status.isDefaultApp && channel === "online" ? badge("quiet", "default app") : null),
       facts([
         ["Released", when(status.at, true)],
         line?.kill && ["Kill switch", [`on since `, when(line.kill.at), ` by ${line.kill.author}: ${line.kill.reason}`, line.kill.until ? [", until ", when(line.kill.until)] : ""]],
@@ -90,7 +93,6 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       click: async (event) => {
         chosen = name;
         for (const button of choice.children) button.setAttribute("aria-pressed", String(button === event.target));
-        shown.poll = series();
         // Somebody may have chosen another time meanwhile.
         const asked = series();
         try {
@@ -131,8 +133,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   async function costs() {
     if (isAsking) return;
     isAsking = true;
-    for (const { cost, release } of items) {
-      if (cost.textContent !== "…" || !list.isConnected && items[0]?.node.parentNode !== list) continue;
+    for (let next; (next = items.find((one) => one.cost.textContent === "…"));) {
+      const { cost, release } = next;
       try {
         const { cost: known } = await get(`${path}/releases/${release.version}`);
         cost.textContent = known ? `; update: ${size(known.total ?? known.bytes)}` : "";
@@ -161,8 +163,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     el("label", { for: "moment" }, "What was live at"), clock, el("button", {}, "Look"));
   async function whatWas() {
     // A minute stands for all of it, a second likewise; nothing is known of times to come.
-    const end = new Date(clock.value).getTime() + (clock.value.length > 16 ? 999 : 59_999);
-    const at = new Date(Math.min(end, Date.now()));
+    const at = new Date(Math.min(wholeMinute(clock.value), Date.now()));
     const found = (await get(`${path}/log?limit=2&at=${encodeURIComponent(at.toISOString())}`)).releases;
     const asked = el("p", { class: "quiet" }, "At ", when(at), ":");
     if (!found.length) return [asked, el("p", {}, "Nothing was released by then.")];
@@ -174,11 +175,57 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       before ? el("p", {}, el("a", { href: channelLink("compare", app, channel, `?from=${before.version}&to=${live.version}`) }, `Compare it with version ${before.version}`), " which it replaced.") : null];
   }
 
+  const bundles = el("div");
+  const drawBundles = () => fill(bundles, table("Bundles", [["Bundle"], ["Changed in", true], ["Resources", true], ["Size", true]],
+    status.bundles.map((one) => [one.name, one.version, count(one.resources), size(one.bytes)])));
+
+  /** Releases since the newest that is shown; what is shown of older ones stays. */
+  async function newer() {
+    const newest = releases[0]?.version;
+    let found = (await get(`${path}/log?limit=${page}`)).releases;
+    if (found[0]?.version === newest) return;
+    let last = found;
+    while (newest && last.length === page && Number(last.at(-1).version) > Number(newest)) {
+      last = (await get(`${path}/log?limit=${page}&before=${last.at(-1).version}`)).releases;
+      found = found.concat(last);
+    }
+    const fresh = newest ? found.filter((one) => Number(one.version) > Number(newest)) : found;
+    if (!newest) {
+      releases = fresh;
+      addReleases(fresh);
+      return;
+    }
+    const made = fresh.map((release) => item(release, true));
+    items.unshift(...made);
+    releases = fresh.concat(releases);
+    list.prepend(...made.map((one) => one.node));
+    costs();
+  }
+
+  async function refresh(next) {
+    fleet = next ?? fleet;
+    // Asked again at the next turn where one of these fails.
+    readAt = 0;
+    const document = await get(path);
+    await newer();
+    take(document);
+    drawFailures();
+    if (lastSeries) drawCharts(lastSeries);
+  }
+
+  function take(document) {
+    status = document;
+    readAt = Date.now();
+    drawHead();
+    drawBundles();
+  }
+
   drawHead();
+  drawBundles();
   addReleases(releases);
   drawCharts(lastSeries = await get(series()));
   const failures = el("div");
-  part(failures, async () => {
+  const drawFailures = () => part(failures, async () => {
     const adoption = await get(`${path}/adoption`);
     const all = [...adoption.failures].sort((a, b) => b.failures - a.failures);
     const rest = all.length - 50;
@@ -187,35 +234,37 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       rest > 0 ? el("p", {}, `▲ ${count(rest)}${all.length < mostFailures ? "" : " or more"} further lines aren't shown.`) : null];
   });
 
+  drawFailures();
   const shown = {
     title: `${app} ${channel}`,
     node: [head, choice, charts, el("h2", {}, "Failures of the last week"), failures,
       el("h2", {}, "Releases"), ask, moment,
       el("p", {}, el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments")), list, more, older,
       el("h2", {}, "Bundles"),
-      table("Bundles", [["Bundle"], ["Changed in", true], ["Resources", true], ["Size", true]],
-        status.bundles.map((one) => [one.name, one.version, count(one.resources), size(one.bytes)])),
+      bundles,
       el("section", { class: "later", "aria-label": "Not yet available" }, el("h2", {}, "Not yet available"),
         el("p", {}, "Rollouts to a part of the fleet, approvals before a release, and manifests signed by their publishers. This server can't do them yet; when it can, they are here."))],
-    poll: series(),
-    update: (() => {
-      let last = null;
-      return (document) => {
-        if (document === last) return;
-        last = document;
-        drawCharts(lastSeries = document);
-      };
-    })(),
-    fleet(next) {
-      const mine = (all) => JSON.stringify(all?.channels.find((one) => one.app === app && one.channel === channel));
-      if (mine(next) === mine(fleet)) return;
-      const line = next.channels.find((one) => one.app === app && one.channel === channel);
-      const before = fleet?.channels.find((one) => one.app === app && one.channel === channel);
-      fleet = next;
-      // A release, a freeze or a policy of somebody else: the whole page is another one.
-      if (line && (line.version !== status.version || Boolean(line.freeze) !== Boolean(status.freeze)
-        || line.bypasses !== before?.bypasses || Boolean(line.kill) !== Boolean(before?.kill))) reload();
-      else drawHead();
+    get poll() { return Date.now() - readAt < mostAge ? series() : path; },
+    async update(document) {
+      // A document of the channel, or of its charts.
+      if (!("points" in document)) {
+        if (document === status) readAt = Date.now();
+        else await refresh();
+      } else if (document !== lastSeries) drawCharts(lastSeries = document);
+    },
+    refresh,
+    async fleet(next) {
+      const find = (all) => all?.channels.find((one) => one.app === app && one.channel === channel);
+      const problems = (all) => JSON.stringify(ofChannel({ app, channel }, all?.problems ?? []));
+      const [before, now] = [find(fleet), find(next)];
+      if (JSON.stringify(before) === JSON.stringify(now) && problems(fleet) === problems(next)) return;
+      // What devices do is in the line itself; whatever else changed, somebody did.
+      const done = (line) => JSON.stringify({ ...line, adoption: null, failures: null });
+      if (now && done(before) !== done(now)) await refresh(next);
+      else {
+        fleet = next;
+        drawHead();
+      }
     },
   };
   return shown;

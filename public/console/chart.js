@@ -53,7 +53,7 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
     picture.append(group);
   });
   for (const index of ticks(starts.length, width / 120)) {
-    picture.append(svg("text", { x: left + index * step, y: height - 6 }, tickLabel(starts[index], seconds * starts.length)));
+    picture.append(svg("text", { x: left + index * step, y: height - 6 }, tickLabel(starts[index], seconds, starts.length)));
   }
   // The newest are named first; where there is no room, the line alone is drawn.
   let free = Infinity;
@@ -70,9 +70,10 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
     el("ul", { class: "legend", "aria-label": `Key of ${title}` }, lines.map((line, place) => ({ line, place })).reverse().map(({ line, place }) => el("li", {},
       svg("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, class: tone(place, line) }),
         place % 2 ? [3, 7, 11].map((at) => svg("line", { class: "hatch", x1: 0, x2: 14, y1: at, y2: at })) : null),
-      `${line.name}: ${count(line.values[last])} now, ${percent(line.values.reduce((a, b) => a + b, 0), total)} of all`))),
+      `${line.name}: ${count(line.values[last])} ${newest(seconds)}, ${percent(line.values.reduce((a, b) => a + b, 0), total)} of all`))),
+    seconds < 86400 ? null : el("p", { class: "quiet" }, "Days are UTC days."),
     el("details", { id: `numbers-${title.replace(/\W+/g, "-")}` }, el("summary", {}, `${title} as numbers`),
-      table(title, [["From"], ...lines.map((line) => [line.name, true])],
+      table(title, [[seconds < 86400 ? "From" : "Day (UTC)"], ...lines.map((line) => [line.name, true])],
         starts.map((start, index) => [label(start, seconds), ...lines.map((line) => count(line.values[index]))]).filter((_, index) => sums[index]).reverse(), `No ${unit}.`)));
 }
 
@@ -84,6 +85,12 @@ function ticks(points, room) {
 const time = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
 
-const tickLabel = (start, span) => (span <= 86400 ? time : day).format(new Date(start));
+/** The server counts days as those of UTC: in another zone they are no days of its own. */
+const utcDay = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
 
-const label = (start, seconds) => (seconds < 86400 ? `${day.format(new Date(start))} ${time.format(new Date(start))}` : day.format(new Date(start)));
+const tickLabel = (start, seconds, points) => (seconds >= 86400 ? utcDay : seconds * points <= 86400 ? time : day).format(new Date(start));
+
+/** The last bar isn't full yet. */
+const newest = (seconds) => (seconds >= 86400 ? "today (UTC)" : seconds >= 3600 ? "this hour so far" : "this minute so far");
+
+const label = (start, seconds) => (seconds < 86400 ? `${day.format(new Date(start))} ${time.format(new Date(start))}` : utcDay.format(new Date(start)));

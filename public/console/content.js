@@ -1,6 +1,8 @@
 import { file, get } from "./api.js";
 import { count, el, size } from "./dom.js";
 
+/** Bytes of a file that is loaded at most. */
+const largest = 4e6;
 /** Bytes of a text that are shown from its first difference on, those shown around it, and lines that are compared. */
 const most = 512 << 10;
 const around = 4000;
@@ -11,15 +13,19 @@ const isImage = (type) => /^image\//.test(type);
 
 /** One file before and after: texts line by line, images side by side. */
 export async function compareContents(path, change, from, to) {
+  const sides = [change.kind === "removed" ? change : change.was, change.kind === "removed" ? null : change];
+  const type = (sides[1] ?? sides[0]).ctype;
+  const isLarge = sides.some((content) => content?.size > largest);
+  const isShown = (isImage(type) || isText(type)) && !isLarge;
   const read = async (version, content) => {
     if (!content) return null;
+    if (!isShown) return { content };
     const entry = await get(`${path}/entry?url=${encodeURIComponent(change.url)}&version=${version}`);
     return { content, bytes: await file(entry.download) };
   };
-  const [before, after] = await Promise.all([
-    read(from, change.kind === "removed" ? change : change.was), read(to, change.kind === "removed" ? null : change)]);
+  const [before, after] = await Promise.all([read(from, sides[0]), read(to, sides[1])]);
   const head = [el("h3", {}, change.url), el("p", { class: "quiet" }, describe(before, "before"), "; ", describe(after, "after"))];
-  const type = (after ?? before).content.ctype;
+  if (isLarge) return [head, el("p", {}, `Files above ${size(largest)} aren't loaded here; xcache show has them.`)];
   if (isImage(type)) return [head, el("div", { class: "sides" }, picture(before, "Before"), picture(after, "After"))];
   if (!isText(type)) return [head, el("p", {}, "This is neither a text nor an image; only its size and type are shown.")];
   return [head, texts(before, after)];

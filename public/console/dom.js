@@ -87,6 +87,11 @@ export function when(moment, withAge = false) {
     el("span", { class: "hidden" }, ` (${utcText(date)})`));
 }
 
+/** The last millisecond of a minute, or of a second where seconds are told: a time stands for all of it. */
+export function wholeMinute(text) {
+  return new Date(new Date(text).getTime() + (/:\d\d:\d\d/.test(text) ? 999 : 59_999));
+}
+
 export function age(moment) {
   const seconds = Math.max(0, (Date.now() - new Date(moment)) / 1000);
   if (seconds < 90) return "just now";

@@ -1,4 +1,4 @@
-import { currentSession, Ended, get, me, Refusal, signIn, signOut, Unreachable, channelLink } from "./api.js";
+import { currentSession, Ended, get, me, Refusal, signIn, signOut, Unreachable } from "./api.js";
 import { el, fill, tell } from "./dom.js";
 import * as overview from "./overview.js";
 
@@ -16,7 +16,10 @@ const pages = {
   operations: () => import("./operations.js"),
 };
 
-/** The page that is shown: `poll` is what it asks for as time passes, `update` is given a document that changed. */
+/** Names that an address has. */
+const lengths = { channel: 2, release: 3, compare: 2 };
+
+/** The page that is shown: `poll` is what it asks for as time passes, `update` is given that; `refresh` brings all of it up to date and leaves what its reader did there. */
 let page = null;
 let place = "";
 let seen = null;
@@ -26,8 +29,9 @@ function route() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const [name, ...rest] = path.split("/");
   let names = [];
-  try { names = rest.map(decodeURIComponent); } catch { /* not one of ours */ }
-  return { name: Object.hasOwn(pages, name) ? name : "", names, query: new URLSearchParams(query ?? "") };
+  try { names = rest.map(decodeURIComponent); } catch { names = [""]; }
+  const isKnown = Object.hasOwn(pages, name) && names.length === (lengths[name] ?? 0) && names.every(Boolean);
+  return { name, isKnown, names, query: new URLSearchParams(query ?? "") };
 }
 
 async function show(keepsPlace = false) {
@@ -35,12 +39,17 @@ async function show(keepsPlace = false) {
   const mine = location.hash;
   const session = currentSession();
   place = mine;
-  const { name, names, query } = route();
+  const { name, isKnown, names, query } = route();
   for (const link of $("nav").children) {
     if (link.getAttribute("href") === `#/${name}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   page = null;
+  if (!isKnown) {
+    document.title = "No such page – xcache console";
+    fill($("view"), el("h1", {}, "There is no such page"), el("p", { role: "alert" }, "✖ The console has no page of this address. ", el("a", { href: "#/" }, "To the overview")));
+    return;
+  }
   if (!keepsPlace) fill($("view"), el("p", { class: "quiet" }, "Loading …"));
   try {
     const module = await pages[name]();
@@ -53,6 +62,7 @@ async function show(keepsPlace = false) {
     if (!keepsPlace) {
       $("view").focus({ preventScroll: true });
       scrollTo(0, 0);
+      if (query.has("all")) toAll();
     }
     $("link").textContent = "";
   } catch (error) {
@@ -64,15 +74,17 @@ async function show(keepsPlace = false) {
 async function reload() {
   try {
     showProblems(await get("overview"));
+    if (page?.refresh) return await page.refresh(seen);
   } catch (error) {
     failed(error, false);
+    if (page?.refresh) return undefined;
   }
-  await show(true);
+  return show(true);
 }
 
-/** A dialog is about the place where it was opened. One that tells a secret stays until it is closed, or its reader leaves. */
+/** A dialog is about the place where it was opened. One whose act is on its way, or that tells a secret, stays. */
 function closeDialogs(all) {
-  for (const dialog of document.querySelectorAll(all ? "dialog" : "dialog:not([data-secret])")) dialog.close();
+  for (const dialog of document.querySelectorAll(all ? "dialog" : "dialog:not([data-secret], [data-sending])")) dialog.close();
 }
 
 function failed(error, isPage) {
@@ -88,6 +100,8 @@ function failed(error, isPage) {
   }
 }
 
+function toAll() { $("all-problems")?.focus(); }
+
 /** The banner that every page has. */
 function showProblems(fleet) {
   if (fleet === seen) return;
@@ -97,18 +111,17 @@ function showProblems(fleet) {
   const box = $("problems");
   box.hidden = fleet.problems.length === 0;
   box.className = fleet.problems.some((one) => one.severity === "error") ? "error" : "";
-  const shown = fleet.problems.slice(0, 6);
-  fill(box, el("ul", {}, shown.map((one) => el("li", { class: one.severity === "error" ? "error" : "warning" },
-    el("strong", {}, one.severity === "error" ? "✖ Error: " : "▲ Warning: "),
-    one.channel ? [el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`), ": "] : "", one.detail)),
-    fleet.problems.length > shown.length
-      ? el("li", {}, el("a", { href: "#/" }, `${fleet.problems.length - shown.length} more on the overview`)) : null));
+  const more = fleet.problems.length - overview.fewProblems;
+  fill(box, el("ul", {}, overview.items(fleet.problems.slice(0, overview.fewProblems)),
+    more > 0 ? el("li", {}, el("a", { href: "#/?all", id: "more-problems", click: toAll }, `${more} more on the overview`)) : null));
   tell(fleet.problems.length ? `${fleet.problems.length} problems; the first: ${fleet.problems[0].detail}` : "No problems.");
 }
 
 /** One request at a time: the overview for the banner, then what the page shows, in turns. */
+let isAsking = false;
 async function tick() {
-  if (!me() || document.hidden) return;
+  if (!me() || document.hidden || isAsking) return;
+  isAsking = true;
   // Under a dialog the page stays as it was decided upon; the banner goes on.
   const isAsked = document.querySelector("dialog[open]") !== null;
   const current = page;
@@ -117,18 +130,20 @@ async function tick() {
     if (current?.poll && turn % 2 === 0 && !isAsked) {
       const asked = current.poll;
       const document = await get(asked);
-      if (page === current && current.poll === asked) current.update(document);
+      if (page === current && current.poll === asked) await current.update(document);
     } else {
       const fleet = await get("overview");
       showProblems(fleet);
-      if (page === current && !isAsked) current?.fleet?.(fleet);
+      if (page === current && !isAsked) await current?.fleet?.(fleet);
     }
     if ($("link").textContent) {
       $("link").textContent = "";
-      if (!page && !isAsked) show();
+      if (!page && !isAsked && route().isKnown) show();
     }
   } catch (error) {
     if (page === current) failed(error, false);
+  } finally {
+    isAsking = false;
   }
 }
 
@@ -177,5 +192,8 @@ $("sign-in").addEventListener("submit", async (event) => {
 });
 $("skip").addEventListener("click", (event) => { event.preventDefault(); $("view").focus(); });
 addEventListener("hashchange", () => { closeDialogs(false); show(); });
+// Who comes back sees what is, not what was.
+addEventListener("visibilitychange", () => { if (!document.hidden) tick(); });
+addEventListener("beforeunload", (event) => { if (document.querySelector("dialog:is([data-secret], [data-sending])")) event.preventDefault(); });
 $("token").focus();
 run();

@@ -1,4 +1,4 @@
-import { channelLink, get, hindrance } from "./api.js";
+import { channelLink, get, hindrance, me } from "./api.js";
 import { badge, count, el, fill, facts, part, plural, size, svg, table, tell, when } from "./dom.js";
 import { collectGarbage, createToken, forgetMirror, revokeToken } from "./acts.js";
 
@@ -33,7 +33,7 @@ export async function open({ reload }) {
     const state = (one) => (one.revokedAt ? badge("quiet", "revoked") : one.expiresAt && new Date(one.expiresAt) < now ? badge("quiet", "expired") : badge("good", "valid"));
     const isValid = (one) => !one.revokedAt && !(one.expiresAt && new Date(one.expiresAt) < now);
     return table("Tokens", [["Name"], ["State"], ["Scope"], ["Limits"], ["Made"], ["Ends"], ["Last used"], ["Act"]],
-      [...all].sort((a, b) => isValid(b) - isValid(a)).map((one) => [one.name, state(one), one.scope,
+      [...all].sort((a, b) => isValid(b) - isValid(a)).map((one) => [[one.name, one.id === me()?.id ? [" ", badge("quiet", "yours")] : ""], state(one), one.scope,
         [one.app, one.channel, one.bundles, one.hosts?.join(" ")].filter(Boolean).join(", ") || "none", when(one.createdAt), when(one.expiresAt), when(one.lastUsedAt),
         isValid(one) ? el("button", { type: "button", click: () => revokeToken(one, reload) }, "Revoke", el("span", { class: "hidden" }, ` ${one.name}`)) : "—"]));
   }

@@ -1,13 +1,14 @@
-import { channelLink, get } from "./api.js";
-import { age, badge, count, el, fill, percent, size, svg, table, when } from "./dom.js";
+import { channelId, channelLink, get } from "./api.js";
+import { age, badge, count, el, fill, percent, plural, size, svg, table, when } from "./dom.js";
 
-/** What a channel is like, the worst first. */
-export function states(one) {
-  const found = [];
-  if (one.kill) found.push(badge("bad", "killed", one.kill.reason));
-  if (one.damaged) found.push(badge("bad", `${one.damaged} damaged`));
-  if (one.freeze) found.push(badge("warn", "frozen", one.freeze.reason));
-  if (one.failures.hour) found.push(badge(one.failures.hour >= 10 ? "bad" : "quiet", `${count(one.failures.hour)} failures`));
+export const ofChannel = (one, problems) => problems.filter((item) => item.app === one.app && item.channel === one.channel);
+
+/** What a channel is like, as the server judges it: its problems, the worst first, then what is none. */
+export function states(one, problems) {
+  const mine = ofChannel(one, problems);
+  const words = { damaged: `${one.damaged} damaged`, failing: plural(one.failures.hour, "failure"), lagging: "old versions", mirror: "mirror behind" };
+  const found = mine.map((item) => badge(item.severity === "error" ? "bad" : "warn", words[item.code] ?? item.code, item.detail));
+  if (one.failures.hour && !mine.some((item) => item.code === "failing")) found.push(badge("quiet", plural(one.failures.hour, "failure")));
   if (one.bypasses) found.push(badge("quiet", `${one.bypasses} bypassed`));
   if (!found.length) found.push(one.version === "0" ? badge("quiet", "empty") : badge("good", "fine"));
   return found;
@@ -21,13 +22,21 @@ export function share(one) {
   return [bar, percent(newest, polls)];
 }
 
+/** Problems as items of a list. */
+export const items = (problems) => problems.map((one) => el("li", { class: one.severity === "error" ? "error" : "warning" },
+  el("strong", {}, one.severity === "error" ? "✖ Error: " : "▲ Warning: "),
+  one.channel ? [el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`), ": "] : "", one.detail));
+/** Those that every page has; the overview has all. */
+export const fewProblems = 6;
+
 const weight = (one, problems) => {
-  const mine = problems.filter((item) => item.app === one.app && item.channel === one.channel);
+  const mine = ofChannel(one, problems);
   return mine.some((item) => item.severity === "error") ? 0 : mine.length ? 1 : 2;
 };
 
 export async function open({ overview: fleet }) {
   const list = el("div");
+  const rest = el("section", { id: "all-problems", "aria-label": "All problems", tabindex: -1 });
   const filter = el("input", { id: "filter", type: "search", autocomplete: "off", spellcheck: "false" });
   const only = el("input", { id: "only", type: "checkbox" });
   const note = el("p", { class: "quiet", role: "status" });
@@ -39,13 +48,14 @@ export async function open({ overview: fleet }) {
     const all = shown.channels.map((one) => ({ one, weight: weight(one, shown.problems) }))
       .filter(({ one, weight }) => (!only.checked || weight < 2) && words.every((word) => `${one.app} ${one.channel} ${one.author ?? ""}`.toLowerCase().includes(word)))
       .sort((a, b) => a.weight - b.weight || (b.one.at ?? "").localeCompare(a.one.at ?? ""));
+    fill(rest, shown.problems.length > fewProblems ? [el("h2", {}, `All ${count(shown.problems.length)} problems`), el("ul", {}, items(shown.problems))] : null);
     note.textContent = `${all.length} of ${shown.channels.length} channels`;
     disk.textContent = shown.disk ? `Disk: ${size(shown.disk.available)} of ${size(shown.disk.size)} free; ${size(shown.disk.stored)} stored.` : "";
     fill(list, table("Channels, those with problems first",
       [["Channel"], ["State"], ["Version", true], ["Released"], ["By"], ["On newest", true], ["Failures, 24 h", true], ["Size", true], ["Mirror"]],
       all.map(({ one }) => [
-        el("a", { href: channelLink("channel", one.app, one.channel), id: `to-${one.app}-${one.channel}` }, `${one.app} ${one.channel}`),
-        states(one), one.version, one.at ? when(one.at) : "—", one.author ?? "—", share(one), count(one.failures.day), size(one.bytes),
+        el("a", { href: channelLink("channel", one.app, one.channel), id: `to-${channelId(one.app, one.channel)}` }, `${one.app} ${one.channel}`),
+        states(one, shown.problems), one.version, one.at ? when(one.at) : "—", one.author ?? "—", share(one), count(one.failures.day), size(one.bytes),
         one.mirror ? [`${one.mirror.version === one.version ? "current" : `at ${one.mirror.version}`}, ${age(one.mirror.at)}`] : "none",
       ]), "No channel is there that this token may read."));
   }
@@ -58,7 +68,7 @@ export async function open({ overview: fleet }) {
     title: "Overview",
     node: [el("h1", {}, "Overview"),
       el("form", { role: "search", submit: (event) => event.preventDefault() }, el("label", { for: "filter" }, "Filter"), filter,
-        el("label", { class: "check" }, only, " problems only"), note), list, disk],
+        el("label", { class: "check" }, only, " problems only"), note), list, disk, rest],
     fleet(next) {
       if (next === shown) return;
       shown = next;

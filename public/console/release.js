@@ -1,5 +1,5 @@
 import { channelLink, channelPath, get, Refusal } from "./api.js";
-import { count, el, facts, fill, part, percent, plural, size, table, when, badge } from "./dom.js";
+import { count, el, facts, fill, part, percent, plural, size, table, when, badge, wholeMinute } from "./dom.js";
 
 /** Changes that are asked for at once. */
 const page = 1000;
@@ -64,10 +64,11 @@ async function compare({ names: [app, channel], query }) {
   const result = el("div");
   if (from && to) {
     await part(result, async () => {
-      const diff = await get(`${channelPath(app, channel)}/diff?from=${encodeURIComponent(moment(from))}&to=${encodeURIComponent(moment(to))}&limit=0`);
+      const [first, second] = [moment(from), moment(to)];
+      const diff = await get(`${channelPath(app, channel)}/diff?from=${encodeURIComponent(first)}&to=${encodeURIComponent(second)}&limit=0`);
       return [el("h2", {}, `Version ${diff.from} → ${diff.to}`),
-        [["from", from, diff.from], ["to", to, diff.to]].filter(([, text]) => text && moment(text) !== text.trim()).map(([words, text, version]) =>
-          el("p", { class: "quiet" }, `“${words}”: what was live at `, when(moment(text)), `: version ${version}.`)),
+        [["from", from, first, diff.from], ["to", to, second, diff.to]].filter(([, text, at]) => at !== text.trim()).map(([words, , at, version]) =>
+          el("p", { class: "quiet" }, `“${words}”: what was live at `, when(at), `: version ${version}.`)),
         el("p", {}, `A device at ${diff.from} downloads ${size(diff.cost.total ?? diff.cost.bytes)}: ${plural(diff.cost.files, "file")}, ${count(diff.cost.deltas)} of them as deltas.`),
         changes(app, channel, diff.from, diff.to)];
     });
@@ -84,17 +85,27 @@ async function compare({ names: [app, channel], query }) {
           location.hash = channelLink("compare", app, channel, `?from=${encodeURIComponent(data.get("from"))}&to=${encodeURIComponent(data.get("to"))}`);
         },
       }, field("from", "From", from), field("to", "To", to), el("button", {}, "Compare"),
-      el("p", { id: "how", class: "quiet" }, "A version's number, or a time in your zone such as 2026-11-19 14:05.")),
+      el("p", { id: "how", class: "quiet" }, `${forms} Without an offset it is in your zone; a minute is all of it, a day alone its first moment.`)),
       result,
     ],
   };
 }
 
-/** A time in the reader's zone becomes one with its offset; a version stays as it is. */
+const forms = "Write a version's number, or a time such as 2026-11-19 14:05, 2026-11-19 14:05:30, 2026-11-19 or 2026-11-19T14:05+08:00.";
+
+/** A time in the reader's zone becomes one with its offset, a date alone its midnight there; a version stays as it is. */
 function moment(text) {
-  if (/^\d{1,9}$/.test(text.trim())) return text.trim();
-  const time = new Date(text.trim().replace(/^(\d{4}-\d\d-\d\d) (?=\d)/, "$1T"));
-  return Number.isNaN(time.getTime()) ? text : time.toISOString();
+  const words = text.trim();
+  if (/^\d{1,9}$/.test(words)) return words;
+  const found = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)?)?$/.exec(words);
+  const date = `${found?.[1]}-${found?.[2]}-${found?.[3]}`;
+  // No 31st of February, which becomes a day of March.
+  const isDay = found && new Date(`${date}T00:00Z`).toJSON()?.startsWith(date);
+  const time = new Date(isDay ? found[4] ? words.replace(" ", "T") : `${date}T00:00` : NaN);
+  if (Number.isNaN(time.getTime()) || Number(found[4] ?? 0) > 23) throw new Error(`“${words}” is neither a version nor a time. ${forms}`);
+  const end = found[4] && !found[7] ? wholeMinute(words.replace(" ", "T")) : time;
+  // Nothing is known of times to come.
+  return new Date(Math.min(end, Math.max(time, Date.now()))).toISOString();
 }
 
 /** The changes as a tree, asked for in pages; what isn't there yet is said. */
@@ -137,11 +148,11 @@ function changes(app, channel, from, to) {
   function draw(folder, depth, name) {
     return [
       [...folder.folders].sort(([a], [b]) => (a < b ? -1 : 1)).map(([part, inner]) => {
-        const id = `tree-${name}/${part}`;
+        const id = `tree-${name}/${encodeURIComponent(part)}`;
         const node = el("details", { id }, el("summary", {}, `${part}/ `, el("span", { class: "quiet" }, `${plural(inner.files, "change")}, ${size(inner.bytes)}`)));
         // A large folder is drawn when it is opened.
         const open = depth < 3 && folder.folders.size === 1 || inner.files <= 50;
-        const body = () => { if (node.children.length === 1) node.append(...draw(inner, depth + 1, `${name}/${part}`).flat(3).filter(Boolean)); };
+        const body = () => { if (node.children.length === 1) node.append(...draw(inner, depth + 1, `${name}/${encodeURIComponent(part)}`).flat(3).filter(Boolean)); };
         node.addEventListener("toggle", () => { if (node.open) body(); });
         if (open) { node.open = true; body(); }
         return node;
