@@ -1,4 +1,4 @@
-import { count, el, percent, svg, table } from "./dom.js";
+import { count, el, percent, svg, table, utcText } from "./dom.js";
 
 const height = 210;
 const left = 46;
@@ -36,7 +36,7 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
   }
   starts.forEach((start, index) => {
     let base = 0;
-    const group = svg("g", {}, svg("title", {}, [label(start, seconds), ...lines.filter((line) => line.values[index])
+    const group = svg("g", {}, svg("title", {}, [label(start, seconds), utcText(new Date(start)), ...lines.filter((line) => line.values[index])
       .map((line) => `${line.name}: ${count(line.values[index])}`)].join("\n")));
     lines.forEach((line, place) => {
       const value = line.values[index];
@@ -74,7 +74,7 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
     seconds < 86400 ? null : el("p", { class: "quiet" }, "Days are UTC days."),
     el("details", { id: `numbers-${title.replace(/\W+/g, "-")}` }, el("summary", {}, `${title} as numbers`),
       table(title, [[seconds < 86400 ? "From" : "Day (UTC)"], ...lines.map((line) => [line.name, true])],
-        starts.map((start, index) => [label(start, seconds), ...lines.map((line) => count(line.values[index]))]).filter((_, index) => sums[index]).reverse(), `No ${unit}.`)));
+        starts.map((start, index) => [el("span", { title: utcText(new Date(start)) }, label(start, seconds)), ...lines.map((line) => count(line.values[index]))]).filter((_, index) => sums[index]).reverse(), `No ${unit}.`)));
 }
 
 function ticks(points, room) {

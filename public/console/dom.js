@@ -76,7 +76,7 @@ export function percent(part, all) {
 }
 
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const utcText = (date) => `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+export const utcText = (date) => `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
 /** A time in the reader's zone; UTC on hover and for who listens. */
 export function when(moment, withAge = false) {

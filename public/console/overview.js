@@ -1,5 +1,5 @@
 import { channelId, channelLink, get } from "./api.js";
-import { age, badge, count, el, fill, percent, plural, size, svg, table, when } from "./dom.js";
+import { badge, count, el, fill, percent, plural, size, svg, table, when } from "./dom.js";
 
 export const ofChannel = (one, problems) => problems.filter((item) => item.app === one.app && item.channel === one.channel);
 
@@ -55,8 +55,8 @@ export async function open({ overview: fleet }) {
       [["Channel"], ["State"], ["Version", true], ["Released"], ["By"], ["On newest", true], ["Failures, 24 h", true], ["Size", true], ["Mirror"]],
       all.map(({ one }) => [
         el("a", { href: channelLink("channel", one.app, one.channel), id: `to-${channelId(one.app, one.channel)}` }, `${one.app} ${one.channel}`),
-        states(one, shown.problems), one.version, one.at ? when(one.at) : "—", one.author ?? "—", share(one), count(one.failures.day), size(one.bytes),
-        one.mirror ? [`${one.mirror.version === one.version ? "current" : `at ${one.mirror.version}`}, ${age(one.mirror.at)}`] : "none",
+        states(one, shown.problems), one.version, one.at ? when(one.at, true) : "—", one.author ?? "—", share(one), count(one.failures.day), size(one.bytes),
+        one.mirror ? [`${one.mirror.version === one.version ? "current" : `at ${one.mirror.version}`}, `, when(one.mirror.at, true)] : "none",
       ]), "No channel is there that this token may read."));
   }
 

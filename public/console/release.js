@@ -3,6 +3,8 @@ import { count, el, facts, fill, part, percent, plural, size, table, when, badge
 
 /** Changes that are asked for at once. */
 const page = 1000;
+/** Older versions whose updates are worked out at once. */
+const few = 6;
 
 /** `#/release/APP/CHANNEL/VERSION` and `#/compare/APP/CHANNEL?from=A&to=B`. */
 export async function open(place) {
@@ -12,7 +14,7 @@ export async function open(place) {
 async function release({ names: [app, channel, version] }) {
   const path = channelPath(app, channel);
   const info = await get(`${path}/releases/${encodeURIComponent(version)}`);
-  const before = (await get(`${path}/log?limit=6&before=${info.version}`)).releases;
+  const before = (await get(`${path}/log?limit=${few}&before=${info.version}`)).releases;
   const previous = before[0]?.version ?? "0";
   const costs = el("div");
   const holders = el("div");
@@ -24,16 +26,34 @@ async function release({ names: [app, channel, version] }) {
         return [words, count(own), percent(own, span.polls)];
       }));
   });
-  part(costs, async () => {
-    const rows = [];
-    for (const { version: from } of before) {
+  const rows = [];
+  async function costsFrom(some) {
+    const made = [];
+    for (const { version: from } of some) {
       const { cost } = await get(`${path}/diff?from=${from}&to=${info.version}&limit=0`);
-      rows.push([el("a", { href: channelLink("compare", app, channel, `?from=${from}&to=${info.version}`) }, from), size(cost.total ?? cost.bytes),
+      made.push([el("a", { href: channelLink("compare", app, channel, `?from=${from}&to=${info.version}`) }, from), size(cost.total ?? cost.bytes),
         count(cost.files), count(cost.deltas), size(cost.plainBytes), cost.pack ? size(cost.pack) : "—"]);
     }
-    return table("The update from older versions", [["From version"], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Files without deltas", true], ["Pack", true]], rows,
-      "There is no older version that is kept.");
-  });
+    rows.push(...made);
+    const last = some.at(-1)?.version;
+    const failed = el("p", { class: "bad", role: "alert" });
+    const older = some.length < few || last === "1" ? null : el("button", {
+      type: "button",
+      onclick: async () => {
+        if (older.getAttribute("aria-disabled")) return;
+        older.setAttribute("aria-disabled", "true");
+        try {
+          fill(costs, await costsFrom((await get(`${path}/log?limit=${few}&before=${last}`)).releases));
+        } catch (error) {
+          older.removeAttribute("aria-disabled");
+          failed.textContent = `✖ ${error.message}`;
+        }
+      },
+    }, "From older versions");
+    return [table("The update from older versions", [["From version"], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Files without deltas", true], ["Pack", true]], rows,
+      "There is no older version that is kept."), older, failed];
+  }
+  part(costs, () => costsFrom(before));
   return {
     title: `Version ${info.version} of ${app} ${channel}`,
     node: [
