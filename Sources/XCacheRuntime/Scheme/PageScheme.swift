@@ -13,6 +13,7 @@ public final class PageScheme: Sendable {
   private let bodies: BodyStore
 
   /// - Parameters:
+  ///   - runtime: answers what the device holds.
   ///   - fetcher: makes the requests that the device doesn't answer.
   ///   - cookies: the engine's, the same ones as the fetcher's.
   ///   - bodies: those of requests that are on their way.
@@ -146,7 +147,10 @@ public final class PageScheme: Sendable {
   // MARK: - Scripts
 
   /// Takes a message of the page's scripts, in whatever order they come.
-  /// - Parameter origin: of the document that the engine says it is from, on the scheme: `xcache-https://m.example.com`.
+  ///
+  /// - Parameters:
+  ///   - message: as the scripts post it, JSON.
+  ///   - origin: of the document that the engine says it is from, on the scheme: `xcache-https://m.example.com`.
   public func receive(_ message: String, from origin: String) async {
     guard let origin = CustomScheme.real(origin + "/").flatMap(ProxyPages.origin),
       let message = SchemeMessage(message)
