@@ -22,6 +22,8 @@ step "1. An origin starts: one binary, one folder."
 # Where there is a Python, it plays the CDN: a static host of the copy, from which devices download.
 cdn=()
 mkdir "$work/www"
+# A shell in the background opens them some time later.
+touch "$work/host.log" "$work/server.log"
 if command -v python3 >/dev/null; then
   python3 -u -m http.server 0 --bind 127.0.0.1 --directory "$work/www" >"$work/host.log" 2>&1 &
   host=$!
