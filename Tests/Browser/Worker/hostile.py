@@ -69,7 +69,7 @@ def _(bench):
 
 @case("a page that never comes up counts, one that is left in time doesn't")
 def _(bench):
-    app = App(bench)
+    app = in_order(App(bench))
     app.release(1, extra='<script src="/hangs.js"></script>')
     tab = app.tab()
     tab.open(app.base)
