@@ -37,19 +37,17 @@ async function release({ names: [app, channel, version] }) {
     rows.push(...made);
     const last = some.at(-1)?.version;
     const failed = el("p", { class: "bad", role: "alert" });
-    const older = some.length < few || last === "1" ? null : el("button", {
-      type: "button",
-      onclick: async () => {
-        if (older.getAttribute("aria-disabled")) return;
-        older.setAttribute("aria-disabled", "true");
-        try {
-          fill(costs, await costsFrom((await get(`${path}/log?limit=${few}&before=${last}`)).releases));
-        } catch (error) {
-          older.removeAttribute("aria-disabled");
-          failed.textContent = `✖ ${error.message}`;
-        }
-      },
-    }, "From older versions");
+    const older = some.length < few || last === "1" ? null : el("button", { type: "button" }, "From older versions");
+    older?.addEventListener("click", async () => {
+      if (older.getAttribute("aria-disabled")) return;
+      older.setAttribute("aria-disabled", "true");
+      try {
+        fill(costs, await costsFrom((await get(`${path}/log?limit=${few}&before=${last}`)).releases));
+      } catch (error) {
+        older.removeAttribute("aria-disabled");
+        failed.textContent = `✖ ${error.message}`;
+      }
+    });
     return [table("The update from older versions", [["From version"], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Files without deltas", true], ["Pack", true]], rows,
       "There is no older version that is kept."), older, failed];
   }
