@@ -7,8 +7,8 @@ import PackageDescription
 // No unsafe flags here: they would keep other packages from using XCacheClient. `make build` gives the optimiser's.
 let swift: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 
-func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: swift)
+func library(_ name: String, _ dependencies: [Target.Dependency], embeds: [Resource] = []) -> Target {
+  .target(name: name, dependencies: dependencies, resources: embeds, swiftSettings: swift)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -81,7 +81,10 @@ let package = Package(
       ["Archive", "Compression", "HTTPClient", "Manifests", "OriginAPI", "Platform", "System", "Store"]),
     library("Publishing", ["Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "System"]),
 
-    library("XCacheRuntime", ["Compression", "HTTP", "HTTPDNS", "Manifests", "System", "XCacheClient"]),
+    library(
+      "XCacheRuntime", ["Compression", "HTTP", "HTTPDNS", "Manifests", "System", "XCacheClient"],
+      // Links to public/runtime.
+      embeds: [.embedInCode("Scheme/interceptor.js"), .embedInCode("Scheme/cookies.js")]),
 
     // Floor 5
     library(

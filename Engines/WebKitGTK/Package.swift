@@ -15,19 +15,22 @@ let package = Package(
         "CWebKitGTK", .product(name: "DeviceLinux", package: "xcache"),
         .product(name: "XCacheClient", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
       ]),
+    // What tests and benchmarks share.
+    .target(
+      name: "WebKitTestSupport", dependencies: [.product(name: "HTTPDNS", package: "xcache")],
+      path: "Tests/Support"),
     .executableTarget(
       name: "open-bench",
       dependencies: [
-        "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
-        .product(name: "HTTPDNS", package: "xcache"),
+        "WebKitTestSupport", "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
         .product(name: "XCacheClient", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
       ],
       path: "Benchmarks/Open"),
     .testTarget(
       name: "XCacheWebKitTests",
       dependencies: [
-        "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
-        .product(name: "HTTPDNS", package: "xcache"), .product(name: "XCacheClient", package: "xcache"),
+        "WebKitTestSupport", "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
+        .product(name: "XCacheClient", package: "xcache"),
         .product(name: "XCacheRuntime", package: "xcache"),
       ],
       exclude: ["Site"]),

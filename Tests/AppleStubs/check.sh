@@ -25,6 +25,8 @@ target() {
     ExampleiOS) folder=Examples/ios/Shop ;;
   esac
   mapfile -t files < <(find "$folder" -name '*.swift' | sort)
+  # What SwiftPM makes of a target's resources.
+  [ "$1" != XCacheRuntime ] || files+=(Tests/AppleStubs/PackageResources.swift)
   module "$1" "${files[@]}"
   echo "$1: type-checked for Apple, ${#files[@]} files"
 }

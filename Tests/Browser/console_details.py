@@ -133,6 +133,13 @@ def long_lists(console, site):
     closed(console)
     console.act("#act-pins", "an old one", {"other": "3"})
     assert [one["version"] for one in site.ask("GET", f"{path}/long/pins")[1]["pins"]] == ["3"]
+    # A release's update from every older version, some at a time.
+    console.go("#/release/shop/long/14", "#update-costs button")
+    rows = "[...document.querySelectorAll('#update-costs tbody td:first-child')].map((one) => one.textContent)"
+    for shown in (6, 12, 13):
+        until(lambda: len(console.eval(rows)) == shown, f"{shown} older versions")
+        console.eval("for (let i = 0; i < 2; i += 1) document.querySelector('#update-costs button')?.click()")
+    assert console.eval(rows) == [str(number) for number in range(13, 0, -1)] and not console.has("#update-costs button")
     console.go(online, "#timeline li")
     console.says("7 further lines aren't shown", "#view")
     until(lambda: "patch" in console.text("#view h2 + div tbody tr"), "the most frequent failure in the first line")

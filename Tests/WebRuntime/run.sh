@@ -10,12 +10,6 @@ trap 'rm -rf "$folder"' EXIT
 ../../public/runtime/build.sh "$folder/dist"
 diff -r ../../public/runtime/dist "$folder/dist" ||
   { echo "public/runtime/dist is of other sources: run public/runtime/build.sh and commit what it makes" >&2; exit 1; }
-mkdir "$folder/scheme"
-../../public/runtime/embed.sh "$folder/scheme"
-for file in "$folder"/scheme/*; do
-  cmp "$file" "../../Sources/XCacheRuntime/Scheme/${file##*/}" ||
-    { echo "${file##*/} is of another script: run public/runtime/embed.sh and commit what it makes" >&2; exit 1; }
-done
 # What the worker's start-up and a page's first load pay: at most 14 KB and 4 KB by gzip.
 for bar in xcache-sw.js:14336 xcache.js:4096; do
   size=$(gzip -9 <"$folder/dist/${bar%:*}" | wc -c)

@@ -16,7 +16,7 @@ async function release({ names: [app, channel, version] }) {
   const info = await get(`${path}/releases/${encodeURIComponent(version)}`);
   const before = (await get(`${path}/log?limit=${few}&before=${info.version}`)).releases;
   const previous = before[0]?.version ?? "0";
-  const costs = el("div");
+  const costs = el("div", { id: "update-costs" });
   const holders = el("div");
   part(holders, async () => {
     const adoption = await get(`${path}/adoption`);

@@ -80,14 +80,7 @@
       guard let shown, let runtime = host.runtime,
         let signal = (message.body as? String).flatMap(PageWatch.Signal.init)
       else { return }
-      let passed = Int64((.now - openedAt) / .milliseconds(1))
-      switch signal {
-      case .painted:
-        runtime.reached(.firstPaint, shown, after: passed)
-        runtime.pageCameUp(shown)
-      case .loaded: runtime.reached(.load, shown, after: passed)
-      case .failed: runtime.scriptFailed(shown)
-      }
+      runtime.told(signal, of: shown, after: Int64((.now - openedAt) / .milliseconds(1)))
     }
   }
 

@@ -97,9 +97,14 @@ extension BlobStore {
   }
 
   /// Forgets reservations that ran out.
+  /// Those of publishes that go on stay, a day at most: a large one on a slow line may take longer than `reservationTime`.
   func expireReservations(now: Int64) {
-    state.withLock { state in state.reserved = state.reserved.filter { $0.value > now - Self.reservationTime }
+    var limit = now - Self.reservationTime
+    let activity = activity.withLock { $0 }
+    if !activity.isOver(now), let begin = activity.limit(now) {
+      limit = min(limit, max(begin, now - Self.gracePeriod))
     }
+    state.withLock { state in state.reserved = state.reserved.filter { $0.value > limit } }
   }
 
   /// Marks files as beingRemoved, but for those that a release is about to count on; called with the writing connection.

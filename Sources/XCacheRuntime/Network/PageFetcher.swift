@@ -140,12 +140,7 @@ public final class PageFetcher: Sendable {
   private func takeCookies(of head: NetworkHead, from url: String) {
     let values = head.values("set-cookie")
     guard !values.isEmpty else { return }
-    let isTaken = Monitor(false)
-    Task { [cookies] in
-      await cookies.take(values, from: url)
-      isTaken.signalling { $0 = true }
-    }
-    // On the exchange's own thread, which is none of Swift's concurrency.
-    isTaken.waiting { $0 ? () : nil }
+    // On the exchange's own thread.
+    Task.waiting { [cookies] in await cookies.take(values, from: url) }
   }
 }

@@ -48,8 +48,13 @@ final class PrefetchCenter: Sendable {
     let collected = Locked<(head: NetworkHead?, body: [UInt8])>((nil, []))
     var answer: PrefetchedAnswer?
     do throws(TransportError) {
-      try await fetcher.fetch(request) { head in
+      try await fetcher.fetch(request) { [self] head in
         collected.withLock { $0.head = head }
+        // The page may ask with them before the body is there.
+        if !head.values("set-cookie").isEmpty {
+          let cookies = Task.waiting { await self.fetcher.cookies.header(for: request.url) }
+          state.withLock { $0.table.changed(cookies, of: key, id) }
+        }
         return (200..<300).contains(head.status)
       } receive: { bytes in
         collected.withLock { collected in

@@ -62,6 +62,12 @@ package struct PrefetchTable {
     return nextID
   }
 
+  /// What `Cookie` would say now that a call's answer has changed it.
+  mutating func changed(_ cookies: String?, of key: Key, _ id: Int) {
+    guard let place = held[key]?.firstIndex(where: { $0.id == id }) else { return }
+    held[key]?[place].cookies.append(cookies)
+  }
+
   /// A call is over; nil: without an answer that the page could use.
   ///
   /// - Parameter cookies: what `Cookie` would say now.

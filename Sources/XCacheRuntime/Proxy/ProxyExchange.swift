@@ -36,7 +36,7 @@ struct ProxyExchange {
       hasCredentials: true, page: page)
     if isForeign { return fromNetwork(request) }
     let runtime = proxy.runtime
-    switch Self.wait({ await runtime.answer(request) }) {
+    switch Task.waiting(for: { await runtime.answer(request) }) {
     case .local(let answer): return send(answer)
     case .network: return fromNetwork(request)
     }
@@ -144,7 +144,9 @@ struct ProxyExchange {
     } else {
       let bytes: [UInt8] = if case .bytes(let bytes) = body { bytes } else { [] }
       let runtime = proxy.runtime
-      if let ahead = Self.wait({ await runtime.prefetched(request, body: bytes) }) { return send(ahead) }
+      if let ahead = Task.waiting(for: { await runtime.prefetched(request, body: bytes) }) {
+        return send(ahead)
+      }
     }
     let stream = connection.stream
     sent.isCancelled = { stream.isGone }
@@ -202,16 +204,6 @@ struct ProxyExchange {
         return count
       }
     }
-  }
-
-  /// Waits on this thread for what a task gives.
-  private static func wait<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
-    let result = Monitor<Value?>(nil)
-    Task {
-      let value = await body()
-      result.signalling { $0 = value }
-    }
-    return result.waiting { $0 }
   }
 }
 

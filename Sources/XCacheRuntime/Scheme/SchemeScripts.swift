@@ -4,6 +4,8 @@ public enum SchemeScripts {
   /// The message handler of the page's world that takes what they say: `PageScheme.receive`.
   public static let messages = "xcacheBodies"
 
+  private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
   /// Both, to be run at document start in every frame, before any other script; a script of the policy takes the place of that with
   /// its name, `interceptor.js` or `cookies.js`.
   ///
@@ -20,8 +22,10 @@ public enum SchemeScripts {
       default: " .-*:[]_".utf8.contains(byte)
       }
     }
-    return [("interceptor.js", interceptor), ("cookies.js", cookies)].map { name, own in
-      let source = policy.last { $0.name == name }?.source ?? own
+    return [
+      ("interceptor.js", PackageResources.interceptor_js), ("cookies.js", PackageResources.cookies_js),
+    ].map { name, own in
+      let source = policy.last { $0.name == name }?.source ?? text(own)
       return source.replacing("\"XCACHE_HOSTS\".split", with: "\"\(isName ? hosts : "")\".split")
     }
   }

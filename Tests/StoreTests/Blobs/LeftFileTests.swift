@@ -125,6 +125,28 @@ import Testing
     try store.publish(base: 0, set: ["a": own[10]], sends: false)
   }
 
+  /// What a publish was told is there stays as long as it goes on, though somebody else left it, and however short the disk is.
+  @Test func aPublishThatGoesOnKeepsWhatItWasTold() throws {
+    let available = Locked<Int64>(3 << 30)
+    let (now, options) = Self.disk(available)
+    let store = try scratch.open(options)
+    now.withLock { $0 += 20 * Self.minute }
+    let left = samples.prefix(5)
+    try store.receive(left.map(BatchTests.small))
+    for sample in left {
+      try Kernel.setModified(store.folder.blob(sample.claim.sha256), to: now.withLock { $0 })
+    }
+    now.withLock { $0 += 30 * Self.minute }
+    #expect(try store.missing(of: left.map(\.claim.sha256)).isEmpty)
+    for sample in samples.dropFirst(5).prefix(12) {
+      now.withLock { $0 += 10 * Self.minute }
+      try store.receive([BatchTests.small(sample)])
+      try Kernel.setModified(store.folder.blob(sample.claim.sha256), to: now.withLock { $0 })
+      #expect(try store.sweepUploads().files == 0)
+    }
+    try store.publish(base: 0, set: ["a": samples[0]], sends: false)
+  }
+
   /// A publish that was going on when the origin was started anew may be going on still.
   @Test func aPublishGoesOnAfterAStart() throws {
     do { try scratch.open().receive(samples.map(BatchTests.small)) }

@@ -38,6 +38,7 @@ final class FakePageTransport: PageTransport {
   }
 
   private let work: @Sendable (NetworkRequest) throws(TransportError) -> Void
+  private let setsCookies: Bool
   private let all = Locked<[Sent]>([])
   private let changes = Locked(0)
 
@@ -46,8 +47,12 @@ final class FakePageTransport: PageTransport {
 
   func networkChanged() { changes.withLock { $0 += 1 } }
 
-  init(_ work: @escaping @Sendable (NetworkRequest) throws(TransportError) -> Void = { _ in }) {
+  init(
+    setsCookies: Bool = true,
+    _ work: @escaping @Sendable (NetworkRequest) throws(TransportError) -> Void = { _ in }
+  ) {
     self.work = work
+    self.setsCookies = setsCookies
   }
 
   var sent: [Sent] { all.withLock { $0 } }
@@ -64,7 +69,9 @@ final class FakePageTransport: PageTransport {
     if request.isCancelled() { throw TransportError(.stopped, "cancelled") }
     let head = NetworkHead(
       status: request.url.hasSuffix("missing") ? 404 : 200,
-      headers: [("Content-Type", "application/json"), ("Set-Cookie", "of=\(request.url)")], url: request.url)
+      headers: [("Content-Type", "application/json")]
+        + (setsCookies ? [("Set-Cookie", "of=\(request.url)")] : []),
+      url: request.url)
     guard begin(head), receive(Array("answer of \(request.url)".utf8).span.bytes) else {
       throw TransportError(.stopped, "the caller ended it")
     }
@@ -73,6 +80,9 @@ final class FakePageTransport: PageTransport {
 
 /// An answer as a whole.
 struct Collected: Sendable {
+  typealias Begin = @Sendable (NetworkHead) -> Bool
+  typealias Receive = @Sendable (RawSpan) -> Bool
+
   var head: NetworkHead?
   var body: [UInt8] = []
   var error: TransportError?
@@ -80,12 +90,21 @@ struct Collected: Sendable {
   static func fetch(
     _ request: NetworkRequest, by fetcher: PageFetcher, redirects: PageFetcher.Redirects = .follow
   ) async -> Collected {
+    await of { begin, receive throws(TransportError) in
+      try await fetcher.fetch(request, redirects: redirects, begin: begin, receive: receive)
+    }
+  }
+
+  /// What `work` gives to the two, or how it fails.
+  static func of(
+    _ work: (@escaping Begin, @escaping Receive) async throws(TransportError) -> Void
+  ) async -> Collected {
     let state = Locked(Collected())
     do throws(TransportError) {
-      try await fetcher.fetch(request, redirects: redirects) { head in
+      try await work { head in
         state.withLock { $0.head = head }
         return true
-      } receive: { bytes in
+      } _: { bytes in
         state.withLock { state in bytes.withUnsafeBytes { state.body.append(contentsOf: $0) } }
         return true
       }

@@ -25,6 +25,23 @@ import Testing
     }
   }
 
+  /// The answer's own cookies are the page's before its body is there.
+  @Test func cookiesOfAnAnswerThatIsOnItsWay() {
+    var table = PrefetchTable()
+    let id = table.begin(key, body: [], cookies: "a=1", at: 0)
+    table.changed("a=2", of: key, id)
+    guard case .none = table.take(key, body: [], cookies: "a=3", at: 5) else {
+      Issue.record("other cookies")
+      return
+    }
+    guard case .underWay(id) = table.take(key, body: [], cookies: "a=2", at: 5) else {
+      Issue.record("its own cookies")
+      return
+    }
+    table.end(key, id, answer(), cookies: "a=2", at: 9)
+    #expect(table.counts.used == 1)
+  }
+
   @Test func eachIsGivenOnce() {
     var table = PrefetchTable()
     let id = table.begin(key, body: json, cookies: nil, at: 0)

@@ -127,6 +127,7 @@ import Testing
         #"{"code":200,"data":{"config":[{"url":"\#(RuntimeBench.page)","interfaces":[{"api":"https://m.test/api","method":"GET"}]}],"version":"4"}}"#
       ), at: "\(FakeOrigin.server)/prefetchConfig?app=shop&channel=online")
     bench.origin.say(#","prefetch":"4""#)
+    let transport = FakePageTransport(setsCookies: false)
     let runtime = try await bench.runtime { $0.fetcher = PageFetcher(transport, cookies: FakeCookies([])) }
     await runtime.handle(.launch)
     let proxy = PageProxy(runtime, transport: transport, network: network)

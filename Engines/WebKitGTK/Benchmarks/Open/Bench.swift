@@ -1,6 +1,6 @@
 import DeviceLinux
 import Foundation
-import HTTPDNS
+import WebKitTestSupport
 import XCacheClient
 import XCacheRuntime
 import XCacheWebKit
@@ -44,15 +44,6 @@ enum Bench {
     }
     await visitor.end()
   }
-}
-
-/// Every name is on this machine.
-struct LocalNames: Resolver {
-  func resolve(_ host: String) -> Resolution? {
-    IPAddress("127.0.0.1").map { Resolution([$0], from: .service) }
-  }
-  func connected(to address: IPAddress, of host: String, after milliseconds: Int) {}
-  func failed(_ address: IPAddress, of host: String) {}
 }
 
 /// An app that was started: its runtime, its engine, and a view that may wait.

@@ -1,6 +1,6 @@
 import DeviceLinux
 import Foundation
-import HTTPDNS
+import WebKitTestSupport
 import XCacheClient
 import XCacheRuntime
 
@@ -70,15 +70,6 @@ final class Sites: @unchecked Sendable {  // Its pipes are used under `lock`.
   func url(_ path: String, _ host: String = "m.example.com") -> String {
     "https://\(host):\(told.port)\(path)"
   }
-}
-
-/// Every name is on this machine.
-struct LocalNames: Resolver {
-  func resolve(_ host: String) -> Resolution? {
-    IPAddress("127.0.0.1").map { Resolution([$0], from: .service) }
-  }
-  func connected(to address: IPAddress, of host: String, after milliseconds: Int) {}
-  func failed(_ address: IPAddress, of host: String) {}
 }
 
 /// An app: a runtime that holds what was published, and an engine.

@@ -20,7 +20,7 @@ enum StatusCommand {
     if arguments.has("json") {
       var document = answer.document.object ?? JSONObject()
       document["adoption"] = try remote.api.adoption(of: channel).document
-      document["history"] = history(of: channel, remote)
+      document["history"] = try history(of: channel, remote)
       terminal.say(json: .object(document))
       return .done
     }
@@ -49,15 +49,30 @@ enum StatusCommand {
 
   /// What the console's charts show, of 90 days; an origin of before, or one whose disk the token may not see, leaves out
   /// what it doesn't tell.
-  private static func history(of channel: ChannelAddress, _ remote: RemoteOrigin) -> JSONValue {
+  private static func history(of channel: ChannelAddress, _ remote: RemoteOrigin) throws
+    -> JSONValue
+  {
+    let api = try remote.api
     var history = JSONObject()
     for (name, step, points) in [("days", "day", 90), ("hours", "hour", 48)] {
-      history[name] = (try? remote.api.series(of: channel, step: step, points: points))?.document
+      history[name] = try unlessRefused { () throws(OriginError) in
+        try api.series(of: channel, step: step, points: points).document
+      }
     }
-    history["disk"] = (try? remote.api.disk(hours: 48))?.document
-    history["mirrors"] = (try? remote.api.mirrors())?.document["mirrors"]
-    history["problems"] = (try? remote.api.fleet())?.document["problems"]
+    history["disk"] = try unlessRefused { () throws(OriginError) in try api.disk(hours: 48).document }
+    history["mirrors"] = try unlessRefused { () throws(OriginError) in try api.mirrors().document["mirrors"] }
+    history["problems"] = try unlessRefused { () throws(OriginError) in try api.fleet().document["problems"] }
     return .object(history)
+  }
+
+  /// Nil where the origin has no such thing, or not for this token; an outage is none of these.
+  private static func unlessRefused(_ ask: () throws(OriginError) -> JSONValue?) throws(OriginError)
+    -> JSONValue?
+  {
+    do { return try ask() } catch {
+      if error.isOutage { throw error }
+      return nil
+    }
   }
 
   static func lines(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {

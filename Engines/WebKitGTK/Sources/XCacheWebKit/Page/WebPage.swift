@@ -244,8 +244,7 @@ extension WebPage {
   }
 
   private func failed(_ url: String, _ error: WebKitError) {
-    // Behind a certificate that isn't trusted WebKit says that the load was interrupted, too.
-    loadError = loadError ?? error
+    loadError = error
     if let opening { host.proxy?.left(opening) }
     opening = nil
     onEvent(.failed(url: url, error))
@@ -275,7 +274,9 @@ extension WebPage {
 
   private func setScripts(_ policy: [UserScript]) {
     webkit_user_content_manager_remove_all_scripts(manager)
-    if host.runtime != nil { add(PageWatch.script, world: PageWatch.name) }
+    if host.runtime != nil {
+      add(UserScript(PageWatch.script, forMainFrameOnly: true), world: PageWatch.name)
+    }
     if let receiver {
       add(PageBridge.sender, world: PageBridge.world)
       add(receiver)
@@ -304,17 +305,10 @@ extension WebPage {
   }
 
   private func told(_ message: String?) {
-    guard let shown, let runtime = host.runtime, let signal = message.flatMap(PageWatch.Signal.init) else {
-      return
-    }
-    let passed = Int64((.now - openedAt) / .milliseconds(1))
-    switch signal {
-    case .painted:
-      runtime.reached(.firstPaint, shown, after: passed)
-      runtime.pageCameUp(shown)
-    case .loaded: runtime.reached(.load, shown, after: passed)
-    case .failed: runtime.scriptFailed(shown)
-    }
+    guard let shown, let runtime = host.runtime,
+      let signal = message.flatMap({ PageWatch.Signal(rawValue: String($0.dropFirst().dropLast())) })
+    else { return }
+    runtime.told(signal, of: shown, after: Int64((.now - openedAt) / .milliseconds(1)))
   }
 
   /// Whether what is shown is of the app's own hosts; nobody else reaches the app.
